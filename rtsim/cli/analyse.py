@@ -166,12 +166,14 @@ def recorded(run: Run, anyway: bool, console: Any) -> Ready:
     from rtsim.live.checks import check_run
     from rtsim.live.forces import check_forces, checked_before, forces_of
     from rtsim.live.group_table import groups_of
+    from rtsim.live.persons import with_person
     from rtsim.live.whose import notes_before
 
     check_run(run)
     check_forces(run, streamed=False)
     tell_notes(run)
-    for note in (notes := notes_before(run, anyway=anyway)):
+    run, whose = with_person(run)
+    for note in (notes := (*whose, *notes_before(run, anyway=anyway))):
         tell(note)
     compile_first(console, groups_of(run))
     from rtsim.live.recorded import RecordingInput
@@ -180,7 +182,13 @@ def recorded(run: Run, anyway: bool, console: Any) -> Ready:
     from rtsim.methods.force_feed import ForceFeed
 
     with console.status("starting"):
-        trial = load_trial(run.source, units=run.units or None, up=run.up or None, side=side_of_walker(run))
+        trial = load_trial(
+            run.source,
+            units=run.units or None,
+            up=run.up or None,
+            side=side_of_walker(run),
+            person=run.person,
+        )
         forces = forces_of(run, trial)
         feed = ForceFeed() if forces is not None else None
         stages = prepare(run, feed)

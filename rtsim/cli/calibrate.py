@@ -9,7 +9,7 @@ import click
 import msgspec
 
 from rtsim.cli.lines import tell
-from rtsim.cli.options import ANYWAY_OPTION, SIDE_OPTION, check_of_use, file_options
+from rtsim.cli.options import ANYWAY_OPTION, PERSON_OPTION, SIDE_OPTION, check_of_use, file_options
 from rtsim.cli.types import Config
 from rtsim.config.run_schema import Run
 from rtsim.errors import ConfigError
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     type=click.Path(dir_okay=False, path_type=Path),
     help="Landmarks, markers and surfaces of a head: a .toml file; builds a mandible (docs/fdk.md).",
 )
+@PERSON_OPTION
 @file_options
 @ANYWAY_OPTION
 @click.option("--force", is_flag=True, help="Replace a subject file that exists already.")
@@ -59,6 +60,7 @@ def command(
     model: str | None,
     hip_regression: str | None,
     scan_path: Path | None,
+    person: str | None,
     units: str | None,
     up: str | None,
     anyway: bool,
@@ -70,27 +72,31 @@ def command(
                       "anyway": anyway or None}  # fmt: skip
         for option, given in of_persons.items():
             check_of_use(f"--{option}", given is None, "persons; a mandible is built by --scan")
-        calibrate_mandible(trial, scan_path, out or trial.with_suffix(".mandible.toml"), units, up, force)
+        calibrate_mandible(
+            trial, scan_path, out or trial.with_suffix(".mandible.toml"), person or "", units, up, force
+        )
         return
-    from rtsim.files.markers import read_markers
     from rtsim.live.whose import notes_on_fit
     from rtsim.methods.mean_lengths import with_mean_lengths
     from rtsim.models.load import load_model, model_for
     from rtsim.subjects.calibration import subject_for
+    from rtsim.subjects.labs import load_lab
+    from rtsim.subjects.persons import read_one, share_of_labs
     from rtsim.subjects.subject import save_subject
 
     path = out or trial.with_suffix(".subject.toml")
     if path.suffix != ".toml":
         raise ConfigError(f"{path} cannot be a subject", where="--out", allowed="a name that ends in .toml")
     check_free(path, overwrite=force)
-    moving = read_markers(trial, up=up, units=units)
+    share = share_of_labs(load_lab(lab) if lab else None, side or "")
+    moving = read_one(trial, share, person or "", up, units, strict=True)
     subject = subject_for(
         moving, static, lab=lab, side=side or "", hip_regression=hip_regression or "harrington2007",
-        units=units, up=up,
+        units=units, up=up, person=moving.person,
     )  # fmt: skip
     fit = notes_on_fit(subject, moving, str(trial), anyway=anyway) if static is not None else []
     subject = msgspec.structs.replace(subject, notes=(*subject.notes, *fit))
-    run = Run(name="calibrate", units=units or "", up=up or "")
+    run = Run(name="calibrate", units=units or "", up=up or "", person=moving.person)
     subject = with_mean_lengths(
         load_model(model_for(model or "lower_limb", subject.side)), subject, trial, run
     )
@@ -104,24 +110,25 @@ def command(
 
 
 def calibrate_mandible(
-    trial: Path, scan_path: Path, path: Path, units: str | None, up: str | None, force: bool
+    trial: Path, scan_path: Path, path: Path, person: str, units: str | None, up: str | None, force: bool
 ) -> None:
     """Write the shipped mandible with the frame, the markers and the surfaces of a scan and a trial."""
     from rtsim.config.jaw_scan_schema import JawScan
     from rtsim.config.load import load_toml
-    from rtsim.files.markers import read_markers
     from rtsim.files.model_toml import model_text
     from rtsim.files.output import write_text
     from rtsim.models.jaw_scan import frame_of, model_of, registered
     from rtsim.models.jaw_scan_muscles import with_muscles
     from rtsim.models.load import load_model
+    from rtsim.subjects.persons import read_one, share_of
 
     check_names(path, scan_path)
     check_free(path, overwrite=force)
     scan, spec = load_toml(scan_path, JawScan), load_model("mandible")
     frame = frame_of(scan, str(scan_path))
-    measured = read_markers(trial, up=up, units=units)
-    found = registered(scan, frame, measured, tuple(m.name for m in spec.markers), str(scan_path))
+    names = tuple(marker.name for marker in spec.markers)
+    measured = read_one(trial, share_of(names), person, up, units, strict=True)
+    found = registered(scan, frame, measured, names, str(scan_path))
     spec = model_of(spec, scan, frame, found.places)
     spec, moved = with_muscles(spec, scan, frame, scan_path)
     spec, notes = on_surfaces(spec, scan, frame, scan_path, path, force)

@@ -62,6 +62,7 @@ def command(
     from rtsim.cli.console import LastingConsole
     from rtsim.cli.watch import Watch
     from rtsim.live.group_table import groups_of
+    from rtsim.live.persons import with_person
     from rtsim.live.whose import notes_before
     from rtsim.report.table import print_summary
 
@@ -76,7 +77,8 @@ def command(
         require_window()
     check_bound(run, player=not is_stream(run.source))
     tell_notes(run)
-    notes = notes_before(run, anyway=anyway)
+    run, whose = with_person(run)
+    notes = (*whose, *notes_before(run, anyway=anyway))
     for note in notes:
         tell(note)
     compile_first(Console(stderr=True), groups_of(run))
@@ -91,6 +93,7 @@ def command(
             address, players = run.source, []
             if not is_stream(run.source):
                 files = file_arguments(run.units, run.up) if run.source != WALKER else walker_arguments(run)
+                files += ["--person", run.person] if run.person else []
                 played = played_forces(run)
                 beside = ["--forces", played, *tare_arguments(run)] if played else []
                 where = ["--address", run.ports.markers, *files, *beside]
@@ -138,7 +141,7 @@ def played_forces(run: Run) -> str:
         tared(None, run.plates.tare)
         return ""
     units, up = run.units or None, run.up or None
-    trial = load_trial(run.source, units=units, up=up)
+    trial = load_trial(run.source, units=units, up=up, person=run.person)
     forces = tared(load_forces(run.source, run.forces, trial, units, up), run.plates.tare)
     if forces is None:
         return ""

@@ -28,6 +28,11 @@ FILE_OPTIONS = (
     click.option("--units", help="Unit of length in files that say it wrongly: m, cm, mm, dm, in, ft."),
     click.option("--up", help="Axis that points up in files that say it wrongly: X, Y, Z, -X, -Y, -Z."),
 )
+PERSON_OPTION = click.option(
+    "--person",
+    metavar="NAME",
+    help="Whose markers to take, where labels say NAME:MARKER of several persons.",
+)
 SOURCE_OPTION = click.option(
     "--source",
     type=Source(),
@@ -101,6 +106,7 @@ RUN_OPTIONS = (
         metavar="FILE",
         help="Setup of OpenSim's inverse kinematics tool (.xml): weights of markers and coordinates.",
     ),
+    PERSON_OPTION,
     *FILE_OPTIONS,
 )
 LIVE_OPTIONS = (
@@ -277,7 +283,7 @@ def run_arguments(run: Run, config: str | None = None, choices: Sequence[str] = 
 
     arguments = ["--config", config] if config else []
     arguments += [f"--set={choice}" for choice in choices]
-    names = ("source", "subject", "static", "forces", "lab", "side", "model", "method", "ik_setup")
+    names = ("source", "subject", "static", "forces", "lab", "side", "person", "model", "method", "ik_setup")
     for option in names:
         value = getattr(run, option)
         if value:

@@ -6,7 +6,7 @@ import click
 import numpy as np
 
 from rtsim.cli.lines import tell
-from rtsim.cli.options import TARE_OPTION, file_options
+from rtsim.cli.options import PERSON_OPTION, TARE_OPTION, file_options
 from rtsim.cli.ports import check_ports, offset_option, placed
 from rtsim.cli.security import bind_options, bind_security
 from rtsim.cli.states import say
@@ -44,6 +44,7 @@ from streams.sockets import MARKERS_ADDRESS
 @TARE_OPTION
 @click.option("--states", is_flag=True, help="Say states as JSON lines (for programs).")
 @click.option("--side", type=click.Choice(["right", "both"]), help="Legs of the synthetic walker.")
+@PERSON_OPTION
 @file_options
 @bind_options
 def command(
@@ -51,7 +52,7 @@ def command(
     start_s: float, end_s: float | None, duration_s: float, wait_s: float, forces: str | None,
     tare: tuple[float, float] | None, states: bool,
     key: str | None, clients: str | None, units: str | None, up: str | None,
-    side: str | None,
+    side: str | None, person: str | None,
 ) -> None:  # fmt: skip
     """Play SOURCE (walker, jaw:TASK, .trc, .c3d, .mcap) as a live stream at its rate, with force plates."""
     from rtsim.files.force_stream import force_channel
@@ -68,7 +69,7 @@ def command(
     address = placed({"--address": address}, {"--address": MARKERS_ADDRESS}, port_offset)["--address"]
     security = bind_security(key, clients)
     check_ports({"--address": address}, security)
-    trial = load_trial(source, duration_s, rate, units=units, up=up, side=side or "")
+    trial = load_trial(source, duration_s, rate, units=units, up=up, side=side or "", person=person or "")
     since = trial.times - trial.times[0]
     inside = (since >= start_s) & (since <= (np.inf if end_s is None else end_s))
     if not inside.any():

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from rtsim.cli.lines import tell
+from rtsim.cli.options import PERSON_OPTION
 from rtsim.errors import ConfigError
 from rtsim.files.output import check_free
 
@@ -28,6 +29,7 @@ STATURES_MM, PER_SQUARE = (500.0, 2500.0), (8.0, 120.0)
     type=click.Path(path_type=Path),
     help="Static trial (.trc, .c3d), instead of those that the setup names.",
 )
+@PERSON_OPTION
 @click.option("--mass", "mass_kg", type=float, help="Mass of the person [kg], instead of the setup's.")
 @click.option("--stature", "stature_mm", type=float, help="Of the person [mm]: for planar_body.")
 @click.option("--sex", type=click.Choice(["male", "female"]), help="Whose table: for planar_body.")
@@ -43,6 +45,7 @@ def command(
     model: Path,
     setup: Path | None,
     static: Path | None,
+    person: str | None,
     mass_kg: float | None,
     stature_mm: float | None,
     sex: str | None,
@@ -97,7 +100,7 @@ def command(
     spec = load_model(str(model), tell)
     groups = ("moment-arms",) if read.placer is None else ("model", "moment-arms")
     compile_first(Console(stderr=True), groups)
-    scaled = scale(spec, read, static, tell)
+    scaled = scale(spec, read, static, tell, person or "")
     text = (
         scaled_text(model, scaled.factors, scaled.spec)
         if suffix == OPENSIM

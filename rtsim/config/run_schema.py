@@ -179,6 +179,8 @@ class Run(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     # of the person; 0 = the subject's, or weighed on the plates of the static trial
     mass_kg: Annotated[float, msgspec.Meta(ge=0.0, le=400.0)] = 0.0
     lab: str = ""
+    # whose markers are solved, where a file or a stream has those of several persons (Anna:RASI)
+    person: str = ""
     # of source and static, where these files are wrong: unit of length, axis that points up
     units: str = ""
     up: str = ""

@@ -15,6 +15,7 @@ from rtsim.files.c3d_check import check_c3d
 from rtsim.files.c3d_labels import POSITION, REAL, SCALAR, UNLABELLED, classify, strip_subjects
 from rtsim.files.c3d_process import Content, read_content
 from rtsim.files.ground import to_ground
+from rtsim.files.persons import parted
 from rtsim.files.trial import MarkerTrial, RawTrial, name_some, unique_names
 
 Group = Mapping[str, list[Any]]
@@ -26,7 +27,12 @@ MASSES = ("bodymass", "mass")
 
 
 def read_c3d(
-    path: str | Path, *, up: str | None = None, units: str | None = None, virtual: bool = False
+    path: str | Path,
+    *,
+    up: str | None = None,
+    units: str | None = None,
+    person: str = "",
+    virtual: bool = False,
 ) -> MarkerTrial:
     """The markers of a C3D file in the ground frame, with the measures of the subject stored in it.
 
@@ -36,7 +42,8 @@ def read_c3d(
     """
     path = Path(path)
     announced, n_byte = check_c3d(path)
-    return to_ground(raw_markers(read_content(path, n_byte), path, announced, virtual), up=up, units=units)
+    raw = raw_markers(read_content(path, n_byte), path, announced, virtual)
+    return to_ground(raw, up=up, units=units, person=person)
 
 
 def raw_markers(content: Content, path: Path, announced: int, virtual: bool = False) -> RawTrial:
@@ -50,7 +57,7 @@ def raw_markers(content: Content, path: Path, announced: int, virtual: bool = Fa
     if not 0.0 < rate < math.inf:
         raise ConfigError(f"the point rate is {rate:g} Hz", where=str(path), remedy="export the trial again")
     point = parameters["POINT"]
-    keep, names, notes = _choose(point, n_point, virtual, path)
+    keep, names, person, notes = _choose(point, n_point, virtual, path)
     if announced > n_frame:
         notes.append(f"the header says {announced} frames, the file ends after {n_frame}: those were read")
     up, up_key = _up(parameters)
@@ -65,17 +72,18 @@ def raw_markers(content: Content, path: Path, announced: int, virtual: bool = Fa
         up_key=up_key,
         notes=tuple(notes),
         subject=_subject(parameters),
+        person=person,
     )
 
 
 def _choose(
     point: Group, n_point: int, virtual: bool, path: Path
-) -> tuple[list[int], tuple[str, ...], list[str]]:
-    """Indices and unique names of the points that are markers, and sentences on the others."""
+) -> tuple[list[int], tuple[str, ...], str, list[str]]:
+    """Indices and unique names of the points that are markers, the one person who is named, and sentences."""
     labels = _texts(point, "LABELS")[:n_point]
     labels += [""] * (n_point - len(labels))
     groups = {name: _texts(point, name) for name in _type_groups(point)}
-    labels, groups, notes = strip_subjects(labels, groups)
+    labels, groups, person, notes = strip_subjects(labels, groups)
     kinds = classify(labels, groups)
     keep = [index for index, kind in enumerate(kinds) if kind == REAL or (virtual and kind == POSITION)]
     if not keep:
@@ -83,7 +91,7 @@ def _choose(
             "the file holds no labelled markers", where=str(path), remedy="label the trial first"
         )
     names, said = unique_names([labels[index] for index in keep])
-    return keep, names, [*notes, *_tell_dropped(labels, kinds, virtual), *said]
+    return keep, names, person, [*notes, *_tell_dropped(labels, kinds, virtual), *said]
 
 
 def _texts(group: Group, name: str) -> list[str]:
@@ -129,14 +137,15 @@ def _up(parameters: Mapping[str, Group]) -> tuple[str, str]:
 
 
 def _subject(parameters: Mapping[str, Group]) -> dict[str, float]:
-    """Masses [kg] and lengths [m] of the PROCESSING group; parameters of unknown unit are left alone."""
+    """Masses [kg] and lengths [m] of the PROCESSING group by their names there, as `Anna:Bodymass`;
+    parameters of unknown unit are left alone."""
     subject: dict[str, float] = {}
     for name, values in parameters["PROCESSING"].items():
-        plain = name.split(":")[-1]
+        plain = parted(name)[1]
         if len(values) != 1 or isinstance(values[0], str) or not plain[:1].isalpha():
             continue
         if plain.lower() in MASSES:
-            subject[plain] = float(values[0])
+            subject[name] = float(values[0])
         elif plain.lower().endswith(LENGTHS):
-            subject[plain] = 1e-3 * float(values[0])
+            subject[name] = 1e-3 * float(values[0])
     return subject

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+from rtsim.files.persons import UNNAMED
+
 REAL = "real"
 UNLABELLED = "unlabelled"
 POSITION = "position"  # a point in space computed by a model: joint centre, segment axis, virtual marker
@@ -26,25 +28,26 @@ OXFORD = re.compile(
 
 def strip_subjects(
     labels: Sequence[str], groups: Mapping[str, Sequence[str]]
-) -> tuple[list[str], dict[str, list[str]], list[str]]:
-    """Labels and group lists without the "subject:" prefix, and sentences about it.
+) -> tuple[list[str], dict[str, list[str]], str, list[str]]:
+    """Labels and group lists without the "subject:" prefix, the one subject there is, and sentences about it.
 
-    With several subjects in the file the prefix is what tells their markers apart: then it stays.
+    With several subjects in the file the prefix is what tells their markers apart: then it stays. So it does
+    where markers without one have the same names.
     """
     subjects = sorted({label.split(":", 1)[0] for label in labels if ":" in label})
     kept = {name: list(members) for name, members in groups.items()}
     if not subjects:
-        return list(labels), kept, []
-    if len(subjects) > 1:
-        return (
-            list(labels),
-            kept,
-            [f"the file holds several subjects ({', '.join(subjects)}): prefixes were kept"],
-        )
+        return list(labels), kept, "", []
+    kinds = classify(labels, groups)
+    real = [label for label, kind in zip(labels, kinds, strict=True) if kind == REAL]
+    bare, named = {x for x in real if ":" not in x}, {x.split(":", 1)[1] for x in real if ":" in x}
+    if len(subjects) > 1 or bare & named:
+        several = [*subjects, *([UNNAMED] if bare & named else [])]
+        return list(labels), kept, "", [f"the file holds several subjects ({', '.join(several)})"]
     cut = f"{subjects[0]}:"
     stripped = {name: [member.removeprefix(cut) for member in members] for name, members in groups.items()}
     note = f"the subject prefix {cut!r} was stripped from the marker names"
-    return [label.removeprefix(cut) for label in labels], stripped, [note]
+    return [label.removeprefix(cut) for label in labels], stripped, subjects[0], [note]
 
 
 def classify(labels: Sequence[str], groups: Mapping[str, Sequence[str]]) -> list[str]:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from rtsim.errors import ConfigError
 from rtsim.files.axes import guess_up, parse_up, rotate_to_ground, up_by_names
+from rtsim.files.persons import of_person
 from rtsim.files.sides import doubt_sides
 from rtsim.files.trial import MarkerTrial, RawTrial, blank_missing
 from rtsim.files.units import metres_per_unit, resolve_units
@@ -102,12 +103,17 @@ def doubt_up(raw: RawTrial, positions: NDArray[np.float64], axis: str, who: str,
     ]
 
 
-def to_ground(raw: RawTrial, up: str | None = None, units: str | None = None) -> MarkerTrial:
+def to_ground(
+    raw: RawTrial, up: str | None = None, units: str | None = None, person: str = ""
+) -> MarkerTrial:
     """Convert a raw trial to metres and Y up; `up` and `units` override the file and the guess.
 
+    person : whose markers are taken where there are several persons; "" = everybody's
+
     Everything that was converted or assumed is told in the notes. Raises ConfigError as `check_extent` and
-    `settle`.
+    `settle` and `of_person`.
     """
+    raw = of_person(raw, person)
     check_extent(raw)
     positions, _, axis, notes = settle(raw, up, units)
     if axis != "+Y":
@@ -124,4 +130,5 @@ def to_ground(raw: RawTrial, up: str | None = None, units: str | None = None) ->
         source=raw.source,
         notes=(*raw.notes, *notes),
         subject=raw.subject,
+        person=raw.person,
     )

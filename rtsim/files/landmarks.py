@@ -38,7 +38,7 @@ def upper_and_lower(names: Sequence[str]) -> tuple[list[int], list[int], list[in
     """Indices of the markers on the pelvis, on the trunk or head, and on the feet, judged by their names."""
     pelvis, trunk, foot = [], [], []
     for index, name in enumerate(names):
-        plain = plain_name(name)
+        plain = plain_name(name.rpartition(":")[2])  # whoever's it is
         if PELVIS.search(plain):
             pelvis.append(index)
         elif TRUNK.search(plain):

@@ -16,12 +16,18 @@ MARKER_SUFFIXES = (".trc", ".c3d", ".mcap")
 
 
 def read_markers(
-    path: str | Path, up: str | None = None, units: str | None = None, *, virtual: bool = False
+    path: str | Path,
+    up: str | None = None,
+    units: str | None = None,
+    *,
+    person: str = "",
+    virtual: bool = False,
 ) -> MarkerTrial:
     """The marker trial of a .trc, .c3d or .mcap (own recording) file in the ground frame.
 
     up : axis of the file that points up ("Y", "Z", "-Y", ...), where the file or the guess is wrong
     units : unit of length of the file ("m", "cm", "mm", ...), where the file is wrong
+    person : whose markers are taken where the file has several persons'; "" = everybody's
     virtual : keep positions that a model computed (joint centres, segment axes) in a C3D file
 
     Everything that was converted, assumed or dropped stands in `notes`. ConfigError for other suffixes and
@@ -30,10 +36,10 @@ def read_markers(
     check_kind(path)
     suffix = Path(path).suffix.lower()
     if suffix == ".trc":
-        return read_trc(path, up=up, units=units)
+        return read_trc(path, up=up, units=units, person=person)
     if suffix == ".c3d":
-        return read_c3d(path, up=up, units=units, virtual=virtual)
-    return read_recorded_markers(path, up=up, units=units)
+        return read_c3d(path, up=up, units=units, person=person, virtual=virtual)
+    return read_recorded_markers(path, up=up, units=units, person=person)
 
 
 def check_kind(path: str | Path) -> None:

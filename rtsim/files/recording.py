@@ -105,7 +105,7 @@ class _Sorting:
 
 
 def read_recorded_markers(
-    path: str | Path, *, up: str | None = None, units: str | None = None
+    path: str | Path, *, up: str | None = None, units: str | None = None, person: str = ""
 ) -> MarkerTrial:
     """The marker stream of a recording in the ground frame; the measured markers of the results without one.
 
@@ -117,7 +117,7 @@ def read_recorded_markers(
         course, notes = _longest(content, stream, field)
         if course is not None:
             raw = _raw_trial(course, field, path, (*content.notes, *notes))
-            return to_ground(raw, up=up, units=units)
+            return to_ground(raw, up=up, units=units, person=person)
     raise ConfigError(
         "the recording holds no markers", where=str(path), remedy="record the marker stream too"
     )

@@ -22,7 +22,7 @@ def doubt_sides(names: Sequence[str], positions: NDArray[np.float64]) -> str | N
     positions : (n, n_marker, 3) in ground (Y up) [m]. The pelvis faces from its rear markers (PSIS, sacrum)
     to its ASIS markers. None too when one of these is missing.
     """
-    plain = [plain_name(name) for name in names]
+    plain = [plain_name(name.rpartition(":")[2]) for name in names]
     right, left, back = (
         [index for index, name in enumerate(plain) if pattern.fullmatch(name)]
         for pattern in (RIGHT, LEFT, BACK)

@@ -27,14 +27,16 @@ class _Header(NamedTuple):
     n_marker: int | None
 
 
-def read_trc(path: str | Path, *, up: str | None = None, units: str | None = None) -> MarkerTrial:
-    """The trial of a TRC file in the ground frame; `up` and `units` override what is declared or guessed.
+def read_trc(
+    path: str | Path, *, up: str | None = None, units: str | None = None, person: str = ""
+) -> MarkerTrial:
+    """The trial of a TRC file in the ground frame; `up`, `units` and `person` as in `to_ground`.
 
     Empty, NaN and 0, 0, 0 markers are missing; columns without any data are kept as NaN markers. What was not
     as announced in the header is told in the notes. ConfigError names file, line and remedy of what cannot
     be read.
     """
-    return to_ground(_read_raw(Path(path)), up=up, units=units)
+    return to_ground(_read_raw(Path(path)), up=up, units=units, person=person)
 
 
 def write_trc(path: str | Path, trial: MarkerTrial) -> None:

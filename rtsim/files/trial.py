@@ -22,6 +22,7 @@ class MarkerTrial(NamedTuple):
     source : the file the trial came from
     notes : plain sentences: everything that was converted, assumed, dropped or repaired
     subject : measures of the person stored with the trial (name in the file -> SI value)
+    person : whose markers they are, by what stood before their names; "" = nobody's name did, or several
     """
 
     names: tuple[str, ...]
@@ -31,12 +32,14 @@ class MarkerTrial(NamedTuple):
     source: str
     notes: tuple[str, ...] = ()
     subject: Mapping[str, float] = {}
+    person: str = ""
 
 
 class RawTrial(NamedTuple):
     """A marker trial as it stands in its file: its own units and axes.
 
-    names, times, rate, source, notes, subject : as in MarkerTrial
+    names, times, rate, source, notes, person : as in MarkerTrial
+    subject : as there, under the names of the file, a person's name before them as well
     positions : (n, n_marker, 3) float64 - in the units and axes of the file; NaN = missing
     units : unit of length the file declares, "" when it declares none
     up : up axis the file declares ("+Z", "Y", ...), "" when it declares none
@@ -53,6 +56,7 @@ class RawTrial(NamedTuple):
     up_key: str = ""
     notes: tuple[str, ...] = ()
     subject: Mapping[str, float] = {}
+    person: str = ""
 
 
 def unique_names(names: Sequence[str]) -> tuple[tuple[str, ...], list[str]]:

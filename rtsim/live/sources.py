@@ -113,12 +113,13 @@ def load_trial(
     units: str | None = None,
     up: str | None = None,
     side: str = "",
+    person: str = "",
 ) -> MarkerTrial:
     """The frames of a source that is no stream.
 
     duration_s, rate [Hz] and side are those of the synthetic walker, the former two those of the synthetic
     jaw, too; a file keeps its own.
-    units, up : of a marker file, where it is wrong
+    units, up : of a marker file, where it is wrong; person : of several in it
     """
     from rtsim.files.markers import read_markers
 
@@ -140,7 +141,7 @@ def load_trial(
         from rtsim.files.natural import read_natural
 
         return read_natural(path).markers
-    return read_markers(path, up=up, units=units)
+    return read_markers(path, up=up, units=units, person=person)
 
 
 def side_of_walker(run: Run) -> str:
@@ -239,4 +240,5 @@ def resolve_subject(run: Run) -> Subject:
         side=run.side or ("" if run.model in (ONE_LEG, BOTH_LEGS) else "right"),
         units=run.units or None,
         up=run.up or None,
+        person=run.person,
     )

@@ -45,7 +45,7 @@ def notes_before(run: Run, *, anyway: bool = False) -> tuple[str, ...]:
     told = notes_of_person(person, run)
     if is_stream(run.source) or run.source == WALKER:
         return tuple(told)
-    trial = load_trial(run.source, units=run.units or None, up=run.up or None)
+    trial = load_trial(run.source, units=run.units or None, up=run.up or None, person=run.person)
     told = [f"{run.source}: {note}" for note in trial.notes] + told
     if person is not None:
         told += [f"{run.source}: {said}" for said in notes_on_fit(person, trial, run.source, anyway=anyway)]

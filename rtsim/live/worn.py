@@ -27,6 +27,7 @@ from rtsim.live.hil_summary import of_exchange
 from rtsim.live.inputs import TIME_UP, Input, Obey, StreamInput
 from rtsim.live.loop import Loop, Output
 from rtsim.live.paired import PairedInput
+from rtsim.live.persons import with_person
 from rtsim.live.recorded import RecordingInput
 from rtsim.live.run_again import RecordedPort
 from rtsim.live.serve import acquaintance_of, meta_of, notes_of, prepare
@@ -60,6 +61,7 @@ def run_of(spec: HilSpec, source: str = "") -> Run:
     run = load_run(find_config(spec.markers.run, "runs"))
     run = replace(run, model=spec.model, source=source or run.source)
     check_run(run)
+    run, _ = with_person(run)
     if not is_stream(run.source):
         check_forces(run, streamed=False)
     law_of(spec.controller)
@@ -210,7 +212,9 @@ def source_of(spec: HilSpec, run: Run, feed: ForceFeed | None) -> Input:
             stream = PairedInput.beside(where, run.backlog, feed, wait_ms, None, run.duration_s)
         stream.wait_s, stream.alone = WAIT_S, True
         return stream
-    trial = load_trial(run.source, units=run.units or None, up=run.up or None, side=side_of_walker(run))
+    trial = load_trial(
+        run.source, units=run.units or None, up=run.up or None, side=side_of_walker(run), person=run.person
+    )
     if abs(trial.rate / spec.exchange.rate_hz - 1.0) > RATE_OFF:
         raise ConfigError(
             f"the markers of {run.source} come at {trial.rate:g} Hz",

@@ -28,7 +28,7 @@ def with_mean_lengths(spec: ModelSpec, subject: Subject, trial_path: Path, run: 
 
     Unchanged where fewer than half the frames solve, and for a knee that hardly moves (a static trial).
     """
-    trial = read_markers(trial_path, up=run.up or None, units=run.units or None)
+    trial = read_markers(trial_path, up=run.up or None, units=run.units or None, person=run.person)
     estimator = MultibodyEstimator(spec, subject, "zero", (), run.solver, run.markers)
     measured = markers_of(trial, subject)
     lengths, flexion = [], []

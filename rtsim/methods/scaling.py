@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from rtsim.config.model_schema import ModelSpec
 from rtsim.errors import ConfigError
-from rtsim.files.markers import read_markers
 from rtsim.files.osim.markers import read_marker_set
 from rtsim.files.osim.setup_scale import Placer, ScaleSetup
 from rtsim.files.storage import read_storage
@@ -26,6 +25,7 @@ from rtsim.methods.moment_arms import MomentArms, arms_of
 from rtsim.methods.static_pose import StaticPose, Wanted, fit_pose, mean_places, place_markers
 from rtsim.models.measuring import Measured, body_factors, frames_between
 from rtsim.models.scaling import scale_geometry, scale_masses, scale_muscles
+from rtsim.subjects.persons import read_one, share_of
 
 Array = NDArray[np.float64]
 Note = Callable[[str], None]
@@ -40,15 +40,18 @@ class Scaled(NamedTuple):
     errors: Mapping[str, float]  # of the markers in the static pose, before they are placed [m]
 
 
-def scale(spec: ModelSpec, setup: ScaleSetup, static: Path | None, note: Note) -> Scaled:
-    """The model of a person by a setup; `static` replaces the trials that the setup names."""
+def scale(spec: ModelSpec, setup: ScaleSetup, static: Path | None, note: Note, person: str = "") -> Scaled:
+    """The model of a person by a setup; `static` replaces the trials that the setup names.
+
+    person : of several in these trials
+    """
     if setup.marker_set_file is not None:
         spec = with_markers(spec, setup.marker_set_file, note)
     factors = {body.name: np.ones(3) for body in spec.bodies}
     measured: tuple[Measured, ...] = ()
     if setup.scaler is not None:
         scaler = setup.scaler
-        trial = read_static(static or scaler.marker_file, note)
+        trial = read_static(static or scaler.marker_file, spec, person, note)
         arms = arms_of(spec)
         names = tuple(factors)
         factors, measured = body_factors(scaler, names, neutral_markers(spec, arms), trial, note)
@@ -57,7 +60,7 @@ def scale(spec: ModelSpec, setup: ScaleSetup, static: Path | None, note: Note) -
         spec = scale_muscles(larger, length_ratios(arms, arms_of(larger), note))
     errors: Mapping[str, float] = {}
     if setup.placer is not None:
-        spec, found = place(spec, setup.placer, static, note)
+        spec, found = place(spec, setup.placer, static, note, person)
         errors = found.errors
     return Scaled(spec, factors, measured, errors)
 
@@ -71,10 +74,10 @@ def with_markers(spec: ModelSpec, path: Path, note: Note) -> ModelSpec:
     return msgspec.structs.replace(spec, markers=tuple(markers.values()))
 
 
-def read_static(path: Path | None, note: Note) -> MarkerTrial | None:
+def read_static(path: Path | None, spec: ModelSpec, person: str, note: Note) -> MarkerTrial | None:
     if path is None:
         return None
-    trial = read_markers(path)
+    trial = read_one(path, share_of([marker.name for marker in spec.markers]), person, strict=bool(person))
     for text in trial.notes:
         note(f"{path.name}: {text}")
     return trial
@@ -104,9 +107,11 @@ def length_ratios(before: MomentArms, after: MomentArms, note: Note) -> dict[str
     return ratios
 
 
-def place(spec: ModelSpec, placer: Placer, static: Path | None, note: Note) -> tuple[ModelSpec, StaticPose]:
+def place(
+    spec: ModelSpec, placer: Placer, static: Path | None, note: Note, person: str = ""
+) -> tuple[ModelSpec, StaticPose]:
     """The static pose, and the model with its markers where they are in it."""
-    trial = read_static(static or placer.marker_file, lambda text: None)  # told once already
+    trial = read_static(static or placer.marker_file, spec, person, lambda text: None)  # told once already
     if trial is None:
         raise ConfigError(
             "placing markers needs a static trial", where="marker placement", remedy="add --static"

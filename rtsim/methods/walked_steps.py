@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from rtsim.errors import ConfigError
 from rtsim.files.force_trial import ForceTrial
 from rtsim.files.forces import FORCE_SUFFIXES, read_forces
-from rtsim.files.markers import read_markers
 from rtsim.files.trial import MarkerTrial, name_some
 from rtsim.methods.foot_steps import FEET, body_weight, find_steps, usable
 from rtsim.methods.foot_trial import FootTrial, prepare_step
@@ -20,6 +19,7 @@ from rtsim.methods.plate_check import Finding, check_plates
 from rtsim.methods.plate_loads import PlateLoads, plate_loads
 from rtsim.subjects.foot_lines import foot_lines
 from rtsim.subjects.labs import find_lab, load_lab
+from rtsim.subjects.persons import read_one, share_of_labs
 
 Array = NDArray[np.float64]
 
@@ -51,6 +51,7 @@ def walked_steps(
     up: str | None = None,
     units: str | None = None,
     static: MarkerTrial | None = None,
+    person: str = "",
 ) -> WalkedSteps:
     """The complete steps of a recorded walk with force plates.
 
@@ -58,11 +59,12 @@ def walked_steps(
     lab : marker map; "" = found by the names
     mass : of the person [kg]; None = from strides that are wholly on plates
     static : a trial of the person standing, with marks of the feet that the walk does not show
+    person : of several in the recording
 
     ConfigError where there are no plates, where they cannot be right, where no step is complete, and where
     both feet are of one side.
     """
-    trial = read_markers(path, up=up, units=units)
+    trial = read_one(path, share_of_labs(load_lab(lab) if lab else None), person, up, units, strict=True)
     plates = read_forces(forces or _beside(Path(path)))
     table = load_lab(lab) if lab else find_lab(trial.names)
     feet = foot_lines(trial, table)

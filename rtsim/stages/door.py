@@ -16,9 +16,11 @@ from numpy.typing import NDArray
 
 from kernels._jit import bind
 from kernels.intake import FARTHEST, take_in
+from rtsim.errors import ConfigError
 from rtsim.stages.stage import SAY_EVERY
 from rtsim.stages.yardstick import Yardstick
 from rtsim.subjects.marker_names import find_markers
+from rtsim.subjects.persons import choose, masked, persons_by, share_of
 from rtsim.units import METRES, STREAMED
 from streams.account import plain
 from streams.messages import Session
@@ -33,9 +35,22 @@ LONGEST_LABEL = 32
 
 
 class Door:
-    """Maps the frames of one marker session onto the markers that are followed."""
+    """Maps the frames of one marker session onto the markers that are followed.
 
-    def __init__(self, yardstick: Yardstick, session: Session) -> None:
+    Parameters
+    ----------
+    person, known : whose markers, where the stream has those of several, as in
+        `rtsim.subjects.persons.choose`
+
+    Attributes
+    ----------
+    labels : of the stream, empty in the places of other persons' markers
+    usable : whether any markers are followed, of one person, in a unit that is known
+    """
+
+    def __init__(
+        self, yardstick: Yardstick, session: Session, person: str = "", known: Mapping[str, str] | None = None
+    ) -> None:
         self.yardstick, self.names = yardstick, yardstick.names
         self.counters: Counter[str] = Counter(millimetres_as_metres=0, wrong_up_axis=0, missing_markers=0)
         self.sentences: list[str] = []
@@ -49,7 +64,8 @@ class Door:
         self._shape = tuple(field.shape) if field is not None else ()
         self._scale = METRES[unit] if unit in STREAMED else 0.0
         self._z_up = session.meta.get("up") in ("Z", "z")
-        index = find_markers(self.names, labels)
+        self.labels, one = self._of_one(labels, person, known)
+        index = find_markers(self.names, self.labels) if one else {}
         self.usable = bool(index) and unit in STREAMED
         self.absent = frozenset(self.names) - index.keys()
         self._source = np.array([index.get(name, -1) for name in self.names], np.int64)
@@ -58,7 +74,8 @@ class Door:
         self._take_in = bind(take_in, example)
         if not shaped:
             self._say("The session has no field 'positions' of shape [n_marker, 3]; declare one.")
-        self._name_faults(index, labels, unit, session.meta.get("up", "Y"))
+        if one:
+            self._name_faults(index, self.labels, unit, session.meta.get("up", "Y"))
 
     def admit(self, data: Mapping[str, Array]) -> tuple[Array, bool]:
         """Markers of the model (n_marker, 3) [m], and whether they can be a person.
@@ -87,6 +104,22 @@ class Door:
                 "too_far", f"{n_far} markers were more than {FARTHEST:g} m away, and are taken as occluded."
             )
         return self.measured, self._check_size(length, rise, sideways)
+
+    def _of_one(
+        self, labels: tuple[str, ...], person: str, known: Mapping[str, str] | None
+    ) -> tuple[tuple[str, ...], bool]:
+        """The labels of one person, and whether it is clear who that is; what is to be said of it is."""
+        share = share_of(self.names)
+        if len(persons_by(labels, share)) < 2:
+            return labels, True
+        try:
+            choice = choose(labels, share, "the stream", person, known)
+        except ConfigError as fault:
+            self._say(f"{str(fault)[:1].upper()}{str(fault)[1:]}.")
+            return labels, False
+        for said in choice.told or (f"the markers of {choice.person} are followed, as asked",):
+            self._say(f"{said[:1].upper()}{said[1:]}.")
+        return masked(labels, choice.person), True
 
     def _fits(self, positions: Array) -> bool:
         """Whether positions are such as the session says."""
@@ -136,7 +169,7 @@ class Door:
         if missing:
             self.counters["missing_markers"] = len(missing)
             used = set(index.values())
-            strangers = (label for i, label in enumerate(labels) if i not in used)
+            strangers = (label for i, label in enumerate(labels) if label and i not in used)
             unknown = listed(islice(strangers, N_NAMED))
             also = f"; the stream has {unknown} instead?" if unknown else "."
             self._say(

@@ -14,7 +14,6 @@ import numpy as np
 from rtsim.config.foot_schema import FootSpec
 from rtsim.config.lab_schema import Lab
 from rtsim.errors import ConfigError
-from rtsim.files.markers import read_markers
 from rtsim.files.trial import MarkerTrial
 from rtsim.methods.foot_contact import FootContact, centre_on, contact_foot
 from rtsim.models.named_feet import feet_of
@@ -29,6 +28,7 @@ from rtsim.stages.shared_loads import SharedLoads
 from rtsim.stages.stage import FINE, Outcome, Stage
 from rtsim.subjects.foot_marks import UP
 from rtsim.subjects.labs import SIDES, find_lab, load_lab
+from rtsim.subjects.persons import read_one, share_of_labs
 from rtsim.subjects.subject import Subject
 from streams.messages import Curves, Image, Session
 from streams.ring import Frame
@@ -293,6 +293,9 @@ def make(setting: Setting) -> FootContacts | None:
         )  # fmt: skip
     run, subject = setting.run, setting.subject
     lab = load_lab(run.lab) if run.lab else find_lab(subject.marker_names)
-    static = read_markers(run.static, run.up or None, run.units or None) if run.static else None
+    static = None
+    if run.static:
+        whose, known = run.person or subject.person, (run.up or None, run.units or None)
+        static = read_one(run.static, share_of_labs(lab), whose, *known)
     shared = total if run.foot.level == "whole_body" and isinstance(total, GroundReaction) else None
     return FootContacts(run.foot, motion, plates, lab, subject, static, setting.mass_kg, shared)

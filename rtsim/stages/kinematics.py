@@ -53,6 +53,7 @@ class Kinematics(Stage):
     Attributes
     ----------
     estimator : whose newest results other stages read; door : of the session at hand
+    person : whose markers are followed, where a stream has those of several; "" = nobody is asked for
     dt : time since the frame before [s], 0 where the stream does not tell
     admitted : whether the newest frame could be a person, and the solver saw it
     status : of the newest frame
@@ -64,9 +65,9 @@ class Kinematics(Stage):
 
     rehearses = True
 
-    def __init__(self, estimator: MultibodyEstimator, subject: Subject | None) -> None:
+    def __init__(self, estimator: MultibodyEstimator, subject: Subject | None, person: str = "") -> None:
         super().__init__()
-        self.estimator, self.subject = estimator, subject
+        self.estimator, self.subject, self.person = estimator, subject, person
         self.yardstick = yardstick_of(estimator, subject)
         self.door: Door | None = None
         self.unknown = np.zeros(0, bool)
@@ -117,7 +118,7 @@ class Kinematics(Stage):
             self._former.update(self.door.counters)
             self.sentences += self.door.sentences
         self.estimator.restart()
-        self.door = Door(self.yardstick, session)
+        self.door = Door(self.yardstick, session, self.person, known_person(self.subject))
         absent = self.door.absent if self.door.usable else frozenset()
         self._unseen, said = beside_unseen_root(self.estimator.model, self.subject, absent)
         self.sentences += said
@@ -295,7 +296,12 @@ def make(setting: Setting) -> Kinematics:
     estimator = MultibodyEstimator(
         spec, subject, method_of(run, spec), methods, run.solver, run.markers, following, run.uncertainty
     )
-    return Kinematics(estimator, subject)
+    return Kinematics(estimator, subject, run.person)
+
+
+def known_person(subject: Subject | None) -> dict[str, str]:
+    """Whose markers those of the subject are, by their labels, and how that is known."""
+    return {subject.person: f"whose markers those of the subject {subject.name} are"} if subject else {}
 
 
 def yardstick_of(estimator: MultibodyEstimator, subject: Subject | None) -> Yardstick:

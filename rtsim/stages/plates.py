@@ -153,7 +153,8 @@ class FootLoads(AppliedLoads):
 
     def _find_feet(self, session: Session) -> None:
         field = next((f for f in session.fields if f.name == "positions"), None)
-        labels = tuple(field.labels) if field is not None else ()
+        door = self.kinematics.door
+        labels = door.labels if door is not None else tuple(field.labels) if field is not None else ()
         lab = None
         try:
             lab = load_lab(self._lab) if self._lab else find_lab((*labels, *self._unseen(labels)))

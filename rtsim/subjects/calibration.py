@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from rtsim.config.lab_schema import Lab, LabSide
 from rtsim.errors import ConfigError
 from rtsim.files.landmarks import middle_of
-from rtsim.files.markers import MARKER_SUFFIXES, read_markers
+from rtsim.files.markers import MARKER_SUFFIXES
 from rtsim.files.trial import MarkerTrial, count_of, name_some
 from rtsim.subjects import plausible, proportions
 from rtsim.subjects.both_sides import join
@@ -36,6 +36,7 @@ from rtsim.subjects.landmarks import (
 from rtsim.subjects.lone_leg import BY_STRAIGHT_LEG, ROOT_IS_THIGH, straight_frames, told_hip
 from rtsim.subjects.marker_names import find_markers
 from rtsim.subjects.natural import known_frames, segment_parameters
+from rtsim.subjects.persons import read_one, share_of_labs
 from rtsim.subjects.segment_axes import natural_coordinates
 from rtsim.subjects.segment_records import SEGMENTS, local_markers, segment_records
 from rtsim.subjects.sides import MIRROR, check_same_side, find_side, shows_pelvis
@@ -78,6 +79,7 @@ def subject_for(
     name: str = "",
     units: str | None = None,
     up: str | None = None,
+    person: str = "",
 ) -> Subject:
     """The subject of a trial, calibrated from the static trial if there is one, else from the trial itself.
 
@@ -85,14 +87,15 @@ def subject_for(
     side : right, left or both; empty: both where both are there, else the one that is
     lab : a marker map, its file or its shipped name; found by the names of the markers if not given
     units, up : unit of length and axis that points up, where the files are wrong
+    person : whose markers are taken from files of several persons; "" = of the only one who has those wanted
     The other parameters and the errors are those of `calibrate`.
     """
-    moving, still = (
-        read_markers(source, up=up, units=units) if isinstance(source, (str, Path)) else source
-        for source in (trial, static)
-    )
-    assert moving is not None
     marker_map = load_lab(lab) if isinstance(lab, str) else lab
+    share, still = share_of_labs(marker_map, side), static
+    moving = read_one(trial, share, person, up, units) if isinstance(trial, (str, Path)) else trial
+    if isinstance(static, (str, Path)):
+        still = read_one(static, share, person or moving.person, up, units)
+    assert still is None or isinstance(still, MarkerTrial)
 
     def leg(of: str) -> Subject:
         return calibrate(
@@ -208,13 +211,24 @@ def calibrate(
         side="left" if anatomy.side == "left" else "right",
         hip_regression=hip_regression if PELVIS in anatomy.Q else "",
         n_frame=n_frame,
-        notes=(*anatomy.notes, *notes),
+        notes=(*anatomy.notes, *notes, *of_another(trial, source)),
+        person=trial.person,
     )
     try:
         check_person(subject)
     except ValueError as error:  # a marker far away on a single frame will do
         raise ConfigError(str(error), where=file_name(source), remedy=plausible.REMEDY) from None
     return subject
+
+
+def of_another(trial: MarkerTrial, static: MarkerTrial) -> list[str]:
+    """The sentence on a static trial whose labels name another person than those of the trial."""
+    if not (trial.person and static.person) or trial.person.casefold() == static.person.casefold():
+        return []
+    return [
+        f"the labels of the static trial are those of {static.person}, of the trial those of {trial.person}: "
+        "another person?"
+    ]
 
 
 def measure(source: MarkerTrial, request: Request, remedy: str) -> Anatomy:

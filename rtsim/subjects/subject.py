@@ -61,6 +61,8 @@ class Subject(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     mass_kg: Positive | None = None
     stature_mm: Positive | None = None
     sex: Literal["female", "male", ""] = ""
+    # what stood before the names of the markers, where anything did
+    person: str = ""
 
     @property
     def marker_names(self) -> tuple[str, ...]:
@@ -155,7 +157,7 @@ def subject_text(subject: Subject) -> str:
         *(entry(key, getattr(subject, key)) for key in ("name", "source", "side", "hip_regression")),
         *(
             entry(key, getattr(subject, key))
-            for key in ("mass_kg", "stature_mm", "sex")
+            for key in ("mass_kg", "stature_mm", "sex", "person")
             if getattr(subject, key)
         ),
         entry("n_frame", subject.n_frame),

@@ -19,7 +19,7 @@ from rtsim.cli.foot_results import (
     write_model,
 )
 from rtsim.cli.lines import tell
-from rtsim.cli.options import file_options
+from rtsim.cli.options import PERSON_OPTION, file_options
 from rtsim.cli.plotting import paper_for, plot_options
 from rtsim.errors import ConfigError
 from rtsim.files.output import check_free
@@ -83,6 +83,7 @@ OF_A_FIT = {
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 @click.option("--force", is_flag=True, help="Replace a file that exists already.")
 @partial(plot_options, more="Further steps go beside it, as FILE-2, which replace files only with --force.")
+@PERSON_OPTION
 @file_options
 def command(
     trials: tuple[Path, ...], forces: tuple[Path, ...], plates: tuple[str, ...], pressure: Path | None,
@@ -90,7 +91,7 @@ def command(
     footprints: tuple[Path, ...], friction: bool, no_pressure: bool, starts: int, hops: int, seed: int,
     validate: Path | None, static: Path | None, lab: str, mass_kg: float | None, out: Path | None,
     as_json: bool, force: bool, plot: Path | None, plot_size: str | None, plot_dpi: int | None,
-    units: str | None, up: str | None,
+    person: str | None, units: str | None, up: str | None,
 ) -> None:  # fmt: skip
     """Identify the contact of a foot (stiffness, damping, three ellipsoids) from steps of TRIALS over plates.
 
@@ -100,7 +101,6 @@ def command(
     from rich.console import Console
 
     from rtsim.cli.compiling import compile_first
-    from rtsim.files.markers import read_markers
     from rtsim.live.signals import exit_code
     from rtsim.methods.foot_fit import fit_foot
     from rtsim.methods.foot_misfit import Weights
@@ -108,6 +108,8 @@ def command(
     from rtsim.methods.foot_parameters import guess, guesses
     from rtsim.models.load import load_model
     from rtsim.report.foot_fit import as_lines, as_table, steps_of
+    from rtsim.subjects.labs import load_lab
+    from rtsim.subjects.persons import read_one, share_of_labs
 
     paper = paper_for(plot, plot_size, plot_dpi)
     check_options(trials, forces, pressure_delay, out, force, mass_kg)
@@ -117,8 +119,9 @@ def command(
     prints = [read_told(path) for path in footprints]
     compile_first(Console(stderr=True), ("foot-fit",))
     weights = Weights(pressure=0.0 if no_pressure else 0.1, friction=float(friction), spin=float(friction))
-    stood = read_markers(static, up=up, units=units) if static is not None else None
-    walks = walks_of(trials, forces, lab=lab, mass=mass_kg, up=up, units=units, static=stood)
+    share, whose = share_of_labs(load_lab(lab) if lab else None), person or ""
+    stood = read_one(static, share, whose, up, units) if static is not None else None
+    walks = walks_of(trials, forces, lab=lab, mass=mass_kg, up=up, units=units, static=stood, person=whose)
     check_figures(paper, len(all_steps(walks)), force)
     fit, frame = None, None
     fitted: list[FootTrial] = []

@@ -119,6 +119,20 @@ def test_subject_prefix(make_c3d):
     assert any("several subjects (A, B)" in note for note in trial.notes)
 
 
+def test_a_marker_without_a_name_before_it_is_not_the_other_persons(make_c3d):
+    """Protects a person whose labels have no prefix beside one whose labels have one."""
+    points = np.concatenate([standing(), standing()[:, ::2] + [90.0, 0.0, 0.0]], axis=1)
+    labels = ["Therapist:RASI", "Therapist:RKNE", "Therapist:RHEE", "RASI", "RHEE"]
+    path = make_c3d(labels, points, processing={"Therapist:Bodymass": 90.0, "Anna:Bodymass": 50.0})
+    both = read_markers(path)
+    assert both.names == tuple(labels)
+    assert "Bodymass" not in both.subject
+    own = read_markers(path, person="unnamed")
+    assert own.names == ("RASI", "RHEE")
+    np.testing.assert_allclose(own.positions, both.positions[:, 3:])
+    assert read_markers(path, person="Therapist").subject == {"Bodymass": 90.0}
+
+
 def test_repeated_labels(make_c3d):
     """Two trajectories of one name are kept apart."""
     assert read_c3d(make_c3d(["RASI", "RASI", "RHEE"], standing())).names == ("RASI", "RASI_2", "RHEE")
