@@ -32,6 +32,7 @@ class Quantity(NamedTuple):
     curves : how it is drawn over time; image : as an image; meaning : what it is, in a line
     deviation, mask : of the shape of the array; standard deviations, and 1 where an entry is not to be used
     implausible : likewise, 1 where an entry is outside the range of its joint
+    as_is : labels of entries that files keep in this unit
     """
 
     name: str
@@ -46,13 +47,14 @@ class Quantity(NamedTuple):
     mask: Array | None = None
     implausible: Array | None = None
     image: Image | None = None
+    as_is: tuple[str, ...] = ()
 
     def fields(self) -> list[tuple[FieldSpec, Array]]:
         """Its fields of a frame: the values, then deviations and masks where it has them."""
         shape = self.array.shape
         own = FieldSpec(
             self.name, shape, self.unit, self.labels, self.parts, self.frame,
-            curves=self.curves, image=self.image, meaning=self.meaning,
+            curves=self.curves, image=self.image, meaning=self.meaning, as_is=self.as_is,
         )  # fmt: skip
         found = [(own, self.array)]
         if self.deviation is not None:

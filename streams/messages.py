@@ -95,6 +95,7 @@ class FieldSpec(Struct, frozen=True):
     frame : axes in which vectors are given, "ground" or in words
     of : the field whose standard deviation or mask this is; role : which of them
     curves : how it is drawn over time; image : how it is drawn as an image; meaning : what it is, in a line
+    as_is : labels of entries that files keep in the unit of the field, whatever they do with the others
     """
 
     name: Annotated[str, Meta(min_length=1, max_length=64)]
@@ -108,9 +109,11 @@ class FieldSpec(Struct, frozen=True):
     curves: Curves | None = None
     image: Image | None = None
     meaning: Annotated[str, Meta(max_length=256)] = ""
+    as_is: Annotated[Sequence[Label], Meta(max_length=4096)] = ()
 
     def __post_init__(self) -> None:
         force_setattr(self, "shape", tuple(self.shape))
+        force_setattr(self, "as_is", tuple(self.as_is))
         force_setattr(self, "labels", tuple(self.labels))
         force_setattr(self, "parts", tuple(self.parts))
 

@@ -57,6 +57,8 @@ class Coordinate(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     range_mm: Range | None = None
     # a fit of markers does not leave the range
     clamped: bool = False
+    # an angle that storage files have in radians also among degrees: OpenSim's motion type Coupled
+    coupled: bool = False
 
     def __post_init__(self) -> None:
         if self.unit == "both":
@@ -201,6 +203,11 @@ def is_angular(body: Body, k: int, kind: JointKind | None = None) -> bool:
     if coordinate.unit:
         return coordinate.unit == "deg"
     return any(motion.rotates is not None for motion in motions_of(body, coordinate.name))
+
+
+def in_degrees(body: Body, k: int, kind: JointKind | None = None) -> bool:
+    """Whether a storage file with inDegrees=yes has coordinate k of a body's joint in degrees."""
+    return is_angular(body, k, kind) and not coordinates_of(body, kind)[k].coupled
 
 
 def motions_of(body: Body, coordinate: str) -> list[Motion]:

@@ -25,6 +25,7 @@ MOST_UNKNOWN = 0.25
 N_PART = 1000
 MAX_HEADER = 500  # lines within which endheader must come
 # A header entry, not a sentence that mentions the word: OpenSim explains inDegrees in free text.
+IN_RADIANS = "inRadians="
 IN_DEGREES = re.compile(r"indegrees\s*=\s*(\w+)", re.IGNORECASE)
 N_ROW = re.compile(r"(?:nrows|datarows)\s*[= ]\s*(\d+)", re.IGNORECASE)
 
@@ -35,6 +36,7 @@ class Table(NamedTuple):
     columns : k unique labels; the first is "time" [s] in storage files
     data : (n, k) float64; NaN = missing
     in_degrees : whether rotations stand in degrees (else radians)
+    in_radians : columns that stand in radians all the same, where the file names them; OpenSim's files do not
     name : name of the table inside the file
     notes : plain sentences on what was not as announced or had to be assumed
     """
@@ -44,6 +46,7 @@ class Table(NamedTuple):
     in_degrees: bool
     name: str
     notes: tuple[str, ...] = ()
+    in_radians: tuple[str, ...] = ()
 
     def column(self, label: str) -> NDArray[np.float64]:
         """The column (n,) with this label; ConfigError naming the labels there are."""
@@ -85,7 +88,8 @@ def read_storage(path: str | Path) -> Table:
         notes.append(f"the header says {announced} rows, the file has {len(rows)}: those were read")
     in_degrees, said = _in_degrees(header, path)
     notes += [*said, *_slow_times(columns, data)]
-    return Table(columns, data, in_degrees, _name(header, path), tuple(notes))
+    kept = next((text.removeprefix(IN_RADIANS) for text in header if text.startswith(IN_RADIANS)), "")
+    return Table(columns, data, in_degrees, _name(header, path), tuple(notes), tuple(kept.split()))
 
 
 def known_part(table: Table) -> tuple[Table, list[str]]:
@@ -130,6 +134,7 @@ def storage_parts(table: Table, where: str, name: str, lines: Sequence[str] = ()
         f"nRows={table.data.shape[0]}",
         f"nColumns={table.data.shape[1]}",
         f"inDegrees={'yes' if table.in_degrees else 'no'}",
+        *([f"{IN_RADIANS}{' '.join(table.in_radians)}"] if table.in_radians else []),
         *lines,
         *told,
         "endheader",

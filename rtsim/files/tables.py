@@ -46,7 +46,9 @@ def motion_table(results: Results, name: str, where: str, frames: str = "marked"
     columns, _, data = columns_of(results, specs)
     if mark := marks(results, frames):
         columns, data = (*columns, STATUS), [*data, *mark]
-    return Table(("time", *columns), np.column_stack([results.times, *data]), True, name)
+    return Table(
+        ("time", *columns), np.column_stack([results.times, *data]), True, name, in_radians=kept_of(specs)
+    )
 
 
 def storage_table(results: Results, name: str, frames: str = "marked") -> tuple[Table, tuple[str, ...]]:
@@ -60,7 +62,9 @@ def storage_table(results: Results, name: str, frames: str = "marked") -> tuple[
         columns, units, data = (*columns, STATUS), [*units, "bits"], [*data, *mark]
     said = [f"{column} [{unit}]" for column, unit in zip(("time", *columns), ("s", *units), strict=True)]
     lines = tuple(f"units: {', '.join(said[k : k + N_UNIT])}" for k in range(0, len(said), N_UNIT))
-    return Table(("time", *columns), np.column_stack([results.times, *data]), True, name), lines
+    kept = kept_of(results.session.fields)
+    data = [results.times, *data]
+    return Table(("time", *columns), np.column_stack(data), True, name, in_radians=kept), lines
 
 
 def csv_table(results: Results, frames: str = "marked") -> Table:
@@ -77,7 +81,8 @@ def columns_of(
 ) -> tuple[tuple[str, ...], list[str], list[FloatArray]]:
     """Names and units of the columns of some fields, and their (n, k) values.
 
-    A column is called field.label or field.label.part; motion by its label, as in OpenSim, unless in full.
+    A column is called field.label or field.label.part; motion by its label, and what
+    OpenSim does not convert in radians, unless in full.
     """
     columns: list[str] = []
     units: list[str] = []
@@ -86,16 +91,26 @@ def columns_of(
         if not has_columns(spec):
             continue
         values, unit = in_files(results.fields[spec.name], spec.unit)
-        for label in labels_of(spec):
+        labels, own = labels_of(spec), [unit] * values.shape[1]
+        if is_motion(spec) and not in_full and spec.as_is:
+            kept = [k for k, label in enumerate(labels) if label in spec.as_is]
+            values[:, kept] = results.fields[spec.name][:, kept]
+            own = [spec.unit if k in kept else unit for k in range(len(own))]
+        units += own
+        for label in labels:
             if is_motion(spec) and not in_full:
                 name = (label or spec.name) if label not in columns else f"{spec.name}_{label}"
             else:
                 name = f"{spec.name}.{label}" if label else spec.name
             columns += [f"{name}.{part}" for part in spec.parts] if spec.parts else [name]
-        units += [unit] * values.shape[1]
         data.append(values)
     unique, _ = unique_names(columns)
     return unique, units, data
+
+
+def kept_of(specs: Sequence[FieldSpec]) -> tuple[str, ...]:
+    """Columns of motion that stay in radians: OpenSim does not convert coordinates of the type Coupled."""
+    return tuple(label for spec in specs if is_motion(spec) for label in spec.as_is)
 
 
 def has_columns(spec: FieldSpec) -> bool:

@@ -129,7 +129,7 @@ def of_table(table: Table, path: Path, names: Sequence[str]) -> JointMotion:
         if (found := f"{field}.{name}") in table.columns:
             return table.column(found)
         if field == FIELDS[0] and name in table.columns:
-            return scale * table.column(name)
+            return (1.0 if name in table.in_radians else scale) * table.column(name)
         if field == FIELDS[2] and name + MOMENT in table.columns:
             return table.column(name + MOMENT)
         return None

@@ -142,12 +142,12 @@ def coordinate_goals(placer: Placer, arms: MomentArms, trial: MarkerTrial) -> di
             if task.value_kind == "default_value":
                 value = float(model.q_neutral[model.coordinates.q[k]])
             elif task.value_kind == "from_file":
-                value = of_file(placer, task.name, bool(model.coordinates.is_angle[k]), trial)
+                value = of_file(placer, task.name, bool(model.coordinates.in_degrees[k]), trial)
         goals[task.name] = value, task.weight
     return goals
 
 
-def of_file(placer: Placer, name: str, is_angle: bool, trial: MarkerTrial) -> float:
+def of_file(placer: Placer, name: str, in_degrees: bool, trial: MarkerTrial) -> float:
     """A coordinate of the setup's coordinate file at the time of the pose [rad, m]."""
     if placer.coordinate_file is None:
         raise ConfigError(
@@ -161,4 +161,4 @@ def of_file(placer: Placer, name: str, is_angle: bool, trial: MarkerTrial) -> fl
     if not seen.any():
         raise ConfigError(f"the column {name!r} holds no number", where=str(placer.coordinate_file))
     value = float(np.interp(time, table.column("time")[seen], values[seen]))
-    return float(np.radians(value)) if is_angle and table.in_degrees else value
+    return float(np.radians(value)) if in_degrees and table.in_degrees else value

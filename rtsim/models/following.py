@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from kernels.constraints import Roles
 from kernels.coordinates import Limits, Tasks
-from rtsim.config.joint_schema import coordinates_of, is_angular
+from rtsim.config.joint_schema import coordinates_of, in_degrees
 from rtsim.config.model_schema import ModelSpec
 from rtsim.errors import ConfigError
 from rtsim.files.osim.setup_ik import IkSetup
@@ -118,7 +118,7 @@ def drawn_by(task: CoordinateTask, spec: ModelSpec, setup: IkSetup, where: str) 
     seen = np.isfinite(values)
     if not seen.any():
         raise ConfigError(f"the column {task.name!r} holds no number", where=str(setup.coordinate_file))
-    if table.in_degrees and is_angular(body, k):
+    if table.in_degrees and in_degrees(body, k):
         values = np.radians(values)
     return Drawn(task.name, task.weight, table.column("time")[seen], values[seen])
 

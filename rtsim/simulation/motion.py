@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from rtsim.config.function_schema import MOTION, Spline
-from rtsim.config.joint_schema import coordinates_of, is_angular
+from rtsim.config.joint_schema import coordinates_of, in_degrees, is_angular
 from rtsim.config.model_schema import Coupler, ModelSpec
 from rtsim.config.run_schema import LONGEST_S
 from rtsim.errors import ConfigError
@@ -85,7 +85,7 @@ def read_motion(
     for text in table.notes:
         note(f"{path}: {text}")
     turning = {
-        c.name: is_angular(body, k) for body in spec.bodies for k, c in enumerate(coordinates_of(body))
+        c.name: in_degrees(body, k) for body in spec.bodies for k, c in enumerate(coordinates_of(body))
     }
     at = times - times[0]
     at[-1] *= 1.0 + ROUNDING
@@ -123,7 +123,10 @@ def odd_things(spec: ModelSpec, motions: Mapping[str, Spline]) -> list[str]:
 
 
 def column_of(table: Table, name: str, turns: bool, where: str) -> Array:
-    """A coordinate over the rows of a table [rad, m]: the column of its name, or of OpenSim's path to it."""
+    """A coordinate over the rows of a table [rad, m]: the column of its name, or of OpenSim's path to it.
+
+    turns : whether it stands in degrees where the table does
+    """
     paths = [label for label in table.columns if label.endswith(f"/{name}/value")]
     label = name if name in table.columns else paths[0] if len(paths) == 1 else ""
     if not label:

@@ -65,22 +65,25 @@ class SimulatedQuantities:
             turn(self._upright, own, out)
 
     def _add(self, name: str, array: Array, unit: str, labels: tuple[str, ...], parts: tuple[str, ...] = (),
-             frame: str = "", curves: Curves | None = None, meaning: str = "") -> Array:  # fmt: skip
+             frame: str = "", curves: Curves | None = None, meaning: str = "",
+             as_is: tuple[str, ...] = ()) -> Array:  # fmt: skip
         """Declare a quantity; the array to be filled, which another stands for where ground is turned."""
         shown = array
         if frame == GROUND and (self._upright != np.eye(3)).any():
             shown = np.zeros(array.shape)
             self._turned.append((shown, array))
-        self.quantities.append(Quantity(name, shown, unit, labels, parts, frame, curves, meaning))
+        self.quantities.append(
+            Quantity(name, shown, unit, labels, parts, frame, curves, meaning, as_is=as_is)
+        )
         return array
 
     def _take(self, name: str, source: Array, index: tuple | slice, unit: str, labels: tuple[str, ...],
               parts: tuple[str, ...] = (), frame: str = "", curves: Curves | None = None,
-              meaning: str = "") -> Array:  # fmt: skip
+              meaning: str = "", as_is: tuple[str, ...] = ()) -> Array:  # fmt: skip
         """Declare a quantity that is a part of each row of `source` : (n_row, ...)."""
         out = np.zeros(source[0][index].shape)
         self._chosen.append((out, source, index))
-        return self._add(name, out, unit, labels, parts, frame, curves, meaning)
+        return self._add(name, out, unit, labels, parts, frame, curves, meaning, as_is)
 
     def _add_coordinates(self) -> None:
         """Coordinates and their speeds: angles apart from lengths."""
@@ -95,7 +98,8 @@ class SimulatedQuantities:
             labels = tuple(name for name, one in zip(m.coordinates.names, chosen, strict=True) if one)
             axis = kind.removeprefix("joint_")
             self._take(f"{kind}s", trace.q, (m.coordinates.q[chosen],), unit, labels,
-                       curves=Curves(panel, axis, 0, least), meaning=meaning)  # fmt: skip
+                       curves=Curves(panel, axis, 0, least), meaning=meaning,
+                       as_is=m.coordinates.coupled if unit == "rad" else ())  # fmt: skip
             drawn = Curves("Velocities", "velocity", 0, 0.01) if unit == "m" else None
             self._take(f"{kind}_speeds", trace.v, (m.coordinates.dof[chosen],), f"{unit}/s", labels,
                        curves=drawn, meaning=f"rates of the {meaning}")  # fmt: skip

@@ -24,6 +24,7 @@ class CoordinateValues:
         self._deviations = tuple(np.full(len(at), np.nan) for at in self._at)
         names = np.array(model.coordinates.names, object)
         self._names = tuple(names[turns].tolist()), tuple(names[~turns].tolist())
+        self._as_is = model.coordinates.coupled
 
     def report(self, q: Array) -> None:
         """Take the values from q : (n_q,)."""
@@ -46,7 +47,7 @@ class CoordinateValues:
                 "joint_angles", self._values[0], "rad", self._names[0],
                 curves=Curves("Coordinates", "angle", 0, 10.0 / DEGREES),
                 meaning="coordinates of the model that are angles, in its own names and signs",
-                implausible=implausible, deviation=angles,
+                implausible=implausible, deviation=angles, as_is=self._as_is,
             ),
             Quantity(
                 "joint_displacements", self._values[1], "m", self._names[1],

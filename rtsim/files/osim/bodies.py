@@ -141,6 +141,8 @@ def coordinate_table(coordinate: Coordinate, followers: Collection[str]) -> Tabl
             table["clamped"] = True
     elif node.flag("clamped"):
         node.document.note(f"coordinate {name}: it is clamped to no finite range, and was left free")
+    if coordinate.coupled:
+        table["coupled"] = True
     if name not in followers and coordinate.held is None:
         table[f"neutral_{unit}"] = scale * coordinate.default
         if node.flag("prescribed"):

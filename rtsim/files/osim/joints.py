@@ -41,11 +41,12 @@ AXES = ("translation1", "translation2", "translation3", "rotation1", "rotation2"
 
 @dataclass(frozen=True)
 class Coordinate:
-    """A coordinate of a joint [rad, m]."""
+    """A coordinate of a joint [rad, m]; coupled : an angle that OpenSim does not write in degrees."""
 
     node: Node
     default: float
     angular: bool
+    coupled: bool
 
     @property
     def name(self) -> str:
@@ -136,7 +137,11 @@ def read_joint(node: Node, parent: Frame, child: Frame) -> Joint:
             node.fail(f"{len(nodes)} coordinates", allowed=str(len(steps)), remedy="correct the file")
         motions = [{what: list(axis), "of": nodes[k].name} for k, what, axis in steps]
     turning = {motion["of"] for motion in motions if ABOUT in motion and "of" in motion}
-    coordinates = [Coordinate(n, n.number("default_value", 0.0), n.name in turning) for n in nodes]
+    plain = {name for name in turning if node.tag != "CustomJoint" or is_rotational(node, name)}
+    coordinates = [
+        Coordinate(n, n.number("default_value", 0.0), n.name in turning, n.name in turning - plain)
+        for n in nodes
+    ]
     return Joint(node, parent, child, kind, motions, coordinates)
 
 
@@ -153,6 +158,26 @@ def spatial_transform(node: Node, own: list[str]) -> list[Motion]:
             if motion.get("constant") != 0.0:
                 motions.append(motion)
     return motions
+
+
+def is_rotational(node: Node, coordinate: str) -> bool:
+    """Whether OpenSim (4.6) gives a coordinate of a custom joint the motion type Rotational.
+
+    A LinearFunction with a slope of exactly 1 or -1 makes it that of its axis, the last such axis of the
+    file; a coordinate without any is Coupled, and no file of OpenSim has it in degrees.
+    """
+    transform, found = node.child("SpatialTransform"), ""
+    axes = {axis.name: axis for axis in transform.children()} if transform is not None else {}
+    for name in (*AXES[3:], *AXES[:3]):  # rotations come first in the file
+        axis = axes.get(name)
+        if axis is None or axis.text("coordinates").split() != [coordinate]:
+            continue
+        function = function_below(axis)
+        if function is None or function.tag != "LinearFunction":
+            continue
+        if abs(read_function(function)["linear"][0]) == 1.0:
+            found = name
+    return found.startswith("rotation")
 
 
 def transform_axis(node: Node, what: str, own: list[str]) -> Motion:

@@ -12,7 +12,7 @@ import kernels.joints.kinds
 from kernels.joints.kinds import CHAIN
 from kernels.tree import N_PARAMETER, Tree
 from rtsim.config.joint_kinds import KINDS
-from rtsim.config.joint_schema import Axis, Body, JointKind, coordinates_of, is_angular
+from rtsim.config.joint_schema import Axis, Body, JointKind, coordinates_of, in_degrees, is_angular
 from rtsim.config.model_schema import MethodSpec, ModelSpec
 from rtsim.config.place_schema import GROUND, Frame
 from rtsim.errors import ConfigError
@@ -37,8 +37,15 @@ class Coordinates:
     q: NDArray[np.int64]  # (n_coordinate,) - index in q
     dof: NDArray[np.int64]  # (n_coordinate,) - index in v
     is_angle: NDArray[np.bool_]  # (n_coordinate,)
+    in_degrees: NDArray[np.bool_]  # (n_coordinate,) - whether storage files have it so
     range: Array  # (n_coordinate, 2) [rad, m], infinite where none is given
     neutral: Array  # (n_coordinate,) [rad, m]
+
+    @property
+    def coupled(self) -> tuple[str, ...]:
+        """Angles that storage files have in radians, also among degrees."""
+        kept = (self.is_angle & ~self.in_degrees).tolist()
+        return tuple(name for name, one in zip(self.names, kept, strict=True) if one)
 
     def find(self, name: str, where: str) -> int:
         """Number of a coordinate; a method may have another joint in its place, which has none."""
@@ -115,7 +122,7 @@ def motions_of_joint(
 
 def pack_coordinates(spec: ModelSpec, how: MethodSpec, joints: Sequence[Joint]) -> Coordinates:
     """The coordinates of all joints, where they are in q and v, and their neutral values."""
-    names, q, dof, angular, ranges, neutral = [], [], [], [], [], []
+    names, q, dof, angular, degrees, ranges, neutral = [], [], [], [], [], [], []
     n_q = n_v = 0
     for body, joint in zip(spec.bodies, joints, strict=True):
         kind = how.joints.get(body.name, body.joint)
@@ -124,6 +131,7 @@ def pack_coordinates(spec: ModelSpec, how: MethodSpec, joints: Sequence[Joint]) 
             q.append(n_q + k)
             dof.append(n_v + k)
             angular.append(is_angular(body, k, kind))
+            degrees.append(in_degrees(body, k, kind))
             ranges.append(coordinate.range)
             neutral.append(coordinate.neutral or 0.0)
         n_q, n_v = n_q + joint.n_q, n_v + joint.n_v
@@ -132,6 +140,7 @@ def pack_coordinates(spec: ModelSpec, how: MethodSpec, joints: Sequence[Joint]) 
         np.array(q, np.int64),
         np.array(dof, np.int64),
         np.array(angular, np.bool_),
+        np.array(degrees, np.bool_),
         np.array(ranges, float).reshape(-1, 2),
         np.array(neutral, float),
     )

@@ -109,6 +109,24 @@ def test_motion_file(recording, tmp_path, suffix, more):
     assert "1 row of 5 left out, in which a value is not known" in out.read_text()
 
 
+@pytest.mark.parametrize("suffix", [".mot", ".sto"])
+def test_entries_that_stay_in_radians(tmp_path, suffix):
+    """Protects OpenSim's coordinates of the type Coupled: in radians among degrees, said, and read so."""
+    spec = FieldSpec("joint_angles", (2,), "rad", ("hip", "kneecap"), as_is=("kneecap",))
+    write_results(tmp_path / "a.mcap", (spec,))
+    export(tmp_path / "a.mcap", tmp_path / f"a{suffix}")
+    table = read_storage(tmp_path / f"a{suffix}")
+    assert table.in_degrees
+    assert table.in_radians == ("kneecap",)
+    np.testing.assert_allclose(table.column("hip")[0], np.degrees(0.1))
+    np.testing.assert_allclose(table.column("kneecap")[0], 0.1)
+    if suffix == ".sto":
+        assert "kneecap [rad]" in (tmp_path / f"a{suffix}").read_text()
+    export(tmp_path / "a.mcap", tmp_path / "a.csv")
+    row = next(csv.DictReader((tmp_path / "a.csv").open(newline="")))
+    assert float(row["joint_angles.kneecap [deg]"]) == pytest.approx(np.degrees(0.1))
+
+
 def test_frames_are_marked_left_out_or_neither(recording, tmp_path):
     """Protects who reads a table from frames that were not solved: by default they are marked."""
     heads, rows, notes = {}, {}, {}

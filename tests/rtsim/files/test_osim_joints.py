@@ -281,6 +281,42 @@ def test_ranges(read, coordinate, range, note):
     assert bool(note) == any(note and note in text for text in notes)
 
 
+MINUS, TWICE = LINE.replace("1 0", "-1 0.2"), LINE.replace("1 0", "2 0")
+MULTIPLIED = f"<MultiplierFunction><function>{LINE}</function><scale>1</scale></MultiplierFunction>"
+COUPLED = [
+    ({"rotation3": LINE}, False),
+    ({"rotation3": MINUS, "translation2": SPLINE}, False),
+    ({"rotation1": SPLINE, "rotation2": LINE}, False),
+    ({"rotation3": TWICE}, True),
+    ({"rotation3": SPLINE, "translation1": SPLINE}, True),
+    ({"rotation3": MULTIPLIED}, True),
+    ({"rotation3": TWICE, "translation1": LINE}, True),
+    ({"rotation3": LINE, "translation1": LINE}, True),
+    ({"translation1": LINE}, False),
+]
+"""Functions of one coordinate by axis, and whether it is an angle that OpenSim does not write in degrees."""
+
+
+def moved_by(axes):
+    """A custom joint whose one coordinate drives some axes."""
+    texts = [
+        transform_axis(
+            f"{what}{k + 1}", axis, *(("q", axes[f"{what}{k + 1}"]) if f"{what}{k + 1}" in axes else ())
+        )
+        for what in ("rotation", "translation")
+        for k, axis in enumerate(("1 0 0", "0 1 0", "0 0 1"))
+    ]
+    return Model((Joint("CustomJoint", GROUND, "a", (Coordinate("q"),), spatial_transform(*texts)),))
+
+
+@pytest.mark.parametrize(("axes", "coupled"), COUPLED)
+def test_coordinates_that_opensim_does_not_convert(read, axes, coupled):
+    """Protects storage files in degrees: coordinates of the motion type Coupled stay in radians in them."""
+    spec, _ = read(moved_by(axes))
+    assert spec.bodies[0].coordinates[0].coupled is coupled
+    assert build(spec).coordinates.coupled == (("q",) if coupled else ())
+
+
 def test_masses(read):
     """Protects mass properties: order of the inertia, and no inertia where there is no mass."""
     text = Model((Joint("WeldJoint", GROUND, "a"),)).text(40000)

@@ -146,6 +146,22 @@ def test_a_coordinate_is_drawn_along_a_file(arm: ModelSpec, tmp_path: Path) -> N
         assert np.degrees(estimator.q[1]) == pytest.approx(10.0 + 20.0 * time, abs=1e-6)
 
 
+def test_a_coupled_coordinate_of_a_file_is_in_radians(arm: ModelSpec, tmp_path: Path) -> None:
+    """Protects coordinate files of OpenSim: one of its motion type Coupled is not in degrees there."""
+    (tmp_path / "motion.mot").write_text("m\ninDegrees=yes\nendheader\ntime\tbend\n0\t0.1\n1\t0.3\n")
+    replace = msgspec.structs.replace
+    bodies = tuple(
+        replace(body, coordinates=tuple(replace(c, coupled=c.name == "bend") for c in body.coordinates))
+        for body in arm.bodies
+    )
+    found = following_of(replace(arm, bodies=bodies), setup(
+        tmp_path, ("IKMarkerTask", "U1", 1.0, ""),
+        ("IKCoordinateTask", "bend", 1.0, "<value_type>from_file</value_type>"),
+        more="<coordinate_file>motion.mot</coordinate_file>",
+    ))  # fmt: skip
+    assert found.coordinates[0].at(0.5) == pytest.approx(0.2)
+
+
 @pytest.mark.parametrize(
     ("tasks", "words"),
     [
