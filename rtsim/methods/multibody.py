@@ -32,6 +32,7 @@ from rtsim.models.following import (
     Following,
     drawn_in,
     following_of,
+    passed_names,
     with_coordinates,
     with_markers,
     with_none_drawn,
@@ -105,6 +106,7 @@ class MultibodyEstimator:
         if subject is None and following is None:
             following = following_of(spec)
         self.following = following
+        self.passed = passed_names(spec) if subject is None else ()
         solver, check = solver or Solver(), check or MarkerCheck()
         models = build_each(spec, subject, dict.fromkeys((method, *methods)))
         if following is not None:
@@ -168,6 +170,13 @@ class MultibodyEstimator:
     def roles(self) -> Roles:
         """What the method in use asks of the elements."""
         return self._now.method.roles
+
+    @property
+    def pressed(self) -> Array:
+        """(n_v,) - slope of the objective along every dof in the last frame [m^2/rad, m]: what presses one
+        against a bound, near zero elsewhere.
+        """
+        return self._now.work.solver.lagrangian
 
     @property
     def flexion(self) -> Array:

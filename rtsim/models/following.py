@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from kernels.constraints import Roles
 from kernels.coordinates import Limits, Tasks
-from rtsim.config.joint_schema import coordinates_of, in_degrees
+from rtsim.config.joint_schema import coordinates_of, in_degrees, is_angular
 from rtsim.config.model_schema import ModelSpec
 from rtsim.errors import ConfigError
 from rtsim.files.osim.setup_ik import IkSetup
@@ -26,6 +26,8 @@ from rtsim.files.trial import count_of, name_some
 from rtsim.models.model import Model
 
 Array = NDArray[np.float64]
+ANYWHERE = ((1, 2), (3, 3))
+"""Angles and lengths among the coordinates of a joint that lets a body be anywhere, in a plane or space."""
 
 
 class Drawn(NamedTuple):
@@ -143,8 +145,7 @@ def with_coordinates(roles: Roles, model: Model, spec: ModelSpec, following: Fol
     names, q, dof = model.coordinates.names, model.coordinates.q, model.coordinates.dof
     drawn = drawn_in(model, following)
     at = np.array([names.index(one.name) for one in drawn], np.int64)
-    followers = {coupler.coordinate for coupler in spec.couplers}
-    clamped = {c.name for body in spec.bodies for c in body.coordinates if c.clamped} - followers
+    clamped = set(clamped_names(spec)) - set(passed_names(spec))
     kept = np.array([k for k, name in enumerate(names) if name in clamped], np.int64)
     low, high = model.coordinates.range[kept].T.copy()  # rows of their own, without gaps between numbers
     return roles._replace(
@@ -156,6 +157,29 @@ def with_coordinates(roles: Roles, model: Model, spec: ModelSpec, following: Fol
         ),
         limits=Limits(q[kept], dof[kept], low, high),
     )
+
+
+def clamped_names(spec: ModelSpec) -> tuple[str, ...]:
+    """Coordinates that are clamped to their range; followers are where others put them."""
+    followers = {coupler.coordinate for coupler in spec.couplers}
+    return tuple(
+        c.name for body in spec.bodies for c in body.coordinates if c.clamped and c.name not in followers
+    )
+
+
+def passed_names(spec: ModelSpec) -> tuple[str, ...]:
+    """Clamped coordinates that are followed beyond their range all the same.
+
+    Those of a joint at ground by which a body can be anywhere, in a plane or in space: where in a laboratory
+    a person stands, and which way he faces, is no property of a joint, so that no wall can be meant.
+    """
+    found: list[str] = []
+    for body in spec.bodies:
+        turns = [is_angular(body, k) for k in range(len(coordinates_of(body)))]
+        if not body.parent and (turns.count(True), turns.count(False)) in ANYWHERE:
+            found += [c.name for c in body.coordinates]
+    clamped = clamped_names(spec)
+    return tuple(name for name in found if name in clamped)
 
 
 def with_none_drawn(roles: Roles) -> Roles:

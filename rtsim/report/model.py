@@ -9,6 +9,7 @@ from rtsim.config.model_schema import ModelSpec
 from rtsim.errors import ConfigError
 from rtsim.files.trial import count_of, name_some
 from rtsim.models.feet import find_feet, in_words
+from rtsim.models.following import passed_names
 from rtsim.models.model import build
 
 
@@ -19,7 +20,8 @@ def understood(spec: ModelSpec) -> list[str]:
     held = [c.coordinate for c in spec.couplers if not c.of]
     moved = [c.coordinate for c in spec.couplers if c.of == TIME]
     told_to = [c.coordinate for c in spec.couplers if c.of == MOTION]
-    clamped = [c.name for c in coordinates if c.clamped]
+    passed = passed_names(spec)
+    clamped = [c.name for c in coordinates if c.clamped and c.name not in passed]
     unnamed = [body.name for body in spec.bodies if KINDS[body.joint].rotation]
     idle = massless(spec)
     unforced = [muscle.name for muscle in spec.muscles if muscle.hill is None]
@@ -30,6 +32,7 @@ def understood(spec: ModelSpec) -> list[str]:
         ("move as a file or a stream says (--motion): ", told_to),
         ("follow another: ", follows),
         ("clamped to their range where markers are fitted: ", clamped),
+        ("clamped in the file, and followed beyond, as they say where a body is: ", list(passed)),
         ("turn without named coordinates: ", unnamed),
         ("move no mass, so that they have no inverse dynamics and cannot be simulated: ", idle),
         ("muscles of length and moment arms without force: ", unforced),

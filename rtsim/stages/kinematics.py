@@ -40,6 +40,11 @@ SHORTEST_STEP_S = 1e-9
 """Nor has one that moves by less: a motion divided by that is no speed."""
 HELD, UNSEEN_TRUNK, VAGUE = "held_frames", "trunk_unseen", "uncertain_frames"
 BEYOND = "implausible_frames"
+HELD_AT_END, PASSED, LARGE_RMS = "held_at_end_frames", "beyond_clamp_frames", "large_residual_frames"
+MOST_RMS, MOST_PART = 0.04, 0.05
+"""Marker RMS [m], and part of the yardstick's length, above which a run is told; usual are 5 to 30 mm."""
+FEWEST_FRAMES = 10
+"""From which on the marker RMS of a run tells."""
 TRUNK_LOST = "No marker determined the trunk: its numbers and the residual are NaN, the others go on."
 LONGEST_METHOD = 64
 """So much of a method's name is told when there is none of that name [characters]."""
@@ -81,6 +86,8 @@ class Kinematics(Stage):
         self._unseen = self._of_trunk = np.zeros(0, bool)
         self._lost = False  # whether no marker determined the trunk in the newest frame
         self._ranges = AngleRanges(estimator)
+        size = self.yardstick.size
+        self._most_rms = min(MOST_RMS, MOST_PART * size) if size > 0.0 else MOST_RMS
         self._beforehand: dict[str, str] = {}
         self.orders = {
             "set_method": Order(self._answer_method, self._obey_method, takes=("method",)),
@@ -174,6 +181,7 @@ class Kinematics(Stage):
         if plausible and rms == rms:
             self._square_sum += rms * rms
             self._n_square += 1
+            self._judge_fit()
         status = status_of(solution, plausible)
         if self._deviate(solution):
             status |= Status.UNCERTAIN
@@ -189,11 +197,37 @@ class Kinematics(Stage):
             return False
         if not self._ranges.given or not self._ranges.look(self.unknown):
             return False
+        if self._ranges.held:
+            self.count(
+                HELD_AT_END,
+                "At the end of its range in the model's file, where the markers would have it beyond, "
+                f"implausible: {self._ranges.held_said()}.",
+            )
+        if not self._ranges.is_outside:
+            return True
         if self.n_frame >= self._tell_at.get(BEYOND, 0):
             self.count(BEYOND, f"Outside the range of its joint, implausible [deg]: {self._ranges.said()}.")
         else:
             self.counters[BEYOND] += 1
         return True
+
+    def _judge_fit(self) -> None:
+        """Tell of a run whose markers are nowhere near the model, and of a root that has passed its clamp."""
+        if self._n_square >= FEWEST_FRAMES:
+            rms = math.sqrt(self._square_sum / self._n_square)
+            if rms > self._most_rms:
+                self.count(
+                    LARGE_RMS,
+                    f"The marker RMS is {1e3 * rms:.0f} mm so far, where up to {1e3 * self._most_rms:.0f} mm "
+                    "is usual: the model, its size or its ranges are not those of this person, or "
+                    "markers are not where it has them.",
+                )
+        if self.estimator.passed and (said := self._ranges.passed()):
+            self.count(
+                PASSED,
+                "Beyond the range to which the file clamps it, and followed there, as it says where the body "
+                f"is: {said}.",
+            )
 
     def _deviate(self, solution: Solution) -> bool:
         """Deviations of the frame at hand; whether an angle that is published is uncertain."""

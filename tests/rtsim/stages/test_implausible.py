@@ -18,7 +18,7 @@ from rtsim.errors import ConfigError
 from rtsim.live.course import Course
 from rtsim.methods.multibody import MultibodyEstimator
 from rtsim.models.load import load_model
-from rtsim.stages.kinematics import BEYOND, Kinematics
+from rtsim.stages.kinematics import BEYOND, HELD_AT_END, PASSED, Kinematics
 from rtsim.subjects.both_sides import symmetric
 from rtsim.subjects.walker import walk
 from streams.messages import Status, marker_session
@@ -107,7 +107,8 @@ def test_frames_that_are_not_solved_are_not_judged(make_solving, make_frame, ses
 
 @pytest.mark.parametrize("clamped", [False, True])
 def test_coordinates_of_other_models_have_the_range_of_their_file(clamped: bool, make_frame) -> None:
-    """Protects models of their own: outside the file's range is told; a clamped one stays inside."""
+    """Protects models of their own: outside the file's range is told; a clamped one stays inside, and is told
+    where the markers press it against its end."""
     allow_compilation()
     (body,) = PENDULUM["bodies"]
     (raised,) = body["coordinates"]
@@ -117,9 +118,75 @@ def test_coordinates_of_other_models_have_the_range_of_their_file(clamped: bool,
     assert solving.fields.session.meta["ranges_deg"] == {"raise": [-20.0, 40.0]}
     for k, degrees in enumerate((0.0, 20.0, 39.9, 60.0, 30.0)):
         frame = solving.solve(make_frame(solving.session, solving.at(degrees), k))
-        out = degrees > 40.0 and not clamped
+        out = degrees > 40.0
         assert bool(frame.status & Status.IMPLAUSIBLE) == out
         assert angles_of(frame)[1].tolist() == [float(out)]
+    counted, told = solving.kinematics.collect()
+    assert (counted[BEYOND], counted[HELD_AT_END]) == ((0, 1) if clamped else (1, 0))
+    assert not clamped or any("raise at 40 degrees" in sentence for sentence in told)
+
+
+def test_a_coordinate_that_rests_at_its_end_is_not_held_there(make_frame) -> None:
+    """Protects poses at an end of a clamped range, against which nothing is pressed: they are good."""
+    allow_compilation()
+    (body,) = PENDULUM["bodies"]
+    bodies = [{**body, "coordinates": [{"name": "raise", "range_deg": [-20, 40], "clamped": True}]}]
+    solving = Swing(check_record({**PENDULUM, "bodies": bodies}, ModelSpec, "the test's model"))
+    for k, degrees in enumerate((38.0, 39.0, 40.0, 40.001, 40.0)):
+        assert solving.solve(make_frame(solving.session, solving.at(degrees), k)).status == Status.OK
+
+
+def test_a_clamped_length_that_is_held_is_told(make_frame) -> None:
+    """Protects clamped displacements: pressed against their end they flag the frame and are named."""
+    allow_compilation()
+    slider = {"name": "arm", "joint": "slider", "axis": [0, 1, 0],
+              "coordinates": [{"name": "lift", "range_mm": [-50, 50], "clamped": True}]}  # fmt: skip
+    solving = Swing(check_record({**PENDULUM, "bodies": [slider]}, ModelSpec, "the test's model"))
+    markers = solving.at(0.0)
+    for k, shift in enumerate((0.0, 0.04, 0.08)):
+        frame = solving.solve(make_frame(solving.session, markers + np.array([0.0, shift, 0.0]), k))
+        assert bool(frame.status & Status.IMPLAUSIBLE) == (shift > 0.05)
+    assert any("lift at 50 mm" in sentence for sentence in solving.kinematics.collect()[1])
+
+
+@pytest.mark.parametrize("turns", ["planar", "space"])
+def test_a_root_is_followed_through_its_clamp(turns: str, make_frame) -> None:
+    """Protects persons who face the other way: no wall is meant where a root says where a body is."""
+    allow_compilation()
+    names = ("along", "up", "tilt") if turns == "planar" else ("x", "y", "z", "a", "b", "tilt")
+    coordinates = [
+        {"name": name, "range_deg": [-90, 90], "clamped": True} if name in ("a", "b", "tilt")
+        else {"name": name, "range_mm": [-50, 50], "clamped": True} for name in names
+    ]  # fmt: skip
+    root = {"name": "arm", "joint": turns, "coordinates": coordinates}
+    if turns == "planar":
+        root["axes"] = [[1, 0, 0], [0, 1, 0]]
+    else:
+        axes = np.eye(3).tolist() * 2
+        root |= {"joint": "custom", "motion": [
+            {("translates" if k < 3 else "rotates"): axis, "of": name}
+            for k, (name, axis) in enumerate(zip(names, axes, strict=True))
+        ]}  # fmt: skip
+    solving = Swing(check_record({**PENDULUM, "bodies": [root]}, ModelSpec, "the test's model"))
+    for k, degrees in enumerate(np.linspace(0.0, 240.0, 49)):
+        frame = solving.solve(make_frame(solving.session, solving.at(degrees), k))
+        assert frame.status == Status.OK
+    q = solving.kinematics.estimator.q[-1]
+    assert np.degrees(q) % 360.0 == pytest.approx(240.0, abs=1e-6)
+    counted, told = solving.kinematics.collect()
+    assert counted[PASSED] in (30, 31)  # one frame is at its end, to rounding
+    assert any("tilt (-90 to 90 degrees)" in sentence for sentence in told)
+
+
+def test_a_run_far_from_its_markers_is_told(make_frame) -> None:
+    """Protects from a model of another size: a marker RMS far above what is usual is told."""
+    allow_compilation()
+    solving = Swing(check_record(PENDULUM, ModelSpec, "the test's model"))
+    for scale, n in ((1.0, 0), (1.6, 1)):
+        for k in range(20):
+            solving.solve(make_frame(solving.session, scale * solving.at(10.0), k))
+        told = [sentence for sentence in solving.kinematics.collect()[1] if "marker RMS" in sentence]
+        assert len(told) == n
 
 
 def test_where_a_body_is_in_the_laboratory_has_no_range(make_frame) -> None:
@@ -148,7 +215,8 @@ class Swing(Course):
     def __init__(self, spec: ModelSpec) -> None:
         self.spec = spec
         session = marker_session([marker.name for marker in spec.markers], rate=100.0, t_start=0)
-        super().__init__([Kinematics(MultibodyEstimator(spec, None, "default"), None)], session, {})
+        self.kinematics = Kinematics(MultibodyEstimator(spec, None, "default"), None)
+        super().__init__([self.kinematics], session, {})
 
     def at(self, degrees: float) -> Array:
         """(3, 3) - its markers where the arm is turned about Z [m]."""
