@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 
 from kernels._jit import njit
-from kernels.health import distance_between, is_known, surprise_of
+from kernels.health import distance_between, is_blamed, is_known, surprise_of
 from kernels.markers import weight_of
 from kernels.shifts import shift_gradient
 
@@ -72,7 +72,7 @@ def departure(m, shown, options, health, errors):
         if math.isfinite(away):
             square, usual = away * away, errors.usual[m, k]
             most = max(most, (square - often * usual) / part)
-            if health.fault[m] == 0:
+            if not is_blamed(m, health):
                 if n >= 2 * options.n_learn:
                     square = min(square, MOST_TAUGHT * max(usual, errors.noise[m]))
                 errors.usual[m, k] += max(LEARN_USUAL, 1.0 / n_mean) * (square - usual)

@@ -11,6 +11,7 @@ from kernels._jit import inlined, njit
 from kernels.constraints import Elements, Roles, element_values
 from kernels.copying import copy
 from kernels.faults.finding import find_faults
+from kernels.faults.frozen import is_sent_again
 from kernels.faults.solved import judge_solved, weigh_worst
 from kernels.faults.verdict import is_lost, keep_in
 from kernels.health import (
@@ -19,6 +20,7 @@ from kernels.health import (
     expect,
     expect_nothing,
     forget_unseen,
+    is_blamed,
     is_seen,
     learn,
     residuals,
@@ -42,6 +44,8 @@ from kernels.track import (
 from kernels.tree import Tree, point_in_ground, pose
 
 N_REWEIGH = 4
+SENT_AGAIN = 3
+"""Beside the statuses of kernels.kkt: the frame before has come again, and all is as it left it."""
 
 
 class Skeleton(NamedTuple):
@@ -117,7 +121,7 @@ def new_outputs(n_joint: int, n_ligament: int, n_contact: int, n_marker: int, n_
 
 @njit
 def estimate(model, method, measured, dt, options, state, work, out):
-    """Estimate one frame.
+    """Estimate one frame; one that is sent again, after a solved one, leaves all as it is.
 
     model : Skeleton
     method : Method
@@ -127,9 +131,15 @@ def estimate(model, method, measured, dt, options, state, work, out):
     state : FrameState - updated
     work : TrackWork - written
     out : Outputs - written
-    Returns (status of kernels.kkt, iterations, residual, n_open dofs, n_visible markers, n_swap, n_fault).
+    Returns (status of kernels.kkt or SENT_AGAIN, iterations, residual, n_open dofs, n_visible markers,
+    n_swap, n_fault).
     """
     track, health, segments, at = state.track, state.health, state.segments, work.solver
+    if track.trusted[0] > 0 and is_sent_again(measured, dt, health):
+        health.waited[0] += dt
+        return SENT_AGAIN, 0, math.nan, 0, 0, 0, 0
+    dt += health.waited[0]
+    health.waited[0] = 0.0
     labelled = health.labelled
     followed = track.started[0] == 1
     remember(track)
@@ -197,7 +207,7 @@ def learn_frame(model, dt, status, options, state, work, out):
             health.good_age[:] = math.inf  # such a pose is nothing to leap from
     else:
         for m in range(health.fault.shape[0]):
-            n_fault += int(health.fault[m] != 0)
+            n_fault += int(is_blamed(m, health))
     learn_segments(model.markers, at.pose, rms, dt, options, health, segments, work.fit)
     return n_fault
 

@@ -54,6 +54,8 @@ class Health(NamedTuple):
     labelled: np.ndarray  # (n_marker, 3) - the frame at hand, with labels put right where that is certain [m]
     still: np.ndarray  # (n_marker,) - how long a marker at fault has been where it is in its body [s]
     still_at: np.ndarray  # (n_marker, 3) - that place, as a residual [m]
+    certain: np.ndarray  # (n_marker,) int64 - 1 = its label is put right for certain: it is as any other
+    waited: np.ndarray  # (1,) - time for which the sample at hand has been sent again [s]
 
 
 class HealthOptions(NamedTuple):
@@ -94,6 +96,8 @@ def new_health(n_marker: int) -> Health:
         np.full((n_marker, 3), math.nan),
         np.zeros(n_marker),
         np.zeros((n_marker, 3)),
+        np.zeros(n_marker, np.int64),
+        np.zeros(1),
     )
 
 
@@ -113,7 +117,7 @@ def visibility(measured, dt, health):
         seen = is_seen(measured, m)
         health.weight[m] = 1.0 if seen else 0.0
         health.swap_with[m] = -1
-        health.fault[m] = 0
+        health.fault[m] = health.certain[m] = 0
         health.gap_age[m] = 0.0 if seen else health.gap_age[m] + dt
         n_visible += int(seen)
     return n_visible
@@ -291,6 +295,13 @@ def is_wrong(m, options, health):
     """Whether marker m is at fault, and not by a label put right: that teaches as any other does."""
     put_right = health.fault[m] == EXCHANGED and health.weight[m] > 0.0 and options.downweight[0] == 1
     return health.fault[m] != 0 and not put_right
+
+
+@njit
+def is_blamed(m, health):
+    """Whether marker m is at fault, and not by a label put right for certain: that is as any other."""
+    certain = health.fault[m] == EXCHANGED and health.certain[m] == 1
+    return health.fault[m] != 0 and not certain
 
 
 @njit

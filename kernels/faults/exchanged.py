@@ -1,17 +1,19 @@
 """Labels at each other's places, in pairs or rings, within a segment or across, by where each is expected.
 
 Where it is certain which label is on which marker, they are put right and the frame is solved with all of
-them. Otherwise they are left out.
+them. Otherwise they are left out. A ring that is put right for certain needs no flag: its markers are judged
+as any others from there on.
 """
 
 from __future__ import annotations
 
 from kernels._jit import njit
 from kernels.copying import copy
-from kernels.faults.agreement import allowed_gap, disagreement
+from kernels.faults.agreement import allowed_gap, disagreement, stretch
 from kernels.faults.foreseen import TURNS
+from kernels.faults.segment import exchange_means
 from kernels.faults.verdict import leave_out
-from kernels.health import EXCHANGED, distance_between, is_foreseen, is_recent, surprise_of
+from kernels.health import EXCHANGED, distance_between, is_foreseen, is_known, is_recent, surprise_of
 
 FIT = 3
 """Markers of a segment from which their shape tells exchanged labels from others."""
@@ -82,7 +84,7 @@ def put_right(markers, measured, dt, options, health, segments, fit):
     measured : (n_marker, 3) - in ground, NaN = occluded [m]
     dt : float - time since the last frame [s]
     options : FrameOptions
-    health : Health - after find_swaps; labelled, weight written
+    health : Health - after find_swaps; labelled, weight, certain written
     segments : Segments - turned written
     fit : FitWork - written
     """
@@ -99,6 +101,8 @@ def put_right(markers, measured, dt, options, health, segments, fit):
             turn_ring(i, measured, True, health)
             if not fits_better(markers, i, measured, dt, options, health, segments, fit):
                 turn_ring(i, measured, False, health)
+            elif is_beyond_doubt(markers, i, measured, dt, options, health, segments, fit):
+                call_certain(i, health)
 
 
 @njit
@@ -136,6 +140,73 @@ def turn_ring(first, measured, right, health):
         m = k
         if m == first:
             return
+
+
+@njit
+def call_certain(first, health):
+    """health.certain of a ring of labels; first : int - one of its markers, health : Health - written."""
+    m = first
+    for _ in range(health.certain.shape[0]):
+        health.certain[m] = 1
+        m = health.swap_with[m]
+        if m == first:
+            return
+
+
+@njit
+def is_beyond_doubt(markers, first, measured, dt, options, health, segments, fit):
+    """Whether a ring of labels that are put right needs no flag.
+
+    Labels that were wrong from the first frame on may have been learnt, and right ones are exchanged by them.
+    So its markers must be known, their segments out of any doubt, and these must have the shape of their
+    calibration with the labels put right, and not more so as they came.
+
+    markers : Markers
+    first : int - one of its markers
+    measured : (n_marker, 3) - in ground, NaN = occluded [m]
+    dt : float - time since the last frame [s]
+    options : FrameOptions
+    health : Health - labelled, weight with the ring put right; mean, origin as they were afterwards
+    segments : Segments - turned written
+    fit : FitWork - written
+    """
+    m = first
+    for _ in range(measured.shape[0]):
+        b = markers.body[m]
+        if segments.doubted[b] > 0.0 or not is_known(m, options.health, health):
+            return False
+        exchange_means(markers, b, health)
+        right = shape_gap(markers, b, health.labelled, dt, options, health, segments, fit)
+        came = shape_gap(markers, b, measured, dt, options, health, segments, fit)
+        exchange_means(markers, b, health)
+        if right > 1.0 or right > came:
+            return False
+        m = health.swap_with[m]
+        if m == first:
+            return True
+    return True
+
+
+@njit
+def shape_gap(markers, b, measured, dt, options, health, segments, fit):
+    """How far the markers of body b that take part are off its shape, in parts of what is allowed; of one
+    marker nothing.
+
+    markers : Markers
+    b : int - body
+    measured : (n_marker, 3) - in ground, NaN = occluded [m]
+    dt : float - time since the last frame [s]
+    options : FrameOptions
+    health : Health
+    segments : Segments - turned written
+    fit : FitWork - written
+    """
+    n = 0
+    for m in range(measured.shape[0]):
+        n += int(markers.body[m] == b and health.weight[m] > 0.0)
+    if n >= FIT:
+        return disagreement(markers, b, measured, dt, options, health, segments, fit)
+    return stretch(markers, b, measured, options.health, health, fit)
 
 
 @njit

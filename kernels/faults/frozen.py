@@ -65,6 +65,35 @@ def find_frozen(markers, measured, dt, health):
 
 
 @njit
+def is_sent_again(measured, dt, health):
+    """Whether a frame is the one before to the last bit: a source that sends each more than once, or fills
+    in what it lost. That is no motion and no evidence, but where it lasts, as of a source that stalls.
+
+    measured : (n_marker, 3) - in ground, NaN = occluded [m]
+    dt : float - time since the last frame [s]
+    health : Health - n_same written where it is
+    """
+    n_there, stalled = 0, True
+    for m in range(measured.shape[0]):
+        there = is_seen(measured, m)
+        if there != is_seen(health.last, m):
+            return False
+        if there:
+            for i in range(3):
+                if measured[m, i] != health.last[m, i]:
+                    return False
+            n = health.n_same[m] + 1
+            n_there += 1
+            stalled = stalled and n >= N_STALLED and n * dt >= STALLED_S
+    if n_there == 0 or stalled:
+        return False
+    for m in range(measured.shape[0]):
+        if is_seen(measured, m):
+            health.n_same[m] += 1
+    return True
+
+
+@njit
 def repeats(markers, m, health):
     """Samples without any change that speak for marker m being frozen now; 0 = it is known to be, or moves.
 

@@ -8,7 +8,7 @@ from kernels._jit import njit
 from kernels.copying import copy
 from kernels.faults.foreseen import has_leapt, is_where_foreseen
 from kernels.faults.verdict import in_doubt, suspect
-from kernels.health import ASTRAY, SEGMENT, distance_between, is_known, unusual
+from kernels.health import ASTRAY, SEGMENT, distance_between, is_blamed, is_known, unusual
 
 BUMPED = 0.03
 """Mean distance of a segment's markers from their usual residuals that is no fault [m]."""
@@ -35,7 +35,7 @@ def weigh_worst(markers, options, health, segments):
     """
     worst, most = -1, 1.0
     for m in range(markers.body.shape[0]):
-        if health.weight[m] == 1.0 and health.fault[m] == 0 and segments.sound[markers.body[m]] == 0:
+        if health.weight[m] == 1.0 and not is_blamed(m, health) and segments.sound[markers.body[m]] == 0:
             ratio = unusual(m, options, health)
             if ratio > most:
                 worst, most = m, ratio
@@ -69,7 +69,7 @@ def judge_solved(markers, dt, options, health, segments):
         n, n_there, barred = 0, 0, False
         for m in range(markers.body.shape[0]):
             if markers.body[m] == b:
-                n += int(health.fault[m] != 0)
+                n += int(is_blamed(m, health))
                 n_there += int(health.weight[m] > 0.0)
                 barred = barred or (health.fault[m] == ASTRAY and health.weight[m] == 0.0)
         if n > n_pose:
@@ -122,7 +122,7 @@ def find_leaps(markers, b, dt, comparable, options, health, segments):
         if markers.body[m] != b:
             continue
         health.good_age[m] += dt
-        if health.fault[m] == 0:
+        if not is_blamed(m, health):
             lingers = doubted and health.weight[m] > 0.0 and is_unsettled(m, options, health)
             if lingers or (comparable and has_leapt(m, options, health)):
                 foreseen = not lingers and is_where_foreseen(m, options, health)
@@ -165,7 +165,7 @@ def is_bumped(markers, b, options, health):
     """
     n, x, y, z, bound = 0, 0.0, 0.0, 0.0, 0.0
     for m in range(markers.body.shape[0]):
-        if markers.body[m] == b and health.weight[m] == 1.0 and health.fault[m] == 0:
+        if markers.body[m] == b and health.weight[m] == 1.0 and not is_blamed(m, health):
             n += 1
             bound += options.slack[m] * (BUMPED if is_known(m, options, health) else options.unknown)
             x += health.residual[m, 0] - health.mean[m, 0]

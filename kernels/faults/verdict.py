@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kernels._jit import njit
 from kernels.copying import copy_matrix
-from kernels.health import SEGMENT, is_seen
+from kernels.health import SEGMENT, is_blamed, is_seen
 
 
 @njit
@@ -24,7 +24,7 @@ def leave_out(m, fault, health):
 def suspect(markers, b, health):
     """The markers of body b that take part without a fault are at fault as a whole, and keep their weight."""
     for m in range(markers.body.shape[0]):
-        if markers.body[m] == b and health.weight[m] > 0.0 and health.fault[m] == 0:
+        if markers.body[m] == b and health.weight[m] > 0.0 and not is_blamed(m, health):
             health.fault[m] = SEGMENT
 
 
@@ -33,6 +33,7 @@ def keep_in(measured, health):
     """Give markers at fault their weight back, with the labels that they had: they are only reported."""
     copy_matrix(measured, health.labelled)
     for m in range(measured.shape[0]):
+        health.certain[m] = 0
         if is_seen(measured, m):
             health.weight[m] = 1.0
 

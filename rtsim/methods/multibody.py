@@ -6,6 +6,7 @@ be switched between two frames; methods that share joints keep following the sam
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -14,9 +15,19 @@ from numpy.typing import NDArray
 from kernels._held import HeldCall
 from kernels._jit import hold
 from kernels.constraints import Roles
-from kernels.frame import FrameOptions, FrameState, Method, Outputs, Skeleton, estimate, new_outputs
+from kernels.frame import (
+    SENT_AGAIN,
+    FrameOptions,
+    FrameState,
+    Method,
+    Outputs,
+    Skeleton,
+    estimate,
+    new_outputs,
+)
 from kernels.health import Health, HealthOptions, new_health
 from kernels.initial_pose import new_fit_work
+from kernels.joints.motions import TRANSLATES
 from kernels.kkt import CONVERGED, Options
 from kernels.marker_errors import MarkerErrors, new_marker_errors
 from kernels.optimality import new_work
@@ -64,6 +75,13 @@ class Solution(NamedTuple):
     n_visible: int
     n_swap: int  # pairs and rings of labels that are exchanged
     n_fault: int  # markers at fault
+    sent_again: bool = False  # the frame before came once more: all is as it was
+
+
+NO_FRAME = Solution(
+    converged=False, iterations=0, residual=math.nan, n_open=0, n_visible=0, n_swap=0, n_fault=0
+)
+"""What a frame says that was not estimated."""
 
 
 class _Setup(NamedTuple):
@@ -129,6 +147,7 @@ class MultibodyEstimator:
         self._setups = {name: self._holding(setup) for name, setup in self._setups.items()}
         self.method = method
         self._now = self._setups[method]
+        self._last = NO_FRAME
 
     @property
     def model(self) -> Model:
@@ -191,7 +210,24 @@ class MultibodyEstimator:
             raise TypeError(f"measured must be C-contiguous float64 of shape {s.shape}")
         assert s.run is not None
         status, *said = s.run(measured, float(dt))
-        return Solution(status == CONVERGED, *said)
+        if status == SENT_AGAIN:
+            return self._last._replace(iterations=0, sent_again=True)
+        self._last = Solution(status == CONVERGED, *said)
+        return self._last
+
+    @property
+    def waited(self) -> float:
+        """Time for which the frame that was estimated last has been sent again [s]."""
+        return float(self.health.waited[0])
+
+    def turned_meanwhile(self) -> Array:
+        """(n_body,) - how far each joint has turned, at the speed that it had, since the frame was taken that
+        has been sent again [rad]; 0 for bodies that hang on nothing.
+        """
+        tree, speed = self._now.model.tree, self._now.state.track.speed
+        turns = (tree.dof_rotates != TRANSLATES) & (tree.parent[tree.dof_body] >= 0)
+        squares = np.bincount(tree.dof_body[turns], speed[turns] ** 2, len(tree.parent))
+        return np.asarray(self.waited * np.sqrt(squares))
 
     @property
     def deviations(self) -> MethodDeviations | None:

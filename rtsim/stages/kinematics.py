@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtsim.methods.choice import followed_by, method_of, methods_of
-from rtsim.methods.multibody import MultibodyEstimator, Solution
+from rtsim.methods.deviations import MethodDeviations
+from rtsim.methods.multibody import NO_FRAME, MultibodyEstimator, Solution
 from rtsim.models.model import Model
 from rtsim.quantity import Quantity
 from rtsim.stages.angle_ranges import AngleRanges
@@ -31,13 +32,14 @@ from streams.ring import Frame
 
 Array = NDArray[np.float64]
 
-NO_SOLUTION = Solution(
-    converged=False, iterations=0, residual=math.nan, n_open=0, n_visible=0, n_swap=0, n_fault=0
-)
 LONGEST_STEP_S = 86_400.0
 """A clock that leaps by more between two frames has told nothing."""
 SHORTEST_STEP_S = 1e-9
 """Nor has one that moves by less: a motion divided by that is no speed."""
+FRAME_ADDS = 1.64
+"""Deviations that a frame adds to what is usual count so many times: 90 % of errors (docs/uncertainty.md)."""
+STIR_M = 1e-5
+"""By so much made-up frames differ from each other."""
 HELD, UNSEEN_TRUNK, VAGUE = "held_frames", "trunk_unseen", "uncertain_frames"
 BEYOND = "implausible_frames"
 HELD_AT_END, PASSED, LARGE_RMS = "held_at_end_frames", "beyond_clamp_frames", "large_residual_frames"
@@ -63,7 +65,8 @@ class Kinematics(Stage):
     admitted : whether the newest frame could be a person, and the solver saw it
     status : of the newest frame
     solved : whether its pose is a solution, too, and not where the solver gave up
-    measured : (n_marker, 3) - markers of the newest frame as the door lets them in, NaN = not seen [m]
+    measured : (n_marker, 3) - markers of the newest frame, in the right order where labels that are exchanged
+        are put right, NaN = not seen [m]
     unknown : (3 n_joint,) bool - angles that are NaN: beside a root of which the stream has no marker, and of
         a trunk that the frame at hand does not determine
     """
@@ -104,6 +107,7 @@ class Kinematics(Stage):
             markers = estimator.outputs.markers.copy()
             estimator.restart()
             for last in (False, False, False, False, True):
+                markers[:] += STIR_M  # else it would be the frame before, sent again
                 if last:
                     markers[0] = np.nan
                 estimator.deviate(0.01, estimator.estimate(markers, 0.01))
@@ -158,7 +162,8 @@ class Kinematics(Stage):
         measured, plausible = self.door.admit(frame.data)
         self.admitted, self.measured = plausible, measured
         self.estimator.aim(frame.time)
-        solution = self.estimator.estimate(measured, self.dt) if plausible else NO_SOLUTION
+        since = self.dt + self.estimator.waited
+        solution = self.estimator.estimate(measured, self.dt) if plausible else NO_FRAME
         self.solved = plausible and solution.converged
         rms = float(self.estimator.outputs.rms[0])
         self.n_frame += 1
@@ -175,7 +180,9 @@ class Kinematics(Stage):
             self.count(HELD, f"No marker determined {held}: held near the last pose, degraded.")
         elif solution.n_open:
             self.counters[HELD] += 1
-        if solution.n_fault:
+        if plausible:
+            self.measured = self.estimator.health.labelled
+        if solution.n_fault or solution.n_swap:
             for kind, sentence in faults_in_words(self.estimator.health, self.estimator.model.names.markers):
                 self.count(kind, sentence)
         if plausible and rms == rms:
@@ -183,7 +190,7 @@ class Kinematics(Stage):
             self._n_square += 1
             self._judge_fit()
         status = status_of(solution, plausible)
-        if self._deviate(solution):
+        if self._deviate(solution, since):
             status |= Status.UNCERTAIN
         if self._is_beyond(plausible):
             status |= Status.IMPLAUSIBLE
@@ -229,12 +236,18 @@ class Kinematics(Stage):
                 f"is: {said}.",
             )
 
-    def _deviate(self, solution: Solution) -> bool:
-        """Deviations of the frame at hand; whether an angle that is published is uncertain."""
-        if not self.estimator.deviate(self.dt, solution) or not solution.converged:
+    def _deviate(self, solution: Solution, since: float) -> bool:
+        """Deviations of the frame at hand; whether an angle that is published is uncertain.
+
+        since : time since the frame that was solved before it [s]
+        """
+        if not solution.sent_again and not self.estimator.deviate(since, solution):
             return False
         found = self.estimator.deviations
-        assert found is not None
+        if not solution.converged or found is None:
+            return False
+        if solution.sent_again:
+            self._doubt_what_moves(found)
         vague = np.flatnonzero((found.uncertain > 0.0) & ~self.unknown).tolist()
         if vague and self.n_frame >= self._tell_at.get(VAGUE, 0):
             names = self.estimator.model.names.joint_angles
@@ -243,6 +256,14 @@ class Kinematics(Stage):
         elif vague:
             self.counters[VAGUE] += 1
         return bool(vague)
+
+    def _doubt_what_moves(self, found: MethodDeviations) -> None:
+        """Angles of joints that have turned by more than the limit since the frame that is sent again."""
+        if not self.estimator.waited > 0.0:
+            return
+        turned = FRAME_ADDS * self.estimator.turned_meanwhile()[self.estimator.model.joints.distal]
+        beyond = np.hypot(found.angles, turned[:, None]) > found.options.limit
+        found.uncertain[beyond.reshape(-1)] = 1.0
 
     def report(self) -> None:
         """Bring the quantities up to date."""

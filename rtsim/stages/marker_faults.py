@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kernels.health import ASTRAY, EXCHANGED, FROZEN, MOVED, SEGMENT, Health
 
@@ -16,6 +17,8 @@ KINDS = {
     MOVED: ("marker_moved", "{} stayed at another place of its segment and counts there from now on"),
 }
 """Fault -> counter, sentence."""
+PUT_RIGHT = "labels_put_right"
+"""Counter of labels that are put right for certain, which is no fault of the frame."""
 MEANING = "0 none, " + ", ".join(
     f"{code} {words}"
     for code, words in (
@@ -31,9 +34,17 @@ MOST_NAMES = 8
 
 def faults_in_words(health: Health, names: Sequence[str]) -> Iterator[tuple[str, str]]:
     """(counter, sentence) of each kind of fault of the frame at hand; names : of the markers."""
+    certain = (health.fault == EXCHANGED) & (health.certain == 1)
+    if certain.any():
+        yield PUT_RIGHT, f"Labels at each other's places, put right: {listed(certain, names)}."
     for code, (counter, words) in KINDS.items():
-        found = np.flatnonzero(health.fault == code).tolist()
-        if found:
-            told = ", ".join(names[m] for m in found[:MOST_NAMES])
-            more = f" and {len(found) - MOST_NAMES} more" if len(found) > MOST_NAMES else ""
-            yield counter, f"{words.format(told + more)}: suspect."
+        found = (health.fault == code) & ~certain
+        if found.any():
+            yield counter, f"{words.format(listed(found, names))}: suspect."
+
+
+def listed(found: NDArray[np.bool_], names: Sequence[str]) -> str:
+    """The names of the markers that are found, of many the first ones."""
+    markers = np.flatnonzero(found).tolist()
+    more = f" and {len(markers) - MOST_NAMES} more" if len(markers) > MOST_NAMES else ""
+    return ", ".join(names[m] for m in markers[:MOST_NAMES]) + more

@@ -104,6 +104,8 @@ def test_faults_are_only_reported_when_nothing_may_be_weighed_down() -> None:
     assert frame.solution.n_swap == 1
     np.testing.assert_array_equal(frame.weight, 1.0)
     running.set_downweighting(True)
+    measured = leg.exact_trial().markers[FIRST + 1].copy()
+    measured[indices("F1")] += 0.3
     assert follow_frame(running, measured).weight[indices("F1")] == 0.0
 
 

@@ -12,7 +12,7 @@ from kernels.faults.exchanged import find_swaps
 from kernels.faults.foreseen import CREEP, LEAP, TURNS, find_strays, median_surprise
 from kernels.faults.segment import SETTLED
 from kernels.faults.verdict import keep_in
-from kernels.health import ASTRAY, EXCHANGED, RECENT, SEGMENT, visibility
+from kernels.health import ASTRAY, EXCHANGED, RECENT, SEGMENT, is_blamed, visibility
 from kernels.markers import Markers
 from tests.kernels.faults.scene import BODY, DT, LOCAL, N_MARKER, OPTIONS, Scene, new_scene
 from tests.naive.faults import rigid_gaps, rings, strays
@@ -188,6 +188,53 @@ def test_labels_that_are_certain_are_put_right(scene: Scene, ring: tuple[int, ..
     np.testing.assert_array_equal(scene.health.labelled, measured)
     np.testing.assert_array_equal(scene.health.weight, 1.0)
     assert np.flatnonzero(scene.health.fault == EXCHANGED).tolist() == sorted(ring)
+
+
+def exchanged(scene: Scene, ring: tuple[int, ...]) -> Array:
+    """A frame of the scene in which the labels of a ring are exchanged, its markers seen just now."""
+    measured = scene.truth.copy()
+    measured[list(ring)] = scene.truth[list(ring[1:] + ring[:1])]
+    scene.health.good_age[:] = 0.0
+    return measured
+
+
+@pytest.mark.parametrize("ring", [(0, 1), (0, 3, 2), (0, 5), (4, 2, 7, 1), (5, 6)])
+def test_labels_put_right_for_certain_are_no_fault_of_the_frame(scene: Scene, ring: tuple[int, ...]) -> None:
+    """Protects trials whose labels stay exchanged: named, and not blamed; but where a segment was in doubt,
+    or its markers are not known yet, they are."""
+    scene.judge(exchanged(scene, ring))
+    assert np.flatnonzero(scene.health.certain).tolist() == sorted(ring)
+    assert not any(is_blamed(m, scene.health) for m in range(N_MARKER))
+    for what in (scene.segments.doubted, scene.health.n_seen):
+        kept = what.copy()
+        what[:] = 0.01 if what is scene.segments.doubted else 3
+        scene.judge(exchanged(scene, ring))
+        assert not scene.health.certain.any()
+        assert all(is_blamed(m, scene.health) for m in ring)
+        what[:] = kept
+
+
+def test_what_was_learnt_in_a_wrong_order_makes_nothing_certain(scene: Scene) -> None:
+    """Protects the flag of trials that begin with labels exchanged: the shape of the calibration decides, as
+    what has been usual since then is wrong itself."""
+    order = [1, 0, 2, 3, 4]
+    scene.health.mean[:5] = LOCAL[order] - LOCAL[:5]
+    scene.health.home[:5] = scene.health.mean[:5]
+    scene.health.expected[:5] = scene.truth[order]
+    scene.health.good_age[:] = 0.0
+    scene.judge(scene.truth)
+    assert scene.health.fault[:2].tolist() == [EXCHANGED, EXCHANGED]
+    assert not scene.health.certain.any()
+    assert is_blamed(0, scene.health)
+
+
+def test_labels_that_are_only_reported_are_blamed(scene: Scene) -> None:
+    """Protects the user's choice: with the labels as they came, the frame is no good one."""
+    measured = exchanged(scene, (0, 1))
+    scene.judge(measured)
+    keep_in(measured, scene.health)
+    assert is_blamed(0, scene.health)
+    assert is_blamed(1, scene.health)
 
 
 def test_a_wrong_pose_does_not_make_right_labels_wrong(scene: Scene) -> None:

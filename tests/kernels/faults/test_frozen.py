@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernels.faults.frozen import MOVES, N_FINE, N_SAME, N_STALLED, find_frozen
+from kernels.faults.frozen import MOVES, N_FINE, N_SAME, N_STALLED, find_frozen, is_sent_again
 from kernels.health import FROZEN, new_health, visibility
 from kernels.markers import Markers
 from tests.kernels.faults.scene import BODY, DT, LOCAL, N_MARKER
@@ -58,3 +58,24 @@ def test_a_source_that_stalls_is_told_from_one_that_sends_frames_twice() -> None
     assert found == [[]] * N_STALLED + [list(range(N_MARKER))] * (20 - N_STALLED)
     assert frozen_frames(0.001, 0.2, 20, everyone) == [[]] * 20
     assert frozen_frames(0.0, 0.0, 20, everyone) == [[]] * 20
+
+
+def test_a_frame_that_comes_again_is_no_new_one() -> None:
+    """Protects streams that send frames twice: equal to the last bit, the same markers there, and for less
+    long than a source that stalls."""
+    health, rng = new_health(N_MARKER), np.random.default_rng(4)
+    measured = rng.normal(size=(N_MARKER, 3))
+    measured[2] = np.nan
+    empty = np.full((N_MARKER, 3), np.nan)
+    assert not is_sent_again(measured, DT, health)
+    assert not is_sent_again(empty, DT, health)
+    find_frozen(Markers(BODY, LOCAL), measured, DT, health)
+    found = [bool(is_sent_again(measured, DT, health)) for _ in range(N_STALLED)]
+    assert found == [True] * (N_STALLED - 1) + [False]
+    for other in (np.nan, measured[5, 1] + 1e-15):
+        changed = measured.copy()
+        changed[5, 1] = other
+        assert not is_sent_again(changed, DT, health)
+    came = measured.copy()
+    came[2] = 0.1
+    assert not is_sent_again(came, DT, health)

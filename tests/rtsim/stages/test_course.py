@@ -150,6 +150,31 @@ def test_exchanged_labels_are_named(make_solving, make_frame, session, trial):
     assert (np.delete(partners, [5, 6]) == -1.0).all()
 
 
+def test_labels_that_stay_exchanged_are_put_right_and_ok(make_solving, make_frame, session, trial):
+    """Protects trials with two labels exchanged to the end: told, put right, the same numbers as without,
+    and no frame flagged for it; one that is exchanged before anything is known is flagged."""
+    angles = []
+    for first in (30, 200):
+        solving = make_solving()
+        for index in range(60):
+            positions = trial.positions[index].copy()
+            if index >= first:
+                positions[[5, 6]] = positions[[6, 5]]
+            assert solving.solve(make_frame(session, positions, index)).status == Status.OK
+        angles.append(solving.fields.arrays["joint_angles"].copy())
+        assert solving.kinematics.counters["labels_put_right"] == max(0, 60 - first)
+        assert not solving.kinematics.counters["labels_exchanged"]
+        assert any("put right" in said for said in solving.kinematics.sentences) == (first < 60)
+    assert np.degrees(np.abs(angles[1] - angles[0])).max() < 1e-6
+    solving = make_solving()
+    for index in range(10):
+        positions = trial.positions[index].copy()
+        if index >= 5:
+            positions[[5, 6]] = positions[[6, 5]]
+        result = solving.solve(make_frame(session, positions, index))
+        assert (result.status == Status.OK) == (index < 5)
+
+
 def test_time_that_stands_still_or_runs_back_does_no_harm(make_solving, make_frame, session, trial):
     """Protects against clocks of sources: equal, falling and leaping times are solved all the same."""
     solving = make_solving()

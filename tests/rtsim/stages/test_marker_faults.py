@@ -6,7 +6,7 @@ import numpy as np
 
 from kernels.health import ASTRAY, EXCHANGED, FROZEN, MOVED, SEGMENT, new_health
 from rtsim.stages.fault_words import SHORT
-from rtsim.stages.marker_faults import KINDS, MEANING, MOST_NAMES, faults_in_words
+from rtsim.stages.marker_faults import KINDS, MEANING, MOST_NAMES, PUT_RIGHT, faults_in_words
 
 NAMES = [f"M{k}" for k in range(20)]
 
@@ -31,3 +31,14 @@ def test_markers_are_named_by_kind_and_long_lists_are_cut():
     assert ", ".join(NAMES[5 : 5 + MOST_NAMES]) + f" and {12 - MOST_NAMES} more" in more
     assert NAMES[5 + MOST_NAMES] not in more
     np.testing.assert_array_equal(health.weight, 1.0)
+
+
+def test_labels_put_right_for_certain_are_told_apart():
+    """Protects the reader: these make no frame suspect, others do, and both are named."""
+    health = new_health(len(NAMES))
+    health.fault[1:5] = EXCHANGED
+    health.certain[1:3] = 1
+    (right, said), (other, suspect) = faults_in_words(health, NAMES)
+    assert (right, other) == (PUT_RIGHT, "labels_exchanged")
+    assert said == "Labels at each other's places, put right: M1, M2."
+    assert suspect == "Labels at each other's places: M3, M4: suspect."
