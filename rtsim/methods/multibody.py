@@ -25,19 +25,20 @@ from kernels.frame import (
     estimate,
     new_outputs,
 )
-from kernels.health import Health, HealthOptions, new_health
+from kernels.health import Health, new_health
 from kernels.initial_pose import new_fit_work
 from kernels.joints.motions import TRANSLATES
-from kernels.kkt import CONVERGED, Options
+from kernels.kkt import CONVERGED
 from kernels.marker_errors import MarkerErrors, new_marker_errors
 from kernels.optimality import new_work
-from kernels.segments import FillOptions, new_segments
-from kernels.track import TrackOptions, TrackWork, new_track
+from kernels.segments import new_segments
+from kernels.track import TrackWork, new_track
 from kernels.tree import Pose, without_tables
 from rtsim.config.model_schema import ModelSpec
 from rtsim.config.run_schema import MarkerCheck, Solver, Uncertainty
 from rtsim.methods.deviations import MethodDeviations
 from rtsim.methods.flexion_joints import flexion_joints
+from rtsim.methods.frame_options import OWN_SLACK, fill_options, health_options, slack_of, track_options
 from rtsim.models.following import (
     Drawn,
     Following,
@@ -51,18 +52,10 @@ from rtsim.models.following import (
 from rtsim.models.model import Model, build_each
 from rtsim.models.packing.couplers import drivers_first, with_couplers
 from rtsim.models.roles import check_fits_markers, find_method, roles_of
-from rtsim.subjects.subject import Subject, kind_of_segment
-from rtsim.subjects.trunk import TRUNK
+from rtsim.subjects.subject import Subject
 
 Array = NDArray[np.float64]
 FLOAT = np.dtype(np.float64)
-RATE_SMOOTHING_S, REST_S = 0.04, 0.15
-"""Time constants of the rate of a segment, and of how a turn that no marker shows comes to rest."""
-TRUNK_SLACK, FOOT_SLACK, OWN_SLACK = 3.0, 2.0, 3.0
-"""Factors of the bounds of markers: shoulders move against the spine, toes bend against the foot, and the
-markers of a model that brings its own are not calibrated."""
-LEAST_MISFIT_M = 0.01
-"""Markers are credited to be off the model by at least so much [m]."""
 
 
 class Solution(NamedTuple):
@@ -324,44 +317,6 @@ def forget(setup: _Setup) -> None:
         part[...] = 0
     if setup.deviations is not None:
         setup.deviations.forget()
-
-
-def track_options(solver: Solver) -> TrackOptions:
-    """Kernel options of following a solution."""
-    return TrackOptions(
-        Options(solver.tolerance, solver.max_iterations, solver.max_step),
-        1e-3 * solver.restart_rms_mm,
-        solver.max_prediction_s,
-        solver.second_opinion,
-    )
-
-
-def slack_of(model: Model) -> Array:
-    """(n_marker,) - factor of the bounds of each marker of a person."""
-    of_segment = {"foot": FOOT_SLACK, TRUNK: TRUNK_SLACK}
-    bodies = [kind_of_segment(model.names.bodies[b]) if b >= 0 else "" for b in model.markers.body]
-    return np.array([of_segment.get(kind, 1.0) for kind in bodies])
-
-
-def health_options(check: MarkerCheck, slack: Array) -> HealthOptions:
-    """Kernel options of the marker checks; slack : (n_marker,)."""
-    return HealthOptions(
-        np.array([check.downweight], np.int64),
-        1e-3 * check.floor_mm,
-        1e-3 * check.unknown_mm,
-        1e-3 * check.agreement_mm,
-        check.n_learn,
-        check.time_constant_s,
-        1e-3 * check.swap_distance_mm,
-        check.stray_speed,
-        check.relearn_s,
-        slack,
-    )
-
-
-def fill_options(check: MarkerCheck) -> FillOptions:
-    """Kernel options of filling in markers that are gone for a while."""
-    return FillOptions(check.fill_s, RATE_SMOOTHING_S, REST_S, LEAST_MISFIT_M)
 
 
 def set_up(

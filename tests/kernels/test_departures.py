@@ -13,7 +13,7 @@ from kernels.joint_angles import JointAxes
 from kernels.marker_errors import new_marker_errors
 from kernels.optimality import Problem
 from rtsim.config.run_schema import MarkerCheck, Uncertainty
-from rtsim.methods.multibody import health_options
+from rtsim.methods.frame_options import health_options
 from tests.kernels import leg
 from tests.kernels.test_deviation import predicted, running_at
 from tests.naive.deviation import covariance, outputs

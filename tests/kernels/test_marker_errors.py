@@ -11,7 +11,7 @@ from kernels.marker_errors import ErrorBounds, learn_noise, marker_variances, ne
 from kernels.markers import Markers
 from kernels.tree import new_pose
 from rtsim.config.run_schema import MarkerCheck
-from rtsim.methods.multibody import health_options
+from rtsim.methods.frame_options import health_options
 
 BODY = np.array([0, 0, 0, 1, 1])
 N_MARKER, N_FREE = len(BODY), 6

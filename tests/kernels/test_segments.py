@@ -30,7 +30,7 @@ from kernels.segments import (
 )
 from kernels.tree import Pose, new_pose
 from rtsim.config.run_schema import MarkerCheck, Solver
-from rtsim.methods.multibody import health_options, track_options
+from rtsim.methods.frame_options import health_options, track_options
 
 Array = NDArray[np.floating]
 DT, N_LEARN = 0.01, 5

@@ -15,7 +15,7 @@ from kernels.initial_pose import FitWork, new_fit_work
 from kernels.markers import Markers
 from kernels.segments import FillOptions, Segments, new_segments
 from rtsim.config.run_schema import MarkerCheck, Solver
-from rtsim.methods.multibody import health_options, track_options
+from rtsim.methods.frame_options import health_options, track_options
 
 Array = NDArray[np.floating]
 DT, N_MARKER = 0.01, 8
