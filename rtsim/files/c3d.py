@@ -16,11 +16,12 @@ from rtsim.files.c3d_labels import POSITION, REAL, SCALAR, UNLABELLED, classify,
 from rtsim.files.c3d_process import Content, read_content
 from rtsim.files.ground import to_ground
 from rtsim.files.persons import parted
-from rtsim.files.trial import MarkerTrial, RawTrial, name_some, unique_names
+from rtsim.files.trial import FARTHEST, MarkerTrial, RawTrial, name_some, unique_names
 
 Group = Mapping[str, list[Any]]
 Z_UP_MAKERS = ("vicon", "qualisys")  # their laboratory frames are Z up when the file does not say
 AXIS = re.compile(r"[+-]?[XYZ]", re.IGNORECASE)
+MOST_PLATES = 64
 # Endings of Vicon subject parameters that are lengths in millimetres, and those in kilograms.
 LENGTHS = ("height", "length", "width", "thickness", "distance", "diameter", "shoulderoffset")
 MASSES = ("bodymass", "mass")
@@ -73,6 +74,7 @@ def raw_markers(content: Content, path: Path, announced: int, virtual: bool = Fa
         notes=tuple(notes),
         subject=_subject(parameters),
         person=person,
+        surfaces=_surfaces(parameters),
     )
 
 
@@ -134,6 +136,17 @@ def _up(parameters: Mapping[str, Group]) -> tuple[str, str]:
     if any(maker in company.lower() for maker in Z_UP_MAKERS):
         return "+Z", f"MANUFACTURER:COMPANY {company}"
     return "", ""
+
+
+def _surfaces(parameters: Mapping[str, Group]) -> np.ndarray | None:
+    """Corners (n_plate, 4, 3) of the force plates that the file uses, in its units and axes; None = none."""
+    group = parameters["FORCE_PLATFORM"]
+    used, corners = (group.get(name, []) for name in ("USED", "CORNERS"))
+    n = int(used[0]) if used and isinstance(used[0], (int, float)) and 0 < used[0] <= MOST_PLATES else 0
+    if not n or len(corners) < 12 * n or any(isinstance(x, str) for x in corners[: 12 * n]):
+        return None
+    surfaces = np.array(corners[: 12 * n], dtype=np.float64).reshape(n, 4, 3)
+    return surfaces if (np.abs(surfaces) <= FARTHEST).all() else None
 
 
 def _subject(parameters: Mapping[str, Group]) -> dict[str, float]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from rtsim.errors import ConfigError
 from rtsim.files.axes import rotate_to_ground
-from rtsim.files.c3d import raw_markers
+from rtsim.files.c3d import MOST_PLATES, raw_markers
 from rtsim.files.c3d_check import check_c3d
 from rtsim.files.c3d_process import Content, read_content
 from rtsim.files.force_trial import (
@@ -32,7 +32,6 @@ from rtsim.files.units import METRES
 FloatArray = NDArray[np.float64]
 LEVEL = 0.9
 """A plate's normal is along the vertical when its cosine with it is at least this."""
-MOST_PLATES = 64
 GREATEST = 1e12
 """Greatest channel or parameter of a plate, in whatever unit: products of what is smaller are finite."""
 
@@ -85,7 +84,8 @@ def read_c3d_forces(path: str | Path, *, up: str | None = None, units: str | Non
     if not 0.0 < rate < math.inf:
         raise ConfigError(f"the rate of the analog samples is {rate:g} Hz", where=str(path))
     wrenches = [_without_zero(content, plate, *_wrench(plate), notes) for plate in plates]
-    notes += _tell_odd(plates)
+    or_up = "; or the up axis is wrong, as is told of the markers" if settled.doubted else ""
+    notes += [f"{note}{or_up}" for note in _tell_odd(plates)]
     if settled.up != "+Y":
         notes.append(f"forces and plates were rotated from {settled.up} up, as the markers, to Y up")
     n_sample = content.analogs.shape[0]
@@ -100,7 +100,7 @@ def read_c3d_forces(path: str | Path, *, up: str | None = None, units: str | Non
         source=str(path),
         notes=tuple(notes),
     )
-    return force_trial(raw, THRESHOLD)
+    return force_trial(raw, THRESHOLD, or_up)
 
 
 def _count(content: Content, path: Path) -> int:

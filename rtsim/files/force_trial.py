@@ -76,8 +76,10 @@ class RawForces(NamedTuple):
     zero: FloatArray | None = None
 
 
-def force_trial(raw: RawForces, threshold: float = THRESHOLD) -> ForceTrial:
+def force_trial(raw: RawForces, threshold: float = THRESHOLD, or_else: str = "") -> ForceTrial:
     """The trial with its contacts; forces that push the person down are turned round, and that is told.
+
+    or_else : the end of the sentence, where forces may point down for another reason
 
     ConfigError for a trial without samples or plates, and for rates and times that no clock can play.
     """
@@ -96,7 +98,7 @@ def force_trial(raw: RawForces, threshold: float = THRESHOLD) -> ForceTrial:
         force, moment, zero = -force, -moment, -zero
         notes.append(
             "the forces point down, as those of the person on the plates: all were turned round (force and "
-            "moment), so that they act on the person"
+            f"moment), so that they act on the person{or_else}"
         )
     plates = lay_out(raw.corners, raw.level)
     centre, free_moment, loaded = find_contacts(plates, force, moment, threshold)

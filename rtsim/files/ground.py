@@ -13,6 +13,7 @@ from rtsim.files.persons import of_person
 from rtsim.files.sides import doubt_sides
 from rtsim.files.trial import MarkerTrial, RawTrial, blank_missing
 from rtsim.files.units import metres_per_unit, resolve_units
+from rtsim.files.upright import doubt_up, judge
 
 RATES = (1e-3, 1e6)  # [Hz] of a trial
 LONGEST_S = 1e7  # [s] four months, and the latest time in a trial
@@ -50,12 +51,14 @@ class Settled(NamedTuple):
     scale : metres per unit of the file
     up : axis of the file that points up, a key of rtsim.files.axes.ROTATIONS
     notes : plain sentences on what was converted or assumed
+    doubted : the axis along which the person is upright, where that is another one, else ""
     """
 
     positions: NDArray[np.float64]
     scale: float
     up: str
     notes: list[str]
+    doubted: str = ""
 
 
 def settle(raw: RawTrial, up: str | None = None, units: str | None = None) -> Settled:
@@ -75,32 +78,21 @@ def settle(raw: RawTrial, up: str | None = None, units: str | None = None) -> Se
         notes.append(f"lengths were converted to metres (factor {scale:g})")
         positions *= scale
 
+    doubted = ""
     if up is not None:
         axis = parse_up(up, "--up")
         notes.append(f"up axis: {axis}, as asked")
-        notes += doubt_up(raw, positions, axis, "--up", "leave it out")
+        if doubt := doubt_up(raw, positions, axis, "--up", "leave it out"):
+            notes += doubt
+            doubted = (up_by_names(raw.names, positions) or ("",))[0]
     elif raw.up:
-        axis = parse_up(raw.up, f"{raw.source}, {raw.up_key}")
-        notes.append(f"up axis: {axis}, as the file says ({raw.up_key})")
-        notes += doubt_up(raw, positions, axis, "the file", "give --up")
+        upright = judge(raw, positions, scale, parse_up(raw.up, f"{raw.source}, {raw.up_key}"))
+        axis, doubted = upright.axis, upright.doubted
+        notes += upright.notes
     else:
         axis, said_up = guess_up(raw.names, positions)
         notes.append(said_up)
-    return Settled(positions, scale, axis, notes)
-
-
-def doubt_up(raw: RawTrial, positions: NDArray[np.float64], axis: str, who: str, remedy: str) -> list[str]:
-    """The sentence, if any, that the body does not stand along the axis that somebody says is up.
-
-    positions : (n, n_marker, 3) - axes of the file [m]; axis : a key of ROTATIONS, said by `who`
-    """
-    seen = up_by_names(raw.names, positions)
-    if not seen or seen[0] == axis:
-        return []
-    return [
-        f"check the up axis: {who} says {axis}, yet pelvis and trunk markers lie {seen[1]:.2f} m "
-        f"from the foot markers along {seen[0]}; {remedy} if the person was upright"
-    ]
+    return Settled(positions, scale, axis, notes, doubted)
 
 
 def to_ground(
@@ -115,11 +107,12 @@ def to_ground(
     """
     raw = of_person(raw, person)
     check_extent(raw)
-    positions, _, axis, notes = settle(raw, up, units)
+    positions, _, axis, notes, doubted = settle(raw, up, units)
     if axis != "+Y":
         notes.append(f"positions were rotated from {axis} up to Y up")
+    upright = rotate_to_ground(positions, doubted or axis)  # right and left are the body's, however it lies
     positions = rotate_to_ground(positions, axis)
-    doubt = doubt_sides(raw.names, positions)
+    doubt = doubt_sides(raw.names, upright)
     if doubt:
         notes.append(doubt)
     return MarkerTrial(

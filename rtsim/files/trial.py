@@ -44,6 +44,7 @@ class RawTrial(NamedTuple):
     units : unit of length the file declares, "" when it declares none
     up : up axis the file declares ("+Z", "Y", ...), "" when it declares none
     up_key : where the file declares it, for the notes
+    surfaces : (n_plate, 4, 3) float64 - corners of force plates, as positions; None = the file has none
     """
 
     names: tuple[str, ...]
@@ -57,6 +58,7 @@ class RawTrial(NamedTuple):
     notes: tuple[str, ...] = ()
     subject: Mapping[str, float] = {}
     person: str = ""
+    surfaces: NDArray[np.float64] | None = None
 
 
 def unique_names(names: Sequence[str]) -> tuple[tuple[str, ...], list[str]]:

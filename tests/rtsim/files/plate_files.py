@@ -76,6 +76,7 @@ def plate_file(
     profile: np.ndarray | None = None,
     first_frame: int = 0,
     used: int | None = None,
+    screen: str = "+Z",
 ) -> Path:
     """A file of standing markers, and of plates with these channels, times `profile` (n_sample,)."""
     n_row = 8 if 3 in kinds else 6
@@ -112,7 +113,7 @@ def plate_file(
     points[:, :, 2] = [950.0, 480.0, 50.0]
     point: dict[str, object] = {
         "UNITS": ["mm"], "RATE": 100.0, "USED": 3, "SCALE": -0.1, "FRAMES": n_frame,
-        "LABELS": ["RASI", "RKNE", "RHEE"], "X_SCREEN": ["+X"], "Y_SCREEN": ["+Z"],
+        "LABELS": ["RASI", "RKNE", "RHEE"], "X_SCREEN": ["+X"], "Y_SCREEN": [screen],
     }  # fmt: skip
     parameters = {"POINT": point, "ANALOG": analog, "FORCE_PLATFORM": plate}
     content = c3d_bytes(

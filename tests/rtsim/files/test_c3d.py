@@ -141,7 +141,8 @@ def test_repeated_labels(make_c3d):
 def test_up_axis_sources(make_c3d):
     """Screen axis first, manufacturer next, data last - and the caller above all."""
     cases = (
-        ({"screen": ("+X", "+Y")}, 0.5, "POINT:Y_SCREEN"),
+        ({"screen": ("+X", "+Z")}, 0.95, "+Z, as the file says (POINT:Y_SCREEN)"),
+        ({"screen": ("+X", "+Y")}, 0.95, "the file says +Y (POINT:Y_SCREEN), yet"),
         ({"screen": None, "company": "Vicon"}, 0.95, "MANUFACTURER"),
         ({"screen": None}, 0.95, "pelvis and trunk"),
         ({"screen": ("right", "upwards")}, 0.95, "pelvis and trunk"),

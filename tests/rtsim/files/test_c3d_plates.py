@@ -51,6 +51,23 @@ def test_each_type_gives_the_known_force_at_the_known_point(kind, tmp_path):
     np.testing.assert_allclose(trial.plates.axes[0, 2], [0.0, 1.0, 0.0], atol=1e-6)
 
 
+@pytest.mark.parametrize("screen", ["-Z", "+Y", "-X"])
+def test_plates_under_an_axis_of_a_view(screen, tmp_path):
+    """Protects forces and ORIGIN from an axis that nothing but the file says."""
+    path = plate_file(tmp_path / "t.c3d", (2,), [CORNERS], [channels_of(2, CORNERS, LOAD)], screen=screen)
+    trial = read_forces(path)
+    check(trial)
+    assert not any("turned round" in note or "ORIGIN" in note for note in trial.notes)
+
+
+def test_what_is_told_under_an_axis_that_is_doubted(tmp_path):
+    """Protects from a sentence on the forces or ORIGIN whose true cause is an axis that was asked for."""
+    path = plate_file(tmp_path / "t.c3d", (2,), [CORNERS], [channels_of(2, CORNERS, LOAD)])
+    odd = [n for n in read_forces(path, up="-Z").notes if "turned round" in n or "ORIGIN" in n]
+    assert odd
+    assert all(note.endswith("or the up axis is wrong, as is told of the markers") for note in odd)
+
+
 def test_plates_of_several_types_in_one_file(tmp_path):
     """Protects the wiring: CHANNEL has eight rows as soon as one plate has eight channels."""
     other = corners_of((600.0, 380.0), -1.2)

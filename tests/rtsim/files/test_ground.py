@@ -11,6 +11,7 @@ from rtsim.errors import ConfigError
 from rtsim.files.axes import ROTATIONS
 from rtsim.files.ground import to_ground
 from rtsim.files.trial import RawTrial
+from rtsim.files.upright import up_by_plates
 
 NAMES = ("C7", "RASI", "LASI", "RKNE", "RANK", "RHEE", "LHEE")
 # A person at (1.5, 0, -0.4) in ground [m], walking along X: rows are markers.
@@ -91,11 +92,68 @@ def test_guess_without_anything_is_said():
         assert any("nothing in the data tells" in note and "--up" in note for note in trial.notes)
 
 
-def test_declared_axis_is_kept_but_doubted():
-    """A file that says Z although the body stands along Y is obeyed, with a note to check."""
-    trial = to_ground(raw(walk(), up="+Z"))
-    np.testing.assert_allclose(trial.positions[..., 1], walk()[..., 2])
-    assert any("check the up axis" in note for note in trial.notes)
+PLATE = np.array([[0.4, 0.0, 0.6], [0.0, 0.0, 0.6], [0.0, 0.0, 0.0], [0.4, 0.0, 0.0]])
+
+
+def lying() -> np.ndarray:
+    """The walker on the back on a floor at 0 along Z, the head towards Y."""
+    x, y, z = np.moveaxis(walk(), -1, 0)
+    return np.stack([z, y - 2.0, 0.1 + x - x.min()], axis=-1)
+
+
+def upside_down() -> np.ndarray:
+    """The walker on the hands on a floor at 0 along Y."""
+    return walk() * [1.0, -1.0, -1.0] + [0.0, 1.55, 0.0]
+
+
+@pytest.mark.parametrize("said", ["-Y", "+Z", "-Z", "+X"])
+@pytest.mark.parametrize("names", [NAMES, tuple(f"m{i}" for i in range(7))])
+def test_an_axis_that_only_the_file_says_is_given_up(said, names):
+    """Protects from the axis of a view (QTM, Cortex) where names, plates and the floor say another one."""
+    for surfaces in (PLATE[None], None):
+        trial = to_ground(raw(walk(), names, up=said)._replace(surfaces=surfaces))
+        if surfaces is None and names != NAMES:  # nothing but the floor is against it
+            assert any(f"{said}, as the file says" in note for note in trial.notes)
+            continue
+        np.testing.assert_allclose(trial.positions, walk(), atol=1e-12)
+        (told,) = [note for note in trial.notes if "check the up axis" in note]
+        assert f"the file says {said} (KEY)" in told
+        assert "+Y was taken" in told
+        assert f"--up={said}" in told
+        assert not any("check the sides" in note for note in trial.notes)
+
+
+@pytest.mark.parametrize(("positions", "up"), [(lying(), "+Z"), (upside_down(), "+Y")])
+def test_a_person_who_lies_or_stands_on_the_hands_is_left_so(positions, up):
+    """Protects a true axis against a person who is not upright: doubted, kept, with no word on the sides."""
+    plate = PLATE if up == "+Y" else PLATE[:, [0, 2, 1]] - [0.0, 3.0, 0.0]
+    names = ("C7", "RASI", "LASI", "RPSI", "RANK", "RHEE", "LHEE")
+    for surfaces in (plate[None], None):
+        trial = to_ground(raw(positions, names, up=up)._replace(surfaces=surfaces))
+        np.testing.assert_allclose(trial.positions, positions @ ROTATIONS[up].T, atol=1e-12)
+        assert sum("check the up axis: the file says" in note for note in trial.notes) == 1
+        assert not any("check the sides" in note for note in trial.notes)
+
+
+def test_upside_down_without_a_floor_at_the_origin():
+    """Protects laboratories whose origin is in the midst of the room."""
+    trial = to_ground(raw(walk() + np.array([0.0, 0.7, 0.0]), up="-Y"))
+    np.testing.assert_allclose(trial.positions, walk() + np.array([0.0, 0.7, 0.0]), atol=1e-12)
+
+
+def test_plates_that_do_not_lie_level_tell_nothing():
+    """Protects from plates of a wall or a ramp, and from corners that span no surface."""
+    turned = PLATE @ np.array([[0.8, 0.6, 0.0], [-0.6, 0.8, 0.0], [0.0, 0.0, 1.0]])
+    for surfaces in (
+        turned[None],
+        np.zeros((1, 4, 3)),
+        np.stack([PLATE, PLATE[:, [1, 0, 2]]]),
+        PLATE[None][:0],
+    ):
+        assert up_by_plates(surfaces, walk()) == ""
+    assert up_by_plates(PLATE[None], walk()) == "+Y"
+    assert up_by_plates(PLATE[None], -walk()) == "-Y"
+    assert up_by_plates(PLATE[None], np.full((3, 2, 3), np.nan)) == ""
 
 
 @pytest.mark.parametrize(("asked", "doubted"), [("Z", True), ("-Y", True), ("X", True), ("Y", False)])

@@ -207,3 +207,15 @@ def test_what_is_missing_is_named(tmp_path):
     )
     with pytest.raises(ConfigError, match="one label per marker"):
         read_markers(record(tmp_path / "u.mcap", marker_messages(unlabelled, body())))
+
+
+def test_a_recording_of_a_wrong_axis_comes_upright(tmp_path):
+    """Protects the replay of a stream that said another axis than the one that its markers stand along."""
+    session = marker_session(NAMES, rate=100.0, t_start=0, meta={"up": "Y"})
+    z_up = body()[:, :, [0, 2, 1]] * [1.0, -1.0, 1.0] - [0.0, 0.7, 0.0]
+    with Recorder(tmp_path / "a.mcap") as recorder:
+        for message in (session, *(marker_frame(session, k, k / 100, x) for k, x in enumerate(z_up))):
+            recorder.write(*encode(message), 0)
+    trial = read_markers(tmp_path / "a.mcap")
+    np.testing.assert_allclose(trial.positions, body() + np.array([0.0, 0.0, 0.7]), atol=1e-12)
+    assert any("+Z was taken" in note for note in trial.notes)
