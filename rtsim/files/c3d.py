@@ -9,14 +9,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rtsim.errors import ConfigError
 from rtsim.files.c3d_check import check_c3d
+from rtsim.files.c3d_frames import with_all_frames
 from rtsim.files.c3d_labels import POSITION, REAL, SCALAR, UNLABELLED, classify, strip_subjects
 from rtsim.files.c3d_process import Content, read_content
 from rtsim.files.ground import to_ground
 from rtsim.files.persons import parted
-from rtsim.files.trial import FARTHEST, MarkerTrial, RawTrial, name_some, unique_names
+from rtsim.files.trial import FARTHEST, MarkerTrial, RawTrial, name_some, samples_seen, unique_names
 
 Group = Mapping[str, list[Any]]
 Z_UP_MAKERS = ("vicon", "qualisys")  # their laboratory frames are Z up when the file does not say
@@ -42,9 +44,16 @@ def read_c3d(
     Times are (first frame + i) / rate with frames counted from 0. ConfigError for what is no C3D file.
     """
     path = Path(path)
-    announced, n_byte = check_c3d(path)
-    raw = raw_markers(read_content(path, n_byte), path, announced, virtual)
+    content, announced = whole_content(path)
+    raw = raw_markers(content, path, announced, virtual)
     return to_ground(raw, up=up, units=units, person=person)
+
+
+def whole_content(path: Path, *, with_analogs: bool = False) -> tuple[Content, int]:
+    """All that a C3D file holds, and the number of frames that its header announces."""
+    head = check_c3d(path)
+    content = read_content(path, head.n_byte, with_analogs=with_analogs)
+    return with_all_frames(path, head, content), head.n_frame
 
 
 def raw_markers(content: Content, path: Path, announced: int, virtual: bool = False) -> RawTrial:
@@ -58,9 +67,10 @@ def raw_markers(content: Content, path: Path, announced: int, virtual: bool = Fa
     if not 0.0 < rate < math.inf:
         raise ConfigError(f"the point rate is {rate:g} Hz", where=str(path), remedy="export the trial again")
     point = parameters["POINT"]
-    keep, names, person, notes = _choose(point, n_point, virtual, path)
+    keep, names, person, notes = _choose(point, content.points, virtual, path)
     if announced > n_frame:
         notes.append(f"the header says {announced} frames, the file ends after {n_frame}: those were read")
+    notes += content.notes
     up, up_key = _up(parameters)
     return RawTrial(
         names=names,
@@ -79,20 +89,22 @@ def raw_markers(content: Content, path: Path, announced: int, virtual: bool = Fa
 
 
 def _choose(
-    point: Group, n_point: int, virtual: bool, path: Path
+    point: Group, points: NDArray[np.float64], virtual: bool, path: Path
 ) -> tuple[list[int], tuple[str, ...], str, list[str]]:
-    """Indices and unique names of the points that are markers, the one person who is named, and sentences."""
+    """Indices and unique names of the points (n, n_point, 3) that are markers, the one person who is named,
+    and sentences."""
+    n_point = points.shape[1]
     labels = _texts(point, "LABELS")[:n_point]
     labels += [""] * (n_point - len(labels))
     groups = {name: _texts(point, name) for name in _type_groups(point)}
-    labels, groups, person, notes = strip_subjects(labels, groups)
+    labels, groups, person, notes = strip_subjects(labels, groups, seen := samples_seen(points))
     kinds = classify(labels, groups)
     keep = [index for index, kind in enumerate(kinds) if kind == REAL or (virtual and kind == POSITION)]
     if not keep:
         raise ConfigError(
             "the file holds no labelled markers", where=str(path), remedy="label the trial first"
         )
-    names, said = unique_names([labels[index] for index in keep])
+    names, said = unique_names([labels[k] for k in keep], [seen[k] for k in keep])
     return keep, names, person, [*notes, *_tell_dropped(labels, kinds, virtual), *said]
 
 

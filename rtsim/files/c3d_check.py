@@ -6,6 +6,7 @@ import math
 import struct
 from io import BufferedReader
 from pathlib import Path
+from typing import NamedTuple
 
 from rtsim.config.reading import file_faults
 from rtsim.errors import ConfigError
@@ -19,8 +20,30 @@ MAX_COUNTED = 256  # blocks of parameters read even where the header does not sa
 TYPES = (-1, 1, 2, 4)  # text, byte, 16-bit integer, float; the size of an entry is the absolute value
 
 
-def check_c3d(path: Path) -> tuple[int, int]:
-    """The number of frames the header of a sound C3D file announces (modulo 65536), and the file's size.
+class Head(NamedTuple):
+    """What the header of a C3D file says, in words of 16 bits, and the file's size.
+
+    n_point, n_value : points, and analog values, of a frame
+    first, last : numbers of frames, from 1
+    data_start : block in which the data begin, from 1
+    n_byte : of the file
+    """
+
+    n_point: int
+    n_value: int
+    first: int
+    last: int
+    data_start: int
+    n_byte: int
+
+    @property
+    def n_frame(self) -> int:
+        """Frames that are announced, modulo 65536."""
+        return self.last - self.first + 1
+
+
+def check_c3d(path: Path) -> Head:
+    """What the header of a sound C3D file says.
 
     ConfigError for a file that is none, is cut off before its data, has a damaged parameter section, or is of
     a byte order that ezc3d does not read.
@@ -31,7 +54,8 @@ def check_c3d(path: Path) -> tuple[int, int]:
             raise ConfigError(
                 "this is not a C3D file", where=str(path), remedy="export the trial as C3D or TRC"
             )
-        first, last, data_start = (struct.unpack_from("<H", head, offset)[0] for offset in (6, 8, 16))
+        n_point, n_value, first, last = struct.unpack_from("<4H", head, 2)
+        (data_start,) = struct.unpack_from("<H", head, 16)
         file.seek(BLOCK * (head[0] - 1))
         section = file.read(BLOCK * max(data_start - head[0], MAX_COUNTED))
         n_byte = file.seek(0, 2)
@@ -55,7 +79,7 @@ def check_c3d(path: Path) -> tuple[int, int]:
         raise ConfigError(
             "the parameter section of the C3D file is damaged", where=str(path), remedy="export it again"
         )
-    return int(last - first + 1), n_byte
+    return Head(n_point, n_value, first, last, data_start, n_byte)
 
 
 def _is_sound(section: bytes) -> bool:

@@ -27,19 +27,21 @@ OXFORD = re.compile(
 
 
 def strip_subjects(
-    labels: Sequence[str], groups: Mapping[str, Sequence[str]]
+    labels: Sequence[str], groups: Mapping[str, Sequence[str]], seen: Sequence[int] = ()
 ) -> tuple[list[str], dict[str, list[str]], str, list[str]]:
     """Labels and group lists without the "subject:" prefix, the one subject there is, and sentences about it.
 
     With several subjects in the file the prefix is what tells their markers apart: then it stays. So it does
-    where markers without one have the same names.
+    where markers without one have the same names, unless they have no data.
+
+    seen : samples with data of each label, where they are known
     """
     subjects = sorted({label.split(":", 1)[0] for label in labels if ":" in label})
     kept = {name: list(members) for name, members in groups.items()}
     if not subjects:
         return list(labels), kept, "", []
     kinds = classify(labels, groups)
-    real = [label for label, kind in zip(labels, kinds, strict=True) if kind == REAL]
+    real = [label for k, label in enumerate(labels) if kinds[k] == REAL and (not seen or seen[k])]
     bare, named = {x for x in real if ":" not in x}, {x.split(":", 1)[1] for x in real if ":" in x}
     if len(subjects) > 1 or bare & named:
         several = [*subjects, *([UNNAMED] if bare & named else [])]

@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 
 from rtsim.errors import ConfigError
 from rtsim.files.axes import rotate_to_ground
-from rtsim.files.c3d import MOST_PLATES, raw_markers
-from rtsim.files.c3d_check import check_c3d
-from rtsim.files.c3d_process import Content, read_content
+from rtsim.files.c3d import MOST_PLATES, raw_markers, whole_content
+from rtsim.files.c3d_process import Content
 from rtsim.files.force_trial import (
     MOST_DRIFT,
     THRESHOLD,
@@ -63,12 +62,11 @@ def read_c3d_forces(path: str | Path, *, up: str | None = None, units: str | Non
     plates that can be read.
     """
     path = Path(path)
-    announced, n_byte = check_c3d(path)
-    content = read_content(path, n_byte, with_analogs=True)
+    content, announced = whole_content(path, with_analogs=True)
     settled = settle(raw_markers(content, path, announced), up, units)
     n_plate = _count(content, path)
     plates: list[_Plate] = []
-    notes: list[str] = []
+    notes = [note for note in content.notes if "ANALOG" in note]
     for index in range(n_plate):
         plate, said = _plate(content, index, settled.scale, settled.up)
         notes += said

@@ -34,6 +34,7 @@ class Content(NamedTuple):
     sizes : name -> dimensions, of the group FORCE_PLATFORM
     analog_rate : [Hz]
     analogs : (n_sample, n_channel) float64 - offset taken off and scaled; without any unless asked for
+    notes : plain sentences
     """
 
     rate: float
@@ -43,6 +44,7 @@ class Content(NamedTuple):
     sizes: dict[str, list[int]]
     analog_rate: float
     analogs: NDArray[np.float64]
+    notes: tuple[str, ...] = ()
 
 
 def read_content(path: Path, n_byte: int, *, with_analogs: bool = False) -> Content:

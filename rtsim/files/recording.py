@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rtsim.errors import ConfigError
 from rtsim.files.ground import RATES, to_ground
-from rtsim.files.trial import MarkerTrial, RawTrial
+from rtsim.files.trial import MarkerTrial, RawTrial, samples_seen, unique_names
 from streams.codec import FieldLayout, decode
 from streams.errors import DecodeError, StreamError
 from streams.messages import FieldSpec, Forces, Markers, Result, Session
@@ -296,8 +296,9 @@ def _raw_trial(course: _Course, field: str, path: Path, notes: Sequence[str]) ->
         rate = 1.0 / step
         told = [*told, f"the descriptor gives no rate: {rate:.6g} Hz was taken from the median step"]
     up = session.meta.get("up", "")
+    names, renamed = unique_names(spec.labels, samples_seen(fields[field]))
     return RawTrial(
-        names=tuple(spec.labels),
+        names=names,
         times=times,
         positions=fields[field],
         rate=rate,
@@ -305,5 +306,5 @@ def _raw_trial(course: _Course, field: str, path: Path, notes: Sequence[str]) ->
         units=spec.unit,
         up=up if isinstance(up, str) else "",
         up_key="the descriptor's meta up",
-        notes=(*notes, *said, *told),
+        notes=(*notes, *said, *told, *renamed),
     )

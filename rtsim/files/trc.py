@@ -14,7 +14,7 @@ from rtsim.files.grid import parse_rows, read_lines, table_lines
 from rtsim.files.ground import to_ground
 from rtsim.files.output import write_text
 from rtsim.files.timing import settle_times
-from rtsim.files.trial import MarkerTrial, RawTrial, count_of, name_some, unique_names
+from rtsim.files.trial import MarkerTrial, RawTrial, count_of, name_some, samples_seen, unique_names
 
 HEADER_DEPTH = 30  # lines within which the DataRate and Frame# lines must come
 ORIGIN_MM = 1e-6  # what stands for 0 when a marker really is at the origin: 0, 0, 0 would read as missing
@@ -84,16 +84,17 @@ def _read_raw(path: Path) -> RawTrial:
     lines = read_lines(path, "TRC")
     header, after = _read_header(lines, path)
     written, n_on_axes, start = _read_names(lines, after, path)
-    names, notes = unique_names(written)
-    rows, said = table_lines(lines, start, 2 + 3 * len(names))
+    n_column = 2 + 3 * len(written)
+    rows, notes = table_lines(lines, start, n_column)
     if not rows:
         raise ConfigError("no frames below the header", where=str(path), remedy="export the TRC file again")
-    notes += said + _tell_counts(header, len(names), n_on_axes, len(rows))
-    data, said = parse_rows(rows, 2 + 3 * len(names), str(path), lambda column: _column(column, names))
+    notes += _tell_counts(header, len(written), n_on_axes, len(rows))
+    data, said = parse_rows(rows, n_column, str(path), lambda column: _column(column, written))
     notes += said
     times, rate, said = settle_times(data[:, 1].copy(), header.rate, str(path))
-    notes += said
-    positions = data[:, 2:].reshape(len(rows), len(names), 3)
+    positions = data[:, 2:].reshape(len(rows), len(written), 3)
+    names, renamed = unique_names(written, samples_seen(positions))
+    notes += [*said, *renamed]
     empty = [name for index, name in enumerate(names) if np.isnan(positions[:, index]).all()]
     if empty:
         notes.append(f"{count_of(len(empty), 'marker')} without any data: {name_some(empty)}")

@@ -61,30 +61,50 @@ class RawTrial(NamedTuple):
     surfaces: NDArray[np.float64] | None = None
 
 
-def unique_names(names: Sequence[str]) -> tuple[tuple[str, ...], list[str]]:
-    """Names made unique by a suffix (`RTOE`, `RTOE_2`), and sentences on those that were repeated."""
+def unique_names(names: Sequence[str], seen: Sequence[int] = ()) -> tuple[tuple[str, ...], list[str]]:
+    """Names made unique by a suffix (`RTOE`, `RTOE_2`), and sentences on those that were repeated.
+
+    seen : samples with data of each; the one that has most keeps the name, of equals and without `seen` the
+        first. A label may have been made twice and followed once.
+    """
     taken = set(names)
     n_renamed = 0
-    seen: dict[str, int] = {}
-    result: list[str] = []
+    places: dict[str, list[int]] = {}
+    for index, name in enumerate(names):
+        places.setdefault(name, []).append(index)
+    result = list(names)
     notes: list[str] = []
-    for name in names:
-        seen[name] = seen.get(name, 0) + 1
-        if seen[name] == 1:
-            result.append(name)
-            continue
-        copy = seen[name]
-        while f"{name}_{copy}" in taken:
-            copy += 1
-        seen[name] = copy  # where to look on from
-        taken.add(f"{name}_{copy}")
-        result.append(f"{name}_{copy}")
-        n_renamed += 1
-        if n_renamed <= SOME:
-            notes.append(f"the name {name!r} occurs more than once: a later one was renamed {name}_{copy}")
+    for name, group in places.items():
+        keeper = max(group, key=lambda index: seen[index]) if seen else group[0]
+        copy = 2  # where to look on from
+        for index in group:
+            if index == keeper:
+                continue
+            while f"{name}_{copy}" in taken:
+                copy += 1
+            result[index] = f"{name}_{copy}"
+            taken.add(result[index])
+            n_renamed += 1
+            if n_renamed <= SOME:
+                notes.append(_tell_renamed(name, result[index], index, keeper, seen))
     if n_renamed > SOME:
         notes.append(f"other names that occur more than once and were renamed alike: {n_renamed - SOME}")
     return tuple(result), notes
+
+
+def _tell_renamed(name: str, renamed: str, index: int, keeper: int, seen: Sequence[int]) -> str:
+    """The sentence on a name that occurs again at `index`, and stays with `keeper`."""
+    said = f"the name {name!r} occurs more than once"
+    if not seen or seen[index] == seen[keeper]:
+        return f"{said}: a later one was renamed {renamed}"
+    has = f"has data in {count_of(seen[index], 'frame')}" if seen[index] else "has no data"
+    return f"{said}: the one with data in {count_of(seen[keeper], 'frame')} kept it, another {has}: {renamed}"
+
+
+def samples_seen(positions: NDArray[np.float64]) -> list[int]:
+    """Frames in which each marker of (n, n_marker, 3) has data: finite, and not all 0."""
+    known = np.isfinite(positions).all(axis=2) & (positions != 0.0).any(axis=2)
+    return [int(n) for n in known.sum(axis=0)]
 
 
 def blank_missing(positions: NDArray[np.float64]) -> tuple[NDArray[np.float64], list[str]]:

@@ -166,6 +166,12 @@ class Door:
         if up not in ("Y", "y", "Z", "z"):
             said = f"'{plain(up, LONGEST_LABEL)}'" if isinstance(up, str) else "no text"
             self._say(f"The session's up axis is {said}; allowed are Y and Z. Y is assumed.")
+        doubled = [name for name, k in index.items() if labels.count(labels[k]) > 1]
+        if doubled:
+            self._say(
+                f"The stream has more than one marker with the label {listed(doubled[:N_NAMED])}: the first "
+                "is followed, also where another has the data. Give each its own label."
+            )
         if missing:
             self.counters["missing_markers"] = len(missing)
             used = set(index.values())

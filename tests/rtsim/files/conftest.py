@@ -117,10 +117,12 @@ def c3d_bytes(
     parameters: dict[str, dict[str, object]],
     order: str,
     analogs: np.ndarray | None = None,
+    scale: float = -0.1,
 ) -> bytes:
-    """A C3D file of floating-point data in byte order "<" or ">", written from the format's definition.
+    """A C3D file in byte order "<" or ">", written from the format's definition.
 
     analogs : (n, n_sub, n_channel) as stored, before offset and scale
+    scale : of points in whole numbers of 16 bits; negative = floating-point data
     """
     records = b""
     for number, (group, members) in enumerate(parameters.items(), start=1):
@@ -137,14 +139,15 @@ def c3d_bytes(
     n_sub, n_value = analogs.shape[1], analogs.shape[1] * analogs.shape[2]
     first, last = first_frame + 1, first_frame + n_frame
     header = struct.pack(
-        f"{order}BBHHHHHfHHf", 2, 0x50, n_point, n_value, first, last, 10, -0.1, 2 + n_block, n_sub, rate
+        f"{order}BBHHHHHfHHf", 2, 0x50, n_point, n_value, first, last, 10, scale, 2 + n_block, n_sub, rate
     )
     data = np.zeros((n_frame, n_point, 4), dtype=f"{order}f4")
-    data[..., :3] = points
+    data[..., :3] = points / (scale if scale > 0.0 else 1.0)
     if missing is not None:
         data[missing, 3] = -1.0
     rows = np.concatenate([data.reshape(n_frame, -1), analogs.reshape(n_frame, -1)], axis=1)
-    return header.ljust(512, b"\0") + section + rows.astype(f"{order}f4").tobytes()
+    words = rows.round().astype(np.int64).astype(f"{order}u2") if scale > 0.0 else rows.astype(f"{order}f4")
+    return header.ljust(512, b"\0") + section + words.tobytes()
 
 
 def c3d_record(name: str, group: int, content: bytes, order: str) -> bytes:

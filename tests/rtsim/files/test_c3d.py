@@ -138,6 +138,27 @@ def test_repeated_labels(make_c3d):
     assert read_c3d(make_c3d(["RASI", "RASI", "RHEE"], standing())).names == ("RASI", "RASI_2", "RHEE")
 
 
+@pytest.mark.parametrize("n_seen", [0, 2])
+def test_of_a_label_made_twice_the_one_with_data_keeps_it(make_c3d, n_seen):
+    """Protects a marker from a stump, or nothing at all, of the same label that stands before it."""
+    missing = np.zeros((5, 4), dtype=bool)
+    missing[n_seen:, 0] = True
+    trial = read_c3d(make_c3d(["RKNE", "RASI", "RKNE", "RHEE"], standing(n_point=4), missing=missing))
+    assert trial.names == ("RKNE_2", "RASI", "RKNE", "RHEE")
+    assert np.isfinite(trial.positions[:, 2]).all()
+    has = "has data in 2 frames" if n_seen else "has no data"
+    assert any(f"the one with data in 5 frames kept it, another {has}: RKNE_2" in n for n in trial.notes)
+
+
+def test_a_stripped_prefix_may_make_a_label_twice(make_c3d):
+    """Protects the labelled marker from an empty one without the subject's name."""
+    missing = np.zeros((5, 4), dtype=bool)
+    missing[:, 0] = True
+    labels = ["RASI", "A:RASI", "A:RKNE", "A:RHEE"]
+    trial = read_c3d(make_c3d(labels, standing(n_point=4), missing=missing))
+    assert trial.names == ("RASI_2", "RASI", "RKNE", "RHEE")
+
+
 def test_up_axis_sources(make_c3d):
     """Screen axis first, manufacturer next, data last - and the caller above all."""
     cases = (

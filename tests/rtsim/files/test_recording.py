@@ -127,6 +127,15 @@ def test_longest_session_wins(tmp_path):
     assert any("2 sessions" in note for note in trial.notes)
 
 
+def test_of_a_label_twice_the_one_with_data_keeps_it(tmp_path):
+    """Protects a marker of a recorded stream from an empty one of the same label before it."""
+    positions = body()[:, [0, 1, 2, 1]]
+    positions[:, 1] = np.nan
+    session = marker_session(("RASI", "RKNE", "RHEE", "RKNE"), rate=100.0, t_start=0)
+    trial = read_markers(record(tmp_path / "a.mcap", marker_messages(session, positions)))
+    assert trial.names == ("RASI", "RKNE_2", "RHEE", "RKNE")
+
+
 def test_looped_trial_uses_the_clock(tmp_path):
     """When the trial time starts again, times come from the source's clock and still increase."""
     session = marker_session(NAMES, rate=100.0, t_start=0)

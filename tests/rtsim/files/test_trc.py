@@ -225,6 +225,18 @@ def test_repeated_names_are_suffixed(trc_text, write):
     assert "RTOE_3" in note_with(trial, "more than once")
 
 
+def test_of_a_name_twice_the_one_with_data_keeps_it(trc_text, write):
+    """Protects a marker from an empty column, or one of zeros, of the same name before it."""
+    names = ("RTOE", "RKNE", "RTOE")
+    rows = [
+        f"{i + 1}\t{i / 100:.2f}\t{cell}\t1\t500\t2\t1\t30\t2" for i, cell in enumerate(("\t\t", "0\t0\t0"))
+    ]
+    trial = read_trc(write("a.trc", trc_text(names=names, rows=rows, n_frame=2)))
+    assert trial.names == ("RTOE_2", "RKNE", "RTOE")
+    assert np.isfinite(trial.positions[:, 2]).all()
+    assert "has no data: RTOE_2" in note_with(trial, "more than once")
+
+
 def test_frame_numbers_and_times_from_elsewhere(trc_text, write):
     """A cut trial keeps its own time and needs no frame 1."""
     rows = [f"{i + 201}\t{2 + i / 100:.2f}\t1\t950\t2\t1\t500\t2\t1\t30\t2" for i in range(4)]

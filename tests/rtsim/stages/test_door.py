@@ -72,6 +72,12 @@ def test_names_are_found_whatever_their_spelling(subject, trial):
         assert door.sentences == []
 
 
+def test_a_label_that_is_sent_twice_is_told(subject, trial):
+    """Protects from following an empty marker in silence where another of its label has the data."""
+    door = Door(of_subject(subject), declare((*trial.names, trial.names[0])))
+    assert any(f"more than one marker with the label {trial.names[0]}:" in s for s in door.sentences)
+
+
 def test_millimetres_sent_as_metres(subject, trial, make_solving, make_frame):
     """Protects against the commonest mistake: flagged, counted on every frame, told once with the remedy."""
     session = declare(trial.names)
