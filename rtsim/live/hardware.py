@@ -308,10 +308,11 @@ def hil_loop(
     forward = LimbStep(exchange, simulator, spec.exchange.rate_hz, clock.every, feed)
     energy = EnergyAccount(exchange, simulator)
     gait = [SimulatedGait(spec.gait, exchange, simulator)] if spec.gait is not None else []
-    stages = [torque, forward, energy, *gait, command]
+    # the balance comes last: the device need not wait for it, and what it finds ends torque in the next tick
+    stages = [torque, forward, *gait, command, energy]
     warm_up(stages, clock.session)
     forward.stride.restart()
-    for stage in (torque, energy, *gait, command):
+    for stage in (torque, *gait, command, energy):
         stage.reset()
     exchange.watches = [energy.wrong]
     if feed is None and again is not None and again.moved:

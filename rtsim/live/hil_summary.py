@@ -7,6 +7,7 @@ from typing import Any
 from rtsim.device.exchange import DeviceExchange
 from rtsim.live.hardware import DeviceClock
 from rtsim.live.loop import Loop
+from rtsim.stages.energy import EnergyAccount
 from rtsim.stages.exchange import TorqueCommand
 
 
@@ -36,12 +37,13 @@ def summary_of(loop: Loop) -> dict[str, Any]:
     clock = loop.source
     assert isinstance(clock, DeviceClock)
     x, counted = clock.exchange, clock.counters()
+    energy = next(stage for stage in loop.stages if isinstance(stage, EnergyAccount))
     return {
         "ticks": counted["ticks"],
         "missed": counted["missed"],
         **of_exchange(loop, x),
         "energy_largest_J": x.energy.largest,
-        **{name: round(value, 9) for name, value in loop.stages[2].gauges().items()},
+        **{name: round(value, 9) for name, value in energy.gauges().items()},
         "large_error": loop.stages[1].counters["large_error"],
         "collected": loop.counters["collected"],
         "urgent": loop.granted,
