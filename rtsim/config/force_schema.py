@@ -19,6 +19,8 @@ class Length(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     mean_mm: Positive | None = None
     # d(theta)/d(0) = 1 + a1 theta + ... + a7 theta^7, theta in degrees, flexion negative
     polynomial: tuple[float, ...] = ()
+    # d(0); none given: between both ends where the axes of both segments coincide
+    neutral_mm: Positive | None = None
 
 
 class Ligament(msgspec.Struct, forbid_unknown_fields=True, frozen=True):

@@ -153,6 +153,9 @@ class BodyRecord(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     angles: AnatomicalAxes | None = None
     # of a left side: what is told of it reads as on the right, lateral positive
     mirrored: bool = False
+    # elements that leave one pose in the parent for each flexion: what lies between both is turned and moved
+    # on this body until the pose in which a person was calibrated is one of them (models/registration)
+    registered_by: tuple[str, ...] = ()
 
 
 if TYPE_CHECKING:

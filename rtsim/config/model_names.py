@@ -32,6 +32,8 @@ def check_names(spec: ModelSpec) -> None:
     check_once(held, "contacts, ligaments and elements")
     for b, body in enumerate(spec.bodies):
         check_body(body, bodies, bodies[:b])
+    for body in (*spec.bodies, *spec.optional):
+        check_known(body.registered_by, held, f"bodies.{body.name}.registered_by")
     for element in spec.elements:
         check_element(element, bodies)
     check_reactions(spec)

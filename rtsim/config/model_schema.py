@@ -123,6 +123,10 @@ class MethodSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     follows: str = ""
     joints: dict[str, PlainJoint] = {}
     about: str = ""
+    # by the name of an angle, without its side: how far the method itself puts it off, whatever the markers'
+    # errors; of persons to whom its joints are registered, and of others
+    bias_deg: dict[str, NonNegative] = {}
+    bias_unregistered_deg: dict[str, NonNegative] = {}
 
 
 class ModelSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):

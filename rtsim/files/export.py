@@ -106,4 +106,9 @@ def described(results: Results) -> tuple[str, ...]:
     """Lines of a header that say of whom and of what results are, where from, and what was noticed."""
     meta = results.session.meta
     lines = [f"{key}: {plain(str(meta[key]), LONGEST)}" for key in DESCRIBED if meta.get(key)]
+    bias = meta.get("bias_deg")
+    if isinstance(bias, dict):
+        lines += [
+            f"bias_deg: {plain(str(name), LONGEST)} {plain(str(x), LONGEST)}" for name, x in bias.items()
+        ]
     return (*lines, *(f"note: {note}" for note in bounded(meta.get("notes"))))

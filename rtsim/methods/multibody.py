@@ -39,6 +39,7 @@ from rtsim.config.run_schema import MarkerCheck, Solver, Uncertainty
 from rtsim.methods.deviations import MethodDeviations
 from rtsim.methods.flexion_joints import flexion_joints
 from rtsim.methods.frame_options import OWN_SLACK, fill_options, health_options, slack_of, track_options
+from rtsim.methods.method_bias import bias_of
 from rtsim.models.following import (
     Drawn,
     Following,
@@ -138,9 +139,15 @@ class MultibodyEstimator:
                 for name, setup in self._setups.items()
             }
         self._setups = {name: self._holding(setup) for name, setup in self._setups.items()}
+        self._bias = {name: bias_of(spec, name, models[name]) for name in models}
         self.method = method
         self._now = self._setups[method]
         self._last = NO_FRAME
+
+    @property
+    def bias_deg(self) -> dict[str, float]:
+        """By angle: what the method in use itself puts it off, beside the deviations [deg]; may be empty."""
+        return self._bias[self.method]
 
     @property
     def model(self) -> Model:

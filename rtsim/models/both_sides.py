@@ -131,6 +131,7 @@ def renamed(model: Table, sided: set[str], suffix: str) -> Table:
         row = walk(body)
         if body["name"] in sided:
             row = named(row, suffix)
+            row["registered_by"] = [f"{name}{suffix}" for name in row["registered_by"]]
             row["joint_name"] += suffix if row["joint_name"] else ""
             place = row["in_parent"]
             if body["parent"] in sided and body["in_parent"]["point"]:

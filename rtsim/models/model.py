@@ -57,6 +57,7 @@ from rtsim.models.packing.pulls import pack_pulls
 from rtsim.models.packing.reactions import Reactions, pack_reactions
 from rtsim.models.packing.rolls import pack_rolls
 from rtsim.models.packing.tree import build_tree
+from rtsim.models.registration import registered
 from rtsim.models.roles import find_method, joint_kinds
 from rtsim.subjects.anatomy import Anatomy, for_person
 from rtsim.subjects.subject import Subject
@@ -117,6 +118,7 @@ class Model:
     q_neutral: Array  # (n_q,) - couplers hold there; elements may not
     names: Names
     holds: Holds | None = None  # what a simulation holds (models/packing/holds); None: nothing
+    registered: tuple[str, ...] = ()  # bodies whose joint's parts lie where the person has them
 
     @property
     def tree(self) -> Tree:
@@ -142,6 +144,7 @@ def build(spec: ModelSpec, subject: Subject | None = None, method: str | None = 
         spec = for_person(spec, subject)
     how = find_method(spec, method)
     anatomy = Anatomy(spec, subject)
+    spec, on_bones = registered(spec, anatomy, subject)
     index, functions, rows = body_index(spec), FunctionTable(), scalar_elements(spec)
     joints = joints_of(spec, how, anatomy, index, functions)
     coordinates = pack_coordinates(spec, how, joints)
@@ -186,6 +189,7 @@ def build(spec: ModelSpec, subject: Subject | None = None, method: str | None = 
         outline=pack_outline(spec, anatomy),
         q_neutral=q_neutral,
         names=names_of(spec, coordinates, rows, marker_names),
+        registered=tuple(on_bones),
     )
 
 

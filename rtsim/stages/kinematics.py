@@ -282,7 +282,9 @@ class Kinematics(Stage):
     def meta(self) -> dict[str, Any]:
         """Method, stick figure, and the person, or weights of the model's own markers."""
         model, following = self.estimator.model, self.estimator.following
-        ranges = {"ranges_deg": self._ranges.in_degrees()} if self._ranges.given else {}
+        ranges: dict[str, Any] = {"ranges_deg": self._ranges.in_degrees()} if self._ranges.given else {}
+        if self.estimator.bias_deg:
+            ranges["bias_deg"] = dict(self.estimator.bias_deg)
         if self.subject is not None:
             person = {"subject": self.subject.name, "side": self.subject.side}
             lines = stick(model.names.bodies, model.tree.parent)

@@ -103,7 +103,13 @@ def mirrored(segment: SubjectSegment) -> SubjectSegment:
         beta_deg=180.0 - segment.beta_deg,
         markers_mm={name: across(x) for name, x in segment.markers_mm.items()},
         points_mm={name: across(x) for name, x in segment.points_mm.items()},
+        in_parent_deg=turned_across(segment.in_parent_deg),
     )
+
+
+def turned_across(angles: tuple[float, ...] | None) -> tuple[float, ...] | None:
+    """Angles about z, x and y, seen in the mirror."""
+    return None if angles is None else (angles[0], 0.0 - angles[1], 0.0 - angles[2])
 
 
 def across(x: tuple[float, ...]) -> tuple[float, ...]:

@@ -324,7 +324,13 @@ def build_segments(
             markers[TRUNK] = placed
     if trial is not source:
         notes += plausible.check_distances(markers, trial)
-    return segment_records(anatomy.Q, parameters, markers), notes
+    segments = segment_records(anatomy.Q, parameters, markers)
+    if trial is not source and segments["shank"].in_parent_deg is None:
+        notes.append(
+            f"the knee does not stand still and straight in {file_name(source)}: its contacts and ligaments "
+            "lie as in the specimen, not where this person's bones are"
+        )
+    return segments, notes
 
 
 def trunk_of_trial(trial: MarkerTrial, table: LabSide, side: str) -> Anatomy | None:

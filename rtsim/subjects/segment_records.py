@@ -7,13 +7,17 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from rtsim.subjects.natural import Segment, local_points
+from rtsim.subjects.natural import Segment, known_frames, local_points, unit
 from rtsim.subjects.subject import SubjectSegment, subject_segment
 from rtsim.subjects.trunk import LUMBOSACRAL, TRUNK
 
 Array = NDArray[np.float64]
 SegmentMarkers = dict[str, dict[str, Array]]  # segment -> marker -> coordinates (3,) in the segment [m]
 
+STILL_DEG = 10.0
+"""Range of a joint's angle up to which a person stands still; in motion landmarks go with their skin."""
+BENT_DEG = 45.0
+"""Flexion beyond which a static trial is none of a person who stands."""
 SEGMENTS = ("pelvis", "thigh", "shank", "foot")
 
 
@@ -39,10 +43,36 @@ def segment_records(
 ) -> dict[str, SubjectSegment]:
     """The segments of `markers`. A pelvis gets the landmark hip_centre, the mean place of the thigh's rP,
     and beside a trunk lumbosacral, that of the trunk's rD."""
+    turned = {"shank": in_parent(Q["thigh"], Q["shank"])}
     if "pelvis" not in markers:
-        return {n: subject_segment(parameters[n], placed, {}) for n, placed in markers.items()}
+        return {n: subject_segment(parameters[n], placed, {}, turned.get(n)) for n, placed in markers.items()}
     ends = {"hip_centre": Q["thigh"][:, 1:2]}
     if TRUNK in markers:
         ends[LUMBOSACRAL] = Q[TRUNK][:, 2:3]
     points = {"pelvis": {n: local_points(Q["pelvis"], parameters["pelvis"], x)[0] for n, x in ends.items()}}
-    return {n: subject_segment(parameters[n], placed, points.get(n, {})) for n, placed in markers.items()}
+    return {
+        n: subject_segment(parameters[n], placed, points.get(n, {}), turned.get(n))
+        for n, placed in markers.items()
+    }
+
+
+def in_parent(parent: Array, own: Array) -> tuple[float, ...] | None:
+    """How a segment stands turned in its parent: about z, the new x, the new y [deg], means over the frames;
+    None where the joint moves, or is bent too far to tell how it stands.
+
+    parent, own : (n, 4, 3) = u, rP, rD, w
+    """
+    R = np.einsum("fki,fkj->fij", axes_of(parent), axes_of(own))
+    R = R[known_frames(R)]
+    about_z = np.degrees(np.arctan2(-R[:, 0, 1], R[:, 1, 1]))
+    if not len(R) or np.ptp(about_z) > STILL_DEG or np.abs(about_z).max() > BENT_DEG:
+        return None
+    about_x, about_y = np.degrees([np.arcsin(R[:, 2, 1]), np.arctan2(-R[:, 2, 0], R[:, 2, 2])])
+    return float(about_z.mean()), float(about_x.mean()), float(about_y.mean())
+
+
+def axes_of(Q: Array) -> Array:
+    """(n, 3, 3) - orthonormal axes as columns: X along u, v in the X-Y plane."""
+    u, v = Q[:, 0], Q[:, 1] - Q[:, 2]
+    z = unit(np.cross(u, v))
+    return np.stack([u, np.cross(z, u), z], axis=2)

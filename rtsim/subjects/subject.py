@@ -40,6 +40,8 @@ class SubjectSegment(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     gamma_deg: Positive
     markers_mm: dict[str, Vector] = {}
     points_mm: dict[str, Vector] = {}
+    # how it stands turned in its parent where both were measured: about its z, the new x, the new y
+    in_parent_deg: Vector | None = None
 
     def segment(self) -> Segment:
         """Parameters in SI."""
@@ -76,7 +78,10 @@ def kind_of_segment(name: str) -> str:
 
 
 def subject_segment(
-    segment: Segment, markers: dict[str, NDArray[np.float64]], points: dict[str, NDArray[np.float64]]
+    segment: Segment,
+    markers: dict[str, NDArray[np.float64]],
+    points: dict[str, NDArray[np.float64]],
+    in_parent_deg: tuple[float, ...] | None = None,
 ) -> SubjectSegment:
     """Record of a segment; markers and points in metres in its frame."""
     alpha, beta, gamma = np.degrees([segment.alpha, segment.beta, segment.gamma])
@@ -87,6 +92,7 @@ def subject_segment(
         float(gamma),
         {name: millimetres(x) for name, x in markers.items()},
         {name: millimetres(x) for name, x in points.items()},
+        in_parent_deg,
     )
 
 
@@ -170,6 +176,8 @@ def subject_text(subject: Subject) -> str:
         lines += [
             entry(key, getattr(segment, key)) for key in ("length_mm", "alpha_deg", "beta_deg", "gamma_deg")
         ]
+        if segment.in_parent_deg is not None:
+            lines.append(entry("in_parent_deg", list(segment.in_parent_deg)))
         for table in ("markers_mm", "points_mm"):
             if getattr(segment, table):
                 lines += [f"[segments.{word(name)}.{table}]", *entries(getattr(segment, table))]

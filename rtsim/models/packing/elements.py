@@ -171,6 +171,8 @@ def neutral_length(row: ScalarElement) -> float:
     """Length [m] where both segments' origins and axes coincide (d(0) of eq. 1); NaN of planes."""
     if row.kind != DISTANCE:
         return float("nan")
+    if row.length.neutral_mm is not None:
+        return 1e-3 * row.length.neutral_mm
     return float(1e-3 * np.linalg.norm(np.array(row.a.offset_mm) - np.array(row.b.offset_mm)))
 
 

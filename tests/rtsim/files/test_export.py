@@ -173,15 +173,19 @@ def test_other_suffixes_are_refused(recording, tmp_path):
 
 @pytest.mark.parametrize("suffix", [".mot", ".sto"])
 def test_the_header_says_of_whom_and_where_from(tmp_path, suffix):
-    """Protects a file that lies alone: person, side, method, both addresses, and what was noticed."""
+    """Protects a file that lies alone: person, side, method, its bias, both addresses, what was noticed."""
     said = {"subject": "anna", "side": "left", "method": "zero", "source": "tcp://a:1", "markers": "tcp://a:1",
             "forces": "tcp://b:2"}  # fmt: skip
     notes = ["walk.trc: lengths were converted to metres (factor 0.001)", "two\nlines"]
     path = tmp_path / f"a{suffix}"
-    export(write_results(tmp_path / "a.mcap", FIELDS, **said, notes=notes), path)
+    bias = {"hip_flexion": 2.1, "knee_flexion": 1.1}
+    export(write_results(tmp_path / "a.mcap", FIELDS, **said, notes=notes, bias_deg=bias), path)
     head = path.read_text().split("endheader")[0].splitlines()
     assert [f"{key}: {value}" for key, value in said.items() if f"{key}: {value}" not in head] == []
     assert f"note: {notes[0]}" in head
+    assert [line for line in head if line.startswith("bias_deg")] == [
+        "bias_deg: hip_flexion 2.1", "bias_deg: knee_flexion 1.1",
+    ]  # fmt: skip
     assert "note: two\\nlines" in head
     assert len(read_storage(path).data) == 4  # one is unknown
 

@@ -76,13 +76,15 @@ def test_the_descriptor_says_what_the_protocol_promises(make_solving, trial):
 
 
 def test_meta_describes_the_run(make_solving):
-    """Protects the monitor, which draws by `stick` and shows subject and side."""
+    """Protects the monitor, which draws by `stick` and shows subject and side; the method tells its bias."""
     solving = make_solving()
     meta = solving.fields.session.meta
     centres = next(f.labels for f in solving.fields.session.fields if f.name == "joint_centres")
     assert (meta["model"], meta["subject"], meta["side"]) == ("lower_limb", "walker", "right")
     assert meta["stick"] == stick(("pelvis", "thigh", "shank", "foot"), np.array([-1, 0, 1, 2]))
     assert all(point in centres for pair in meta["stick"] for point in pair)
+    assert meta["bias_deg"] == solving.kinematics.estimator.bias_deg
+    assert meta["bias_deg"]["hip_flexion"] > 0.0
 
 
 def test_every_method_has_the_same_descriptor(make_solving, estimator, spec):
@@ -272,8 +274,9 @@ def test_a_model_without_muscles_has_no_fields_of_muscles(spec, subject, session
 
 def test_a_model_without_contacts_and_ligaments_has_none_of_them(spec, subject, session, trial, make_frame):
     """Protects other models: no contact, no ligament, no knee, and still a frame that can be sent."""
+    bodies = tuple(msgspec.structs.replace(body, registered_by=()) for body in spec.bodies)
     bare = msgspec.structs.replace(
-        spec, contacts=(), ligaments=(), flexion="", methods={"free": MethodSpec()}
+        spec, bodies=bodies, contacts=(), ligaments=(), flexion="", methods={"free": MethodSpec()}
     )
     solving = Solving(bare, MultibodyEstimator(bare, subject, "free"), subject, session)
     result = solving.solve(make_frame(session, trial.positions[0]))

@@ -1,0 +1,206 @@
+"""A joint of constraints registered to a person: its distal parts lie where the person's bone has them.
+
+The parts of such a joint are one specimen's, in axes of both bones that coincide in the straight joint
+(Sancisi et al. 2017, section 2.1). A person's axes by landmarks do not: between knee and malleoli a tibia is
+twisted, by some 20 degrees, and knees stand in varus or valgus. So what the specimen has on the distal bone
+is turned and moved as one piece until the pose in which the person was calibrated is one of the mechanism's,
+
+    x' = R' (t(theta) + R(theta) x),    theta the flexion of R,
+
+R the rotation of the distal segment in the proximal one as it was measured, where their common point was the
+joint's centre, R(theta) and t(theta) the pose of the mechanism at that flexion. Sizes and lengths stay, and
+with them what the mechanism can do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.config.joint_schema import Body
+from rtsim.config.model_schema import ModelSpec
+from rtsim.errors import ConfigError
+from rtsim.models.packing.elements import ScalarElement, neutral_length, row_of_ligament, scalar_elements
+from rtsim.subjects.anatomy import Anatomy
+from rtsim.subjects.subject import Subject
+
+Array = NDArray[np.float64]
+replace = msgspec.structs.replace
+
+STEP_DEG = 1.0
+"""Of flexion from one solution to the next, so that it stays in the assembly of the straight joint."""
+N_NEWTON, SETTLED, REACHED_M = 30, 1e-10, 1e-9
+DIFFERENCE = 1e-6
+"""Step of the slopes [rad, m]."""
+N_FREE = 5
+"""What is left of a joint's pose at a flexion: two angles, three places."""
+
+
+class Registration(NamedTuple):
+    """Where the parts lie on the distal segment: x' = offset + rotation @ x."""
+
+    rotation: Array  # (3, 3)
+    offset: Array  # (3,) [m]
+
+
+def registered(spec: ModelSpec, anatomy: Anatomy, subject: Subject | None) -> tuple[ModelSpec, list[str]]:
+    """The model with the parts of joints that name `registered_by` where the person's bones have them, and
+    the bodies that carry these; the model itself where the subject does not tell how they stood.
+
+    ConfigError where the mechanism does not reach the flexion in which they stood.
+    """
+    found: list[str] = []
+    for body in spec.bodies:
+        pose = subject.segments[body.name].in_parent_deg if subject and body.registered_by else None
+        if pose is None:
+            continue
+        by = registration(spec, anatomy, body, np.radians(np.array(pose)))
+        if by is None:
+            raise ConfigError(
+                f"bent by {-pose[0]:.0f} degrees, which {', '.join(body.registered_by)} do not allow",
+                where=f"subject {subject.name if subject else ''}: segments.{body.name}.in_parent_deg",
+                remedy="calibrate from a person who stands, or leave the key out",
+            )
+        spec = moved(spec, body, by, anatomy)
+        found.append(body.name)
+    return spec, found
+
+
+def registration(spec: ModelSpec, anatomy: Anatomy, body: Body, angles: Array) -> Registration | None:
+    """Of the parts of a body's joint; None where the mechanism does not reach that flexion.
+
+    angles : (3,) - of the body in its parent about z, the new x, the new y [rad]
+    """
+    rows = [row for row in scalar_elements(spec) if row.record in body.registered_by]
+    found = pose_at(rows, anatomy, body, float(angles[0]))
+    if found is None:
+        return None
+    R = turned(angles)
+    return Registration(R.T @ turned(np.array([angles[0], *found[:2]])), R.T @ found[2:])
+
+
+def turned(angles: Array) -> Array:
+    """(3, 3) - rotation about z, the new x, the new y."""
+    (cz, cx, cy), (sz, sx, sy) = np.cos(angles), np.sin(angles)
+    Z = np.array([[cz, -sz, 0.0], [sz, cz, 0.0], [0.0, 0.0, 1.0]])
+    X = np.array([[1.0, 0.0, 0.0], [0.0, cx, -sx], [0.0, sx, cx]])
+    Y = np.array([[cy, 0.0, sy], [0.0, 1.0, 0.0], [-sy, 0.0, cy]])
+    return Z @ X @ Y
+
+
+def pose_at(rows: Sequence[ScalarElement], anatomy: Anatomy, body: Body, flexion: float) -> Array | None:
+    """(5,) - angles about x and y [rad] and origin [m] of a body in its parent where the elements hold at an
+    angle about z [rad], by Newton's method from the straight joint on; None where they cannot.
+    """
+    start = anatomy.place(body.in_parent, body.parent, body.name)
+    parts = [part_of(row, anatomy, body, start) for row in rows]
+    x = np.zeros(N_FREE)
+    for theta in np.linspace(0.0, flexion, 2 + int(abs(np.degrees(flexion)) / STEP_DEG)):
+        for _ in range(N_NEWTON):
+            phi, slopes = misfits(parts, float(theta), x)
+            if np.linalg.matrix_rank(slopes) < N_FREE:
+                return None
+            step = np.linalg.lstsq(slopes, -phi, rcond=None)[0]
+            x = x + step
+            if np.abs(step).max() < SETTLED:
+                break
+        else:
+            return None
+        if not np.abs(misfits(parts, float(theta), x)[0]).max() < REACHED_M:
+            return None
+    return x
+
+
+class Part(NamedTuple):
+    """One element between a body and its parent, from their common origin in the straight joint."""
+
+    of_parent: Array  # (3,) - point in the parent [m]
+    of_body: Array  # (3,) - point in the body [m]
+    normal: Array  # (3,) - in `normal_on`; zeros of a distance
+    normal_on_body: bool
+    target: float  # [m]
+
+
+def part_of(row: ScalarElement, anatomy: Anatomy, body: Body, start: Array) -> Part:
+    """An element of a joint; start : (3,) - origin of the joint in the parent [m]."""
+    at = {place.segment: anatomy.place(place, place.segment, row.where) for place in (row.a, row.b)}
+    length = row.length.target_mm or row.length.mean_mm or 0.0
+    return Part(at[body.parent] - start, at[body.name], row.normal, row.b.segment == body.name, 1e-3 * length)
+
+
+def misfits(parts: Sequence[Part], flexion: float, x: Array) -> tuple[Array, Array]:
+    """(n,) misfits of lengths and heights above planes [m], and slopes (n, 5), by central differences."""
+
+    def values(x: Array) -> Array:
+        R = turned(np.array([flexion, *x[:2]]))
+        found = []
+        for part in parts:
+            gap = part.of_parent - x[2:] - R @ part.of_body
+            if part.normal.any():
+                n = R @ part.normal if part.normal_on_body else -part.normal
+                found.append(float(gap @ n) - part.target)
+            else:
+                found.append(float(np.linalg.norm(gap)) - part.target)
+        return np.array(found)
+
+    steps = DIFFERENCE * np.eye(N_FREE)
+    slopes = [(values(x + step) - values(x - step)) / (2.0 * DIFFERENCE) for step in steps]
+    return values(x), np.array(slopes).T
+
+
+def moved(spec: ModelSpec, body: Body, by: Registration, anatomy: Anatomy) -> ModelSpec:
+    """The model with what is between a body and its parent laid elsewhere on the body."""
+    pair = {body.name, body.parent}
+
+    def lay(place: Any) -> Any:
+        """Of a record with a place, and what of it has a direction."""
+        if place.segment != body.name:
+            return place
+        x = 1e3 * (by.offset + by.rotation @ anatomy.place(place, body.name, body.name))
+        keys: dict[str, Any] = {"origin": "proximal", "point": "", "scaled": None, "offset_mm": plain(x)}
+        if getattr(place, "normal", None) is not None:
+            keys["normal"] = plain(by.rotation @ np.array(place.normal))
+        return replace(place, **keys)
+
+    def between(record: Any) -> bool:
+        return {record.a.segment, record.b.segment} == pair
+
+    def contact(record: Any) -> Any:
+        if not between(record):
+            return record
+        a, b = record.keys
+        return replace(record, **{a: lay(record.a), b: lay(record.b)})
+
+    def ligament(record: Any) -> Any:
+        if not between(record):
+            return record
+        length = record.length
+        if length is not None:  # eq. 1 is about the length of the specimen's straight knee
+            length = replace(length, neutral_mm=1e3 * neutral_length(row_of_ligament(record)))
+        return replace(record, a=lay(record.a), b=lay(record.b), length=length)
+
+    def element(record: Any) -> Any:
+        if not between(record):
+            return record
+        keys: dict[str, Any] = {"a": lay(record.a), "b": lay(record.b)}
+        for key in ("normal", "direction"):
+            along = getattr(record, key)
+            if along is not None and record.b.segment == body.name:
+                keys[key] = plain(by.rotation @ np.array(along))
+        return replace(record, **keys)
+
+    return replace(
+        spec,
+        contacts=tuple(map(contact, spec.contacts)),
+        ligaments=tuple(map(ligament, spec.ligaments)),
+        elements=tuple(map(element, spec.elements)),
+    )
+
+
+def plain(x: Array) -> tuple[float, float, float]:
+    a, b, c = x.tolist()
+    return a, b, c
