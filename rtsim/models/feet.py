@@ -99,6 +99,8 @@ class PlacedFeet:
 def find_feet(model: Model, named: Sequence[str] = ()) -> tuple[Foot, ...]:
     """The feet of a model, at most one of each side; named : the bodies that plates press, where given.
 
+    Where one is named, the other is found: it may stand beside the plates, or on one that nobody named,
+    and what it bears is not zero because nothing says it.
     ConfigError where there is none, where there are more, or for a name that is no body with points.
     """
     position, rotation = neutral_places(model)
@@ -115,12 +117,14 @@ def find_feet(model: Model, named: Sequence[str] = ()) -> tuple[Foot, ...]:
         )  # fmt: skip
     if named:
         check_named(model, roots)
+        roots += other_foot(model, roots, points, spots)
     sides = sides_of([model.names.bodies[b] for b in roots], [float(position[b, 2]) for b in roots])
     found = []
     for root, side in zip(roots, sides, strict=True):
         bodies = tuple(b for b in range(len(position)) if b in carried_by(model, root))
         rows = [k for k, point in enumerate(points) if point.body in bodies]
-        found.append(foot_of(side, model, bodies, [points[k] for k in rows], spots[rows], bool(named)))
+        given = model.names.bodies[root] in named
+        found.append(foot_of(side, model, bodies, [points[k] for k in rows], spots[rows], given))
     return tuple(sorted(found, key=lambda foot: foot.side))
 
 
@@ -156,6 +160,19 @@ def low_ends(model: Model, points: Sequence[Point], spots: Array) -> list[int]:
             where=f"model {model.name}", remedy=f"leave the forces out, or {REMEDY}",
         )  # fmt: skip
     return found
+
+
+def other_foot(model: Model, named: Sequence[int], points: Sequence[Point], spots: Array) -> list[int]:
+    """The first body of the foot that is not named beside one that is; none of a model with one leg."""
+    if len(named) != 1:
+        return []
+    try:
+        ends = low_ends(model, points, spots)
+    except ConfigError:
+        return []
+    own = carried_by(model, named[0])
+    others = [b for b in ends if b not in own and named[0] not in carried_by(model, b)]
+    return others if len(others) == 1 else []
 
 
 def joint_centres(model: Model) -> Array:

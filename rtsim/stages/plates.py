@@ -29,6 +29,7 @@ from rtsim.models.feet import PlacedFeet, find_feet
 from rtsim.models.model import build
 from rtsim.quantity import Quantity
 from rtsim.stages.applied_loads import AppliedLoads
+from rtsim.stages.belt import Belt
 from rtsim.stages.find import Setting
 from rtsim.stages.kinematics import Kinematics
 from rtsim.stages.stated_loads import StatedLoads
@@ -87,6 +88,7 @@ class FootLoads(AppliedLoads):
             self.pressed = tuple((foot.bodies[0], foot.side) for foot in placed.feet)
         self._former = np.full((2, 2, 3), np.nan)
         self._n_standing = [0, 0]
+        self._belt = Belt()
         self._named = True  # which markers are on the feet, or which bodies are
         self._labelled: FootMarkers | None = None
         for name in (*(name for name, _ in FAULTY.values()), "foot_elsewhere"):
@@ -130,6 +132,7 @@ class FootLoads(AppliedLoads):
             self._tell_unknown()
             self._former[:] = np.nan
             self._n_standing = [0, 0]
+            self._belt.forget()
         super().begin(session, anew)
 
     def share_out(self, frame: Frame, taken: bool) -> None:
@@ -140,6 +143,8 @@ class FootLoads(AppliedLoads):
         if n_odd and taken:
             self._name_faults()
         if taken and len(self._status) and not self._bear_all:
+            bears, low = (self._share == BEARS).any(axis=0), self._floor + self._rules.low
+            self._belt.take(feet, self._former, dt, bears, low)
             self._doubt(feet, dt)
         self._former[:] = feet
 
@@ -222,10 +227,15 @@ class FootLoads(AppliedLoads):
                 self.count(name, sentence)
 
     def _doubt(self, feet: np.ndarray, dt: float) -> None:
-        """NaN for feet that bear no plate and may stand on the floor, or are not seen."""
+        """NaN for feet that bear no plate and may stand on the floor, or on a belt, or are not seen."""
         self._may_stand(feet, dt)
+        stands = self._stands.tolist()
+        if self._belt.moves:  # against which a foot that stands is at rest
+            self._former += dt * self._belt.velocity
+            self._may_stand(feet, dt)
+            stands = [a or b for a, b in zip(stands, self._stands.tolist(), strict=True)]
         for f, side in enumerate(SIDES):
-            if not self._stands[f]:
+            if not stands[f]:
                 self._n_standing[f] = 0
                 continue
             self._n_standing[f] += 1

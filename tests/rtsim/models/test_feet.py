@@ -70,6 +70,21 @@ def test_bodies_can_be_named(tmp_path: Path) -> None:
         find_feet(model, ("sole_r", "sole_l", "hips"))
 
 
+def test_the_foot_that_is_not_named_is_found(tmp_path: Path) -> None:
+    """Protects laboratories with one plate: what the other foot bears is unknown, not zero."""
+    model = build(legs.load(tmp_path))
+    for named, pressed in (("sole_r", ["sole_r", "sole_l"]), ("lower_l", ["sole_r", "lower_l"])):
+        feet = find_feet(model, (named,))
+        assert [model.names.bodies[foot.bodies[0]] for foot in feet] == pressed
+        assert PlacedFeet(feet).known == (True, True)
+
+
+def test_a_leg_alone_has_one_foot(shared: Path) -> None:
+    """Protects models of one leg: beside the foot that is named there is no other."""
+    one = build(load_model(str(shared / "data/osim_models/leg6dof9musc.osim")))
+    assert [one.names.bodies[foot.bodies[0]] for foot in find_feet(one, ("calcn_r",))] == ["calcn_r"]
+
+
 @pytest.mark.parametrize(
     ("named", "words"),
     [
