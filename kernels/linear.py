@@ -124,17 +124,20 @@ def columns_of_cholesky(L, n, X):
 
 
 @njit
-def cholesky_drop(A, n, relative_floor):
+def cholesky_drop(A, n, relative_floor, reach=None):
     """Cholesky of a positive semidefinite A : (n, n) that drops dependent rows; returns how many.
 
     A pivot below relative_floor times its diagonal entry marks a row that depends on earlier ones: its
     pivot becomes infinite, so that its unknown solves to zero. (A column written by a kernel that `cholesky`
     shares costs it a tenth at n = 12, even merged.)
+    reach : (n,) - how many times as large the entry could be that counts; None = it counts itself
     """
     n_dropped = 0
     for j in range(n):
         s = A[j, j]
         floor = relative_floor * s
+        if reach is not None:
+            floor *= reach[j]
         for k in range(j):
             s -= A[j, k] * A[j, k]
         if not s > floor:

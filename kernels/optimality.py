@@ -15,6 +15,7 @@ import numpy as np
 from kernels._jit import njit
 from kernels.constraints import (
     HARD,
+    PATH_LENGTH,
     SOFT,
     Elements,
     ElementWork,
@@ -25,6 +26,7 @@ from kernels.constraints import (
 )
 from kernels.coordinates import bind_bounds, find_bounds
 from kernels.couplers import CouplerWork, coupler_slopes, fold_lagrangian, fold_vector, new_coupler_work
+from kernels.levers import BORNE, SLIGHT, lever_of
 from kernels.markers import Markers, MarkerWork, marker_gradient, marker_moments, new_marker_work
 from kernels.path.lengths import length_values
 from kernels.tree import Pose, Tree, difference, new_pose, pose
@@ -157,8 +159,8 @@ def optimality(problem, multiplier, work):
             for k in range(elements.n_path[e]):
                 work.g[elements.path[e, k]] += roles.weight[e] * value * row[k]
         elif roles.mode[e] == HARD:
-            hard_row(tree.couplers, elements, e, n_hard, work)
-            work.phi[n_hard] = value
+            lever = hard_row(tree.couplers, elements, e, n_hard, work)
+            work.phi[n_hard] = 0.0 if value * value <= BORNE * BORNE * lever else value
             n_hard += 1
     lagrangian_gradient(tree.couplers, n_hard, multiplier, work)
     for d in range(n_v):
@@ -175,7 +177,10 @@ def optimality(problem, multiplier, work):
 
 @njit
 def hard_row(couplers, elements, e, n, work):
-    """Row n of A from element e, and the range of its entries, after element_rows.
+    """Row n of A from element e, and the range of its entries, after element_rows; returns 0.
+
+    Where its slopes are rounding beside its lever the row is zero; then the lever's square is returned, in
+    parts of which the element may be off.
 
     couplers : Couplers - or None
     elements : Elements
@@ -183,18 +188,27 @@ def hard_row(couplers, elements, e, n, work):
     n : int - row
     work : Work - A, span written
     """
-    A, row, n_v = work.A[n], work.element.row[e], work.g.shape[0]
+    A, row, n_v, size = work.A[n], work.element.row[e], work.g.shape[0], 0.0
     for d in range(n_v):
         A[d] = 0.0
     first, last = n_v - 1, 0
     for k in range(elements.n_path[e]):
         d = elements.path[e, k]
         A[d] = row[k]
+        size += row[k] * row[k]
         first, last = min(first, d), max(last, d)
     if couplers is not None:  # noqa: SIM102 - the compiler leaves out what stands below None alone
         if couplers.dof.shape[0] > 0:  # a driver may be anywhere
             first, last = 0, n_v - 1
     work.span[n, 0], work.span[n, 1] = first, last
+    if elements.kind[e] == PATH_LENGTH:
+        return 0.0
+    lever = lever_of(elements, work.pose, e, work.element)
+    if size <= SLIGHT * lever:
+        for k in range(elements.n_path[e]):
+            A[elements.path[e, k]] = 0.0
+        return lever
+    return 0.0
 
 
 @njit

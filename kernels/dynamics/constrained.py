@@ -28,8 +28,9 @@ def constrained_dynamics(
 ):
     """v_dot_out : (n_v,), lambda_out : (n_row,): M v_dot + h = tau + J' wrench + G' lambda, G v_dot = -bias.
 
-    The multipliers solve G M^-1 G' lambda = -bias - G M^-1 (tau + J' wrench - h); a row that depends on
-    earlier ones gets the multiplier 0. q and v are taken to satisfy the constraints.
+    The multipliers solve G M^-1 G' lambda = -bias - G M^-1 (tau + J' wrench - h). A row that depends on
+    earlier ones, or whose slopes are rounding beside its element's lever, gets the multiplier 0, and its
+    pivot in constraint_work.kernel is infinite. q and v are taken to satisfy the constraints.
     Returns OK, or MASSLESS where the mass matrix is not positive definite (a dof that moves no mass).
 
     system : System
@@ -93,7 +94,7 @@ def constrain(n, work, constraint_work, x, lambda_out):
             for d in range(n_v):
                 s += Y[i, d] * Y[j, d]
             S[i, j] = s
-    cholesky_drop(S, n, DEPENDENT)
+    cholesky_drop(S, n, DEPENDENT, constraint_work.reach)
     solve_lower(S, n, lambda_out)
     solve_lower_transposed(S, n, lambda_out)
     for i in range(n):

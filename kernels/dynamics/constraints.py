@@ -26,14 +26,14 @@ from kernels.constraints import (
 )
 from kernels.couplers import Couplers
 from kernels.functions import evaluate
+from kernels.levers import SLIGHT, lever_of
 from kernels.linear import cholesky_drop, solve_lower, solve_lower_transposed
 from kernels.path.lengths import length_bias, length_slope, length_values, new_length_work
 from kernels.tree import Tree, along
 
-DEPENDENT = 1e-11
-"""Part of a row, squared, below which it counts as a combination of earlier rows [1]."""
-NO_ROW = 1e-13
-"""Largest entry below which an element's row is no more than rounding, and no dof changes the element."""
+DEPENDENT = SLIGHT
+"""Part of a row, squared, at the length of its element's lever, below which what it adds to earlier rows is
+rounding: then it counts as a combination of them [1]."""
 
 
 class Constraints(NamedTuple):
@@ -51,6 +51,7 @@ class ConstraintWork(NamedTuple):
     element: ElementWork
     value: np.ndarray  # (n_row_max,) - Phi
     row: np.ndarray  # (n_row_max, n_v) - G
+    reach: np.ndarray  # (n_row_max,) - square of an element's lever in parts of that of its row, at least 1
     bias: np.ndarray  # (n_row_max,) - dG/dt v
     compliance: np.ndarray  # (n_row_max,) - zero for a hard row (kernels/path/angles)
     kernel: np.ndarray  # (n_row_max, n_row_max) - Cholesky factor of G G' or G M^-1 G'
@@ -70,6 +71,7 @@ def new_constraint_work(constraints: Constraints, n_v: int, tree: Tree | None = 
         new_element_work(n_element, n_path, lengths),
         np.zeros(n),
         np.zeros((n, n_v)),
+        np.ones(n),
         np.zeros(n),
         np.zeros(n),
         np.zeros((n, n)),
@@ -82,7 +84,7 @@ def new_constraint_work(constraints: Constraints, n_v: int, tree: Tree | None = 
 
 @njit
 def constraint_rows(tree, constraints, pose, q, work):
-    """work.value, work.row of all hard constraints at a pose; returns how many there are.
+    """work.value, work.row, work.reach of all hard constraints at a pose; returns how many there are.
 
     tree : Tree
     constraints : Constraints
@@ -98,7 +100,7 @@ def constraint_rows(tree, constraints, pose, q, work):
     for e in range(elements.kind.shape[0]):
         if constraints.roles.mode[e] == HARD:
             work.value[n] = work.element.value[e]
-            element_row(elements, pose, e, work, work.row[n])
+            work.reach[n] = element_row(elements, pose, e, work, work.row[n])
             n += 1
     for k in range(couplers.dof.shape[0]):
         value, slope, _ = evaluate(tree.functions, couplers.function[k], q[couplers.driver[k]])
@@ -107,14 +109,15 @@ def constraint_rows(tree, constraints, pose, q, work):
             row[d] = 0.0
         row[couplers.driver_dof[k]] -= slope
         row[couplers.dof[k]] += 1.0
-        work.value[n] = q[couplers.coordinate[k]] - value
+        work.value[n], work.reach[n] = q[couplers.coordinate[k]] - value, 1.0
         n += 1
     return n
 
 
 @njit
 def element_row(elements, pose, e, work, row_out):
-    """row_out : (n_v,) = dPhi/dq of element e, after element_values; exact zeros where no dof changes it.
+    """row_out : (n_v,) = dPhi/dq of element e, after element_values; returns the square of its lever in parts
+    of that of the row. Exact zeros, and 1, where no dof changes the element by more than rounding.
 
     elements : Elements
     pose : Pose
@@ -127,16 +130,19 @@ def element_row(elements, pose, e, work, row_out):
         for k in range(elements.n_path[e]):
             d = elements.path[e, k]
             row_out[d] = length_slope(elements.lengths, e, d, work.element.lengths)
-        return
+        return 1.0
     mx, my, mz, fx, fy, fz = element_wrench(elements, pose, e, work.element)
-    nothing = True
+    size = 0.0
     for k in range(elements.n_path[e]):
         d = elements.path[e, k]
         row_out[d] = elements.side[e, k] * along(pose.twist, d, mx, my, mz, fx, fy, fz)
-        nothing = nothing and abs(row_out[d]) < NO_ROW  # false for NaN, which stays
-    if nothing:
+        size += row_out[d] * row_out[d]
+    lever = lever_of(elements, pose, e, work.element)
+    if size <= SLIGHT * lever:  # false for NaN, which stays
         for k in range(elements.n_path[e]):
             row_out[elements.path[e, k]] = 0.0
+        return 1.0
+    return max(1.0, lever / size)
 
 
 @njit
@@ -261,8 +267,14 @@ def point_motion(pose, velocities, drift, body, x, velocity_out, acceleration_ou
 
 
 @njit
-def factor_rows(n, row, compliance, factor_out):
-    """factor_out : (n, n) - Cholesky factor of G G' + diag(compliance); dependent rows dropped."""
+def factor_rows(n, row, reach, compliance, factor_out):
+    """factor_out : (n, n) - Cholesky factor of G G' + diag(compliance); returns how many rows are dropped.
+
+    n : int - rows
+    row : (n, n_v) - G
+    reach : (n,) - of each, as ConstraintWork has it
+    compliance : (n,)
+    """
     n_v = row.shape[1]
     for i in range(n):
         for j in range(i + 1):
@@ -271,7 +283,7 @@ def factor_rows(n, row, compliance, factor_out):
                 s += row[i, d] * row[j, d]
             factor_out[i, j] = s
         factor_out[i, i] += compliance[i]
-    return cholesky_drop(factor_out, n, DEPENDENT)
+    return cholesky_drop(factor_out, n, DEPENDENT, reach)
 
 
 @njit

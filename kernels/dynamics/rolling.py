@@ -67,7 +67,7 @@ def rolling_rows(tree, rolls, pose, directions, n, work):
     for r in range(rolls.radius.shape[0]):
         gap = touch(rolls, pose, r, work.roll)
         for k in range(directions[0], directions[1]):
-            work.value[n] = gap if k == NORMAL else 0.0
+            work.value[n], work.reach[n] = gap if k == NORMAL else 0.0, 1.0
             rolling_row(tree, rolls, pose, r, work.roll[CONTACT], work.roll[k], work.row[n])
             n += 1
     return n

@@ -36,6 +36,7 @@ def assemble(tree, constraints, angles, angle, target, max_iterations, tolerance
         n = rolling_rows(tree, constraints.rolls, pose_work, GAPS, n, work)
         if angle >= 0:
             work.value[n] = angle_value(tree, angles, angle, q, work.row[n]) - target
+            work.reach[n] = 1.0
             n += 1
         residual = 0.0
         for k in range(n):
@@ -47,7 +48,7 @@ def assemble(tree, constraints, angles, angle, target, max_iterations, tolerance
             return OK, residual
         if iteration == max_iterations:
             break
-        factor_rows(n, work.row, work.compliance, work.kernel)
+        factor_rows(n, work.row, work.reach, work.compliance, work.kernel)
         for d in range(work.step.shape[0]):
             work.step[d] = 0.0
         add_transposed(n, work.row, work.kernel, work.multiplier, -1.0, work.step)

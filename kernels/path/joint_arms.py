@@ -106,7 +106,8 @@ def joint_moment_arms(leverage, pose, q, work, lengths_out, arms_out):
     gradients(tree, leverage.stations, pose, 1, work.path)
     n = constraint_rows(tree, constraints, pose, q, work.constraint)
     n = soft_rows(constraints, pose, n, work.constraint)
-    factor_rows(n, work.constraint.row, work.constraint.compliance, work.constraint.kernel)
+    rows = work.constraint
+    factor_rows(n, rows.row, rows.reach, rows.compliance, rows.kernel)
     for j in range(joints.proximal.shape[0]):
         place_joint_angles(tree, joints, j, pose, work)
     couplings(n, work.constraint.row, work.constraint.kernel, work.angle)
@@ -153,6 +154,7 @@ def soft_rows(constraints, pose, n, work):
     for e in range(constraints.elements.kind.shape[0]):
         if constraints.roles.mode[e] == SOFT:
             element_row(constraints.elements, pose, e, work, work.row[n])
+            work.reach[n] = 1.0
             work.compliance[n] = YIELD / constraints.roles.weight[e]
             n += 1
     return n

@@ -103,7 +103,8 @@ def moment_arms(leverage, q, method, moving_work, work, arms_out):
     n = constraint_rows(tree, leverage.constraints, work.pose, q, work.constraint)
     n = rolling_rows(tree, rolls, work.pose, GAPS, n, work.constraint)
     n = rolling_rows(tree, rolls, work.pose, SLIPS, n, work.constraint)
-    factor_rows(n, work.constraint.row, work.constraint.compliance, work.constraint.kernel)
+    rows = work.constraint
+    factor_rows(n, rows.row, rows.reach, rows.compliance, rows.kernel)
     place_angles(tree, leverage.angles, q, work.angle)
     couplings(n, work.constraint.row, work.constraint.kernel, work.angle)
     gradients(tree, stations, work.pose, moving_work, work.path)

@@ -10,7 +10,8 @@ and kernels/rosenbrock/projection takes q and v back onto Phi = 0 and G v = 0 af
 one bordered matrix, factored once a step. d(G' lambda)/dq at fixed lambda is part of tau_q. Coordinates that
 others give are folded out of rows and slopes as in kernels/dynamics/reduction.
 
-A row that depends on earlier ones where a step starts is left out of this step, and its multiplier is 0.
+A row that depends on earlier ones where a step starts, or whose slopes are rounding beside its element's
+lever, is left out of this step, and its multiplier is 0.
 """
 
 from __future__ import annotations
@@ -41,8 +42,6 @@ from kernels.linear import cholesky_drop, inner_product, lu, lu_solve, solve_low
 from kernels.rosenbrock.local import local_solve
 from kernels.tree import Tree
 
-GONE = 1e-20  # of the square of a row: what couplers and kept dofs leave of it counts as rounding, and none
-
 
 class Holds(NamedTuple):
     """What is held: n_row scalar constraints."""
@@ -65,6 +64,7 @@ class HoldWork(NamedTuple):
     kept: np.ndarray  # (n_v,) int64 - 1 = stays where the start is put on the constraints, 0 in a run
     multiplier: np.ndarray  # (n_row,) - of all; 0 where a row depends on earlier ones
     force: np.ndarray  # (n_row,) - that it presses the two ends apart with, out of a plane [N]
+    reach: np.ndarray  # (n_row,) - as that of rows, of what couplers and kept dofs leave of the active ones
     folded: np.ndarray  # (n_row, n_v) - G E
     by_q: np.ndarray  # (n_row, n_v) - W_q
     by_v: np.ndarray  # (n_row, n_v) - W_v
@@ -81,34 +81,19 @@ def new_hold_work(holds: Holds, tree: Tree) -> HoldWork:
     """Allocate a HoldWork."""
     n, n_v, n_body = len(holds.pair), len(tree.dof_body), len(tree.parent)
     Y, folded, by_q, by_v = np.zeros((4, n, n_v))
-    left, multiplier, force, by_time = np.zeros((4, n))
+    left, multiplier, force, by_time, reach = np.zeros((5, n))
+    S, pivot = np.zeros((n_v + n, n_v + n)), np.zeros(n_v + n, np.int64)
     return HoldWork(
-        new_constraint_work(holds.constraints, n_v),
-        np.zeros((n_body, 6)),
-        np.zeros(n, np.int64),
-        np.zeros(1, np.int64),
-        Y,
-        left,
-        np.zeros(n_v),
-        np.zeros(n_v, np.int64),
-        multiplier,
-        force,
-        folded,
-        by_q,
-        by_v,
-        by_time,
-        new_pair_work(len(holds.pairs.body_a), tree),
-        np.zeros((N_MOTION, 3)),
-        np.zeros((N_CHANGE, 3)),
-        np.zeros((n_v + n, n_v + n)),
-        np.zeros(n_v + n, np.int64),
-        np.zeros(n_v + n),
-    )
+        new_constraint_work(holds.constraints, n_v), np.zeros((n_body, 6)), np.zeros(n, np.int64),
+        np.zeros(1, np.int64), Y, left, np.zeros(n_v), np.zeros(n_v, np.int64), multiplier, force, reach,
+        folded, by_q, by_v, by_time, new_pair_work(len(holds.pairs.body_a), tree), np.zeros((N_MOTION, 3)),
+        np.zeros((N_CHANGE, 3)), S, pivot, np.zeros(n_v + n),
+    )  # fmt: skip
 
 
 @njit
 def spread(couplers, coupler_work, L, own):
-    """own.Y of the active rows, and own.rows.kernel, lower triangle, = Y Y'.
+    """own.Y and reach of the active rows, and own.rows.kernel, lower triangle, = Y Y'.
 
     couplers : Couplers
     coupler_work : CouplerWork - of the slopes there
@@ -117,13 +102,18 @@ def spread(couplers, coupler_work, L, own):
     """
     n_v, S = L.shape[0], own.rows.kernel
     for a in range(own.n_active[0]):
-        row, y = own.rows.row[own.active[a]], own.Y[a]
+        i = own.active[a]
+        row, y = own.rows.row[i], own.Y[a]
         copy(row, y)
         fold_vector(couplers, coupler_work, y)
         for d in range(n_v):
             y[d] = 0.0 if own.kept[d] else y[d]
-        if inner_product(y, y) <= GONE * inner_product(row, row):
+        lever, size = own.rows.reach[i] * inner_product(row, row), inner_product(y, y)
+        own.reach[a] = 1.0
+        if size <= DEPENDENT * lever:
             y[:] = 0.0
+        else:
+            own.reach[a] = max(1.0, lever / size)
         solve_lower(L, n_v, y)
         for b in range(a + 1):
             S[a, b] = inner_product(y, own.Y[b])
@@ -156,7 +146,7 @@ def choose_rows(couplers, coupler_work, L, own):
         own.active[i] = i
     own.n_active[0] = n
     spread(couplers, coupler_work, L, own)
-    if cholesky_drop(S, n, DEPENDENT) == 0:
+    if cholesky_drop(S, n, DEPENDENT, own.reach) == 0:
         return
     k = 0
     for i in range(n):

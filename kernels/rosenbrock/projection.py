@@ -4,6 +4,9 @@ With L L' = E'ME of where the step has ended, to within its own length, the way 
 of the masses: delta = -M^-1 G' (G M^-1 G')^-1 Phi, repeated until Phi is rounding; speeds take one such step
 to G v = 0. What is held so stays so: nothing drifts, and a method keeps its order (Hairer, Wanner 1996,
 section VII.2). Coordinates that others give follow at every step.
+
+Rows that do not act, as they add no more than rounding to others, are off by what that rounding makes of the
+motion: as much is borne.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ from kernels.dynamics.constraints import constraint_rows
 from kernels.dynamics.inertia import spatial_inertia
 from kernels.dynamics.mass import composite_mass
 from kernels.dynamics.reduction import fold_mass, follow
+from kernels.levers import BORNE, lever_of
 from kernels.linear import cholesky, inner_product
 from kernels.rosenbrock.holds import choose_rows, push_back, spread_active
 from kernels.tree import integrate, pose
@@ -56,6 +60,38 @@ def largest_gap(constraints, rows):
     return largest
 
 
+@njit
+def gap_left(constraints, pose, own):
+    """As largest_gap, without rows that do not act and are off by no more than is borne.
+
+    constraints : Constraints - all of its elements hard
+    pose : Pose
+    own : HoldWork - after spread_active
+    """
+    largest, a = 0.0, 0
+    for e in range(constraints.elements.kind.shape[0]):
+        acts = a < own.n_active[0] and own.active[a] == e
+        a += int(acts)
+        gap = gap_of(constraints, own.rows, e)
+        if not gap <= largest and (acts or not gap <= borne(constraints, pose, own.rows, e)):
+            largest = gap
+    return largest
+
+
+@njit
+def borne(constraints, pose, rows, e):
+    """How far element e may be off where its row does not act [m, rad], after constraint_rows.
+
+    constraints : Constraints
+    pose : Pose
+    rows : ConstraintWork
+    """
+    most = BORNE * math.sqrt(lever_of(constraints.elements, pose, e, rows.element))
+    if constraints.elements.kind[e] == DISTANCE:
+        return most / (2.0 * constraints.roles.target[e])
+    return most
+
+
 @inlined
 def close(holds, simulation, ahead, q, v, work):
     """As project; holds None: nothing is held, and no call is made.
@@ -93,6 +129,9 @@ def project(simulation, ahead, q, v, work):
             spread_active(couplers, work.reduction.coupler, dynamics.M, own)
         else:
             choose_rows(couplers, work.reduction.coupler, dynamics.M, own)
+        if n > 0 and not gap <= HELD and gap_left(holds.constraints, dynamics.pose, own) <= HELD:
+            choose_rows(couplers, work.reduction.coupler, dynamics.M, own)  # whether they still do not act
+            gap = gap_left(holds.constraints, dynamics.pose, own)
         if (gap <= HELD and n > 0) or n == N_CORRECTION or not gap < math.inf:
             break
         correction(dynamics.M, own, step)
@@ -103,7 +142,7 @@ def project(simulation, ahead, q, v, work):
         own.left[a] = -inner_product(own.rows.row[own.active[a]], v)
     push_back(dynamics.M, own, v)
     follow(couplers, tree.functions, ahead, work.reduction, q, v)
-    return gap <= LOST
+    return gap <= LOST or gap_left(holds.constraints, dynamics.pose, own) <= LOST
 
 
 @njit
@@ -151,26 +190,36 @@ def put_on_constraints(simulation, q, v, work, before_out, after_out):
         if not cholesky(dynamics.M, n_v, 0.0):
             return False
         constraint_rows(tree, holds.constraints, dynamics.pose, q, own.rows)
-        if k == 0:
-            write_gaps(holds.constraints, own.rows, v, before_out)
         choose_rows(couplers, work.reduction.coupler, dynamics.M, own)
+        if k == 0:
+            write_gaps(holds.constraints, dynamics.pose, own, v, before_out)
         met = project(simulation, 0.0, q, v, work)
-        write_gaps(holds.constraints, own.rows, v, after_out)
+        write_gaps(holds.constraints, dynamics.pose, own, v, after_out)
         if met:
             return True
     return False
 
 
 @njit
-def write_gaps(constraints, rows, v, out):
-    """out : (n_row, 2) - gap [m] of every element and its rate [m/s], after constraint_rows.
+def write_gaps(constraints, pose, own, v, out):
+    """out : (n_row, 2) - gap [m] of every element and its rate [m/s], after spread_active.
+
+    Rates of rows that do not act are 0 as long as rounding makes them.
 
     constraints : Constraints - all of its elements hard
-    rows : ConstraintWork
+    pose : Pose
+    own : HoldWork
     v : (n_v,) - speeds [rad/s, m/s]
     """
+    a, fastest = 0, 0.0
+    for d in range(v.shape[0]):
+        fastest = max(fastest, abs(v[d]))
     for e in range(out.shape[0]):
-        rate = abs(inner_product(rows.row[e], v))
+        acts = a < own.n_active[0] and own.active[a] == e
+        a += int(acts)
+        rate = abs(inner_product(own.rows.row[e], v))
         if constraints.elements.kind[e] == DISTANCE:
             rate /= 2.0 * constraints.roles.target[e]
-        out[e, 0], out[e, 1] = gap_of(constraints, rows, e), rate
+        if not acts and rate <= borne(constraints, pose, own.rows, e) * fastest:
+            rate = 0.0
+        out[e, 0], out[e, 1] = gap_of(constraints, own.rows, e), rate

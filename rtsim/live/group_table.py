@@ -87,7 +87,10 @@ NO_HOLDS = (
         f"kernels.rosenbrock.holds.{name}"
         for name in ("spread", "spread_active", "choose_rows", "push_back", "press")
     ),
-    *(f"kernels.rosenbrock.projection.{name}" for name in ("project", "largest_gap", "correction")),
+    *(
+        f"kernels.rosenbrock.projection.{name}"
+        for name in ("project", "largest_gap", "gap_left", "borne", "correction")
+    ),
 )
 """What a simulation leaves out that holds no constraints."""
 

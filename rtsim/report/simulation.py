@@ -28,6 +28,8 @@ PEAKS = {
     "prescribed_forces": "prescribed",
     "element_forces": "held",
 }
+N_NAMED = 4
+"""Most constraints that a line names."""
 N_SHOWN = 12
 """Most lines of one kind in the text; JSON has all of them."""
 
@@ -43,6 +45,8 @@ def summary(simulator: Simulator, done: Run, results: Results) -> dict[str, Any]
         start["held_exactly"] = {
             "constraints": met.n_row,
             "independent": met.n_independent,
+            "left_out": list(met.left_out),
+            "slight": met.slight,
             "gap_m": met.gap,
             "at": met.element,
             "turned_rad": met.turned,
@@ -159,7 +163,11 @@ def held_of(held: dict[str, Any] | None) -> list[str]:
     said = f"held exactly: {n} constraint{'' if n == 1 else 's'}"
     if spare:
         said += f", {spare} of which follow{'s' if spare == 1 else ''} from the others and carr"
-        said += f"{'ies' if spare == 1 else 'y'} no force"
+        said += f"{'ies' if spare == 1 else 'y'} no force: {some_of(held['left_out'])}"
+    if held["slight"]:
+        part = max(held["slight"].values())
+        said += f"\n{some_of(list(held['slight']))}: held by at most {part:.1g} of what the parts could move;"
+        said += " if that is rounding of axes or places, it freezes what should move: put them into one plane"
     if held["gap_m"] > LOST:
         turned, shifted = math.degrees(held["turned_rad"]), MM * held["shifted_m"]
         moved = f"the start was off by {MM * held['gap_m']:.3g} mm ({held['at']}); it was turned by"
@@ -167,6 +175,12 @@ def held_of(held: dict[str, Any] | None) -> list[str]:
     if held["parting_m_s"] > LOST:
         said += f"\nits speeds parted what is held by {MM * held['parting_m_s']:.3g} mm/s; others follow them"
     return [said]
+
+
+def some_of(names: list[str]) -> str:
+    """The first names, and how many more there are."""
+    more = len(names) - N_NAMED
+    return ", ".join(names[:N_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 def steps_of(told: dict[str, Any]) -> str:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from rtsim.simulation.simulator import Simulator
 
 Array = NDArray[np.float64]
+SLIGHT_PART = 1e-3
+"""Part of its lever that a row adds to earlier ones below which it may be the rounding of a file [1]."""
 GAP, RATE = 0, 1
 """Columns of kernels/rosenbrock/projection.write_gaps."""
 
@@ -30,6 +32,8 @@ class Met(NamedTuple):
     rate: float  # [m/s], of the speeds that the settings give
     n_row: int  # scalar constraints
     n_independent: int
+    left_out: tuple[str, ...]  # that add no more than rounding to the others
+    slight: dict[str, float]  # that act, by slopes of less than SLIGHT_PART of their levers
 
 
 class Shift(NamedTuple):
@@ -53,14 +57,20 @@ def meet_places(simulator: Simulator) -> Shift | None:
     start = simulator.q.copy()
     before, after, met = put(simulator, kept)
     if not met:
-        k = int(np.nan_to_num(after[:, GAP], nan=np.inf).argmax())
-        held = f" with {', '.join(simulator.settings.hold)} held" if simulator.settings.hold else ""
-        raise ModelError(
-            f"the neutral pose cannot be put together{held}: a gap of {1e3 * after[k, GAP]:.3g} mm is left",
-            where=f"{model.name}: {model.names.holds[k]}",
-            remedy="correct places and lengths of what is held, or neutral values to near where it closes",
-        )
+        raise parted(simulator, int(np.nan_to_num(after[:, GAP], nan=np.inf).argmax()), after)
+    independent(simulator)  # a row without slopes but for those kept is no rounding
     return Shift(before[:, GAP], *moved(simulator, start))
+
+
+def parted(simulator: Simulator, k: int, gaps: Array) -> ModelError:
+    """The mistake of a start that leaves a gap at row k of gaps : (n_row, 2)."""
+    model, settings = simulator.model, simulator.settings
+    held = f" with {', '.join(settings.hold)} held" if settings.hold else ""
+    return ModelError(
+        f"the neutral pose cannot be put together{held}: a gap of {1e3 * gaps[k, GAP]:.3g} mm is left",
+        where=f"{model.name}: {model.names.holds[k]}",
+        remedy="correct places and lengths of what is held, or neutral values to near where it closes",
+    )
 
 
 def meet_speeds(simulator: Simulator, shift: Shift | None) -> Met | None:
@@ -79,7 +89,8 @@ def meet_speeds(simulator: Simulator, shift: Shift | None) -> Met | None:
             where=f"{model.name}: {model.names.holds[k]}",
             remedy="give fewer speeds in [simulation], those that others follow, and no coupler against it",
         )
-    n_independent = independent(simulator)
+    acting, slight = independent(simulator)
+    names = model.names.holds
     return Met(
         float(shift.gap[worst]),
         model.names.holds[worst],
@@ -87,17 +98,27 @@ def meet_speeds(simulator: Simulator, shift: Shift | None) -> Met | None:
         shift.shifted,
         float(before[:, RATE].max(initial=0.0)),
         len(own.multiplier),
-        n_independent,
+        len(acting),
+        tuple(name for e, name in enumerate(names) if e not in acting),
+        {names[e]: part for e, part in zip(acting, slight, strict=True) if part < SLIGHT_PART},
     )
 
 
-def independent(simulator: Simulator) -> int:
-    """How many of the rows act where nothing is kept, as in the run; the state stays as it is."""
+def independent(simulator: Simulator) -> tuple[list[int], list[float]]:
+    """Rows that act where nothing is kept, as in the run, and which part of its lever each adds to earlier
+    ones [1]; the state stays as it is. ModelError where one is open, as what is kept had no part in it."""
     own, q, v = simulator.work.holds, simulator.q.copy(), simulator.v.copy()
     assert own is not None
-    put(simulator, [])
+    before, _, _ = put(simulator, [])
     simulator.q[:], simulator.v[:] = q, v
-    return int(own.n_active[0])
+    n = int(own.n_active[0])
+    acting = own.active[:n].tolist()
+    worst = max(acting, key=lambda e: before[e, GAP])
+    if not before[worst, GAP] <= LOST:
+        raise parted(simulator, worst, before)
+    L = np.tril(own.rows.kernel[:n, :n])
+    part = np.diag(L) / np.sqrt(np.sum(L * L, axis=1) * own.reach[:n])
+    return acting, part.tolist()
 
 
 def put(simulator: Simulator, kept: list[int]) -> tuple[Array, Array, bool]:

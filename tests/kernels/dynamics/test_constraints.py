@@ -150,7 +150,7 @@ def test_a_row_written_twice_is_dropped_once() -> None:
     n, work = evaluated(some.tree, doubled, q, v)
     assert n == 2 * N_ROW
     work.compliance[:] = 0.0
-    assert factor_rows(n, work.row, work.compliance, work.kernel) == N_ROW
+    assert factor_rows(n, work.row, work.reach, work.compliance, work.kernel) == N_ROW
     # (G G')^+ G v by the factor: what it takes from v is what the rows see, once
     seen, left = work.row[:n] @ v, v.copy()
     add_transposed(n, work.row, work.kernel, seen, -1.0, left)

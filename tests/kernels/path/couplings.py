@@ -72,7 +72,7 @@ def coupled(
     n = constraint_rows(tree, constraints, posed(tree, q), q, rows)
     rows.compliance[:] = 0.0
     rows.compliance[: len(compliance)] = compliance
-    factor_rows(n, rows.row, rows.compliance, rows.kernel)
+    factor_rows(n, rows.row, rows.reach, rows.compliance, rows.kernel)
     place_angles(tree, angles, q, work)
     couplings(n, rows.row, rows.kernel, work)
     return work

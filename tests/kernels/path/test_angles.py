@@ -223,7 +223,7 @@ def test_an_angle_with_a_motion_of_its_own_keeps_to_it(seed: int) -> None:
     some, rng = random_mechanism(seed), np.random.default_rng([seed, 12])
     n_v, rows = some.n_v, new_constraint_work(some.constraints, some.n_v)
     n = constraint_rows(some.tree, some.constraints, posed(some.tree, some.q), some.q, rows)
-    factor_rows(n, rows.row, rows.compliance, rows.kernel)
+    factor_rows(n, rows.row, rows.reach, rows.compliance, rows.kernel)
     work, G = dirty(new_angle_work(1, n_v, n)), constrained.rows(some.tree, some.constraints, some.q)
     g, alone = rng.normal(size=(2, n_v))
     found = np.full(n_v, np.nan)
@@ -290,7 +290,7 @@ def test_the_unit_of_an_angle_does_not_decide_whether_it_is_locked(
     row = np.array([[np.cos(e), np.sin(e)]])
     work, C = new_angle_work(1, 2, 1), np.zeros(2)
     factor = np.zeros((1, 1))
-    factor_rows(1, row, np.zeros(1), factor)
+    factor_rows(1, row, np.ones(1), np.zeros(1), factor)
     assert coupling(1, row, factor, g, g / scale**2, work, C) == status
     if status == OK:
         assert C @ g == pytest.approx(1.0, rel=1e-9)

@@ -63,8 +63,9 @@ def test_the_start_meets_what_is_held(bars):
     assert (some.met.n_row, some.met.n_independent) == (3, 2)
     told = summary(some, done := run(some, 5), results_of(some, done))["start"]["held_exactly"]
     assert told == {
-        "constraints": 3, "independent": 2, "gap_m": some.met.gap, "at": "loop.y",
-        "turned_rad": some.met.turned, "shifted_m": 0.0, "parting_m_s": some.met.rate,
+        "constraints": 3, "independent": 2, "left_out": ["loop.z"], "slight": {},
+        "gap_m": some.met.gap, "at": "loop.y", "turned_rad": some.met.turned,
+        "shifted_m": 0.0, "parting_m_s": some.met.rate,
     }  # fmt: skip
 
 
