@@ -11,10 +11,13 @@ from rtsim.subjects.subject import kind_of_segment
 def bias_of(spec: ModelSpec, method: str, model: Model) -> dict[str, float]:
     """By the names of the model's joint angles [deg]; those of which the method states nothing are left out.
 
-    Each leg has the number for persons to whom the joint is registered, or that for others.
+    Each leg has the number for persons to whom all joints that can be are registered, or that for others.
     """
     how, names, bodies = find_method(spec, method), model.names.joint_angles, model.names.bodies
-    registered = {side_of(name) for name in model.registered}
+    laid = [body.name for body in spec.bodies if body.registered_by]
+    registered = {side_of(name) for name in laid} - {
+        side_of(name) for name in laid if name not in model.registered
+    }
     found = {}
     for k, name in enumerate(names):
         side = side_of(bodies[model.joints.distal[k // 3]])

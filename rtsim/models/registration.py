@@ -96,8 +96,11 @@ def pose_at(rows: Sequence[ScalarElement], anatomy: Anatomy, body: Body, flexion
     """(5,) - angles about x and y [rad] and origin [m] of a body in its parent where the elements hold at an
     angle about z [rad], by Newton's method from the straight joint on; None where they cannot.
     """
-    start = anatomy.place(body.in_parent, body.parent, body.name)
+    centre = anatomy.place(body.in_child, body.name, body.name)
+    start = anatomy.place(body.in_parent, body.parent, body.name) - centre
     parts = [part_of(row, anatomy, body, start) for row in rows]
+    if body.joint == "ball":  # its centre stays in three planes of the body
+        parts += [Part(centre, centre, normal, True, 0.0) for normal in np.eye(3)]
     x = np.zeros(N_FREE)
     for theta in np.linspace(0.0, flexion, 2 + int(abs(np.degrees(flexion)) / STEP_DEG)):
         for _ in range(N_NEWTON):
@@ -193,8 +196,14 @@ def moved(spec: ModelSpec, body: Body, by: Registration, anatomy: Anatomy) -> Mo
                 keys[key] = plain(by.rotation @ np.array(along))
         return replace(record, **keys)
 
+    bodies = spec.bodies
+    if body.joint == "ball":
+        centre = lay(replace(body.in_child, segment=body.name))
+        own = replace(body, in_child=replace(centre, segment=body.in_child.segment))
+        bodies = tuple(own if one.name == body.name else one for one in bodies)
     return replace(
         spec,
+        bodies=bodies,
         contacts=tuple(map(contact, spec.contacts)),
         ligaments=tuple(map(ligament, spec.ligaments)),
         elements=tuple(map(element, spec.elements)),

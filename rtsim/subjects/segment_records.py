@@ -43,7 +43,7 @@ def segment_records(
 ) -> dict[str, SubjectSegment]:
     """The segments of `markers`. A pelvis gets the landmark hip_centre, the mean place of the thigh's rP,
     and beside a trunk lumbosacral, that of the trunk's rD."""
-    turned = {"shank": in_parent(Q["thigh"], Q["shank"])}
+    turned = {name: in_parent(Q[parent], Q[name]) for name, parent in (("shank", "thigh"), ("foot", "shank"))}
     if "pelvis" not in markers:
         return {n: subject_segment(parameters[n], placed, {}, turned.get(n)) for n, placed in markers.items()}
     ends = {"hip_centre": Q["thigh"][:, 1:2]}

@@ -19,6 +19,7 @@ from rtsim.subjects.anatomy import Anatomy
 from rtsim.subjects.both_sides import one_side, symmetric
 from rtsim.subjects.subject import Subject, load_subject, save_subject
 
+replace = msgspec.structs.replace
 STOOD = (-4.0, 3.5, -19.0)
 MECHANISM = ("medial", "lateral", "ACL", "PCL", "MCL")
 
@@ -31,8 +32,8 @@ def walker() -> Subject:
 
 def who_stood(subject: Subject, angles: tuple[float, ...]) -> Subject:
     """The subject, its shank turned by these in the static trial."""
-    shank = msgspec.structs.replace(subject.segments["shank"], in_parent_deg=angles)
-    return msgspec.structs.replace(subject, segments={**subject.segments, "shank": shank})
+    shank = replace(subject.segments["shank"], in_parent_deg=angles)
+    return replace(subject, segments={**subject.segments, "shank": shank})
 
 
 def misfits(model: Model, target: np.ndarray, knee: np.ndarray, angles: np.ndarray, side: str) -> np.ndarray:
@@ -57,6 +58,31 @@ def test_the_static_pose_is_one_of_the_mechanism(walker: Subject, angles: tuple[
     assert np.abs(misfits(model, target, knee, stood, "")).max() < 1e-9
     assert np.abs(misfits(build(spec, walker, "zero"), target, knee, stood, "")).max() > 1e-3
     assert model.registered == ("shank",)
+
+
+def test_an_ankle_is_registered_about_its_centre(walker: Subject) -> None:
+    """Protects a mechanism about a ball: its centre on the foot goes along, so that the foot can stand as it
+    stood, its origin at the ankle."""
+    spec, angles = load_model("lower_limb"), (6.0, -12.0, 8.0)
+    bodies = tuple(
+        replace(body, registered_by=("TiCaL", "CaFiL")) if body.name == "foot" else body
+        for body in spec.bodies
+    )
+    spec = replace(spec, bodies=bodies)
+    foot = replace(walker.segments["foot"], in_parent_deg=angles)
+    person = replace(walker, segments={**walker.segments, "foot": foot})
+    ankle, R = -Anatomy(spec, person).bases["shank"][:, 1], turned(np.radians(angles))
+    for who, fits in ((person, True), (walker, False)):
+        model, target = build(spec, who, "zero"), roles_of(spec, "zero", who).target
+        j = model.names.bodies.index("foot")
+        centre = model.tree.position_in_parent[j] - ankle - R @ model.tree.position_in_child[j]
+        off = [np.linalg.norm(centre)]
+        for name in ("TiCaL", "CaFiL"):
+            e = model.names.elements.index(name)
+            gap = model.elements.point_a[e] - ankle - R @ model.elements.point_b[e]
+            off.append(np.linalg.norm(gap) - target[e])
+        assert (np.abs(off).max() < 1e-9) == fits
+        assert model.registered == (("foot",) if fits else ())
 
 
 def test_both_legs_are_registered_as_mirror_images(walker: Subject) -> None:
@@ -128,8 +154,7 @@ def test_parts_that_are_not_there_cannot_register() -> None:
     """Protects a model's author from a name that stands for nothing."""
     spec = load_model("lower_limb")
     bodies = tuple(
-        msgspec.structs.replace(body, registered_by=("middle",)) if body.registered_by else body
-        for body in spec.bodies
+        replace(body, registered_by=("middle",)) if body.registered_by else body for body in spec.bodies
     )
     with pytest.raises(ValueError, match=r"registered_by.*middle"):
-        msgspec.structs.replace(spec, bodies=bodies)
+        replace(spec, bodies=bodies)
