@@ -57,6 +57,8 @@ class RecruitmentWork(NamedTuple):
     weight: np.ndarray  # (n_element,) - in parts of the largest
     demand: np.ndarray  # (n_row,)
     scale: np.ndarray  # (n_row,) - what they were multiplied with
+    most: np.ndarray  # (n_element,) - largest activations in parts of the answer's size (conditioned.py)
+    mix: np.ndarray  # (n_row, n_row) - rows by rows that are square to each other
     S: np.ndarray  # (n_row, n_row) - C H^-1 C' and its factor
     v: np.ndarray  # (n_row,)
     rhs: np.ndarray  # (n_row,)
@@ -80,7 +82,7 @@ class RecruitmentOut(NamedTuple):
     activation: np.ndarray  # (n_element,)
     violation: np.ndarray  # (n_row,) - demand that is not met [N, N m]
     objective: np.ndarray  # (1,) - sum weight x^p, or max x
-    gap: np.ndarray  # (1,) - objective less a lower bound of it, in parts of it; NaN where rows are violated
+    gap: np.ndarray  # (1,) - objective less a lower bound of it, in parts of it; NaN where rows lack anything
     residual: np.ndarray  # (1,) - largest violation in parts of the largest demand, rows of the same size
 
 
@@ -110,6 +112,8 @@ def new_recruitment_work(n_element: int, n_row: int) -> RecruitmentWork:
         weight=elements(),
         demand=rows(),
         scale=rows(),
+        most=elements(),
+        mix=np.zeros((n_row, n_row)),
         S=np.zeros((n_row, n_row)),
         v=rows(),
         rhs=rows(),

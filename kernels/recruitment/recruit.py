@@ -11,10 +11,11 @@ import math
 from kernels._jit import entry, njit
 from kernels.copying import copy
 from kernels.recruitment.certificate import certified, is_impossible
+from kernels.recruitment.conditioned import put_back, resized, size_of, square_rows
 from kernels.recruitment.criterion import SPREAD, power_of, slopes
 from kernels.recruitment.problem import NOT_CONVERGED, OPTIMAL, VIOLATED, RecruitmentOptions
 from kernels.recruitment.squares import by_squares
-from kernels.recruitment.step import advance, centre, direction, factorise, is_sound, predict
+from kernels.recruitment.step import FLAT, advance, centre, direction, factorise, is_sound, predict
 
 COLD = 0.3
 """Activations and multipliers that the first frame starts from, in parts of 1."""
@@ -26,6 +27,8 @@ ABOVE = 1e-8
 """Part of its bound by which an element may exceed it, of min/max: the gap that answers are known to."""
 SOFT_GAP = 1e-7
 """Gap, in parts of it, of the sum of squares of violations: it may be far smaller than what is asked."""
+BORNE = 1e-7
+"""Part of the largest demand below which rows that are not fulfilled are borne all the same."""
 TRACE = 1e-9
 """Weight of the criterion beside half the sum of squares of the violations, rows of the same size."""
 
@@ -53,6 +56,10 @@ def recruit(problem, options, state, work, out):
         begin(problem, options, False, state)
         status, more = iterate(problem, options, 0.0, state, work, out)
         n += more
+    small = status == OPTIMAL and out.gap[0] > options.gap and options.power > FLAT
+    if (status == NOT_CONVERGED and options.power != 2) or small:
+        status, more = again(problem, options, state, work, out)
+        n += more
     if status == OPTIMAL and exceeds(problem, state):  # of min/max, whose bound is max x alone
         status = VIOLATED
     if status != OPTIMAL and is_finite(work.demand, work.action):
@@ -62,10 +69,54 @@ def recruit(problem, options, state, work, out):
         begin(problem, least_squares, False, state)
         status, more = iterate(problem, least_squares, 1.0, state, work, out)
         n += more
-        status = VIOLATED if status == OPTIMAL else status
+        if status == OPTIMAL and not is_borne(problem, state, work):
+            status = VIOLATED
+        out.gap[0] = math.nan
     state.started[0] = int(status == OPTIMAL)
     answer(problem, options, status, state, out)
     return status, n
+
+
+@njit
+def again(problem, options, state, work, out):
+    """As iterate, in better rows and activations of the answer's size; work is as scaled afterwards.
+
+    problem : Recruitment
+    options : RecruitmentOptions
+    state : RecruitmentState - updated
+    work : RecruitmentWork - written
+    out : RecruitmentOut - gap, residual written
+    """
+    if not is_finite(work.demand, work.action):
+        return NOT_CONVERGED, 0
+    square_rows(work)
+    size = size_of(problem, options, work)
+    other = resized(problem, size, work)
+    begin(other, options, False, state)
+    status, n = iterate(other, options, 0.0, state, work, out)
+    put_back(options, size, state, work)
+    scale_rows(problem, work)
+    return status, n
+
+
+@njit
+def is_borne(problem, state, work):
+    """Whether what the rows lack is rounding beside the largest demand, in the rows as scaled or as given.
+
+    problem : Recruitment
+    state : RecruitmentState
+    work : RecruitmentWork
+    """
+    lacking, demand, lacking_scaled, demand_scaled = 0.0, 0.0, 0.0, 0.0
+    for j in range(work.demand.shape[0]):
+        left = work.demand[j]
+        for i in range(state.x.shape[0]):
+            left -= work.action[i, j] * state.x[i]
+        lacking_scaled = max(lacking_scaled, abs(left))
+        demand_scaled = max(demand_scaled, abs(work.demand[j]))
+        lacking = max(lacking, abs(left) / work.scale[j])
+        demand = max(demand, abs(problem.demand[j]))
+    return lacking_scaled <= BORNE * demand_scaled or lacking <= BORNE * demand
 
 
 @njit
@@ -174,7 +225,7 @@ def iterate(problem, options, soft, state, work, out):
         dpeak = direction(options, kappa, unbalanced, state, work)
         if not is_sound(work):
             return NOT_CONVERGED, n
-        advance(options, dpeak, state, work)
+        advance(options, mu, dpeak, state, work)
     return NOT_CONVERGED, options.n_iteration
 
 

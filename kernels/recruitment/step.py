@@ -18,6 +18,9 @@ TO_BOUNDARY = 0.995
 """Part of the way to the nearest bound that a step goes."""
 CENTRED = 0.02
 """mu is no less than this, times p - 1, of what stationarity lacks: else a curved criterion is overshot."""
+FLAT, FOLLOWED, SHORTER, N_SHORTER = 3, 5.0, 0.6, 40
+"""Power beyond which slopes are followed: as far as they are off by this times mu, or what stationarity lacks
+already; else by so much shorter steps, so many times at most."""
 DEPENDENT = 1e-13
 """A row is left out where what others leave of it is below this part of it."""
 
@@ -165,10 +168,12 @@ def centre(options, mu, n_pair, dpeak, state, work):
 
 
 @njit
-def advance(options, dpeak, state, work):
-    """Go along the step, not quite to the nearest bound.
+def advance(options, mu, dpeak, state, work):
+    """Go along the step, not quite to the nearest bound, and of a criterion that is much curved only as far
+    as its slopes are followed.
 
     options : RecruitmentOptions
+    mu : float - mean of the products x lower and room upper
     dpeak : float - step of max x
     state : RecruitmentState - written
     work : RecruitmentWork
@@ -180,6 +185,15 @@ def advance(options, dpeak, state, work):
         dual *= TO_BOUNDARY
     if options.power > 2:  # a curved criterion is followed by x and multipliers together
         primal = dual = min(primal, dual)
+    if options.power > FLAT:
+        allowed = FOLLOWED * mu
+        for i in range(state.x.shape[0]):
+            allowed = max(allowed, FOLLOWED * abs(work.dual[i]) * state.x[i])
+        for _ in range(N_SHORTER):
+            if overshot(options, primal, state, work) <= allowed:
+                break
+            primal *= SHORTER
+            dual = primal
     for i in range(state.x.shape[0]):
         state.x[i] += primal * work.dx[i]
         state.lower[i] += dual * work.dlower[i]
@@ -188,6 +202,25 @@ def advance(options, dpeak, state, work):
     for j in range(state.multiplier.shape[0]):
         state.multiplier[j] += dual * work.dmultiplier[j]
     state.peak[0] += primal * dpeak
+
+
+@njit
+def overshot(options, part, state, work):
+    """Largest product of x and what its slope is off by from its tangent, after this part of the step.
+
+    options : RecruitmentOptions
+    part : float
+    state : RecruitmentState
+    work : RecruitmentWork
+    """
+    worst = 0.0
+    for i in range(state.x.shape[0]):
+        x = state.x[i]
+        y = x + part * work.dx[i]
+        slope, bend = slopes(options.power, work.weight[i], x)
+        there, _ = slopes(options.power, work.weight[i], y)
+        worst = max(worst, y * abs(there - slope - bend * (y - x)))
+    return worst
 
 
 @njit

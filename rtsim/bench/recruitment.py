@@ -20,6 +20,7 @@ from kernels._jit import bind
 from kernels.recruitment.problem import OPTIMAL, VIOLATED, Recruitment, RecruitmentOptions, new_recruitment
 from kernels.recruitment.recruit import recruit
 from rtsim.bench.figures import Figure, say
+from rtsim.bench.recruitment_frames import KINDS, try_frames
 from rtsim.errors import RtsimError
 from rtsim.methods.recruitment import GAP, N_ITERATION, RESIDUAL
 
@@ -29,6 +30,7 @@ SIZES = ((24, 6), (44, 12), (92, 20))
 CRITERIA = {"quadratic": 2, "cubic": 3, "minmax": 0}
 LIMITS = {"quadratic": 1.0, "cubic": 3.0}
 N_INSTANCE, N_CALL = 20, 50
+POWERS, N_FRAME = range(2, 11), 2000
 OVERLOAD, SWAY = 3.0, 0.01
 N_PROGRAM, LEAST_SLOPE, STEP = 30, 1e-3, 1e-7
 """Of daqp's sequence: programs at most, least activation that bends the cube, last step."""
@@ -75,6 +77,21 @@ def run(n_call: int = N_CALL) -> list[Figure]:
             figures.append(Figure(f"us.infeasible_{size}", overloaded(instances, n_call), "us"))
     finally:
         gc.enable()
+    return figures + kept()
+
+
+def kept() -> list[Figure]:
+    """Frames that are lost, or told as not borne, of those that have an answer, by kind and power."""
+    figures = []
+    for kind in KINDS:
+        for power in POWERS:
+            say(f"recruitment: {kind} frames, power {power}")
+            tried = try_frames(kind, power, N_FRAME)
+            figures += [
+                Figure(f"lost.{kind}_p{power}", float(tried.lost), "1", 0.0, "lower"),
+                Figure(f"not_borne.{kind}_p{power}", float(tried.not_borne), "1", 0.0, "lower"),
+                Figure(f"most_iterations.{kind}_p{power}", float(tried.most), "1"),
+            ]
     return figures
 
 

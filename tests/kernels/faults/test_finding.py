@@ -10,7 +10,7 @@ from scipy.spatial.transform import Rotation
 from kernels.faults.agreement import disagreement, squares_left
 from kernels.faults.exchanged import find_swaps
 from kernels.faults.foreseen import CREEP, LEAP, TURNS, find_strays, median_surprise
-from kernels.faults.segment import SETTLED
+from kernels.faults.segment import SETTLED, leave_out_two
 from kernels.faults.verdict import keep_in
 from kernels.health import ASTRAY, EXCHANGED, RECENT, SEGMENT, is_blamed, visibility
 from kernels.markers import Markers
@@ -324,3 +324,17 @@ def test_the_frame_after_a_marker_came_back_is_not_held_to_the_prediction(scene:
         scene.segments.regained[1] = regained
         scene.judge(measured)
         assert np.flatnonzero(scene.health.fault).tolist() == found
+
+
+@pytest.mark.parametrize(("wrong", "found"), [((2,), False), ((2, 4), True)])
+def test_two_are_left_out_where_both_are_off(scene: Scene, wrong: tuple[int, ...], found: bool) -> None:
+    """Protects the good one of a pair: without two the others agree, and each of the two has to be off."""
+    scene.markers.body[5] = 0
+    scene.truth[5] = scene.truth[0] + scene.segments.rotation[0] @ (LOCAL[5] - LOCAL[0])
+    measured = scene.truth.copy()
+    for k, m in enumerate(wrong):
+        measured[m] += (0.08, -0.1)[k] * np.eye(3)[k]
+    visibility(measured, DT, scene.health)
+    state = (scene.health, scene.segments, scene.fit)
+    assert leave_out_two(scene.markers, 0, measured, DT, OPTIONS, *state) == found
+    np.testing.assert_array_equal(np.flatnonzero(scene.health.fault), wrong if found else ())
