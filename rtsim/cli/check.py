@@ -210,7 +210,7 @@ def check_run(run: Run, path: Path) -> list[str]:
     from rtsim.cli.options import check_addresses
     from rtsim.cli.ports import check_twins
     from rtsim.files.axes import parse_up
-    from rtsim.files.units import metres_per_unit
+    from rtsim.files.force_units import check_units
     from rtsim.live.checks import check_measured, check_side
     from rtsim.live.sources import brings_markers
     from rtsim.live.whose import notes_before
@@ -231,7 +231,7 @@ def check_run(run: Run, path: Path) -> list[str]:
     check_addresses(run, str(path))
     check_twins(msgspec.structs.asdict(run.ports))
     if run.units:
-        metres_per_unit(run.units, f"{path}: units")
+        check_units(run.units, f"{path}: units")
     if run.up:
         parse_up(run.up, f"{path}: up")
     spec = load_model(run.model)

@@ -25,7 +25,11 @@ RECORDING, LOADS = ".mcap", ".xml"
 BOUND = ("results", "control")
 PORTS = ("markers", *BOUND)
 FILE_OPTIONS = (
-    click.option("--units", help="Unit of length in files that say it wrongly: m, cm, mm, dm, in, ft."),
+    click.option(
+        "--units",
+        help="Unit of length in files that say it wrongly: m, cm, mm, dm, in, ft; behind a comma that of "
+        "moments (mm,Nm).",
+    ),
     click.option("--up", help="Axis that points up in files that say it wrongly: X, Y, Z, -X, -Y, -Z."),
 )
 PERSON_OPTION = click.option(
@@ -194,7 +198,7 @@ def make_run(config: str | None = None, choices: Sequence[str] = (), **options: 
     check_addresses(run, config or "")
     wait_ms, feet = options.pop("wait_ms", None), options.pop("feet", None) or ""
     tare = options.pop("tare", None)
-    options |= asked_of_plates(run, options.get("forces") or run.forces, feet, wait_ms, tare)
+    options |= asked_of_plates(run, feet, wait_ms, tare)
     given_ports = {k: options.pop(k, None) for k in PORTS}
     usual = msgspec.structs.asdict(run.ports)
     ports = placed(given_ports, usual, options.pop("port_offset", 0))
@@ -207,6 +211,7 @@ def make_run(config: str | None = None, choices: Sequence[str] = (), **options: 
         run = msgspec.structs.replace(run, **given, ports=msgspec.structs.replace(run.ports, **ports))
     except ValueError as error:  # a schema's sentence
         raise ConfigError(str(error), where="the options", remedy="correct the value") from None
+    run = pressed_as_loads_say(run)
     asked = {"--feet": feet, "--wait-ms": wait_ms, "--mass": options.get("mass_kg"), "--tare": tare}
     check_plates_given(run, asked)
     if run.methods and run.method and run.method not in run.methods:
@@ -224,26 +229,37 @@ def without_walkers_plate(run: Run, source: str) -> Run:
 
 
 def asked_of_plates(
-    run: Run, forces: str, feet: str, wait_ms: float | None, tare: tuple[float, float] | None
+    run: Run, feet: str, wait_ms: float | None, tare: tuple[float, float] | None
 ) -> dict[str, Any]:
-    """The options that external loads of OpenSim, feet (bodies, by commas), a wait and a tare amount to."""
+    """The options that feet (bodies, by commas), a wait and a tare amount to."""
     asked: dict[str, Any] = {}
     plates: dict[str, Any] = {k: v for k, v in (("wait_ms", wait_ms), ("tare", tare)) if v is not None}
-    if Path(forces).suffix.lower() == LOADS and not is_stream(forces):
-        from rtsim.files.osim.external_loads import read_external_loads
-
-        loads = read_external_loads(forces)
-        if not loads.forces.is_file():
-            raise ConfigError(
-                f"there is no file {str(loads.forces)!r}, which it names as datafile", where=forces,
-                remedy="put that file there, or correct the name",
-            )  # fmt: skip
-        asked["forces"], plates["feet"] = str(loads.forces), run.plates.feet or loads.bodies
     if feet:
         plates["feet"] = tuple(name.strip() for name in feet.split(","))
     if plates:
         asked["plates"] = msgspec.structs.replace(run.plates, **plates)
     return asked
+
+
+def pressed_as_loads_say(run: Run) -> Run:
+    """The run with the bodies of external loads of OpenSim as feet, where a model with its own markers has
+    no other ones; ConfigError for external loads that cannot be read.
+    """
+    if Path(run.forces).suffix.lower() != LOADS or is_stream(run.forces):
+        return run
+    from rtsim.files.osim.external_loads import read_external_loads
+    from rtsim.live.sources import brings_markers
+    from rtsim.models.load import load_model
+
+    loads = read_external_loads(run.forces)
+    if not loads.forces.is_file():
+        raise ConfigError(
+            f"there is no file {str(loads.forces)!r}, which it names as datafile", where=run.forces,
+            remedy="put that file there, or correct the name",
+        )  # fmt: skip
+    if run.plates.feet or not brings_markers(run, load_model(run.model)):
+        return run
+    return msgspec.structs.replace(run, plates=msgspec.structs.replace(run.plates, feet=loads.bodies))
 
 
 def check_plates_given(run: Run, given: dict[str, object]) -> None:

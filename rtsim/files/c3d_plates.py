@@ -23,7 +23,7 @@ from rtsim.files.force_trial import (
     edges,
     force_trial,
 )
-from rtsim.files.force_units import newton_metres_per_unit, newtons_per_unit
+from rtsim.files.force_units import moment_unit, newton_metres_per_unit, newtons_per_unit
 from rtsim.files.ground import settle
 from rtsim.files.plate_types import TYPES, PlateType
 from rtsim.files.units import METRES
@@ -68,7 +68,7 @@ def read_c3d_forces(path: str | Path, *, up: str | None = None, units: str | Non
     plates: list[_Plate] = []
     notes = [note for note in content.notes if "ANALOG" in note]
     for index in range(n_plate):
-        plate, said = _plate(content, index, settled.scale, settled.up)
+        plate, said = _plate(content, index, settled.scale, settled.up, moment_unit(units))
         notes += said
         if plate is not None:
             plates.append(plate)
@@ -127,8 +127,10 @@ def _numbers(content: Content, name: str, n: int, index: int, stride: int = 0) -
     return array if bool((np.abs(array) <= GREATEST).all()) else None
 
 
-def _plate(content: Content, index: int, scale: float, up: str) -> tuple[_Plate | None, list[str]]:
-    """The plate, or None where it cannot be read, with sentences."""
+def _plate(
+    content: Content, index: int, scale: float, up: str, asked: str
+) -> tuple[_Plate | None, list[str]]:
+    """The plate, or None where it cannot be read, with sentences; asked : unit of moments."""
     name = f"force plate {index + 1}"
     code = _numbers(content, "TYPE", 1, index)
     kind = TYPES.get(int(code[0])) if code is not None else None
@@ -156,12 +158,12 @@ def _plate(content: Content, index: int, scale: float, up: str) -> tuple[_Plate 
         if matrix is None or not matrix.any():
             return None, [f"{name} has type 4, and no CAL_MATRIX of 6 by 6 numbers: left out"]
         samples = samples @ matrix.reshape(6, 6)  # columns of the file's matrix are rows here
-    factors, said = _factors(content, columns, kind, name)
+    factors, said = _factors(content, columns, kind, name, asked)
     return _Plate(index + 1, kind, samples * factors, scale * origin, places), said
 
 
 def _factors(
-    content: Content, columns: NDArray[np.int64], kind: PlateType, name: str
+    content: Content, columns: NDArray[np.int64], kind: PlateType, name: str, asked: str
 ) -> tuple[FloatArray, list[str]]:
     """What turns each channel into N, N m or m, and sentences on units that are none."""
     length = _length_unit(content)
@@ -169,7 +171,11 @@ def _factors(
     factors, odd = [], []
     for place, (column, what) in enumerate(zip(columns.tolist(), kind.kinds, strict=True)):
         unit = said[column] if column < len(said) else ""
-        usual, factor = _unit_factor("moment" if what == "raw" and place > 2 else what, unit, length)
+        is_moment = what == "moment" or (what == "raw" and place > 2)
+        if is_moment and (of_moments := newton_metres_per_unit(asked)):
+            factors.append(of_moments)
+            continue
+        usual, factor = _unit_factor("moment" if is_moment else what, unit, length)
         factors.append(usual if factor is None or what == "raw" else factor)
         if factor is None and unit and what != "raw":
             odd.append(unit)

@@ -10,8 +10,9 @@ import numpy as np
 from rtsim.errors import ConfigError
 from rtsim.files.axes import ROTATIONS, parse_up
 from rtsim.files.force_trial import ForceTrial, RawForces, force_trial, levels
+from rtsim.files.force_units import moment_unit, newton_metres_per_unit
 from rtsim.files.grid import parse_rows, read_lines, table_lines
-from rtsim.files.units import METRES, metres_per_unit
+from rtsim.files.units import METRES, length_unit, metres_per_unit
 
 PER_PLATE = 7
 MOST_HEADER = 30
@@ -47,11 +48,13 @@ def read_cortex_forces(path: str | Path, *, up: str | None = None, units: str | 
     rows, notes = table_lines(lines, row + 1, n_column)
     data, said = parse_rows(rows, n_column, str(path), lambda column: labels[column])
     axis = parse_up(up, "--up") if up is not None else "+Y"
-    scale = metres_per_unit(units, "--units") if units is not None else METRES["mm"]
+    length, unit = length_unit(units), moment_unit(units)
+    scale = metres_per_unit(length, "--units") if length else METRES["mm"]
+    arm = newton_metres_per_unit(unit) or 1.0 if unit else scale
     values = data[:, 1:].reshape(len(rows), int(n_plate), PER_PLATE)
     force, point = values[..., :3] @ ROTATIONS[axis].T, scale * values[..., 3:6] @ ROTATIONS[axis].T
     moment = np.cross(point, force)
-    moment[..., 1] += scale * values[..., 6]
+    moment[..., 1] += arm * values[..., 6]
     raw = RawForces(
         names=tuple(f"plate_{number + 1}" for number in range(int(n_plate))),
         times=np.arange(len(rows)) / rate,

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.plate_intake import GREATEST
+from kernels.plate_intake import GREATEST, THRESHOLD
 from kernels.plates import Plates, contacts
 from rtsim.errors import ConfigError
 from rtsim.files.ground import check_clock
@@ -15,8 +15,6 @@ from rtsim.files.trial import count_of
 
 FloatArray = NDArray[np.float64]
 
-THRESHOLD = 20.0
-"""Least normal force of a contact [N]."""
 MOST_DRIFT = 50.0
 """What an empty plate may say [N]; beyond, somebody stands on it."""
 SMALLEST_EDGE = 0.05
@@ -87,6 +85,8 @@ def force_trial(raw: RawForces, threshold: float = THRESHOLD, or_else: str = "")
     notes = list(raw.notes)
     force, moment = np.ascontiguousarray(raw.force), np.ascontiguousarray(raw.moment)
     zero = np.zeros((len(raw.names), 6)) if raw.zero is None else raw.zero
+    empty = (np.abs(force) < THRESHOLD).all(axis=2)  # some programs have no moment where nobody stands
+    moment[empty & ~(np.abs(moment) <= GREATEST).all(axis=2)] = 0.0
     gap = ~((np.abs(force) <= GREATEST) & (np.abs(moment) <= GREATEST)).all(axis=2)  # NaN is not, either
     force[gap], moment[gap] = np.nan, np.nan
     if gap.any():

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import re
 
+from rtsim.errors import ConfigError
+from rtsim.files.units import length_unit, metres_per_unit
+
 NEWTONS = {"n": 1.0, "newton": 1.0, "newtons": 1.0, "kn": 1e3, "lbf": 4.4482216152605}
 NEWTON_METRES = {"nm": 1.0, "ncm": 1e-2, "ndm": 1e-1, "nmm": 1e-3, "knm": 1e3, "knmm": 1.0}
 
@@ -21,3 +24,22 @@ def newtons_per_unit(text: str) -> float | None:
 def newton_metres_per_unit(text: str) -> float | None:
     """Factor to newton metres, None for what is no moment."""
     return NEWTON_METRES.get(plain_unit(text))
+
+
+def moment_unit(units: str | None, where: str = "--units") -> str:
+    """The unit of moments behind that of length in what is asked for (`mm,Nm`), "" = none; ConfigError naming
+    `where` for what is no moment.
+    """
+    asked = (units or "").partition(",")[2].strip()
+    if asked and newton_metres_per_unit(asked) is None:
+        raise ConfigError(
+            f"{asked!r} is not a unit of moments", where=where, allowed="Nm, Ncm, Ndm, Nmm, kNm"
+        )
+    return asked
+
+
+def check_units(units: str, where: str) -> None:
+    """ConfigError naming `where` for what is no unit of length, of moments behind a comma, or both."""
+    length = length_unit(units)
+    if length or not moment_unit(units, where):
+        metres_per_unit(length, where)

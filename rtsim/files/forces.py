@@ -9,7 +9,7 @@ import numpy as np
 from rtsim.errors import ConfigError
 from rtsim.files.c3d_plates import read_c3d_forces
 from rtsim.files.cortex_forces import read_cortex_forces
-from rtsim.files.force_storage import read_storage_forces
+from rtsim.files.force_storage import read_external_forces, read_storage_forces
 from rtsim.files.force_trial import ForceTrial
 from rtsim.files.recorded_forces import read_recorded_forces
 
@@ -21,15 +21,18 @@ READERS = {
     ".sto": read_storage_forces,
     ".forces": read_cortex_forces,
     ".mcap": read_recorded_forces,
+    ".xml": read_external_forces,
 }
 FORCE_SUFFIXES = tuple(READERS)
 
 
 def read_forces(path: str | Path, up: str | None = None, units: str | None = None) -> ForceTrial:
-    """The force plates of a .c3d, .mot, .sto, .forces or .mcap (own recording) file in ground.
+    """The force plates of a .c3d, .mot, .sto, .forces or .mcap (own recording) file in ground, or those that
+    external loads of OpenSim (.xml) name.
 
     up : axis of the file that points up ("Y", "Z", "-Y", ...), where the file or the guess is wrong
-    units : unit of length of the file ("m", "cm", "mm", ...), where the file is wrong
+    units : unit of length of the file ("m", "cm", "mm", ...), where the file is wrong; behind a comma that of
+        moments ("mm,Nm")
 
     Everything that was converted, assumed or dropped stands in `notes`. ConfigError for other suffixes and
     for files that cannot be read.

@@ -12,7 +12,7 @@ from rtsim.files.axes import guess_up, parse_up, rotate_to_ground, up_by_names
 from rtsim.files.persons import of_person
 from rtsim.files.sides import doubt_sides
 from rtsim.files.trial import MarkerTrial, RawTrial, blank_missing
-from rtsim.files.units import metres_per_unit, resolve_units
+from rtsim.files.units import length_unit, metres_per_unit, resolve_units
 from rtsim.files.upright import doubt_up, judge
 
 RATES = (1e-3, 1e6)  # [Hz] of a trial
@@ -68,9 +68,9 @@ def settle(raw: RawTrial, up: str | None = None, units: str | None = None) -> Se
     without doubt.
     """
     positions, notes = blank_missing(raw.positions)
-    if units is not None:
-        scale = metres_per_unit(units, "--units")
-        notes.append(f"units: {units}, as asked")
+    if length := length_unit(units):
+        scale = metres_per_unit(length, "--units")
+        notes.append(f"units: {length}, as asked")
     else:
         scale, said = resolve_units(raw.names, positions, raw.units, raw.source)
         notes += said

@@ -29,6 +29,11 @@ def metres_per_unit(text: str, where: str) -> float:
     return factor
 
 
+def length_unit(units: str | None) -> str:
+    """The unit of length in what is asked for, before a comma and the unit of moments; "" = none."""
+    return (units or "").partition(",")[0].strip()
+
+
 def resolve_units(
     names: Sequence[str], positions: NDArray[np.float64], declared: str, source: str
 ) -> tuple[float, list[str]]:

@@ -34,7 +34,7 @@ def check_forces(run: Run, streamed: bool = True) -> None:
     from rtsim.files.forces import FORCE_SUFFIXES
 
     allowed = ", ".join(FORCE_SUFFIXES) + (f", {WALKER}" if run.source == WALKER else "")
-    allowed += ", external loads of OpenSim (.xml)" + (", or tcp://HOST:PORT" if streamed else "")
+    allowed += ", or tcp://HOST:PORT" if streamed else ""
     if not run.forces or (is_stream(run.forces) and streamed):
         return
     if run.forces == WALKER:

@@ -91,7 +91,7 @@ def check_playing(
 def check_corrections(source: str, units: str | None, up: str | None) -> None:
     """ConfigError for a unit or an up axis that is none, or that the source cannot have wrong."""
     from rtsim.files.axes import parse_up
-    from rtsim.files.units import metres_per_unit
+    from rtsim.files.force_units import check_units
 
     if (units or up) and (source in MADE_UP or Path(source).suffix.lower() == NATURAL):
         raise ConfigError(
@@ -100,7 +100,7 @@ def check_corrections(source: str, units: str | None, up: str | None) -> None:
             remedy="leave it out",
         )
     if units:
-        metres_per_unit(units, "--units")
+        check_units(units, "--units")
     if up:
         parse_up(up, "--up")
 

@@ -126,6 +126,8 @@ def _beside(path: Path) -> Path:
         return path
     for ending in BESIDE:
         for suffix in FORCE_SUFFIXES:
+            if suffix == ".xml":  # of OpenSim, which has many kinds
+                continue
             other = path.with_name(f"{path.stem}{ending}{suffix}")
             if other.is_file():
                 return other

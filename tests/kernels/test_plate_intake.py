@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernels.plate_intake import GREATEST, take_in_samples
+from kernels.plate_intake import GREATEST, THRESHOLD, take_in_samples
 
 TURN = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]])
 
@@ -13,6 +13,9 @@ def twin(times, force, moment, z_up, shift):
     """Rows (n_used, 6 n_plate), their times, and how many wrenches were odd."""
     n_used = int(np.argmin(np.append(np.isfinite(times), False)))
     wrench = np.concatenate([force, moment], axis=2).transpose(1, 0, 2)[:n_used].copy()
+    empty = (np.abs(wrench[..., :3]) < THRESHOLD).all(axis=2)
+    unknown = ~(np.abs(wrench[..., 3:]) <= GREATEST).all(axis=2)
+    wrench[empty & unknown, 3:] = 0.0
     missing = np.isnan(wrench)
     great = (np.abs(np.nan_to_num(wrench)) > GREATEST).any(axis=2)
     odd = great | (missing.any(axis=2) & ~missing.all(axis=2))
@@ -30,6 +33,7 @@ def test_rows_are_those_of_the_twin():
         times = np.sort(rng.random(n_sample))
         times[rng.integers(0, n_sample + 1) :] = np.nan
         force, moment = (rng.normal(size=(n_plate, n_sample, 3)) for _ in range(2))
+        force[rng.random((n_plate, n_sample)) < 0.5] *= 10.0 * THRESHOLD
         for array in (force, moment):
             array[rng.random(array.shape) < 0.1] = np.nan
             array[rng.random(array.shape) < 0.05] = 2.0 * GREATEST

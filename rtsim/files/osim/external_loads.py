@@ -11,11 +11,23 @@ from rtsim.files.osim.tasks import NO_FILE, file_of
 LOADS = "ExternalLoads"
 
 
+class ForceColumns(NamedTuple):
+    """What the labels of three columns each begin with: force_identifier and its like; "" = none."""
+
+    force: str
+    point: str
+    torque: str
+
+
 class ExternalLoads(NamedTuple):
-    """Which forces act, and on which bodies, each once, in the order of the file."""
+    """Which forces act, and on which bodies, each once, in the order of the file.
+
+    columns : of the forces in their file, each once; none where no force names its own
+    """
 
     forces: Path
     bodies: tuple[str, ...]
+    columns: tuple[ForceColumns, ...] = ()
 
 
 def read_external_loads(path: str | Path) -> ExternalLoads:
@@ -31,6 +43,7 @@ def read_external_loads(path: str | Path) -> ExternalLoads:
         loads.fail("it names no datafile", remedy="name the file of the forces (.mot, .sto)")
     holder = loads.child("objects")
     bodies: dict[str, None] = {}
+    columns: dict[ForceColumns, None] = {}
     for force in holder.children() if holder is not None else ():
         if force.tag != "ExternalForce":
             force.fail(f"a {force.tag} has no counterpart here", allowed="ExternalForce")
@@ -44,6 +57,12 @@ def read_external_loads(path: str | Path) -> ExternalLoads:
         if body in NO_FILE:
             force.fail("applied_to_body names no body", remedy="name the body that the force acts on")
         bodies[body] = None
+        said = (force.text(f"{what}_identifier", default="") for what in ForceColumns._fields)
+        named = ForceColumns(*("" if text in NO_FILE else text for text in said))
+        if named.force and not named.point:
+            force.fail("it has no point_identifier", remedy="name the columns of where the force acts")
+        if named.force:
+            columns[named] = None
     if not bodies:
         loads.fail("no force in it is switched on", remedy="leave --forces out, or switch one on")
-    return ExternalLoads(forces, tuple(bodies))
+    return ExternalLoads(forces, tuple(bodies), tuple(columns))

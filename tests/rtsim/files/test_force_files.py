@@ -19,6 +19,8 @@ STEMS = {
     "ground_force_vx": ("ground_force_v", "ground_force_p", "ground_torque_"),
     "ground_force_r_vx": ("ground_force_r_v", "ground_force_r_p", "ground_moment_r_"),
     "ground_force_2_vx": ("ground_force_2_v", "ground_force_2_p", "ground_force_2_m"),
+    "ground_force_3_vx": ("ground_force_3_v", "ground_force_3_p", "ground_moment_3_m"),
+    "2_ground_force_vx": ("2_ground_force_v", "2_ground_force_p", "2_ground_moment_m"),
     "R_GROUND_FORCE_VX": ("R_GROUND_FORCE_V", "R_GROUND_FORCE_P", "R_GROUND_TORQUE_"),
 }
 
@@ -54,6 +56,59 @@ def test_names_of_columns_that_are_in_use(name, write):
     assert trial.names == (name[:-3],)
     assert trial.rate == pytest.approx(100.0)
     assert np.isnan(trial.corners).all()
+
+
+@pytest.mark.parametrize("axes", ["xyz", "123"])
+@pytest.mark.parametrize("between", ["_", ""])
+def test_flattened_tables_of_the_c3d_adapter(axes, between, write):
+    """Protects f1_x, p1_x, m1_x and f1_1, p1_1, m1_1 of any plate."""
+    stems = [tuple(f"{what}{number}{between}" for what in "fpm") for number in (1, 12)]
+    if axes == "123" and not between:
+        pytest.skip("f11 could be the first column of plate 1, or of plate 11")
+    head, body = text_of(stems, [row(), row()]).split("endheader\n")
+    labels, rows = body.split("\n", 1)
+    names = labels.split("\t")
+    names[1:] = [label[:-1] + axes["xyz".index(label[-1])] for label in names[1:]]
+    trial = read_forces(write("grf.sto", f"{head}endheader\n" + "\t".join(names) + "\n" + rows))
+    check(trial)
+    check(trial, 1)
+    assert trial.names == ("plate_1", "plate_12")
+
+
+LOADS = """<OpenSimDocument Version="40000"><ExternalLoads name="x"><objects>{forces}</objects>
+<datafile>grf.mot</datafile></ExternalLoads></OpenSimDocument>"""
+LOAD = """<ExternalForce name="r"><applied_to_body>calcn_r</applied_to_body>
+<force_identifier>{0}</force_identifier><point_identifier>{1}</point_identifier>
+<torque_identifier>{2}</torque_identifier></ExternalForce>"""
+
+
+def test_columns_are_those_that_external_loads_name(write):
+    """Protects identifiers of any spelling, and from plates that no external force names."""
+    odd, other = ("Kistler.F", "Kistler.COP", "Kistler.T"), STEMS["ground_force_vx"]
+    write("grf.mot", text_of([other, odd], [row(2.0 * FORCE), row()]))
+    trial = read_forces(write("loads.xml", LOADS.format(forces=LOAD.format(*odd))))
+    check(trial)
+    assert trial.names == ("Kistler.F",)
+    assert not any("has no moment" in note for note in trial.notes)
+    both = LOAD.format(*other) + LOAD.format("Kistler.F", "Kistler.COP", "")
+    trial = read_forces(write("loads.xml", LOADS.format(forces=both)))
+    assert trial.names == ("ground_force", "Kistler.F")
+    assert any("Kistler.F has no moment" in note for note in trial.notes)
+
+
+@pytest.mark.parametrize(
+    ("load", "said"),
+    [
+        (LOAD.format("ground_force_v", "ground_force_p", "moment_"), "0 columns begin with 'moment_'"),
+        (LOAD.format("ground_", "ground_force_p", ""), "9 columns begin with 'ground_'"),
+        (LOAD.format("ground_force_v", "", ""), "no point_identifier"),
+    ],
+)
+def test_identifiers_that_name_no_columns_are_told(load, said, write):
+    """Protects from forces of other columns than those that were meant."""
+    write("grf.mot", text_of([STEMS["ground_force_vx"]], [row()]))
+    with pytest.raises(ConfigError, match=said):
+        read_forces(write("loads.xml", LOADS.format(forces=load)))
 
 
 def test_several_plates_in_any_order_of_columns(write):
@@ -100,6 +155,19 @@ def test_points_in_millimetres_are_converted(write):
     check(read_forces(path, units="mm"))
 
 
+@pytest.mark.parametrize(
+    ("point_unit", "moment_unit", "asked"), [(1e3, 1.0, "mm,Nm"), (1.0, 1e3, "m,Nmm"), (1e3, 1e3, ",N.mm")]
+)
+def test_moments_have_a_unit_of_their_own(point_unit, moment_unit, asked, write):
+    """Protects the free moment where points are in mm and moments in N m, or the other way round."""
+    rows = [row(FORCE, point_unit * POINT, moment_unit * TORQUE)]
+    path = write("grf.mot", text_of([STEMS["ground_force_vx"]], rows))
+    check(read_forces(path))
+    check(read_forces(path, units=asked))
+    with pytest.raises(ConfigError, match="'furlong' is not a unit of moments; allowed: Nm"):
+        read_forces(path, units="mm,furlong")
+
+
 def test_a_surface_at_another_height_is_that_of_the_points(write):
     """Protects the centre of pressure where a file has it below or above 0."""
     trial = read_forces(
@@ -120,6 +188,18 @@ def test_gaps_and_empty_samples(write):
     assert trial.loaded[:, 0].tolist() == [LOADED, NOT_MEASURED, EMPTY, LOADED]
     assert np.isnan(trial.force[1, 0]).all()
     assert any("1 force sample with missing" in note for note in trial.notes)
+
+
+@pytest.mark.parametrize("force", ["0", "12"])
+def test_an_empty_plate_needs_neither_point_nor_moment(force, write):
+    """Protects swing: programs that divide by the force write NaN for both where nobody stands."""
+    lines = text_of([STEMS["ground_force_vx"]], [row()]).splitlines()
+    lines[9] = "\t".join([lines[9].split("\t")[0], "0", force, "0", *["NaN"] * 6])
+    trial = read_forces(write("grf.mot", "\n".join([*lines, ""])))
+    assert trial.loaded[:, 0].tolist() == [LOADED, LOADED, EMPTY, LOADED]
+    assert not any("missing" in note for note in trial.notes)
+    cortex = CORTEX + "3\t0\t0\t0\tNaN\tNaN\tNaN\tNaN\n"
+    assert read_forces(write("walk.forces", cortex)).loaded[:, 0].tolist() == [LOADED, LOADED, EMPTY]
 
 
 @pytest.mark.parametrize("number", ["inf", "1e400", "-1e308"])
