@@ -15,7 +15,7 @@ from rtsim.bench.damage.solving import Solved, solve
 
 
 def hang_on_one(person: Person, scene: Scene, clean: Solved, asked: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """(n_frame,) - of the frames asked for, those in which an angle hangs on one marker, by the method in use.
+    """(n_frame,) - of the frames asked for, those in which an angle hangs on one marker, by that method.
 
     That is where leaving out some one marker of the subject throughout moves an angle beyond its limit.
     """

@@ -45,7 +45,7 @@ def solved(degrees, status=0) -> Solved:
     [((4.9, -4.9, 7.4), False), ((5.1, 0, 0), True), ((0, 0, 7.6), True), ((0, 5.1, 0), True)],
 )
 def test_frames_hang_on_a_marker_without_which_an_angle_leaves_its_limit(monkeypatch, moved, hangs):
-    """Protects the target: only the subject's markers are left out, each by itself, in the frames asked for."""
+    """Protects the target: the subject's markers are left out, each by itself, in the frames asked for."""
     gone = []
 
     def without(person, scene, damage):
