@@ -14,6 +14,8 @@ from kernels.health import distance_between, is_known
 from kernels.rotation import rotate
 from kernels.segments import turn_segment, usual_place
 
+FIT = 3
+"""Markers of a segment from which their shape tells exchanged labels from others."""
 N_NEWTON = 20
 CLOSE = 1e-14
 """Steps towards the root, and the step at which it is found, as a part of it [1]."""
@@ -191,3 +193,25 @@ def stretch(markers, b, measured, options, health, fit):
         allowed = max(allowed_gap(first, options, health), allowed_gap(m, options, health))
         return abs(distance_between(measured[first], measured[m]) - usual) / allowed
     return 0.0
+
+
+@njit
+def shape_gap(markers, b, measured, dt, options, health, segments, fit):
+    """How far the markers of body b that take part are off its shape, in parts of what is allowed; of one
+    marker nothing.
+
+    markers : Markers
+    b : int - body
+    measured : (n_marker, 3) - in ground, NaN = occluded [m]
+    dt : float - time since the last frame [s]
+    options : FrameOptions
+    health : Health
+    segments : Segments - turned written
+    fit : FitWork - written
+    """
+    n = 0
+    for m in range(measured.shape[0]):
+        n += int(markers.body[m] == b and health.weight[m] > 0.0)
+    if n >= FIT:
+        return disagreement(markers, b, measured, dt, options, health, segments, fit)
+    return stretch(markers, b, measured, options.health, health, fit)

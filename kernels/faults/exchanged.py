@@ -9,14 +9,11 @@ from __future__ import annotations
 
 from kernels._jit import njit
 from kernels.copying import copy
-from kernels.faults.agreement import allowed_gap, disagreement, stretch
+from kernels.faults.agreement import FIT, allowed_gap, disagreement, shape_gap
 from kernels.faults.foreseen import TURNS
 from kernels.faults.segment import exchange_means
 from kernels.faults.verdict import leave_out
 from kernels.health import EXCHANGED, distance_between, is_foreseen, is_known, is_recent, surprise_of
-
-FIT = 3
-"""Markers of a segment from which their shape tells exchanged labels from others."""
 
 
 @njit
@@ -185,28 +182,6 @@ def is_beyond_doubt(markers, first, measured, dt, options, health, segments, fit
         if m == first:
             return True
     return True
-
-
-@njit
-def shape_gap(markers, b, measured, dt, options, health, segments, fit):
-    """How far the markers of body b that take part are off its shape, in parts of what is allowed; of one
-    marker nothing.
-
-    markers : Markers
-    b : int - body
-    measured : (n_marker, 3) - in ground, NaN = occluded [m]
-    dt : float - time since the last frame [s]
-    options : FrameOptions
-    health : Health
-    segments : Segments - turned written
-    fit : FitWork - written
-    """
-    n = 0
-    for m in range(measured.shape[0]):
-        n += int(markers.body[m] == b and health.weight[m] > 0.0)
-    if n >= FIT:
-        return disagreement(markers, b, measured, dt, options, health, segments, fit)
-    return stretch(markers, b, measured, options.health, health, fit)
 
 
 @njit

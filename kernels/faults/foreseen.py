@@ -72,7 +72,7 @@ def find_strays(markers, measured, dt, usual, options, health, segments):
 
 @njit
 def leave_out_unforeseen(markers, b, measured, dt, options, health, segments):
-    """Leave out the marker of body b that moved against the others by the prediction; False if there is none.
+    """Leave out the marker of body b that moved against the others by the prediction; which, -1 = none.
 
     Not after a frame in which a marker came back: the pose moved with it, and so does the prediction.
 
@@ -93,15 +93,15 @@ def leave_out_unforeseen(markers, b, measured, dt, options, health, segments):
                 found, most = m, own
     fresh = FRESH if n > 2 else options.track.max_prediction
     if n < 2 or segments.doubted[b] > fresh or segments.regained[b] == 1:
-        return False
+        return -1
     allowed = allowed_gap(found, options.health, health)
     if is_recent(found, health):
         crept = options.health.slack[found] * (LEAP + CREEP * (health.good_age[found] + dt))
         allowed = min(allowed, crept)
     if most - least <= allowed + TURNS * dt:
-        return False
+        return -1
     leave_out(found, ASTRAY, health)
-    return True
+    return found
 
 
 @njit

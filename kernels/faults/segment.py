@@ -8,12 +8,22 @@ need no trial (kernels/faults/solved).
 
 from __future__ import annotations
 
+import math
+
 from kernels._jit import njit
 from kernels.copying import copy
-from kernels.faults.agreement import disagreement, least_allowed, own_gap, squares_left, stretch
+from kernels.faults.agreement import (
+    allowed_gap,
+    disagreement,
+    least_allowed,
+    own_gap,
+    shape_gap,
+    squares_left,
+    stretch,
+)
 from kernels.faults.foreseen import leave_out_unforeseen
 from kernels.faults.verdict import in_doubt, leave_out, suspect
-from kernels.health import ASTRAY
+from kernels.health import ASTRAY, distance_between
 
 SOUND = 4
 """Markers of a segment from which their agreement outweighs the prediction: one plane holds any three."""
@@ -22,6 +32,8 @@ TWO_OUT = 6
 SETTLED = 0.5
 """Part of what is allowed from which a marker may be left out for the sake of the others, and within which a
 segment in doubt must agree to be out of it."""
+CLEARLY = 0.5
+"""Part of the gap by the shape that was learnt from which that of the calibration is the right one."""
 
 
 @njit
@@ -56,7 +68,9 @@ def judge_segment(markers, b, measured, dt, options, health, segments, fit):
             gap = disagreement(markers, b, measured, dt, options, health, segments, fit)
     if n < SOUND:
         found = leave_out_unforeseen(markers, b, measured, dt, options, health, segments)
-        if gap > most and not found:
+        if found >= 0 and began_wrong(markers, b, found, measured, dt, options, health, segments, fit):
+            return
+        if gap > most and found < 0:
             suspect(markers, b, health)
         return
     if gap > most and is_as_calibrated(markers, b, measured, dt, options, health, segments, fit):
@@ -73,6 +87,48 @@ def judge_segment(markers, b, measured, dt, options, health, segments, fit):
             suspect(markers, b, health)
             return
     segments.sound[b] = 1
+
+
+@njit
+def began_wrong(markers, b, found, measured, dt, options, health, segments, fit):
+    """Whether marker `found`, left out as it moved against the others of body b, moved to where it belongs.
+
+    By a marker that was off in the first frames its segment was learnt, and the right place is news. The
+    static trial is the witness: where the marker was learnt to be beside its place there, and all markers
+    have now the shape of the calibration, far better than the one that was learnt, that is forgotten, with
+    the places that it foresaw.
+
+    markers : Markers
+    b : int - body, of which two or three markers take part
+    found : int - marker
+    measured : (n_marker, 3) - in ground, NaN = occluded [m]
+    dt : float - time since the last frame [s]
+    options : FrameOptions
+    health : Health - fault, weight of the marker written; where it began wrong what is_as_calibrated does,
+        expected, good_age
+    segments : Segments - turned written
+    fit : FitWork - written
+    """
+    check = options.health
+    if distance_between(health.mean[found], health.origin[found]) <= SETTLED * allowed_gap(
+        found, check, health
+    ):
+        return False
+    health.weight[found] = 1.0
+    learnt = shape_gap(markers, b, measured, dt, options, health, segments, fit)
+    exchange_means(markers, b, health)
+    right = shape_gap(markers, b, measured, dt, options, health, segments, fit)
+    exchange_means(markers, b, health)
+    if right > SETTLED or right > CLEARLY * learnt:
+        health.weight[found] = 0.0
+        return False
+    health.fault[found] = 0
+    forget_learnt(markers, b, health)
+    for m in range(measured.shape[0]):
+        if markers.body[m] == b:
+            health.expected[m, :] = math.nan
+            health.good_age[m] = math.inf
+    return True
 
 
 @njit
@@ -95,12 +151,18 @@ def is_as_calibrated(markers, b, measured, dt, options, health, segments, fit):
     exchange_means(markers, b, health)
     if gap > SETTLED:
         return False
-    for m in range(measured.shape[0]):
+    forget_learnt(markers, b, health)
+    return True
+
+
+@njit
+def forget_learnt(markers, b, health):
+    """What was learnt of the markers of body b is forgotten: they are where they were calibrated."""
+    for m in range(markers.body.shape[0]):
         if markers.body[m] == b:
             copy(health.origin[m], health.mean[m])
             copy(health.origin[m], health.home[m])
             health.n_seen[m] = 0
-    return True
 
 
 @njit

@@ -189,3 +189,19 @@ def test_a_reader_that_a_request_ended_is_no_fault_of_the_file(monkeypatch):
     monkeypatch.setattr(Workshop, "person", interrupted)
     outcome = run.run(None, full=True, only="spike", method="minimised")
     assert (outcome.interrupted, dict(outcome.left_out), outcome.done) == (True, {}, [])
+
+
+@pytest.mark.parametrize("seed", [3, 6])
+def test_a_marker_that_is_off_at_first_leaves_no_doubt_behind(walker, seed):
+    """Protects the rest of a trial: of three markers on a foot, one 100 mm off for 0.3 s is right after it."""
+    workshop = Workshop(None, {"begins_displaced": find_kinds()["begins_displaced"]})
+    case = Case("walker", "right", "minimised", "begins_displaced", seed)
+    clean = workshop.clean(case)
+    damage = workshop.damage(case, clean.scene)
+    foot = clean.scene.names.index("RHEE")
+    positions = clean.scene.positions.copy()
+    by = np.random.default_rng(seed).normal(size=3)
+    positions[: damage.stop, foot] += 0.1 * by / np.linalg.norm(by)
+    walker.use("minimised")
+    solved = solve(walker, clean.scene, damage._replace(positions=positions))
+    assert np.count_nonzero(solved.status[damage.stop :]) <= 5
