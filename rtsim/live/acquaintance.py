@@ -3,7 +3,8 @@ frame (rtsim/subjects/fit.py).
 
 A run is never ended by what a stream contains, and its first labels may be wrong for a while. So frames
 that cannot be the subject's are flagged `suspect`, told with the next telemetry, and judged again after 2, 4,
-8 and more seconds, at most a minute, until they fit; from then on nothing is judged any more.
+8 and more seconds, at most a minute, until they fit; from then on nothing is judged any more, but after
+a discontinuity (rtsim/stages/identity.py).
 
 In deep flexion the skin carries the markers of pelvis and thighs by centimetres: of eleven trials with their
 own static trial, cut into seconds, all ten that would be refused are of squatting and of sitting. So frames
@@ -111,7 +112,7 @@ class Acquaintance(Stage):
     def __init__(self, kinematics: Kinematics, where: str) -> None:
         super().__init__()
         self.refused = self.unsettled = ""
-        self._known = False
+        self._known, self._n_break = False, 0
         self._judged: _Judgement | None = None
         self._began, self._wait = 0, FIRST_NS
         self._kinematics, self._where = kinematics, where
@@ -136,6 +137,10 @@ class Acquaintance(Stage):
     def run(self, frame: Frame) -> Outcome:
         """Keep some of the frames, and tell what was found of them."""
         self.n_frame += 1
+        if self._kinematics.identity.n_break != self._n_break:  # who was known may be another one now
+            self._n_break, self._known = self._kinematics.identity.n_break, False
+            self._judged, self._wait = None, FIRST_NS
+            self._rest()
         if not self._known:
             self._follow(frame.t_received)
         return DOUBT if self.refused else FINE

@@ -17,6 +17,7 @@ from rtsim.quantity import Quantity
 from rtsim.stages.angle_ranges import AngleRanges
 from rtsim.stages.door import Door
 from rtsim.stages.find import Setting
+from rtsim.stages.identity import OTHER_PERSON, WHOSE, Identity
 from rtsim.stages.kinematic_results import KinematicResults
 from rtsim.stages.marker_faults import faults_in_words
 from rtsim.stages.stage import Args, Order, Outcome, Stage
@@ -62,6 +63,7 @@ class Kinematics(Stage):
     estimator : whose newest results other stages read; door : of the session at hand
     person : whose markers are followed, where a stream has those of several; "" = nobody is asked for
     dt : time since the frame before [s], 0 where the stream does not tell
+    identity : whether it is the person of the frames before
     admitted : whether the newest frame could be a person, and the solver saw it
     status : of the newest frame
     solved : whether its pose is a solution, too, and not where the solver gave up
@@ -78,6 +80,7 @@ class Kinematics(Stage):
         self.estimator, self.subject, self.person = estimator, subject, person
         self.yardstick = yardstick_of(estimator, subject)
         self.door: Door | None = None
+        self.identity = Identity(estimator.model.markers.body, estimator.model.markers.position)
         self.unknown = np.zeros(0, bool)
         self.measured = np.zeros((0, 3))
         self.dt = 0.0
@@ -118,6 +121,7 @@ class Kinematics(Stage):
         """Neither a stream, nor a pose, nor a history of markers."""
         super().reset()
         self.estimator.restart()
+        self.identity.forget()
         self.door, self._former = None, Counter()
         self._square_sum, self._n_square = 0.0, 0
 
@@ -129,6 +133,7 @@ class Kinematics(Stage):
             self._former.update(self.door.counters)
             self.sentences += self.door.sentences
         self.estimator.restart()
+        self.identity.forget()
         self.door = Door(self.yardstick, session, self.person, known_person(self.subject))
         absent = self.door.absent if self.door.usable else frozenset()
         self._unseen, said = beside_unseen_root(self.estimator.model, self.subject, absent)
@@ -194,6 +199,9 @@ class Kinematics(Stage):
             status |= Status.UNCERTAIN
         if self._is_beyond(plausible):
             status |= Status.IMPLAUSIBLE
+        if plausible and self.identity.look(self.measured, self.dt):
+            status |= Status.SUSPECT
+            self.count(OTHER_PERSON, WHOSE)
         self.status = status
         return Outcome(status, solution.iterations, solution.residual)
 

@@ -30,7 +30,10 @@ class Stream:
         self.outputs = SimpleNamespace(angles=np.zeros((1, 3)))
         estimator = SimpleNamespace(model=model, outputs=self.outputs)
         self.door = SimpleNamespace(measured=np.zeros(trial.positions.shape[1:]))
-        self.kinematics = SimpleNamespace(subject=subject, door=self.door, admitted=True, estimator=estimator)
+        self.identity = SimpleNamespace(n_break=0)
+        self.kinematics = SimpleNamespace(
+            subject=subject, door=self.door, admitted=True, estimator=estimator, identity=self.identity
+        )
         self.stage = Acquaintance(self.kinematics, WHERE)
         self.n = 0
 
@@ -68,6 +71,14 @@ def test_the_subject_is_known_after_a_second_without_a_word(stream):
     assert stream.told() == []
     assert stream.stage.gauges()["subject_misfit_mm"] < 1.0
     assert stream.stage.unsettled == ""
+
+
+def test_who_is_known_is_judged_anew_after_a_discontinuity(stream):
+    """Protects against another person who comes into the volume after the first one is known."""
+    stream.play(1.1)
+    stream.identity.n_break += 1
+    assert set(stream.play(1.05, larger)) == {Status.OK}
+    assert set(stream.play(0.5, larger)) == {Status.SUSPECT}
 
 
 def test_another_size_is_told_flagged_and_forgiven(stream):
@@ -184,7 +195,11 @@ def test_a_model_with_its_own_markers_is_compared_as_well(tmp_path, change):
     measured = change * np.array([at.point(int(body), place) for body, place in places])
     estimator = SimpleNamespace(model=model, outputs=None)
     door = SimpleNamespace(measured=measured)
-    stage = Acquaintance(SimpleNamespace(subject=None, door=door, admitted=True, estimator=estimator), WHERE)
+    identity = SimpleNamespace(n_break=0)
+    kinematics = SimpleNamespace(
+        subject=None, door=door, admitted=True, estimator=estimator, identity=identity
+    )
+    stage = Acquaintance(kinematics, WHERE)
     for n in range(150):
         status = stage.run(SimpleNamespace(t_received=10**9 + n * 10_000_000)).status
         while stage._judged is not None and not stage._judged.over:

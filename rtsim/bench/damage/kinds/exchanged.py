@@ -13,6 +13,7 @@ from rtsim.bench.damage.scene import (
     Scene,
     damaged,
     named,
+    rest_of,
     some_frames,
     some_segment,
     whole_of,
@@ -20,6 +21,7 @@ from rtsim.bench.damage.scene import (
 
 EXCHANGED_S = 0.5
 N_FIRST = 5
+SIZES, ASIDE_M = (0.98, 1.02), (0.5, 1.5)
 OTHER_SIDE = {"r": "l", "l": "r"}
 
 
@@ -81,6 +83,23 @@ def sides_exchanged(rng: Generator, scene: Scene) -> Damage | None:
     return damaged(scene, positions, frames, "right and left exchanged")
 
 
+def other_person_takes_all(rng: Generator, scene: Scene) -> Damage:
+    """All labels are on another person of nearly the same size to the end, who walks as this one began."""
+    frames = rest_of(rng, scene)
+    turn, aside, size = rng.uniform(-np.pi, np.pi), rng.uniform(*ASIDE_M), rng.uniform(*SIZES)
+    c, s = np.cos(turn), np.sin(turn)
+    about_up = np.array([[c, 0.0, s], [0.0, 1.0, 0.0], [-s, 0.0, c]])
+    level = np.array([1.0, 0.0, 1.0])
+    before, first = (
+        level * np.nanmean(scene.positions[k, scene.usable], axis=0) for k in (frames.start - 1, 0)
+    )
+    positions = scene.positions.copy()
+    way = size * (scene.positions[: frames.stop - frames.start] - first) @ about_up.T
+    positions[frames] = way + before + aside * np.array([s, 0.0, c])
+    what = f"another person, {100.0 * (size - 1.0):.1f} % larger, {aside:.1f} m aside"
+    return damaged(scene, positions, frames, what)
+
+
 def opposite(name: str, names: Sequence[str]) -> int:
     """Which of the names is that of the other side: RKNE and LKNE, r.ASIS and L.ASIS; -1 for none."""
     if name[:1].lower() not in OTHER_SIDE:
@@ -114,4 +133,5 @@ KINDS = (
         )
     ),
     Kind(shuffled_at_first),
+    Kind(other_person_takes_all),
 )  # fmt: skip
