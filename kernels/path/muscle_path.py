@@ -19,9 +19,9 @@ from typing import NamedTuple
 import numpy as np
 
 from kernels._jit import njit
-from kernels.path.stations import WRAP, Stations, place_station
+from kernels.path.stations import CONDITIONAL, PASSING, WRAP, YIELDS, Stations, place_station
 from kernels.path.surfaces import CYLINDER, SPHERE, Surfaces
-from kernels.path.touch import WrapWork, new_wrap_work
+from kernels.path.touch import WrapWork, lies_inside, new_wrap_work, wrap_station
 from kernels.path.wrap import place_surfaces, wrap_run
 from kernels.tree import along
 
@@ -48,14 +48,25 @@ class PathWork(NamedTuple):
     length: np.ndarray  # (n_muscle,) [m]
     gradient: np.ndarray  # (n_muscle, n_v) - d length / d q along each dof
     status: np.ndarray  # (n_muscle,) int64
+    inside: np.ndarray  # (n_muscle,) int64 - 1 = a surface was left out: a point of the path lies inside it
     local: np.ndarray  # (3,)
     wrap: WrapWork
 
 
 def wraps_in_closed_form(stations: Stations, surfaces: Surfaces) -> bool:
-    """Whether every wrap is over one sphere or cylinder, between two points."""
-    wraps = stations.kind == WRAP
-    return not (wraps[1:] & wraps[:-1]).any() and bool(np.isin(surfaces.kind, (SPHERE, CYLINDER)).all())
+    """Whether every wrap is over one sphere or cylinder, between two points that are there for certain."""
+    if not np.isin(surfaces.kind, (SPHERE, CYLINDER)).all():
+        return False
+    for first, stop in zip(stations.start[:-1], stations.start[1:], strict=True):
+        met: set[int] = set()
+        for kind, surface in zip(stations.kind[first:stop], stations.surface[first:stop], strict=True):
+            if kind == WRAP:
+                met.add(int(surface))
+            elif kind != CONDITIONAL:
+                met.clear()
+            if len(met) > 1:
+                return False
+    return True
 
 
 def new_path_work(stations: Stations, surfaces: Surfaces, n_v: int, closed_form: bool = False) -> PathWork:
@@ -70,6 +81,7 @@ def new_path_work(stations: Stations, surfaces: Surfaces, n_v: int, closed_form:
         np.zeros(n_muscle, np.int64),
         np.zeros(n_muscle),
         np.zeros((n_muscle, n_v)),
+        np.zeros(n_muscle, np.int64),
         np.zeros(n_muscle, np.int64),
         np.zeros(3),
         new_wrap_work(n_station, len(surfaces.kind), closed_form),
@@ -105,7 +117,7 @@ def follow_path(tree, stations, surfaces, pose, q, m, work):
     work : PathWork - written
     """
     first, stop = stations.start[m], stations.start[m + 1]
-    work.n_piece[m], work.length[m], work.status[m] = 0, 0.0, OK
+    work.n_piece[m], work.length[m], work.status[m], work.inside[m] = 0, 0.0, OK, 0
     before, first_wrap = -1, -1
     for s in range(first, stop):
         if stations.kind[s] == WRAP:
@@ -115,13 +127,79 @@ def follow_path(tree, stations, surfaces, pose, q, m, work):
             continue
         if before >= 0:
             if first_wrap >= 0:
-                P, Q = work.point[before], work.point[s]
-                status = wrap_run(surfaces, stations.surface, stations.side, first_wrap, s, P, Q, work.wrap)
+                status = wrap_between(stations, surfaces, m, before, s, first_wrap, work)
                 work.status[m] = max(work.status[m], status)
             join(stations, pose, m, before, s, first_wrap, work)
         before, first_wrap = s, -1
     if not work.length[m] > SHORTEST:
         work.status[m] = NO_LENGTH
+
+
+@njit
+def wrap_between(stations, surfaces, m, before, after, first_wrap, work):
+    """Wraps of muscle m between two points, over each surface once; their status.
+
+    A surface that may be met between any points of a path has a station between each two; where a conditional
+    point is not there, two of them come together. Surfaces that a point lies inside are left out where they
+    yield, and work.inside tells.
+
+    stations : Stations
+    surfaces : Surfaces
+    m : int - muscle
+    before, after : int - stations of the points
+    first_wrap : int - first wrap station between them
+    work : PathWork - written
+    """
+    P, Q, wrap = work.point[before], work.point[after], work.wrap
+    n, last, yields = 0, -1, False
+    for i in range(first_wrap, after):
+        wrap.touching[i] = 0
+        wrap.now[i] = choose(stations, surfaces, m, i, first_wrap, P, Q, work)
+        yields = yields or stations.manner[i] & YIELDS != 0
+    for i in range(first_wrap, after):
+        if wrap.now[i] >= 0:
+            n, last = n + 1, i
+    if n == 0:
+        return OK
+    first, stop = (last, last + 1) if n == 1 else (first_wrap, after)
+    status = wrap_run(surfaces, wrap.now, stations.side, first, stop, P, Q, wrap)
+    if status == POINT_INSIDE and yields:
+        work.inside[m] = 1
+        return OK
+    return status
+
+
+@njit
+def choose(stations, surfaces, m, i, first_wrap, P, Q, work):
+    """The surface of wrap station i between the points P and Q : (3,) in ground, -1 = it is left out here.
+
+    stations : Stations
+    surfaces : Surfaces
+    m : int - muscle
+    first_wrap : int - first wrap station between them
+    work : PathWork - written; of the stations before i, wrap.now is known
+    """
+    k, wrap, manner = stations.surface[i], work.wrap, stations.manner[i]
+    if k < 0:
+        return -1
+    if manner & YIELDS and (lies_inside(surfaces, k, P, wrap) or lies_inside(surfaces, k, Q, wrap)):
+        work.inside[m] = 1
+        return -1
+    for j in range(first_wrap, i):
+        if wrap.now[j] != k:
+            continue
+        if manner & PASSING or not stations.manner[j] & PASSING:
+            return -1
+        wrap.now[j] = -1
+    if manner & PASSING:
+        side = stations.side[i]
+        if side[0] != 0.0 or side[1] != 0.0 or side[2] != 0.0:
+            wrap_station(surfaces, k, wrap.no_side, i, P, Q, wrap, wrap.chain)
+            met = wrap.touching[i] == 1
+            wrap.touching[i] = 0
+            if not met:
+                return -1
+    return k
 
 
 @njit

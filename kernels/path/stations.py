@@ -11,6 +11,9 @@ from kernels.functions import evaluate
 from kernels.tree import point_in_ground
 
 POINT, CONDITIONAL, MOVING, WRAP = 0, 1, 2, 3
+YIELDS, PASSING = 1, 2
+"""Bits of a wrap's manner: left out where an end of its piece lies inside the surface, instead of no path;
+touched only where the straight line runs through the surface, whatever its side."""
 
 
 class Stations(NamedTuple):
@@ -26,6 +29,7 @@ class Stations(NamedTuple):
     function: np.ndarray  # (n_station, 3) int64 - of that coordinate: x, y, z of a moving point [m]
     surface: np.ndarray  # (n_station,) int64 - of a wrap, -1 otherwise
     side: np.ndarray  # (n_station, 3) - of a wrap: unit, in surface axes; zeros = the shortest way
+    manner: np.ndarray  # (n_station,) int64 - of a wrap: bits YIELDS, PASSING
 
 
 @njit

@@ -51,6 +51,8 @@ class WrapWork(NamedTuple):
     local: np.ndarray  # (2, 3) - neighbouring points in the surface frame [m]
     scratch: np.ndarray  # (N_SCRATCH, 3)
     way: np.ndarray  # (n_station, 3) - side, or the way held
+    now: np.ndarray  # (n_station,) int64 - surface of each station at the pose at hand, -1 = left out
+    no_side: np.ndarray  # (3,) - zeros
     ends_kept: np.ndarray  # (n_station, 4, 3) - before Newton's method
     arc_kept: np.ndarray  # (n_station,)
     ends_best: np.ndarray  # (n_station, 4, 3) - of the run taken from its first end
@@ -77,6 +79,8 @@ def new_wrap_work(n_station: int, n_surface: int, closed_form: bool = False) -> 
         np.zeros((2, 3)),
         np.zeros((N_SCRATCH, 3)),
         np.zeros((n_station, 3)),
+        np.zeros(n_station, dtype=np.int64),
+        np.zeros(3),
         np.zeros((n_station, 4, 3)),
         np.zeros(n_station),
         np.zeros((n_station, 4, 3)),
@@ -84,6 +88,18 @@ def new_wrap_work(n_station: int, n_surface: int, closed_form: bool = False) -> 
         np.zeros(n_station, dtype=np.int64),
         None if closed_form else new_chain_work(n_station),
     )
+
+
+@njit
+def lies_inside(surfaces, k, X, work):
+    """Whether a point X : (3,) in ground lies inside surface k, after place_surfaces.
+
+    surfaces : Surfaces
+    k : int - surface
+    work : WrapWork - local written
+    """
+    into_surface(work.placement, k, X, work.local[0])
+    return clearance(surfaces.kind[k], surfaces.size[k], work.local[0]) < -INSIDE_TOLERANCE
 
 
 @njit

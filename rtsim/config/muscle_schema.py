@@ -83,6 +83,10 @@ class Station(Place, forbid_unknown_fields=True, frozen=True):
     over: str = ""
     # a vector in the surface's axes towards the way round that the path takes; without it the shortest
     side: Vector | None = None
+    # of a surface: left out where a point of the path lies inside it; else the path has no length there
+    yields: bool = False
+    # of a surface: met only where the straight line runs through it, whatever the side
+    passing: bool = False
 
     def __post_init__(self) -> None:
         if self.over and (self.segment or self.within or self.moving or self.of_subject):
@@ -91,6 +95,8 @@ class Station(Place, forbid_unknown_fields=True, frozen=True):
             raise ValueError("a moving point has only segment and moving; remove the rest")
         if self.side is not None and not (self.over and any(self.side)):
             raise ValueError("side is a vector of a station that goes over a surface, not all of it 0")
+        if (self.yields or self.passing) and not self.over:
+            raise ValueError("yields and passing are of a station that goes over a surface")
 
 
 class Hill(msgspec.Struct, forbid_unknown_fields=True, frozen=True):

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from kernels.path.stations import CONDITIONAL, MOVING, WRAP, Stations
+from kernels.path.stations import CONDITIONAL, MOVING, WRAP, YIELDS, Stations
 from kernels.path.surfaces import SPHERE, Surfaces
 from kernels.tree import Pose, Tree
 from tests.naive.functions import evaluated
@@ -76,21 +76,36 @@ def length_over_all(at: Pose, surfaces: Surfaces, run: list[int], P: Array, Q: A
     return float(through.fun)
 
 
+def met(at: Pose, stations: Stations, surfaces: Surfaces, run: list[int], P: Array, Q: Array) -> list[int]:
+    """Return the surfaces of the stations of a run from P to Q (3,) that count."""
+    found: list[int] = []
+    for s in run:
+        k = int(stations.surface[s])
+        inside = np.isinf(length_over(at, surfaces, k, P, Q))
+        if k not in found and not (inside and stations.manner[s] & YIELDS):
+            found.append(k)
+    return found
+
+
 def length(
     tree: Tree, stations: Stations, surfaces: Surfaces, m: int, q: Array, q_points: Array | None = None
 ) -> float:
-    """Return the length of muscle m [m] at q; moving points within their bodies as at q_points if given."""
+    """Return the length of muscle m [m] at q; moving points within their bodies as at q_points if given.
+
+    Between two points a surface counts once, and one that yields not at all where a point lies inside it.
+    """
     at, total = posed(tree, q), 0.0
     before: Array | None = None
     run: list[int] = []
     for s in range(stations.start[m], stations.start[m + 1]):
         if stations.kind[s] == WRAP:
-            run.append(int(stations.surface[s]))
+            run.append(s)
         elif is_there(stations, s, q):
             local = local_point(tree, stations, s, q if q_points is None else q_points)
             here = point(at, stations.body[s], local)
             if before is not None:
-                total += length_over_all(at, surfaces, run, before, here)
+                own = met(at, stations, surfaces, run, before, here)
+                total += length_over_all(at, surfaces, own, before, here)
             before, run = here, []
     return total
 

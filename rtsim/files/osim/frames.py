@@ -85,6 +85,7 @@ class Frames:
         self.bodies: dict[str, Node] = {}
         self.offsets: dict[str, Node] = {}
         self.wraps: list[tuple[Node, str, str]] = []  # wrap object, path and name of its frame
+        self.strangers: dict[str, str] = {}  # name -> class of frames that have no counterpart
 
     @classmethod
     def of_model(cls, model: Node) -> Frames:
@@ -97,6 +98,11 @@ class Frames:
         bodies.pop(GROUND, None)
         self = cls(bodies)
         self.bodies = bodies
+        self.strangers = {
+            element.get("name", ""): element.tag
+            for element in model.element.iter()
+            if element.tag.endswith("Frame") and element.tag != OFFSET_FRAME
+        }
         ground = model.child("Ground") or next(
             (body for body in model.members("BodySet") if body.name == GROUND), None
         )
@@ -148,6 +154,12 @@ class Frames:
             if last == GROUND or last in self.names:
                 return Frame(last)
             same = [at for at in self.offsets if posixpath.basename(at) == last]
+            if len(same) != 1 and last in self.strangers:
+                owner.fail(
+                    f"frame {name!r} is a {self.strangers[last]}, which has no counterpart here",
+                    allowed=f"bodies, and a {OFFSET_FRAME} fixed to one",
+                    remedy=f"put a {OFFSET_FRAME} in its place",
+                )
             if len(same) != 1:
                 owner.fail(
                     f"unknown frame {name!r}",

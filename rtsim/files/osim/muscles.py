@@ -29,6 +29,16 @@ TIME_CONSTANTS = {
 }
 
 
+ALLOWED = {
+    "optimal_fiber_length": (0.0, math.inf, 0.1),
+    "max_contraction_velocity": (0.0, math.inf, 10.0),
+    "pennation_angle_at_optimal": (-1e-12, 0.5 * math.pi, 0.0),
+    "minimum_activation": (-1e-12, 1.0, 0.01),
+    "tendon_slack_length": (-1e-12, math.inf, 0.2),
+}
+"""Properties of a muscle: values between which they lie, and their usual one."""
+
+
 class Paths:
     """What path points are about: frames, where bodies and coordinates are by default, and wrap objects."""
 
@@ -164,7 +174,20 @@ def read_hill(node: Node) -> Table | None:
     The curves of force over length and speed are those of kernels/muscle, whatever the class.
     """
     document = node.document
+    for key, (low, high, usual) in ALLOWED.items():
+        value = node.number(key, usual)
+        if not low < value < high:
+            wanted = (
+                "above 0"
+                if low == 0.0
+                else "0 or more"
+                if high == math.inf
+                else f"0 or more, below {high:.4g}"
+            )
+            node.fail(f"{key} {value:g}", allowed=wanted, remedy="correct the file")
     force = node.number("max_isometric_force", 1000.0)
+    if force < 0.0:
+        node.fail(f"max_isometric_force {force:g}", allowed="0 or more", remedy="correct the file")
     if not node.flag("appliesForce", True) or node.flag("isDisabled") or force == 0.0:
         document.note(f"{node.label}: it is switched off or without force; its path and moment arms are kept")
         return None

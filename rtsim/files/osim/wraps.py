@@ -1,8 +1,9 @@
 """OpenSim's wrap objects as surfaces of a model file, and where on a muscle's path they belong.
 
 OpenSim looks for the segment of a path that a wrap object touches in every configuration anew, among those
-that the path names. Here a surface stands between two stations once and for all: where it is nearest to the
-straight path at the default values.
+that the path names, and takes the first that runs through it. Here a surface stands between each two of these
+points, and acts wherever the straight line runs through it, so that the length changes without leaps; with a
+quadrant it stays on its side between the two points where it is nearest at the default values.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ Array = NDArray[np.float64]
 KINDS = {"WrapSphere": "sphere", "WrapCylinder": "cylinder", "WrapEllipsoid": "ellipsoid"}
 DEFAULT_LENGTH = 1.0
 """Of a cylinder whose file does not say it [m], as OpenSim takes it."""
+CLEAR = 1e-3
+"""Height [m] above a surface at which a line between points of its body can be left out."""
 N_SAMPLE = 201
 """Points of a segment at which its distance from a surface is looked at."""
 
@@ -58,25 +61,25 @@ class WrapObjects:
         self, muscle: str, path: list[Table], points: Sequence[PathPoint], wraps: Sequence[Node]
     ) -> list[Table]:
         """A muscle's stations with its wraps between them."""
-        found = [wrap for wrap in (self.find(muscle, node, points) for node in wraps) if wrap is not None]
+        found = [wrap for node in wraps for wrap in self.find(muscle, node, path, points)]
         stations: list[Table] = []
         for k, station in enumerate(path):
             here = sorted((wrap for wrap in found if wrap.after == k), key=lambda wrap: wrap.along)
             stations += [station, *(wrap.station for wrap in here)]
         return stations
 
-    def find(self, muscle: str, node: Node, points: Sequence[PathPoint]) -> Wrap | None:
-        """Where a PathWrap belongs; None where its object is switched off."""
+    def find(self, muscle: str, node: Node, path: list[Table], points: Sequence[PathPoint]) -> list[Wrap]:
+        """Where a PathWrap belongs; nowhere where its object is switched off."""
         name = node.text("wrap_object")
         if name not in self.nodes:
             node.fail(f"unknown wrap object {name!r}", allowed=", ".join(self.nodes) or "none")
         wrap = self.nodes[name]
         if not wrap.flag("active", True):
             wrap.document.note(f"{wrap.label}: it is switched off and was left out")
-            return None
+            return []
         if wrap.tag == "WrapCylinder" and length_of(wrap) == 0.0:
             wrap.document.note(f"{wrap.label}: it has no length, is never wrapped and was left out")
-            return None
+            return []
         surface = self.surfaces.setdefault(name, surface_of(wrap, self.frames[name]))
         first, last = point_range(node, len(points))
         there = [k for k in range(first, last + 1) if points[k].there]
@@ -85,13 +88,46 @@ class WrapObjects:
         X_GS = self.poses[surface["segment"]] @ self.frames[name].transform @ pose_of(wrap)
         before, after, _ = nearest(points, there, surface, X_GS)
         # a conditional point that is not there now will split the segment
-        before, _, along = nearest(points, list(range(before, after + 1)), surface, X_GS)
-        if len(there) > 2:
+        home = nearest(points, list(range(before, after + 1)), surface, X_GS)[0]
+        self.tell_inside(muscle, node, [k for k in there if inside(points[k], surface, X_GS)])
+        found, side = [], side_of(wrap)
+        for k in range(first, last):
+            _, _, along = nearest(points, [k, k + 1], surface, X_GS)
+            if (
+                k != home
+                and rigid(path[k : k + 2], surface["segment"])
+                and not meets(points[k : k + 2], surface, X_GS)
+            ):
+                continue
+            elsewhere = {"passing": True} if k != home else {}
+            found.append(Wrap(k, along, {"over": name, "yields": True, **elsewhere, **side}))
+        return found
+
+    def tell_inside(self, muscle: str, node: Node, within: list[int]) -> None:
+        """A note on points that lie inside a surface."""
+        if within:
+            numbers = ", ".join(str(k + 1) for k in within)
             node.document.note(
-                f"muscle {muscle}: {name} may be wrapped anywhere between points {first + 1} and {last + 1}; "
-                f"here it stays behind point {before + 1}"
+                f"muscle {muscle}: point {numbers} of its path lies inside {node.text('wrap_object')} at the "
+                "default values; where one does, the path goes straight there, as in OpenSim"
             )
-        return Wrap(before, along, {"over": name, **side_of(wrap)})
+
+
+def rigid(stations: Sequence[Table], body: str) -> bool:
+    """Whether stations are points that are fixed on a body, and always there."""
+    return all(s["segment"] == body and not ({"within", "moving"} & s.keys()) for s in stations)
+
+
+def inside(point: PathPoint, surface: Table, X_GS: Transform) -> bool:
+    """Whether a point lies inside a surface at X_GS in ground."""
+    return bool(heights(surface, X_GS.inverse().apply(point.position)[None])[0] < 0.0)
+
+
+def meets(points: Sequence[PathPoint], surface: Table, X_GS: Transform) -> bool:
+    """Whether the straight line between two points runs through a surface, or very near to it."""
+    p, q = (X_GS.inverse().apply(point.position) for point in points)
+    share = np.linspace(0.0, 1.0, N_SAMPLE)[:, None]
+    return bool(heights(surface, p + share * (q - p)).min() < CLEAR)
 
 
 def surface_of(node: Node, frame: Frame) -> Table:
@@ -111,7 +147,10 @@ def surface_of(node: Node, frame: Frame) -> Table:
         return {**table, "radii_mm": (1e3 * radii).tolist()}
     if node.tag == "WrapCylinder":
         table["length_mm"] = 1e3 * length_of(node)
-    return {**table, "radius_mm": 1e3 * node.number("radius")}
+    radius = node.number("radius")
+    if not radius > 0.0:
+        node.fail(f"radius {radius:g}", allowed="above 0", remedy="correct the file")
+    return {**table, "radius_mm": 1e3 * radius}
 
 
 def length_of(node: Node) -> float:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from kernels.functions import IDENTITY
 from kernels.muscle.hill import Muscles
-from kernels.path.stations import CONDITIONAL, MOVING, POINT, WRAP, Stations
+from kernels.path.stations import CONDITIONAL, MOVING, PASSING, POINT, WRAP, YIELDS, Stations
 from kernels.path.surfaces import CYLINDER, ELLIPSOID, SPHERE, Surfaces
 from rtsim.config.model_schema import ModelSpec
 from rtsim.config.muscle_schema import Hill, Muscle, Station
@@ -61,6 +61,7 @@ def pack_stations(
         np.array([functions_of(station, functions) for _, station in stations], np.int64).reshape(-1, 3),
         np.array([surfaces.get(station.over, -1) for _, station in stations], np.int64),
         rows([unit(np.array(s.side)) if s.side else np.zeros(3) for _, s in stations], 3),
+        np.array([YIELDS * s.yields + PASSING * s.passing for _, s in stations], np.int64),
     )
 
 

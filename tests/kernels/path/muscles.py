@@ -44,6 +44,7 @@ class Station(NamedTuple):
     function: tuple[int, int, int] = (0, 0, 0)
     surface: int = -1
     side: Array = np.zeros(3)
+    manner: int = 0
 
 
 def at(body: int, x: Array) -> Station:
@@ -51,9 +52,9 @@ def at(body: int, x: Array) -> Station:
     return Station(POINT, body, x)
 
 
-def over(surfaces: Surfaces, k: int) -> Station:
+def over(surfaces: Surfaces, k: int, manner: int = 0) -> Station:
     """Return a wrap over surface k, the short way round."""
-    return Station(WRAP, int(surfaces.body[k]), surface=k)
+    return Station(WRAP, int(surfaces.body[k]), surface=k, manner=manner)
 
 
 def moving(tree: Tree, body: int, driver: int, function: tuple[int, int, int]) -> Station:
@@ -74,7 +75,7 @@ def indices(tree: Tree, b: int) -> tuple[int, int]:
 def stations_of(muscles: Sequence[Sequence[Station]]) -> Stations:
     """Return the tables of these muscles."""
     columns = zip(*(station for muscle in muscles for station in muscle), strict=True)
-    kind, body, place, coordinate, dof, limits, function, surface, side = columns
+    kind, body, place, coordinate, dof, limits, function, surface, side, manner = columns
     return Stations(
         np.cumsum([0, *(len(muscle) for muscle in muscles)]).astype(np.int64),
         np.array(kind, np.int64),
@@ -86,6 +87,7 @@ def stations_of(muscles: Sequence[Sequence[Station]]) -> Stations:
         np.array(function, np.int64),
         np.array(surface, np.int64),
         np.array(side, float),
+        np.array(manner, np.int64),
     )
 
 

@@ -204,8 +204,32 @@ def test_muscle_without_force_keeps_its_path(read, off):
     assert any("switched off" in note for note in notes)
 
 
-def test_bad_parameters_are_refused(read):
-    """Protects forces: a negative length names the muscle's key and the remedy."""
-    bad = Muscle("m", ENDS, more="<optimal_fiber_length>-0.1</optimal_fiber_length>")
-    with pytest.raises(ConfigError, match="optimal_fibre_length_mm"):
-        read(bad)
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ("<optimal_fiber_length>-0.1</optimal_fiber_length>", "optimal_fiber_length -0.1; allowed: above 0"),
+        (
+            "<max_contraction_velocity>0</max_contraction_velocity>",
+            "max_contraction_velocity 0; allowed: above 0",
+        ),
+        ("<pennation_angle_at_optimal>1.6</pennation_angle_at_optimal>", "pennation_angle_at_optimal 1.6"),
+        ("<minimum_activation>1</minimum_activation>", "minimum_activation 1; allowed: 0 or more, below 1"),
+        ("<max_isometric_force>-5</max_isometric_force>", "max_isometric_force -5; allowed: 0 or more"),
+    ],
+)
+def test_bad_parameters_are_refused(read, more, words):
+    """Protects who corrects a file: the muscle's name and OpenSim's own key, and what is allowed."""
+    with pytest.raises(ConfigError, match=f"Muscle m: {words}"):
+        read(Muscle("m", ENDS, more=more))
+
+
+def test_frames_of_another_class_are_named(write):
+    """Protects models with frames that stations define: their class is named, and a remedy."""
+    body = ENDS[-1].body
+    text = Model(CHAIN, (Muscle("m", ENDS),)).text(40000)
+    frame = '<components><StationDefinedFrame name="s"/></components>'
+    text = text.replace(f'<Body name="{body}">', f'<Body name="{body}">{frame}')
+    there = text.replace(f"<socket_parent_frame>/bodyset/{body}<", f"<socket_parent_frame>/bodyset/{body}/s<")
+    assert there != text
+    with pytest.raises(ConfigError, match="is a StationDefinedFrame, which has no counterpart"):
+        read_osim(write("small.osim", there))

@@ -48,8 +48,9 @@ def read(write):
 
 
 def order(spec):
-    """Places of the surfaces on the path of the muscle."""
-    return {station.over: k for k, station in enumerate(spec.muscles[0].path) if station.over}
+    """Places of the surfaces on the path of the muscle, without those that they only pass elsewhere."""
+    path = [station for station in spec.muscles[0].path if not station.passing]
+    return {station.over: k for k, station in enumerate(path) if station.over}
 
 
 @pytest.mark.parametrize("version", [30000, 40000])
@@ -118,10 +119,31 @@ def test_quadrant_along_a_cylinder_chooses_nothing(read):
 )
 def test_place_on_the_path(read, at, limits, after):
     """Protects where a surface stands: in the segment of its range that it is nearest to."""
-    spec, notes = read({"a": straight("WrapSphere", "w", at)}, [("w", limits)])
+    spec, _ = read({"a": straight("WrapSphere", "w", at)}, [("w", limits)])
     assert order(spec) == {"w": after + 1}
     several = not any(limits == f"{k} {k + 1}" for k in range(1, 5))
-    assert any("may be wrapped anywhere" in note for note in notes) == several
+    assert any(station.passing for station in spec.muscles[0].path) == several
+    assert all(station.yields for station in spec.muscles[0].path if station.over)
+
+
+def test_a_surface_may_be_met_between_any_points_of_its_range(read):
+    """Protects paths that come to lie on a surface elsewhere when they move; what cannot move stays out."""
+    spec, _ = read({"a": straight("WrapSphere", "w", "0.1 0.2 0")}, [("w", "-1 -1")])
+    where = [k for k, station in enumerate(spec.muscles[0].path) if station.over]
+    bodies = [point.body for point in PATH]
+    moves = [k for k in range(len(PATH) - 1) if bodies[k] != "a" or bodies[k + 1] != "a"]
+    assert len(where) == len(moves)
+    spec, _ = read({"a": straight("WrapSphere", "w", "0.1 0.2 0")}, [("w", "2 4")])
+    assert len([station for station in spec.muscles[0].path if station.over]) <= 2
+
+
+def test_a_point_inside_is_told(read):
+    """Protects models of which a point lies in a surface: the muscle has a path, and a note says which."""
+    spec, notes = read(
+        {"a": straight("WrapSphere", "w", "0.1 0.2 0", numbers="<radius>0.5</radius>")}, [("w", "-1 -1")]
+    )
+    assert any("lies inside w" in note for note in notes)
+    assert all(station.yields for station in spec.muscles[0].path if station.over)
 
 
 @pytest.mark.parametrize("kind", list(NUMBERS))
