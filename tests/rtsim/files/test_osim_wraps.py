@@ -187,7 +187,7 @@ def test_inactive_wrap_is_left_out(read):
         (straight("WrapSphere", "w", more="<quadrant>up</quadrant>"), "1 2", "unknown quadrant 'up'"),
         (straight("WrapTorus", "w", numbers="<radius>1</radius>"), "1 2", "WrapTorus has no counterpart"),
         (straight("WrapSphere", "w", numbers="<size>1</size>"), "1 2", "radius needs 1 numbers"),
-        (straight("WrapSphere", "w", numbers="<radius>0</radius>"), "1 2", "radius_mm"),
+        (straight("WrapSphere", "w", numbers="<radius>0</radius>"), "1 2", "radius 0; allowed: above 0"),
         (
             straight("WrapEllipsoid", "w", numbers="<dimensions>1 0 1</dimensions>"),
             "1 2",
