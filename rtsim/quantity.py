@@ -32,6 +32,7 @@ class Quantity(NamedTuple):
     curves : how it is drawn over time; image : as an image; meaning : what it is, in a line
     deviation, mask : of the shape of the array; standard deviations, and 1 where an entry is not to be used
     implausible : likewise, 1 where an entry is outside the range of its joint
+    joints : for each label the joints that it follows from, as `joint_status` names them; () = all of them
     as_is : labels of entries that files keep in this unit
     """
 
@@ -47,6 +48,7 @@ class Quantity(NamedTuple):
     mask: Array | None = None
     implausible: Array | None = None
     image: Image | None = None
+    joints: tuple[tuple[str, ...], ...] = ()
     as_is: tuple[str, ...] = ()
 
     def fields(self) -> list[tuple[FieldSpec, Array]]:
@@ -54,7 +56,7 @@ class Quantity(NamedTuple):
         shape = self.array.shape
         own = FieldSpec(
             self.name, shape, self.unit, self.labels, self.parts, self.frame,
-            curves=self.curves, image=self.image, meaning=self.meaning, as_is=self.as_is,
+            curves=self.curves, image=self.image, meaning=self.meaning, joints=self.joints, as_is=self.as_is,
         )  # fmt: skip
         found = [(own, self.array)]
         if self.deviation is not None:

@@ -59,6 +59,7 @@ UNUSABLE = Status.STALE | Status.NOT_CONVERGED | Status.INVALID_INPUT
 """Bits of a result that says nothing of its frame."""
 
 Label = Annotated[str, Meta(max_length=128)]
+Joints = Annotated[Sequence[Label], Meta(max_length=64)]
 Number = Annotated[float, Meta(ge=0.0)]
 
 
@@ -96,6 +97,7 @@ class FieldSpec(Struct, frozen=True):
     of : the field whose standard deviation or mask this is; role : which of them
     curves : how it is drawn over time; image : how it is drawn as an image; meaning : what it is, in a line
     as_is : labels of entries that files keep in the unit of the field, whatever they do with the others
+    joints : for each entry of the first axis the joints that it follows from, as `joint_status` names them
     """
 
     name: Annotated[str, Meta(min_length=1, max_length=64)]
@@ -110,12 +112,14 @@ class FieldSpec(Struct, frozen=True):
     image: Image | None = None
     meaning: Annotated[str, Meta(max_length=256)] = ""
     as_is: Annotated[Sequence[Label], Meta(max_length=4096)] = ()
+    joints: Annotated[Sequence[Joints], Meta(max_length=4096)] = ()
 
     def __post_init__(self) -> None:
         force_setattr(self, "shape", tuple(self.shape))
         force_setattr(self, "as_is", tuple(self.as_is))
         force_setattr(self, "labels", tuple(self.labels))
         force_setattr(self, "parts", tuple(self.parts))
+        force_setattr(self, "joints", tuple(map(tuple, self.joints)))
 
 
 SessionId = Annotated[str, Meta(pattern=r"\A[0-9a-f]{16}\Z")]

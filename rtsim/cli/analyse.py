@@ -297,6 +297,7 @@ def deliver(results: Results, outputs: Sequence[Path], frames: str, paper: Any, 
 
 def summary(solved: Solved) -> dict[str, Any]:
     """What is told about a run; NaN is told as nothing."""
+    from rtsim.files.sound import flags_by_joint
     from rtsim.methods.kinetic_figures import kinetic_figures
     from streams.messages import Status
 
@@ -318,6 +319,7 @@ def summary(solved: Solved) -> dict[str, Any]:
         "frames": n,
         "status": dict(counted),
         "implausible": implausible(results),
+        "flagged_by_joint": flags_by_joint(results),
         "marker_rms_mm": rms if rms == rms else None,
         "compute_s": wall,
         "real_time_factor": length / wall if wall > 0.0 else None,
@@ -347,11 +349,13 @@ def in_words(told: dict[str, Any]) -> str:
     side = f", {told['side']}" if told["side"] else ""
     method = in_full(told["method"], told["chosen"])
     beyond = ", ".join(f"{name} on {n} frames" for name, n in told["implausible"].items())
+    joints = ", ".join(f"{name} on {n} frames" for name, n in told["flagged_by_joint"].items())
     rms = f"; marker RMS {told['marker_rms_mm']:.2f} mm" if told["marker_rms_mm"] is not None else ""
     return "\n".join(
         (
             f"{told['frames']} frames ({flags}){rms}; {told['model']}, {method}{side}",
             *([f"implausible angles: {beyond}"] if beyond else []),
+            *([f"flagged joints: {joints}"] if joints else []),
             *kinetics,
             f"computed in {told['compute_s']:.3g} s, {told['real_time_factor']:.3g} times real time; "
             f"{told['outcome']}",

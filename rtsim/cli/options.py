@@ -138,7 +138,7 @@ def frames_option(function: Callable[..., Any]) -> Callable[..., Any]:
         type=click.Choice(["marked", "all", "ok"]),
         default=USUAL_FRAMES,
         show_default=True,
-        help="Rows of tables: all with a column status, all without it, or those alone that are ok.",
+        help="Rows of tables: all with a column status, all without it, or what is ok, the rest blank.",
     )(function)
 
 

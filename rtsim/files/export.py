@@ -8,7 +8,7 @@ from pathlib import Path
 from rtsim.errors import ConfigError
 from rtsim.files.output import write_text
 from rtsim.files.recording import Results, read_model_markers, read_recorded_markers, read_results
-from rtsim.files.storage import STORAGE_SUFFIXES, csv_parts, known_part, storage_parts
+from rtsim.files.storage import STORAGE_SUFFIXES, csv_parts, fullest_part, known_part, storage_parts
 from rtsim.files.tables import chosen, csv_table, motion_table, storage_table
 from rtsim.files.trc import trc_text
 from streams.account import bounded, plain
@@ -99,6 +99,9 @@ def table_parts(
     else:
         table, units = storage_table(results, name, frames)
         lines = (*lines, *units)
+    if frames == "ok":
+        table, gone = fullest_part(table)
+        left_out = (*left_out, *gone)
     return storage_parts(table, out, name, (*lines, *left_out)), (*left_out, *known_part(table)[1])
 
 

@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from rtsim.config.both_sides_schema import SUFFIXES
 from rtsim.files.recording import Results
+from rtsim.files.sound import Sound
 from rtsim.files.tables import labels_of
 from rtsim.units import ON_PAPER, face_of
-from streams.messages import FieldSpec, Status
+from streams.messages import FieldSpec
 
 Array = NDArray[np.float64]
 
@@ -54,17 +55,22 @@ def curves_of(spec: FieldSpec, values: Array, only: Sequence[str] | None) -> dic
     for k, name in enumerate(names):
         wanted = labels[k // n_part] in only if only is not None else sizes[k] > least
         if wanted:
-            curves[name.replace("_", " ")] = flat[:, k]
+            curves[told(name)] = flat[:, k]
     return curves
+
+
+def told(name: str) -> str:
+    """The name of a curve as figures have it."""
+    return name.replace("_", " ")
 
 
 def panels_of_results(results: Results) -> list[Panel]:
     """A panel over time for every field that says how it is drawn; joint angles by the joints they name.
 
-    Standard deviations are bands, frames with a flag other than late are shaded.
+    Standard deviations are bands, frames in which a flag other than late regards a curve are shaded.
     """
     panels = []
-    flagged = (results.status & ~int(Status.LATE)) != 0
+    sound = Sound(results)
     about = {spec.of: spec for spec in results.session.fields if spec.role == "deviation"}
     for spec in results.session.fields:
         if spec.curves is None or len(spec.shape) != 1:
@@ -73,9 +79,11 @@ def panels_of_results(results: Results) -> list[Panel]:
         found = largest_of(curves_of(spec, results.fields[spec.name], spec.labels or None))
         of_it = about.get(spec.name)
         deviations = curves_of(of_it, results.fields[of_it.name], of_it.labels or None) if of_it else {}
+        names, out = [told(label or spec.name) for label in labels_of(spec)], sound.unsound(spec)
         groups = {spec.curves.panel: found} if spec.curves.panel else by_joint(found)
         for title, group in groups.items():
             if group:
+                flagged = np.asarray(out[:, [names.index(name) for name in group]].any(axis=1))
                 curves, bands = with_bands(group, deviations)
                 panels.append(Panel(title, unit, "time [s]", results.times, curves, False, bands, flagged))
     return panels
@@ -100,18 +108,18 @@ def with_bands(
         return curves, None
     rows = np.array([*curves.values()])
     width = float(np.nanmax(rows) - np.nanmin(rows)) if np.isfinite(rows).any() else 0.0
-    told: dict[str, Array] = {}
+    drawn: dict[str, Array] = {}
     bands: dict[str, Array] = {}
     for name, y in curves.items():
         band = deviations.get(name)
         known = band is not None and bool(np.isfinite(band).any())
         if band is not None and known and float(np.nanmedian(band)) > width > 0.0:
-            told[f"{name} (not determined)"] = y
+            drawn[f"{name} (not determined)"] = y
             continue
-        told[name] = y
+        drawn[name] = y
         if band is not None:
             bands[name] = band
-    return told, bands
+    return drawn, bands
 
 
 def by_joint(curves: dict[str, Array]) -> dict[str, dict[str, Array]]:

@@ -8,6 +8,7 @@ import numpy as np
 
 from rtsim.errors import ConfigError
 from rtsim.files.recording import FloatArray, Results
+from rtsim.files.sound import Sound, flags_by_joint
 from rtsim.files.storage import Table
 from rtsim.files.trial import count_of, unique_names
 from rtsim.units import in_files
@@ -21,15 +22,27 @@ N_UNIT = 10
 def chosen(results: Results, frames: str) -> tuple[Results, tuple[str, ...]]:
     """Results on the frames that are wanted, and a sentence on those that are left out.
 
-    frames : marked (all, with a column of their status), all (without it), or ok (those alone that are)
+    frames : marked (all, with a column of their status), all (without it), or ok: those that are, and of
+        flagged ones what their flags do not regard, the rest NaN; where results tell no status of joints,
+        those alone that are
     """
-    bad = results.status != 0
-    if frames != "ok" or not bad.any():
+    if frames != "ok" or not (results.status != 0).any():
         return results, ()
-    fields = {name: values[~bad] for name, values in results.fields.items()}
-    few = results._replace(times=results.times[~bad], status=results.status[~bad], fields=fields)
-    told = f"{count_of(int(bad.sum()), 'frame')} of {len(bad)} left out, which are flagged"
-    return few, (told,)
+    told, kept, sound = [], results.status == 0, Sound(results)
+    if sound.by_joint:
+        results, kept = sound.blanked()
+        partly = int((kept & sound.flagged).sum())
+        if partly:
+            joints = ", ".join(f"{name} on {n}" for name, n in flags_by_joint(results).items())
+            told.append(
+                f"{count_of(partly, 'frame')} of {len(kept)} flagged in part: joints that are not ok "
+                f"are left blank (of all frames {joints})"
+            )
+    if not kept.all():
+        told.append(f"{count_of(int((~kept).sum()), 'frame')} of {len(kept)} left out, which are flagged")
+    fields = {name: values[kept] for name, values in results.fields.items()}
+    few = results._replace(times=results.times[kept], status=results.status[kept], fields=fields)
+    return few, tuple(told)
 
 
 def marks(results: Results, frames: str) -> list[FloatArray]:

@@ -143,7 +143,10 @@ class Acquaintance(Stage):
             self._rest()
         if not self._known:
             self._follow(frame.t_received)
-        return DOUBT if self.refused else FINE
+        if not self.refused:
+            return FINE
+        self._kinematics.by_joint.doubt()
+        return DOUBT
 
     def gauges(self) -> dict[str, float]:
         """How far the distances of the markers are off those of the subject."""

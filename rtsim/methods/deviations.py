@@ -37,6 +37,8 @@ from rtsim.subjects.subject import kind_of_segment
 Array = NDArray[np.float64]
 
 
+FRAME_ADDS = 1.64
+"""Deviations that a frame adds to what is usual count so many times: 90 % of errors (docs/uncertainty.md)."""
 MOST_NEEDED = 2
 """Markers that two bodies in a row must show, or all that they carry, not to fold to either side."""
 TURN_PART = 0.5
@@ -230,6 +232,19 @@ class MethodDeviations:
         self.state.pose.wait[0] = 0
         self.state.pose.edition[0] += 1
         return len(self.uncertain)
+
+    def doubt(self, turned: Array) -> None:
+        """uncertain : angles of joints that have turned since the frame that is told again.
+
+        turned : (n_joint,) - by so much [rad]
+        """
+        beyond = np.hypot(self.angles, FRAME_ADDS * turned[:, None]) > self.options.limit
+        self.uncertain[beyond.reshape(-1)] = 1.0
+
+    def unusual(self, angles: Sequence[int]) -> list[int]:
+        """Of some angles those whose usual deviation is within the limit."""
+        usual, limit = self.state.usual, self.options.limit
+        return [k for k in angles if usual[k] <= limit[k % 3] ** 2]
 
     def forget(self) -> None:
         """Nothing has been determined yet."""

@@ -114,6 +114,9 @@ def print_summary(console: Console, summary: dict) -> None:
     if summary["implausible"]:
         named = ", ".join(f"{name} on {n} frames" for name, n in summary["implausible"].items())
         console.print(Text(f"implausible angles: {named}"))
+    if summary["flagged_by_joint"]:
+        named = ", ".join(f"{name} on {n} frames" for name, n in summary["flagged_by_joint"].items())
+        console.print(Text(f"flagged joints: {named}"))
     flagged = Counter[str]()
     for words, n in odd.items():
         flagged.update(dict.fromkeys(words.split(", "), n))

@@ -46,6 +46,7 @@ class Tally:
         self.first_result_ns = 0
         self.statuses: Counter[str] = Counter()
         self.implausible: Counter[str] = Counter()
+        self.flagged: Counter[str] = Counter()  # frames by joint
         self.counters: dict[str, int] = {}
         self.gauges: dict[str, float] = {}
         self.sentences: deque[str] = deque(maxlen=N_SENTENCE)
@@ -73,6 +74,10 @@ class Tally:
             for name in implausible_angles(frame):
                 if name in self.implausible or len(self.implausible) < N_ANGLE:
                     self.implausible[name] += 1
+        if frame.status & ~int(Status.LATE):
+            for name in flagged_joints(frame):
+                if name in self.flagged or len(self.flagged) < N_ANGLE:
+                    self.flagged[name] += 1
 
     def look_at(self, frame: Frame) -> None:
         """Keep what the table shows of the newest frame."""
@@ -146,6 +151,7 @@ class Tally:
             },
             "statuses": dict(self.statuses),
             "implausible": dict(self.implausible),
+            "flagged_by_joint": dict(self.flagged),
             "faults": faults,
             "first_result_ns": self.first_result_ns,
         }
@@ -165,6 +171,15 @@ def implausible_angles(frame: Frame) -> list[str]:
     return [
         plain(label, LONGEST_WORD) for label, is_out in zip(labels, outside, strict=False) if is_out == 1.0
     ]
+
+
+def flagged_joints(frame: Frame) -> list[str]:
+    """Names of the joints of a frame that its flags regard, where it tells them."""
+    bits = one_axis(frame.data.get("joint_status"))
+    if not bits.any():
+        return []
+    labels = next((spec.labels for spec in frame.session.fields if spec.name == "joint_status"), ())
+    return [plain(label, LONGEST_WORD) for label, bit in zip(labels, bits, strict=False) if bit > 0.0]
 
 
 def doubtful_markers(names: Sequence[str], data: Mapping[str, Array]) -> list[str]:

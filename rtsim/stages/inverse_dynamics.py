@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from kernels._jit import hold
 from kernels.shown import new_shown_loads, show_loads
-from rtsim.config.both_sides_schema import SUFFIXES
 from rtsim.config.model_schema import ModelSpec
 from rtsim.errors import ConfigError
 from rtsim.methods.inverse_dynamics import dynamics_of_methods, dynamics_of_model
@@ -22,6 +20,7 @@ from rtsim.stages.filtered_loads import FilteredLoads, FootWrenches
 from rtsim.stages.find import Setting
 from rtsim.stages.foot_contact import FootContacts
 from rtsim.stages.joint_loads import JointLoads, take_over
+from rtsim.stages.joint_status import joint_names
 from rtsim.stages.kinematic_results import lateral_signs
 from rtsim.stages.rates import FilteredMotion
 from rtsim.stages.yardstick import LEG
@@ -83,6 +82,8 @@ class PersonLoads(JointLoads):
         dynamics = self.dynamics
         angles = self.kinematics.estimator.model.names.joint_angles
         joints = joint_names(angles)
+        below = self.kinematics.by_joint.joints_below()
+        of_angles = tuple(own for own in below for _ in range(3))
         shown = new_shown_loads(len(joints))
         sides = self._sign.reshape(2, 3)
         self._show = hold(
@@ -98,21 +99,22 @@ class PersonLoads(JointLoads):
                 curves=Curves("", "moment", 2, 10.0),
                 meaning="internal, on the distal body, along the axes of joint_angles (projections), "
                 "positive where it raises the angle; filtered",
-                deviation=self.stated(shown.of_moment),
+                deviation=self.stated(shown.of_moment), joints=of_angles,
             ),
             Quantity(
                 "joint_forces", shown.force, "N", joints, AXES, "the distal body's anatomy",
                 meaning="net joint force on the distal body: X forward, Y up, Z lateral; filtered",
-                deviation=self.stated(shown.of_force),
+                deviation=self.stated(shown.of_force), joints=below,
             ),
             Quantity(
                 "joint_angle_speeds", dynamics.angle_rate.reshape(-1), "rad/s", angles,
                 meaning="rates of the joint angles; filtered", deviation=self.stated(shown.of_rate),
+                joints=self.kinematics.by_joint.joints_of_angles,
             ),
             Quantity(
                 "joint_powers", dynamics.power, "W", joints, ("moment", "force"),
                 meaning="of the net moment on the turning, of the net force on the sliding; filtered",
-                deviation=self.stated(shown.of_power),
+                deviation=self.stated(shown.of_power), joints=below,
             ),
             *([] if self._of_leg else residuals(shown.residual, self.stated(shown.of_residual))),
         ]  # fmt: skip
@@ -253,12 +255,6 @@ def residuals(share: np.ndarray, stated: np.ndarray | None) -> list[Quantity]:
             deviation=of_force,
         ),
     ]  # fmt: skip
-
-
-def joint_names(angles: Sequence[str]) -> tuple[str, ...]:
-    """The joints whose angles, three of each, have these names, with the side where they say one."""
-    sides = (name[-2:] if name.endswith(tuple(SUFFIXES.values())) else "" for name in angles[::3])
-    return tuple(name.partition("_")[0] + side for name, side in zip(angles[::3], sides, strict=True))
 
 
 def make(setting: Setting) -> JointLoads | None:

@@ -15,6 +15,7 @@ from rtsim.models.model import Model
 from rtsim.quantity import AXES, GROUND, Quantity
 from rtsim.stages.angle_ranges import AngleRanges
 from rtsim.stages.coordinates import CoordinateValues
+from rtsim.stages.joint_status import JointStatus
 from rtsim.stages.marker_faults import MEANING
 from rtsim.stages.stick import centre_names, side_of
 from rtsim.units import DEGREES
@@ -36,7 +37,7 @@ class KinematicResults:
     mirrors : whether a left leg is solved as a right one
     of_person : whether the stick figure joins the joints of a person, not the bodies of a model
     unknown : (3 n_joint,) bool - angles that are NaN; may change from frame to frame
-    ranges : of the angles
+    ranges : of the angles; by_joint : status of the joints
     """
 
     def __init__(
@@ -47,10 +48,12 @@ class KinematicResults:
         of_person: bool,
         unknown: NDArray[np.bool_],
         ranges: AngleRanges,
+        by_joint: JointStatus,
     ) -> None:
         self._estimator, self._measured = estimator, measured
         self._mirrors, self._of_person = mirrors, of_person
         self._outside = ranges.outside if ranges.given else None
+        self._by_joint = by_joint
         self._signed: list[tuple[Array, Array, Array]] = []  # raw, signs, as published
         self._mirrored: list[tuple[Array, Array]] = []  # as published, as solved
         self._deviations = estimator.deviations
@@ -89,14 +92,15 @@ class KinematicResults:
 
     def quantities(self) -> list[Quantity]:
         """All of them; to be asked for once."""
-        found = [*self._of_coordinates(), *self._of_joints(), *self._of_markers(), *self._of_segments()]
+        found = [*self._of_coordinates(), *self._of_joints(), *self._by_joint.quantities()]
+        found += [*self._of_markers(), *self._of_segments()]
         return [self._of_side(quantity) for quantity in found]
 
     def _of_coordinates(self) -> list[Quantity]:
         if self._coordinates is None:
             return []
         return [
-            *self._coordinates.quantities(self._outside, self._deviations is not None),
+            *self._coordinates.quantities(self._outside, self._deviations is not None, self._by_joint),
             Quantity(
                 "marker_rms_weighted", self._weighted, "m",
                 curves=Curves("Marker residual, weighted", "RMS", 1, 0.005, True),
@@ -112,6 +116,11 @@ class KinematicResults:
         on_left = model.mirrored[model.elements.body_b[model.reported.contacts]]
         ways, displaced = self._knees(model)
         angles, displacements, lengthening, contact, mask = self._of_deviations()
+        across = self._by_joint.joints_across
+        between = [(model.elements.body_a[e], model.elements.body_b[e]) for e in model.reported.ligaments]
+        touching = [(model.elements.body_a[e], model.elements.body_b[e]) for e in model.reported.contacts]
+        shanks = model.joints.distal[displaced_joints(model.names.bodies, model.joints.distal)]
+        knees = [(model.tree.parent[b], b) for b in shanks.tolist() for _ in WAYS]
         return [
             Quantity(
                 "joint_angles", self._told.angle, "rad",
@@ -119,24 +128,25 @@ class KinematicResults:
                 meaning="joint coordinate system of the ISB, mobile Z-X-Y; positive as the label says",
                 deviation=angles, mask=mask,
                 implausible=self._outside if self._told.angle.size else None,
+                joints=self._by_joint.joints_of_angles if self._told.angle.size else (),
             ),
             Quantity(
                 "knee_displacements", displaced, "m", ways,
                 curves=Curves("Knee displacement", "displacement", 1, 0.004),
                 meaning="tibial origin from the femoral one, along the knee's axes",
-                deviation=displacements,
+                deviation=displacements, joints=across(knees),
             ),
             Quantity(
                 "ligament_lengthening", out.lengthening, "1", ligaments,
                 curves=Curves("Ligaments", "lengthening", 1, 0.04),
                 meaning="change of length / neutral length",
-                deviation=lengthening,
+                deviation=lengthening, joints=across(between),
             ),
             Quantity(
                 "contact_points", self._shown(out.contact_points, lateral_signs(on_left, 2)), "m", contacts,
                 AXES, "tibia",
                 meaning="contact points in the tibial frame: X forward, Y up, Z lateral",
-                deviation=contact,
+                deviation=contact, joints=across(touching),
             ),
         ]  # fmt: skip
 

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtsim.methods.choice import followed_by, method_of, methods_of
-from rtsim.methods.deviations import MethodDeviations
 from rtsim.methods.multibody import NO_FRAME, MultibodyEstimator, Solution
 from rtsim.models.model import Model
 from rtsim.quantity import Quantity
@@ -18,6 +17,7 @@ from rtsim.stages.angle_ranges import AngleRanges
 from rtsim.stages.door import Door
 from rtsim.stages.find import Setting
 from rtsim.stages.identity import OTHER_PERSON, WHOSE, Identity
+from rtsim.stages.joint_status import JointStatus
 from rtsim.stages.kinematic_results import KinematicResults
 from rtsim.stages.marker_faults import faults_in_words
 from rtsim.stages.stage import Args, Order, Outcome, Stage
@@ -37,8 +37,6 @@ LONGEST_STEP_S = 86_400.0
 """A clock that leaps by more between two frames has told nothing."""
 SHORTEST_STEP_S = 1e-9
 """Nor has one that moves by less: a motion divided by that is no speed."""
-FRAME_ADDS = 1.64
-"""Deviations that a frame adds to what is usual count so many times: 90 % of errors (docs/uncertainty.md)."""
 STIR_M = 1e-5
 """By so much made-up frames differ from each other."""
 HELD, UNSEEN_TRUNK, VAGUE = "held_frames", "trunk_unseen", "uncertain_frames"
@@ -69,6 +67,7 @@ class Kinematics(Stage):
     solved : whether its pose is a solution, too, and not where the solver gave up
     measured : (n_marker, 3) - markers of the newest frame, in the right order where labels that are exchanged
         are put right, NaN = not seen [m]
+    by_joint : which joints and segments that status regards
     unknown : (3 n_joint,) bool - angles that are NaN: beside a root of which the stream has no marker, and of
         a trunk that the frame at hand does not determine
     """
@@ -92,6 +91,8 @@ class Kinematics(Stage):
         self._unseen = self._of_trunk = np.zeros(0, bool)
         self._lost = False  # whether no marker determined the trunk in the newest frame
         self._ranges = AngleRanges(estimator)
+        self.by_joint = JointStatus(estimator.model)
+        self._vague: list[int] = []
         size = self.yardstick.size
         self._most_rms = min(MOST_RMS, MOST_PART * size) if size > 0.0 else MOST_RMS
         self._beforehand: dict[str, str] = {}
@@ -167,7 +168,7 @@ class Kinematics(Stage):
         measured, plausible = self.door.admit(frame.data)
         self.admitted, self.measured = plausible, measured
         self.estimator.aim(frame.time)
-        since = self.dt + self.estimator.waited
+        since, self._vague = self.dt + self.estimator.waited, []
         solution = self.estimator.estimate(measured, self.dt) if plausible else NO_FRAME
         self.solved = plausible and solution.converged
         rms = float(self.estimator.outputs.rms[0])
@@ -199,8 +200,14 @@ class Kinematics(Stage):
             status |= Status.UNCERTAIN
         if self._is_beyond(plausible):
             status |= Status.IMPLAUSIBLE
+        near_last = self.estimator.held_bodies if solution.n_open else []
+        found = self.estimator.deviations
+        unusual = found.unusual(self._vague) if found is not None else []
+        health, beyond = self.estimator.health, self._ranges.outside
+        self.by_joint.tell(status, near_last, health, self._vague, unusual, beyond)
         if plausible and self.identity.look(self.measured, self.dt):
             status |= Status.SUSPECT
+            self.by_joint.doubt()
             self.count(OTHER_PERSON, WHOSE)
         self.status = status
         return Outcome(status, solution.iterations, solution.residual)
@@ -254,9 +261,9 @@ class Kinematics(Stage):
         found = self.estimator.deviations
         if not solution.converged or found is None:
             return False
-        if solution.sent_again:
-            self._doubt_what_moves(found)
-        vague = np.flatnonzero((found.uncertain > 0.0) & ~self.unknown).tolist()
+        if solution.sent_again and self.estimator.waited > 0.0:  # joints may have turned meanwhile
+            found.doubt(self.estimator.turned_meanwhile()[self.estimator.model.joints.distal])
+        self._vague = vague = np.flatnonzero((found.uncertain > 0.0) & ~self.unknown).tolist()
         if vague and self.n_frame >= self._tell_at.get(VAGUE, 0):
             names = self.estimator.model.names.joint_angles
             said = ", ".join(names[k] for k in vague)
@@ -264,14 +271,6 @@ class Kinematics(Stage):
         elif vague:
             self.counters[VAGUE] += 1
         return bool(vague)
-
-    def _doubt_what_moves(self, found: MethodDeviations) -> None:
-        """Angles of joints that have turned by more than the limit since the frame that is sent again."""
-        if not self.estimator.waited > 0.0:
-            return
-        turned = FRAME_ADDS * self.estimator.turned_meanwhile()[self.estimator.model.joints.distal]
-        beyond = np.hypot(found.angles, turned[:, None]) > found.options.limit
-        found.uncertain[beyond.reshape(-1)] = 1.0
 
     def report(self) -> None:
         """Bring the quantities up to date."""
@@ -282,9 +281,11 @@ class Kinematics(Stage):
         assert self.door is not None
         of_person = self.subject is not None
         self._ranges = AngleRanges(self.estimator)
+        self.by_joint = JointStatus(self.estimator.model)
         self._results = KinematicResults(
-            self.estimator, self.door.measured, self.door.mirrors, of_person, self.unknown, self._ranges
-        )
+            self.estimator, self.door.measured, self.door.mirrors, of_person, self.unknown, self._ranges,
+            self.by_joint,
+        )  # fmt: skip
         return self._results.quantities()
 
     def meta(self) -> dict[str, Any]:

@@ -31,8 +31,15 @@ class Stream:
         estimator = SimpleNamespace(model=model, outputs=self.outputs)
         self.door = SimpleNamespace(measured=np.zeros(trial.positions.shape[1:]))
         self.identity = SimpleNamespace(n_break=0)
+        self.doubts: list[int] = []
+        by_joint = SimpleNamespace(doubt=lambda: self.doubts.append(self.n))
         self.kinematics = SimpleNamespace(
-            subject=subject, door=self.door, admitted=True, estimator=estimator, identity=self.identity
+            subject=subject,
+            door=self.door,
+            admitted=True,
+            estimator=estimator,
+            identity=self.identity,
+            by_joint=by_joint,
         )
         self.stage = Acquaintance(self.kinematics, WHERE)
         self.n = 0
@@ -44,6 +51,7 @@ class Stream:
         for _ in range(round(100 * seconds)):
             self.door.measured[:] = change(self.positions[self.n % len(self.positions)].copy())
             found.append(self.stage.run(SimpleNamespace(t_received=10**9 + self.n * 10_000_000)).status)
+            assert (self.doubts[-1:] == [self.n]) == bool(found[-1])  # no joint is ok where the frame is not
             self.n += 1
         due = time.monotonic() + LATEST_S
         while self.stage._judged is not None and not self.stage._judged.over:
@@ -195,9 +203,9 @@ def test_a_model_with_its_own_markers_is_compared_as_well(tmp_path, change):
     measured = change * np.array([at.point(int(body), place) for body, place in places])
     estimator = SimpleNamespace(model=model, outputs=None)
     door = SimpleNamespace(measured=measured)
-    identity = SimpleNamespace(n_break=0)
+    identity, by_joint = SimpleNamespace(n_break=0), SimpleNamespace(doubt=lambda: None)
     kinematics = SimpleNamespace(
-        subject=None, door=door, admitted=True, estimator=estimator, identity=identity
+        subject=None, door=door, admitted=True, estimator=estimator, identity=identity, by_joint=by_joint
     )
     stage = Acquaintance(kinematics, WHERE)
     for n in range(150):

@@ -1,0 +1,88 @@
+"""Which numbers of flagged frames are as good as those of frames without a flag.
+
+`status` is that of a whole frame. `joint_status` says which joints it regards, and the fields which joints
+they follow from.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.files.recording import Results
+from streams.messages import FieldSpec, Status
+
+Flags = NDArray[np.bool_]
+
+BY_JOINT = "joint_status"
+TELL = (
+    BY_JOINT, "segment_status", "marker_weights", "marker_gap_age", "marker_swap_with", "marker_fault",
+    "marker_residuals", "marker_rms", "marker_rms_weighted",
+)  # fmt: skip
+"""Fields that say what is wrong with a frame: they are kept."""
+MOTION = ("joint_angles", "joint_displacements")
+HARMLESS = int(Status.LATE)
+"""Such numbers are as good as any."""
+ELSEWHERE = HARMLESS | int(Status.DEGRADED)
+"""Bits of a frame that say nothing of joints which do not have them, as where it had no forces."""
+
+
+class Sound:
+    """What is sound in the frames of some results; where these tell no status of joints, whole frames are.
+
+    Attributes
+    ----------
+    by_joint : whether they tell it; flagged : (n_frame,) - frames with a flag other than late
+    """
+
+    def __init__(self, results: Results) -> None:
+        self._results = results
+        spec = next((spec for spec in results.session.fields if spec.name == BY_JOINT), None)
+        self.by_joint = spec is not None
+        self.flagged: Flags = (results.status & ~HARMLESS) != 0
+        self._joints: dict[str, NDArray[np.int64]] = {}
+        self._all = self.flagged
+        if spec is not None:
+            bits = results.fields[BY_JOINT].astype(np.int64)
+            self._joints = dict(zip(spec.labels, bits.T, strict=True))
+            told = np.bitwise_or.reduce(bits, axis=1, initial=ELSEWHERE)
+            self._all = (results.status & ~told) != 0
+
+    def unsound(self, spec: FieldSpec) -> Flags:
+        """(n_frame, n) - which entries along the first axis of a field are not to be used."""
+        n, width = len(self._results.times), spec.shape[0] if spec.shape else 1
+        if not self.by_joint or not spec.joints:
+            return np.repeat(self.flagged[:, None], width, axis=1)
+        out = np.repeat(self._all[:, None], width, axis=1)
+        for k, joints in enumerate(spec.joints):
+            for joint in joints:
+                out[:, k] |= (self._joints.get(joint, np.zeros(n, np.int64)) & ~HARMLESS) != 0
+        return out
+
+    def blanked(self) -> tuple[Results, Flags]:
+        """The results with NaN for what is not sound, deviations with their values, and the frames in which
+        something of the motion is sound, (n_frame,).
+        """
+        results, fields, some = self._results, dict(self._results.fields), ~self.flagged
+        own = {spec.name: spec for spec in results.session.fields}
+        for spec in results.session.fields:
+            if spec.role == "mask" or spec.name in TELL:
+                continue
+            of = own.get(spec.of, spec) if spec.role == "deviation" else spec
+            out = self.unsound(of)
+            if spec.name in MOTION:
+                some = some | ~out.all(axis=1)
+            values = fields[spec.name].copy()
+            values[out if spec.shape else out[:, 0]] = np.nan
+            fields[spec.name] = values
+        return results._replace(fields=fields), some
+
+
+def flags_by_joint(results: Results) -> dict[str, int]:
+    """Frames in which each joint is not sound, by its status alone; of those that ever are."""
+    spec = next((spec for spec in results.session.fields if spec.name == BY_JOINT), None)
+    if spec is None:
+        return {}
+    bits = results.fields[BY_JOINT].astype(np.int64) & ~HARMLESS
+    counted = zip(spec.labels, (bits != 0).sum(axis=0).tolist(), strict=True)
+    return {name: n for name, n in counted if n}
