@@ -44,7 +44,7 @@ def test_back_in_the_place_of_the_calibration_it_is_right_at_once(size, n):
 
 @pytest.mark.parametrize("size", SIZES)
 def test_elsewhere_it_is_at_fault_as_before(size):
-    """A marker that leaves the place it was learnt at for another that is none of the calibration is astray."""
+    """Protects from jumps: to a place that is not that of the calibration either, a marker is astray."""
     scene, measured = begun_wrong(size)
     measured[5] -= 2.0 * (scene.health.expected[5] - measured[5])
     scene.judge(measured)
@@ -62,4 +62,4 @@ def test_a_marker_learnt_in_its_place_may_not_jump():
     measured[5] += 0.1 * normal / np.linalg.norm(normal)
     scene.judge(measured)
     assert scene.health.fault[5] == ASTRAY
-    assert N_MARKER == len(scene.health.n_seen)
+    assert len(scene.health.n_seen) == N_MARKER

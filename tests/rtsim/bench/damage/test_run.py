@@ -193,7 +193,7 @@ def test_a_reader_that_a_request_ended_is_no_fault_of_the_file(monkeypatch):
 
 @pytest.mark.parametrize("seed", [3, 6])
 def test_a_marker_that_is_off_at_first_leaves_no_doubt_behind(walker, seed):
-    """Protects the rest of a trial: of three markers on a foot, one 100 mm off for 0.3 s is right after it."""
+    """Protects the rest of a trial: of three markers on a foot, one 100 mm off for 0.3 s is right then."""
     workshop = Workshop(None, {"begins_displaced": find_kinds()["begins_displaced"]})
     case = Case("walker", "right", "minimised", "begins_displaced", seed)
     clean = workshop.clean(case)
