@@ -29,6 +29,8 @@ SOFT_GAP = 1e-7
 """Gap, in parts of it, of the sum of squares of violations: it may be far smaller than what is asked."""
 BORNE = 1e-7
 """Part of the largest demand below which rows that are not fulfilled are borne all the same."""
+PATIENT = 3
+"""How many times as many iterations the last attempt may take."""
 TRACE = 1e-9
 """Weight of the criterion beside half the sum of squares of the violations, rows of the same size."""
 
@@ -93,7 +95,8 @@ def again(problem, options, state, work, out):
     size = size_of(problem, options, work)
     other = resized(problem, size, work)
     begin(other, options, False, state)
-    status, n = iterate(other, options, 0.0, state, work, out)
+    patient = RecruitmentOptions(options.power, PATIENT * options.n_iteration, options.residual, options.gap)
+    status, n = iterate(other, patient, 0.0, state, work, out)
     put_back(options, size, state, work)
     scale_rows(problem, work)
     return status, n
