@@ -217,16 +217,21 @@ def trials(as_json: bool, folder: Path, methods: tuple[str, ...], table_path: Pa
     "--walkers", type=click.IntRange(1), default=200, show_default=True, help="So many made-up persons."
 )
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Of all that is drawn.")
-def coverage(as_json: bool, walkers: int, seed: int) -> None:
+@click.option(
+    "--model", type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Motions of this model with markers of its own, as many as walkers.",
+)  # fmt: skip
+def coverage(as_json: bool, walkers: int, seed: int, model: Path | None) -> None:
     """How often the truth is within 1.96 stated standard deviations, on made-up walkers with known truth."""
     from rich.console import Console
 
     from rtsim.bench import figures
-    from rtsim.bench.coverage import run
+    from rtsim.bench.coverage import own_markers, run
     from rtsim.cli.compiling import compile_first
 
     compile_first(Console(stderr=True), ("solver",))
-    click.echo(figures.report("coverage", run.run(walkers, seed), as_json))
+    found = run.run(walkers, seed) if model is None else own_markers.run(model, walkers, seed)
+    click.echo(figures.report("coverage", found, as_json))
 
 
 @command.command("damage")

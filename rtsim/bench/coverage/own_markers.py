@@ -1,0 +1,148 @@
+"""Models that bring their own markers: how often the truth is within what is stated of their coordinates.
+
+Markers are drawn anew for each motion, four on every body; what is true is a pose of the model, exactly.
+Three cases: skin as it is drawn for walkers, most of it shared by the markers of a body; errors that are each
+marker's own, of the same size, told as skin; and the same told as they are, `rigid_part = 0`.
+"""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from time import monotonic
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.bench.coverage.run import LEARNING, SAY_EVERY_S, Tally, add, figures_of, new_tally
+from rtsim.bench.coverage.skin import SIZE_MM, draw_course, draw_noise, draw_skin
+from rtsim.bench.coverage.truth import N_ROUND, Told
+from rtsim.bench.figures import Figure, say
+from rtsim.bench.moment_arms import random_poses
+from rtsim.config.marker_schema import Marker
+from rtsim.config.model_schema import ModelSpec
+from rtsim.config.run_schema import MarkerCheck, Uncertainty
+from rtsim.methods.moment_arms import MomentArms
+from rtsim.methods.multibody import MultibodyEstimator
+from rtsim.models.load import load_model
+from rtsim.models.model import build
+from rtsim.models.roles import roles_of
+from rtsim.subjects.subject import kind_of_segment
+
+Array = NDArray[np.float64]
+Generator = np.random.Generator
+
+CASES = {"skin": Uncertainty(), "alone": Uncertainty(), "alone_told": Uncertainty(rigid_part=0.0)}
+N_MARKER, REACH_MM = 4, 120.0
+"""Markers of a body, and how far from its origin they are along each axis."""
+N_FRAME, DT, CYCLE_S = 250, 0.01, 1.2
+KINDS = {"femur": "thigh", "tibia": "shank", "calcn": "foot", "toes": "foot"}
+OTHER_MM = 5.0
+SHARES = ((0.8, 0.5), (0.5, 0.3))
+"""Frequency [Hz] of the way to two other poses, and how far it goes."""
+
+
+def run(path: Path, n_motion: int, seed: int = 1) -> list[Figure]:
+    """Figures of so many motions of a model's file."""
+    base, rng = load_model(str(path)), np.random.default_rng(seed)
+    tallies: dict[str, Tally] = {}
+    names: tuple[str, ...] = ()
+    due = 0.0
+    for k in range(n_motion):
+        if monotonic() >= due:
+            due = monotonic() + SAY_EVERY_S
+            say(f"coverage: {k} of {n_motion} motions of {base.name}")
+        names = count(rng, marked(rng, base), tallies)
+    return figures_of(tallies, list(names))
+
+
+def marked(rng: Generator, spec: ModelSpec) -> ModelSpec:
+    """The model with markers on every body instead of its own."""
+    markers = tuple(
+        Marker(
+            name=f"{body.name}_{k}",
+            segment=body.name,
+            offset_mm=tuple(rng.uniform(-REACH_MM, REACH_MM, 3).tolist()),
+        )
+        for body in spec.bodies
+        for k in range(N_MARKER)
+    )
+    return msgspec.structs.replace(spec, markers=markers)
+
+
+def count(rng: Generator, spec: ModelSpec, tallies: dict[str, Tally]) -> tuple[str, ...]:
+    """Add one motion to the tally of every case; the coordinates' names."""
+    truth, exact, rotations = truth_of(rng, spec)
+    noise = draw_noise(rng, exact.shape)
+    for case, stated in CASES.items():
+        estimator = estimator_of(spec, stated)
+        offsets = draw_errors(rng, estimator, alone=case != "skin")
+        told = tell(estimator, exact + np.einsum("fmij,fmj->fmi", rotations, offsets) + noise)
+        tally = tallies.setdefault(case, new_tally(truth.shape[1]))
+        add(truth[LEARNING:], told, np.arange(LEARNING, N_FRAME), tally)
+    return tuple(estimator.model.coordinates.names)
+
+
+def estimator_of(spec: ModelSpec, stated: Uncertainty) -> MultibodyEstimator:
+    """With the settings of a live run."""
+    return MultibodyEstimator(spec, None, next(iter(spec.methods)), check=MarkerCheck(), uncertainty=stated)
+
+
+def truth_of(rng: Generator, spec: ModelSpec) -> tuple[Array, Array, Array]:
+    """Coordinates (n_frame, n), markers (n_frame, n_marker, 3) [m] that are exactly theirs, and the rotations
+    (n_frame, n_marker, 3, 3) of the markers' bodies, in a motion between three poses."""
+    arms, estimator = MomentArms(build(spec), roles_of(spec)), estimator_of(spec, Uncertainty())
+    first, *others = list(random_poses(arms, 3))
+    time, body = DT * np.arange(N_FRAME), estimator.model.markers.body
+    ways = [most * (0.5 - 0.5 * np.cos(2.0 * np.pi * (rate * time + rng.uniform()))) for rate, most in SHARES]
+    q = np.zeros((N_FRAME, len(first)))
+    rotations: list[Array] = []
+    markers = np.zeros((N_FRAME, len(body), 3))
+    for f in range(N_FRAME):
+        there = first + sum(way[f] * (other - first) for way, other in zip(ways, others, strict=True))
+        places = arms.body_places(there)
+        markers[f] = [
+            places[m.segment][1] + places[m.segment][0] @ (1e-3 * np.array(m.offset_mm)) for m in spec.markers
+        ]
+    for _ in range(N_ROUND):
+        estimator.restart()
+        rotations = []
+        for f in range(N_FRAME):
+            estimator.estimate(np.ascontiguousarray(markers[f]), DT)
+            q[f], markers[f] = estimator.q, estimator.outputs.markers
+            rotations.append(estimator.pose[1][body])
+    return q[:, estimator.model.coordinates.q], markers, np.array(rotations)
+
+
+def draw_errors(rng: Generator, estimator: MultibodyEstimator, alone: bool) -> Array:
+    """(n_frame, n_marker, 3) - errors of all markers in their bodies [m], each for itself where `alone`."""
+    model = estimator.model
+    body = model.markers.body
+    phase = np.asarray(2.0 * math.pi * DT / CYCLE_S * np.arange(N_FRAME), np.float64)
+    found = np.zeros((N_FRAME, len(body), 3))
+    for b in np.unique(body):
+        own = np.flatnonzero(body == b)
+        kind = kind_of_segment(model.names.bodies[b])
+        size = 1e-3 * SIZE_MM.get(KINDS.get(kind, kind), OTHER_MM)
+        if alone:
+            found[:, own] = size * draw_course(rng, phase, 3 * len(own)).reshape(N_FRAME, -1, 3)
+        else:
+            found[:, own] = draw_skin(rng, model.markers.position[own], size, phase)
+    return found
+
+
+def tell(estimator: MultibodyEstimator, measured: Array) -> Told:
+    """All frames from a fresh start; measured : (n_frame, n_marker, 3) [m]."""
+    coordinates, deviations = estimator.model.coordinates, estimator.deviations
+    assert deviations is not None
+    estimator.restart()
+    numbers, stated, uncertain = [], [], []
+    for frame in measured:
+        solution = estimator.estimate(np.ascontiguousarray(frame), DT)
+        estimator.deviate(DT, solution)
+        numbers.append(estimator.q[coordinates.q])
+        of_dofs = deviations.coordinates
+        stated.append(of_dofs[coordinates.dof] if solution.converged else np.full(len(numbers[0]), math.nan))
+        uncertain.append(bool(deviations.uncertain.any()))
+    return Told(np.array(numbers), np.array(stated), np.array(uncertain), 0)
