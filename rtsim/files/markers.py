@@ -8,7 +8,7 @@ from rtsim.errors import ConfigError
 from rtsim.files.c3d import read_c3d
 from rtsim.files.recording import read_recorded_markers
 from rtsim.files.trc import read_trc, write_trc
-from rtsim.files.trial import MarkerTrial
+from rtsim.files.trial import MarkerTrial, name_some
 
 __all__ = ["MARKER_SUFFIXES", "MarkerTrial", "read_markers", "write_trc"]
 
@@ -53,3 +53,16 @@ def check_kind(path: str | Path) -> None:
             allowed=", ".join(MARKER_SUFFIXES),
             remedy="export the trial as TRC or C3D",
         )
+
+
+def near_statics(source: str) -> str:
+    """A hint at static trials next to a trial's file, by their names; empty where there are none."""
+    path = Path(source)
+    if not path.is_file():
+        return ""
+    near = [
+        p.name
+        for p in sorted(path.parent.iterdir())
+        if "static" in p.stem.lower() and p.suffix.lower() in MARKER_SUFFIXES and p != path
+    ]
+    return f" (next to it: {name_some(near, 3)})" if near else ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,28 +11,16 @@ from kernels.bearing import BEARS, FAR, NONE, OFF_PLATE, TWO_FEET, UNMEASURED, U
 from rtsim.files.force_trial import THRESHOLD
 from rtsim.files.recording import Results
 from rtsim.methods.foot_steps import WHOLE
+from rtsim.methods.gait_bands import FAST, FREE, RUNS, SLOW, band_of, gait_of
 from rtsim.methods.plate_check import GRAVITY, UNDER, WEIGHT_OFF
+from rtsim.methods.plate_residual import judge_residual
 from rtsim.methods.reaction_figures import reaction_figures, reaction_words
 from rtsim.subjects.labs import SIDES
 
 Array = NDArray[np.float64]
 
 
-class Band(NamedTuple):
-    """Published peaks of a moment in level walking, internal and per body mass [N m/kg]; docs/kinetics.md."""
-
-    angle: str  # whose moment it is
-    muscles: str  # that deliver it, against the angle
-    adults: tuple[float, float]
-    children: tuple[float, float]
-
-
-BANDS = (
-    Band("ankle_dorsiflexion", "ankle plantarflexors", (1.2, 1.8), (0.75, 1.70)),
-    Band("knee_flexion", "knee extensors", (0.3, 1.0), (0.0, 0.83)),
-)
-CHILD_M = 1.55
-"""Persons below this stature are held against the bands of children [m]."""
+AT = {SLOW: ", slow walking", FREE: "", FAST: ", fast walking", RUNS: ", running"}
 WALKS = 0.1
 """Who has one foot on the ground in this part of the frames with weight walks, on a treadmill as well."""
 STANDS, UPRIGHT = 0.05, np.radians(30.0)
@@ -61,8 +49,10 @@ def kinetic_figures(results: Results) -> dict[str, Any] | None:
     figures["walks"] = walks
     figures["cut"] = cut_steps(results) if walks else []
     figures["weight"] = None if walks else weight(results, mass)
-    figures["peaks"] = peaks(results, mass, walks)
+    figures["gait"], figures["speed_m_s"] = gait(results, mass) if walks else ("", None)
+    figures["peaks"] = peaks(results, mass, figures["gait"])
     figures["residual"] = residual(results, mass)
+    figures["momentum"] = judge_residual(results, mass)
     return figures
 
 
@@ -91,19 +81,30 @@ def plate_figures(results: Results) -> dict[str, Any]:
     }
 
 
-def peaks(results: Results, mass: float, walks: bool) -> dict[str, Any]:
-    """The greatest moment of each joint that has a band, per body mass [N m/kg]; the band where one walks."""
-    stature = float(results.session.meta.get("stature_m") or 0.0)
+def gait(results: Results, mass: float) -> tuple[str, float | None]:
+    """The kind of gait of one who walks or runs, and the speed where it is known [m/s]."""
+    found, speed = gait_of(results, mass, stature_of(results))
+    return found, speed if np.isfinite(speed) else None
+
+
+def stature_of(results: Results) -> float:
+    """Of the person [m], 0 = unknown."""
+    return float(results.session.meta.get("stature_m") or 0.0)
+
+
+def peaks(results: Results, mass: float, gait: str) -> dict[str, Any]:
+    """The greatest moment of each joint that has a band, per body mass [N m/kg]; the band of the gait, where
+    one walks or runs."""
     moments, found = results.fields["joint_moments"], {}
     for k, angle in enumerate(labels_of(results, "joint_moments")):
-        band = next((b for b in BANDS if angle.startswith(b.angle)), None)
+        band = band_of(angle, gait or FREE, stature_of(results))
         known = np.isfinite(moments[:, k])
         if band is None or not known.any():
             continue
+        muscles, (low, high) = band
         peak = -float(moments[known, k].min()) / mass
-        found[band.muscles + angle.removeprefix(band.angle)] = said = {"value": peak}
-        if walks:
-            low, high = band.children if 0.0 < stature < CHILD_M else band.adults
+        found[muscles] = said = {"value": peak}
+        if gait:
             said |= {"low": low, "high": high, "within": low <= peak <= high}
     return found
 
@@ -202,7 +203,7 @@ def in_sentences(figures: dict[str, Any]) -> list[str]:
         verdict = ""
         if "within" in peak:
             inside = "published" if peak["within"] else "not within what is published"
-            verdict = f" ({inside}: {peak['low']:g} to {peak['high']:g})"
+            verdict = f" ({inside}: {peak['low']:g} to {peak['high']:g}{AT[figures['gait']]})"
         told.append(f"{name.replace('_', ' ')}: at most {peak['value']:.2f} N m/kg{verdict}")
     if figures.get("weight"):
         stands = figures["weight"]
@@ -218,6 +219,11 @@ def in_sentences(figures: dict[str, Any]) -> list[str]:
             f"{left['most_force']:.2f}; moment {vector(left['mean_moment_m'], 3)} m, at most "
             f"{left['most_moment_m']:.3f} m; {percent(left['not_in_model'])} of the mass is not modelled, "
             f"{left['unexplained_up']:+.3f} of the weight is not explained by that"
+        )
+    if figures.get("momentum") and figures["momentum"]["sentence"]:
+        told.append(
+            f"warning, plates: {figures['momentum']['sentence']} (that explains most of the residual, "
+            f"{figures['momentum']['rms']:.2f} body weights root mean square)"
         )
     told += figures.get("cut", [])
     return [*told, *(reaction_words(figures["reaction"]) if "reaction" in figures else [])]

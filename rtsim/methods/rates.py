@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -78,6 +79,14 @@ class RateEstimator:
     def restart(self) -> None:
         """Forget all frames."""
         self._state = self._kernel.new_state(self._n_q, int(self.manifold.v_start[-1]))
+
+
+def filter_of(told: Mapping[str, Any]) -> RateSpec:
+    """The filter of a run, by what its session tells of it, in which all have a delay."""
+    options = {key: value for key, value in told.items() if key not in ("delay_s", "noise_gain")}
+    if options["kind"] == "savitzky_golay" and options["order"] > 2:  # of order 2 it is that of the middle
+        options["delay_s"] = told["delay_s"][0]
+    return msgspec.convert(options, RateSpec)
 
 
 def kernel_of(spec: RateSpec, rate: float) -> _Kernel:

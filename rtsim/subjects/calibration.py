@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from rtsim.config.lab_schema import Lab, LabSide
 from rtsim.errors import ConfigError
 from rtsim.files.landmarks import middle_of
-from rtsim.files.markers import MARKER_SUFFIXES
+from rtsim.files.markers import near_statics
 from rtsim.files.trial import MarkerTrial, count_of, name_some
 from rtsim.subjects import plausible, proportions
 from rtsim.subjects.both_sides import join
@@ -35,6 +35,7 @@ from rtsim.subjects.landmarks import (
 )
 from rtsim.subjects.lone_leg import BY_STRAIGHT_LEG, ROOT_IS_THIGH, straight_frames, told_hip
 from rtsim.subjects.marker_names import find_markers
+from rtsim.subjects.misplaced import Leg, leg_of, notes_on_moves, notes_on_places
 from rtsim.subjects.natural import known_frames, segment_parameters
 from rtsim.subjects.persons import read_one, share_of_labs
 from rtsim.subjects.segment_axes import natural_coordinates
@@ -66,6 +67,7 @@ class Anatomy(NamedTuple):
     positions: Array  # (n, n_marker, 3) - of all markers [m]
     side: str
     notes: tuple[str, ...]
+    leg: Leg | None = None  # its landmarks; None of a trunk
 
 
 def subject_for(
@@ -97,18 +99,22 @@ def subject_for(
         still = read_one(static, share, person or moving.person, up, units)
     assert still is None or isinstance(still, MarkerTrial)
 
+    legs: dict[str, Leg] = {}
+
     def leg(of: str) -> Subject:
         return calibrate(
             moving, marker_map, of, still,
-            hip_regression=hip_regression, knee_width_mm=knee_width_mm, name=name,
+            hip_regression=hip_regression, knee_width_mm=knee_width_mm, name=name, legs=legs,
         )  # fmt: skip
 
     if side not in ("", "both"):
-        return leg(side)
-    marker_map = marker_map or find_lab(moving.names)
-    return legs_that_are_there(
-        leg, partial(cover, marker_map, names=moving.names), all_of_them=side == "both"
-    )
+        found = leg(side)
+    else:
+        marker_map = marker_map or find_lab(moving.names)
+        found = legs_that_are_there(
+            leg, partial(cover, marker_map, names=moving.names), all_of_them=side == "both"
+        )
+    return msgspec.structs.replace(found, notes=(*found.notes, *notes_on_places(legs)))
 
 
 def legs_that_are_there(
@@ -175,6 +181,7 @@ def calibrate(
     hip_regression: str = "harrington2007",
     knee_width_mm: float | None = None,
     name: str = "",
+    legs: dict[str, Leg] | None = None,
 ) -> Subject:
     """The subject model of one leg.
 
@@ -187,6 +194,7 @@ def calibrate(
     hip_regression : harrington2007 or bell1990
     knee_width_mm : between the epicondyles, for labs without a medial one; replaces the width in the file
     name : of the subject; that of the file if not given
+    legs : side -> its landmarks, for `notes_on_places`: written
 
     Markers keep the names of the trial. ConfigError names markers that are missing, sides that contradict
     each other, and dimensions that no person has.
@@ -195,7 +203,7 @@ def calibrate(
     lab = lab or find_lab(trial.names, side)
     request = Request(side_of(lab, side), side, hip_regression, knee_width_mm)
     if static is None:
-        source, remedy = trial, f"give a static trial in which they are on{near_statics(trial)}"
+        source, remedy = trial, f"give a static trial in which they are on{near_statics(trial.source)}"
     else:
         source = static._replace(subject={**trial.subject, **static.subject})
         remedy = "use a static trial in which they are on, or name stand-ins in a marker map of your own"
@@ -218,6 +226,8 @@ def calibrate(
         check_person(subject)
     except ValueError as error:  # a marker far away on a single frame will do
         raise ConfigError(str(error), where=file_name(source), remedy=plausible.REMEDY) from None
+    if legs is not None and anatomy.leg is not None:
+        legs[anatomy.side] = anatomy.leg
     return subject
 
 
@@ -271,7 +281,9 @@ def measure(source: MarkerTrial, request: Request, remedy: str) -> Anatomy:
         trunk = trunk_coordinates(source, request.table.trunk, positions, lumbosacral)
         if trunk is not None and known_frames(trunk[good]).any():
             Q[TRUNK] = trunk
-    return Anatomy({name: q[good] for name, q in Q.items()}, positions[good], found.side, tuple(notes))
+    placed = leg_of(request.table, {role: x[good] for role, x in known.items()}, landmarks.hip[good])
+    Q = {name: q[good] for name, q in Q.items()}
+    return Anatomy(Q, positions[good], found.side, tuple(notes), placed)
 
 
 def build_segments(
@@ -323,7 +335,8 @@ def build_segments(
         else:
             markers[TRUNK] = placed
     if trial is not source:
-        notes += plausible.check_distances(markers, trial)
+        apart = plausible.check_distances(markers, trial)
+        notes += apart or notes_on_moves(markers, trial)
     segments = segment_records(anatomy.Q, parameters, markers)
     if trial is not source and segments["shank"].in_parent_deg is None:
         notes.append(
@@ -374,19 +387,6 @@ def tracked_markers(trial: MarkerTrial, wanted: tuple[str, ...]) -> dict[str, st
 def thin(frames: NDArray[np.int64]) -> NDArray[np.int64]:
     """At most MAX_FRAME of the frames, evenly spread."""
     return frames[np.linspace(0, len(frames) - 1, min(len(frames), MAX_FRAME)).astype(np.int64)]
-
-
-def near_statics(trial: MarkerTrial) -> str:
-    """A hint at static trials next to the trial's file, by their names."""
-    path = Path(trial.source)
-    if not path.is_file():
-        return ""
-    near = [
-        p.name
-        for p in sorted(path.parent.iterdir())
-        if "static" in p.stem.lower() and p.suffix.lower() in MARKER_SUFFIXES and p != path
-    ]
-    return f" (next to it: {name_some(near, 3)})" if near else ""
 
 
 def file_name(trial: MarkerTrial) -> str:

@@ -39,6 +39,8 @@ STATICS = (
     "gait_opensim/gait2392/subject01_static.trc", "squat_opencap/static1.trc",
 )  # fmt: skip
 WALKS = ("gait_bmc/walk.trc", "gait_bmc/walk1.trc", "gait_bmc/walk2.trc")
+EXCHANGED = "gait_bmc/walk2.trc"
+"""Two labels of the left forefoot are exchanged in most frames."""
 recordings = pytest.mark.skipif(not DATA.is_dir(), reason="needs the recordings")
 ALONE = {"greater_trochanter", "tibial_tuberosity", "fibula_head", "thigh_lateral"}
 """Roles that no pose hangs on, or that hardly change one."""
@@ -73,7 +75,8 @@ def test_good_statics_are_quiet(static: str) -> None:
     """Protects from warnings that nobody reads any more: one leg, the other, and both."""
     trial = read_markers(DATA / static)
     assert [told(trial, side) for side in ("right", "left")] == [[], []]
-    assert not any("check" in note for note in subject_for(trial, side="both").notes)
+    found = [note for note in subject_for(trial, side="both").notes if "check" in note]
+    assert len(found) == (static == EXCHANGED)
 
 
 @recordings
