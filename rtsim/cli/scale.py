@@ -117,6 +117,7 @@ def body_of(
     """The text of the planar body of a person; ConfigError where something is not told."""
     from rtsim.files.model_toml import model_text
     from rtsim.models.planar_body import NAME, planar_body
+    from rtsim.subjects.masses import notes_on_size
 
     if model != NAME:
         raise ConfigError(
@@ -145,6 +146,8 @@ def body_of(
             f"{mass_kg:g} kg at {stature_mm:g} mm are no person", where="--mass, --stature",
             allowed=f"{low:g} to {high:g} kg per square metre of stature",
         )  # fmt: skip
+    for note in notes_on_size(mass_kg, 1e-3 * stature_mm):
+        tell(f"{NAME}: {note}")
     return model_text(planar_body(sex, mass_kg, stature_mm), "A planar body: docs/planar_body.md.")
 
 

@@ -25,6 +25,7 @@ from rtsim.methods.moment_arms import MomentArms, arms_of
 from rtsim.methods.static_pose import StaticPose, Wanted, fit_pose, mean_places, place_markers
 from rtsim.models.measuring import Measured, body_factors, frames_between
 from rtsim.models.scaling import scale_geometry, scale_masses, scale_muscles
+from rtsim.subjects.masses import notes_on_size
 from rtsim.subjects.persons import read_one, share_of
 
 Array = NDArray[np.float64]
@@ -57,6 +58,8 @@ def scale(spec: ModelSpec, setup: ScaleSetup, static: Path | None, note: Note, p
         factors, measured = body_factors(scaler, names, neutral_markers(spec, arms), trial, note)
         larger = scale_geometry(spec, factors, note)
         larger = scale_masses(larger, factors, setup.mass_kg, scaler.keep_mass_shares)
+        for text in notes_on_size(setup.mass_kg) if setup.mass_kg else ():
+            note(text)
         spec = scale_muscles(larger, length_ratios(arms, arms_of(larger), note))
     errors: Mapping[str, float] = {}
     if setup.placer is not None:

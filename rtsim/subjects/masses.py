@@ -36,6 +36,8 @@ Array = NDArray[np.float64]
 TABLE = "de_leva"
 SHARES = {"pelvis": "lower_trunk", "thigh": "thigh", "shank": "shank", "foot": "foot"}
 """Segment of a subject -> row of the table."""
+LEAST_ADULT_KG, LEAST_ADULT_M = 40.0, 1.45
+"""Of a lighter or shorter person the shares of adults are told as such: a choice."""
 MIRROR = np.diag([1.0, 1.0, -1.0])
 
 
@@ -89,7 +91,18 @@ def person_of(subject: Subject, table: InertiaTable, mass_kg: float | None = Non
     if not stature:
         stature = stature_of_leg(subject, population)
         notes.append(f"stature_mm is not given: {1e3 * stature:.0f} mm, as goes with the length of the leg")
-    return Person(float(mass), stature, population, tuple(notes))
+    return Person(float(mass), stature, population, (*notes, *notes_on_size(mass, stature)))
+
+
+def notes_on_size(mass: float, stature: float = LEAST_ADULT_M) -> list[str]:
+    """The sentence on a person [kg, m] of a child's size, whose segments get the shares of adults.
+
+    From 4 to 15 years thigh, shank, foot and upper arm become a larger part of the body, the head a smaller
+    one (Jensen 1986, J Biomech 19, 359-368).
+    """
+    if mass >= LEAST_ADULT_KG and stature >= LEAST_ADULT_M:
+        return []
+    return ["a child's size, and the table is of adults: children have less in thigh, shank and foot"]
 
 
 def mean_population(a: Population, b: Population) -> Population:

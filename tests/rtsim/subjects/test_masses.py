@@ -5,8 +5,10 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 from rtsim.cli.check import check_model
+from rtsim.cli.main import cli
 from rtsim.config.paths import find_config
 from rtsim.errors import ConfigError
 from rtsim.models.load import load_model
@@ -148,3 +150,22 @@ def test_a_subject_carries_mass_stature_and_sex():
     for key, value in (("mass_kg", 0.5), ("stature_mm", 17410.0)):
         with pytest.raises(ValueError, match=key):
             check_person(msgspec.structs.replace(WALKER, **{key: value}))
+
+
+@pytest.mark.parametrize(
+    ("mass_kg", "stature_mm", "told"),
+    [(31.0, 1300.0, True), (31.0, 1600.0, True), (46.0, 1400.0, True), (50.0, 1550.0, False)],
+)
+def test_shares_of_adults_are_told_of_a_child(mass_kg, stature_mm, told):
+    """Protects who reads moments of a child: the table has nobody but adults; no number changes."""
+    child = person_of(msgspec.structs.replace(WALKER, mass_kg=mass_kg, stature_mm=stature_mm), TABLE)
+    assert any("is of adults" in note for note in child.notes) == told
+    assert child.population == MAN.population
+
+
+def test_a_planar_body_of_a_child_is_told(tmp_path):
+    """Protects who scales the planar body to a child."""
+    size = ["--sex", "male", "--mass", "31", "--stature", "1300"]
+    done = CliRunner().invoke(cli, ["scale", "planar_body", *size, "--out", str(tmp_path / "a.toml")])
+    assert done.exit_code == 0
+    assert "is of adults" in done.stderr
