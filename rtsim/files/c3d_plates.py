@@ -29,6 +29,8 @@ from rtsim.files.plate_types import TYPES, PlateType
 from rtsim.files.units import METRES
 
 FloatArray = NDArray[np.float64]
+MOVED = (TYPES[2], TYPES[4])
+"""Types whose moments move by all of ORIGIN."""
 LEVEL = 0.9
 """A plate's normal is along the vertical when its cosine with it is at least this."""
 GREATEST = 1e12
@@ -97,6 +99,9 @@ def read_c3d_forces(path: str | Path, *, up: str | None = None, units: str | Non
         moment=np.stack([moment for _, moment in wrenches], axis=1),
         source=str(path),
         notes=tuple(notes),
+        origins=np.stack(
+            [_origin(p) @ edges(p.corners)[0] if p.kind in MOVED else np.full(3, np.nan) for p in plates]
+        ),
     )
     return force_trial(raw, THRESHOLD, or_up)
 
@@ -206,9 +211,14 @@ def _length_unit(content: Content) -> float:
 def _wrench(plate: _Plate) -> tuple[FloatArray, FloatArray]:
     """Force and moment about the ground origin, in ground (n, 3)."""
     axes, _ = edges(plate.corners)
-    force, moment = plate.kind.wrench(plate.channels, -plate.origin if _is_above(plate) else plate.origin)
+    force, moment = plate.kind.wrench(plate.channels, _origin(plate))
     force, moment = force @ axes, moment @ axes
     return force, moment + np.cross(plate.corners.mean(axis=0), force)
+
+
+def _origin(plate: _Plate) -> FloatArray:
+    """From where the plate measures to the middle of its surface (3,) [m]."""
+    return -plate.origin if _is_above(plate) else plate.origin
 
 
 def _without_zero(

@@ -19,8 +19,9 @@ from rtsim.files import c3d_child
 AGAIN = "export the trial again, as C3D or as TRC"
 LEAST_BYTES = 512 << 20  # address space of a reader of a small file: the libraries, with room to spare
 BYTES_PER_BYTE = 48  # address space for each byte of the file; usual files take ten
-LEAST_S = 20.0  # time for a small file, which takes a tenth of a second, on a machine that is busy
-S_PER_BYTE = 2e-6  # time for each byte of the file; usual files take a hundredth of it
+LEAST_S = 20.0  # processor time for a small file, which takes a tenth of a second
+S_PER_BYTE = 2e-6  # processor time for each byte of the file; usual files take a hundredth of it
+PATIENCE = 15.0  # so many times as long may pass on a machine that is busy
 
 
 class Content(NamedTuple):
@@ -52,16 +53,20 @@ def read_content(path: Path, n_byte: int, *, with_analogs: bool = False) -> Cont
     memory = LEAST_BYTES + BYTES_PER_BYTE * n_byte
     seconds = LEAST_S + S_PER_BYTE * n_byte
     # -P: a folder with recordings is no place to import modules from
-    # The limit of processor time is for a reader whose parent was killed and can stop it no more.
-    limits = (str(memory), str(int(seconds) + 5))
+    limits = (str(memory), str(int(seconds)))
     command = [sys.executable, "-P", c3d_child.__file__, str(path), *limits]
     if with_analogs:
         command.append("analogs")
     try:
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=seconds)
+        done = subprocess.run(
+            command, stdin=subprocess.DEVNULL, capture_output=True, timeout=PATIENCE * seconds
+        )
     except subprocess.TimeoutExpired:
         raise ConfigError(
-            f"the C3D file could not be read within {seconds:.0f} s", where=str(path), remedy=AGAIN
+            f"the C3D file could not be read within {PATIENCE * seconds:.0f} s: disk or machine are "
+            "busy, or its reader hangs",
+            where=str(path),
+            remedy="try again, or export the trial as TRC",
         ) from None
     if done.returncode != 0:
         raise _failure(path, done.returncode, done.stderr.decode("utf-8", "replace"), memory)
@@ -83,6 +88,10 @@ def read_content(path: Path, n_byte: int, *, with_analogs: bool = False) -> Cont
 def _failure(path: Path, code: int, words: str, memory: int) -> ConfigError:
     """The sentence about a reader that ended with an exit code, or by a signal (then negative)."""
     reason = " ".join(words.split())[:200]
+    if code == -getattr(signal, "SIGXCPU", 0) != 0:
+        return ConfigError(
+            "the C3D file is damaged: its reader used up its processor time", where=str(path), remedy=AGAIN
+        )
     if code == c3d_child.NO_READER:
         return ConfigError(
             f"C3D files need the package ezc3d, which cannot be loaded ({reason})",

@@ -37,6 +37,8 @@ class ForceTrial(NamedTuple):
     zero : (n_plate, 6) float64 - what taring has taken off each force and moment [N, N m]
     source : the file the trial came from
     notes : plain sentences: everything that was converted, assumed, dropped or repaired
+    origins : (n_plate, 3) float64 - from where a plate measures to the middle of its surface, in ground,
+        by which its moments were moved [m]; NaN where they were not; None = of no plate
     """
 
     names: tuple[str, ...]
@@ -52,6 +54,7 @@ class ForceTrial(NamedTuple):
     zero: FloatArray
     source: str
     notes: tuple[str, ...] = ()
+    origins: FloatArray | None = None
 
 
 class RawForces(NamedTuple):
@@ -60,6 +63,7 @@ class RawForces(NamedTuple):
     names, times, rate, corners, force, moment, source, notes : as in ForceTrial
     level : (n_plate,) float64 - height of the surface where corners do not tell it [m]
     zero : as in ForceTrial; None = nothing was taken off
+    origins : as in ForceTrial
     """
 
     names: tuple[str, ...]
@@ -72,6 +76,7 @@ class RawForces(NamedTuple):
     source: str
     notes: tuple[str, ...]
     zero: FloatArray | None = None
+    origins: FloatArray | None = None
 
 
 def force_trial(raw: RawForces, threshold: float = THRESHOLD, or_else: str = "") -> ForceTrial:
@@ -116,6 +121,7 @@ def force_trial(raw: RawForces, threshold: float = THRESHOLD, or_else: str = "")
         zero,
         raw.source,
         tuple(notes),
+        raw.origins,
     )
 
 

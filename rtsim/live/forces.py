@@ -225,8 +225,9 @@ def checked_before(run: Run, trial: MarkerTrial, forces: ForceTrial) -> tuple[li
         lines = foot_lines(trial, lab)
     wrench = at_times(forces, trial.times)
     findings = check_plates(
-        forces.names, forces.plates, wrench[..., :3], wrench[..., 3:], trial.times, lines, mass or None
-    )
+        forces.names, forces.plates, wrench[..., :3], wrench[..., 3:], trial.times, lines, mass or None,
+        forces.origins,
+    )  # fmt: skip
     wrong = next((finding.sentence for finding in findings if finding.name in UNUSABLE), "")
     return [*told, *(finding.sentence for finding in findings)], wrong
 

@@ -51,8 +51,8 @@ UNUSABLE = ("vertical", "down")
 class Finding(NamedTuple):
     """Something that is wrong, or worth knowing.
 
-    name : weight, force_unit, moment_unit, down, vertical, turned, mirrored, swapped, off_plate, far, side,
-        two_feet, or idle
+    name : weight, force_unit, moment_unit, origin, down, vertical, turned, mirrored, swapped, off_plate, far,
+        side, two_feet, or idle
     plate : index of the plate, -1 = of all
     figure : the number behind it
     sentence : what it is and what to do
@@ -72,6 +72,7 @@ def check_plates(
     times: FloatArray,
     feet: FloatArray,
     mass: float | None = None,
+    origins: FloatArray | None = None,
 ) -> list[Finding]:
     """What is wrong with the wrenches of plates on which a person stands or walks; nothing = all is well.
 
@@ -80,6 +81,7 @@ def check_plates(
     times : (n,) [s]
     feet : (n, 2, 2, 3) - heel and tip of the toes of the right and the left foot [m]; NaN = not seen
     mass : of the person [kg], where it is known
+    origins : as in ForceTrial
     """
     force, moment = np.ascontiguousarray(force), np.ascontiguousarray(moment)
     heavy = force[np.linalg.norm(np.nan_to_num(force), axis=2) >= THRESHOLD]
@@ -104,7 +106,7 @@ def check_plates(
     contact = PlateContacts(plates, force, moment, feet)
     findings += _weight(contact, times, mass)
     for p in range(len(names)):
-        findings += _position(contact, names, p)
+        findings += _position(contact, names, p, None if origins is None else origins[p])
     shares, status = assign(plates, force, contact.centre, contact.loaded, feet, times, new_rules())
     return [*findings, *_feet(names, shares, status, contact.loaded)]
 
@@ -180,16 +182,20 @@ def _load(force: FloatArray, mass: float) -> list[Finding]:
     ]  # fmt: skip
 
 
-def _position(contact: PlateContacts, names: Sequence[str], p: int) -> list[Finding]:
+def _position(
+    contact: PlateContacts, names: Sequence[str], p: int, origin: FloatArray | None
+) -> list[Finding]:
     """Whether plate p is pressed where feet are, and else which correction would have it so."""
     if not ((contact.loaded[:, p] == LOADED) & contact.seen).any():
         return []
     now = contact.under(p, contact.force[:, p], contact.moment[:, p])
     beyond = contact.beyond(p)
+    if contact.one_foot and beyond <= 1.0 - UNDER:
+        return []
     together = contact.between(p)
     if now + together >= UNDER and beyond <= 1.0 - UNDER:
         return []
-    found = list(corrections(contact, names, p))
+    found = list(corrections(contact, names, p, origin))
     best = max((share for share, _, _ in found), default=0.0)
     if best >= max(EXPLAINS, now + 0.1):
         # Where a person stands still, more than one mistake may put a point under a foot: all are told.

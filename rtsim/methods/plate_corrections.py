@@ -24,12 +24,15 @@ class PlateContacts:
     """Contacts of all plates, and how far they are from the feet.
 
     seen : (n,) - frames in which both feet are; the others tell nothing of where a foot is not
+    one_foot : whether there are none, and `seen` are those in which one foot is
     """
 
     def __init__(self, plates: Plates, force: FloatArray, moment: FloatArray, feet: FloatArray) -> None:
         self.plates, self.force, self.moment, self.feet = plates, force, moment, feet
         self.centre, _, self.loaded = find_contacts(plates, force, moment)
-        self.seen: NDArray[np.bool_] = np.asarray(np.isfinite(feet).all(axis=(1, 2, 3)))
+        there = np.isfinite(feet).all(axis=(2, 3))
+        self.one_foot = not there.all(axis=1).any()
+        self.seen: NDArray[np.bool_] = np.asarray(there.any(axis=1) if self.one_foot else there.all(axis=1))
         rules = new_rules()
         self.reach, self.edge, self.error = rules.keep, rules.edge, rules.moment
 
@@ -71,11 +74,24 @@ class PlateContacts:
         force = wrench[0] @ axes
         return force, wrench[1] @ axes + np.cross(centre, force)
 
-    def between(self, p: int) -> float:
+    def explained(self, p: int, force: FloatArray, moment: FloatArray) -> float:
+        """Share of the loaded frames seen in which this wrench (n, 3) presses plate p, and under a foot or,
+        on its surface, between two.
+        """
+        wrench = self.force.copy(), self.moment.copy()
+        wrench[0][:, p], wrench[1][:, p] = force, moment
+        other = PlateContacts(self.plates, *wrench, self.feet)
+        return other.under(p, force, moment) + other.between(p, on_surface=True)
+
+    def between(self, p: int, on_surface: bool = False) -> float:
         """Share of the loaded frames seen in which plate p is pressed between two feet, under neither."""
         rows = np.flatnonzero((self.loaded[:, p] == LOADED) & self.seen)
+        if rows.size == 0:
+            return 0.0
         centre, feet = self.centre[rows, p], self.feet[rows]
         near = self._is_near(p, self.force[rows, p], centre, feet)
+        if on_surface:
+            near |= self._is_beside(p, centre)
         to_feet = feet.mean(axis=2) - centre[:, None]
         cosine = (to_feet[:, 0] * to_feet[:, 1]).sum(axis=1) / np.linalg.norm(to_feet, axis=2).prod(axis=1)
         return float(((cosine < -np.sqrt(0.5)) & ~near).mean())
@@ -92,8 +108,13 @@ def distances(centre: FloatArray, feet: FloatArray, axes: FloatArray) -> FloatAr
     return np.where(np.isnan(distance), np.inf, distance)
 
 
-def corrections(contact: PlateContacts, names: Sequence[str], p: int) -> Iterator[tuple[float, str, str]]:
-    """Share under a foot, name and sentence of each thing that may be wrong with plate p."""
+def corrections(
+    contact: PlateContacts, names: Sequence[str], p: int, origin: FloatArray | None = None
+) -> Iterator[tuple[float, str, str]]:
+    """Share under a foot, name and sentence of each thing that may be wrong with plate p.
+
+    origin : (3,) - as of ForceTrial [m]
+    """
     force, moment = contact.local(p)
     name = names[p]
 
@@ -109,6 +130,17 @@ def corrections(contact: PlateContacts, names: Sequence[str], p: int) -> Iterato
     elif away_m < NEAREST:
         said = f"The moments of {name} look like kilonewton metres sent as newton metres."
         yield share((force, 1e3 * moment)), "moment_unit", said
+    if origin is not None and np.isfinite(origin).all():
+        to_middle = contact.plates.axes[p] @ origin
+        # With z = 0 its sign does not show; with another z, x and y alone may have the other one.
+        flips = {"": np.ones(3), " in x and y": np.array([1.0, 1.0, 0.0])}
+        for where, flip in list(flips.items())[: 2 if abs(to_middle[2]) > NEAREST else 1]:
+            moved = moment - 2.0 * np.cross(force, flip * to_middle)
+            yield (
+                contact.explained(p, *contact.placed(p, (force, moved))), "origin",
+                f"ORIGIN of {name} looks as if it had the other sign{where}. Correct it, or the moments, "
+                "where the file is made.",
+            )  # fmt: skip
     for other in range(len(names)):
         there = 0.0 if other == p else contact.under(other, *contact.placed(other, (force, moment)))
         if there >= EXPLAINS > contact.under(other, contact.force[:, other], contact.moment[:, other]):

@@ -69,7 +69,17 @@ def test_a_reader_that_hangs_is_ended(plain, monkeypatch, tmp_path):
     """Protects the user from a reader that never returns."""
     fake_reader(monkeypatch, tmp_path, "import time\n\ndef c3d(path):\n    time.sleep(3600.0)\n")
     monkeypatch.setattr(c3d_process, "LEAST_S", 1.0)
-    with pytest.raises(ConfigError, match="could not be read within 1 s"):
+    monkeypatch.setattr(c3d_process, "PATIENCE", 1.0)
+    with pytest.raises(ConfigError, match="could not be read within 1 s: disk or machine are busy"):
+        read_markers(plain)
+
+
+@LINUX
+def test_a_reader_that_runs_on_is_ended_by_its_processor_time(plain, monkeypatch, tmp_path):
+    """Protects sound files on a busy machine: a reader may spend processor time, not time of day."""
+    fake_reader(monkeypatch, tmp_path, "def c3d(path):\n    while True:\n        pass\n")
+    monkeypatch.setattr(c3d_process, "LEAST_S", 1.0)
+    with pytest.raises(ConfigError, match="used up its processor time"):
         read_markers(plain)
 
 

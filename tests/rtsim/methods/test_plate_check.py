@@ -38,8 +38,9 @@ class Stand(NamedTuple):
             **changed,
         }
         return check_plates(
-            names, given["plates"], given["force"], given["moment"], self.times, given["feet"], mass
-        )
+            names, given["plates"], given["force"], given["moment"], self.times, given["feet"], mass,
+            changed.get("origins"),
+        )  # fmt: skip
 
     def local(self, p: int) -> tuple[np.ndarray, np.ndarray]:
         centre, axes = self.plates.centre[p], self.plates.axes[p]
@@ -197,6 +198,26 @@ def test_frames_without_markers_blame_no_plate(stand):
     feet = stand.feet.copy()
     feet[: len(feet) // 2, 0] = np.nan
     assert "far" not in [finding.name for finding in stand.check(feet=feet)]
+
+
+@pytest.mark.parametrize("alone", [False, True])
+@pytest.mark.parametrize("depth", [0.0, -0.04])
+def test_an_origin_of_the_other_sign_is_named(stand, alone, depth):
+    """Protects moments about a corner in the surface, of which a depth of 0 does not show the sign."""
+    true = np.array([0.8, 0.2, depth])
+    taken = true * [-1.0, -1.0, 1.0 if depth else -1.0]
+    force, moment = stand.local(0)
+    changed = stand.placed(0, force, moment + np.cross(force, taken - true))
+    origins = np.full((2, 3), np.nan)
+    origins[0] = taken @ stand.plates.axes[0]
+    if alone:
+        changed["feet"] = stand.feet.copy()
+        changed["feet"][:, 1] = np.nan
+    findings = [finding for finding in stand.check(**changed, origins=origins) if finding.plate == 0]
+    assert findings[0].name == "origin"
+    within = " in x and y" if depth else ""
+    assert f"ORIGIN of first looks as if it had the other sign{within}." in findings[0].sentence
+    assert "100 % of its frames under a foot" in findings[0].sentence
 
 
 def test_two_feet_on_a_plate_and_a_wrong_side_are_told(stand):
