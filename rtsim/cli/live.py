@@ -127,6 +127,13 @@ def command(
             f"none of {summary['frames']} frames came out usable", where=run.source,
             remedy="look at the flagged frames and what was counted",
         )  # fmt: skip
+    if record is not None and not record.exists() and not exit_code():
+        raise ConfigError(
+            "the run is over and there is no recording: its recorder had not begun, or could not write",
+            where=str(record),
+            remedy="look at what the recorder said; on a busy machine leave it a core, or `rtsim record` the "
+            "results from the start",
+        )
     raise SystemExit(exit_code() or int(watch.failed))
 
 
@@ -178,7 +185,8 @@ def estimator_arguments(
         "--markers",
         markers,
         "--wait",
-        "10",
+        # a recording shall have the first frame, however long its recorder takes to start
+        str(READY_S) if n_subscriber > 1 else "10",
         "--subscribers",
         str(n_subscriber),
         "--duration",

@@ -83,6 +83,7 @@ def read_c3d_forces(path: str | Path, *, up: str | None = None, units: str | Non
     rate = content.analog_rate
     if not 0.0 < rate < math.inf:
         raise ConfigError(f"the rate of the analog samples is {rate:g} Hz", where=str(path))
+    notes += _tell_uncorrected(content, plates)
     wrenches = [_without_zero(content, plate, *_wrench(plate), notes) for plate in plates]
     or_up = "; or the up axis is wrong, as is told of the markers" if settled.doubted else ""
     notes += [f"{note}{or_up}" for note in _tell_odd(plates)]
@@ -214,6 +215,15 @@ def _wrench(plate: _Plate) -> tuple[FloatArray, FloatArray]:
     force, moment = plate.kind.wrench(plate.channels, _origin(plate))
     force, moment = force @ axes, moment @ axes
     return force, moment + np.cross(plate.corners.mean(axis=0), force)
+
+
+def _tell_uncorrected(content: Content, plates: Sequence[_Plate]) -> list[str]:
+    """A sentence where the file has corrections of the centre of pressure."""
+    values = content.parameters["FORCE_PLATFORM"].get("FPCOPPOLY", [])
+    if not any(isinstance(value, (int, float)) and value != 0.0 for value in values):
+        return []
+    numbers = ", ".join(f"force plate {plate.number}" for plate in plates)
+    return [f"FORCE_PLATFORM:FPCOPPOLY, a correction of the centre of pressure, is not applied to {numbers}"]
 
 
 def _origin(plate: _Plate) -> FloatArray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -18,13 +19,17 @@ MISSING = frozenset(
 MOST_BYTES = 1_000_000_000
 MOST_LINES = 10_000_000  # seven hours at 200 Hz, if every line has two ends
 LONGEST_LINE = 2_000_000  # [characters] 50 000 markers
+SAMPLE = 200  # bytes of the beginning that tell a coding
+DECIMAL_COMMA = re.compile(r"(?<=\d),(?=\d)")
 ROOM = 1_000_000  # cells of a table that a file of any size may have
 Line = tuple[int, str]  # line number from 1, text without its end
 
 
 def read_lines(path: Path, kind: str) -> list[str]:
-    """Lines of a text file of any line end and of UTF-8 or Latin-1; ConfigError for what is no text file."""
-    content = read_bounded(path, MOST_BYTES, "cut the trial into shorter ones")
+    """Lines of a text file of any line end and of UTF-8, UTF-16 or Latin-1; ConfigError for what is no text
+    file.
+    """
+    content = _as_bytes_of_utf8(read_bounded(path, MOST_BYTES, "cut the trial into shorter ones"))
     if b"\0" in content:
         raise ConfigError(f"this is a binary file, and {kind} files are text", where=str(path))
     n_line = content.count(b"\n") + content.count(b"\r")
@@ -45,6 +50,37 @@ def read_lines(path: Path, kind: str) -> list[str]:
             remedy=f"export the {kind} file again",
         )
     return lines
+
+
+def _as_bytes_of_utf8(content: bytes) -> bytes:
+    """The content, from UTF-16 (with its mark, or every second byte of the beginning 0) to UTF-8."""
+    begin = content[:SAMPLE]
+    zeros = [begin[k::2].count(0) > 0.9 * len(begin[k::2]) for k in (0, 1)]
+    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
+        coding = "utf-16"
+    elif len(begin) >= 4 and zeros[0] != zeros[1]:
+        coding = "utf-16-be" if zeros[0] else "utf-16-le"
+    else:
+        return content
+    try:
+        text = content.decode(coding)
+    except UnicodeError:
+        return content
+    return content if any(ord(letter) < ord("\t") for letter in text[:SAMPLE]) else text.encode()
+
+
+def with_tabs(lines: list[str], row: int) -> tuple[list[str], list[str]]:
+    """The lines with tabs between their cells where the one at `row` has semicolons or commas instead, and a
+    sentence. Beside semicolons a comma in a number is that of decimals.
+    """
+    separator = next((mark for mark in ";," if mark in lines[row]), "")
+    line = lines[row]
+    if not separator or "\t" in line or line.count(separator) + 1 < len(line.split()):
+        return lines, []
+    tabs = [line.replace(separator, "\t") for line in lines]
+    if separator == ";":
+        tabs = [DECIMAL_COMMA.sub(".", line) for line in tabs]
+    return tabs, [f"its cells are separated by {separator!r} in place of tabs"]
 
 
 def table_lines(lines: Sequence[str], start: int, n_column: int) -> tuple[list[Line], list[str]]:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtsim.errors import ConfigError
-from rtsim.files.grid import parse_rows, read_lines, table_lines
+from rtsim.files.grid import parse_rows, read_lines, table_lines, with_tabs
 from rtsim.files.trial import count_of, name_some, unique_names
 
 STORAGE_SUFFIXES = (".mot", ".sto")
@@ -39,6 +39,7 @@ class Table(NamedTuple):
     in_radians : columns that stand in radians all the same, where the file names them; OpenSim's files do not
     name : name of the table inside the file
     notes : plain sentences on what was not as announced or had to be assumed
+    source : the file it came from, "" = none
     """
 
     columns: tuple[str, ...]
@@ -47,12 +48,18 @@ class Table(NamedTuple):
     name: str
     notes: tuple[str, ...] = ()
     in_radians: tuple[str, ...] = ()
+    source: str = ""
 
     def column(self, label: str) -> NDArray[np.float64]:
-        """The column (n,) with this label; ConfigError naming the labels there are."""
-        if label not in self.columns:
-            raise ConfigError(f"no column {label!r}", where=self.name, allowed=", ".join(self.columns))
-        values: NDArray[np.float64] = self.data[:, self.columns.index(label)]
+        """The column (n,) with this label, or that of a coordinate's value by its path in an OpenSim model
+        (`/jointset/knee_r/knee_angle_r/value`); ConfigError naming the labels there are.
+        """
+        by_path = [name for name in self.columns if name.endswith(f"/{label}/value")]
+        found = label if label in self.columns else by_path[0] if len(by_path) == 1 else ""
+        if not found:
+            where = self.source or self.name
+            raise ConfigError(f"no column {label!r}", where=where, allowed=", ".join(self.columns))
+        values: NDArray[np.float64] = self.data[:, self.columns.index(found)]
         return values
 
 
@@ -75,9 +82,11 @@ def read_storage(path: str | Path) -> Table:
         start += 1
     if start == len(lines):
         raise ConfigError("no column labels after endheader", where=str(path), remedy="export the file again")
+    lines, told = with_tabs(lines, start)
     line = lines[start]
     labels = [cell.strip() for cell in line.split("\t")] if "\t" in line else line.split()
     columns, notes = unique_names([label for label in labels if label])
+    notes += told
 
     rows, said = table_lines(lines, start + 1, len(columns))
     notes += said
@@ -89,7 +98,8 @@ def read_storage(path: str | Path) -> Table:
     in_degrees, said = _in_degrees(header, path)
     notes += [*said, *_slow_times(columns, data)]
     kept = next((text.removeprefix(IN_RADIANS) for text in header if text.startswith(IN_RADIANS)), "")
-    return Table(columns, data, in_degrees, _name(header, path), tuple(notes), tuple(kept.split()))
+    name = _name(header, path)
+    return Table(columns, data, in_degrees, name, tuple(notes), tuple(kept.split()), str(path))
 
 
 def known_part(table: Table) -> tuple[Table, list[str]]:

@@ -9,6 +9,7 @@ from rtsim.errors import ConfigError
 
 MAX_DECIMALS = 6  # files that print more decimals than this are taken at their word
 TOLD = 1e-5  # [s] a change of a time smaller than this is not worth a sentence
+TO_S = "it was converted to seconds"
 SAME_RATE = 0.01  # relative difference up to which a header rate and a measured rate are the same
 IRREGULAR = 0.05  # relative difference up to which the header rate still describes an irregular column
 
@@ -31,6 +32,25 @@ def settle_times(
         if declared_rate > 0.0:
             return times, declared_rate, []
         raise ConfigError("one frame and no frame rate in the header", where=where, remedy="write DataRate")
+    times, told = _in_seconds(times, declared_rate)
+    settled, rate, notes = _settle_increasing(times, declared_rate)
+    return settled, rate, [*told, *notes]
+
+
+def _in_seconds(times: NDArray[np.float64], rate: float) -> tuple[NDArray[np.float64], list[str]]:
+    """Times whose steps are those of the header's rate in milli- or microseconds, as seconds."""
+    typical = float(np.median(np.diff(times)))
+    for factor, unit in ((1e-3, "milliseconds"), (1e-6, "microseconds")):
+        if rate > 0.0 and abs(rate * factor * typical - 1.0) <= SAME_RATE:
+            return factor * times, [f"the time column is in {unit}, as the header's {rate:g} Hz tell: {TO_S}"]
+    return times, []
+
+
+def _settle_increasing(
+    times: NDArray[np.float64], declared_rate: float
+) -> tuple[NDArray[np.float64], float, list[str]]:
+    """`settle_times` of two increasing times or more."""
+    n = times.shape[0]
     measured = (n - 1) / float(times[-1] - times[0])
     tolerance = _rounding(times)
     for rate in (declared_rate, measured):

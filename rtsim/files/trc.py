@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rtsim.errors import ConfigError
-from rtsim.files.grid import parse_rows, read_lines, table_lines
+from rtsim.files.grid import parse_rows, read_lines, table_lines, with_tabs
 from rtsim.files.ground import to_ground
 from rtsim.files.output import write_text
 from rtsim.files.timing import settle_times
@@ -82,6 +82,8 @@ def trc_text(trial: MarkerTrial, name: str, where: str) -> str:
 
 def _read_raw(path: Path) -> RawTrial:
     lines = read_lines(path, "TRC")
+    first = _find(lines, "datarate", 0)
+    lines, told = with_tabs(lines, first) if first is not None else (lines, [])
     header, after = _read_header(lines, path)
     written, n_on_axes, start = _read_names(lines, after, path)
     n_column = 2 + 3 * len(written)
@@ -94,7 +96,7 @@ def _read_raw(path: Path) -> RawTrial:
     times, rate, said = settle_times(data[:, 1].copy(), header.rate, str(path))
     positions = data[:, 2:].reshape(len(rows), len(written), 3)
     names, renamed = unique_names(written, samples_seen(positions))
-    notes += [*said, *renamed]
+    notes += [*told, *said, *renamed]
     empty = [name for index, name in enumerate(names) if np.isnan(positions[:, index]).all()]
     if empty:
         notes.append(f"{count_of(len(empty), 'marker')} without any data: {name_some(empty)}")

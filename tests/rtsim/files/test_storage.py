@@ -171,3 +171,14 @@ def test_nonsense_is_refused():
         storage_parts(table._replace(columns=("time", "a\tb")), "a.mot", "a")
     with pytest.raises(ConfigError, match="do not fit"):
         csv_parts(table._replace(columns=("time",)), "a.csv")
+
+
+def test_a_coordinate_is_found_by_its_path(tmp_path):
+    """Protects states of OpenSim 4 as coordinate files; a column that is not there is told with the file."""
+    path = tmp_path / "states.sto"
+    labels = "time\t/jointset/knee_r/knee_angle_r/value\t/jointset/knee_r/knee_angle_r/speed"
+    path.write_text(f"c:\ninDegrees=no\nendheader\n{labels}\n0\t0.5\t1\n0.1\t0.6\t1\n")
+    table = read_storage(path)
+    assert table.column("knee_angle_r").tolist() == [0.5, 0.6]
+    with pytest.raises(ConfigError, match=r"states\.sto: no column 'ankle'"):
+        table.column("ankle")

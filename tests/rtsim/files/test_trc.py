@@ -369,3 +369,36 @@ def test_write_refuses_what_trc_cannot_hold(tmp_path):
         write_trc(tmp_path / "a.trc", make_trial(np.ones((0, 1, 3))))
     with pytest.raises(ConfigError, match="cannot be written"):
         write_trc(tmp_path, trial)
+
+
+@pytest.mark.parametrize(("factor", "unit"), [(1e3, "milliseconds"), (1e6, "microseconds")])
+def test_times_in_parts_of_seconds(factor, unit, trc_text, write):
+    """Protects the rate: steps that are those of the header in another unit are converted, and told."""
+    rows = [f"{i + 1}\t{factor * i / 100:.0f}\t1\t950\t2\t1\t500\t2\t1\t30\t2" for i in range(4)]
+    trial = read_trc(write("a.trc", trc_text(rows=rows)))
+    assert trial.rate == pytest.approx(100.0)
+    np.testing.assert_allclose(trial.times, [0.0, 0.01, 0.02, 0.03], atol=1e-12)
+    assert unit in note_with(trial, "time column")
+
+
+@pytest.mark.parametrize("coding", ["utf-16", "utf-16-le", "utf-16-be", "utf-8-sig"])
+def test_codings_of_text_editors(coding, trc_text, tmp_path):
+    """Protects from calling a text a binary file: editors write Unicode in two bytes."""
+    path = tmp_path / "a.trc"
+    path.write_bytes(trc_text(names=("RASI", "Kn\u00e9e", "RHEE")).encode(coding))
+    trial = read_trc(path)
+    assert trial.names == ("RASI", "Kn\u00e9e", "RHEE")
+    assert np.isfinite(trial.positions).all()
+
+
+def test_commas_and_semicolons_between_cells(trc_text, write):
+    """Protects files that went through a spreadsheet, decimal commas too."""
+    whole = read_trc(write("a.trc", trc_text()))
+    for name, text in (
+        ("b.trc", trc_text().replace("\t", ",")),
+        ("c.trc", trc_text().replace(".", ",").replace("\t", ";")),
+    ):
+        trial = read_trc(write(name, text))
+        assert trial.names == whole.names
+        np.testing.assert_array_equal(trial.positions, whole.positions)
+        assert note_with(trial, "in place of tabs")
