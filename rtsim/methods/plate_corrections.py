@@ -30,9 +30,10 @@ class PlateContacts:
     def __init__(self, plates: Plates, force: FloatArray, moment: FloatArray, feet: FloatArray) -> None:
         self.plates, self.force, self.moment, self.feet = plates, force, moment, feet
         self.centre, _, self.loaded = find_contacts(plates, force, moment)
-        there = np.isfinite(feet).all(axis=(2, 3))
-        self.one_foot = not there.all(axis=1).any()
-        self.seen: NDArray[np.bool_] = np.asarray(there.any(axis=1) if self.one_foot else there.all(axis=1))
+        there: NDArray[np.bool_] = np.asarray(np.isfinite(feet).all(axis=(2, 3)))
+        both: NDArray[np.bool_] = np.asarray(there.all(axis=1))
+        self.one_foot = not both.any()
+        self.seen: NDArray[np.bool_] = np.asarray(there.any(axis=1)) if self.one_foot else both
         rules = new_rules()
         self.reach, self.edge, self.error = rules.keep, rules.edge, rules.moment
 
