@@ -4,7 +4,8 @@ Both are called from Python, a call a frame. Inverse kinematics are those of a w
 its setup, without coordinate tasks; OpenSim's solver, at an accuracy of 1e-5, follows from frame to frame as
 ours does. Moment arms are, of OpenSim, all that are not zero, one call each; ours are all, with all lengths.
 Besides, generalized forces and joint reactions of the whole walk are compared with those of OpenSim, and
-the scaling of the person with its scale tool, and the recruitment of muscles with its static optimisation.
+the scaling of the person with its scale tool, the recruitment of muscles with its static optimisation, and
+arms and a motion file of a leg with a kneecap.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from kernels.dynamics.inverse import inverse_dynamics
 from kernels.dynamics.system import new_dynamics_work
 from rtsim.bench.figures import Figure, say
 from rtsim.bench.opensim_dynamics import Moved, largest_relative, moved, our_loads, their_loads
+from rtsim.bench.opensim_paths import path_figures
 from rtsim.bench.opensim_recruitment import recruitment_figures
 from rtsim.bench.opensim_scaling import FILES, scaling_figures
 from rtsim.config.run_schema import MarkerCheck
@@ -42,6 +44,7 @@ Array = NDArray[np.float64]
 FOLDER = Path("../shared/data/gait_opensim/gait2354")
 MODEL, SETUP, TRIAL = "subject01_simbody.osim", "subject01_Setup_IK.xml", "subject01_walk1.trc"
 PLATES = "subject01_walk1_grf.mot"
+LEGS = "../../osim_models"
 START, STOP = 0.4, 1.6  # s
 N_LAP, N_POSE = 3, 12
 SPEED = 0.1
@@ -86,6 +89,7 @@ def run(folder: Path = FOLDER) -> list[Figure]:
     if peer is not None:
         say("opensim: scale tool")
         found += [*compared(ours, peer), *scaling_figures(peer.opensim, folder)]
+        found += path_figures(peer.opensim, folder / LEGS)
         found += recruitment_figures(peer.opensim, ours.spec, folder / MODEL, ours.motion())
     return found
 
