@@ -39,7 +39,7 @@ KNOWN, SETTLED = 10, 50
 EVERY = 10
 """From then on one of so many frames adds to them."""
 WINDOW = 5
-"""Frames that are judged at least."""
+"""Frames that are judged at least, but for labels that are back and differ little within the first."""
 FEWEST = 6
 """Markers, and distances, below which nothing is told."""
 SAME_MM, SAME_SIZE = 6.0, 0.008
@@ -159,12 +159,15 @@ class Identity:
 
     def _judge(self) -> None:
         """The distances since the discontinuity, beside those before it."""
-        both = (self._new.count >= WINDOW) & (self._known.count >= KNOWN)
+        back = self.doubted and not self._elsewhere
+        both = (self._new.count >= (1 if back else WINDOW)) & (self._known.count >= KNOWN)
         if np.count_nonzero(both) < FEWEST:
             return
         before, now = self._known.mean[both], self._new.mean[both]
         off_mm = apart_mm(now, before)
         size = abs(float(now.sum() / before.sum()) - 1.0)
+        if self._new.n < WINDOW and (off_mm > SAME_MM or size > SAME_SIZE):
+            return  # labels are back where the person can be, and more frames have to say whose they are
         if not self._elsewhere and off_mm <= self._most[0] and size <= self._most[1]:
             self._judging = self.doubted = False
             return
