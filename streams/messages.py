@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import secrets
 from collections.abc import Sequence
 from enum import IntFlag
@@ -270,6 +271,16 @@ AnyFrame = Markers | Forces | Result
 def new_session_id() -> str:
     """A fresh random session id: 16 hex digits."""
     return secrets.token_hex(8)
+
+
+def time_rate(session: Session) -> float:
+    """Frames per second of the stream's own time [Hz], 0 when irregular.
+
+    A recording that is played faster or slower than it was recorded says so as `speed` in `meta`.
+    """
+    speed = session.meta.get("speed", 1.0)
+    known = isinstance(speed, (int, float)) and 0.0 < speed < math.inf
+    return session.rate / speed if known else session.rate
 
 
 def marker_session(

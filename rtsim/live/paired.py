@@ -9,10 +9,13 @@ from rtsim.live.inputs import Obey, StreamInput, drained
 from rtsim.live.turns import Turns
 from rtsim.methods.force_feed import ForceFeed
 from streams.clock import now_ns
+from streams.messages import Session, time_rate
 from streams.ring import Frame
 from streams.security import Security
 from streams.subscriber import Subscriber
 
+SLOWEST = 0.05
+"""Waits are longer for recordings that are played slowly, down to this part of their speed."""
 SILENT_NS = 250_000_000
 """Forces that frames have lacked for so long are no more waited for, until they come again."""
 BACKLOG = 256
@@ -25,7 +28,8 @@ class PairedInput(StreamInput):
     ----------
     open_stream, open_forces : open the subscribers
     feed : takes in what the plates say
-    wait_ms : longest time from the receipt of a frame that it waits for the sample after it
+    wait_ms : longest time from the receipt of a frame that it waits for the sample after it; of a recording
+        that is played slowly in its time
 
     Attributes
     ----------
@@ -110,8 +114,9 @@ class PairedInput(StreamInput):
         if feed.reaches(frame):
             return
         self._lacking_ns = self._lacking_ns or begun
-        due = frame.t_received + self._wait_ns
-        if begun - self._lacking_ns > SILENT_NS:
+        slower = 1.0 if self.alone else slowness(frame.session)  # torque on a person waits for nobody
+        due = frame.t_received + round(self._wait_ns * slower)
+        if begun - self._lacking_ns > SILENT_NS * slower:
             return
         now = begun
         while not (feed.reaches(frame) or now >= due or self.forces.ended or self.hurries()):
@@ -133,3 +138,9 @@ class PairedInput(StreamInput):
         self._plates.begin_waiting()
         if begins:
             self._turns.pay()  # stages begin anew where plates change
+
+
+def slowness(session: Session) -> float:
+    """How many times longer than recorded a stream takes, as its sender states; 1 to 1 / SLOWEST."""
+    faster = session.rate / time_rate(session) if session.rate > 0.0 else 1.0
+    return 1.0 / min(1.0, max(SLOWEST, faster))

@@ -31,7 +31,7 @@ from rtsim.stages.kinematics import Kinematics
 from rtsim.stages.lacking import lacking
 from rtsim.stages.stage import FINE, Outcome, Stage
 from rtsim.subjects.masses import with_masses
-from streams.messages import Curves, Session, Status
+from streams.messages import Curves, Session, Status, time_rate
 from streams.ring import Frame
 
 TORN = "No equilibrium of the joint was found: it is pulled apart, or too few steps are allowed."
@@ -269,7 +269,7 @@ class BalancedJoint(Balance):
         self.balanced.forget()
         self._filter, self._status, self._n_lost = None, NOT_PLACED, 0
         try:
-            self._filter = RateEstimator(self._spec, plain(self._weight.size * 3), session.rate)
+            self._filter = RateEstimator(self._spec, plain(self._weight.size * 3), time_rate(session))
         except ConfigError as fault:
             self.sentences.append(f"No speeds and accelerations, and no balance: {fault}")
 

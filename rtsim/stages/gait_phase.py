@@ -26,7 +26,7 @@ from rtsim.stages.kinematics import Kinematics
 from rtsim.stages.plates import FootLoads
 from rtsim.stages.stage import FINE, Outcome, Stage
 from rtsim.subjects.labs import SIDES
-from streams.messages import Curves, Session
+from streams.messages import Curves, Session, time_rate
 from streams.ring import Frame
 
 FORWARDS = np.array([1.0, 0.0, 0.0])
@@ -71,7 +71,7 @@ class GaitPhases(Stage):
         joints = np.flatnonzero(model.joints.proximal == self._root)
         self._at_root = (3 * joints[:, None] + np.arange(3)).ravel()
         self._begin_walk()
-        self._pace.begin(session.rate)
+        self._pace.begin(time_rate(session))
         self._direction.begin()
         self._against = ""
         self._seen = [-math.inf] * len(self._bodies)

@@ -19,7 +19,7 @@ from rtsim.quantity import Quantity
 from rtsim.stages.find import Setting
 from rtsim.stages.kinematics import Kinematics
 from rtsim.stages.stage import FINE, Outcome, Stage
-from streams.messages import Session
+from streams.messages import Session, time_rate
 from streams.ring import Frame
 
 UNITS = ("rad, m", "rad/s, m/s", "rad/s^2, m/s^2")
@@ -30,7 +30,7 @@ class FilteredMotion(Stage):
 
     Attributes
     ----------
-    spec : the filter; rate : frames per second of the session at hand [Hz], 0 where it can have no filter
+    spec : the filter; rate : frames per second of the session's time [Hz], 0 where it can have no filter
     rates : the newest results; settled : whether they have the stated delay
     deviations : of these; None where there are none
     """
@@ -67,11 +67,11 @@ class FilteredMotion(Stage):
         for row in self.rates:
             row[:] = math.nan
         try:
-            self._estimator = self.estimator_of(manifold, session.rate)
+            self._estimator = self.estimator_of(manifold, time_rate(session))
         except ConfigError as fault:
             self.sentences.append(f"No speeds and accelerations: {fault}")
             return
-        self.rate, self.rates = session.rate, self._estimator.rates
+        self.rate, self.rates = time_rate(session), self._estimator.rates
         found = self.kinematics.estimator.deviations
         if found is not None:
             self.deviations = RateDeviations(model.tree, self.spec, self.rate, found.stated.skin_time_s)

@@ -50,15 +50,18 @@ def channel(forces: ForceTrial, rate: float = TRIAL.rate, base: str = BASE) -> C
     return force_channel(forces, rate, t_start=now_ns(), time_base=base)
 
 
-def live(beside: Channel, wait_ms: float = PATIENT_MS, base: str = BASE) -> Kept:
+def live(beside: Channel, wait_ms: float = PATIENT_MS, base: str = BASE, speed: float = 1.0) -> Kept:
     """What came of the walker and its forces over sockets of this machine."""
     allow_compilation()
     feed, kept = ForceFeed(), Kept()
     stages = make_stages(RUN, SPEC, SUBJECT, feed, MASS_KG)
-    session = marker_session(TRIAL.names, rate=TRIAL.rate, t_start=now_ns(), meta={"time_base": base})
+    meta = {"time_base": base, "speed": speed}
+    session = marker_session(TRIAL.names, rate=speed * TRIAL.rate, t_start=now_ns(), meta=meta)
     with Publisher("tcp://127.0.0.1:0") as publisher:
         player = threading.Thread(
-            target=play, args=(publisher, session, TRIAL), kwargs={"beside": (beside,), "wait_s": 30.0}
+            target=play,
+            args=(publisher, session, TRIAL, speed),
+            kwargs={"beside": (beside,), "wait_s": 30.0},
         )
         addresses = (publisher.address, publisher.address)
         loop = Loop(PairedInput.beside(addresses, 1024, feed, wait_ms), stages, kept)
@@ -155,3 +158,14 @@ def test_other_plates_begin_a_new_result_session():
     kept.announce = announce
     Loop(Telling(TRIAL), stages, kept).run()
     assert announced == [("right",), ("other",), ("right",)]
+
+
+def test_a_recording_that_is_played_slowly_has_the_same_results() -> None:
+    """Protects moments of slow replays: filters and waits go by the stream's time, not by this computer's."""
+    was, now = live(channel(FORCES, rate=0.25 * TRIAL.rate), speed=0.25), offline(FORCES)
+    seen, known = was.results(), now.results()
+    assert seen is not None
+    assert known is not None
+    assert np.isfinite(seen.fields["joint_moments"]).any()
+    for name in ("joint_moments", "coordinate_speeds", "foot_forces"):
+        np.testing.assert_array_equal(seen.fields[name], known.fields[name])
