@@ -138,10 +138,8 @@ def estimate(model, method, measured, dt, options, state, work, out):
     if track.trusted[0] > 0 and is_sent_again(measured, dt, health):
         health.waited[0] += dt
         return SENT_AGAIN, 0, math.nan, 0, 0, 0, 0
-    dt += health.waited[0]
-    health.waited[0] = 0.0
-    labelled = health.labelled
-    followed = track.started[0] == 1
+    dt, health.waited[0] = dt + health.waited[0], 0.0
+    labelled, followed = health.labelled, track.started[0] == 1
     remember(track)
     remember(state.first)
     if track.trusted[0] > 0 and 0.0 < dt <= options.track.max_prediction:

@@ -171,11 +171,13 @@ def wrap_between(stations, surfaces, m, before, after, first_wrap, work):
 
 @njit
 def choose(stations, surfaces, m, i, first_wrap, P, Q, work):
-    """The surface of wrap station i between the points P and Q : (3,) in ground, -1 = it is left out here.
+    """The surface of a wrap station between two points, -1 = it is left out here.
 
     stations : Stations
     surfaces : Surfaces
     m : int - muscle
+    i : int - wrap station
+    P, Q : (3,) - points before and behind it, in ground [m]
     first_wrap : int - first wrap station between them
     work : PathWork - written; of the stations before i, wrap.now is known
     """

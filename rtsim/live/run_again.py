@@ -80,7 +80,7 @@ class RecordedPort:
             if self._ended:
                 messages.close()
                 break
-        if not self.n_output or not self._asks:
+        if self.n_output < 2 or not self._asks:  # the last output is that of the run's end
             raise ConfigError(
                 "it holds no run with a device in lockstep", where=str(path),
                 remedy="record one from its beginning, by --record",

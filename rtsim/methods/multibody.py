@@ -251,8 +251,9 @@ class MultibodyEstimator:
         """Draw coordinates to their values of a time [s], where these change."""
         for k, drawn in self._now.moving:
             for roles in (self._now.method.roles, self._now.method.first):
-                if roles.tasks is not None:
+                if roles.tasks is not None and roles.tasks.target[k] != drawn.at(time):
                     roles.tasks.target[k] = drawn.at(time)
+                    self.health.last[:] = np.nan  # the same markers are another frame then
 
     def switch(self, method: str) -> None:
         """Use another method from the next frame on; starts from the pose at hand where joints agree."""

@@ -101,7 +101,8 @@ class Frames:
         self.strangers = {
             element.get("name", ""): element.tag
             for element in model.element.iter()
-            if element.tag.endswith("Frame") and element.tag != OFFSET_FRAME
+            if str(element.tag).endswith("Frame")
+            and element.tag != OFFSET_FRAME  # the tag of a comment is none
         }
         ground = model.child("Ground") or next(
             (body for body in model.members("BodySet") if body.name == GROUND), None

@@ -204,8 +204,8 @@ def test_the_least_strength_of_another_child(here, shared, tmp_path):
     done = here("fit", "torque-generators", str(out), "--bounds", "--skip-unknown", "--json")
     found = json.loads(done.out)["strength_Nm"]
     for joint, ways in {
-        "hip_flexion": ((31.4, 28.6), (29.7, 29.1)), "knee_flexion": ((30.9, 39.0), (20.7, 24.4)),
-        "ankle_dorsiflexion": ((56.4, 71.2), (19.6, 24.7)),
+        "hip_flexion": ((28.7, 26.1), (27.5, 23.4)), "knee_flexion": ((33.6, 41.3), (21.5, 24.9)),
+        "ankle_dorsiflexion": ((54.5, 69.8), (18.9, 24.2)),
     }.items():  # fmt: skip
         for kind, sides in zip(("extensor", "flexor"), ways, strict=True):
             for side, least in zip("rl", sides, strict=True):
