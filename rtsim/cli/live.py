@@ -82,11 +82,7 @@ def command(
     for note in notes:
         tell(note)
     compile_first(Console(stderr=True), groups_of(run))
-    playing = ["--states", f"--wait={READY_S}", f"--speed={speed}", f"--start={start_s}"]
-    playing += [f"--end={end_s}"] if end_s is not None else []
-    playing += [f"--rate={rate}"] if rate is not None else []
-    playing += [f"--duration={length_s}"] if length_s else []
-    playing += ["--loop"] if loop else []
+    playing = playing_arguments(speed, rate, loop, start_s, end_s, length_s)
     console = LastingConsole(stderr=as_json, quiet=as_json)
     with contextlib.ExitStack() as stack:
         with console.status("starting"):
@@ -127,14 +123,31 @@ def command(
             f"none of {summary['frames']} frames came out usable", where=run.source,
             remedy="look at the flagged frames and what was counted",
         )  # fmt: skip
-    if record is not None and not record.exists() and not exit_code():
+    if not exit_code():
+        check_recorded(record)
+    raise SystemExit(exit_code() or int(watch.failed))
+
+
+def playing_arguments(
+    speed: float, rate: float | None, loop: bool, start_s: float, end_s: float | None, length_s: float
+) -> list[str]:
+    """What a player is told of the pace and of the part that it plays."""
+    playing = ["--states", f"--wait={READY_S}", f"--speed={speed}", f"--start={start_s}"]
+    playing += [f"--end={end_s}"] if end_s is not None else []
+    playing += [f"--rate={rate}"] if rate is not None else []
+    playing += [f"--duration={length_s}"] if length_s else []
+    return [*playing, "--loop"] if loop else playing
+
+
+def check_recorded(record: Path | None) -> None:
+    """ConfigError where a recording was asked for and the run left none."""
+    if record is not None and not record.exists():
         raise ConfigError(
             "the run is over and there is no recording: its recorder had not begun, or could not write",
             where=str(record),
             remedy="look at what the recorder said; on a busy machine leave it a core, or `rtsim record` the "
             "results from the start",
         )
-    raise SystemExit(exit_code() or int(watch.failed))
 
 
 def played_forces(run: Run) -> str:

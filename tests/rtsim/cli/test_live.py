@@ -8,10 +8,13 @@ import re
 import signal
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from rtsim.cli.live import check_recorded
+from rtsim.errors import ConfigError
 from rtsim.files.markers import write_trc
 from rtsim.files.recording import read_results
 from streams.control import request
@@ -160,3 +163,13 @@ def test_a_run_is_stopped_by_command(start, rtsim, port):
     assert done.err.startswith("rtsim: command set_method: No method 'best'; this run offers ")
     assert rtsim("command", "stop", "--control", control).out == "Stopping.\n"
     assert account(live.wait())["method"] == "zero"
+
+
+def test_a_run_that_left_no_recording_is_told(tmp_path: Path) -> None:
+    """Protects whoever asked for a recording: that there is none ends in a sentence, not in silence."""
+    check_recorded(None)
+    there = tmp_path / "there.mcap"
+    there.touch()
+    check_recorded(there)
+    with pytest.raises(ConfigError, match="there is no recording"):
+        check_recorded(tmp_path / "none.mcap")
