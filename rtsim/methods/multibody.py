@@ -250,9 +250,10 @@ class MultibodyEstimator:
     def aim(self, time: float) -> None:
         """Draw coordinates to their values of a time [s], where these change."""
         for k, drawn in self._now.moving:
+            target = drawn.at(time)
             for roles in (self._now.method.roles, self._now.method.first):
-                if roles.tasks is not None and roles.tasks.target[k] != drawn.at(time):
-                    roles.tasks.target[k] = drawn.at(time)
+                if roles.tasks is not None and roles.tasks.target[k] != target:
+                    roles.tasks.target[k] = target
                     self.health.last[:] = np.nan  # the same markers are another frame then
 
     def switch(self, method: str) -> None:
