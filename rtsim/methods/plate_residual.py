@@ -3,6 +3,7 @@
 By Newton's second law the forces on all feet are N = m (a - g), with the acceleration a of the whole body's
 mass centre. Inverse dynamics leaves R = N - F at the root, so that N = R + F is known from motion and mass
 alone. What the model lacks, head, arms and trunk where they are not marked, is taken to move as the root.
+A leg does not: where one alone is modelled nothing is said.
 
 Each mistake changes F in a way of its own: a gain, or a mass, scales all of it, a wrong sign or an exchange
 of axes turns its shear, plates that come late shift it. The one that leaves least of R is the likeliest. Mass
@@ -23,6 +24,7 @@ from rtsim.config.rate_schema import RateSpec
 from rtsim.files.recording import Results
 from rtsim.methods.plate_check import GRAVITY
 from rtsim.methods.rates import RateEstimator, filter_of
+from rtsim.subjects.labs import SIDES
 
 Array = NDArray[np.float64]
 
@@ -90,7 +92,10 @@ def judge_residual(results: Results, mass: float) -> dict[str, Any] | None:
 
 
 def momentum_of(results: Results, mass: float) -> Momentum | None:
-    """What motion asks for and what plates told, filtered alike; None where that is not known long enough."""
+    """What motion asks for and what plates told, filtered alike.
+
+    None where that is not known long enough, or one leg alone is modelled.
+    """
     fields, rate = results.fields, results.session.rate
     names = next((tuple(spec.labels) for spec in results.session.fields if spec.name == "plate_forces"), ())
     filtered = results.session.meta.get("rates")
@@ -108,10 +113,10 @@ def momentum_of(results: Results, mass: float) -> Momentum | None:
         _, pushed = smoothed(spec, rate, results.times, fields["segment_positions"][:, 0])
         needed = needed + absent * (pushed / GRAVITY + [0.0, 1.0, 0.0])
     knees = [k for k, name in enumerate(labels(results)) if name.startswith("knee_flexion")]
-    known = np.isfinite(needed).all(axis=1)
-    if knees:
-        known &= (np.abs(fields["joint_angles"][:, knees]) < BENT).any(axis=1)
-    rows = np.flatnonzero(known)
+    if len(knees) < len(SIDES):
+        return None
+    unbent = (np.abs(fields["joint_angles"][:, knees]) < BENT).any(axis=1)
+    rows = np.flatnonzero(np.isfinite(needed).all(axis=1) & unbent)
     if len(rows) < LEAST_S * rate:
         return None
     return Momentum(needed[rows], borne[:, rows], rows, rate, names)

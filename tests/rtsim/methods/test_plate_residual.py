@@ -178,3 +178,19 @@ def test_the_closing_lines_warn() -> None:
     quiet = kinetic_figures(recorded(walk()))
     assert quiet is not None
     assert not any("warning" in line for line in in_sentences(quiet))
+
+
+def test_of_one_leg_alone_nothing_is_said():
+    """Protects from untrue sentences: the other leg swings as no root does, and its momentum is not known."""
+    told = walk()
+    told[..., 2] *= -1.0
+    results = recorded(told)
+    assert judge_residual(results, MASS)["mistake"] == "shear_sign"
+    specs = tuple(
+        msgspec.structs.replace(spec, labels=("knee_flexion", "ankle_dorsiflexion"))
+        if spec.name == "joint_angles"
+        else spec
+        for spec in results.session.fields
+    )
+    one = results._replace(session=msgspec.structs.replace(results.session, fields=specs))
+    assert judge_residual(one, MASS) is None
