@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from rtsim.files.persons import UNNAMED
+from rtsim.files.trial import name_some
 
 REAL = "real"
 UNLABELLED = "unlabelled"
@@ -48,8 +49,10 @@ def strip_subjects(
         return list(labels), kept, "", [f"the file holds several subjects ({', '.join(several)})"]
     cut = f"{subjects[0]}:"
     stripped = {name: [member.removeprefix(cut) for member in members] for name, members in groups.items()}
-    note = f"the subject prefix {cut!r} was stripped from the marker names"
-    return [label.removeprefix(cut) for label in labels], stripped, subjects[0], [note]
+    notes = [f"the subject prefix {cut!r} was stripped from the marker names"]
+    if bare and named:
+        notes.append(f"{name_some(sorted(bare))}, without that prefix, were taken as of {subjects[0]}, too")
+    return [label.removeprefix(cut) for label in labels], stripped, subjects[0], notes
 
 
 def classify(labels: Sequence[str], groups: Mapping[str, Sequence[str]]) -> list[str]:

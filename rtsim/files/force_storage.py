@@ -117,7 +117,8 @@ def _plates(columns: Sequence[str], where: str) -> list[_Columns]:
             stem, axes = label[:-2], "xyz"
             force, point = [_three(stem + what, by_plain) for what in ("v", "p")]
             lacking = f"{stem}vx, {stem}vy, {stem}vz, {stem}px, {stem}py, {stem}pz"
-            other = [stem.lower().replace("force", word) for word in ("torque", "moment")]
+            words = ("torque", "moment") if "force" in stem.lower() else ()
+            other = [stem.lower().replace("force", word) for word in words]
             stems = [stem + "m", stem + "t", *other, *(o + "m" for o in other)]
             name = match[1] or "force"
         elif match := FLAT.fullmatch(label):
@@ -131,7 +132,7 @@ def _plates(columns: Sequence[str], where: str) -> list[_Columns]:
             raise ConfigError(
                 f"the columns of {name!r} lack a component of force or point", where=where, allowed=lacking
             )
-        torque = next((found for s in stems if (found := _three(s, by_plain, axes))), [])
+        torque = _moment(stems, by_plain, axes, name, where)
         plates.append(_Columns(name, force, point, torque))
     if not plates:
         raise ConfigError(
@@ -141,6 +142,24 @@ def _plates(columns: Sequence[str], where: str) -> list[_Columns]:
             "f1_x or f1_1, ..., each with p1; or the columns that external loads (.xml) name",
         )
     return plates
+
+
+def _moment(stems: Sequence[str], by_plain: dict[str, str], axes: str, name: str, where: str) -> list[str]:
+    """The labels of a plate's moment, none where it has none; ConfigError for a part of one, and for two."""
+    there = {s: [a for a in axes if f"{s}{a}".lower() in by_plain] for s in dict.fromkeys(stems)}
+    there = {s: found for s, found in there.items() if found}
+    lacking = [f"{s}{a}" for s, found in there.items() for a in axes if a not in found]
+    if lacking:
+        raise ConfigError(
+            f"the moment of {name!r} lacks a component: {', '.join(lacking)}", where=where,
+            allowed="all three, or none", remedy="export the file again, or leave the others out",
+        )  # fmt: skip
+    if len(there) > 1:
+        raise ConfigError(
+            f"{name!r} has two moments: {', '.join(f'{s}{axes[0]} ...' for s in there)}", where=where,
+            allowed="one", remedy="leave the columns of one of them out",
+        )  # fmt: skip
+    return _three(next(iter(there)), by_plain, axes) if there else []
 
 
 def _named(columns: Sequence[str], named: Sequence[ForceColumns], where: str) -> list[_Columns]:

@@ -70,6 +70,11 @@ def of_person(raw: RawTrial, person: str = "") -> RawTrial:
     """
     persons = persons_of(raw.names)
     rows = rows_of(raw.names, person) if person else []
+    nameless = [name for name in raw.names if COLON not in name] if len(persons) == 1 else []
+    if 0 < len(nameless) < len(raw.names):
+        if not rows:
+            return raw._replace(notes=(*raw.notes, shared_in(nameless, next(iter(persons)))))
+        rows = [k for k in rows if COLON in raw.names[k]]  # who is asked for is nobody without a name
     if not person or (len(persons) == 1 and len(rows) in (0, len(raw.names))):
         alone = raw.person or (next(iter(persons)) if len(persons) == 1 else UNNAMED)
         alone = "" if alone == UNNAMED else alone
@@ -80,14 +85,27 @@ def of_person(raw: RawTrial, person: str = "") -> RawTrial:
             f"none of its markers are those of {person}", where=raw.source, allowed=name_some(list(persons)),
             remedy="give one of these names as --person",
         )  # fmt: skip
-    person = next((name for name in persons if persons[name] == rows), person.strip())
-    others = [name for name in persons if rows != persons[name]] if len(persons) > 1 else ["all other labels"]
+    whose = (
+        name for name in persons if set(rows) <= set(persons[name]) and (name != UNNAMED or len(persons) > 1)
+    )
+    person = next(whose, person.strip())
+    others = [name for name in persons if name != person] if len(persons) > 1 else ["all other labels"]
     return raw._replace(
         names=tuple(bare_names([raw.names[k] for k in rows], person)),
         positions=np.ascontiguousarray(raw.positions[:, rows]),
         person=person,
         notes=(*raw.notes, f"the markers of {person} were taken, those of {name_some(others)} left out"),
         subject=measures_of(raw.subject, person, several=True),
+    )
+
+
+def shared_in(nameless: Sequence[str], person: str) -> str:
+    """A note on markers without a name before them that are taken as those of the only person with one."""
+    n = len(nameless)
+    return (
+        f"{n} {'marker' if n == 1 else 'markers'} without a name before {'it' if n == 1 else 'them'} "
+        f"({name_some(list(nameless))}) {'was' if n == 1 else 'were'} taken as of {person}; "
+        f"--person {person} leaves {'it' if n == 1 else 'them'} out"
     )
 
 

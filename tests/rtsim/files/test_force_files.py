@@ -330,3 +330,13 @@ def test_a_few_samples_are_no_empty_plate(write):
         with pytest.raises(ConfigError, match=rf"last {lasting} s; allowed: 0\.1 s or more"):
             tare(trial, start, stop)
     assert tare(trial, 0.3, 0.39).notes[-1].startswith("zero taken off")
+
+
+def test_a_moment_in_part_and_two_moments_are_refused(write):
+    """Protects rotation moments: neither zeros in the place of a moment, nor one of two by chance."""
+    text = text_of([STEMS["ground_force_3_vx"]], [row()])
+    with pytest.raises(ConfigError, match="lacks a component: ground_moment_3_my"):
+        read_forces(write("part.mot", text.replace("ground_moment_3_my", "other")))
+    both = (*STEMS["ground_force_3_vx"], "ground_torque_3_")
+    with pytest.raises(ConfigError, match="has two moments: ground_torque_3_x"):
+        read_forces(write("two.mot", text_of([both], [np.concatenate([row(), TORQUE])])))

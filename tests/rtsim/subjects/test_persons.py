@@ -193,3 +193,16 @@ def test_maps_tell_who_is_complete() -> None:
     share = share_of_labs()
     assert share(list(WALKER.names)) == 1.0
     assert share(["RASI", "W1"]) < 0.7
+
+
+def test_markers_without_a_name_beside_a_named_person_are_told_and_left_out_by_choice(tmp_path: Path) -> None:
+    """Protects against a bystander's marker: it is told, and who asks for Anna has hers alone."""
+    lone = without(WALKER, *(name for name in WALKER.names if name != "RTH1"))
+    path = file_of(tmp_path, together(("Anna:", ANNA), ("", lone._replace(positions=lone.positions + ASIDE))))
+    (note,) = [note for note in read_markers(path).notes if "without a name" in note]
+    assert "1 marker" in note
+    assert "(RTH1)" in note
+    assert "--person Anna" in note
+    one = read_markers(path, person="anna")
+    assert "RTH1" not in one.names
+    assert len(one.names) == len(ANNA.names)
