@@ -4,7 +4,9 @@ A foot is the line from its heel to the tip of its toes. It is under a centre of
 from this line, along the plate, than about half its width; the foot that bears a plate keeps it up to a
 somewhat greater distance, and another takes over only when it is nearer for some frames on end. A plate that
 knows moments to m places a pressing force F to m / F: lightly loaded, it adds that to each distance, and
-takes a foot only where no other may be meant. Two feet are on one plate when both have a low point on its
+takes a foot only where no other may be meant. Pressure that is farther from every foot than any reading is
+wrong comes of a plate that lies elsewhere, or of other units: then each low foot that bears no plate may have
+this one. Two feet are on one plate when both have a low point on its
 surface and do not move against each other: a foot that swings past one that stands does, on a treadmill as
 well.
 """
@@ -43,6 +45,7 @@ class BearingRules(NamedTuple):
     slip: float  # relative speed up to which two points stand on the same ground [m/s]
     moment: float  # error of a plate's moments; over the force it is that of the centre of pressure [N m]
     edge: float  # a centre of pressure lies so far beyond the edge, or a foot so far inside, to be there [m]
+    stray: float  # distance from every foot beyond which pressure does not tell which is nearer [m]
 
 
 class Bearing(NamedTuple):
@@ -57,8 +60,8 @@ class Bearing(NamedTuple):
 
 def new_rules() -> BearingRules:
     """The rules in use: half the width of a shod foot and a margin for where markers sit on it; a moment as
-    plates of several laboratories have it wrong (docs/forces.md)."""
-    return BearingRules(0.06, 0.09, 0.03, 3, 0.1, 0.8, 2.5, 0.02)
+    plates of several laboratories have it wrong (docs/forces.md); pressure strays by 0.2 m there."""
+    return BearingRules(0.06, 0.09, 0.03, 3, 0.1, 0.8, 2.5, 0.02, 0.3)
 
 
 def new_bearing(n_plate: int, n_foot: int) -> Bearing:
@@ -105,7 +108,46 @@ def assign_feet(plates, force, centre, loaded, feet, dt, rules, state, share_out
                 status_out[p] = UNMEASURED
                 mark_possible(plates, p, feet, rules, share_out[p])
         n_odd += status_out[p] != 0
+    for p in range(loaded.shape[0]):
+        if status_out[p] & FAR and is_astray(plates, p, force[p], centre[p], feet, rules):
+            doubt_idle_feet(plates, p, feet, rules, share_out)
     return n_odd
+
+
+@njit
+def is_astray(plates, p, force, centre, feet, rules):
+    """Whether plate p is pressed so far from every foot, all seen, that none is likelier for being nearer.
+
+    plates : Plates; p : int - the plate
+    force, centre : (3,) - on the person [N], and where it is pressed [m]
+    feet : (n_foot, 2, 3) - heel and tip of the toes [m]
+    rules : BearingRules
+    """
+    nearest = math.inf
+    for f in range(feet.shape[0]):
+        nearest = min(nearest, distance_to_foot(plates.axes[p, 2], centre, feet[f]))
+    return nearest > rules.stray + rules.moment / pressing_force(plates, p, force)
+
+
+@njit
+def doubt_idle_feet(plates, p, feet, rules, share_out):
+    """UNSURE on plate p for every foot that bears no plate and is low enough to press one.
+
+    plates : Plates; p : int - the plate
+    feet : (n_foot, 2, 3) - heel and tip of the toes [m]
+    rules : BearingRules
+    share_out : (n_plate, n_foot) int64 - as in assign_feet; row p is written
+    """
+    for f in range(feet.shape[0]):
+        idle = True
+        for q in range(share_out.shape[0]):
+            idle = idle and share_out[q, f] != BEARS
+        low = (
+            height_above(plates, p, feet[f, 0]) <= rules.low
+            or height_above(plates, p, feet[f, 1]) <= rules.low
+        )
+        if idle and low:
+            share_out[p, f] = UNSURE
 
 
 @njit
@@ -299,9 +341,14 @@ def mark_possible(plates, p, feet, rules, share_out):
 @njit
 def touches(plates, p, point, rules):
     """Whether a point (3,) is low enough above plate p, and inside its edges."""
+    return height_above(plates, p, point) <= rules.low and beyond_edge(plates, p, point) <= -rules.edge
+
+
+@njit
+def height_above(plates, p, point):
+    """Height of a point (3,) above the surface of plate p, along its normal [m]."""
     n, c = plates.axes[p, 2], plates.centre[p]
-    height = n[0] * (point[0] - c[0]) + n[1] * (point[1] - c[1]) + n[2] * (point[2] - c[2])
-    return height <= rules.low and beyond_edge(plates, p, point) <= -rules.edge
+    return n[0] * (point[0] - c[0]) + n[1] * (point[1] - c[1]) + n[2] * (point[2] - c[2])
 
 
 @njit

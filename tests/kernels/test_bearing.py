@@ -132,6 +132,24 @@ def test_a_plate_of_unknown_extent_tells_two_feet_by_a_point_between_them():
     assert steps([[0.0, 0, 0.5]], feet)[1][0] == FAR
 
 
+def test_pressure_far_from_all_feet_may_be_of_any_low_one_that_bears_nothing():
+    """Protects from a leg without a load where points are in another unit or of another place: not the nearer
+    one alone is unknown; a foot in the air, and one that bears another plate, are."""
+    for half in ((0.3, 0.2), (np.inf, np.inf)):
+        steps = Steps(plates_of((0.0, 0.0), half=half))
+        share, status = steps([[0.1, 0, 0.0]], [foot(1.0, 0.1), foot(1.5, -0.1)])
+        assert (status[0] & FAR, share.tolist()) == (FAR, [[UNSURE, UNSURE]])
+        share, _ = steps([[0.1, 0, 0.0]], [foot(1.0, 0.1), foot(1.5, -0.1, 0.2)])
+        assert share.tolist() == [[UNSURE, NONE]]
+        assert steps([[0.1, 0, 0.0]], [foot(0.38, 0.1), foot(1.5, -0.1)])[0].tolist() == [[UNSURE, NONE]]
+    steps = Steps(plates_of((0.0, 0.0), (1.2, 0.0)))
+    share, status = steps([[0.1, 0, 0.0], [1.2, 0, 0.0]], [foot(1.1, 0.0), foot(2.0, 0.0)])
+    assert share.tolist() == [[NONE, UNSURE], [BEARS, NONE]] or share.tolist() == [
+        [UNSURE, UNSURE],
+        [BEARS, NONE],
+    ]
+
+
 def test_a_foot_keeps_its_plate_in_doubt():
     """Protects from a plate that flickers between feet: kept farther out than taken, left only for long."""
     steps = Steps(plates_of((0.0, 0.0)))
@@ -190,7 +208,7 @@ def test_feet_that_are_not_seen_and_plates_that_are_not_measured_make_unknown():
     share, status = steps([[0.0, 0, 0.0]], [foot(-2.0, 0.0), gone])  # far from what another may press
     assert (status[0], share.tolist()) == (UNSEEN, [[NONE, UNSURE]])
     share, status = steps([[0.0, 0, 0.0]], [foot(-2.0, 0.0), foot(-3.0, 0.0)])
-    assert (status[0], share.tolist()) == (FAR, [[UNSURE, NONE]])
+    assert (status[0], share.tolist()) == (FAR, [[UNSURE, UNSURE]])
     share, status = steps([[0.0, 0, 0.0]], [foot(-0.1, 0.0), gone])
     assert (status[0], share.tolist()) == (0, [[BEARS, NONE]])
     share, status = steps([AWAY], [foot(-0.1, 0.0), foot(-2.0, 0.0)], [NOT_MEASURED])
@@ -212,6 +230,7 @@ def test_random_walks_are_those_of_the_twin(seed):
         shown = feet.copy()
         shown[rng.random(2) < 0.1] = np.nan
         target = feet[rng.integers(0, 2, 3), 0] + rng.normal(0.0, 0.08, (3, 3))
+        target += rng.choice([0.0, 0.0, 0.0, 1.0], (3, 1))
         target[:, 1] = 0.0
         loaded = rng.choice([LOADED, LOADED, LOADED, LOADED, EMPTY, NOT_MEASURED], 3)
         target[loaded != LOADED] = np.nan

@@ -47,6 +47,13 @@ class Assigner:
             if loaded[p] == NOT_MEASURED:
                 status[p] = UNMEASURED
                 self._spoil(p, feet, share[p])
+        idle = [f for f in range(self.n_foot) if not (share[:, f] == BEARS).any()]
+        for p in np.flatnonzero(status & FAR):
+            away = min(self._distance(p, centre[p], foot) for foot in feet)
+            if away > self.rules.stray + self.rules.moment / float(self.plates.axes[p, 2] @ force[p]):
+                share[p, [f for f in idle if min(self._height(p, x) for x in feet[f]) <= self.rules.low]] = (
+                    UNSURE
+                )
         return share, status
 
     def _plate(self, p: int, force: Array, centre: Array, feet: Array, share: Array) -> int:
@@ -113,8 +120,10 @@ class Assigner:
                 share[f] = UNSURE
 
     def _touches(self, p: int, point: Array) -> bool:
-        height = self.plates.axes[p, 2] @ (point - self.plates.centre[p])
-        return bool(height <= self.rules.low and self._beyond(p, point) <= -self.rules.edge)
+        return bool(self._height(p, point) <= self.rules.low and self._beyond(p, point) <= -self.rules.edge)
+
+    def _height(self, p: int, point: Array) -> float:
+        return float(self.plates.axes[p, 2] @ (point - self.plates.centre[p]))
 
     def _beyond(self, p: int, point: Array) -> float:
         along = np.abs(self.plates.axes[p, :2] @ (point - self.plates.centre[p]))
