@@ -152,5 +152,6 @@ def figures_of(name: str, found: dict[str, Any]) -> list[Figure]:
         left = found["residual"]
         for key, unit in (("most_force", "body weights"), ("most_moment_m", "body weights m"),
                           ("not_in_model", "of the mass"), ("unexplained_up", "body weights")):  # fmt: skip
-            figures.append(Figure(f"residual_{key}.{name}", left[key], unit))
+            if left[key] is not None:
+                figures.append(Figure(f"residual_{key}.{name}", left[key], unit))
     return figures

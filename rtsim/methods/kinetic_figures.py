@@ -15,6 +15,7 @@ from rtsim.methods.gait_bands import FAST, FREE, RUNS, SLOW, band_of, gait_of
 from rtsim.methods.plate_check import GRAVITY, UNDER, WEIGHT_OFF
 from rtsim.methods.plate_residual import judge_residual
 from rtsim.methods.reaction_figures import reaction_figures, reaction_words
+from rtsim.models.named_feet import feet_of
 from rtsim.subjects.labs import SIDES
 
 Array = NDArray[np.float64]
@@ -25,6 +26,8 @@ WALKS = 0.1
 """Who has one foot on the ground in this part of the frames with weight walks, on a treadmill as well."""
 STANDS, UPRIGHT = 0.05, np.radians(30.0)
 """Who stands moves the pelvis by less [m/s], and bends no knee more [rad]."""
+STILL, STILL_S = 0.03, 0.5
+"""The feet of who stands move by no more along the floor [m] in so long [s]: on a belt they do."""
 FLAGS = {
     "two_feet": TWO_FEET,
     "plate_far": FAR,
@@ -118,7 +121,7 @@ def weight(results: Results, mass: float) -> dict[str, Any] | None:
         np.abs(results.fields["joint_angles"][:, knees]) < UPRIGHT
     ).all(axis=1)
     total = results.fields["plate_forces"][..., 1].sum(axis=1)
-    stands &= np.isfinite(total) & (total > 0.5 * mass * GRAVITY)
+    stands &= np.isfinite(total) & (total > 0.5 * mass * GRAVITY) & feet_are_still(results)
     if not stands.any():
         return None
     found = float(total[stands].mean())
@@ -144,7 +147,8 @@ def residual(results: Results, mass: float) -> dict[str, Any] | None:
         "mean_moment_m": [float(x) for x in moment[known].mean(axis=0)],
         "most_moment_m": float(turn.max()),
         "not_in_model": absent,
-        "unexplained_up": float(force[known, 1].mean()) + absent,
+        # of one leg alone what the other needs, and its foot bears, is left as well
+        "unexplained_up": None if side_of(results) else float(force[known, 1].mean()) + absent,
     }
 
 
@@ -174,6 +178,25 @@ def root_speed(results: Results) -> Array:
     if len(results.times) < 2:
         return np.full(len(results.times), np.nan)
     return np.asarray(np.linalg.norm(np.gradient(place, results.times, axis=0), axis=1))
+
+
+def feet_are_still(results: Results) -> NDArray[np.bool_]:
+    """(n,) - frames about which the feet, or all segments where these are not named, keep their place."""
+    places = results.fields["segment_positions"][..., [0, 2]]
+    names = labels_of(results, "segment_positions")
+    side = side_of(results)
+    feet = [k for k, _ in feet_of(names, side or "right")] if len(names) == places.shape[1] else []
+    rows = places[:, feet] if feet else places
+    half = max(1, round(0.5 * STILL_S * results.session.rate))
+    padded = np.pad(rows, ((half, half), (0, 0), (0, 0)), mode="edge")
+    window = np.lib.stride_tricks.sliding_window_view(padded, 2 * half + 1, axis=0)
+    return np.asarray((np.ptp(window, axis=-1) <= STILL).all(axis=(1, 2)))
+
+
+def side_of(results: Results) -> str:
+    """The side of a leg that is modelled alone, "" = both are, or it is not told."""
+    side = str(results.session.meta.get("side", ""))
+    return side if side in SIDES else ""
 
 
 def part(n: int, of: int) -> float | None:
@@ -218,7 +241,11 @@ def in_sentences(figures: dict[str, Any]) -> list[str]:
             f"residual at the pelvis in body weights: mean {vector(left['mean_force'])}, at most "
             f"{left['most_force']:.2f}; moment {vector(left['mean_moment_m'], 3)} m, at most "
             f"{left['most_moment_m']:.3f} m; {percent(left['not_in_model'])} of the mass is not modelled, "
-            f"{left['unexplained_up']:+.3f} of the weight is not explained by that"
+            + (
+                "nor what the other foot bears"
+                if left["unexplained_up"] is None
+                else f"{left['unexplained_up']:+.3f} of the weight is not explained by that"
+            )
         )
     if figures.get("momentum") and figures["momentum"]["sentence"]:
         told.append(

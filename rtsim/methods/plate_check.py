@@ -9,11 +9,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.bearing import BEARS, NONE, TWO_FEET, new_rules
+from kernels.bearing import BEARS, FAR, NONE, TWO_FEET, UNSEEN, new_rules
 from kernels.plates import LOADED, Plates
 from rtsim.files.axes import AXIS_NAMES
 from rtsim.files.force_trial import THRESHOLD
-from rtsim.methods.plate_corrections import EXPLAINS, PlateContacts, corrections
+from rtsim.methods.plate_corrections import EXPLAINS, PlateContacts, corrections, displaced
 from rtsim.methods.plate_loads import assign
 
 FloatArray = NDArray[np.float64]
@@ -44,15 +44,21 @@ UNIT_OFF = 0.2
 SIDES = {"right": re.compile(r"(^|_)(r|right)(_|$)"), "left": re.compile(r"(^|_)(l|left)(_|$)")}
 
 
-UNUSABLE = ("vertical", "down")
+UNUSABLE = ("vertical", "down", "elsewhere")
 """Findings with which nothing that any plate tells can be used."""
+MOSTLY = 0.75
+"""Plates that are pressed where no foot is in so much of their load are not those of these feet."""
+MOST_OF_OTHER = 0.5
+"""Where one foot alone is marked, the other may press a plate of which it does not more than this."""
+PRESSED = 200.0
+"""A plate that is pushed along the floor by so much on the average is no handle [N]."""
 
 
 class Finding(NamedTuple):
     """Something that is wrong, or worth knowing.
 
-    name : weight, force_unit, moment_unit, origin, down, vertical, turned, mirrored, swapped, off_plate, far,
-        side, two_feet, or idle
+    name : weight, force_unit, moment_unit, point_unit, origin, down, vertical, turned, mirrored, exchanged,
+        displaced, swapped, off_plate, far, elsewhere, side, two_feet, or idle
     plate : index of the plate, -1 = of all
     figure : the number behind it
     sentence : what it is and what to do
@@ -87,6 +93,8 @@ def check_plates(
     heavy = force[np.linalg.norm(np.nan_to_num(force), axis=2) >= THRESHOLD]
     if not np.isfinite(force).any():
         return [Finding("idle", -1, 0.0, "No force was measured: all samples of the plates are missing.")]
+    if heavy.size == 0 and not np.isfinite(force).all():
+        return [_unmeasured(force)]
     if heavy.size == 0:
         return [_idle(force, mass)]
     mean = heavy.mean(axis=0)
@@ -94,6 +102,10 @@ def check_plates(
     axis = int(np.argmax(np.abs(mean)))
     if axis != 1 and abs(mean[axis]) >= AXIS_CLEAR * abs(mean[1]):
         return [_vertical(mean, axis)]
+    if lying := [
+        found for p, name in enumerate(names) if (found := _lies(force[:, p], plates.axes[p, 2], p, name))
+    ]:
+        return lying
     if mean[1] < 0.0:
         findings.append(
             Finding(
@@ -108,7 +120,55 @@ def check_plates(
     for p in range(len(names)):
         findings += _position(contact, names, p, None if origins is None else origins[p])
     shares, status = assign(plates, force, contact.centre, contact.loaded, feet, times, new_rules())
+    findings += _elsewhere(contact, status, [finding.plate for finding in findings])
     return [*findings, *_feet(names, shares, status, contact.loaded)]
+
+
+def _elsewhere(contact: PlateContacts, status: NDArray[np.int64], wrong: Sequence[int]) -> list[Finding]:
+    """Whether most of the load is where no foot is, whatever the reason; wrong : plates with a finding."""
+    loaded = (contact.loaded == LOADED) & contact.seen[:, None]
+    if not loaded.any():
+        return []
+    weight = np.where(loaded, contact.force[..., 1], 0.0)
+    far = (status & FAR) != 0
+    if contact.one_foot:  # what is not under it may be under the other, unless that would be a mistake
+        far = ((status & UNSEEN) != 0) & np.isin(np.arange(loaded.shape[1]), wrong)
+    off = float(weight[loaded & far].sum() / weight.sum())
+    if off <= MOSTLY:
+        return []
+    return [
+        Finding(
+            "elsewhere", -1, off,
+            f"{100 * off:.0f} % of the load on the plates is where no foot is: the forces are of another "
+            "recording, or the plates lie elsewhere, or points, moments or their units are wrong. What the "
+            "feet bear is not known.",
+        )
+    ]  # fmt: skip
+
+
+def _lies(force: FloatArray, normal: FloatArray, p: int, name: str) -> Finding | None:
+    """The finding of a plate p that is pushed along its surface rather than pressed; force : (n, 3) [N]."""
+    heavy = force[np.linalg.norm(np.nan_to_num(force), axis=1) >= THRESHOLD]
+    if not heavy.size:
+        return None
+    pressed, mean = abs(float(heavy.mean(axis=0) @ normal)), np.abs(heavy.mean(axis=0))
+    axis = int(np.argmax(mean))
+    if axis == 1 or mean[axis] < max(PRESSED, AXIS_CLEAR * mean[1], AXIS_CLEAR * pressed):
+        return None
+    return Finding(
+        "vertical", p, float(mean[axis]),
+        f"The forces of {name} act along {AXIS_NAMES[axis]} ({mean[axis]:.0f} N on the average, "
+        f"{mean[1]:.0f} N along Y): exchange its columns or channels where the file is made.",
+    )  # fmt: skip
+
+
+def _unmeasured(force: FloatArray) -> Finding:
+    part = float(np.isfinite(force).all(axis=2).mean())
+    return Finding(
+        "idle", -1, part,
+        f"Where the plates were measured, in {100 * part:.0f} % of the readings, none was loaded with "
+        f"{THRESHOLD:g} N: what they bore is missing.",
+    )  # fmt: skip
 
 
 def _idle(force: FloatArray, mass: float | None) -> Finding:
@@ -125,8 +185,8 @@ def _vertical(mean: FloatArray, axis: int) -> Finding:
     return Finding(
         "vertical", -1, float(mean[axis]),
         f"The forces act along {sign}{AXIS_NAMES[axis]} ({abs(mean[axis]):.0f} N on the average, "
-        f"{mean[1]:.0f} N along Y): {AXIS_NAMES[axis]} looks like the vertical. Turn forces and moments with "
-        f'the markers, or declare up = "{AXIS_NAMES[axis]}".',
+        f"{mean[1]:.0f} N along Y): {AXIS_NAMES[axis]} looks like the vertical. Turn forces and moments as "
+        "the markers are turned, where the file is made.",
     )  # fmt: skip
 
 
@@ -146,9 +206,11 @@ def _weight(contact: PlateContacts, times: FloatArray, mass: float | None) -> li
         contact.plates, contact.force, contact.centre, contact.loaded, contact.feet, times, new_rules()
     )
     stands &= (shares != NONE).any(axis=1).all(axis=1)
+    measured = np.isfinite(contact.force).all(axis=(1, 2))  # else nobody knows what all plates bear
+    stands &= measured
     if not stands.any():
-        return _load(contact.force, mass)
-    weight = float(np.nansum(contact.force[stands, :, 1], axis=1).mean())
+        return _load(contact.force[measured], mass)
+    weight = float(contact.force[stands, :, 1].sum(axis=1).mean())
     off = weight / (mass * GRAVITY) - 1.0
     if abs(off) <= WEIGHT_OFF:
         return []
@@ -166,8 +228,12 @@ def _weight(contact: PlateContacts, times: FloatArray, mass: float | None) -> li
 
 
 def _load(force: FloatArray, mass: float) -> list[Finding]:
-    """The force on all plates of a person who never stands on them, against the mass: wrong units alone."""
-    total = np.nansum(force[:, :, 1], axis=1)
+    """The force (n, n_plate, 3) on all plates of a person who never stands on them, against the mass: wrong
+    units alone.
+    """
+    total = force[:, :, 1].sum(axis=1)
+    if not (total >= THRESHOLD).any():
+        return []
     peak, usual = float(total.max()), float(np.median(total[total >= THRESHOLD]))
     weight = mass * GRAVITY
     if peak >= LEAST_PEAK * weight and usual <= MOST_USUAL * weight:
@@ -190,13 +256,15 @@ def _position(
         return []
     now = contact.under(p, contact.force[:, p], contact.moment[:, p])
     beyond = contact.beyond(p)
-    if contact.one_foot and beyond <= 1.0 - UNDER:
+    if contact.one_foot and beyond <= 1.0 - UNDER and (now > MOST_OF_OTHER or not contact.moves(p)):
         return []
     together = contact.between(p)
     if now + together >= UNDER and beyond <= 1.0 - UNDER:
         return []
     found = list(corrections(contact, names, p, origin))
     best = max((share for share, _, _ in found), default=0.0)
+    if best < max(EXPLAINS, now + 0.1) and (moved := displaced(contact, names[p], p)):
+        found, best = [moved], moved[0]
     if best >= max(EXPLAINS, now + 0.1):
         # Where a person stands still, more than one mistake may put a point under a foot: all are told.
         likely = [(name, said) for share, name, said in found if share >= best - TIE]
@@ -212,12 +280,14 @@ def _position(
                 "corners, its origin and the unit of its moments.",
             )
         ]  # fmt: skip
+    if contact.one_foot:  # the other may press it
+        return []
     off = 1.0 - now - together
     return [
         Finding(
             "far", p, off,
             f"In {100 * off:.0f} % of its frames {names[p]} is pressed where no foot is: check where the "
-            "plate lies, and that markers and forces have one clock and one laboratory.",
+            "plate lies, and that markers and forces are of one recording, one clock and one laboratory.",
         )
     ]  # fmt: skip
 

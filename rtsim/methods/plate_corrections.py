@@ -18,6 +18,36 @@ EXPLAINS = 0.9
 """A correction that puts this share of the loaded frames under a foot explains what is wrong."""
 FARTHEST, NEAREST = 10.0, 1e-3
 """Pressure farther from the middle of a plate, or nearer to it, comes from another unit of moments [m]."""
+GOES = 0.2
+"""A foot that moves by so much does not stand [m]."""
+LEAST_SHIFT = 0.15
+"""Pressure that is displaced by less is not told as that [m]."""
+MOMENTS = {
+    1e-3: (FARTHEST, "newton millimetres sent as newton metres"),
+    1e-2: (0.3 * FARTHEST, "newton centimetres sent as newton metres"),
+    1e1: (50.0 * NEAREST, "newton centimetres sent as newton millimetres"),
+    1e2: (3.0 * NEAREST, "newton metres sent as newton centimetres"),
+    1e3: (NEAREST, "kilonewton metres sent as newton metres"),
+}
+"""Factors that put moments right; how far pressure is from the middle at least, or at the most [m]; names."""
+LENGTHS = {
+    1e-3: ("millimetres", "metres"),
+    1e-2: ("centimetres", "metres"),
+    1e-1: ("millimetres", "centimetres"),
+    1e1: ("centimetres", "millimetres"),
+    1e2: ("metres", "centimetres"),
+    1e3: ("metres", "millimetres"),
+}
+"""The same of lengths: what they are, and what they are taken as."""
+ARRANGED = (
+    ([2, 1, 0], (1.0, 1.0, 1.0), "as if X and Z were exchanged"),
+    ([0, 1, 2], (-1.0, 1.0, 1.0), "as if X had the other sign"),
+    ([0, 1, 2], (1.0, 1.0, -1.0), "as if Z had the other sign"),
+    ([0, 1, 2], (-1.0, 1.0, -1.0), "turned by 180 degrees about the vertical"),
+    ([2, 1, 0], (1.0, 1.0, -1.0), "turned by 90 degrees about the vertical"),
+    ([2, 1, 0], (-1.0, 1.0, 1.0), "turned by 270 degrees about the vertical"),
+)
+"""Order and signs of X, Y, Z of points that may be meant, and what is told of them."""
 
 
 class PlateContacts:
@@ -29,7 +59,7 @@ class PlateContacts:
 
     def __init__(self, plates: Plates, force: FloatArray, moment: FloatArray, feet: FloatArray) -> None:
         self.plates, self.force, self.moment, self.feet = plates, force, moment, feet
-        self.centre, _, self.loaded = find_contacts(plates, force, moment)
+        self.centre, self.free_moment, self.loaded = find_contacts(plates, force, moment)
         there: NDArray[np.bool_] = np.asarray(np.isfinite(feet).all(axis=(2, 3)))
         both: NDArray[np.bool_] = np.asarray(there.all(axis=1))
         self.one_foot = not both.any()
@@ -47,6 +77,13 @@ class PlateContacts:
             return 0.0
         near = self._is_near(p, force[rows], centre[rows, p], self.feet[rows])
         return float((near & ~self._is_beside(p, centre[rows, p])).mean())
+
+    def moves(self, p: int) -> bool:
+        """Whether a foot goes about while plate p is loaded: a mistake explains one who stands by chance."""
+        rows = self.feet[(self.loaded[:, p] == LOADED) & self.seen].mean(axis=2)
+        places = rows[:, np.isfinite(rows).any(axis=(0, 2))]
+        low, high = np.nanpercentile(places, [5.0, 95.0], axis=0)
+        return bool((high - low >= GOES).any())
 
     def beyond(self, p: int) -> float:
         """Share of the loaded frames in which plate p is pressed beside its surface."""
@@ -122,15 +159,8 @@ def corrections(
     def share(wrench: Wrench) -> float:
         return contact.under(p, *contact.placed(p, wrench))
 
-    # Only where the pressure is farther away than any floor, or in one point: a foot may be in the middle.
-    away = contact.centre[contact.loaded[:, p] == LOADED, p] - contact.plates.centre[p]
-    away_m = float(np.median(np.linalg.norm(away, axis=1)))
-    if away_m > FARTHEST:
-        said = f"The moments of {name} look like newton millimetres sent as newton metres."
-        yield share((force, 1e-3 * moment)), "moment_unit", said
-    elif away_m < NEAREST:
-        said = f"The moments of {name} look like kilonewton metres sent as newton metres."
-        yield share((force, 1e3 * moment)), "moment_unit", said
+    bounded = bool(np.isfinite(contact.plates.half[p]).all())
+    yield from (of_units if bounded else of_points)(contact, name, p)
     if origin is not None and np.isfinite(origin).all():
         to_middle = contact.plates.axes[p] @ origin
         # With z = 0 its sign does not show; with another z, x and y alone may have the other one.
@@ -149,6 +179,8 @@ def corrections(
                 contact.under(p, *contact.placed(p, contact.local(other))), "swapped",
                 f"{name} looks swapped with {names[other]}: check which channels belong to which plate.",
             )  # fmt: skip
+    if not bounded:
+        return
     for quarter in (1, 2, 3):
         c, s = round(np.cos(0.5 * np.pi * quarter)), round(np.sin(0.5 * np.pi * quarter))
         turn = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
@@ -166,3 +198,79 @@ def corrections(
             f"{name} looks mirrored along its {edge} edge: check the order of its corners and the signs of "
             "its channels.",
         )  # fmt: skip
+
+
+def of_units(contact: PlateContacts, name: str, p: int) -> Iterator[tuple[float, str, str]]:
+    """Units of moments, as of `corrections`.
+
+    Only where the pressure is farther away than any floor, or in one point: a foot may be in the middle.
+    """
+    force, moment = contact.local(p)
+    away = contact.centre[contact.loaded[:, p] == LOADED, p] - contact.plates.centre[p]
+    away_m = float(np.median(np.linalg.norm(away, axis=1)))
+    for factor, (bound, unit) in MOMENTS.items():
+        if away_m > bound if factor < 1.0 else away_m < bound:
+            said = f"The moments of {name} look like {unit}."
+            yield contact.under(p, *contact.placed(p, (force, factor * moment))), "moment_unit", said
+
+
+def of_points(contact: PlateContacts, name: str, p: int) -> Iterator[tuple[float, str, str]]:
+    """What may be wrong with points of a file that does not tell where plates lie, as of `corrections`."""
+    for factor, (unit, taken) in LENGTHS.items():
+        said = (
+            f"Centres of pressure of {name} look like {unit} taken as {taken}, or its moments about the "
+            f"origin like newton {unit}: correct them where the file is made."
+        )
+        yield contact.under(p, *moved(contact, p, factor * contact.centre[:, p])), "point_unit", said
+    for order, signs, said in ARRANGED:
+        points = contact.centre[:, p][:, order] * signs
+        yield (
+            contact.under(p, *moved(contact, p, points)), "exchanged",
+            f"Centres of pressure of {name} look {said}: correct them where the file is made.",
+        )  # fmt: skip
+
+
+def displaced(contact: PlateContacts, name: str, p: int) -> tuple[float, str, str] | None:
+    """A plate, or its points, that lie elsewhere by a constant, as of `corrections`; None = by little.
+
+    It fits two numbers, so that it explains what has another reason as well: the last that is asked. Of
+    shifts that explain one plate alike, the one that would do for the others, too, is told.
+    """
+    rows = np.flatnonzero((contact.loaded[:, p] == LOADED) & contact.seen)
+    feet, heights = contact.feet[rows].mean(axis=2), contact.feet[rows, :, :, 1]
+    low = np.argmin(np.where(np.isnan(heights), np.inf, heights).min(axis=2), axis=1)
+    at = contact.centre[rows, p]
+    found = []
+    for foot in (low, np.zeros_like(low), np.ones_like(low)):  # whichever is lower, or one of them throughout
+        away = feet[np.arange(len(rows)), foot] - at
+        shift = np.nanmedian(away, axis=0) if np.isfinite(away).any() else np.zeros(3)
+        shift[1] = 0.0
+        others = sum(under_moved(contact, q, shift) for q in range(len(contact.plates.centre)) if q != p)
+        found.append((under_moved(contact, p, shift), others, shift))
+    share, _, (x, _, z) = max(found, key=lambda one: one[:2])
+    if np.hypot(x, z) < LEAST_SHIFT:
+        return None
+    bounded = np.isfinite(contact.plates.half[p]).all()
+    what = f"{name} looks" if bounded else f"Centres of pressure of {name} look"
+    return (
+        share, "displaced",
+        f"{what} displaced: the foot is {x:+.2f} m along X and {z:+.2f} m along Z from where it is pressed. "
+        "Check where the plate lies in the laboratory of the markers.",
+    )  # fmt: skip
+
+
+def under_moved(contact: PlateContacts, p: int, shift: FloatArray) -> float:
+    """Share of the frames in which plate p, moved by a shift (3,) with its pressure, is under a foot."""
+    centre, force = contact.plates.centre.copy(), contact.force[:, p]
+    centre[p] += shift
+    other = PlateContacts(contact.plates._replace(centre=centre), contact.force, contact.moment, contact.feet)
+    return other.under(p, force, contact.moment[:, p] + np.cross(shift, force))
+
+
+def moved(contact: PlateContacts, p: int, points: FloatArray) -> Wrench:
+    """The wrench of plate p with its force and free moment at other points (n, 3) [m]."""
+    force = contact.force[:, p]
+    free = np.where(contact.loaded[:, p] == LOADED, contact.free_moment[:, p], 0.0)
+    at = np.where(np.isfinite(points), points, 0.0)
+    at[:, 1] = contact.plates.centre[p, 1]
+    return force, np.cross(at, force) + free[:, None] * contact.plates.axes[p, 2]

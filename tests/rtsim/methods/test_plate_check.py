@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from kernels.plates import Plates
-from rtsim.files.force_trial import lay_out
+from rtsim.files.force_trial import find_contacts, lay_out
 from rtsim.files.forces import read_forces
 from rtsim.files.markers import read_markers
-from rtsim.methods.plate_check import GRAVITY, Finding, check_plates
+from rtsim.methods.plate_check import GRAVITY, UNUSABLE, Finding, check_plates
 from rtsim.methods.plate_loads import plate_loads
 from rtsim.subjects.foot_lines import foot_lines
 from rtsim.subjects.labs import find_lab
@@ -81,7 +81,92 @@ def stand() -> Stand:
 
 
 def names_of(findings: list[Finding]) -> list[tuple[str, int]]:
-    return [(finding.name, finding.plate) for finding in findings]
+    """Without what follows from the others: that most of the load is where no foot is."""
+    return [(finding.name, finding.plate) for finding in findings if finding.name != "elsewhere"]
+
+
+def moved(stand: Stand, shift: np.ndarray) -> Stand:
+    """The person and the plates elsewhere; shift : (3,), or (n, 1, 3) of one who is carried about [m]."""
+    plates = stand.plates._replace(centre=stand.plates.centre + shift.reshape(-1, 3)[0])
+    feet = stand.feet + shift.reshape(-1, 1, 1, 3)
+    return stand._replace(plates=plates, moment=stand.moment + np.cross(shift, stand.force), feet=feet)
+
+
+def unbounded(stand: Stand, change) -> tuple[Plates, np.ndarray]:
+    """Plates without known ends, as of a storage file, and the moment with other centres of pressure."""
+    centre = find_contacts(stand.plates, stand.force, stand.moment)[0]
+    plates = lay_out(np.full((2, 4, 3), np.nan), np.zeros(2))
+    return plates, np.cross(change(centre), stand.force)
+
+
+@pytest.mark.parametrize(
+    ("name", "said", "change"),
+    [
+        ("point_unit", "centimetres taken as metres", lambda c: 100.0 * c),
+        ("point_unit", "metres taken as millimetres", lambda c: 1e-3 * c),
+        ("exchanged", "as if X and Z were exchanged", lambda c: c[..., [2, 1, 0]]),
+        ("exchanged", "as if Z had the other sign", lambda c: c * [1.0, 1.0, -1.0]),
+        ("displaced", "along Z from where it is pressed", lambda c: c + np.array([0.9, 0.0, -0.4])),
+    ],
+)
+def test_centres_of_pressure_that_are_elsewhere_are_explained(stand, name, said, change):
+    """Protects a leg from no load where a file tells points: their unit, order, signs and place are named,
+    and that nothing of the plates can be used."""
+    stand = moved(stand, np.array([2.0, 0.0, 1.0]))
+    plates, moment = unbounded(stand, change)
+    findings = stand.check(plates=plates, moment=moment)
+    assert names_of(findings) == [(name, 0), (name, 1)]
+    assert all(said in finding.sentence for finding in findings[:2])
+    assert findings[-1].name in UNUSABLE
+    plates, moment = unbounded(stand, lambda centre: centre)
+    assert stand.check(plates=plates, moment=moment) == []
+
+
+def test_where_one_foot_is_marked_a_mistake_is_explained_and_another_foot_is_not_a_mistake(stand):
+    """Protects one marked leg on a belt: exchanged axes are named; a plate under the other foot is not, nor
+    one who stands, whose other foot may be where any mistake would have it."""
+    stand = moved(stand, np.linspace([2.0, 0.0, 1.0], [1.5, 0.0, 1.0], len(stand.times))[:, None])
+    feet = stand.feet.copy()
+    feet[:, 1] = np.nan
+    plates, moment = unbounded(stand, lambda centre: centre[..., [2, 1, 0]])
+    right = np.array([[[1.0], [0.0]]])
+    findings = stand.check(
+        force=right * stand.force, moment=right * moment, feet=feet, plates=plates, mass=None
+    )
+    assert [finding.name for finding in findings] == ["exchanged", "elsewhere"]
+    left = right[:, ::-1]
+    assert stand.check(force=left * stand.force, feet=feet[::-1], plates=plates, mass=None) == []
+    assert stand.check(feet=feet[:1].repeat(len(feet), axis=0), plates=plates, moment=moment, mass=None) == []
+
+
+def test_one_plate_that_is_pushed_along_is_named(stand):
+    """Protects a foot on a plate of which two channels are exchanged: it would seem empty."""
+    force = stand.force.copy()
+    force[:, 1] = force[:, 1][:, [1, 0, 2]]
+    findings = stand.check(force=force)
+    assert [(f.name, f.plate) for f in findings] == [("vertical", 1)]
+    assert "forces of second act along X" in findings[0].sentence
+
+
+@pytest.mark.parametrize("lacking", [slice(20, 150), slice(0, 200)])
+@pytest.mark.parametrize("moves", [0.0, 0.1])
+def test_a_plate_with_gaps_accuses_neither_mass_nor_unit(stand, lacking, moves):
+    """Protects from `check the unit of the forces and the mass` where a plate was not measured."""
+    feet = stand.feet.copy()
+    feet[..., 0] += moves * stand.times[:, None, None]
+    shift = moves * stand.times[:, None] * [1.0, 0.0, 0.0]
+    moment = stand.moment + np.cross(shift[:, None], stand.force)
+    force = stand.force.copy()
+    force[lacking, 1] = moment[lacking, 1] = np.nan
+    names = [finding.name for finding in stand.check(force=force, moment=moment, feet=feet)]
+    assert not {"weight", "force_unit"} & {*names}
+    force[lacking] = moment[lacking] = np.nan
+    force[:20], moment[:20] = 0.0, 0.0
+    force[150:], moment[150:] = 0.0, 0.0
+    (found,) = stand.check(force=force, moment=moment)
+    assert found.name == "idle"
+    assert "missing" in found.sentence
+    assert "kilonewtons" not in found.sentence
 
 
 def test_a_sound_stand_has_nothing_to_say(stand):
@@ -184,10 +269,18 @@ def test_swapped_plates_are_named(stand):
 
 
 def test_a_plate_in_the_wrong_place_is_told(stand):
-    """Protects from corners of another laboratory: nothing explains where it is pressed."""
+    """Protects from corners of another laboratory: by how much, and where most of the load is so, that too;
+    what wanders besides has no explanation."""
     moved = stand.force, stand.moment + np.cross([1.4, 0.0, 0.9], stand.force)
     plates = stand.plates._replace(centre=stand.plates.centre + np.array([1.4, 0.0, 0.9]))
-    assert names_of(stand.check(plates=plates, force=moved[0], moment=moved[1])) == [("far", 0), ("far", 1)]
+    findings = stand.check(plates=plates, force=moved[0], moment=moved[1])
+    assert [(f.name, f.plate) for f in findings] == [("displaced", 0), ("displaced", 1), ("elsewhere", -1)]
+    for finding in findings[:2]:  # the middle of a foot is not where it presses
+        assert "-1.4" in finding.sentence, finding
+        assert "-0.9" in finding.sentence, finding
+    feet = stand.feet + np.linspace(0.0, 3.0, len(stand.feet))[:, None, None, None] * [1.0, 0.0, -1.0]
+    findings = stand.check(plates=plates, force=moved[0], moment=moved[1], feet=feet, mass=None)
+    assert names_of(findings) == [("far", 0), ("far", 1)]
     beside = stand.placed(0, *stand.local(0))
     beside["moment"][:, 0] += np.cross([0.0, 0.0, 0.6], beside["force"][:, 0])
     assert names_of(stand.check(**beside)) == [("off_plate", 0)]
