@@ -17,20 +17,25 @@ from rtsim.config.paths import find_config
 from rtsim.config.run_schema import LONGEST_S, Run
 from rtsim.errors import ConfigError
 from rtsim.files.output import check_folder
-from rtsim.live.sources import WALKER
+from rtsim.live.sources import LOADS, WALKER
 from streams.addresses import is_stream
 from streams.security import Security
 
-RECORDING, LOADS = ".mcap", ".xml"
+RECORDING = ".mcap"
 BOUND = ("results", "control")
 PORTS = ("markers", *BOUND)
 FILE_OPTIONS = (
     click.option(
         "--units",
-        help="Unit of length in files that say it wrongly: m, cm, mm, dm, in, ft; behind a comma that of "
-        "moments (mm,Nm).",
+        help="Unit of length in files that say it wrongly (markers, static trial, plates; points of "
+        "--forces, unless the feet tell another): m, cm, mm, dm, in, ft. Behind a comma that of the "
+        "moments of plates: Nm, Ncm, Ndm, Nmm, kNm (mm,Nm, or ,Nm alone).",
     ),
-    click.option("--up", help="Axis that points up in files that say it wrongly: X, Y, Z, -X, -Y, -Z."),
+    click.option(
+        "--up",
+        help="Axis that points up in files that say it wrongly: X, Y, Z, -X, -Y, -Z; in --forces the one "
+        "along which they act.",
+    ),
 )
 PERSON_OPTION = click.option(
     "--person",
@@ -320,6 +325,7 @@ def tare_arguments(run: Run) -> list[str]:
 
 def tell_notes(run: Run) -> None:
     """Say what a setup of inverse kinematics asks for and is not done, and that the model has notes."""
+    from rtsim.files.osim.document import Aloud
     from rtsim.files.trial import count_of
     from rtsim.live.feet import told_feet
     from rtsim.live.sources import brings_markers
@@ -330,6 +336,9 @@ def tell_notes(run: Run) -> None:
     spec = load_model(run.model, notes.append)
     if notes:
         tell(f"{run.model}: {count_of(len(notes), 'note')}; `rtsim check {run.model}` tells")
+    for note in notes:
+        if isinstance(note, Aloud):
+            tell(f"{run.model}: {note}")
     for note in told_feet(run, spec):
         tell(f"{run.model}: {note}")
     if run.ik_setup and brings_markers(run, spec):

@@ -92,7 +92,11 @@ def force_trial(raw: RawForces, threshold: float = THRESHOLD, or_else: str = "")
     zero = np.zeros((len(raw.names), 6)) if raw.zero is None else raw.zero
     empty = (np.abs(force) < THRESHOLD).all(axis=2)  # some programs have no moment where nobody stands
     moment[empty & ~(np.abs(moment) <= GREATEST).all(axis=2)] = 0.0
-    gap = ~((np.abs(force) <= GREATEST) & (np.abs(moment) <= GREATEST)).all(axis=2)  # NaN is not, either
+    known = (np.abs(force) <= GREATEST).all(axis=2)  # NaN is not, either
+    halves = known & ~(np.abs(moment) <= GREATEST).all(axis=2)
+    notes += _tell_halves(raw.names, halves, known & ~empty)
+    force[halves], moment[halves] = np.nan, np.nan
+    gap = ~known
     force[gap], moment[gap] = np.nan, np.nan
     if gap.any():
         notes.append(
@@ -185,6 +189,18 @@ def are_corners(corners: FloatArray) -> bool:
         return False
     along, across = spans(corners)
     return float(np.linalg.norm(np.cross(along, across))) >= SMALLEST_EDGE**2
+
+
+def _tell_halves(names: tuple[str, ...], halves: NDArray[np.bool_], loaded: NDArray[np.bool_]) -> list[str]:
+    """Sentences on plates with a load whose moment is not known; halves, loaded : (n, n_plate)."""
+    return [
+        f"{name} has no moment, or no point where its force acts, in {n} of {n_loaded} samples with a load: "
+        "taken as missing, and what the foot on it bears is not known there"
+        for name, n, n_loaded in zip(
+            names, halves.sum(axis=0).tolist(), loaded.sum(axis=0).tolist(), strict=True
+        )
+        if n
+    ]
 
 
 def _check_extent(raw: RawForces) -> None:

@@ -63,24 +63,39 @@ def _as_bytes_of_utf8(content: bytes) -> bytes:
     else:
         return content
     try:
-        text = content.decode(coding)
+        text = content.decode(coding, "ignore")  # half a letter at the end is of a file that was cut
     except UnicodeError:
         return content
     return content if any(ord(letter) < ord("\t") for letter in text[:SAMPLE]) else text.encode()
 
 
-def with_tabs(lines: list[str], row: int) -> tuple[list[str], list[str]]:
+def with_tabs(lines: list[str], row: int, where: str) -> tuple[list[str], list[str]]:
     """The lines with tabs between their cells where the one at `row` has semicolons or commas instead, and a
     sentence. Beside semicolons a comma in a number is that of decimals.
+
+    ConfigError naming `where` for commas between cells and in numbers: which is which cannot be told.
     """
     separator = next((mark for mark in ";," if mark in lines[row]), "")
     line = lines[row]
     if not separator or "\t" in line or line.count(separator) + 1 < len(line.split()):
         return lines, []
+    if separator == ",":
+        _check_commas(lines[row:], where)
     tabs = [line.replace(separator, "\t") for line in lines]
     if separator == ";":
         tabs = [DECIMAL_COMMA.sub(".", line) for line in tabs]
     return tabs, [f"its cells are separated by {separator!r} in place of tabs"]
+
+
+def _check_commas(lines: Sequence[str], where: str) -> None:
+    """ConfigError where rows of numbers have half as many commas again as any line of words above them."""
+    numbers = [line.count(",") for line in lines if line.lstrip()[:1] in set("0123456789+-.") and "," in line]
+    words = [line.count(",") for line in lines if line.lstrip()[:1].isalpha() or line.startswith(",")]
+    if numbers and sorted(numbers)[len(numbers) // 2] > 1.5 * max(words, default=0):
+        raise ConfigError(
+            "commas stand between its cells and before its decimals alike", where=where,
+            remedy="export it with decimal points, or with semicolons or tabs between the cells",
+        )  # fmt: skip
 
 
 def table_lines(lines: Sequence[str], start: int, n_column: int) -> tuple[list[Line], list[str]]:

@@ -15,11 +15,12 @@ from numpy.typing import NDArray
 
 from rtsim.errors import ConfigError
 from rtsim.files.grid import parse_rows, read_lines, table_lines, with_tabs
+from rtsim.files.timing import SELDOM
 from rtsim.files.trial import count_of, name_some, unique_names
 
 STORAGE_SUFFIXES = (".mot", ".sto")
-FEWEST, SELDOM = 3, 0.5
-"""Rows whose steps tell the unit of time, and a step that seconds hardly have: 2000 Hz in milliseconds."""
+FEWEST = 3
+"""Rows whose steps tell the unit of time."""
 MOST_UNKNOWN = 0.25
 """Part of the rows on which a column may be unknown before it is left out, and not those rows."""
 N_PART = 1000
@@ -82,7 +83,7 @@ def read_storage(path: str | Path) -> Table:
         start += 1
     if start == len(lines):
         raise ConfigError("no column labels after endheader", where=str(path), remedy="export the file again")
-    lines, told = with_tabs(lines, start)
+    lines, told = with_tabs(lines, start, str(path))
     line = lines[start]
     labels = [cell.strip() for cell in line.split("\t")] if "\t" in line else line.split()
     columns, notes = unique_names([label for label in labels if label])

@@ -10,6 +10,9 @@ from rtsim.errors import ConfigError
 MAX_DECIMALS = 6  # files that print more decimals than this are taken at their word
 TOLD = 1e-5  # [s] a change of a time smaller than this is not worth a sentence
 TO_S = "it was converted to seconds"
+SMALLER = {1e-3: "milliseconds", 1e-6: "microseconds"}
+SELDOM = 0.5  # a step that seconds hardly have [s]: 2000 Hz in milliseconds
+ON_GRID = 0.2  # of a frame by which a time may miss its place on the grid
 SAME_RATE = 0.01  # relative difference up to which a header rate and a measured rate are the same
 IRREGULAR = 0.05  # relative difference up to which the header rate still describes an irregular column
 
@@ -38,12 +41,39 @@ def settle_times(
 
 
 def _in_seconds(times: NDArray[np.float64], rate: float) -> tuple[NDArray[np.float64], list[str]]:
-    """Times whose steps are those of the header's rate in milli- or microseconds, as seconds."""
+    """Times whose steps are those of the header's rate in milli- or microseconds, or slower than markers and
+    plates are ever taken while the header says otherwise, as seconds.
+    """
     typical = float(np.median(np.diff(times)))
-    for factor, unit in ((1e-3, "milliseconds"), (1e-6, "microseconds")):
+    if rate > 0.0 and (mixed := _some_in_milliseconds(times, rate)) is not None:
+        n = int((mixed != times).sum())
+        return mixed, [
+            f"{n} of {len(times)} times are in milliseconds, as the header's {rate:g} Hz tell: {TO_S}"
+        ]
+    for factor, unit in SMALLER.items():
         if rate > 0.0 and abs(rate * factor * typical - 1.0) <= SAME_RATE:
             return factor * times, [f"the time column is in {unit}, as the header's {rate:g} Hz tell: {TO_S}"]
-    return times, []
+    if typical < SELDOM:
+        return times, []
+    steps = f"from row to row the times rise by {typical:g}"
+    for factor, unit in SMALLER.items():
+        if rate > 0.0 and abs(rate * typical - 1.0) > SAME_RATE and factor * typical < SELDOM:
+            return factor * times, [
+                f"{steps}, which no recording does in seconds: they are in {unit}, and {TO_S}"
+            ]
+    return times, [f"{steps}, which was read as seconds: if they are milliseconds, divide them by 1000"]
+
+
+def _some_in_milliseconds(times: NDArray[np.float64], rate: float) -> NDArray[np.float64] | None:
+    """Times of which some are in seconds and others in milliseconds, all on the grid of a rate, in seconds;
+    None where they are not so.
+    """
+    steps = np.arange(len(times)) / rate
+    for first in (float(times[0]), 1e-3 * float(times[0])):
+        plain, slow = (np.abs(x - first - steps) <= ON_GRID / rate for x in (times, 1e-3 * times))
+        if (plain | slow).all() and not plain.all() and not slow.all():
+            return np.where(plain, times, 1e-3 * times)
+    return None
 
 
 def _settle_increasing(

@@ -83,7 +83,7 @@ def trc_text(trial: MarkerTrial, name: str, where: str) -> str:
 def _read_raw(path: Path) -> RawTrial:
     lines = read_lines(path, "TRC")
     first = _find(lines, "datarate", 0)
-    lines, told = with_tabs(lines, first) if first is not None else (lines, [])
+    lines, told = with_tabs(lines, first, str(path)) if first is not None else (lines, [])
     header, after = _read_header(lines, path)
     written, n_on_axes, start = _read_names(lines, after, path)
     n_column = 2 + 3 * len(written)

@@ -8,7 +8,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rtsim.errors import ConfigError
+
 FARTHEST = 1e9  # no marker is so far away, in whatever unit; squares and sums of what is nearer stay finite
+REPEATED = "occurs more than once"
 SOME = 8  # names, or sentences of one kind, that are shown where there may be any number
 
 
@@ -94,11 +97,23 @@ def unique_names(names: Sequence[str], seen: Sequence[int] = ()) -> tuple[tuple[
 
 def _tell_renamed(name: str, renamed: str, index: int, keeper: int, seen: Sequence[int]) -> str:
     """The sentence on a name that occurs again at `index`, and stays with `keeper`."""
-    said = f"the name {name!r} occurs more than once"
+    said = f"the name {name!r} {REPEATED}"
     if not seen or seen[index] == seen[keeper]:
         return f"{said}: a later one was renamed {renamed}"
     has = f"has data in {count_of(seen[index], 'frame')}" if seen[index] else "has no data"
     return f"{said}: the one with data in {count_of(seen[keeper], 'frame')} kept it, another {has}: {renamed}"
+
+
+def with_names_told(fault: ConfigError, *trials: MarkerTrial | None) -> ConfigError:
+    """A refusal with what is told of labels that occur more than once in its trials: they may be why, and
+    notes are not printed where a run is refused.
+    """
+    notes = [f"{trial.source}: {note}" for trial in trials if trial for note in trial.notes]
+    said = [note for note in notes if REPEATED in note]
+    if not said:
+        return fault
+    remedy = "; ".join([*([fault.remedy] if fault.remedy else []), *dict.fromkeys(said)])
+    return ConfigError(fault.what, where=fault.where, allowed=fault.allowed, remedy=remedy)
 
 
 def samples_seen(positions: NDArray[np.float64]) -> list[int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from rtsim.config.run_schema import Run
 from rtsim.errors import ConfigError
-from rtsim.live.sources import WALKER, is_c3d
+from rtsim.live.sources import LOADS, WALKER, is_c3d
 from streams.addresses import is_stream
 
 if TYPE_CHECKING:
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from rtsim.files.trial import MarkerTrial
     from rtsim.subjects.subject import Subject
 
+FOOT = re.compile(r"foot|feet|calc|heel|tal(us|ar)|toe|hallux|meta|sole|shoe", re.IGNORECASE)
+"""In the name of a body that plates may press."""
 BODY_MASS = "Bodymass"
 """Of the person [kg], among what a C3D file tells of the subject."""
 SWAYS = 0.05
@@ -74,7 +77,7 @@ def load_forces(
 
         return walker_forces(trial)
     if forces:
-        return read_forces(forces, up=up, units=units)
+        return read_forces(forces, up=up, units=units, markers=trial)
     if not is_c3d(source):
         return None
     try:
@@ -209,7 +212,7 @@ def checked_before(run: Run, trial: MarkerTrial, forces: ForceTrial) -> tuple[li
     from rtsim.subjects.foot_lines import foot_lines
     from rtsim.subjects.labs import find_lab, load_lab
 
-    spec, told = load_model(run.model), told_outside(trial, forces)
+    spec, told = load_model(run.model), [*told_outside(trial, forces), *told_bodies(run)]
     if run.plates.borne_by:
         check_borne(run, forces)
         return told, ""
@@ -230,6 +233,26 @@ def checked_before(run: Run, trial: MarkerTrial, forces: ForceTrial) -> tuple[li
     )  # fmt: skip
     wrong = next((finding.sentence for finding in findings if finding.name in UNUSABLE), "")
     return [*told, *(finding.sentence for finding in findings)], wrong
+
+
+def told_bodies(run: Run) -> list[str]:
+    """The sentence, if any, on bodies of external loads that have no name of a foot, where the model is not
+    the one that they were made for.
+    """
+    from rtsim.files.osim.external_loads import read_external_loads
+    from rtsim.files.trial import name_some
+    from rtsim.live.sources import brings_markers
+    from rtsim.models.load import load_model
+
+    if Path(run.forces).suffix.lower() != LOADS or brings_markers(run, load_model(run.model)):
+        return []
+    others = [body for body in read_external_loads(run.forces).bodies if not FOOT.search(body)]
+    if not others:
+        return []
+    return [
+        f"The loads act on {name_some(others)}, no foot by name: which foot bears which plate is told by "
+        "where it is pressed, whatever body they name."
+    ]
 
 
 def check_borne(run: Run, forces: ForceTrial) -> None:

@@ -22,7 +22,8 @@ JAW = "jaw:"
 """Begins the names of the synthetic jaw's tasks."""
 MADE_UP = (WALKER, "jaw:chewing", "jaw:protrusion", "jaw:opening")
 """Sources that are neither files nor streams."""
-NATURAL = ".npz"
+NATURAL, LOADS = ".npz", ".xml"
+"""Made-up markers with what is true, and external loads of OpenSim."""
 FASTEST = 10_000.0
 """Highest rate of the synthetic walker [Hz]."""
 RATE = 100.0

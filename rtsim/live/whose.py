@@ -9,7 +9,7 @@ import numpy as np
 from rtsim.config.model_schema import ModelSpec
 from rtsim.config.run_schema import Run
 from rtsim.errors import ConfigError
-from rtsim.files.trial import name_some
+from rtsim.files.trial import name_some, with_names_told
 from rtsim.live.sources import WALKER, brings_markers, load_trial, resolve_subject
 from rtsim.methods.choice import followed_by, method_of
 from rtsim.models.distances import ruler_of_model
@@ -47,11 +47,14 @@ def notes_before(run: Run, *, anyway: bool = False) -> tuple[str, ...]:
         return tuple(told)
     trial = load_trial(run.source, units=run.units or None, up=run.up or None, person=run.person)
     told = [f"{run.source}: {note}" for note in trial.notes] + told
-    if person is not None:
-        told += [f"{run.source}: {said}" for said in notes_on_fit(person, trial, run.source, anyway=anyway)]
-    else:
-        told += [f"{run.source}: {said}" for said in notes_on_model(spec, run, trial, anyway=anyway)]
-    return tuple(told)
+    try:
+        if person is not None:
+            fits = notes_on_fit(person, trial, run.source, anyway=anyway)
+        else:
+            fits = notes_on_model(spec, run, trial, anyway=anyway)
+    except ConfigError as fault:
+        raise with_names_told(fault, trial) from None
+    return (*told, *(f"{run.source}: {said}" for said in fits))
 
 
 def notes_of_person(person: Subject | None, run: Run) -> list[str]:

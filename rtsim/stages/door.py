@@ -155,8 +155,8 @@ class Door:
         """Count an up axis that cannot be meant; how : in words, with the remedy."""
         self.count(
             "wrong_up_axis",
-            f"{self.yardstick.fallen}: {how} Of a file say it with --up. Joint angles do not depend on it, "
-            "the picture and the forces in joints do.",
+            f"{self.yardstick.fallen}: {how} Of a file say it by --up, or leave out the one that was given. "
+            "Joint angles do not depend on it, the picture and the forces in joints do.",
         )
 
     def _name_faults(self, index: dict[str, int], labels: tuple[str, ...], unit: str, up: object) -> None:

@@ -19,7 +19,7 @@ from rtsim.config.lab_schema import Lab, LabSide
 from rtsim.errors import ConfigError
 from rtsim.files.landmarks import middle_of
 from rtsim.files.markers import near_statics
-from rtsim.files.trial import MarkerTrial, count_of, name_some
+from rtsim.files.trial import MarkerTrial, count_of, name_some, with_names_told
 from rtsim.subjects import plausible, proportions
 from rtsim.subjects.both_sides import join
 from rtsim.subjects.hip_centre import find_regression
@@ -107,13 +107,16 @@ def subject_for(
             hip_regression=hip_regression, knee_width_mm=knee_width_mm, name=name, legs=legs,
         )  # fmt: skip
 
-    if side not in ("", "both"):
-        found = leg(side)
-    else:
-        marker_map = marker_map or find_lab(moving.names)
-        found = legs_that_are_there(
-            leg, partial(cover, marker_map, names=moving.names), all_of_them=side == "both"
-        )
+    try:
+        if side not in ("", "both"):
+            found = leg(side)
+        else:
+            marker_map = marker_map or find_lab(moving.names)
+            found = legs_that_are_there(
+                leg, partial(cover, marker_map, names=moving.names), all_of_them=side == "both"
+            )
+    except ConfigError as fault:
+        raise with_names_told(fault, moving, still) from None
     return msgspec.structs.replace(found, notes=(*found.notes, *notes_on_places(legs)))
 
 

@@ -129,18 +129,28 @@ def coordinate_table(coordinate: Coordinate, followers: Collection[str]) -> Tabl
     table: Table = {"name": name}
     limits = node.numbers("range", finite=False)
     low, high = limits if limits is not None and len(limits) == 2 else (-math.inf, math.inf)
-    if limits is not None and not low < high:
-        node.document.note(f"coordinate {name}: its range {low} to {high} is empty and was left out")
+    clamped = node.flag("clamped")
+    free = ", and as it is clamped to it, it was left free" if clamped else ""
+    if limits is not None and len(limits) != 2:
+        node.document.note(
+            f"coordinate {name}: its range has {len(limits)} numbers, not two, and was left out{free}",
+            clamped,
+        )
+    elif limits is not None and not low < high:
+        what = "is empty" if low == high else "begins above its end"
+        node.document.note(
+            f"coordinate {name}: its range {low:g} to {high:g} {what} and was left out{free}", clamped
+        )
         low, high = -math.inf, math.inf
+    elif clamped and not (math.isfinite(low) and math.isfinite(high)):
+        node.document.note(f"coordinate {name}: it is clamped to no finite range, and was left free", True)
     if not low <= coordinate.default <= high:
-        node.document.note(f"coordinate {name}: its range was widened to its default value")
+        node.document.note(f"coordinate {name}: its range was widened to its default value", clamped)
         low, high = min(low, coordinate.default), max(high, coordinate.default)
     if math.isfinite(low) and math.isfinite(high):
         table[f"range_{unit}"] = [scale * low, scale * high]
-        if node.flag("clamped"):
+        if clamped:
             table["clamped"] = True
-    elif node.flag("clamped"):
-        node.document.note(f"coordinate {name}: it is clamped to no finite range, and was left free")
     if coordinate.coupled:
         table["coupled"] = True
     if name not in followers and coordinate.held is None:

@@ -21,11 +21,17 @@ MAX_DEPTH = 100
 MAX_ELEMENTS = 1_000_000
 OLDEST, NEWEST_KNOWN, NEXT_MAJOR = 30000, 40600, 50000
 """Versions of documents: OpenSim 3.0 to 4.6; a later 4.x is tried."""
+MISPLACED_DECLARATION = expat.errors.codes[expat.errors.XML_ERROR_MISPLACED_XML_PI]
 NEWEST_LAYOUT = 40000
 """Version from which joints stand beside bodies, and parts name frames by paths."""
 LARGEST = 1e100
 """Beyond it sums of squares overflow."""
+FLAGS = {"true": True, "1": True, "false": False, "0": False}
 UPDATE = "open the model in OpenSim 4 and save it again"
+
+
+class Aloud(str):
+    """A note that runs tell, too: numbers may be others than its author meant."""
 
 
 @dataclass
@@ -37,10 +43,10 @@ class Document:
     defaults: dict[str, ElementTree.Element] = field(default_factory=dict)  # of a class of elements
     notes: list[str] = field(default_factory=list)
 
-    def note(self, text: str) -> None:
-        """Keep a sentence for the user, once."""
+    def note(self, text: str, aloud: bool = False) -> None:
+        """Keep a sentence for the user, once; aloud : where runs tell it, too."""
         if text not in self.notes:
-            self.notes.append(text)
+            self.notes.append(Aloud(text) if aloud else text)
 
 
 @dataclass(frozen=True)
@@ -101,7 +107,14 @@ class Node:
         return " ".join((found.element.text or "").split()) if found else default
 
     def flag(self, tag: str, default: bool = False) -> bool:
-        return self.text(tag, default=str(default)).lower() in ("true", "1")
+        """A property that is true or false; what is neither is told, and the default, as OpenSim has it."""
+        said = self.text(tag)
+        if said and said.lower() not in FLAGS:
+            taken = str(default).lower()
+            self.document.note(
+                f"{self.label}: {tag} is {said[:40]!r}, neither true nor false: {taken} was taken", aloud=True
+            )
+        return FLAGS.get(said.lower(), default)
 
     def numbers(self, tag: str, finite: bool = True) -> list[float] | None:
         """The numbers of a property, None where it is missing; NaN is refused, and what is beyond all
@@ -221,5 +234,10 @@ def parse(data: bytes, where: str, comments: bool = False) -> ElementTree.Elemen
     try:
         parser.Parse(data, True)
     except (expat.ExpatError, ValueError, LookupError) as error:  # LookupError: an unknown encoding
+        if getattr(error, "code", 0) == MISPLACED_DECLARATION:
+            raise ConfigError(
+                "not valid XML: something stands before <?xml ...?>, which must be the first in a file",
+                where=where, remedy="remove what stands before it: a comment, a blank, an empty line",
+            ) from None  # fmt: skip
         raise ConfigError(f"not valid XML: {error}", where=where, remedy="mend the line named") from None
     return builder.close()

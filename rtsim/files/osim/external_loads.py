@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from rtsim.files.osim.document import read_part
+from rtsim.files.osim.document import Node, read_part
 from rtsim.files.osim.tasks import NO_FILE, file_of
 
 LOADS = "ExternalLoads"
@@ -43,7 +44,8 @@ def read_external_loads(path: str | Path) -> ExternalLoads:
         loads.fail("it names no datafile", remedy="name the file of the forces (.mot, .sto)")
     holder = loads.child("objects")
     bodies: dict[str, None] = {}
-    columns: dict[ForceColumns, None] = {}
+    columns: dict[ForceColumns, str] = {}
+    unnamed: list[Node] = []
     for force in holder.children() if holder is not None else ():
         if force.tag != "ExternalForce":
             force.fail(f"a {force.tag} has no counterpart here", allowed="ExternalForce")
@@ -61,8 +63,40 @@ def read_external_loads(path: str | Path) -> ExternalLoads:
         named = ForceColumns(*("" if text in NO_FILE else text for text in said))
         if named.force and not named.point:
             force.fail("it has no point_identifier", remedy="name the columns of where the force acts")
-        if named.force:
-            columns[named] = None
+        if named.torque and not named.force:
+            force.fail(
+                f"it has no force_identifier, and a moment alone ({named.torque!r}) is not applied here",
+                remedy="name the columns of its force, or switch it off",
+            )
+        if not named.force:
+            unnamed.append(force)
+            continue
+        check_columns(force, body, named, columns)
+        columns[named] = body
+    if columns and unnamed:
+        unnamed[0].fail(
+            "it has no force_identifier, and other forces in the file have",
+            remedy="name the columns of its force, or switch it off",
+        )
+    if loads.document.notes:
+        loads.fail(loads.document.notes[0], remedy="correct the file")
     if not bodies:
         loads.fail("no force in it is switched on", remedy="leave --forces out, or switch one on")
     return ExternalLoads(forces, tuple(bodies), tuple(columns))
+
+
+def check_columns(force: Node, body: str, named: ForceColumns, before: Mapping[ForceColumns, str]) -> None:
+    """ConfigError for columns that an earlier force has: of its force, or of where that acts, or its moment.
+
+    One plate would press twice, and the one that was meant not at all.
+    """
+    for other, its_body in before.items():
+        for what, own, its in zip(ForceColumns._fields, named, other, strict=True):
+            if own and own == its:
+                whom = f"that on {its_body}" if its_body != body else f"another on {its_body}"
+                force.fail(
+                    f"its {what}_identifier {own!r}, on {body}, is that of {whom} as well: one plate would "
+                    "press twice",
+                    allowed="columns of its own for each force",
+                    remedy=f"correct the {what}_identifier of one of them, or switch one off by isDisabled",
+                )

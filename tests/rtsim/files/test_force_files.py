@@ -111,6 +111,52 @@ def test_identifiers_that_name_no_columns_are_told(load, said, write):
         read_forces(write("loads.xml", LOADS.format(forces=load)))
 
 
+ON = '<ExternalForce name="{0}"><applied_to_body>{1}</applied_to_body>{2}</ExternalForce>'
+
+
+def named(**columns: str) -> str:
+    return "".join(f"<{what}_identifier>{said}</{what}_identifier>" for what, said in columns.items())
+
+
+FIRST = {"force": "1_ground_force_v", "point": "1_ground_force_p", "torque": "1_ground_torque_"}
+SECOND = {what: said.replace("1_", "2_") for what, said in FIRST.items()}
+
+
+@pytest.mark.parametrize(
+    ("body", "second", "said"),
+    [
+        (
+            "calcn_l",
+            FIRST,
+            "force_identifier '1_ground_force_v', on calcn_l, is that of that on calcn_r as well",
+        ),
+        ("calcn_r", FIRST, "on calcn_r, is that of another on calcn_r as well"),
+        ("calcn_l", {**SECOND, "point": FIRST["point"]}, "point_identifier '1_ground_force_p', on calcn_l"),
+        ("calcn_l", {**SECOND, "torque": FIRST["torque"]}, "torque_identifier '1_ground_torque_'"),
+        ("calcn_l", {"torque": SECOND["torque"]}, "a moment alone"),
+        ("calcn_l", {}, "it has no force_identifier, and other forces in the file have"),
+    ],
+)
+def test_external_loads_that_share_columns_are_refused(body, second, said, write):
+    """Protects from a foot that bears nothing: columns of one plate on two feet, or of none."""
+    stems = [tuple(FIRST.values()), tuple(SECOND.values())]
+    write("grf.mot", text_of(stems, [row(), row()]))
+    forces = ON.format("right", "calcn_r", named(**FIRST)) + ON.format("left", body, named(**second))
+    with pytest.raises(ConfigError, match="ExternalForce left.*" + said):
+        read_forces(write("loads.xml", LOADS.format(forces=forces)))
+    forces = ON.format("right", "calcn_r", named(**FIRST)) + ON.format("left", "calcn_l", named(**SECOND))
+    assert len(read_forces(write("loads.xml", LOADS.format(forces=forces))).names) == 2
+
+
+def test_moments_about_the_origin_need_no_points(write):
+    """Protects files whose points are 0, 0, 0 on purpose: their moments are about the origin of ground."""
+    moment = np.cross(POINT, FORCE) + TORQUE
+    trial = read_forces(
+        write("grf.mot", text_of([STEMS["ground_force_vx"]], [row(FORCE, 0.0 * POINT, moment)]))
+    )
+    check(trial)
+
+
 def test_several_plates_in_any_order_of_columns(write):
     """Protects from forces and moments of different plates in one: torques may stand last, as in OpenSim."""
     first, second = STEMS["ground_force_vx"], STEMS["1_ground_force_vx"]

@@ -84,6 +84,13 @@ def test_other_documents_are_refused(read, text, what):
     assert "small.osim" in str(error.value)
 
 
+@pytest.mark.parametrize("before", ["<!-- mine -->\n", "\n", " ", "<!---->"])
+def test_what_stands_before_the_declaration_is_named(read, before):
+    """Protects from a remedy that names the line of the declaration, which is right."""
+    with pytest.raises(ConfigError, match=r"something stands before <\?xml .* remove what stands before it"):
+        read(before + WHOLE.text(40000))
+
+
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
 @pytest.mark.parametrize("inside", ["", "<!ENTITY a 'aaaaaaaaaa'><!ENTITY b '&a;&a;&a;'>"])
 def test_entities_are_refused(read, encoding, inside):

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from kernels.tree import new_pose, pose
 from rtsim.errors import ConfigError
+from rtsim.files.osim.document import Aloud
 from rtsim.files.osim.frames import angles_of, turned
 from rtsim.files.osim.model import read_osim
 from rtsim.models.model import build
@@ -279,6 +281,39 @@ def test_ranges(read, coordinate, range, note):
     spec, notes = read(Model((Joint("PinJoint", GROUND, "a", (coordinate,)),)))
     assert spec.bodies[0].coordinates[0].range == pytest.approx(range)
     assert bool(note) == any(note and note in text for text in notes)
+
+
+@pytest.mark.parametrize(
+    ("default", "range", "said"),
+    [
+        (0.0, "1 1", "range 1 to 1 is empty and was left out, and as it is clamped to it, it was left free"),
+        (0.0, "1 -1", "range 1 to -1 begins above its end and was left out"),
+        (0.0, "1", "its range has 1 numbers, not two"),
+        (0.0, "-inf inf", "clamped to no finite range"),
+        (2.0, "-1.5 1.5", "widened to its default value"),
+    ],
+)
+def test_a_clamp_that_cannot_hold_is_told_aloud(read, default, range, said):
+    """Protects from a coordinate that goes free, or farther, though its author clamped it: runs tell."""
+    coordinate = Coordinate("p", default, range, more="<clamped>true</clamped>")
+    _, notes = read(Model((Joint("PinJoint", GROUND, "a", (coordinate,)),)))
+    assert any(said in note and isinstance(note, Aloud) for note in notes), notes
+    _, notes = read(Model((Joint("PinJoint", GROUND, "a", (replace(coordinate, more=""),)),)))
+    assert not any(isinstance(note, Aloud) for note in notes)
+
+
+@pytest.mark.parametrize("tag", ["clamped", "locked", "prescribed"])
+def test_a_flag_that_is_neither_true_nor_false_is_told_aloud(read, tag):
+    """Protects from a clamp or lock that is dropped in silence; what it is taken as is OpenSim's."""
+    plain = Coordinate("p").text()
+    text = Model((Joint("PinJoint", GROUND, "a", (Coordinate("p"),)),)).text(40000)
+    for said in ("TRUE", "1", "False", "0", "", "maybe"):
+        other = plain.replace("<locked>false</locked>", f"<{tag}>{said}</{tag}>")
+        spec, notes = read(text.replace(plain, other))
+        told = f"Coordinate p: {tag} is 'maybe', neither true nor false: false was taken"
+        assert any(note == told and isinstance(note, Aloud) for note in notes) == (said == "maybe")
+        if tag == "clamped":
+            assert spec.bodies[0].coordinates[0].clamped == (said in ("TRUE", "1"))
 
 
 MINUS, TWICE = LINE.replace("1 0", "-1 0.2"), LINE.replace("1 0", "2 0")

@@ -50,6 +50,21 @@ def test_rate_measured_where_the_header_has_none():
     assert "measured" in notes[0]
 
 
+def test_a_header_that_fits_no_unit_of_the_column():
+    """Protects from frames ten seconds apart: in milliseconds they are 100 Hz, whatever the header says;
+    where it says the same, or nothing, that is told and kept."""
+    column = 10.0 * np.arange(50)
+    times, rate, notes = settle_times(column, 1000.0, "f")
+    np.testing.assert_allclose(times, 1e-3 * column)
+    assert rate == pytest.approx(100.0)
+    assert "in milliseconds" in notes[0]
+    for header in (0.1, 0.0):
+        times, rate, notes = settle_times(column, header, "f")
+        np.testing.assert_allclose(times, column)
+        assert "if they are milliseconds" in notes[0]
+    assert settle_times(0.4 * np.arange(50), 2.5, "f")[2] == []
+
+
 @pytest.mark.parametrize("column", [[0.0, 0.0, 0.0], [0.2, 0.1, 0.0], [np.nan, 0.01, 0.02]])
 def test_nonsense_is_rebuilt_or_refused(column):
     """Times that do not increase are rebuilt from the rate; without one the file is refused."""

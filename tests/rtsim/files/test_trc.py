@@ -7,6 +7,7 @@ import pytest
 
 from rtsim.errors import ConfigError
 from rtsim.files.markers import MarkerTrial, read_markers
+from rtsim.files.storage import read_storage
 from rtsim.files.trc import read_trc
 
 TWO_NAMES = "DataRate\tUnits\n100\tmm\nFrame#\tTime\tA\t\t\tB\n"
@@ -318,6 +319,40 @@ def test_times_in_parts_of_seconds(factor, unit, trc_text, write):
     assert trial.rate == pytest.approx(100.0)
     np.testing.assert_allclose(trial.times, [0.0, 0.01, 0.02, 0.03], atol=1e-12)
     assert unit in note_with(trial, "time column")
+
+
+def test_times_partly_in_milliseconds(trc_text, write):
+    """Protects from a leap of minutes in a column that is in seconds first and in milliseconds later."""
+    times = [0.0, 0.01, 0.02, 30.0, 40.0, 50.0]
+    rows = [f"{i + 1}\t{t:g}\t1\t950\t2\t1\t500\t2\t1\t30\t2" for i, t in enumerate(times)]
+    trial = read_trc(write("a.trc", trc_text(rows=rows)))
+    np.testing.assert_allclose(trial.times, 0.01 * np.arange(6), atol=1e-12)
+    assert "3 of 6 times are in milliseconds" in note_with(trial, "times are in")
+
+
+def test_a_text_of_two_bytes_a_letter_that_was_cut_within_one(trc_text, tmp_path):
+    """Protects a file whose copying broke off at an odd byte: it is text to its last whole row."""
+    path = tmp_path / "a.trc"
+    for coding in ("utf-16", "utf-16-le", "utf-16-be"):
+        path.write_bytes(trc_text(n_frame=6).encode(coding)[:-21])
+        trial = read_trc(path)
+        assert len(trial.times) in (5, 6)
+        assert np.isfinite(trial.positions[:5]).all()
+    path.write_bytes(b"\x00\x01\x02" * 300)
+    with pytest.raises(ConfigError, match="binary"):
+        read_trc(path)
+
+
+def test_commas_between_cells_and_in_numbers_are_refused(trc_text, write):
+    """Protects from rows of twice as many cells, of which the first ones would be taken for the numbers."""
+    text = trc_text().replace(".", ",").replace("\t", ",")
+    with pytest.raises(ConfigError, match="between its cells and before its decimals alike; export"):
+        read_trc(write("a.trc", text))
+    table = "t\nendheader\ntime,knee\n0,00,1,5\n0,01,1,6\n"
+    with pytest.raises(ConfigError, match="semicolons or tabs"):
+        read_storage(write("a.mot", table))
+    pointed = "t\nendheader\ntime,knee\n0.00,1.5\n0.01,1.6\n"
+    assert read_storage(write("a.mot", pointed)).data.shape == (2, 2)
 
 
 @pytest.mark.parametrize("coding", ["utf-16", "utf-16-le", "utf-16-be", "utf-8-sig"])
