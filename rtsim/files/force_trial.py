@@ -90,10 +90,12 @@ def force_trial(raw: RawForces, threshold: float = THRESHOLD, or_else: str = "")
     notes = list(raw.notes)
     force, moment = np.ascontiguousarray(raw.force), np.ascontiguousarray(raw.moment)
     zero = np.zeros((len(raw.names), 6)) if raw.zero is None else raw.zero
-    empty = (np.abs(force) < THRESHOLD).all(axis=2)  # some programs have no moment where nobody stands
+    empty: NDArray[np.bool_] = np.asarray(
+        (np.abs(force) < THRESHOLD).all(axis=2)
+    )  # some programs have no moment where nobody stands
     moment[empty & ~(np.abs(moment) <= GREATEST).all(axis=2)] = 0.0
-    known = (np.abs(force) <= GREATEST).all(axis=2)  # NaN is not, either
-    halves = known & ~(np.abs(moment) <= GREATEST).all(axis=2)
+    known: NDArray[np.bool_] = np.asarray((np.abs(force) <= GREATEST).all(axis=2))  # NaN is not, either
+    halves: NDArray[np.bool_] = known & ~np.asarray((np.abs(moment) <= GREATEST).all(axis=2))
     notes += _tell_halves(raw.names, halves, known & ~empty)
     force[halves], moment[halves] = np.nan, np.nan
     gap = ~known
