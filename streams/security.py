@@ -89,10 +89,17 @@ def create_keys(folder: Path | str, name: str) -> tuple[Path, Path]:
     for missing in reversed([each for each in (folder, *folder.parents) if not each.exists()]):
         missing.mkdir(mode=0o700)  # whatever the umask
     check_kept(folder)
-    # Created empty and closed to others first, so that the secret is never readable by anyone else.
-    (folder / f"{name}.key_secret").touch(mode=0o600)
-    public, secret = zmq.auth.create_certificates(folder, name)
-    Path(public).chmod(0o644)  # nobody else writes it, whatever the umask
+    try:
+        # Created empty and closed to others first, so that the secret is never readable by anyone else.
+        (folder / f"{name}.key_secret").touch(mode=0o600)
+        public, secret = zmq.auth.create_certificates(folder, name)
+        Path(public).chmod(0o644)  # nobody else writes it, whatever the umask
+    except OSError as fault:
+        for suffix in (".key", ".key_secret"):  # half a key is none
+            (folder / (name + suffix)).unlink(missing_ok=True)
+        raise StreamError(
+            f"the keys {name} cannot be written into {folder} ({fault.strerror}); no file was kept"
+        ) from fault
     return Path(public), Path(secret)
 
 

@@ -93,7 +93,7 @@ def check_figures(paper: Paper | None, n_step: int, force: bool) -> None:
     if paper is None:
         return
     for k in range(1, n_step):
-        check_free(_figure_of(paper.path, k), overwrite=force, in_place=True)
+        check_free(_figure_of(paper.path, k), overwrite=force)
 
 
 def _figure_of(first: Path, k: int) -> Path:

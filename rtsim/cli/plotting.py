@@ -31,8 +31,11 @@ def plot_options(command: Command, more: str = "") -> Command:
     return command
 
 
-def paper_for(plot: Path | None, size: str | None, dpi: int | None) -> Paper | None:
-    """The paper of the options, None without --plot; what cannot be drawn there is told at once."""
+def paper_for(plot: Path | None, size: str | None, dpi: int | None, option: str = "--plot") -> Paper | None:
+    """The paper of the options, None without --plot; what cannot be drawn there is told at once.
+
+    option : that names the file
+    """
     if plot is None:
         for option, value in {"--plot-size": size, "--plot-dpi": dpi}.items():
             if value is not None:
@@ -40,4 +43,4 @@ def paper_for(plot: Path | None, size: str | None, dpi: int | None) -> Paper | N
         return None
     from rtsim.monitor.paper import paper_of
 
-    return paper_of(plot, size, dpi)
+    return paper_of(plot, size, dpi, option)

@@ -1,12 +1,12 @@
-"""Text files written whole or not at all, and never over another one unless that is wanted."""
+"""Files written whole or not at all, and never over another one unless that is wanted."""
 
 from __future__ import annotations
 
 import errno
 import os
 import secrets
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from rtsim.errors import ConfigError
@@ -74,17 +74,17 @@ def check_free(path: Path, overwrite: bool = False, in_place: bool = False) -> N
         )
 
 
-def write_text(path: Path, text: str | Iterable[str]) -> None:
-    """Write a text, or parts of it, with plain line ends in UTF-8; a file that is there already is replaced
-    at the end.
+@contextmanager
+def whole(path: Path) -> Iterator[Path]:
+    """An empty file beside `path`, to be written, which takes the place of what is there once it is whole.
 
-    ConfigError where that fails; then nothing is left behind, and what was there before stays.
+    ConfigError where that fails, as on a full disk; then nothing is left behind, and what was there before
+    stays.
     """
     part = None
     try:
         part = part_of(path)
-        with part.open("w", encoding="utf-8", newline="\n") as file:
-            file.writelines([text] if isinstance(text, str) else text)
+        yield part
         part.replace(os.path.realpath(path))
     except OSError as error:
         raise ConfigError(f"cannot be written ({error.strerror})", where=str(path)) from None
@@ -92,3 +92,15 @@ def write_text(path: Path, text: str | Iterable[str]) -> None:
         if part is not None:
             with suppress(OSError):
                 part.unlink(missing_ok=True)  # of a write that failed or was interrupted
+
+
+def write_text(path: Path, text: str | Iterable[str]) -> None:
+    """Write a text, or parts of it, with plain line ends in UTF-8; ConfigError as by `whole`."""
+    with whole(path) as part, part.open("w", encoding="utf-8", newline="\n") as file:
+        file.writelines([text] if isinstance(text, str) else text)
+
+
+def write_bytes(path: Path, data: bytes) -> None:
+    """Write bytes; ConfigError as by `whole`."""
+    with whole(path) as part:
+        part.write_bytes(data)

@@ -2,23 +2,41 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 from rtsim.files.recording import Results
 from streams.codec import FieldLayout, encode
+from streams.errors import StreamError
 from streams.messages import AnyMessage, End, Result
 from streams.recorder import Recorder
 
 
 def write_results(path: str | Path, results: Results) -> None:
-    """Write a new .mcap file; StreamError where it exists already or cannot be written.
+    """Write a new .mcap file; StreamError where it exists already or cannot be written. All of it is known,
+    so that nothing is left of one that does not become whole.
 
     The clock of its messages starts at the session's t_start and goes by the time of the trial.
     """
+    recorder = Recorder(path)
+    try:
+        put_all(recorder, results)
+    except BaseException as fault:
+        with suppress(StreamError):
+            recorder.close()
+        Path(path).unlink(missing_ok=True)
+        if not isinstance(fault, StreamError):
+            raise
+        why = getattr(fault.__cause__, "strerror", None) or fault
+        raise StreamError(f"{path} cannot be written ({why}); no file was kept; is the disk full?") from fault
+
+
+def put_all(recorder: Recorder, results: Results) -> None:
+    """All messages of the results, and the end of the file."""
     session = results.session
     layout = FieldLayout(session)
     t_ns = session.t_start
-    with Recorder(path) as recorder:
+    with recorder:
         put(recorder, session, t_ns)
         for seq, time in enumerate(results.times.tolist()):
             t_ns = session.t_start + max(0, round(1e9 * time))

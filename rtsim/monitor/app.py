@@ -127,4 +127,4 @@ def check_picture(path: Path) -> None:
         raise ConfigError(
             f"{str(path)!r} is not a PNG file", where="--screenshot", allowed="a name ending in .png"
         )
-    check_folder(path, "--screenshot", in_place=True)
+    check_folder(path, "--screenshot")

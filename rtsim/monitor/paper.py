@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from rtsim.errors import ConfigError
-from rtsim.files.output import check_folder
+from rtsim.files.output import check_folder, write_bytes
 from rtsim.monitor.app import choose_platform, require_qt
 
 if TYPE_CHECKING:
@@ -23,12 +23,16 @@ PIXELS_MOST = 200_000_000
 
 
 class Paper(NamedTuple):
-    """Where a figure goes: file, width and height [mm] (None = as it needs), pixels per inch of a PNG."""
+    """Where a figure goes: file, width and height [mm] (None = as it needs), pixels per inch of a PNG.
+
+    option : of the command line that names the file, for errors
+    """
 
     path: Path
     width_mm: float | None = None
     height_mm: float | None = None
     dpi: int = DPI
+    option: str = "--plot"
 
     @property
     def size(self) -> tuple[float | None, float | None]:
@@ -37,7 +41,7 @@ class Paper(NamedTuple):
         return width, height
 
 
-def paper_of(path: Path, size: str | None, dpi: int | None) -> Paper:
+def paper_of(path: Path, size: str | None, dpi: int | None, option: str = "--plot") -> Paper:
     """The paper that the command line asks for.
 
     Parameters
@@ -45,12 +49,13 @@ def paper_of(path: Path, size: str | None, dpi: int | None) -> Paper:
     path : file to write
     size : "WIDTHxHEIGHT" in millimetres, or None
     dpi : pixels per inch, for a PNG alone
+    option : that names the file
 
     Raises
     ------
     ConfigError : a file that cannot be written there, a size or a resolution that cannot be, or no Qt
     """
-    check_path(path)
+    check_path(path, option)
     if dpi is not None and path.suffix.lower() != ".png":
         raise ConfigError(
             f"a {path.suffix[1:].upper()} file has no pixels", where="--plot-dpi", remedy="leave it out"
@@ -58,7 +63,7 @@ def paper_of(path: Path, size: str | None, dpi: int | None) -> Paper:
     if dpi is not None and not DPIS[0] <= dpi <= DPIS[1]:
         raise ConfigError(f"{dpi} pixels per inch", where="--plot-dpi", allowed=f"{DPIS[0]} to {DPIS[1]}")
     width, height = (None, None) if size is None else size_of(size)
-    paper = Paper(path, width, height, dpi or DPI)
+    paper = Paper(path, width, height, dpi or DPI, option)
     if width and height and width * height * (paper.dpi / 25.4) ** 2 > PIXELS_MOST:
         raise ConfigError(
             f"{size} mm at {paper.dpi} pixels per inch are more than {PIXELS_MOST // 10**6} million pixels",
@@ -84,37 +89,43 @@ def size_of(text: str) -> tuple[float, float]:
     return width, height
 
 
-def check_path(path: Path) -> None:
+def check_path(path: Path, option: str) -> None:
     """Raise a ConfigError when a figure cannot be saved there, before the run rather than after it."""
     if path.suffix.lower() not in SUFFIXES:
         raise ConfigError(
             f"{str(path)!r} is of no known kind of figure",
-            where="--plot",
+            where=option,
             allowed=f"a name ending in {', '.join(SUFFIXES)}",
         )
-    check_folder(path, "--plot", in_place=True)
+    check_folder(path, option)
     if path.is_dir():
-        raise ConfigError(f"{str(path)!r} cannot be written", where="--plot", remedy="choose another name")
+        raise ConfigError(f"{str(path)!r} cannot be written", where=option, remedy="choose another name")
 
 
 def draw_on(paper: Paper, width: float, height: float, title: str, draw: Callable[[QPainter], None]) -> None:
-    """Draw a figure of a size [px at 96 per inch] into the file; ConfigError when it cannot be written."""
-    from PySide6.QtCore import QMarginsF, QRectF, QSize, QSizeF
+    """Draw a figure of a size [px at 96 per inch] into the file; ConfigError when it cannot be written, and
+    then what was there before stays.
+
+    It is drawn in memory first: Qt does not tell whether the disk took all of a vector file.
+    """
+    from PySide6.QtCore import QBuffer, QIODevice, QMarginsF, QRectF, QSize, QSizeF
     from PySide6.QtGui import QColor, QImage, QPageSize, QPainter, QPdfWriter
     from PySide6.QtSvg import QSvgGenerator
 
     kind, scale = paper.path.suffix.lower(), 1.0
+    drawn = QBuffer()
+    drawn.open(QIODevice.OpenModeFlag.WriteOnly)
     image: QImage | None = None
     if kind == ".svg":
         svg = QSvgGenerator()
-        svg.setFileName(str(paper.path))
+        svg.setOutputDevice(drawn)
         svg.setResolution(96)
         svg.setSize(QSize(round(width), round(height)))
         svg.setViewBox(QRectF(0.0, 0.0, width, height))
         svg.setTitle(title)
         device: QSvgGenerator | QPdfWriter | QImage = svg
     elif kind == ".pdf":
-        pdf = QPdfWriter(str(paper.path))
+        pdf = QPdfWriter(drawn)
         pdf.setResolution(PDF_DPI)
         pdf.setPageSize(QPageSize(QSizeF(width, height) / PX_PER_MM, QPageSize.Unit.Millimeter, "figure"))
         pdf.setPageMargins(QMarginsF(0.0, 0.0, 0.0, 0.0))
@@ -128,16 +139,17 @@ def draw_on(paper: Paper, width: float, height: float, title: str, draw: Callabl
         image.setDotsPerMeterY(round(1000.0 * paper.dpi / 25.4))
         device = image
     painter = QPainter()
-    written = painter.begin(device)
-    if written:
+    finished = painter.begin(device)
+    if finished:
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.scale(scale, scale)
         draw(painter)
-        written = painter.end()
-    if image is not None and written:
-        written = image.save(str(paper.path))
-    if not written:
-        raise ConfigError(f"could not write {str(paper.path)!r}", where="--plot")
+        finished = painter.end()
+    if image is not None and finished:
+        finished = image.save(drawn, "PNG")  # type: ignore[call-overload]  # its stub wants bytes
+    if not finished:
+        raise ConfigError(f"{str(paper.path)!r} could not be drawn", where=paper.option)
+    write_bytes(paper.path, bytes(drawn.data().data()))
 
 
 def ready_to_draw() -> None:

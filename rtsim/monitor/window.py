@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pyqtgraph as pg
-from PySide6.QtCore import Qt, QTimer
+from PySide6.QtCore import QBuffer, QIODevice, Qt, QTimer
 from PySide6.QtGui import QCloseEvent, QKeySequence, QResizeEvent, QShortcut
 from PySide6.QtWidgets import (
     QApplication,
@@ -21,6 +21,8 @@ from PySide6.QtWidgets import (
 )
 
 from rtsim.device.arming import EMERGENCY
+from rtsim.errors import ConfigError
+from rtsim.files.output import write_bytes
 from rtsim.live.signals import noting_requests
 from rtsim.monitor.commands import Commander
 from rtsim.monitor.contact import ContactPlot
@@ -176,9 +178,16 @@ class MonitorWindow(QMainWindow):
     def save_png(self, path: str | Path) -> bool:
         """Save a picture of the window as it is now; whether that worked."""
         self.redraw()
-        saved = self.grab().save(str(path), "PNG")
-        self._say(f"Saved {path}." if saved else f"Could not write a PNG to {path}.")
-        return saved
+        drawn = QBuffer()
+        drawn.open(QIODevice.OpenModeFlag.WriteOnly)
+        try:
+            self.grab().save(drawn, "PNG")
+            write_bytes(Path(path), bytes(drawn.data().data()))
+        except ConfigError as fault:
+            self._say(f"Could not write a picture: {fault}.")
+            return False
+        self._say(f"Saved {path}.")
+        return True
 
     def _build(self) -> None:
         if self.feed.layout:

@@ -1,0 +1,92 @@
+"""Files on a disk that is full: one sentence, nothing broken, and what was there before as it was."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+resource = pytest.importorskip("resource")
+
+ROOM = 600
+"""So much of a file the disk takes [bytes]."""
+SWEEP = ("moment-arms", "finger", "--angle", "mcp_flexion", "--sweep", "--steps", "60")
+SIMULATED = ("simulate", "impact", "--duration", "0.002")
+
+
+@pytest.fixture
+def full() -> Iterator[Callable[[], contextlib.AbstractContextManager[None]]]:
+    """A disk that takes the begin of a file alone, while the context lasts."""
+
+    @contextlib.contextmanager
+    def filled() -> Iterator[None]:
+        before = resource.getrlimit(resource.RLIMIT_FSIZE)
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (ROOM, before[1]))
+        try:
+            yield
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+    return filled
+
+
+@pytest.mark.parametrize("suffix", ["png", "svg", "pdf"])
+def test_a_figure_is_whole_or_not_there(here, full, tmp_path: Path, suffix: str) -> None:
+    """Protects reports: half a picture never stands where the one before stood."""
+    pytest.importorskip("pyqtgraph")
+    assert here(*SWEEP, "--plot", f"a.{suffix}").code == 0
+    before = (tmp_path / f"a.{suffix}").read_bytes()
+    with full():
+        done = here(*SWEEP, "--plot", f"a.{suffix}")
+        new = here(*SWEEP, "--plot", f"b.{suffix}")
+    for one, name in ((done, "a"), (new, "b")):
+        assert one.code == 1
+        assert one.sentence == f"rtsim: {name}.{suffix}: cannot be written (File too large)"
+    assert (tmp_path / f"a.{suffix}").read_bytes() == before
+    assert [path.name for path in tmp_path.iterdir()] == [f"a.{suffix}"]
+
+
+@pytest.mark.parametrize("suffix", ["csv", "sto", "mcap"])
+def test_results_are_whole_or_not_there(here, full, tmp_path: Path, suffix: str) -> None:
+    """Protects what goes on with a file of results: no table ends early, no recording in the middle."""
+    assert here(*SIMULATED).code == 0  # compiled before the disk is full
+    with full():
+        done = here(*SIMULATED, "--out", f"a.{suffix}")
+    assert done.code == 1
+    assert f"a.{suffix}" in done.sentence
+    assert "cannot be written (File too large)" in done.sentence
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_keys_are_whole_or_not_there(here, full, tmp_path: Path, monkeypatch) -> None:
+    """Protects from half a key, which would refuse everybody: the pair is written, or neither of it."""
+    monkeypatch.setattr("zmq.auth.create_certificates", broken)
+    done = here("keys", "own", "lab")
+    assert done.code == 1
+    assert "No space left on device" in done.sentence
+    assert list((tmp_path / "own").iterdir()) == []
+
+
+def broken(folder: Path, name: str) -> None:
+    """Writes the first of two files as a full disk would take it."""
+    (Path(folder) / f"{name}.key").write_text("half")
+    raise OSError(28, "No space left on device")
+
+
+def test_a_picture_of_the_window_is_whole_or_not_there(full, tmp_path: Path) -> None:
+    """Protects the picture before: what cannot be saved is told in the window."""
+    pytest.importorskip("pyqtgraph")
+    from rtsim.errors import ConfigError
+    from rtsim.files.output import write_bytes
+
+    path = tmp_path / "a.png"
+    write_bytes(path, b"before")
+    with full(), pytest.raises(ConfigError, match=r"cannot be written \(File too large\)"):
+        write_bytes(path, bytes(np.zeros(10 * ROOM, np.uint8)))
+    assert path.read_bytes() == b"before"
+    assert list(tmp_path.iterdir()) == [path]
