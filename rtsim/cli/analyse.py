@@ -33,6 +33,7 @@ from streams.addresses import is_stream
 
 if TYPE_CHECKING:
     from rtsim.config.run_schema import Run
+    from rtsim.files.panels import Drawn
     from rtsim.files.recording import Results
     from rtsim.live.recorded import TimesInput
     from rtsim.stages.stage import Stage
@@ -66,8 +67,7 @@ def command(
     The numbers are those of a live run with the same options in which no frame was skipped. Ctrl-C ends
     early; what is done by then is told and written.
     """
-    from rich.console import Console
-
+    from rtsim.cli.console import LastingConsole
     from rtsim.files.outputs import check_outputs
     from rtsim.files.storage import STORAGE_SUFFIXES
     from rtsim.report import agreement
@@ -84,7 +84,7 @@ def command(
     check_of_use(
         "--frames", is_table or frames == USUAL_FRAMES, "tables", "add --out FILE.csv, or leave it out"
     )
-    console = Console(stderr=True)
+    console = LastingConsole(stderr=True)
     if compare:
         check_of_use("--compare", run.compare is not None, "a run config with a table [compare]")
         check_of_use(
@@ -287,12 +287,26 @@ def deliver(results: Results, outputs: Sequence[Path], frames: str, paper: Any, 
         from rtsim.report.tally import in_full
 
         method = in_full(results.session.meta.get("method"), results.session.meta.get("chosen", ()))
-        panels = panels_of_results(results)
-        title = f"{source.name}: {method}; bands: one standard deviation"
-        if any(panel.flagged is not None and panel.flagged.any() for panel in panels):
+        drawn = panels_of_results(results)
+        title = f"{source.name}: {method}{legs_of(results, drawn)}; bands: one standard deviation"
+        if any(panel.flagged is not None and panel.flagged.any() for panel in drawn.panels):
             title += "; shaded: flagged frames"
-        save_panels(paper, title, panels)
+        save_panels(paper, title, drawn.panels, drawn.left_out)
+        for note in drawn.left_out:
+            tell(f"{paper.path}: {note}")
         click.echo(f"wrote {paper.path}", err=True)
+
+
+def legs_of(results: Results, drawn: Drawn) -> str:
+    """Whose curves a figure has, in words; "" where they are of no leg."""
+    from rtsim.files.legs import SIDES
+
+    if (side := results.session.meta.get("side")) in SIDES:
+        return f", {side} leg"
+    sides = {side for panel in drawn.panels for side in (panel.sides or {}).values()}
+    if len(sides) < 2:
+        return ""
+    return ", both legs" if side else ", both sides"
 
 
 def summary(solved: Solved) -> dict[str, Any]:
@@ -342,8 +356,10 @@ def implausible(results: Results) -> dict[str, int]:
 def in_words(told: dict[str, Any]) -> str:
     """The summary for people."""
     from rtsim.methods.kinetic_figures import in_sentences
-    from rtsim.report.tally import in_full
+    from rtsim.report.tally import in_full, pace
 
+    factor = told["real_time_factor"]
+    paced = f", {pace(factor)}" if factor else ""
     flags = ", ".join(f"{name} {n}" for name, n in told["status"].items())
     kinetics = in_sentences(told["kinetics"]) if told["kinetics"] else []
     side = f", {told['side']}" if told["side"] else ""
@@ -357,8 +373,7 @@ def in_words(told: dict[str, Any]) -> str:
             *([f"implausible angles: {beyond}"] if beyond else []),
             *([f"flagged joints: {joints}"] if joints else []),
             *kinetics,
-            f"computed in {told['compute_s']:.3g} s, {told['real_time_factor']:.3g} times real time; "
-            f"{told['outcome']}",
+            f"computed in {told['compute_s']:.3g} s{paced}; {told['outcome']}",
         )
     )
 

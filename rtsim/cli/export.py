@@ -12,7 +12,6 @@ from rtsim.cli.options import USUAL_FRAMES, check_of_use, file_options, frames_o
 from rtsim.errors import ConfigError
 
 FORMATS = ("trc", "mot", "sto", "csv")
-FIGURES = (".png", ".svg", ".pdf")
 VIEWS = ("sagittal", "frontal", "transverse", "3-d")
 STDOUT = "-"
 N_PICTURE = 6
@@ -21,7 +20,7 @@ N_PICTURE = 6
 
 @click.command("export")
 @click.argument("recording", type=click.Path(path_type=Path))
-@click.argument("out", type=click.Path(path_type=Path, allow_dash=True))
+@click.argument("out", required=False, type=click.Path(path_type=Path, allow_dash=True))
 @click.option("--format", "form", type=click.Choice(FORMATS), help="Format (default: by the suffix of OUT).")
 @click.option("--model-markers", is_flag=True, help=".trc: the model's markers instead of the measured ones.")
 @frames_option
@@ -29,13 +28,17 @@ N_PICTURE = 6
     "--at", "instants", multiple=True, type=float, metavar="S",
     help=f"Figures: an instant to draw [s], repeatable (default: {N_PICTURE} of the whole).",
 )  # fmt: skip
-@click.option("--view", type=click.Choice(VIEWS), help="Figures: from where (default: sagittal).")
+@click.option(
+    "--view",
+    type=click.Choice(VIEWS),
+    help="Figures: the plane of the person that is seen (default: sagittal).",
+)
 @click.option("--names", is_flag=True, help="Figures: the names of joints, too.")
 @click.option("--force", is_flag=True, help="Replace a file that exists already.")
 @file_options
 def command(
     recording: Path,
-    out: Path,
+    out: Path | None,
     form: str | None,
     model_markers: bool,
     frames: str,
@@ -51,12 +54,18 @@ def command(
 
     OUT may be -, the standard output, with --format.
     """
-    from rtsim.files.export import export, exported
+    from rtsim.files.export import EXPORT_SUFFIXES, PICTURES, export, exported
     from rtsim.files.output import check_free
 
     suffix = f".{form}" if form else ""
+    if out is None:
+        raise ConfigError(
+            f"where {recording} is written to is not said", where="OUT",
+            allowed=f"a file ({', '.join((*EXPORT_SUFFIXES, *PICTURES))}), or - with --format",
+            remedy="name it behind the recording",
+        )  # fmt: skip
     check_options(suffix or out.suffix.lower(), model_markers, frames, units, up)
-    if not suffix and out.suffix.lower() in FIGURES:
+    if not suffix and out.suffix.lower() in PICTURES:
         check_free(out, overwrite=force)
         draw(recording, out, instants, view or VIEWS[0], names)
         return
@@ -68,6 +77,7 @@ def command(
                 "standard output has no suffix that names the format",
                 where="OUT -",
                 allowed=", ".join(f"--format {name}" for name in FORMATS),
+                remedy="add one; pictures go into files alone",
             )
         text, notes = exported(
             recording, suffix, recording.stem, model_markers=model_markers, units=units, up=up, frames=frames
@@ -89,19 +99,21 @@ def draw(recording: Path, out: Path, instants: tuple[float, ...], view: str, nam
     """The stick figure at some instants."""
     import numpy as np
 
+    from rtsim.files.legs import SIDES
     from rtsim.files.recording import read_results
     from rtsim.monitor.paper import paper_of
     from rtsim.monitor.sticks import save_sticks
 
-    paper = paper_of(out, None, None)
+    paper = paper_of(out, None, None, "OUT")
     results = read_results(recording)
     first, last = float(results.times[0]), float(results.times[-1])
     for t in instants:
         if not first <= t <= last:
             raise ConfigError(f"{t:g} s", where="--at", allowed=f"{first:g} to {last:g} s, of {recording}")
     chosen = instants or np.linspace(first, last, min(N_PICTURE, len(results.times))).tolist()
-    model = results.session.meta.get("model")
-    title = f"{recording.name}: {model}, {view}" if model else f"{recording.name}, {view}"
+    meta = results.session.meta
+    leg = f"{meta['side']} leg" if meta.get("side") in SIDES else ""
+    title = f"{recording.name}: {', '.join(filter(None, (meta.get('model'), leg, view)))}"
     save_sticks(paper, title, results, chosen, view.capitalize() if view != VIEWS[-1] else "3-D", names)
     for note in results.notes:
         tell(note)

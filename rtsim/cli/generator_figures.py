@@ -31,8 +31,8 @@ def figures_of(
     """  # fmt: skip
     given = {"--plot": plot, "--curves": curves, "--parameters": parameters}
     papers = {
-        "--plot": paper_for(plot, size, dpi), "--curves": paper_for(curves, None, None),
-        "--parameters": paper_for(parameters, None, None),
+        "--plot": paper_for(plot, size, dpi), "--curves": paper_for(curves, None, None, "--curves"),
+        "--parameters": paper_for(parameters, None, None, "--parameters"),
     }  # fmt: skip
     if muscles and not any(given.values()):
         raise ConfigError("it is for figures", where="--muscle", remedy="add --plot FILE")
@@ -69,7 +69,11 @@ def draw_fits(paper: Paper, fits: list[Fit], chosen: list[str], title: str) -> l
         tell(f"{fit.placed.name} is not drawn: it was not fitted, {fit.fault}")
     if shown:
         panels: list[Any] = [panel for fit in shown for panel in panels_of_fit(fit)]
-        save_panels(paper, f"torque generators fitted to {title}", panels)
+        rest = [fit.placed.name.replace("_", " ") for fit in able if fit not in shown]
+        notes = [f"not drawn, as --muscle names none of them: {', '.join(rest)}"] if rest else []
+        save_panels(paper, f"torque generators fitted to {title}", panels, [] if chosen else notes)
+        for note in [] if chosen else notes:
+            tell(f"{paper.path}: {note}")
         click.echo(f"wrote {paper.path}", err=True)
     return missed
 

@@ -112,15 +112,14 @@ def command(
     What is not given as an option is what [simulation] in the model's file says. Ctrl-C ends early; what is
     done by then is told and written. With --live the model starts anew each time its own duration is over.
     """
-    from rich.console import Console
-
     from rtsim.cli.compiling import compile_first
+    from rtsim.cli.console import LastingConsole
     from rtsim.files.outputs import check_outputs
     from rtsim.live.group_table import group_of_simulation
     from rtsim.simulation.load import read_setup, simulator_of
     from rtsim.simulation.motion import moved_names
 
-    console = Console(stderr=True)
+    console = LastingConsole(stderr=True)
     changes = changes_of(options, live)
     paper = paper_for(options["plot"], options["plot_size"], options["plot_dpi"])
     if over and not paper:
@@ -185,7 +184,8 @@ def finish(
         from rtsim.simulation.panels import panels_of
 
         title = f"{simulator.model.name}: {told['method']}, {told['step_ms']:g} ms"
-        save_panels(paper, title, panels_of(simulator, done, results, over))
+        drawn = panels_of(simulator, done, results, over)
+        save_panels(paper, title, drawn.panels, drawn.left_out)
         click.echo(f"wrote {paper.path}", err=True)
     # after the files: nobody may be there any more to read it
     click.echo(json.dumps(told, indent=1) if as_json else text(told))

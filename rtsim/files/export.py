@@ -14,6 +14,8 @@ from rtsim.files.trc import trc_text
 from streams.account import bounded, plain
 
 EXPORT_SUFFIXES = (".trc", *STORAGE_SUFFIXES, ".csv")
+PICTURES = (".png", ".svg", ".pdf")
+"""Suffixes of what `rtsim.monitor` draws of a recording."""
 DESCRIBED = ("model", "method", "subject", "side", "source", "markers", "forces")
 """Entries of a descriptor that stand in the header of storage files, before the notes."""
 LONGEST = 256
@@ -74,7 +76,9 @@ def exported(
         return [trc_text(trial, Path(out).name, out)], trial.notes
     if suffix not in EXPORT_SUFFIXES:
         raise ConfigError(
-            f"cannot export to {suffix or '(no suffix)'!r}", where=out, allowed=", ".join(EXPORT_SUFFIXES)
+            f"cannot export to {suffix or '(no suffix)'!r}",
+            where=out,
+            allowed=", ".join((*EXPORT_SUFFIXES, *PICTURES)),
         )
     results = read_results(recording_path)
     text, notes = table_parts(results, suffix, out, name, str(recording_path), frames)

@@ -27,6 +27,8 @@ FLAT = 1e-5  # a curve that changes less, beside its size, is a straight line
 N_DIRECT = 6  # more curves than this are named at their ends, as their colours repeat
 N_POINT = 3000  # of a curve; more show nothing
 LEADING = 1.15
+OF_SIDES = {"right": Qt.PenStyle.SolidLine, "left": Qt.PenStyle.DashLine}
+"""Legs are told apart without colour, too."""
 STYLES = (
     Qt.PenStyle.SolidLine,
     Qt.PenStyle.DashLine,
@@ -52,13 +54,22 @@ def font_of(size: float, bold: bool = False) -> QFont:
     return font
 
 
+def bold_width(text: str, size: float) -> float:
+    """Of a text in bold letters of a size [px]."""
+    return QFontMetricsF(font_of(size, bold=True)).horizontalAdvance(text)
+
+
 def direct(panel: Panel) -> bool:
     """Whether curves are named at their ends."""
     return len(panel.curves) > N_DIRECT and bool((np.diff(panel.x) >= 0.0).all())
 
 
 def names_width(panel: Panel) -> float:
-    """Room beside the plot for the names of its curves [px]."""
+    """Room beside the plot for the names of its curves [px]; none for those of legs, which the figure's key
+    tells apart.
+    """
+    if panel.sides is not None:
+        return GAP
     metrics = QFontMetricsF(font_of(NAME))
     widest = max((metrics.horizontalAdvance(name) for name in panel.curves), default=0.0)
     return widest + GAP + (LEADER if direct(panel) else SWATCH + GAP) + GAP
@@ -66,7 +77,8 @@ def names_width(panel: Panel) -> float:
 
 def height_least(panel: Panel, titled: bool, size: float = NAME) -> float:
     """Height below which the names or the plot have no room [px]."""
-    names = LEADING * QFontMetricsF(font_of(size)).height() * len(panel.curves)
+    n_name = len(panel.curves) if panel.sides is None else 0
+    names = LEADING * QFontMetricsF(font_of(size)).height() * n_name
     return max(TOP + 40.0 + (BOTTOM_TITLED if titled else BOTTOM), TOP + names + BOTTOM)
 
 
@@ -84,17 +96,22 @@ class Chart:
         values = np.concatenate([np.ravel(y) for y in panel.curves.values()] or [np.zeros(1)])
         values = values[np.isfinite(values)]
         low, high = (float(values.min()), float(values.max())) if values.size else (0.0, 1.0)
-        self.y_range = nice_range(low, high, max(FLAT * max(abs(low), abs(high)), 1e-12))
+        self.y_range = nice_range(low, high, max(FLAT * max(abs(low), abs(high)), panel.least, 1e-12))
 
     def paint(self, painter: QPainter) -> None:
         """Draw everything."""
         self._paint_flagged(painter)
         self._paint_axes(painter)
         ends = self._paint_curves(painter)
-        painter.setFont(font_of(TEXT, bold=True))
         painter.setPen(QColor(LIGHT.text))
         title = f"{self.panel.title} [{self.panel.unit}]" if self.panel.unit else self.panel.title
+        room, size = self.box.right() - self.plot.left(), TEXT
+        while size > NAME_LEAST and bold_width(title, size) > room:
+            size -= 0.5
+        painter.setFont(font_of(size, bold=True))
         painter.drawText(QPointF(self.plot.left(), self.box.top() + TOP - 9.0), title)
+        if self.panel.sides is not None:
+            return
         if direct(self.panel):
             self._paint_names_at_ends(painter, ends)
         else:
@@ -156,7 +173,7 @@ class Chart:
         for k, (under, over) in enumerate(zip(low, high, strict=True)):
             self._paint_band(painter, k, x, under, over)
         for k, y in enumerate(curves):
-            painter.setPen(pen_of(k))
+            painter.setPen(self._pen(k))
             across, up = self._place(x, y)
             known = np.isfinite(across) & np.isfinite(up)
             for part in runs(known):
@@ -172,6 +189,12 @@ class Chart:
         painter.restore()
         return ends
 
+    def _pen(self, k: int) -> QPen:
+        """The line of curve k."""
+        if self.panel.sides is None:
+            return pen_of(k)
+        return side_pen(self.panel.sides.get(list(self.panel.curves)[k], ""))
+
     def _values(self) -> Array:
         """(n, n_x) curves, and after them, where there are bands, (n, n_x) lower and upper edges of these."""
         curves = np.array(list(self.panel.curves.values()), dtype=float)
@@ -184,7 +207,7 @@ class Chart:
 
     def _paint_band(self, painter: QPainter, k: int, x: Array, low: Array, high: Array) -> None:
         """Everything between two edges (n_x,), in the colour of curve k; gaps where they are not known."""
-        colour = QColor(LIGHT.curve(k))
+        colour = self._pen(k).color()
         colour.setAlpha(ALPHA)
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(colour)
@@ -244,6 +267,14 @@ def pen_of(index: int) -> QPen:
     """The line of a curve; when the colours repeat, the dashes tell the curves apart."""
     style = STYLES[index // len(LIGHT.curves) % len(STYLES)]
     return QPen(QColor(LIGHT.curve(index)), LINE, style, Qt.PenCapStyle.FlatCap, Qt.PenJoinStyle.RoundJoin)
+
+
+def side_pen(side: str) -> QPen:
+    """The line of a leg; of no leg where it is ""."""
+    colour = QColor(getattr(LIGHT, side) if side else LIGHT.stick)
+    return QPen(
+        colour, LINE, OF_SIDES.get(side, STYLES[0]), Qt.PenCapStyle.FlatCap, Qt.PenJoinStyle.RoundJoin
+    )
 
 
 def ticks(limits: tuple[float, float], n_part: int) -> list[float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 import numpy as np
@@ -21,7 +22,7 @@ from PySide6.QtWidgets import QToolTip, QWidget
 
 from rtsim.monitor.layout import LINES, POINTS, Layout
 from rtsim.monitor.legend import marker_words, paint_key, paint_triad, signs
-from rtsim.monitor.projection import VIEWS, Camera
+from rtsim.monitor.projection import VIEWS, Camera, across
 from rtsim.monitor.scene import Scene
 from rtsim.monitor.theme import LIGHT, Theme
 from rtsim.monitor.words import tip
@@ -35,6 +36,7 @@ REACH = 9.0  # px; how near to a marker the mouse must be to ask for it
 BORDER = 36.0  # px along the edges that a figure which was fitted leaves free: the lower left one is in use
 FILLED = 0.9  # of the rest, by a figure that was just fitted ...
 FILLED_LEAST = 0.35  # ... and by one that is fitted anew, as is one that grows beyond the view
+TURNED_LEAST = 25.0  # deg
 EXTENT_LEAST = 0.1  # m; a smaller figure is not blown up any more
 FAR = 1e4  # m; a position farther off is no position
 
@@ -56,6 +58,8 @@ class Figure(QWidget):
         self._fitted = False
         self._zoomed = False  # by hand: then the figure is not fitted any more
         self._held_at = QPointF()
+        self._view = ""  # one of a plane of the person, which follows them
+        self._across = math.nan
         self.setMinimumSize(220, 150)
 
     def sizeHint(self) -> QSize:
@@ -72,6 +76,7 @@ class Figure(QWidget):
         for name, array in self._data.items():
             np.copyto(array, data[name])
             array[np.abs(array) > FAR] = np.nan
+        self._turn_along()
         self._follow()
         self.update()
 
@@ -87,11 +92,29 @@ class Figure(QWidget):
             self.update()
 
     def look(self, name: str) -> None:
-        """Take one of the named views."""
-        self.camera.look(VIEWS[name])
+        """Take one of the named views: planes are those of the person, who is followed when they turn."""
+        self._view, self._across = name, self._across_person()
+        self.camera.look(VIEWS[name], self._across)
         if not self._zoomed:
             self.fit()
         self.update()
+
+    def _across_person(self) -> float:
+        """Azimuth from which the person is seen from the right [deg]; NaN where that is not known."""
+        rotations = self._data.get("segment_rotations")
+        if rotations is None or self._layout is None:
+            return math.nan
+        return across(self._layout.labels["segment_rotations"], rotations)
+
+    def _turn_along(self) -> None:
+        """Look from where the view is of, once the person has turned by more than a pelvis does in a step."""
+        now = self._across_person()
+        if not self._view or math.isnan(now):
+            return
+        turned = (now - self._across + 180.0) % 360.0 - 180.0
+        if math.isnan(turned) or abs(turned) > TURNED_LEAST:
+            self._across = now
+            self.camera.look(VIEWS[self._view], now)
 
     def fit(self) -> None:
         """Zoom so that the whole figure is in view, in height and in width."""
@@ -162,12 +185,19 @@ class Figure(QWidget):
         scene.paint(painter, self.frames_shown)
         painter.setOpacity(1.0)
         paint_triad(painter, self.camera.basis(), self.height(), self.theme)
-        paint_key(painter, self.width(), self.height(), self.theme, signs(self._data))
+        paint_key(
+            painter,
+            self.width(),
+            self.height(),
+            self.theme,
+            signs(self._data, self._layout.sides if self._layout else ()),
+        )
         painter.end()
 
     def _scene(self) -> Scene:
         pairs = self._layout.stick if self._layout else np.empty((0, 2), dtype=np.intp)
-        return Scene(self._data, pairs, self.camera, self.theme, self.width(), self.height())
+        sides = self._layout.sides if self._layout else ()
+        return Scene(self._data, pairs, self.camera, self.theme, self.width(), self.height(), sides)
 
     def event(self, event: QEvent) -> bool:
         if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip:
@@ -196,6 +226,7 @@ class Figure(QWidget):
             moved = event.position() - self._held_at
             self._held_at = event.position()
             self.camera.orbit(-DEGREES_PER_PIXEL * moved.x(), DEGREES_PER_PIXEL * moved.y())
+            self._view = ""
             self.turned.emit()
             self.update()
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rtsim.files.legs import SIDES, sides_of
 from rtsim.monitor.device_layout import DeviceLayout, device_of
 from rtsim.monitor.naming import bones, joints, labels_of, spoken
 from rtsim.monitor.words import NAME_MOST, printable
@@ -119,6 +120,7 @@ class Layout(NamedTuple):
     parts : field of the figure -> shape of what is kept of it;  labels : names of their entries;
     arms : moment arms of all muscles about the first angle of each joint, shown on demand;
     stick : (n, 2) pairs of joint centres;  follow : index of the pelvis among the segments, or None;
+    sides : right, left or "" of each joint centre;
     commands : what the control endpoint takes as far as the sender says so, None where it does not;
     notes : sentences about what is left out.
     """
@@ -136,6 +138,7 @@ class Layout(NamedTuple):
     picture: Picture | None
     device: DeviceLayout | None
     stick: NDArray[np.intp]
+    sides: tuple[str, ...]
     follow: int | None
     commands: tuple[str, ...] | None
     notes: tuple[str, ...]
@@ -188,6 +191,7 @@ def layout_of(session: Session) -> Layout:
     labels = {name: labels_of(specs[name], shape[0]) for name, shape in parts.items()}
     segments = labels.get("segment_positions", ())
     centres = labels.get("joint_centres", ())
+    side = str(session.meta.get("side") or "")
     return Layout(
         session_id=session.session,
         rate=_rate(session.rate, notes),
@@ -202,6 +206,7 @@ def layout_of(session: Session) -> Layout:
         picture=picture,
         device=device_of(session, specs, notes),
         stick=bones(session.meta.get("stick"), centres, len(centres)),
+        sides=sides_of(centres, side if side in SIDES else ""),
         follow=segments.index("pelvis") if "pelvis" in segments else None,
         commands=_commands(session),
         notes=tuple(notes),

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPen
 
+from rtsim.files.legs import SIDES
 from rtsim.monitor.theme import Theme
 from rtsim.stages.fault_words import SHORT
 
@@ -17,6 +18,8 @@ Array = NDArray[np.float64]
 TRIAD_CORNER, TRIAD_LENGTH, TRIAD_LABEL = 34.0, 20.0, 28.0  # px
 COLOURS = {"ligament": "model", "spring": "model", "contact": "residual"}
 """Colour of a sign in the theme, where it has another name."""
+DASHES = {"left": (1.6, 0.7)}
+"""Line and gap, of the width of a leg's line: legs are told apart without colour, too."""
 SHORTEST_AXIS = 0.15  # of the length; a shorter axis points at the viewer
 KEY_LEFT, KEY_BOTTOM, SIGN_RADIUS = 78.0, 12.0, 3.3  # px
 
@@ -37,11 +40,12 @@ def paint_triad(painter: QPainter, basis: Array, height: int, theme: Theme) -> N
         painter.drawText(box, Qt.AlignmentFlag.AlignCenter, name)
 
 
-def signs(fields: Collection[str]) -> tuple[str, ...]:
-    """The signs that the figure of a stream with these fields may have."""
+def signs(fields: Collection[str], sides: Collection[str] = ()) -> tuple[str, ...]:
+    """The signs that the figure of a stream with these fields, and joints of these sides, may have."""
     markers = ("measured", "model", "occluded") if {"markers_measured", "markers_model"} & set(fields) else ()
     forces = (("ligament", "ligament_ends"), ("spring", "spring_ends"), ("contact", "contact_places"))
-    return (*markers, *(sign for sign, field in forces if field in fields))
+    legs = tuple(side for side in SIDES if side in sides)
+    return (*legs, *markers, *(sign for sign, field in forces if field in fields))
 
 
 def paint_key(painter: QPainter, width: int, height: int, theme: Theme, shown: Collection[str]) -> None:
@@ -56,7 +60,10 @@ def paint_key(painter: QPainter, width: int, height: int, theme: Theme, shown: C
         colour = QColor(getattr(theme, COLOURS.get(text, text)))
         painter.setPen(QPen(colour, 1.4 * scale))
         painter.setBrush(colour if text in ("model", "contact") else Qt.BrushStyle.NoBrush)
-        if text in ("ligament", "spring"):
+        if text in SIDES:
+            painter.setPen(side_pen(text, colour, 3.0 * scale))
+            painter.drawLine(QPointF(x - 2.5 * radius, y), QPointF(x + 1.5 * radius, y))
+        elif text in ("ligament", "spring"):
             painter.drawLine(QPointF(x - radius, y), QPointF(x + radius, y))
         elif text == "occluded":
             for sign in (1.0, -1.0):
@@ -67,6 +74,16 @@ def paint_key(painter: QPainter, width: int, height: int, theme: Theme, shown: C
         painter.setPen(QColor(theme.text_dim))
         painter.drawText(QPointF(x + 8 * scale, y + 4 * scale), text)
         x += taken + 14.0 * scale
+
+
+def side_pen(side: str, colour: QColor, width: float) -> QPen:
+    """The line of what is on a side, or on none."""
+    dashes = DASHES.get(side)
+    cap = Qt.PenCapStyle.RoundCap if dashes is None else Qt.PenCapStyle.FlatCap
+    pen = QPen(colour, width, Qt.PenStyle.SolidLine, cap)
+    if dashes is not None:
+        pen.setDashPattern(dashes)
+    return pen
 
 
 def marker_words(name: str, data: Mapping[str, Array], index: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -17,8 +18,17 @@ N_FIT, FIT_EXACT = 8, 0.01  # rounds in which a figure is fitted, and how nearly
 NEAREST = 0.1  # share of the eye distance at which points are held, so that none passes behind the eye
 
 
+FACING = ("pelvis", "thigh", "femur", "shank", "tibia", "foot", "skull")
+"""Segments whose Z axis points to the right of a person; the first that is there says how they face."""
+LEVEL_LEAST = (
+    0.5  # share of such an axis in the horizontal below which it says nothing, as of who lies on a side
+)
+
+
 class View(NamedTuple):
-    """A named direction of view. Azimuth 0 looks along -Z (the subject walks to the right); degrees."""
+    """A named direction of view, from the right of a person at azimuth 0 (who faces to the right of the
+    picture), from before them at 90; degrees. The room's X axis stands in for a person who is not known.
+    """
 
     azimuth: float
     elevation: float
@@ -31,6 +41,20 @@ VIEWS: dict[str, View] = {
     "Transverse": View(0.0, 90.0, False),
     "3-D": View(35.0, 14.0, True),
 }
+
+
+def across(labels: Sequence[str], rotations: Array) -> float:
+    """Azimuth from which a person is seen from the right [deg], by the axis across their body; NaN where no
+    segment tells it.
+
+    labels : of the segments; rotations : (n, 3, 3) - segment to ground
+    """
+    names = [label.removesuffix("_r").removesuffix("_l") for label in labels]
+    for name in FACING:
+        if name in names:
+            x, _, z = rotations[names.index(name)][:, 2].tolist()
+            return math.degrees(math.atan2(x, z)) if math.hypot(x, z) >= LEVEL_LEAST else math.nan
+    return math.nan
 
 
 class Camera:
@@ -49,9 +73,14 @@ class Camera:
         self.span = 1.6
         self.azimuth, self.elevation, self.perspective = VIEWS["3-D"]
 
-    def look(self, view: View) -> None:
-        """Take a named direction; target and zoom stay."""
+    def look(self, view: View, across: float = 0.0) -> None:
+        """Take a named direction; target and zoom stay.
+
+        across : azimuth from which the person is seen from the right [deg]; NaN as 0, from the room's Z axis
+        """
         self.azimuth, self.elevation, self.perspective = view
+        if not math.isnan(across):
+            self.azimuth = (self.azimuth + across + 180.0) % 360.0 - 180.0
 
     def orbit(self, d_azimuth: float, d_elevation: float) -> None:
         """Turn the eye around the target by two angles [deg]; it never passes over the pole."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from PySide6.QtCore import QLineF, QPointF, Qt
 from PySide6.QtGui import QColor, QPainter, QPen
 
+from rtsim.files.legs import SIDES
 from rtsim.monitor.layout import LINES
-from rtsim.monitor.legend import COLOURS
+from rtsim.monitor.legend import COLOURS, side_pen
 from rtsim.monitor.projection import Camera, floor_grid
 from rtsim.monitor.scaling import nice_step
 from rtsim.monitor.theme import Theme
@@ -31,6 +32,7 @@ class Scene(NamedTuple):
 
     data : fields of the layout's parts; stick : (n, 2) pairs of joint centres
     width, height : of the view [px]
+    sides : right, left or "" of each joint centre; () = none is told
     """
 
     data: Mapping[str, Array]
@@ -39,6 +41,7 @@ class Scene(NamedTuple):
     theme: Theme
     width: float
     height: float
+    sides: Sequence[str] = ()
 
     def paint(self, painter: QPainter, frames_shown: bool = False) -> None:
         """Everything but the floor; frames_shown : with the axes of the segments."""
@@ -66,7 +69,8 @@ class Scene(NamedTuple):
         centres = self.data.get("joint_centres")
         if centres is not None:
             self._paint_sticks(painter, centres * np.array([1.0, 0.0, 1.0]), self.theme.shadow)
-            self._paint_sticks(painter, centres, self.theme.stick)
+            for side, colour in (("", self.theme.stick), *((s, getattr(self.theme, s)) for s in SIDES)):
+                self._paint_sticks(painter, centres, colour, side)
             painter.setPen(QPen(QColor(self.theme.stick), self.theme.scale * 1.6))
             painter.setBrush(QColor(self.theme.panel))
             dots(painter, self.pixels(centres), self.theme.scale * JOINT_RADIUS)
@@ -79,10 +83,15 @@ class Scene(NamedTuple):
                 painter.setPen(QPen(QColor(colour), self.theme.scale * 2.0))
                 painter.drawLines(lines(start, self.pixels(origins + FRAME_LENGTH * rotations[:, :, axis])))
 
-    def _paint_sticks(self, painter: QPainter, centres: Array, colour: str) -> None:
-        pairs, pixels = self.stick, self.pixels(centres)
-        cap = Qt.PenCapStyle.RoundCap
-        painter.setPen(QPen(QColor(colour), self.theme.scale * STICK_WIDTH, Qt.PenStyle.SolidLine, cap))
+    def _of_side(self, side: str) -> NDArray[np.intp]:
+        """(n, 2) - sticks that end at a joint of this side."""
+        ends = [self.sides[end] if self.sides else "" for end in self.stick[:, 1]]
+        return self.stick[np.array([own == side for own in ends], dtype=bool)]
+
+    def _paint_sticks(self, painter: QPainter, centres: Array, colour: str, side: str | None = None) -> None:
+        """Those of a side, "" for those of none; None = all, alike."""
+        pairs, pixels = self.stick if side is None else self._of_side(side), self.pixels(centres)
+        painter.setPen(side_pen(side or "", QColor(colour), self.theme.scale * STICK_WIDTH))
         painter.drawLines(lines(pixels[pairs[:, 0]], pixels[pairs[:, 1]]))
 
     def paint_forces(self, painter: QPainter) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -31,6 +32,7 @@ def save_sticks(
     paper: Paper, title: str, results: Results, instants: Sequence[float], view: str, names: bool = False
 ) -> None:
     """Save the frames nearest to instants [s] as seen in a view of the monitor; names : of the joints, too.
+    Planes are those of the person at each instant, or else the room's, which the title tells.
 
     ConfigError where the recording shows no joints and no markers at any of them.
     """
@@ -41,7 +43,7 @@ def save_sticks(
     from rtsim.monitor.chart import font_of
     from rtsim.monitor.layout import layout_of
     from rtsim.monitor.legend import paint_key, signs
-    from rtsim.monitor.projection import ASPECT
+    from rtsim.monitor.projection import ASPECT, VIEWS, across
     from rtsim.monitor.scene import Scene
     from rtsim.monitor.stack import title_size
     from rtsim.monitor.stick_names import paint_names
@@ -51,7 +53,11 @@ def save_sticks(
     frames = [int(np.argmin(np.abs(results.times - t))) for t in instants]
     shown = [data_of(results, layout, k) for k in frames]
     height = (paper.size[1] or HEIGHT + HEAD + FOOT + 2.0 * MARGIN) - HEAD - FOOT - 2.0 * MARGIN
-    cameras, width = cameras_for([points_of(data) for data in shown], view, height)
+    faced = [across(layout.labels["segment_rotations"], data["segment_rotations"]) for data in shown
+             if "segment_rotations" in data]  # fmt: skip
+    if not np.isfinite(faced or [math.nan]).all() and VIEWS[view].elevation in (0.0, 90.0):
+        title, faced = f"{title} of the room, as no segment tells how the person faces", []
+    cameras, width = cameras_for([points_of(data) for data in shown], view, height, faced)
     width += BESIDE if names else 0.0
     pictures = (width + APART) * len(shown) - APART
     whole = paper.size[0] or max(WHOLE, pictures + 2.0 * MARGIN)
@@ -72,7 +78,7 @@ def save_sticks(
             painter.translate(MARGIN + n * (width + APART), MARGIN + HEAD)
             painter.setClipRect(QRectF(-0.5 * APART, -NAME, width + APART, height + NAME))
             camera.span *= min(1.0, ASPECT * width / height)  # as a narrow view would zoom out
-            scene = Scene(data, layout.stick, camera, LIGHT, width, height)
+            scene = Scene(data, layout.stick, camera, LIGHT, width, height, layout.sides)
             scene.paint_floor(painter)
             scene.paint(painter)
             if names:
@@ -85,7 +91,13 @@ def save_sticks(
             painter.drawText(under, Qt.AlignmentFlag.AlignCenter, f"{results.times[k]:.2f} s")
             painter.restore()
         painter.setFont(font_of(TEXT))
-        paint_key(painter, round(whole), round(height + HEAD + FOOT + MARGIN), LIGHT, signs(layout.parts))
+        paint_key(
+            painter,
+            round(whole),
+            round(height + HEAD + FOOT + MARGIN),
+            LIGHT,
+            signs(layout.parts, layout.sides),
+        )
 
     draw_on(paper, whole, height + HEAD + FOOT + 2.0 * MARGIN, title, draw)
 
@@ -110,20 +122,25 @@ def points_of(data: dict[str, Array]) -> Array:
     return points[np.isfinite(points).all(axis=1)]
 
 
-def cameras_for(clouds: Sequence[Array], view: str, height: float) -> tuple[list[Camera], float]:
+def cameras_for(
+    clouds: Sequence[Array], view: str, height: float, faced: Sequence[float] = ()
+) -> tuple[list[Camera], float]:
     """A camera for each cloud of points (n, 3), all to one scale and at one height, and the width of each
     picture [px]; height : of the pictures [px].
+
+    faced : azimuths from which the person is seen from the right [deg]; () = views are the room's
     """
     from rtsim.monitor.projection import VIEWS, Camera
 
     cameras = []
-    lows, highs = (np.array([ends(cloud, axis=0) for cloud in clouds]) for ends in (np.min, np.max))
-    low, high = min(0.0, lows[:, 1].min()), highs[:, 1].max()
+    low = min(0.0, *(float(cloud[:, 1].min()) for cloud in clouds))
+    high = max(float(cloud[:, 1].max()) for cloud in clouds)
     spans, reach = [], []
-    for cloud, first, last in zip(clouds, lows, highs, strict=True):
+    for cloud, azimuth in zip(clouds, faced or [0.0] * len(clouds), strict=True):
         camera = Camera()
-        camera.look(VIEWS[view])
-        camera.target = 0.5 * (first + last)
+        camera.look(VIEWS[view], azimuth)
+        seen = cloud @ camera.basis().T  # so that the middle is that of the picture, however it is turned
+        camera.target = 0.5 * (seen.min(axis=0) + seen.max(axis=0)) @ camera.basis()
         camera.target[1] = 0.5 * (low + high)
         corners = np.vstack([cloud, [*camera.target[[0]], low, camera.target[2]], camera.target])
         corners[-1, 1] = high

@@ -32,6 +32,8 @@ class Theme:
     degraded_fill: str
     missing_fill: str
     curves: tuple[str, ...]
+    right: str
+    left: str
     scale: float = 1.0
 
     def px(self, size: float) -> int:
@@ -43,6 +45,7 @@ class Theme:
         return self.curves[index % len(self.curves)]
 
 
+# The right leg is blue and the left one red, as gait reports have them.
 # Curve colours after Okabe and Ito (2008), told apart with every kind of colour vision.
 LIGHT = Theme(
     name="light",
@@ -68,6 +71,8 @@ LIGHT = Theme(
     degraded_fill="#38e69f00",
     missing_fill="#30808a96",
     curves=("#0072b2", "#d55e00", "#009e73", "#aa4499", "#8a6d00", "#332288"),
+    right="#0072b2",
+    left="#c1272d",
 )
 DARK = Theme(
     name="dark",
@@ -93,6 +98,8 @@ DARK = Theme(
     degraded_fill="#30e69f00",
     missing_fill="#38a0abb8",
     curves=("#56b4e9", "#ff8a3c", "#2fc79a", "#e08fd0", "#e6d255", "#a79bf0"),
+    right="#56b4e9",
+    left="#ff6b6b",
 )
 
 

@@ -9,6 +9,7 @@ from kernels.rosenbrock.projection import LOST
 from rtsim.files.recording import Results
 from rtsim.models.packing.joints import translations
 from rtsim.quantity import AXES
+from rtsim.report.tally import pace
 from rtsim.simulation.results import largest, outside, specs_of
 from rtsim.simulation.run import Run
 from rtsim.simulation.simulator import Simulator
@@ -137,11 +138,6 @@ def text(told: dict[str, Any]) -> str:
 def duration(seconds: float) -> str:
     """A time with three digits."""
     return f"{seconds:.3g} s" if seconds >= 1.0 else f"{1e3 * seconds:.3g} ms"
-
-
-def pace(factor: float) -> str:
-    """How fast the simulation was, of real time."""
-    return f"{factor:.3g} times faster than real time" if factor >= 1.0 else f"{factor:.3g} of real time"
 
 
 def start_of(start: dict[str, Any]) -> str:

@@ -38,6 +38,11 @@ def in_full(method: str | None, chosen: Sequence[str]) -> str:
     return f"{method} ({', '.join(chosen)})" if chosen else str(method or "")
 
 
+def pace(factor: float) -> str:
+    """How fast something was computed that lasted `factor` times as long, faster or slower."""
+    return f"{factor:.3g} times as fast as real time"
+
+
 class Tally:
     """Follows a result stream from outside the loop."""
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtsim.errors import ConfigError
-from rtsim.files.panels import Panel, curves_of
+from rtsim.files.panels import Drawn, Panel, curves_of, small_of, told
 from rtsim.files.recording import Results
 from rtsim.simulation.results import largest, specs_of
 from rtsim.simulation.run import Run
@@ -29,8 +29,8 @@ N_AROUND = 15
 """Rows on both sides of the transition that is drawn enlarged."""
 
 
-def panels_of(simulator: Simulator, done: Run, results: Results, over: str = "") -> list[Panel]:
-    """Panels over time, or over a coordinate, from top to bottom."""
+def panels_of(simulator: Simulator, done: Run, results: Results, over: str = "") -> Drawn:
+    """Panels over time, or over a coordinate, from top to bottom, and what they leave out."""
     fields = specs_of(results)
     x_title, x = abscissa(simulator, done, over)
     chosen = [name for name in drawn(simulator) if name != over]
@@ -58,16 +58,34 @@ def panels_of(simulator: Simulator, done: Run, results: Results, over: str = "")
         ("force of prescribed motion", ["prescribed_forces"], None),
         ("force of what is held", ["element_forces"], None),
     ]
-    panels = []
+    panels: list[Panel] = []
+    left_out: dict[str, list[str]] = {}  # sentence -> titles of panels
     for title, names, only in rows:
         there = [fields[name] for name in names if name in fields]
-        curves = {
-            key: y for spec in there for key, y in curves_of(spec, results.fields[spec.name], only).items()
-        }
+        every = {key: y for spec in there for key, y in curves_of(spec, results.fields[spec.name]).items()}
+        if only is None:
+            out, why = small_of(every), "next to nothing beside the others"
+        else:
+            wanted = {told(name) for name in only}
+            out, why = [name for name in every if name not in wanted], why_left_out(simulator, title, over)
+        if out:
+            left_out.setdefault(f"without {', '.join(out)}, {why}", []).append(title)
+        curves = {name: y for name, y in every.items() if name not in out}
         if curves:
             unit, _ = face_of(there[0].unit, ON_PAPER)
             panels.append(Panel(title, unit, x_title, x, curves))
-    return panels if over else panels + enlarged(simulator, results, panels)
+    said = [f"{', '.join(titles)}: {words}" for words, titles in left_out.items()]
+    return Drawn(panels if over else panels + enlarged(simulator, results, panels), said)
+
+
+def why_left_out(simulator: Simulator, title: str, over: str) -> str:
+    """Why only some of the curves of a panel are drawn, in words."""
+    if title in ("muscle force", "activation"):
+        return f"whose forces stay below those of the {N_MUSCLE} that are drawn"
+    if simulator.settings.plot:
+        return "as simulation.plot of the model names others"
+    beside = f", and {told(over)} is the abscissa" if over else ""
+    return f"as the first {N_COORDINATE} coordinates are drawn where simulation.plot names none{beside}"
 
 
 def drawn(simulator: Simulator) -> list[str]:

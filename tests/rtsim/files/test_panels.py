@@ -1,10 +1,80 @@
-"""Panels of results: how many curves they have, and bands that would hide them."""
+"""Panels of results: which curves they have, what is told of others, and bands that would hide them."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from rtsim.files.panels import MANY, MOST_CURVES, largest_of, with_bands
+from rtsim.files.panels import (
+    MANY,
+    MANY_CELLS,
+    MOST_CELLS,
+    MOST_CURVES,
+    Drawn,
+    largest_of,
+    panels_of_results,
+    with_bands,
+)
+from rtsim.files.recording import Results
+from streams.messages import Curves, FieldSpec, Session
+
+ANGLES = tuple(
+    f"{joint}_{turn}" for joint in ("hip", "knee", "ankle") for turn in ("flexion", "turn", "tilt")
+)
+
+
+def drawn(labels: tuple[str, ...], values: np.ndarray, curves: Curves, **meta: str) -> Drawn:
+    """A figure of one field over ten frames; values : (n,) - of each label, as far as it is one."""
+    specs = (
+        FieldSpec("told", (len(labels),), "rad", labels, curves=curves),
+        FieldSpec("marker_rms", (1,), "m", curves=Curves("Marker residual", "RMS")),
+    )
+    session = Session(session="s", stream="result", t_start=0, rate=100.0, fields=specs, meta=dict(meta))
+    fields = {"told": np.tile(values, (10, 1)), "marker_rms": np.zeros((10, 1))}
+    return panels_of_results(Results(session, fields, np.arange(10) / 100.0, np.zeros(10, np.int64)))
+
+
+def test_both_legs_have_the_same_curves() -> None:
+    """Protects the comparison of legs: each angle of one is drawn beside that of the other, however small."""
+    labels = tuple(f"{name}_{side}" for side in "rl" for name in ANGLES)
+    found = drawn(labels, np.geomspace(1e-4, 1.0, len(labels)), Curves("", "angle"), side="both")
+    assert not found.left_out
+    titles = [panel.title for panel in found.panels]
+    assert titles == [*(name.capitalize().replace("_", " ") for name in ANGLES), "Marker residual"]
+    for panel in found.panels[:-1]:
+        assert panel.sides == {"right": "right", "left": "left"}
+    assert found.panels[-1].sides == {}
+    rows = [panel.row for panel in found.panels]
+    assert [rows.count(row) for row in dict.fromkeys(rows)] == [3, 3, 3, 1]
+
+
+def test_a_figure_of_one_leg_says_which() -> None:
+    """Protects reports: curves of a leg that was solved alone are of its side, those of the trunk of none."""
+    found = drawn((*ANGLES, "trunk_flexion"), np.ones(10), Curves("", "angle"), side="left")
+    sides = {panel.title: panel.sides for panel in found.panels}
+    assert sides["Knee flexion"] == {"left": "left"}
+    assert sides["Trunk flexion"] == {}
+
+
+def test_what_is_left_out_is_named_with_the_reason() -> None:
+    """Protects readers from taking what is not there for nothing: of both legs the same is left out,
+    those whose values stay smaller, and those without a value."""
+    names = [f"muscle_{k:02d}" for k in range(MANY_CELLS + 2)]
+    labels = tuple(f"{name}_{side}" for name in names for side in "rl")
+    sizes = np.array([1.0 + k + 0.5 * side for k in range(len(names)) for side in (0, 1)])
+    sizes[:2] = np.nan
+    found = drawn(labels, sizes, Curves("Muscle activations", "activation"))
+    unknown, smaller = found.left_out
+    assert unknown == "Muscle activations: of Muscle 00 activation no value is known"
+    assert smaller.startswith(
+        f"Muscle activations: the {MOST_CELLS} that become largest are drawn, not Muscle 01"
+    )
+    told = {panel.title for panel in found.panels} | {f"Muscle {k:02d} activation" for k in (0,)}
+    for k in range(1, len(names)):
+        title = f"Muscle {k:02d} activation"
+        assert (title in told) != (title in smaller)
+    few = drawn(tuple(names[:14]), sizes[2:16], Curves("Muscles", "force"))
+    assert len(few.left_out) == 1
+    assert few.left_out[0].count("muscle") == 14 - MOST_CURVES
 
 
 def test_of_many_curves_the_largest_are_drawn_in_their_order() -> None:

@@ -103,12 +103,12 @@ def test_figures_shade_what_flags_regard() -> None:
     """Protects the reader of a figure: a leg's panel is not shaded for the trunk; all are where results do
     not tell of which joint a flag is; none for a late frame."""
     flags = {2: UNCERTAIN, 4: LATE}
-    panels = panels_of_results(results(flags, {2: (0, 0, UNCERTAIN)}))
+    panels = panels_of_results(results(flags, {2: (0, 0, UNCERTAIN)})).panels
     shaded = {
         panel.title: np.flatnonzero(panel.flagged).tolist() for panel in panels if panel.flagged is not None
     }
-    assert shaded == {"Hip right": [], "Hip left": [], "Trunk": [2]}
-    panels = panels_of_results(results(flags, {}, tells=False))
+    assert shaded == {"Hip flexion": [], "Trunk flexion": [2]}
+    panels = panels_of_results(results(flags, {}, tells=False)).panels
     assert {tuple(np.flatnonzero(one.flagged)) for one in panels if one.flagged is not None} == {(2,)}
 
 

@@ -1,0 +1,61 @@
+"""Which side of the body the names of results speak of, and what is the same on the other one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+SIDES = ("right", "left")
+MIDDLE = ("trunk", "pelvis", "lumbar", "lumbosacral", "shoulders", "torso", "thorax", "neck", "head")
+"""Begin labels of what has no side."""
+_SIDED = (
+    re.compile(r"(?P<base>.+)[_ .](?P<side>r|l|right|left)", re.IGNORECASE),
+    re.compile(r"(?P<side>r|l|right|left)[_ .](?P<base>.+)", re.IGNORECASE),
+    re.compile(r"(?P<base>)(?P<side>right|left)", re.IGNORECASE),
+)
+
+
+class Group(NamedTuple):
+    """What is the same on both sides, or has none.
+
+    name : without its side; of : side -> its label; "" for what has no side
+    """
+
+    name: str
+    of: Mapping[str, str]
+
+
+def groups_of(labels: Sequence[str], side: str = "") -> list[Group]:
+    """Labels, those of both sides together, in the order in which they first come.
+
+    A letter says a side only where the other one is there, too, as `_l` may be short for lateral.
+    side : of all labels that name none, as where one leg was solved alone
+    """
+    read = {label: _read(label) for label in labels}
+    there = set(read.values())
+    found: dict[tuple[str, str], dict[str, str]] = {}
+    for label in labels:
+        form, base, own = read[label]
+        if own and all((form, base, other) in there for other in SIDES):
+            found.setdefault((form, base), {})[own] = label
+        else:
+            middle = label.partition("_")[0].lower() in MIDDLE
+            found[("", label)] = {"" if middle else side: label}
+    return [Group(base, of) for (_, base), of in found.items()]
+
+
+def sides_of(labels: Sequence[str], side: str = "") -> tuple[str, ...]:
+    """Right, left or "" of each label, as `groups_of` has them."""
+    found = {label: own for group in groups_of(labels, side) for own, label in group.of.items()}
+    return tuple(found[label] for label in labels)
+
+
+def _read(label: str) -> tuple[str, str, str]:
+    """How a label names a side, what it names, and the side; "" for none."""
+    for k, pattern in enumerate(_SIDED):
+        match = pattern.fullmatch(label)
+        if match:
+            side = "right" if match["side"].lower().startswith("r") else "left"
+            return f"{k}{len(match['side']) > 1}", match["base"], side
+    return "", label, ""
