@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from functools import partial
+from typing import Any
 
 LONGEST = 1000
 """Longest part of a sentence that comes from a file [characters]: names there may have any length."""
@@ -40,6 +42,11 @@ class ConfigError(RtsimError):
         if remedy:
             text += f"; {remedy}"
         super().__init__(text)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """What makes it anew in another process."""
+        made = partial(type(self), where=self.where, allowed=self.allowed, remedy=self.remedy)
+        return made, (self.what,)
 
 
 class ModelError(ConfigError):

@@ -34,6 +34,8 @@ IDLE_MS = 20
 MAX_PARTS = 8
 PORTS_TRIED = 20
 """Free ports that are looked at for one that is free for datagrams, too."""
+NO_COMMAND = "There is no command"
+"""Begins the answer to a command that the other side does not take."""
 
 Handler = Callable[[Command], tuple[bool, str]]
 
@@ -165,7 +167,7 @@ class ControlServer(Closing):
         if not isinstance(command, Command):
             return False, f"A message of type {command.type} is not a command."
         if command.name not in self._names:
-            return False, f"There is no command {command.name!r}; there are {', '.join(self._names)}."
+            return False, f"{NO_COMMAND} {command.name!r}; there are {', '.join(self._names)}."
         try:
             if self._rights is None:
                 return self._handler(command)
@@ -206,8 +208,11 @@ def request(
     args: Mapping[str, Any] | None = None,
     timeout_s: float = 2.0,
     security: Security | None = None,
+    asked: str = "the estimator",
 ) -> tuple[bool, str]:
     """Send a command and wait for the answer; returns (done, sentence), also when nobody answers.
+
+    asked : who should be there, for that sentence
 
     Raises StreamError when the address, a key or an argument cannot be used.
     """
@@ -218,7 +223,7 @@ def request(
             if not (_send(socket, link, command, due_ns) and _await(socket, link, due_ns)):
                 return (
                     False,
-                    f"Nobody answered at {address} within {timeout_s:g} s; is the estimator running?",
+                    f"Nobody answered at {address} within {timeout_s:g} s; is {asked} running?",
                 )
             reply = socket.recv_multipart()
         finally:

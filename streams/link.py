@@ -71,9 +71,12 @@ class Link:
         """A whole message was received."""
         self._unfinished.heard()
 
-    def check(self) -> str | None:
+    def check(self, over: bool = False) -> str | None:
         """A sentence when something changed since the last call. Call it, several times a
         second, when there was nothing to read.
+
+        over : whether the other side has said that its session is over; that it then closes the connection
+            is worth no sentence
         """
         while self._monitor.poll(0):
             self._follow(*EVENT_FORMAT.unpack(self._monitor.recv_multipart()[0]))
@@ -89,7 +92,8 @@ class Link:
             self._abandoned_ns = now
         if self._state == self._said or (self._state == "connecting" and now - self._start_ns < PATIENCE_NS):
             return None
-        uneventful = self._state == "connected" and not self._said
+        at_first = self._state == "connected" and not self._said
+        uneventful = at_first or (over and self._state == "closed")
         self._said = self._state
         return None if uneventful else _SENTENCES[self._state].format(self._address)
 

@@ -186,7 +186,7 @@ def _record_until(
         try:
             first = socket.recv(copy=False)
         except zmq.Again:
-            sentence = link.check()
+            sentence = link.check(over=reception.over)
             if sentence is not None:
                 say(sentence)
             continue

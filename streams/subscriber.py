@@ -134,7 +134,7 @@ class Subscriber(Closing):
         try:
             first = self._socket.recv(copy=False)
         except zmq.Again:
-            sentence = self._link.check()
+            sentence = self._link.check(over=self._intake.ended)
             if sentence is not None:
                 events.say(sentence)
             self._intake.look_again(now_ns())

@@ -194,12 +194,11 @@ def foot(as_json: bool) -> None:
 )
 def foot_fit(as_json: bool, data: Path | None) -> None:
     """The contact of a foot found again from synthetic steps: seconds, errors, what the data determine."""
-    from rich.console import Console
-
     from rtsim.bench import figures, foot_fit
     from rtsim.cli.compiling import compile_first
+    from rtsim.cli.console import LastingConsole
 
-    compile_first(Console(stderr=True), ("foot-fit",))
+    compile_first(LastingConsole(stderr=True), ("foot-fit",))
     click.echo(figures.report("foot-fit", foot_fit.run(data), as_json))
 
 

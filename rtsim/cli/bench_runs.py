@@ -9,6 +9,7 @@ import click
 from rtsim.cli.bench_group import AS_JSON, command
 from rtsim.cli.options import check_of_use, make_run
 from rtsim.cli.types import Config, Method
+from rtsim.files.output import check_free, write_text
 
 
 @command.command("latency")
@@ -100,12 +101,11 @@ def hil(
               help="Of the spline's, whose trials are simulations; 0 leaves them out.")  # fmt: skip
 def tune(as_json: bool, seeds: int, spline_seeds: int) -> None:
     """`rtsim tune --auto` offline: regret of each search against a fine grid, without noise and with it."""
-    from rich.console import Console
-
     from rtsim.bench import figures, tune
     from rtsim.cli.compiling import compile_first
+    from rtsim.cli.console import LastingConsole
 
-    compile_first(Console(stderr=True), ("coupled-simulation",))
+    compile_first(LastingConsole(stderr=True), ("coupled-simulation",))
     click.echo(figures.report("tune", tune.run(seeds, spline_seeds), as_json))
 
 
@@ -159,12 +159,11 @@ def stoop_lift(as_json: bool, folder: Path | None) -> None:
     """The stoop lift of Millard et al. (2019) in FOLDER (default: where the tests look), analysed, fitted and
     forward again.
     """
-    from rich.console import Console
-
     from rtsim.bench import figures, stoop_lift
     from rtsim.cli.compiling import compile_first
+    from rtsim.cli.console import LastingConsole
 
-    compile_first(Console(stderr=True), ("model", "forces"))
+    compile_first(LastingConsole(stderr=True), ("model", "forces"))
     click.echo(figures.report("stoop-lift", stoop_lift.run(folder), as_json))
 
 
@@ -203,9 +202,11 @@ def trials(as_json: bool, folder: Path, methods: tuple[str, ...], table_path: Pa
     """Every trial under FOLDER through `rtsim live` at its recorded rate: RMS, flagged and lost frames."""
     from rtsim.bench import figures, trials
 
+    if table_path:
+        check_free(table_path, overwrite=True)
     measured, table = trials.run(folder, methods or trials.METHODS, only)
     if table_path:
-        table_path.write_text(table + "\n", encoding="utf-8")
+        write_text(table_path, table + "\n")
     click.echo(figures.report("trials", measured, as_json) if as_json else table)
     if not as_json:
         click.echo(figures.report("trials", [], as_json))
@@ -223,13 +224,12 @@ def trials(as_json: bool, folder: Path, methods: tuple[str, ...], table_path: Pa
 )  # fmt: skip
 def coverage(as_json: bool, walkers: int, seed: int, model: Path | None) -> None:
     """How often the truth is within 1.96 stated standard deviations, on made-up walkers with known truth."""
-    from rich.console import Console
-
     from rtsim.bench import figures
     from rtsim.bench.coverage import own_markers, run
     from rtsim.cli.compiling import compile_first
+    from rtsim.cli.console import LastingConsole
 
-    compile_first(Console(stderr=True), ("solver",))
+    compile_first(LastingConsole(stderr=True), ("solver",))
     found = run.run(walkers, seed) if model is None else own_markers.run(model, walkers, seed)
     click.echo(figures.report("coverage", found, as_json))
 
@@ -256,14 +256,15 @@ def damage(
 
     Ctrl-C ends early; what is done by then is told.
     """
-    from rich.console import Console
-
     from rtsim.bench import figures
     from rtsim.bench.damage import run
     from rtsim.cli.compiling import compile_first
+    from rtsim.cli.console import LastingConsole
     from rtsim.live.signals import exit_code
 
-    compile_first(Console(stderr=True), ("solver",))
+    if table_path:
+        check_free(table_path, overwrite=True)
+    compile_first(LastingConsole(stderr=True), ("solver",))
     if words:
         click.echo(run.repeat(folder, words))
         return
@@ -271,7 +272,7 @@ def damage(
     for what, why in found.left_out.items():
         click.echo(f"left out: {what}, {why[0]}", err=True)
     if table_path:
-        table_path.write_text(found.table() + "\n", encoding="utf-8")
+        write_text(table_path, found.table() + "\n")
     click.echo(figures.report("damage", found.figures(), as_json))
     for line in found.worst(worst):
         click.echo(line, err=as_json)

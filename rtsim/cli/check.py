@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from rtsim.cli.lines import tell
+from rtsim.config.load import read_toml
 from rtsim.config.paths import configs_root, find_config
 from rtsim.errors import ConfigError
 from rtsim.live.sources import FILES, MADE_UP
@@ -22,6 +23,14 @@ if TYPE_CHECKING:
     from rtsim.subjects.subject import Subject
 
 RECORDINGS = (".trc", ".c3d", ".mcap", ".npz")
+READ_BY = {
+    **dict.fromkeys(RECORDINGS, "`rtsim analyse` reads recordings"),
+    **dict.fromkeys((".mot", ".sto"), "`rtsim analyse --forces` and `rtsim simulate --motion` read such"),
+    ".csv": "it is for other programs: no command of rtsim reads it",
+    ".xml": "setups of OpenSim's tools are read with a model: `--ik-setup`, `rtsim scale --setup`",
+    **dict.fromkeys((".obj", ".stl", ".vtp"), "it is checked with the config that names it"),
+}
+"""Suffix -> what reads such files, which are no configs."""
 # keys that only one kind of config has; methods are a table in a model, a list in a run
 KINDS = {
     **dict.fromkeys(("segments", "hip_regression", "ligament_mean_mm"), "subject"),
@@ -37,6 +46,8 @@ KINDS = {
         "model",
     ),
 }  # fmt: skip
+WHOSE = {"model", "source", "subject", "static"}
+"""Keys by which a run says whose joints it is about."""
 FOLDERS = {
     "models": "model", "subjects": "subject", "labs": "lab", "inertia": "inertia", "devices": "device",
     "hil": "hil", "generators": "generators",
@@ -107,7 +118,7 @@ def check_config(path: Path) -> list[str]:
     from rtsim.config.device_schema import DeviceSpec
     from rtsim.config.hil_schema import HilSpec
     from rtsim.config.inertia_schema import InertiaTable
-    from rtsim.config.load import load_toml, read_toml
+    from rtsim.config.load import load_toml
     from rtsim.files.pressure import PRESSURE_SUFFIXES, read_pressure, told
     from rtsim.models.load import OPENSIM, load_model
     from rtsim.report.model import feet_told, size_of, understood
@@ -117,7 +128,16 @@ def check_config(path: Path) -> list[str]:
     if path.suffix.lower() in PRESSURE_SUFFIXES:
         return told(read_pressure(path))
     foreign = path.suffix.lower() == OPENSIM
-    kind = "model" if foreign else kind_of(path)
+    try:
+        kind = "model" if foreign else kind_of(path)
+    except ConfigError as error:
+        if path.suffix.lower() in ("", ".toml") or not path.is_file():
+            raise
+        suffixes = ".toml", OPENSIM, *PRESSURE_SUFFIXES
+        raise ConfigError(
+            f"a {path.suffix} file that is no config", where=str(path), allowed=", ".join(suffixes),
+            remedy=READ_BY.get(path.suffix.lower(), "give a config"),
+        ) from error  # fmt: skip
     if kind == "model":
         notes: list[str] = []
         spec = load_model(str(path), notes.append)
@@ -172,8 +192,9 @@ def check_hil(spec: HilSpec, path: Path) -> str:
 
     from rtsim.cli.ports import check_twins
     from rtsim.cli.types import checked
-    from rtsim.live.hardware import parts_of
+    from rtsim.live.hardware import fields_of, parts_of
     from rtsim.live.worn import run_of
+    from rtsim.tuning.costs import places_of
     from rtsim.tuning.problem import parameters_of
 
     for key, address in asdict(spec.ports).items():
@@ -187,6 +208,7 @@ def check_hil(spec: HilSpec, path: Path) -> str:
     parts_of(spec)
     if spec.tuning is not None:
         parameters_of(spec)
+        places_of(spec.tuning, fields_of(spec))
     return (
         f"hil {spec.name}: {spec.device} on {spec.coordinate} of {spec.model}, {spec.exchange.rate_hz:g} Hz"
     )
@@ -247,10 +269,14 @@ def check_run(run: Run, path: Path) -> list[str]:
     for name in run.stages:
         find_stage(name)
     of_model = brings_markers(run, spec)
-    if (
-        of_model or BALANCED in run.stages
-    ):  # of another model, which the command line may name, is nothing known
+    # of another model, which the command line may name, is nothing known
+    told = []
+    if run.recruitment is not None and not WHOSE & read_toml(path).keys() and BALANCED not in run.stages:
+        told.append("[recruitment] was not compared with a model: the file names none, and nobody who moves")
+    elif of_model or BALANCED in run.stages or run.recruitment is not None:
         check_asked(run, spec, of_model=of_model, forces=True)
+        if run.recruitment is not None and not of_model and not run.side:
+            check_either(run)
     if run.subject:
         load_subject(find_config(run.subject, "subjects"))
     if run.lab:
@@ -259,8 +285,24 @@ def check_run(run: Run, path: Path) -> list[str]:
         file for file in (run.source, run.static) if file and file not in MADE_UP and not is_stream(file)
     ]
     if is_stream(run.source) or run.source in MADE_UP or not all(Path(file).is_file() for file in files):
-        return []
-    return [f"note: {note}" for note in notes_before(run)]
+        return [f"note: {note}" for note in told]
+    return [f"note: {note}" for note in (*told, *notes_before(run))]
+
+
+def check_either(run: Run) -> None:
+    """ConfigError for a share of the load that neither one leg can have, nor both, where a trial decides."""
+    from rtsim.models.load import load_model, model_for
+    from rtsim.stages.asked import check_balanced
+
+    faults = []
+    for model in dict.fromkeys(model_for(run.model, side) for side in ("right", "both")):
+        try:
+            check_balanced(run, load_model(model))
+        except ConfigError as error:
+            faults.append(error)
+        else:
+            return
+    raise faults[0]
 
 
 def check_model(spec: ModelSpec, note: Callable[[str], None] = lambda text: None) -> None:
@@ -282,8 +324,6 @@ def check_model(spec: ModelSpec, note: Callable[[str], None] = lambda text: None
 
 def kind_of(path: Path) -> str:
     """model, subject, lab, inertia, device, hil or run, by the keys in the file, or else by its folder."""
-    from rtsim.config.load import read_toml
-
     data = read_toml(path)
     found = next((kind for key, kind in KINDS.items() if key in data), "")
     if not found and isinstance(data.get("methods"), dict):

@@ -8,8 +8,17 @@ from rtsim.cli.ports import offset_option, placed
 from rtsim.cli.security import connect_options, connect_security
 from rtsim.cli.types import Address
 from rtsim.device.arming import EMERGENCY
+from rtsim.device.asked import ARM, DISARM, OF_RUN
 from rtsim.errors import ConfigError
 from streams.sockets import CONTROL_ADDRESS
+
+TAKEN_BY = {
+    **dict.fromkeys(("set_method", "set_downweighting", "tare"), "the estimator, as of `rtsim live`,"),
+    **dict.fromkeys((ARM, DISARM, EMERGENCY, "step", "reset"), OF_RUN),
+    "restart": "a live simulation, as of `rtsim simulate --live`,",
+}
+"""Who takes a command that not every run takes."""
+ANY_RUN = "a run, as of `rtsim live`, `rtsim hil` or `rtsim simulate --live`,"
 
 
 @click.command("command")
@@ -29,7 +38,7 @@ def command(
     emergency_stop, pause, step ticks=10, resume, reset, status, stop. emergency_stop goes two ways at once:
     as a datagram, which nobody can keep out and which needs no key, and as a command.
     """
-    from streams.control import request
+    from streams.control import NO_COMMAND, request
 
     address = placed({"--control": control}, {"--control": CONTROL_ADDRESS}, port_offset)["--control"]
     if name == EMERGENCY:
@@ -44,9 +53,12 @@ def command(
         name,
         {key: value for key, _, value in pairs},
         security=connect_security(client_key, server_key),
+        asked=TAKEN_BY.get(name, ANY_RUN),
     )
     if not ok:
-        raise ConfigError(text, where=f"command {name}")
+        of_another = name in TAKEN_BY and text.startswith(NO_COMMAND)
+        remedy = f"{TAKEN_BY[name]} takes it: give its --control" if of_another else None
+        raise ConfigError(text.rstrip(".") if remedy else text, where=f"command {name}", remedy=remedy)
     click.echo(text)
 
 
@@ -67,7 +79,7 @@ def stop(address: str, keys: tuple[str | None, str | None]) -> None:
         return False, f"nobody answered at {stop_address(address)}."
 
     def by_command() -> tuple[bool, str]:
-        return request(address, EMERGENCY, security=connect_security(*keys))
+        return request(address, EMERGENCY, security=connect_security(*keys), asked=OF_RUN)
 
     heard, unheard = False, []
     with ThreadPoolExecutor() as pool:

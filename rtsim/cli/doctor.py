@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from rtsim.cli.lines import line
 from rtsim.cli.security import connect_options, connect_security
 from rtsim.cli.types import Address, Config
 from rtsim.errors import ConfigError
+
+if TYPE_CHECKING:
+    from rtsim.report.doctor import Finding
 
 
 @click.command("doctor")
@@ -35,10 +40,16 @@ def command(
     else:
         findings = examine_installation()
     for finding in findings:
-        mark = click.style("ok  ", fg="green") if finding.good else click.style("BAD ", fg="red")
-        click.echo(f"{mark} {line(finding.text)}")
+        click.echo(f"{mark_of(finding)} {line(finding.text)}")
     n_bad = sum(not finding.good for finding in findings)
     if n_bad:
         raise ConfigError(
             f"{n_bad} of {len(findings)} checks failed", where="doctor", remedy="see the lines above"
         )
+
+
+def mark_of(finding: Finding) -> str:
+    """In a word: ok, BAD, or none for what is not there and need not be."""
+    if finding.lacks:
+        return click.style("none", fg="yellow")
+    return click.style("ok  ", fg="green") if finding.good else click.style("BAD ", fg="red")

@@ -36,6 +36,10 @@ if TYPE_CHECKING:
 
 NO_DEVICE = "none"
 PORTS = ("results", "control", "device")
+OF_OPTIONS = {
+    "duration_s": "--duration", "exchange.rate_hz": "--rate", "motion": "--motion",
+    "prescribed": "--prescribe",
+}  # fmt: skip
 ADDRESSES = ("--results-address", "--control-address", "--port-address")
 
 
@@ -104,9 +108,8 @@ def command(config: str, device: str | None, arm_s: float | None, **options: Any
     """
     press = EmergencySignal()
     click.get_current_context().call_on_close(press.close)
-    from rich.console import Console
-
     from rtsim.cli.compiling import compile_first
+    from rtsim.cli.console import LastingConsole
     from rtsim.cli.live import require_window
     from rtsim.config.hil_schema import HilSpec
     from rtsim.config.load import load_toml
@@ -139,7 +142,7 @@ def command(config: str, device: str | None, arm_s: float | None, **options: Any
     model, of_device = parts_of(spec)
     note_joint(spec, of_device, ways)
     check_addresses(spec, ways)
-    console = Console(stderr=True)
+    console = LastingConsole(stderr=True)
     compile_first(console, (group_of_simulation(model),))
     with console.status("starting"):
         simulator = simulator_for(spec)
@@ -148,9 +151,8 @@ def command(config: str, device: str | None, arm_s: float | None, **options: Any
 
 def run_worn(spec: HilSpec, source: str, ways: Ways) -> None:
     """The same with a person who wears the device; source : of the markers, in the place of the run's own."""
-    from rich.console import Console
-
     from rtsim.cli.compiling import compile_first
+    from rtsim.cli.console import LastingConsole
     from rtsim.config.device_schema import DeviceSpec
     from rtsim.config.load import load_toml
     from rtsim.live import worn
@@ -159,7 +161,7 @@ def run_worn(spec: HilSpec, source: str, ways: Ways) -> None:
     estimate = worn.run_of(spec, source)
     note_joint(spec, load_toml(find_config(spec.device, "devices"), DeviceSpec), ways)
     check_addresses(spec, ways)
-    compile_first(Console(stderr=True), groups_of(estimate))
+    compile_first(LastingConsole(stderr=True), groups_of(estimate))
     run(spec, ways, partial(worn.worn_loop, spec, estimate), worn.summary_of)
 
 
@@ -189,7 +191,7 @@ def changed(spec: HilSpec, device: str | None, options: dict[str, Any]) -> HilSp
         new["device"] = device
     tables = to_builtins(spec)
     tables |= {"exchange": tables["exchange"] | exchange, "ports": ports, **new}
-    return check_record(tables, HilSpec, "the options")
+    return check_record(tables, HilSpec, "the options", OF_OPTIONS)
 
 
 def check_addresses(spec: HilSpec, ways: Ways) -> None:

@@ -56,7 +56,6 @@ def command(
     monitor: bool, anyway: bool, as_json: bool, **options: str,
 ) -> None:  # fmt: skip
     """Estimate joints live; without options a built-in synthetic walker is played for ten seconds."""
-    from rich.console import Console
 
     from rtsim.cli.compiling import compile_first
     from rtsim.cli.console import LastingConsole
@@ -81,7 +80,7 @@ def command(
     notes = (*whose, *notes_before(run, anyway=anyway))
     for note in notes:
         tell(note)
-    compile_first(Console(stderr=True), groups_of(run))
+    compile_first(LastingConsole(stderr=True), groups_of(run))
     playing = playing_arguments(speed, rate, loop, start_s, end_s, length_s)
     console = LastingConsole(stderr=as_json, quiet=as_json)
     with contextlib.ExitStack() as stack:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import importlib
+import io
 import os
 import sys
 from importlib.metadata import PackageNotFoundError, version
@@ -114,10 +115,15 @@ def main(args: list[str] | None = None) -> None:
 
 
 def open_closed() -> None:
-    """Where the caller closed an output, as with `>&-`, what is said there is said to nobody."""
+    """Where the caller closed an output, as with `>&-`, what is said there is said to nobody; what the
+    encoding of an output lacks is written as \\xb0, as `line` writes control characters.
+    """
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 - to the end
+        stream = getattr(sys, name)
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def outcome(args: list[str] | None) -> int:

@@ -74,9 +74,8 @@ def command(
 
     A moment arm is positive where the muscle's tension turns the angle the positive way: r = -dl/dtheta.
     """
-    from rich.console import Console
-
     from rtsim.cli.compiling import compile_first
+    from rtsim.cli.console import LastingConsole
     from rtsim.config.paths import find_config
     from rtsim.methods.moment_arms import MomentArms, index_of
     from rtsim.models.load import load_model
@@ -103,7 +102,7 @@ def command(
         index_of(built.names.angles, name, "angle", built.name)
     if sweep and len(angles) != 1:
         raise ConfigError("a sweep moves one angle", where="--angle", allowed=", ".join(built.names.angles))
-    compile_first(Console(stderr=True), ("moment-arms",))
+    compile_first(LastingConsole(stderr=True), ("moment-arms",))
     arms = MomentArms(built, roles_of(spec, subject=person), moving_point_work=moving_points == "work")
     q = start_of(arms, arms.assembled(), start)
     for name in angles:

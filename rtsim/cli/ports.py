@@ -27,7 +27,11 @@ def offset_option(auto: bool = True) -> Callable[..., Any]:
 
 
 def placed(given: Mapping[str, str | None], usual: Mapping[str, str], offset: int | str) -> dict[str, str]:
-    """Option -> address: those given as they are, the usual ones of the others shifted by the offset."""
+    """Option -> address: those given as they are, the usual ones of the others shifted by the offset.
+
+    ConfigError where two that are shifted together are one, of which no offset makes two.
+    """
+    check_twins({option: address for option, address in usual.items() if not given.get(option)})
     if offset == AUTO:
         offset = free_offset([address for option, address in usual.items() if not given.get(option)])
     return {

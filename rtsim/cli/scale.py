@@ -57,9 +57,8 @@ def command(
 
     Without --setup: the planar_body of a person of --sex, --mass and --stature.
     """
-    from rich.console import Console
-
     from rtsim.cli.compiling import compile_first
+    from rtsim.cli.console import LastingConsole
     from rtsim.config.bounds import UNITS
     from rtsim.files.model_toml import model_text
     from rtsim.files.osim.scaled import scaled_text
@@ -99,7 +98,7 @@ def command(
         tell(f"{setup}: {note}")
     spec = load_model(str(model), tell)
     groups = ("moment-arms",) if read.placer is None else ("model", "moment-arms")
-    compile_first(Console(stderr=True), groups)
+    compile_first(LastingConsole(stderr=True), groups)
     scaled = scale(spec, read, static, tell, person or "")
     text = (
         scaled_text(model, scaled.factors, scaled.spec)

@@ -11,6 +11,7 @@ from rtsim.cli.plotting import plot_options
 from rtsim.cli.ports import offset_option, placed
 from rtsim.cli.security import connect_options, connect_security
 from rtsim.cli.types import Address, Config
+from rtsim.device.asked import OF_RUN
 from rtsim.errors import ConfigError
 from streams.sockets import CONTROL_ADDRESS
 
@@ -83,7 +84,7 @@ def command(
             raise ConfigError("nothing changes", where="--over", remedy="add --set, --undo or --switch")
         args["over_s"] = over_s
     security = connect_security(client_key, server_key)
-    ok, text = request(address, name, args, security=security)
+    ok, text = request(address, name, args, security=security, asked=OF_RUN)
     if not ok:
         raise ConfigError(text, where=f"tune ({name})")
     click.echo(text)

@@ -12,9 +12,9 @@ import click
 import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
-from rich.console import Console
 
 from rtsim.cli.compiling import compile_first
+from rtsim.cli.console import LastingConsole
 from rtsim.cli.lines import tell
 from rtsim.cli.plotting import paper_for
 from rtsim.cli.ports import placed
@@ -26,10 +26,11 @@ from rtsim.config.tuning_schema import Term
 from rtsim.device.tuning import LONGEST_RAMP_S
 from rtsim.errors import ConfigError
 from rtsim.files.output import check_folder
-from rtsim.live.hardware import parts_of
+from rtsim.live.hardware import fields_of, parts_of
 from rtsim.live.signals import exit_code
 from rtsim.tuning.bayesian import Bayesian
 from rtsim.tuning.cma import Cma
+from rtsim.tuning.costs import find, places_of
 from rtsim.tuning.dial import Dial
 from rtsim.tuning.drive import Drive
 from rtsim.tuning.kept import Kept, read_kept, write_kept
@@ -39,6 +40,7 @@ from rtsim.tuning.preference import Preference
 from rtsim.tuning.problem import Parameters, Setting, parameters_of, tuning_of
 from rtsim.tuning.search import Search
 from rtsim.tuning.validation import CONDITIONS, TUNED, ZERO, effects, order
+from streams.messages import FieldSpec
 
 N_BLOCK, TOGETHER = 6, 2
 Pair = tuple[Any, Any]
@@ -60,9 +62,12 @@ def search(
     config: str, method: str, over_s: float | None, control: Pair, keys: Pair, options: dict[str, Any]
 ) -> None:
     """Search, or validate where no method is given; control : address and offset."""
-    spec = with_costs(load_toml(find_config(config, "hil"), HilSpec), options["costs"])
+    spec = load_toml(find_config(config, "hil"), HilSpec)
     parts_of(spec)
+    fields = fields_of(spec)
+    spec = with_costs(spec, options["costs"], fields)
     parameters = parameters_of(spec)
+    places_of(tuning_of(spec), fields)
     budget = options["budget"] or tuning_of(spec).budget
     asking = Asking(
         method, options["offline"], options["operator"], budget, options["seed"] or 0, options["file"],
@@ -97,9 +102,8 @@ Measured = Callable[[Sequence[Setting | None], int], Iterator[Cost]]
 
 def offline(spec: HilSpec, seed: int, processes: int | None, stack: contextlib.ExitStack) -> Measured:
     """Costs in simulations, repeats averaged."""
-    compile_first(
-        Console(stderr=True), ("coupled-simulation",) if parts_of(spec)[0].couplers else ("simulation",)
-    )
+    group = "coupled-simulation" if parts_of(spec)[0].couplers else "simulation"
+    compile_first(LastingConsole(stderr=True), (group,))
     n_repeat = tuning_of(spec).repeats
     pool = stack.enter_context(Pool(spec, seed, processes or os.cpu_count() or 1))
 
@@ -148,8 +152,8 @@ def check(asking: Asking, options: dict[str, Any], over_s: float | None, paramet
         check_folder(asking.file, "--file")
 
 
-def with_costs(spec: HilSpec, costs: tuple[str, ...]) -> HilSpec:
-    """The config with the costs of the command line."""
+def with_costs(spec: HilSpec, costs: tuple[str, ...], fields: Sequence[FieldSpec]) -> HilSpec:
+    """The config with the costs of the command line; ConfigError for one that no field has."""
     if not costs:
         return spec
     terms = []
@@ -158,7 +162,8 @@ def with_costs(spec: HilSpec, costs: tuple[str, ...]) -> HilSpec:
         field, _, label = channel.partition(".")
         label, _, part = label.partition(".")
         term = {"field": field, "label": label, "part": part, "reduction": reduction or "rms"}
-        terms.append(check_record(term, Term, "--cost"))
+        terms.append(check_record(term, Term, f"--cost {text}"))
+        find(terms[-1], fields, f"--cost {text}")
     return replace(spec, tuning=replace(tuning_of(spec), costs=tuple(terms)))
 
 
@@ -193,7 +198,7 @@ def searched(
     try:
         drive.run(asking.budget)
     except (KeyboardInterrupt, EOFError, click.Abort):
-        tell("interrupted: parameters go back to where they were")
+        tell("interrupted" + ("" if live is None else ": parameters go back to where they were"))
     if not kept.trials:
         raise SystemExit(exit_code() or 130)
     if live is not None:

@@ -12,16 +12,15 @@ import click
 @click.option("--json", "as_json", is_flag=True, help="Print the seconds, of each group too, as JSON.")
 def command(as_json: bool) -> None:
     """Compile all kernels into the cache, so that every later start takes seconds."""
-    from rich.console import Console
-
     from kernels._cache import cache_fault, cache_root, prune_cache
     from rtsim.cli.compiling import compile_first
+    from rtsim.cli.console import LastingConsole
     from rtsim.errors import ConfigError
     from rtsim.live.group_table import GROUPS
 
     if cache_fault():
         raise ConfigError(cache_fault(), where="kernel cache")
-    console = Console(stderr=True)
+    console = LastingConsole(stderr=True)
     start = time.monotonic()
     seconds = compile_first(console, GROUPS, anew=True)
     took = time.monotonic() - start

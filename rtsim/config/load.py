@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 import msgspec
 
-from rtsim.config.mistake import explain
+from rtsim.config.mistake import bound_in_words, explain
 from rtsim.config.reading import read_bounded
 from rtsim.errors import ConfigError
 
@@ -61,10 +63,27 @@ def parse_toml(text: str, where: str) -> dict[str, Any]:
         raise ConfigError(f"not valid TOML: {words}", where=where, remedy="correct the value") from None
 
 
-def check_record(data: dict[str, Any], record: type[Record], where: str) -> Record:
-    """The record that the tables make; ConfigError names the key that does not fit."""
+def check_record(
+    data: dict[str, Any], record: type[Record], where: str, options: Mapping[str, str] = MappingProxyType({})
+) -> Record:
+    """The record that the tables make; ConfigError names the key that does not fit.
+
+    options : key -> option of the command line that it comes from, which is named instead
+    """
     try:
         return msgspec.convert(data, record)
     except msgspec.ValidationError as error:
         what, allowed, remedy = explain(str(error), data, record)
+        key, _, rest = what.removeprefix("key ").partition(": ")
+        if key in options:
+            where, what = options[key], rest
+            if bound := bound_in_words(rest):
+                what, allowed = f"{value_at(data, key)}", bound
         raise ConfigError(what, where=where, allowed=allowed, remedy=remedy) from None
+
+
+def value_at(data: dict[str, Any], key: str) -> Any:
+    """What stands at a key of tables, as `exchange.rate_hz`."""
+    for name in key.split("."):
+        data = data[name]
+    return data

@@ -22,6 +22,8 @@ FORMER = {
     ),
 }
 
+BOUND = re.compile(r"Expected `(?:float|int)` (>=|<=|>|<) (\S+)")
+BOUNDS = {">=": "{:g} or more", "<=": "{:g} at the most", ">": "more than {:g}", "<": "less than {:g}"}
 PATH = re.compile(r" - at `(?:key in )?\$(.*)`$")
 STEP = re.compile(r"\.([^.\[]+)|\[(\d+|\.\.\.)\]")
 
@@ -42,6 +44,12 @@ def explain(message: str, data: object, record: type[msgspec.Struct]) -> tuple[s
         now = FORMER.get((key.rpartition(".")[2], quoted(what)))
         return what, ", ".join(map(str, get_args(kind))), now or "correct the value"
     return what, None, "add it" if "lacks" in what else "correct the value"
+
+
+def bound_in_words(what: str) -> str:
+    """The bound that a schema's message tells, in words; "" where it tells none."""
+    found = BOUND.search(what)
+    return BOUNDS[found.group(1)].format(float(found.group(2))) if found else ""
 
 
 def quoted(what: str) -> str:

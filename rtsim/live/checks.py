@@ -10,6 +10,7 @@ from rtsim.config.run_schema import Run
 from rtsim.errors import ConfigError
 from rtsim.live.forces import check_forces, has_forces
 from rtsim.live.sources import (
+    JAW,
     WALKER,
     brings_markers,
     check_corrections,
@@ -66,6 +67,12 @@ def check_run(run: Run) -> None:
         if run.source == WALKER and not run.subject:
             the_walker(side_of_walker(run))
         check_subject_given(run)
+    if run.source.startswith(JAW) and not brings_markers(run, spec):
+        raise ConfigError(
+            "the synthetic jaw has the markers of a mandible, not those of a person's legs",
+            where=f"--source {run.source}",
+            remedy="add --run mandible, or --model mandible",
+        )
     if run.static and not Path(run.static).is_file():
         raise ConfigError(f"there is no file {run.static!r}", where="--static")
     if run.static:

@@ -49,8 +49,10 @@ class Child:
             stderr=subprocess.PIPE,
             # never written to: it closes when this process ends, which is how the child learns of that
             stdin=subprocess.PIPE,
-            text=True,
-            env={**os.environ, CHILD: "1"},
+            encoding="utf-8",
+            errors="replace",
+            # whatever the terminal has: this process writes to that
+            env={**os.environ, CHILD: "1", "PYTHONIOENCODING": "utf-8"},
             **APART,
         )
         self._states: queue.SimpleQueue[dict] = queue.SimpleQueue()

@@ -85,7 +85,8 @@ class _Work:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            text=True,
+            encoding="utf-8",
+            errors="replace",  # of what only an error may say
             # colours in what is never read: 3 % of the time
             env={**os.environ, "NUMBA_DISABLE_ERROR_MESSAGE_HIGHLIGHTING": "1"},
             **APART,

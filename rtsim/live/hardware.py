@@ -8,8 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+import numpy as np
 from msgspec.structs import replace
 
+from kernels.dynamics.system import new_dynamics_work
 from rtsim.config.device_schema import DeviceSpec, Mechanics
 from rtsim.config.hil_schema import HilSpec
 from rtsim.config.load import load_toml
@@ -29,12 +31,14 @@ from rtsim.live.run_again import MOVED, RecordedPort
 from rtsim.live.warm_up import warm_up
 from rtsim.models.load import Note, load_model
 from rtsim.models.model import build
+from rtsim.quantity import Fields
 from rtsim.simulation.load import check_mass, check_settings, check_spec
 from rtsim.simulation.motion import awaiting, check_motion, moved_names, with_motion, with_prescribed, within
 from rtsim.simulation.motion_feed import MotionFeed
-from rtsim.simulation.simulator import Simulator
+from rtsim.simulation.quantities import SimulatedQuantities
+from rtsim.simulation.simulator import Simulator, Still
 from rtsim.stages.device_element import with_device
-from rtsim.stages.energy import EnergyAccount
+from rtsim.stages.energy import LABELS, EnergyAccount, balance_of
 from rtsim.stages.exchange import DeviceTorque, TorqueCommand
 from rtsim.stages.limb import LimbStep
 from rtsim.stages.misaligned import joint_of, with_straps
@@ -43,7 +47,7 @@ from rtsim.stages.stage import Args, Stage
 from streams.account import Sentences, account
 from streams.addresses import is_stream
 from streams.clock import now_ns
-from streams.messages import AnyMessage, Command, Session, new_session_id
+from streams.messages import AnyMessage, Command, FieldSpec, Session, new_session_id
 from streams.ring import Frame
 
 NOBODY = "no device came"
@@ -337,6 +341,21 @@ def hil_loop(
         feed.heard = partial(record_motion, loop, exchange)
     loop.begin(clock.session)
     return loop
+
+
+def fields_of(spec: HilSpec) -> Sequence[FieldSpec]:
+    """What the frames of a run of this config hold, on a simulated limb; nothing is compiled for it."""
+    model, _ = parts_of(spec)
+    exchange = DeviceExchange(spec, DeafPort(), new_session_id(), joint_of(model, spec), mechanics_of(spec))
+    limb = Still(build(model))
+    pose = new_dynamics_work(limb.model.tree).pose
+    quantities = [
+        *DeviceTorque(exchange, limb).quantities(),
+        *SimulatedQuantities(limb, limb.trace(), pose).quantities,
+        *(SimulatedGait(spec.gait, exchange, limb).quantities() if spec.gait is not None else ()),
+        balance_of(np.zeros(len(LABELS))),
+    ]
+    return Fields(quantities, spec.exchange.frame_hz, 0, {}).session.fields
 
 
 def record_motion(loop: Loop, exchange: DeviceExchange, told: Mapping[str, Any]) -> None:

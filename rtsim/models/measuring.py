@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from rtsim.errors import ConfigError
 from rtsim.files.osim.setup_scale import MEASURED, Measurement, Scaler
-from rtsim.files.trial import MarkerTrial
+from rtsim.files.trial import MarkerTrial, count_of, name_some
 
 Array = NDArray[np.float64]
 Note = Callable[[str], None]
@@ -47,6 +47,8 @@ def body_factors(
     """Factors (3,) of every body, in the order of the setup, and the measurements they come from.
 
     places : of the model's markers in ground, where its coordinates start [m]
+
+    ConfigError where the trial has other markers than the setup: little or nothing would be scaled.
     """
     factors = {name: np.ones(3) for name in bodies}
     taken: list[Measured] = []
@@ -54,6 +56,7 @@ def body_factors(
         if step == MEASURED:
             if trial is None and scaler.measurements:
                 raise ConfigError("measurements need a static trial", where="scaling", remedy="add --static")
+            check_markers(scaler, places, trial)
             for measurement in scaler.measurements:
                 assert trial is not None
                 measured = measure(measurement, places, trial, scaler.times, note)
@@ -67,6 +70,26 @@ def body_factors(
                 else:
                     note(f"factors by hand of {body}: the model has no such body")
     return factors, tuple(taken)
+
+
+def check_markers(scaler: Scaler, places: Mapping[str, Array], trial: MarkerTrial | None) -> None:
+    """ConfigError for a trial of another marker set, as of another laboratory: it has less than half of the
+    markers that are to be measured, and half of its own or more are strange to setup and model.
+    """
+    pairs = (pair for measurement in scaler.measurements for pair in measurement.pairs)
+    wanted = list(dict.fromkeys(name for pair in pairs for name in pair))
+    if trial is None or not wanted:
+        return
+    there = [name for name in wanted if name in trial.names]
+    strange = [name for name in trial.names if name not in places and name not in wanted]
+    if 2 * len(there) >= len(wanted) or 2 * len(strange) < len(trial.names):
+        return
+    raise ConfigError(
+        f"it has other markers than the setup: of the {count_of(len(wanted), 'marker')} to be measured "
+        f"({name_some(wanted)}) it has {name_some(there) if there else 'none'}, but {name_some(strange)}",
+        where="static trial",
+        remedy="give a trial with the markers that the setup names, or a setup for those of the trial",
+    )
 
 
 def measure(

@@ -12,8 +12,11 @@ from rtsim.config.run_schema import Compare
 from rtsim.errors import ConfigError
 from rtsim.files.recording import Results
 from rtsim.methods.agreement import Agreement, cycles_of, frequency_of, over_cycles
+from rtsim.quantity import GROUND
 
 COLUMNS = Agreement._fields
+ANATOMICAL = {"x": "AP", "y": "SI", "z": "ML"}
+"""A body's own axes: anteroposterior, superoinferior, mediolateral."""
 MILLIMETRES = {"m": ("mm", 1e3)}
 """Lengths are told in millimetres."""
 
@@ -60,6 +63,7 @@ def rows_of(
     wanted = by_choice[choices[0]]
     told = next(spec for spec in wanted.session.fields if spec.name == field)
     unit, scale = MILLIMETRES.get(told.unit, (told.unit, 1.0))
+    parts = told.parts if told.frame in ("", GROUND) else tuple(ANATOMICAL.get(p, p) for p in told.parts)
     rows = []
     for choice in choices[1:]:
         results = by_choice[choice]
@@ -68,7 +72,7 @@ def rows_of(
             found = over_cycles(
                 scale * wanted.fields[field][entry], scale * results.fields[field][entry], list(cycles)
             )
-            names = [names[k] for names, k in zip((told.labels, told.parts), at, strict=False) if names]
+            names = [names[k] for names, k in zip((told.labels, parts), at, strict=False) if names]
             rows.append(
                 {
                     "field": field, "entry": " ".join(names), "unit": unit,
@@ -88,16 +92,35 @@ def in_words(told: Mapping[str, Any]) -> str:
     """The tables for people, one for each field and choice."""
     cycles = f"{told['cycles']} cycle{'s' if told['cycles'] > 1 else ''}"
     lines = [f"{cycles} at {told['frequency_hz']:.3g} Hz: mean (standard deviation over cycles)"]
+    if any(row["entry"].split()[-1:] == [axis] for row in told["rows"] for axis in ANATOMICAL.values()):
+        lines.append(
+            "AP, SI, ML: along x (forwards), y (up) and z (to the right) of the body that carries the joint"
+        )
+    cells = [
+        [row["entry"], *(f"{number(row['mean'][key])} ({number(row['deviation'][key])})" for key in COLUMNS)]
+        for row in told["rows"]
+    ]
+    widths = [max(map(len, column)) for column in zip(("", *COLUMNS), *cells, strict=True)]
     before = None
-    for row in told["rows"]:
+    for row, own in zip(told["rows"], cells, strict=True):
         head = (row["field"], row["choice"], row["beside"])
         if head != before:
-            lines += ["", f"{head[0]} [{row['unit']}]: {head[1]} beside {head[2]}"]
-            lines.append("".join([f"{'':14}", *(f"{name:>18}" for name in COLUMNS)]))
+            lines += [
+                "",
+                f"{head[0]} [{row['unit']}]: {head[1]} beside {head[2]}",
+                line(("", *COLUMNS), widths),
+            ]
             before = head
-        cells = (f"{number(row['mean'][name])} ({number(row['deviation'][name])})" for name in COLUMNS)
-        lines.append("".join([f"{row['entry']:14}", *(f"{cell:>18}" for cell in cells)]))
+        lines.append(line(own, widths))
     return "\n".join(lines)
+
+
+def line(cells: Sequence[str], widths: Sequence[int]) -> str:
+    """A row of a table: names to the left, numbers to the right, two spaces between them."""
+    first, *others = (
+        f"{cell:{'>' if k else '<'}{w}}" for k, (cell, w) in enumerate(zip(cells, widths, strict=True))
+    )
+    return "  ".join((first, *others))
 
 
 def number(value: float | None) -> str:

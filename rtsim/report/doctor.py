@@ -30,10 +30,14 @@ HARMLESS = ("The stream ended", "A new session", "Connected to")
 
 
 class Finding(NamedTuple):
-    """One finding of the doctor."""
+    """One finding of the doctor.
+
+    lacks : whether something is not there that some commands alone need
+    """
 
     good: bool
     text: str
+    lacks: bool = False
 
 
 def examine_installation() -> list[Finding]:
@@ -107,10 +111,9 @@ def monitor_library(module: str, name: str) -> Finding:
             if missing
             else "install the system packages named in the README"
         )
-        return Finding(
-            True, f"{name} cannot be used ({error}); only the monitor window and --plot need it: {remedy}"
-        )
-    return Finding(True, f"{name} {version(name)} (monitor window, --plot)")
+        said = f"{name} cannot be used ({error}); only the monitor window and figures need it: {remedy}"
+        return Finding(True, said, lacks=True)
+    return Finding(True, f"{name} {version(name)} (monitor window, figures)")
 
 
 def examine_stream(

@@ -15,7 +15,7 @@ from kernels.rosenbrock.trace import Trace
 from kernels.tree import Pose
 from rtsim.models.packing.joints import rotations, translations
 from rtsim.quantity import ACTIVATIONS, AXES, GROUND, QUATERNION, Quantity, is_rotation
-from rtsim.simulation.simulator import Simulator
+from rtsim.simulation.simulator import Simulator, Still
 from rtsim.units import DEGREES
 from streams.messages import Curves
 
@@ -33,7 +33,7 @@ class SimulatedQuantities:
     quantities : in the order in which they are published; `report` brings their arrays up to date
     """
 
-    def __init__(self, simulator: Simulator, trace: Trace, pose: Pose) -> None:
+    def __init__(self, simulator: Simulator | Still, trace: Trace, pose: Pose) -> None:
         self.simulator, self._trace, self._pose = simulator, trace, pose
         self._chosen: list[tuple[Array, Array, tuple | slice]] = []  # out, rows of the trace, what of a row
         self._upright = upright(simulator.model.system.gravity)

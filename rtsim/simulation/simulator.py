@@ -27,6 +27,15 @@ MAX_SPLIT = 2**16
 """A guard: no part of a split step is shorter than the step by this."""
 
 
+def simulation_of(model: Model) -> Simulation:
+    """What the kernels are handed of a model, for one whose mass matrix changes; nothing is compiled here."""
+    # one version of the kernels for all models that generators turn, couplers or none
+    turned = model.forces.generators is not None
+    given = len(model.couplers.dof) > 0 or model.holds is not None or turned
+    couplers = drivers_first(model.couplers) if given else None
+    return Simulation(model.system, model.forces, 0, couplers, model.pulls, model.holds)
+
+
 class Simulator:
     """A model with its state; every call of `run` goes on where the last one ended.
 
@@ -38,13 +47,9 @@ class Simulator:
     def __init__(self, model: Model, settings: SimulationSpec) -> None:
         self.model = model
         self.settings = settings
-        system = model.system
-        # one version of the kernels for all models that generators turn, couplers or none
-        turned = model.forces.generators is not None
-        given = len(model.couplers.dof) > 0 or model.holds is not None or turned
-        couplers = drivers_first(model.couplers) if given else None
-        constant = int(couplers is None and is_constant(system))
-        self.simulation = Simulation(system, model.forces, constant, couplers, model.pulls, model.holds)
+        simulation = simulation_of(model)
+        constant = int(simulation.couplers is None and is_constant(model.system))
+        self.simulation = simulation._replace(constant=constant)
         self.work: SimulationWork = new_simulation_work(self.simulation)
         self.method = METHODS[settings.method]
         self.options = Options(
@@ -132,3 +137,19 @@ class Simulator:
         )  # fmt: skip
         self.n_step = int(trace.counts[STEP])
         return int(status)
+
+
+class Still:
+    """A model where it starts, for what a simulation of it would tell: it is never moved, so that nothing is
+    compiled for it.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self.model, self.simulation = model, simulation_of(model)
+        self.q: Array = model.q_neutral.copy()
+        self.v: Array = np.zeros(model.n_v)
+        self.time = 0.0
+
+    def trace(self) -> Trace:
+        """Room for one row of results."""
+        return new_trace(self.simulation, 1, len(self.q), len(self.v))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kernels._jit import bind
 from kernels.dynamics.energy import energy_and_power
@@ -104,7 +105,7 @@ class EnergyAccount(Stage):
 
     def quantities(self) -> list[Quantity]:
         """The balance."""
-        return [Quantity("energies", self._values, "J", LABELS, curves=PANEL, meaning=MEANING)]
+        return [balance_of(self._values)]
 
     def gauges(self) -> dict[str, float]:
         """The largest drift."""
@@ -127,3 +128,8 @@ class EnergyAccount(Stage):
 
 PANEL = Curves("Energy", "energy", 2, 1.0)
 MEANING = "of motion and of gravity; work of the sources since the start; what is there or lacks beyond it"
+
+
+def balance_of(values: NDArray[np.float64]) -> Quantity:
+    """The balance; values : (6,) - as LABELS [J]."""
+    return Quantity("energies", values, "J", LABELS, curves=PANEL, meaning=MEANING)

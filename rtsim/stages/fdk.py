@@ -44,6 +44,9 @@ NO_LOAD = "The force on a foot is not known: no balance of the joint."
 KNOWN = (BALANCED, NOT_BORNE)
 """What a balance ended with that has numbers."""
 
+CARRIES = "the body that carries them"
+"""Axes of what is told of the joints that a run names."""
+
 
 class Balance(Stage):
     """The balance of a model, however its motion is known: what it comes to, and its quantities.
@@ -214,11 +217,11 @@ class Balance(Stage):
             return []
         return [
             Quantity(
-                "joint_point_displacements", joints.displacement, "m", joints.names, AXES,
+                "joint_point_displacements", joints.displacement, "m", joints.names, AXES, CARRIES,
                 meaning=f"of joints' points from the neutral pose, in the axes of what carries them{late}",
             ),
             Quantity(
-                "joint_point_forces", joints.force, "N", joints.names, AXES,
+                "joint_point_forces", joints.force, "N", joints.names, AXES, CARRIES,
                 meaning=f"on the points' bodies by contacts or reactions, in the same axes{late}",
             ),
         ]  # fmt: skip

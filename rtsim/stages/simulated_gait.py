@@ -8,7 +8,7 @@ from rtsim.device.exchange import DeviceExchange
 from rtsim.methods.gait_phase import GaitPhase
 from rtsim.models.entries import coordinate_names
 from rtsim.quantity import Quantity
-from rtsim.simulation.simulator import Simulator
+from rtsim.stages.device_element import Limb
 from rtsim.stages.gait_phase import quantities_of, tell, values_for
 from rtsim.stages.stage import FINE, Outcome, Stage
 from streams.ring import Frame
@@ -17,7 +17,7 @@ from streams.ring import Frame
 class SimulatedGait(Stage):
     """Follows a coordinate that rises in swing, as a foot before the pelvis does, tick by tick."""
 
-    def __init__(self, spec: GaitSpec, exchange: DeviceExchange, simulator: Simulator) -> None:
+    def __init__(self, spec: GaitSpec, exchange: DeviceExchange, simulator: Limb) -> None:
         super().__init__()
         self._exchange, self._simulator = exchange, simulator
         self._leg = (spec.coordinate,)

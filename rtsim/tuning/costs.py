@@ -33,35 +33,42 @@ class Place(NamedTuple):
         return float(np.frombuffer(data[self.field])[self.entry])
 
 
-def find(channel: Channel, fields: Sequence[FieldSpec]) -> Place:
-    """Where a number of a config stands; ConfigError where no field has it."""
+def find(channel: Channel, fields: Sequence[FieldSpec], where: str = "tuning") -> Place:
+    """Where a number of a config stands; ConfigError, with `where` it is asked for, where no field has it."""
     spec = next((field for field in fields if field.name == channel.field), None)
     if spec is None:
-        raise _absent("no field", channel.field, [field.name for field in fields])
-    row = _chosen(channel.label, spec.labels, spec.shape[0], f"{channel.field} has no label")
-    if len(spec.shape) == 1:
+        raise _absent("no field", channel.field, [field.name for field in fields], where)
+    n = spec.shape[0] if spec.shape else 1
+    row = _chosen(channel.label, spec.labels, n, f"{channel.field} has no label", where)
+    if len(spec.shape) <= 1:
         if channel.part:
-            raise ConfigError(f"{channel.field} has no parts", where="tuning: part", remedy="leave it out")
+            raise ConfigError(f"{channel.field} has no parts", where=f"{where}.part", remedy="leave it out")
         return Place(channel.field, row)
     if len(spec.shape) != 2:
-        raise ConfigError(f"{channel.field} holds no numbers or vectors", where="tuning: field")
-    column = _chosen(channel.part, spec.parts, spec.shape[1], f"{channel.field} has no part")
+        raise ConfigError(f"{channel.field} holds no numbers or vectors", where=f"{where}.field")
+    column = _chosen(channel.part, spec.parts, spec.shape[1], f"{channel.field} has no part", where)
     return Place(channel.field, row * spec.shape[1] + column)
 
 
-def _chosen(name: str, names: Sequence[str], n: int, what: str) -> int:
+def _chosen(name: str, names: Sequence[str], n: int, what: str, where: str) -> int:
     if name in names:
         return list(names).index(name)
     if not name and n == 1:
         return 0
-    raise _absent(what, name, names)
+    raise _absent(what, name, names, where)
 
 
-def _absent(what: str, name: str, names: Sequence[str]) -> ConfigError:
+def _absent(what: str, name: str, names: Sequence[str], where: str) -> ConfigError:
     return ConfigError(
-        f"{what} {name!r}", where="tuning: costs and cycle", allowed=", ".join(names) or "none",
-        remedy="correct the name",
-    )  # fmt: skip
+        f"{what} {name!r}", where=where, allowed=", ".join(names) or "none", remedy="correct the name"
+    )
+
+
+def places_of(spec: TuningSpec, fields: Sequence[FieldSpec]) -> tuple[list[Place], Place | None]:
+    """Where the numbers of all costs stand, and that with which a cycle begins, if one does."""
+    costs = [find(term, fields, f"tuning.costs[{k}]") for k, term in enumerate(spec.costs)]
+    begins = spec.cycle.begins
+    return costs, find(begins, fields, "tuning.cycle.begins") if begins else None
 
 
 def reduced(term: Term, values: Array, phases: Array) -> float:
@@ -92,8 +99,7 @@ class CycleCost:
 
     def __init__(self, spec: TuningSpec, fields: Sequence[FieldSpec], t_settled: float) -> None:
         self.spec, self.t_settled = spec, t_settled
-        self._places = [find(term, fields) for term in spec.costs]
-        self._event = find(spec.cycle.begins, fields) if spec.cycle.begins else None
+        self._places, self._event = places_of(spec, fields)
         self.costs: list[float] = []
         self.n_broken = self.n_frame = 0
         self._rows: list[tuple[float, ...]] = []  # time and numbers of this cycle; none before it begins

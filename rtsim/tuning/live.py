@@ -16,6 +16,7 @@ import numpy as np
 
 from rtsim.config.hil_schema import HilSpec
 from rtsim.config.tuning_schema import LONGEST_CYCLE_S
+from rtsim.device.asked import OF_RUN
 from rtsim.device.tuning import OVER_S
 from rtsim.errors import ModelError
 from rtsim.stages.exchange import ARM_STATES
@@ -148,11 +149,11 @@ class LiveRuns:
         return frame
 
     def _status(self) -> str:
-        return request(self._control, "status", security=self._security)[1]
+        return request(self._control, "status", security=self._security, asked=OF_RUN)[1]
 
     def _ask(self, name: str, args: Mapping[str, Any] | None = None) -> None:
         """A command; frames that came before its answer are of the past."""
-        ok, text = request(self._control, name, args, security=self._security)
+        ok, text = request(self._control, name, args, security=self._security, asked=OF_RUN)
         if not ok:
             raise LiveError(text, where=f"command {name}")
         while (frame := self._subscriber.wait(0.0)) is not None:

@@ -98,9 +98,8 @@ def command(
     The first complete step is fitted, or those of --plate; the others are then held against it. Ctrl-C keeps
     the best so far.
     """
-    from rich.console import Console
-
     from rtsim.cli.compiling import compile_first
+    from rtsim.cli.console import LastingConsole
     from rtsim.live.signals import exit_code
     from rtsim.methods.foot_fit import fit_foot
     from rtsim.methods.foot_misfit import Weights
@@ -117,7 +116,7 @@ def command(
     own = foot_of(load_model(str(validate)), str(validate)) if validate is not None else None
     felt = [read_told(path) for path in ([pressure] if pressure is not None else [])]
     prints = [read_told(path) for path in footprints]
-    compile_first(Console(stderr=True), ("foot-fit",))
+    compile_first(LastingConsole(stderr=True), ("foot-fit",))
     weights = Weights(pressure=0.0 if no_pressure else 0.1, friction=float(friction), spin=float(friction))
     share, whose = share_of_labs(load_lab(lab) if lab else None), person or ""
     stood = read_one(static, share, whose, up, units) if static is not None else None

@@ -232,14 +232,13 @@ def fitted(
     weak: Sequence[Placed], found: JointMotion, settings: FitSettings, measured: dict[str, Measured] | None
 ) -> Outcome:
     """All fits, each told as it begins; measured : of a healthy person, where strengths are to be bounded."""
-    from rich.console import Console
-
     from rtsim.cli.compiling import compile_first
+    from rtsim.cli.console import LastingConsole
     from rtsim.live.signals import noting_requests
     from rtsim.methods.strength_bounds import strength_bounds
     from rtsim.methods.torque_generator_fit import fit_all
 
-    console = Console(stderr=True)
+    console = LastingConsole(stderr=True)
     compile_first(console, ("torque-generator-fit",))
     came: list[int] = []
     of_bounds: list[StrengthBounds] = []
