@@ -73,8 +73,8 @@ def body_factors(
 
 
 def check_markers(scaler: Scaler, places: Mapping[str, Array], trial: MarkerTrial | None) -> None:
-    """ConfigError for a trial of another marker set, as of another laboratory: it has less than half of the
-    markers that are to be measured, and half of its own or more are strange to setup and model.
+    """ConfigError for a trial of another marker set, as of another laboratory: it has no measurement whole, or
+    less than half of the markers to be measured, and half of its own or more are strange to setup and model.
     """
     pairs = (pair for measurement in scaler.measurements for pair in measurement.pairs)
     wanted = list(dict.fromkeys(name for pair in pairs for name in pair))
@@ -82,7 +82,8 @@ def check_markers(scaler: Scaler, places: Mapping[str, Array], trial: MarkerTria
         return
     there = [name for name in wanted if name in trial.names]
     strange = [name for name in trial.names if name not in places and name not in wanted]
-    if 2 * len(there) >= len(wanted) or 2 * len(strange) < len(trial.names):
+    whole = any(all(name in there for pair in one.pairs for name in pair) for one in scaler.measurements)
+    if (whole and 2 * len(there) >= len(wanted)) or 2 * len(strange) < len(trial.names):
         return
     raise ConfigError(
         f"it has other markers than the setup: of the {count_of(len(wanted), 'marker')} to be measured "

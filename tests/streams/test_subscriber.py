@@ -212,6 +212,35 @@ def test_end(joined, read_until):
     assert not subscriber.ended
 
 
+def test_a_connection_closed_after_the_end_is_no_event(
+    raw_sender, raw_sender_class, subscribe, read_until, eventually
+):
+    """Protects a normal end from a sentence about trouble; a sender that leaves in the middle is told, and
+    one that comes back is found and told in both cases."""
+    for ends in (True, False):
+        sender = raw_sender_class()
+        subscriber = subscribe(sender.address)
+        sender.wait_joined()
+        sender.descriptor()
+        sender.frame(0)
+        assert read_until(subscriber, 0) == [0]
+        if ends:
+            sender.message("end", seq=1, reason="the recording is over")
+            eventually(lambda one=subscriber: said(one, "The stream ended"))
+        n_before = subscriber._link.n_ended
+        sender.close()
+        eventually(lambda one=subscriber, n=n_before: one._link.n_ended > n)
+        if not ends:
+            eventually(lambda one=subscriber: said(one, "trying to connect again"))
+        again = raw_sender_class(sender.address)
+        again.wait_joined()
+        again.descriptor(session=SECOND)
+        again.frame(0, session=SECOND)
+        assert read_until(subscriber, 0) == [0]
+        again.close()
+        assert said(subscriber, "trying to connect again") != ends
+
+
 def test_infinities_clock_jumps_and_misfits_are_counted(joined, read_until):
     """Protects the estimator from bad values, and the user from not knowing."""
     sender, subscriber = joined

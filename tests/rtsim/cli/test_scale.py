@@ -125,6 +125,25 @@ def test_measurements_that_cannot_be_taken_are_told(here, files):
     assert "measurement thigh is not used: the model has no nose" in done.err
 
 
+def test_a_static_trial_of_another_marker_set_scales_nothing(here, files):
+    """Protects from a model of unscaled sizes that is called the person's: of a trial with other markers, as
+    of another laboratory, both names are told; one that only lacks some is gone on with."""
+    from rtsim.files.trc import read_trc
+
+    own = read_trc(files / "static.trc", up="Y", units="mm")
+    for kept, code in ((("low",), 1), ((), 1), (("top", "low", "mid", "toe"), 0)):
+        names = tuple(name if name in kept else f"L{k}" for k, name in enumerate(own.names))
+        write_trc(files / "static.trc", own._replace(names=names))
+        done = scale(here, files, "p.toml", "--force")
+        assert done.code == code, done.err
+        if code:
+            assert (
+                "it has other markers than the setup: of the 2 markers to be measured (top, low)" in done.err
+            )
+            assert "L0" in done.sentence
+            assert not (files / "p.toml").exists()
+
+
 def test_the_planar_body_of_a_person(here, tmp_path):
     """Protects a body made from three numbers: it weighs what was asked, and is read again as it was made."""
     path = tmp_path / "me.toml"
