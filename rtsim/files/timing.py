@@ -14,6 +14,7 @@ SMALLER = {1e-3: "milliseconds", 1e-6: "microseconds"}
 SELDOM = 0.5  # a step that seconds hardly have [s]: 2000 Hz in milliseconds
 ON_GRID = 0.2  # of a frame by which a time may miss its place on the grid
 SAME_RATE = 0.01  # relative difference up to which a header rate and a measured rate are the same
+MOST = 0.7  # part of the steps that tell the rate of a column with gaps
 IRREGULAR = 0.05  # relative difference up to which the header rate still describes an irregular column
 
 
@@ -101,10 +102,28 @@ def _rebuild(
             remedy="write the frame rate (DataRate) or repair the time column",
         )
     start = float(times[0]) if np.isfinite(times[0]) else 0.0
-    note = (
-        f"the time column has gaps or does not increase: times were rebuilt from the frame rate {rate:g} Hz"
+    note = "the time column has gaps or does not increase: times were rebuilt from the frame rate"
+    measured = _rate_of_most(times)
+    same = (
+        [abs(factor * rate / measured - 1.0) <= IRREGULAR for factor in (1.0, *SMALLER)]
+        if measured
+        else [True]
     )
-    return start + np.arange(times.shape[0]) / rate, rate, [note]
+    if any(same):
+        return start + np.arange(times.shape[0]) / rate, rate, [f"{note} {rate:g} Hz"]
+    told = f"{note} {measured:.6g} Hz of most of its rows, not from the header's {rate:g} Hz"
+    return start + np.arange(times.shape[0]) / measured, measured, [told]
+
+
+def _rate_of_most(times: NDArray[np.float64]) -> float:
+    """Rate [Hz] by which most of the times (n,) rise evenly, 0 where they do not."""
+    steps = np.diff(times)
+    rising = steps[steps > 0.0]  # NaN is not
+    if rising.size < MOST * steps.size:
+        return 0.0
+    typical = float(np.median(rising))
+    even = np.abs(rising - typical) <= IRREGULAR * typical
+    return 1.0 / typical if even.sum() >= MOST * steps.size else 0.0
 
 
 def _rounding(times: NDArray[np.float64]) -> float:

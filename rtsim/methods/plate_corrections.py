@@ -210,7 +210,7 @@ def of_units(contact: PlateContacts, name: str, p: int) -> Iterator[tuple[float,
     away_m = float(np.median(np.linalg.norm(away, axis=1)))
     for factor, (bound, unit) in MOMENTS.items():
         if away_m > bound if factor < 1.0 else away_m < bound:
-            said = f"The moments of {name} look like {unit}."
+            said = f"The moments of {name}, or the centres of pressure of which they are, look like {unit}."
             yield contact.under(p, *contact.placed(p, (force, factor * moment))), "moment_unit", said
 
 
@@ -255,7 +255,7 @@ def displaced(contact: PlateContacts, name: str, p: int) -> tuple[float, str, st
     return (
         share, "displaced",
         f"{what} displaced: the foot is {x:+.2f} m along X and {z:+.2f} m along Z from where it is pressed. "
-        "Check where the plate lies in the laboratory of the markers.",
+        "Check where the plate lies in the laboratory of the markers, and that both are of one recording.",
     )  # fmt: skip
 
 

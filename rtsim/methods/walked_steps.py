@@ -65,7 +65,7 @@ def walked_steps(
     both feet are of one side.
     """
     trial = read_one(path, share_of_labs(load_lab(lab) if lab else None), person, up, units, strict=True)
-    plates = read_forces(forces or _beside(Path(path)))
+    plates = read_forces(forces or _beside(Path(path)), markers=trial)
     table = load_lab(lab) if lab else find_lab(trial.names)
     feet = foot_lines(trial, table)
     if not np.isfinite(feet).any():

@@ -96,12 +96,20 @@ def following_of(spec: ModelSpec, setup: IkSetup | None = None, where: str = "")
         notes.append(
             f"time_range {setup.times[0]:g} to {setup.times[1]:g} s is not applied: all frames are solved"
         )
-    drawn = tuple(drawn_by(task, spec, setup, where) for task in setup.tasks.coordinates if task.weight > 0.0)
-    return Following(weights, drawn, tuple(notes))
+    told: dict[str, None] = {}
+    drawn = tuple(
+        drawn_by(task, spec, setup, where, told) for task in setup.tasks.coordinates if task.weight > 0.0
+    )
+    return Following(weights, drawn, (*notes, *told))
 
 
-def drawn_by(task: CoordinateTask, spec: ModelSpec, setup: IkSetup, where: str) -> Drawn:
-    """The coordinate of a task and where it is drawn to; ConfigError where the model has no such one."""
+def drawn_by(
+    task: CoordinateTask, spec: ModelSpec, setup: IkSetup, where: str, told: dict[str, None]
+) -> Drawn:
+    """The coordinate of a task and where it is drawn to; ConfigError where the model has no such one.
+
+    told : gets what there is to say of the file that it comes from, each sentence once
+    """
     found = {c.name: (body, k, c) for body in spec.bodies for k, c in enumerate(coordinates_of(body))}
     if task.name not in found:
         raise ConfigError(
@@ -116,6 +124,7 @@ def drawn_by(task: CoordinateTask, spec: ModelSpec, setup: IkSetup, where: str) 
         return Drawn(task.name, task.weight, np.zeros(1), np.array([value]))
     assert setup.coordinate_file is not None
     table = read_storage(setup.coordinate_file)
+    told.update(dict.fromkeys(f"{setup.coordinate_file}: {note}" for note in table.notes))
     values = table.column(task.name)
     seen = np.isfinite(values)
     if not seen.any():

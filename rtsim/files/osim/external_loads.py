@@ -93,9 +93,9 @@ def check_columns(force: Node, body: str, named: ForceColumns, before: Mapping[F
     for other, its_body in before.items():
         for what, own, its in zip(ForceColumns._fields, named, other, strict=True):
             if own and own == its:
-                whom = f"that on {its_body}" if its_body != body else f"another on {its_body}"
+                whom = f"the force on {its_body}" if its_body != body else f"another force on {its_body}"
                 force.fail(
-                    f"its {what}_identifier {own!r}, on {body}, is that of {whom} as well: one plate would "
+                    f"its {what}_identifier {own!r}, on {body}, is also that of {whom}: one plate would "
                     "press twice",
                     allowed="columns of its own for each force",
                     remedy=f"correct the {what}_identifier of one of them, or switch one off by isDisabled",

@@ -128,9 +128,9 @@ SECOND = {what: said.replace("1_", "2_") for what, said in FIRST.items()}
         (
             "calcn_l",
             FIRST,
-            "force_identifier '1_ground_force_v', on calcn_l, is that of that on calcn_r as well",
+            "force_identifier '1_ground_force_v', on calcn_l, is also that of the force on calcn_r",
         ),
-        ("calcn_r", FIRST, "on calcn_r, is that of another on calcn_r as well"),
+        ("calcn_r", FIRST, "on calcn_r, is also that of another force on calcn_r"),
         ("calcn_l", {**SECOND, "point": FIRST["point"]}, "point_identifier '1_ground_force_p', on calcn_l"),
         ("calcn_l", {**SECOND, "torque": FIRST["torque"]}, "torque_identifier '1_ground_torque_'"),
         ("calcn_l", {"torque": SECOND["torque"]}, "a moment alone"),

@@ -76,6 +76,21 @@ def test_nonsense_is_rebuilt_or_refused(column):
         settle_times(np.array(column), 0.0, "f")
 
 
+def test_a_column_with_gaps_is_rebuilt_by_the_rate_of_most_of_its_rows():
+    """Protects speeds where the header has the rate of other data: rows that are there tell the column's."""
+    column = 0.01 * np.arange(50)
+    column[[7, 20]] = np.nan
+    times, rate, notes = settle_times(column, 1000.0, "f")
+    np.testing.assert_allclose(times, 0.01 * np.arange(50), atol=1e-12)
+    assert rate == pytest.approx(100.0)
+    assert "not from the header's 1000 Hz" in notes[0]
+    for factor in (1.0, 1e3):
+        times, rate, _ = settle_times(factor * column, 100.0, "f")
+        np.testing.assert_allclose(times, 0.01 * np.arange(50), atol=1e-12)
+    twice = np.repeat(0.01 * np.arange(25), 2)  # frames that share their time say nothing
+    assert settle_times(twice, 200.0, "f")[1] == 200.0
+
+
 def test_single_frame():
     """One frame needs the rate of the header."""
     times, rate, notes = settle_times(np.array([1.0]), 100.0, "f")

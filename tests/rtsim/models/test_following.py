@@ -146,6 +146,23 @@ def test_a_coordinate_is_drawn_along_a_file(arm: ModelSpec, tmp_path: Path) -> N
         assert np.degrees(estimator.q[1]) == pytest.approx(10.0 + 20.0 * time, abs=1e-6)
 
 
+def test_a_coordinate_file_in_milliseconds_is_told(arm: ModelSpec, tmp_path: Path) -> None:
+    """Protects from a coordinate that stays at its first value: what its file has to say is told, once."""
+    tasks = (
+        ("IKMarkerTask", "U1", 1.0, ""),
+        ("IKCoordinateTask", "bend", 1.0, "<value_type>from_file</value_type>"),
+        ("IKCoordinateTask", "raise", 1.0, "<value_type>from_file</value_type>"),
+    )  # fmt: skip
+    for step, told in ((10.0, 1), (0.01, 0)):
+        rows = "".join(f"{step * k}\t10\t20\n" for k in range(4))
+        (tmp_path / "motion.mot").write_text(f"m\ninDegrees=yes\nendheader\ntime\tbend\traise\n{rows}")
+        found = following_of(
+            arm, setup(tmp_path, *tasks, more="<coordinate_file>motion.mot</coordinate_file>")
+        )
+        said = [note for note in found.notes if "motion.mot: from row to row" in note]
+        assert len(said) == told
+
+
 def test_a_coupled_coordinate_of_a_file_is_in_radians(arm: ModelSpec, tmp_path: Path) -> None:
     """Protects coordinate files of OpenSim: one of its motion type Coupled is not in degrees there."""
     (tmp_path / "motion.mot").write_text("m\ninDegrees=yes\nendheader\ntime\tbend\n0\t0.1\n1\t0.3\n")
