@@ -16,15 +16,16 @@ import click
 from rtsim.cli.lines import tell
 from rtsim.cli.options import (
     ANYWAY_OPTION,
+    COLUMNS,
     USUAL_FRAMES,
     check_of_use,
-    frames_option,
     make_run,
     method_options,
     results_option,
+    table_options,
     tell_notes,
 )
-from rtsim.cli.plotting import paper_for, plot_options
+from rtsim.cli.plotting import draw_results, paper_for, plot_options
 from rtsim.cli.types import Source
 from rtsim.errors import ConfigError
 from rtsim.live.signals import Interrupted, exit_code, noting_requests
@@ -33,7 +34,6 @@ from streams.addresses import is_stream
 
 if TYPE_CHECKING:
     from rtsim.config.run_schema import Run
-    from rtsim.files.panels import Drawn
     from rtsim.files.recording import Results
     from rtsim.live.recorded import TimesInput
     from rtsim.stages.stage import Stage
@@ -51,14 +51,14 @@ N_TOLD = 10
 @click.argument("source", type=Source())
 @method_options
 @results_option
-@frames_option
+@table_options
 @plot_options
 @ANYWAY_OPTION
 @click.option("--compare", is_flag=True, help="Set results of a config's choices beside each other.")
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
 def command(
     source: str, outputs: tuple[Path, ...], plot: Path | None, plot_size: str | None, plot_dpi: int | None,
-    frames: str, anyway: bool, compare: bool, as_json: bool, **options: Any,
+    frames: str, columns: str, anyway: bool, compare: bool, as_json: bool, **options: Any,
 ) -> None:  # fmt: skip
     """Solve SOURCE (walker, jaw:TASK, .trc, .c3d, .mcap) by the stages of a live run, as fast as it goes.
 
@@ -81,9 +81,8 @@ def command(
     paper = paper_for(plot, plot_size, plot_dpi)
     check_outputs(outputs)
     is_table = any(path.suffix.lower() in (*STORAGE_SUFFIXES, ".csv") for path in outputs)
-    check_of_use(
-        "--frames", is_table or frames == USUAL_FRAMES, "tables", "add --out FILE.csv, or leave it out"
-    )
+    for option, usual in (("--frames", frames == USUAL_FRAMES), ("--columns", columns == COLUMNS[0])):
+        check_of_use(option, is_table or usual, "tables", "add --out FILE.csv, or leave it out")
     console = LastingConsole(stderr=True)
     if compare:
         check_of_use("--compare", run.compare is not None, "a run config with a table [compare]")
@@ -97,7 +96,7 @@ def command(
     for said in solved.sentences[:N_TOLD]:
         tell(said)
     told = summary(solved)
-    deliver(solved.results, outputs, frames, paper, Path(source))
+    deliver(solved.results, outputs, (frames, columns), paper, Path(source))
     click.echo(json.dumps(told, indent=1) if as_json else in_words(told))
     if solved.reason == INTERRUPTED:
         raise SystemExit(exit_code() or 130)
@@ -272,41 +271,22 @@ def check_usable(solved: Solved, source: str) -> None:
         raise ConfigError(f"what comes of the force plates is of no use: {solved.wrong}", where=source)
 
 
-def deliver(results: Results, outputs: Sequence[Path], frames: str, paper: Any, source: Path) -> None:
-    """Write tables and figure, and tell of each; frames : as the option, paper : of the figure."""
+def deliver(
+    results: Results, outputs: Sequence[Path], of_tables: tuple[str, str], paper: Any, source: Path
+) -> None:
+    """Write tables and figure, and tell of each.
+
+    of_tables : --frames and --columns; paper : of the figure
+    """
     from rtsim.files.outputs import write
 
     for path in outputs:
-        for note in write(path, results, source.stem, frames):
+        for note in write(path, results, source.stem, *of_tables):
             tell(f"{path}: {note}")
         if not click.get_current_context().meta.get(IN_PASSING):
             click.echo(f"wrote {path}", err=True)
     if paper:
-        from rtsim.files.panels import panels_of_results
-        from rtsim.monitor.stack import save_panels
-        from rtsim.report.tally import in_full
-
-        method = in_full(results.session.meta.get("method"), results.session.meta.get("chosen", ()))
-        drawn = panels_of_results(results)
-        title = f"{source.name}: {method}{legs_of(results, drawn)}; bands: one standard deviation"
-        if any(panel.flagged is not None and panel.flagged.any() for panel in drawn.panels):
-            title += "; shaded: flagged frames"
-        save_panels(paper, title, drawn.panels, drawn.left_out)
-        for note in drawn.left_out:
-            tell(f"{paper.path}: {note}")
-        click.echo(f"wrote {paper.path}", err=True)
-
-
-def legs_of(results: Results, drawn: Drawn) -> str:
-    """Whose curves a figure has, in words; "" where they are of no leg."""
-    from rtsim.files.legs import SIDES
-
-    if (side := results.session.meta.get("side")) in SIDES:
-        return f", {side} leg"
-    sides = {side for panel in drawn.panels for side in (panel.sides or {}).values()}
-    if len(sides) < 2:
-        return ""
-    return ", both legs" if side else ", both sides"
+        draw_results(paper, results, source.name)
 
 
 def summary(solved: Solved) -> dict[str, Any]:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import click
 
 from rtsim.cli.lines import tell
-from rtsim.cli.options import USUAL_FRAMES, check_of_use, file_options, frames_option
+from rtsim.cli.options import COLUMNS, USUAL_FRAMES, check_of_use, file_options, table_options
 from rtsim.errors import ConfigError
 
 FORMATS = ("trc", "mot", "sto", "csv")
+TABLES = (".mot", ".sto", ".csv")
 VIEWS = ("sagittal", "frontal", "transverse", "3-d")
 STDOUT = "-"
 N_PICTURE = 6
@@ -23,7 +25,7 @@ N_PICTURE = 6
 @click.argument("out", required=False, type=click.Path(path_type=Path, allow_dash=True))
 @click.option("--format", "form", type=click.Choice(FORMATS), help="Format (default: by the suffix of OUT).")
 @click.option("--model-markers", is_flag=True, help=".trc: the model's markers instead of the measured ones.")
-@frames_option
+@table_options
 @click.option(
     "--at", "instants", multiple=True, type=float, metavar="S",
     help=f"Figures: an instant to draw [s], repeatable (default: {N_PICTURE} of the whole).",
@@ -42,6 +44,7 @@ def command(
     form: str | None,
     model_markers: bool,
     frames: str,
+    columns: str,
     instants: tuple[float, ...],
     view: str | None,
     names: bool,
@@ -49,8 +52,8 @@ def command(
     units: str | None,
     up: str | None,
 ) -> None:
-    """Write RECORDING (.mcap) as OUT: .trc markers, .mot or .sto joint angles, .csv everything; or draw its
-    stick figure at some instants, side by side: .png, .svg or .pdf.
+    """Write RECORDING (.mcap) as OUT: .trc markers, .mot motion, moments and powers, .sto and .csv everything;
+    or draw its stick figure at some instants, side by side: .png, .svg or .pdf.
 
     OUT may be -, the standard output, with --format.
     """
@@ -64,7 +67,8 @@ def command(
             allowed=f"a file ({', '.join((*EXPORT_SUFFIXES, *PICTURES))}), or - with --format",
             remedy="name it behind the recording",
         )  # fmt: skip
-    check_options(suffix or out.suffix.lower(), model_markers, frames, units, up)
+    usual = {"--frames": frames == USUAL_FRAMES, "--columns": columns == COLUMNS[0]}
+    check_options(suffix or out.suffix.lower(), model_markers, usual, units, up)
     if not suffix and out.suffix.lower() in PICTURES:
         check_free(out, overwrite=force)
         draw(recording, out, instants, view or VIEWS[0], names)
@@ -80,14 +84,28 @@ def command(
                 remedy="add one; pictures go into files alone",
             )
         text, notes = exported(
-            recording, suffix, recording.stem, model_markers=model_markers, units=units, up=up, frames=frames
+            recording,
+            suffix,
+            recording.stem,
+            model_markers=model_markers,
+            units=units,
+            up=up,
+            frames=frames,
+            columns=columns,
         )
         sys.stdout.buffer.writelines(part.encode("utf-8") for part in text)
         sys.stdout.buffer.flush()
     else:
         check_free(out, overwrite=force)
         notes = export(
-            recording, out, suffix=suffix, model_markers=model_markers, units=units, up=up, frames=frames
+            recording,
+            out,
+            suffix=suffix,
+            model_markers=model_markers,
+            units=units,
+            up=up,
+            frames=frames,
+            columns=columns,
         )
     for note in notes:
         tell(note)
@@ -120,10 +138,17 @@ def draw(recording: Path, out: Path, instants: tuple[float, ...], view: str, nam
     click.echo(f"wrote {out}", err=True)
 
 
-def check_options(suffix: str, model_markers: bool, frames: str, units: str | None, up: str | None) -> None:
-    """ConfigError for an option that would do nothing in a file of this suffix."""
+def check_options(
+    suffix: str, model_markers: bool, usual: Mapping[str, bool], units: str | None, up: str | None
+) -> None:
+    """ConfigError for an option that would do nothing in a file of this suffix.
+
+    usual : whether the options of tables are as they are without them
+    """
+    if suffix not in TABLES:
+        for option, fits in usual.items():
+            check_of_use(option, fits, f"tables ({', '.join(TABLES)})")
     if suffix == ".trc":
-        check_of_use("--frames", frames == USUAL_FRAMES, "tables (.mot, .sto, .csv)")
         return
     for option, given in (("--model-markers", model_markers), ("--units", units), ("--up", up)):
         check_of_use(option, not given, "markers (.trc)")

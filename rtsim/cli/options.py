@@ -54,6 +54,7 @@ TARE_OPTION = click.option(
     help="Seconds of the recording in which nobody is on the plates: their mean is taken off the forces.",
 )
 USUAL_FRAMES = "marked"
+COLUMNS = ("all", "motion", "kinetics", "kinetics-right", "kinetics-left")
 SIDE_OPTION = click.option(
     "--side",
     type=click.Choice(["right", "left", "both"]),
@@ -136,8 +137,16 @@ ANYWAY_OPTION = click.option(
 )
 
 
-def frames_option(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add --frames: which of them stand in tables."""
+def table_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add --frames and --columns: what stands in tables."""
+    function = click.option(
+        "--columns",
+        type=click.Choice(COLUMNS),
+        default=COLUMNS[0],
+        show_default=True,
+        help="Columns of tables: all (of .mot motion, moments and powers), motion, or moments and powers by "
+        "themselves, of both legs or of one, on the frames in which they are known.",
+    )(function)
     return click.option(
         "--frames",
         type=click.Choice(["marked", "all", "ok"]),

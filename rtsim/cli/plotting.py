@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
+from rtsim.cli.lines import tell
 from rtsim.errors import ConfigError
 
 if TYPE_CHECKING:
+    from rtsim.files.panels import Drawn
+    from rtsim.files.recording import Results
     from rtsim.monitor.paper import Paper
 
 Command = TypeVar("Command", bound=Callable)
@@ -44,3 +47,33 @@ def paper_for(plot: Path | None, size: str | None, dpi: int | None, option: str 
     from rtsim.monitor.paper import paper_of
 
     return paper_of(plot, size, dpi, option)
+
+
+def draw_results(paper: Paper, results: Results, name: str) -> None:
+    """The figure of the results of a source, and what it leaves out."""
+    from rtsim.files.panels import panels_of_results
+    from rtsim.monitor.stack import save_panels
+    from rtsim.report.tally import in_full
+
+    meta = results.session.meta
+    drawn = panels_of_results(results)
+    title = f"{name}: {in_full(meta.get('method'), meta.get('chosen', ()))}{legs_of(results, drawn)}"
+    title += "; bands: one standard deviation"
+    if any(panel.flagged is not None and panel.flagged.any() for panel in drawn.panels):
+        title += "; shaded: flagged frames"
+    save_panels(paper, title, drawn.panels, drawn.left_out)
+    for note in drawn.left_out:
+        tell(f"{paper.path}: {note}")
+    click.echo(f"wrote {paper.path}", err=True)
+
+
+def legs_of(results: Results, drawn: Drawn) -> str:
+    """Whose curves a figure has, in words; "" where they are of no leg."""
+    from rtsim.files.legs import SIDES
+
+    if (side := results.session.meta.get("side")) in SIDES:
+        return f", {side} leg"
+    sides = {side for panel in drawn.panels for side in (panel.sides or {}).values()}
+    if len(sides) < 2:
+        return ""
+    return ", both legs" if side else ", both sides"

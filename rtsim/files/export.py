@@ -2,16 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+import numpy as np
+from msgspec import structs
+
 from rtsim.errors import ConfigError
+from rtsim.files.legs import SIDES, sides_of
 from rtsim.files.output import write_text
 from rtsim.files.recording import Results, read_model_markers, read_recorded_markers, read_results
-from rtsim.files.storage import STORAGE_SUFFIXES, csv_parts, fullest_part, known_part, storage_parts
-from rtsim.files.tables import chosen, csv_table, motion_table, storage_table
+from rtsim.files.storage import (
+    STORAGE_SUFFIXES,
+    Table,
+    csv_parts,
+    fullest_part,
+    known_part,
+    known_rows,
+    storage_parts,
+)
+from rtsim.files.tables import (
+    KINETIC,
+    STATUS,
+    chosen,
+    csv_table,
+    is_kinetic,
+    is_motion,
+    picked,
+    table_of,
+    unit_lines,
+)
 from rtsim.files.trc import trc_text
 from streams.account import bounded, plain
+from streams.messages import FieldSpec
 
 EXPORT_SUFFIXES = (".trc", *STORAGE_SUFFIXES, ".csv")
 PICTURES = (".png", ".svg", ".pdf")
@@ -31,6 +54,7 @@ def export(
     up: str | None = None,
     units: str | None = None,
     frames: str = "marked",
+    columns: str = "all",
 ) -> tuple[str, ...]:
     """Write a file with what a recording holds, by `exported`; returns the notes.
 
@@ -41,7 +65,7 @@ def export(
     out = Path(out_path)
     text, notes = exported(
         recording_path, suffix or out.suffix, str(out),
-        model_markers=model_markers, up=up, units=units, frames=frames,
+        model_markers=model_markers, up=up, units=units, frames=frames, columns=columns,
     )  # fmt: skip
     write_text(out, text)
     return notes
@@ -56,16 +80,19 @@ def exported(
     up: str | None = None,
     units: str | None = None,
     frames: str = "marked",
+    columns: str = "all",
 ) -> tuple[Iterable[str], tuple[str, ...]]:
     """What a recording holds as the text of a file called `out`, in parts, and the notes.
 
     .trc : the measured markers, or those of the fitted model with `model_markers`
-    .mot : joint angles in degrees and displacements in m, columns named by the labels of the descriptor
+    .mot : joint angles in degrees and displacements in m, columns named by the labels of the descriptor, and
+        moments and powers of the joints, as "field.label"
     .sto : these and all else that has columns, as "field.label" or "field.label.part"
     .csv : the same, each with its unit in brackets, after the status bits
 
     up, units : of the markers, where the descriptor is wrong
     frames : of tables: marked (all, with a column `status`), all (without it), or ok
+    columns : of tables, as `table_parts` has them
 
     ConfigError for another suffix and for a recording that does not hold what the format needs.
     """
@@ -81,32 +108,88 @@ def exported(
             allowed=", ".join((*EXPORT_SUFFIXES, *PICTURES)),
         )
     results = read_results(recording_path)
-    text, notes = table_parts(results, suffix, out, name, str(recording_path), frames)
+    text, notes = table_parts(results, suffix, out, name, str(recording_path), frames, columns)
     return text, (*results.notes, *notes)
 
 
 def table_parts(
-    results: Results, suffix: str, out: str, name: str, where: str, frames: str = "marked"
-) -> tuple[Iterable[str], tuple[str, ...]]:
+    results: Results, suffix: str, out: str, name: str, where: str, frames: str = "marked",
+    columns: str = "all",
+) -> tuple[Iterable[str], tuple[str, ...]]:  # fmt: skip
     """Results as the text of a .mot, .sto or .csv file called `out`, in parts, and what is left out of it.
 
     where : they come from, for errors; frames : which of them, by `tables.chosen`
+    columns : all (of a .mot file motion, moments and powers), motion, or kinetics (moments and powers, of one
+        leg alone with -right or -left)
     """
     results, left_out = chosen(results, frames)
     if not len(results.times):
         raise ConfigError("no frame is ok", where=where, remedy="take all of them, marked: --frames marked")
-    if suffix == ".csv":
-        return csv_parts(csv_table(results, frames), out), left_out
-    lines = described(results)
-    if suffix == ".mot":
-        table = motion_table(results, name, where, frames)
+    every, kinetic = results.session.fields, columns.startswith("kinetics")
+    specs: Sequence[FieldSpec]
+    if columns != "all":
+        specs = picked(results, is_kinetic if kinetic else is_motion, where)
+    elif suffix == ".mot":
+        picked(results, is_motion, where)
+        specs = [spec for spec in every if is_motion(spec) or is_kinetic(spec)]
     else:
-        table, units = storage_table(results, name, frames)
-        lines = (*lines, *units)
-    if frames == "ok":
-        table, gone = fullest_part(table)
+        specs = list(every)
+    if kinetic:
+        results, specs = of_leg(results, specs, columns.partition("-")[2], where)
+    if suffix == ".csv":
+        return csv_parts(csv_table(results, frames, specs), out), left_out
+    table, lines = table_of(results, specs, name, frames), described(results)
+    if suffix != ".mot" or any(map(is_kinetic, specs)):
+        lines = (*lines, *unit_lines(specs, results))
+    if frames == "ok" or kinetic:
+        table, gone = fullest_part(table, ("time", STATUS) if kinetic else ())
+        if gone and kinetic and "-" not in columns:
+            gone = [*gone, "each leg by itself has more rows: --columns kinetics-right, kinetics-left"]
         left_out = (*left_out, *gone)
-    return storage_parts(table, out, name, (*lines, *left_out)), (*left_out, *known_part(table)[1])
+    if kinetic:  # known while somebody stands on plates: however few rows that are
+        kept, told = known_rows(table)
+        table = kept
+    else:
+        kept, told = known_part(table)
+    if columns == "all" and any(map(is_kinetic, specs)):
+        told = [*told, *of_kinetics(table, kept)]
+    return storage_parts(table, out, name, (*lines, *left_out)), (*left_out, *told)
+
+
+def of_leg(
+    results: Results, specs: Sequence[FieldSpec], side: str, where: str
+) -> tuple[Results, Sequence[FieldSpec]]:
+    """Results with those labels of some fields alone that are of a leg, and the fields; "" = of both.
+
+    ConfigError naming `where` where there are none.
+    """
+    if not side:
+        return results, specs
+    own = str(results.session.meta.get("side") or "")
+    fields, few = dict(results.fields), []
+    for spec in specs:
+        at = [k for k, one in enumerate(sides_of(spec.labels, own if own in SIDES else "")) if one == side]
+        if at:
+            labels = tuple(spec.labels[k] for k in at)
+            few.append(structs.replace(spec, labels=labels, shape=(len(at), *spec.shape[1:]), joints=()))
+            fields[spec.name] = results.fields[spec.name][:, at]
+    if not few:
+        raise ConfigError(f"there are no moments and powers of a {side} leg", where=where)
+    return results._replace(fields=fields), few
+
+
+def of_kinetics(table: Table, kept: Table) -> list[str]:
+    """How moments and powers that gaps leave out of a table, or frames that it lacks for them, are had."""
+    names = tuple(f"{field}." for field in KINETIC)
+    if any(name.startswith(names) and name not in kept.columns for name in table.columns):
+        return ["moments and powers are written by themselves, where they are known, by --columns kinetics"]
+    others = [
+        k for k, name in enumerate(table.columns) if name in kept.columns and not name.startswith(names)
+    ]
+    n_lacking = int(np.isfinite(table.data[:, others]).all(axis=1).sum()) - len(kept.data)
+    if n_lacking > 0:
+        return [f"of these rows {n_lacking} lack moments and powers alone: --columns motion has them"]
+    return []
 
 
 def described(results: Results) -> tuple[str, ...]:

@@ -33,16 +33,18 @@ def check_outputs(paths: Sequence[Path], option: str = "--out") -> None:
             raise ConfigError(f"{path} exists already", where=option, remedy="choose another name")
 
 
-def write(path: Path, results: Results, name: str, frames: str = "marked") -> tuple[str, ...]:
+def write(
+    path: Path, results: Results, name: str, frames: str = "marked", columns: str = "all"
+) -> tuple[str, ...]:
     """The results of a run called `name` in the format that the suffix names; what is left out, in sentences.
 
-    frames : of a table, as `export.table_parts` has them
+    frames, columns : of a table, as `export.table_parts` has them
     """
     suffix = path.suffix.lower()
     if suffix == RECORDING:
         write_results(path, results)
     else:
-        text, notes = table_parts(results, suffix, str(path), name, name, frames)
+        text, notes = table_parts(results, suffix, str(path), name, name, frames, columns)
         write_text(path, text)
         return notes
     return ()

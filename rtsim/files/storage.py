@@ -119,26 +119,33 @@ def known_part(table: Table) -> tuple[Table, list[str]]:
     if out.any():
         names = [name for name, gone in zip(table.columns, out, strict=True) if gone]
         told.append(f"columns left out, which OpenSim cannot read for their gaps: {name_some(names)}")
-    rows: NDArray[np.bool_] = np.asarray(unknown[:, ~out].any(axis=1))
-    if rows.any():
-        told.append(
-            f"{count_of(int(rows.sum()), 'row')} of {len(rows)} left out, in which a value is not known"
-        )
     columns = tuple(name for name, gone in zip(table.columns, out, strict=True) if not gone)
-    return table._replace(columns=columns, data=table.data[~rows][:, ~out]), told
+    few, said = known_rows(table._replace(columns=columns, data=table.data[:, ~out]))
+    return few, [*told, *said]
 
 
-def fullest_part(table: Table) -> tuple[Table, list[str]]:
+def known_rows(table: Table) -> tuple[Table, list[str]]:
+    """The rows of a table without NaN, and a sentence on the others, where there are some."""
+    rows: NDArray[np.bool_] = np.asarray(np.isnan(table.data).any(axis=1))
+    if not rows.any():
+        return table, []
+    told = f"{count_of(int(rows.sum()), 'row')} of {len(rows)} left out, in which a value is not known"
+    return table._replace(data=table.data[~rows]), [told]
+
+
+def fullest_part(table: Table, beside: Sequence[str] = ()) -> tuple[Table, list[str]]:
     """A table without those columns, of the ones with the most gaps, without which the rows that have no gap
     hold the most values; and a sentence on them.
 
     So a joint that is blank now and then costs no rows that the others fill.
+    beside : columns whose values do not count, as that of the time
     """
     unknown = np.isnan(table.data)
     order = np.argsort(-unknown.sum(axis=0), kind="stable")
     kept, most = order, -1
+    counts = np.array([name not in beside for name in table.columns])
     for k in range(int(unknown.any(axis=0).sum()) + 1):
-        n_value = int((~unknown[:, order[k:]].any(axis=1)).sum()) * (len(order) - k)
+        n_value = int((~unknown[:, order[k:]].any(axis=1)).sum()) * int(counts[order[k:]].sum())
         if n_value > most:
             kept, most = order[k:], n_value
     if len(kept) == len(order):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from rtsim.units import in_files
 from streams.messages import FieldSpec
 
 STATUS = "status"
+KINETIC = ("joint_moments", "coordinate_moments", "coordinate_forces", "joint_powers")
 N_UNIT = 10
 """Columns whose units stand in one line of a header."""
 
@@ -50,12 +51,18 @@ def marks(results: Results, frames: str) -> list[FloatArray]:
     return [results.status.astype(np.float64)[:, None]] if frames == "marked" else []
 
 
-def motion_table(results: Results, name: str, where: str, frames: str = "marked") -> Table:
-    """Joint angles [deg] and displacements [m] over time, then the status where frames are marked;
-    ConfigError naming `where` when there are none."""
-    specs = [spec for spec in results.session.fields if is_motion(spec)]
-    if not specs:
-        raise ConfigError("the recording holds no joint angles or displacements", where=where)
+def csv_table(results: Results, frames: str = "marked", specs: Sequence[FieldSpec] | None = None) -> Table:
+    """Everything, or some fields, with units, after time and, where frames are marked, status."""
+    specs = results.session.fields if specs is None else specs
+    columns, units, data = columns_of(results, specs, in_full=True)
+    names = [f"{column} [{unit}]" for column, unit in zip(columns, units, strict=True)]
+    mark = marks(results, frames)
+    first = ("time [s]", *(["status [bits]"] if mark else []))
+    return Table((*first, *names), np.column_stack([results.times, *mark, *data]), True, "results")
+
+
+def table_of(results: Results, specs: Sequence[FieldSpec], name: str, frames: str) -> Table:
+    """Some fields over time as a storage file has them, then the status where frames are marked."""
     columns, _, data = columns_of(results, specs)
     if mark := marks(results, frames):
         columns, data = (*columns, STATUS), [*data, *mark]
@@ -64,29 +71,29 @@ def motion_table(results: Results, name: str, where: str, frames: str = "marked"
     )
 
 
-def storage_table(results: Results, name: str, frames: str = "marked") -> tuple[Table, tuple[str, ...]]:
-    """Everything that has columns over time, and lines that say their units.
+def unit_lines(specs: Sequence[FieldSpec], results: Results) -> tuple[str, ...]:
+    """Lines of a header that say the units of all columns.
 
-    The lines are short: OpenSim's table reader (4.6) ends with a crash at a line of tens of thousands of
+    They are short: OpenSim's table reader (4.6) ends with a crash at a line of tens of thousands of
     characters in the header.
     """
-    columns, units, data = columns_of(results, results.session.fields)
-    if mark := marks(results, frames):
-        columns, units, data = (*columns, STATUS), [*units, "bits"], [*data, *mark]
-    said = [f"{column} [{unit}]" for column, unit in zip(("time", *columns), ("s", *units), strict=True)]
-    lines = tuple(f"units: {', '.join(said[k : k + N_UNIT])}" for k in range(0, len(said), N_UNIT))
-    kept = kept_of(results.session.fields)
-    data = [results.times, *data]
-    return Table(("time", *columns), np.column_stack(data), True, name, in_radians=kept), lines
+    columns, units, _ = columns_of(results, specs)
+    pairs = [("time", "s"), *zip(columns, units, strict=True)]
+    said = [f"{column} [{unit}]" for column, unit in pairs]
+    return tuple(f"units: {', '.join(said[k : k + N_UNIT])}" for k in range(0, len(said), N_UNIT))
 
 
-def csv_table(results: Results, frames: str = "marked") -> Table:
-    """Everything that has columns, each with its unit, after time and, where frames are marked, status."""
-    columns, units, data = columns_of(results, results.session.fields, in_full=True)
-    names = [f"{column} [{unit}]" for column, unit in zip(columns, units, strict=True)]
-    mark = marks(results, frames)
-    first = ("time [s]", *(["status [bits]"] if mark else []))
-    return Table((*first, *names), np.column_stack([results.times, *mark, *data]), True, "results")
+def picked(results: Results, wanted: Callable[[FieldSpec], bool], where: str) -> list[FieldSpec]:
+    """The fields that a table is of; ConfigError naming `where` where there are none."""
+    specs = [spec for spec in results.session.fields if wanted(spec)]
+    if specs:
+        return specs
+    if wanted is is_kinetic:
+        raise ConfigError(
+            "there are no joint moments and powers", where=where,
+            remedy="they are of runs with force plates and the person's mass: --forces, --mass",
+        )  # fmt: skip
+    raise ConfigError("the recording holds no joint angles or displacements", where=where)
 
 
 def columns_of(
@@ -136,6 +143,11 @@ def is_motion(spec: FieldSpec) -> bool:
     if len(spec.shape) > 1 or spec.role != "value":
         return False
     return spec.unit == "rad" or (spec.unit == "m" and spec.name.endswith("displacements"))
+
+
+def is_kinetic(spec: FieldSpec) -> bool:
+    """Whether a field is of what moves the joints: net moments, forces along coordinates, powers."""
+    return spec.role == "value" and spec.name in KINETIC
 
 
 def labels_of(spec: FieldSpec) -> list[str]:

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from itertools import zip_longest
 
 from rich.columns import Columns
-from rich.console import Console, Group, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
@@ -20,6 +22,8 @@ COLOURS = {
     "ok": "green", "late": "yellow", "degraded": "yellow", "uncertain": "yellow", "suspect": "yellow",
     "implausible": "yellow", "stale": "magenta",
 }  # fmt: skip
+GAP = 2
+"""Between columns of a table [characters]."""
 MOST_TOLD = 10
 """Sentences of a run in its closing lines."""
 COUNTED = (
@@ -51,39 +55,73 @@ def header(tally: Tally, source: str) -> Text:
     return text
 
 
-def values_table(tally: Tally) -> Table:
-    table = text_table("joint", "value", "")
+def values_table(tally: Tally) -> Numbers:
+    table = Numbers("joint", "value", "")
     for label, (value, unit) in tally.values.items():
-        add_row(table, label.replace("_", " "), f"{value:8.2f}", unit)
+        table.add(label.replace("_", " "), f"{value:.2f}", unit)
     return table
 
 
-def latency_table(tally: Tally) -> Table:
+def latency_table(tally: Tally) -> Numbers:
     table = latencies(tally.latencies_us())
     for name in COUNTED:
-        add_row(table, name.replace("_", " "), str(tally.counters.get(name, 0)))
+        table.add(name.replace("_", " "), str(tally.counters.get(name, 0)))
     return table
 
 
-def latencies(by_stage: Mapping[str, Mapping[str, float]]) -> Table:
+def latencies(by_stage: Mapping[str, Mapping[str, float]]) -> Numbers:
     """A row of percentiles for each stage; by_stage : stage -> percentile -> duration [us]."""
-    table = text_table("latency [us]", "p50", "p99", "p99.9", "max")
+    table = Numbers("latency [us]", "p50", "p99", "p99.9", "max")
     for stage, values in by_stage.items():
-        add_row(table, stage.replace("_", " "), *(f"{us:.0f}" for us in values.values()))
+        table.add(stage.replace("_", " "), *(f"{us:.0f}" for us in values.values()))
     return table
 
 
-def text_table(first: str, *others: str) -> Table:
-    """A table without rules; the columns after the first, as far as they have a head, hold numbers."""
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    table.add_column(Text(first))
-    for head in others:
-        table.add_column(Text(head), justify="right" if head else "left", style="" if head else "dim")
-    return table
+class Numbers:
+    """A table without rules: names, then numbers under heads, and units where there is no head.
 
+    In a room that is too narrow names are broken, numbers never: they then stand in lines, each with its
+    head, as rich would shorten them to their first digits.
+    """
 
-def add_row(table: Table, *cells: str) -> None:
-    table.add_row(*map(Text, cells))
+    def __init__(self, first: str, *others: str) -> None:
+        self.heads = (first, *others)
+        self.rows: list[tuple[str, ...]] = []
+
+    def add(self, *cells: str) -> None:
+        """A row, which may end early."""
+        self.rows.append(cells)
+
+    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
+        return Measurement.get(console, options, self._table())
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        columns = list(zip_longest(self.heads, *self.rows, fillvalue=""))
+        words = [len(word) for name in columns[0] for word in name.split()]
+        need = max(words, default=0) + sum(GAP + max(map(len, column)) for column in columns[1:])
+        if need <= options.max_width:
+            yield self._table()
+            return
+        yield Text(self.heads[0], "dim")
+        yield Text("\n".join(map(self._line, self.rows)))
+
+    def _table(self) -> Table:
+        table = Table(box=None, pad_edge=False, header_style="dim")
+        table.add_column(Text(self.heads[0]))
+        for head in self.heads[1:]:
+            table.add_column(
+                Text(head), justify="right" if head else "left", style="" if head else "dim", no_wrap=True
+            )
+        for row in self.rows:
+            table.add_row(*map(Text, row))
+        return table
+
+    def _line(self, row: tuple[str, ...]) -> str:
+        """A row as words."""
+        shown = len(self.heads) > 3 and len(row) > 2  # what a single number is, its name says
+        cells = zip(self.heads[1:], row[1:], strict=False)
+        told = [f"{head} {cell}" if shown and head else cell for head, cell in cells]
+        return f"{row[0]}: {(', ' if shown else ' ').join(told)}"
 
 
 def footer(tally: Tally) -> Text:

@@ -11,7 +11,7 @@ from rtsim.files.panels import panels_of_results
 from rtsim.files.recording import Results
 from rtsim.files.sound import flags_by_joint
 from rtsim.files.storage import Table, fullest_part
-from rtsim.files.tables import chosen, csv_table, motion_table
+from rtsim.files.tables import chosen, csv_table, is_motion, picked, table_of
 from streams.messages import Curves, FieldSpec, Session, Status, new_session_id
 
 JOINTS = ("hip_r", "hip_l", "trunk")
@@ -91,7 +91,7 @@ def test_tables_have_gaps_where_their_format_can() -> None:
     """Protects legs in .mot of a trial whose trunk is weak throughout: the trunk goes, not the frames."""
     flags = dict.fromkeys(range(N), UNCERTAIN)
     few, _ = chosen(results(flags, dict.fromkeys(range(N), (0, 0, UNCERTAIN))), "ok")
-    table = motion_table(few, "a", "a", "ok")
+    table = table_of(few, picked(few, is_motion, "a"), "a", "ok")
     assert table.data.shape == (N, 4)
     assert np.isnan(table.data[:, 3]).all()
     assert np.isfinite(table.data[:, :3]).all()

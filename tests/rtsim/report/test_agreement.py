@@ -66,3 +66,37 @@ def test_what_stands_still_has_no_frequency() -> None:
     assert np.isnan(frequency_of(TIMES, np.ones((1000, 3))))
     assert np.isnan(frequency_of(TIMES, np.full((1000, 3), np.nan)))
     assert np.isnan(frequency_of(TIMES[:4], np.ones((4, 3))))
+
+
+def test_long_names_and_numbers_do_not_touch() -> None:
+    """Protects tables of any labels: what is wider than usual moves the columns, and none is cut."""
+    field = FieldSpec(
+        "forces", (1,), "N", ("a_condyle_with_a_long_name",), frame="the body that carries them"
+    )
+    session = Session(session="s", stream="result", t_start=0, rate=100.0, fields=(field,))
+    curves = 123456.789 * (2.0 + np.sin(2.0 * np.pi * TIMES))[:, None]
+    found = {
+        name: Results(session, {"forces": scale * curves}, TIMES, np.zeros(len(TIMES), np.int64))
+        for name, scale in (("measured", 1.0), ("own", -1e-7))
+    }
+    spec = Compare(choice="joint", fields={"forces": ("measured", "own")}, cycles=3, start_s=2.0)
+    head, row = in_words(compare(found, spec, "x")).splitlines()[-2:]
+    assert row.startswith("a_condyle_with_a_long_name  ")
+    assert len(head) == len(row)
+    ends = [head.index(name) + len(name) for name in ("rmsd", "r2", "magnitude", "phase")]
+    assert all(row[end - 1] == ")" for end in ends)
+
+
+def test_axes_of_a_body_have_the_names_of_anatomy() -> None:
+    """Protects the tables: along a body's own axes AP, SI, ML; along the ground's x, y, z."""
+    for frame, names in (
+        ("the body that carries them", ["left AP", "left SI"]),
+        ("ground", ["left x", "left y"]),
+    ):
+        field = FieldSpec("places", (1, 2), "m", ("left",), ("x", "y"), frame)
+        session = Session(session="s", stream="result", t_start=0, rate=100.0, fields=(field,))
+        found = {
+            name: Results(session, {"places": wave(1.0, scale)[:, None]}, TIMES, np.zeros(1000, np.int64))
+            for name, scale in (("measured", 1.0), ("own", 1.1))
+        }
+        assert [row["entry"] for row in compare(found, SPEC, "x")["rows"]] == names

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from rich.console import Console
 
-from rtsim.report.table import live_table, print_summary
+from rtsim.report.table import latencies, live_table, print_summary
 from rtsim.report.tally import N_TOLD, Tally
 from streams.messages import FieldSpec, Status, Telemetry
 
@@ -217,3 +217,17 @@ def test_a_stranger_cannot_flood_the_summary() -> None:
     for t in range(100):
         tally.take_telemetry(Telemetry(session="", t=t, text=[f"{t} {k}" for k in range(60)]))
     assert len(tally.summary()["told"]) == N_TOLD
+
+
+@pytest.mark.parametrize("width", [100, 40, 30, 20])
+def test_numbers_are_never_shortened(render, width):
+    """Protects narrow terminals from numbers without their last digits, which look like smaller ones: names
+    are broken, and numbers stand below each other with their heads."""
+    table = latencies({"receive_to_publish": {"p50": 1234567.0, "p99": 2345678.0, "p99_9": 3e6, "max": 4e6}})
+    table.add("lost", "98765432")
+    text = render(table, width)
+    for number in ("1234567", "2345678", "3000000", "4000000", "98765432"):
+        assert len([word for word in text.replace(",", " ").split() if word == number]) == 1
+    assert all(len(line) <= width for line in text.splitlines())
+    assert "latency [us]" in text
+    assert "\u2026" not in text
