@@ -52,7 +52,7 @@ def command(
     units: str | None,
     up: str | None,
 ) -> None:
-    """Write RECORDING (.mcap) as OUT: .trc markers, .mot motion, moments and powers, .sto and .csv everything;
+    """Write RECORDING (.mcap) as OUT: .trc markers, .mot motion, moments and powers, .sto or .csv everything;
     or draw its stick figure at some instants, side by side: .png, .svg or .pdf.
 
     OUT may be -, the standard output, with --format.
