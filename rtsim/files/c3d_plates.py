@@ -22,15 +22,18 @@ from rtsim.files.force_trial import (
     are_corners,
     edges,
     force_trial,
+    spans,
 )
 from rtsim.files.force_units import moment_unit, newton_metres_per_unit, newtons_per_unit
 from rtsim.files.ground import settle
 from rtsim.files.plate_types import TYPES, PlateType
-from rtsim.files.units import METRES
+from rtsim.units import METRES, STREAMED
 
 FloatArray = NDArray[np.float64]
 MOVED = (TYPES[2], TYPES[4])
 """Types whose moments move by all of ORIGIN."""
+USUAL = (0.15, 5.0)
+"""Edges of a plate [m]: beyond them its corners may be in another unit."""
 LEVEL = 0.9
 """A plate's normal is along the vertical when its cosine with it is at least this."""
 GREATEST = 1e12
@@ -122,6 +125,16 @@ def _count(content: Content, path: Path) -> int:
     return n_plate
 
 
+def _unit_of_corners(corners: FloatArray) -> str:
+    """The unit, in words, with which corners (4, 3) span a plate as they are made; "" = none, or several."""
+    along, across = (float(np.linalg.norm(edge)) for edge in spans(corners))
+    usual = [u for u in STREAMED if all(USUAL[0] <= METRES[u] * edge <= USUAL[1] for edge in (along, across))]
+    if len(usual) != 1:
+        return ""
+    factor = METRES[usual[0]]
+    return f" (as {usual[0]} they would, of {factor * along:.2g} by {factor * across:.2g} m)"
+
+
 def _numbers(content: Content, name: str, n: int, index: int, stride: int = 0) -> FloatArray | None:
     """`n` numbers of plate `index` of a parameter with `stride` (or n) for each; None where it is shorter."""
     values = content.parameters["FORCE_PLATFORM"].get(name, [])
@@ -146,7 +159,8 @@ def _plate(
     corners = _numbers(content, "CORNERS", 12, index)
     places = None if corners is None else rotate_to_ground(scale * corners.reshape(4, 3), up)
     if places is None or not are_corners(places):
-        return None, [f"the corners of {name} span no surface: left out"]
+        hint = "" if corners is None else _unit_of_corners(corners.reshape(4, 3))
+        return None, [f"the corners of {name} span no surface{hint}: left out"]
     origin = _numbers(content, "ORIGIN", 3, index)
     if origin is None:
         return None, [f"{name} has no ORIGIN: left out"]
@@ -265,7 +279,13 @@ def _tell_odd(plates: Sequence[_Plate]) -> list[str]:
     """Sentences on plates that are corrected, or that do not lie as plates do."""
     turned = ", ".join(str(plate.number) for plate in plates if _is_above(plate))
     sloped = ", ".join(str(p.number) for p in plates if abs(edges(p.corners)[0][2, 1]) < LEVEL)
-    notes = []
+    notes = [
+        f"check force plate {plate.number}: its surface is {a:.3g} by {b:.3g} m; are its corners in the unit "
+        "of the points?"
+        for plate in plates
+        for a, b in [(2.0 * edges(plate.corners)[1]).tolist()]
+        if not USUAL[0] <= min(a, b) <= max(a, b) <= USUAL[1]
+    ]
     if turned:
         notes.append(
             f"ORIGIN would put the sensors above the surface of force plate {turned}: taken with the other "

@@ -44,6 +44,7 @@ UNIT_OFF = 0.2
 SIDES = {"right": re.compile(r"(^|_)(r|right)(_|$)"), "left": re.compile(r"(^|_)(l|left)(_|$)")}
 
 
+OF_UNITS = ("moment_unit", "point_unit")
 UNUSABLE = ("vertical", "down", "elsewhere")
 """Findings with which nothing that any plate tells can be used."""
 MOSTLY = 0.75
@@ -120,30 +121,38 @@ def check_plates(
     for p in range(len(names)):
         findings += _position(contact, names, p, None if origins is None else origins[p])
     shares, status = assign(plates, force, contact.centre, contact.loaded, feet, times, new_rules())
-    findings += _elsewhere(contact, status, [finding.plate for finding in findings])
+    findings += _elsewhere(contact, status, findings)
     return [*findings, *_feet(names, shares, status, contact.loaded)]
 
 
-def _elsewhere(contact: PlateContacts, status: NDArray[np.int64], wrong: Sequence[int]) -> list[Finding]:
-    """Whether most of the load is where no foot is, whatever the reason; wrong : plates with a finding."""
+def _elsewhere(
+    contact: PlateContacts, status: NDArray[np.int64], findings: Sequence[Finding]
+) -> list[Finding]:
+    """Whether most of the load is where no foot is, whatever the reason, or in another unit by a finding."""
     loaded = (contact.loaded == LOADED) & contact.seen[:, None]
     if not loaded.any():
         return []
     weight = np.where(loaded, contact.force[..., 1], 0.0)
     far = (status & FAR) != 0
     if contact.one_foot:  # what is not under it may be under the other, unless that would be a mistake
-        far = ((status & UNSEEN) != 0) & np.isin(np.arange(loaded.shape[1]), wrong)
+        far = ((status & UNSEEN) != 0) & [bool(found) for found in _of_plates(findings, loaded.shape[1])]
+    far |= [any(name in OF_UNITS for name in found) for found in _of_plates(findings, loaded.shape[1])]
     off = float(weight[loaded & far].sum() / weight.sum())
     if off <= MOSTLY:
         return []
     return [
         Finding(
             "elsewhere", -1, off,
-            f"{100 * off:.0f} % of the load on the plates is where no foot is: the forces are of another "
-            "recording, or the plates lie elsewhere, or points, moments or their units are wrong. What the "
-            "feet bear is not known.",
+            f"{100 * off:.0f} % of the load on the plates is where no foot is, or in another unit: the "
+            "forces are of another recording, or the plates lie elsewhere, or points, moments or their units "
+            "are wrong. What the feet bear is not known.",
         )
     ]  # fmt: skip
+
+
+def _of_plates(findings: Sequence[Finding], n_plate: int) -> list[list[str]]:
+    """Names of the findings of each plate."""
+    return [[finding.name for finding in findings if finding.plate == p] for p in range(n_plate)]
 
 
 def _lies(force: FloatArray, normal: FloatArray, p: int, name: str) -> Finding | None:
@@ -258,6 +267,8 @@ def _position(
     beyond = contact.beyond(p)
     if contact.one_foot and beyond <= 1.0 - UNDER and (now > MOST_OF_OTHER or not contact.moves(p)):
         return []
+    if kept := _in_one_place(contact, names, p, origin):
+        return kept
     together = contact.between(p)
     if now + together >= UNDER and beyond <= 1.0 - UNDER:
         return []
@@ -290,6 +301,23 @@ def _position(
             "plate lies, and that markers and forces are of one recording, one clock and one laboratory.",
         )
     ]  # fmt: skip
+
+
+def _in_one_place(
+    contact: PlateContacts, names: Sequence[str], p: int, origin: FloatArray | None
+) -> list[Finding]:
+    """Whether pressure keeps to one place under a foot that walks, and would roll along it in other units: it
+    is under the foot all the same where that steps on the middle of the plate.
+    """
+    if not contact.keeps(p):
+        return []
+    units = [one for one in corrections(contact, names, p, origin) if one[1] in OF_UNITS]
+    likely = [one for one in units if one[0] >= EXPLAINS]
+    if not likely:
+        return []
+    share, name, said = likely[-1]  # by the greatest factor, which spreads the pressure most
+    more = f"That puts {100 * share:.0f} % of its frames under a foot, along which the pressure goes then."
+    return [Finding(name, p, share, f"{said} {more}")]
 
 
 def _feet(

@@ -20,6 +20,8 @@ FARTHEST, NEAREST = 10.0, 1e-3
 """Pressure farther from the middle of a plate, or nearer to it, comes from another unit of moments [m]."""
 GOES = 0.2
 """A foot that moves by so much does not stand [m]."""
+SHORTEST = 0.05
+"""Along a foot that walks pressure goes farther [m]."""
 LEAST_SHIFT = 0.15
 """Pressure that is displaced by less is not told as that [m]."""
 MOMENTS = {
@@ -27,7 +29,7 @@ MOMENTS = {
     1e-2: (0.3 * FARTHEST, "newton centimetres sent as newton metres"),
     1e1: (50.0 * NEAREST, "newton centimetres sent as newton millimetres"),
     1e2: (3.0 * NEAREST, "newton metres sent as newton centimetres"),
-    1e3: (NEAREST, "kilonewton metres sent as newton metres"),
+    1e3: (NEAREST, "kilonewton metres sent as newton metres, or these as newton millimetres"),
 }
 """Factors that put moments right; how far pressure is from the middle at least, or at the most [m]; names."""
 LENGTHS = {
@@ -84,6 +86,14 @@ class PlateContacts:
         places = rows[:, np.isfinite(rows).any(axis=(0, 2))]
         low, high = np.nanpercentile(places, [5.0, 95.0], axis=0)
         return bool((high - low >= GOES).any())
+
+    def keeps(self, p: int) -> bool:
+        """Whether plate p is pressed in one place, or nearly, while a foot goes about: steps are longer."""
+        rows = (self.loaded[:, p] == LOADED) & self.seen
+        if not rows.any() or not self.moves(p):
+            return False
+        low, high = np.percentile(self.centre[rows, p], [5.0, 95.0], axis=0)
+        return bool((high - low < SHORTEST).all())
 
     def beyond(self, p: int) -> float:
         """Share of the loaded frames in which plate p is pressed beside its surface."""
@@ -160,9 +170,10 @@ def corrections(
         return contact.under(p, *contact.placed(p, wrench))
 
     bounded = bool(np.isfinite(contact.plates.half[p]).all())
-    yield from (of_units if bounded else of_points)(contact, name, p)
-    if origin is not None and np.isfinite(origin).all():
-        to_middle = contact.plates.axes[p] @ origin
+    known = origin is not None and bool(np.isfinite(origin).all())
+    to_middle = contact.plates.axes[p] @ origin if known else np.zeros(3)
+    yield from of_units(contact, name, p, to_middle) if bounded else of_points(contact, name, p)
+    if known:
         # With z = 0 its sign does not show; with another z, x and y alone may have the other one.
         flips = {"": np.ones(3), " in x and y": np.array([1.0, 1.0, 0.0])}
         for where, flip in list(flips.items())[: 2 if abs(to_middle[2]) > NEAREST else 1]:
@@ -200,18 +211,21 @@ def corrections(
         )  # fmt: skip
 
 
-def of_units(contact: PlateContacts, name: str, p: int) -> Iterator[tuple[float, str, str]]:
-    """Units of moments, as of `corrections`.
+def of_units(
+    contact: PlateContacts, name: str, p: int, to_middle: FloatArray
+) -> Iterator[tuple[float, str, str]]:
+    """Units of moments, as of `corrections`; to_middle : (3,) - from where plate p measures to its middle.
 
     Only where the pressure is farther away than any floor, or in one point: a foot may be in the middle.
     """
     force, moment = contact.local(p)
     away = contact.centre[contact.loaded[:, p] == LOADED, p] - contact.plates.centre[p]
-    away_m = float(np.median(np.linalg.norm(away, axis=1)))
+    away_m, shift = float(np.median(np.linalg.norm(away, axis=1))), np.cross(force, to_middle)
     for factor, (bound, unit) in MOMENTS.items():
-        if away_m > bound if factor < 1.0 else away_m < bound:
+        if away_m > bound if factor < 1.0 else away_m < bound or contact.keeps(p):
             said = f"The moments of {name}, or the centres of pressure of which they are, look like {unit}."
-            yield contact.under(p, *contact.placed(p, (force, factor * moment))), "moment_unit", said
+            corrected = factor * (moment - shift) + shift
+            yield contact.under(p, *contact.placed(p, (force, corrected))), "moment_unit", said
 
 
 def of_points(contact: PlateContacts, name: str, p: int) -> Iterator[tuple[float, str, str]]:

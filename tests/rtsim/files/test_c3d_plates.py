@@ -51,6 +51,20 @@ def test_each_type_gives_the_known_force_at_the_known_point(kind, tmp_path):
     np.testing.assert_allclose(trial.plates.axes[0, 2], [0.0, 1.0, 0.0], atol=1e-6)
 
 
+@pytest.mark.parametrize(
+    ("factor", "said"),
+    [(1e-3, "as m they would, of 0.4 by 0.6 m"), (0.1, "as cm they would"), (1e3, "surface is 400 by 600 m")],
+)
+def test_corners_in_another_unit_than_the_points_are_told(factor, said, tmp_path):
+    """Protects from plates that are left out, or endless, without the reason: the unit of their corners."""
+    path = plate_file(tmp_path / "t.c3d", (2,), [factor * CORNERS], [channels_of(2, CORNERS, LOAD)])
+    if factor > 1.0:
+        assert any(said in note for note in read_forces(path).notes)
+        return
+    with pytest.raises(ConfigError, match="span no surface.*" + said):
+        read_forces(path)
+
+
 @pytest.mark.parametrize("screen", ["-Z", "+Y", "-X"])
 def test_plates_under_an_axis_of_a_view(screen, tmp_path):
     """Protects forces and ORIGIN from an axis that nothing but the file says."""

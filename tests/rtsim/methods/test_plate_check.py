@@ -139,6 +139,34 @@ def test_where_one_foot_is_marked_a_mistake_is_explained_and_another_foot_is_not
     assert stand.check(feet=feet[:1].repeat(len(feet), axis=0), plates=plates, moment=moment, mass=None) == []
 
 
+@pytest.mark.parametrize(
+    ("factor", "said"), [(0.1, "newton centimetres"), (1e-2, "as newton centimetres"), (1e-3, "kilonewton")]
+)
+@pytest.mark.parametrize("shear", [0.0, 60.0])
+def test_pressure_that_keeps_to_the_middle_under_a_walking_foot_is_in_another_unit(factor, said, shear):
+    """Protects moments of the ankle where a foot steps on the middle of a plate: pressure in N cm read as
+    N mm is under it all the same, and does not go along it. One who stands may press in one place."""
+    n, up = 60, np.array([0.0, 0.04, 0.0])  # from where the plate measures to the middle of its surface
+    share = np.linspace(0.0, 1.0, n)[:, None]
+    plates = lay_out(corners(0.0, 0.0)[None], np.zeros(1))
+    heel = np.array([-0.1, 0.03, 0.02])
+    feet = np.tile([[heel, heel + np.array([0.25, 0.0, 0.0])]] * 2, (n, 1, 1, 1))
+    feet[:, 1] += np.stack([2.0 * share - 1.0, 0.15 * np.ones((n, 1)), -0.15 * np.ones((n, 1))], axis=-1)
+    force = np.tile([shear, 700.0, 0.0], (n, 1, 1))
+    point = heel + [0.03, -0.03, 0.0] + share * [0.17, 0.0, 0.0]
+    measured = np.cross(point + up, force[:, 0])
+    moment = (factor * measured - np.cross(up, force[:, 0]))[:, None]
+    origin = up[None]
+    findings = check_plates(("one",), plates, force, moment, np.arange(n) / 100.0, feet, None, origin)
+    assert [finding.name for finding in findings] == ["moment_unit", "elsewhere"]
+    assert said in findings[0].sentence
+    right = (measured - np.cross(up, force[:, 0]))[:, None]
+    assert check_plates(("one",), plates, force, right, np.arange(n) / 100.0, feet, None, origin) == []
+    feet[:, 1] = feet[:1, 1]
+    still = check_plates(("one",), plates, force, moment, np.arange(n) / 100.0, feet, None, origin)
+    assert "moment_unit" not in [finding.name for finding in still] or factor < 0.1  # within a millimetre
+
+
 def test_one_plate_that_is_pushed_along_is_named(stand):
     """Protects a foot on a plate of which two channels are exchanged: it would seem empty."""
     force = stand.force.copy()
