@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from rtsim.files.landmarks import thin
 from rtsim.files.trial import MarkerTrial
 from rtsim.units import METRES
 
@@ -33,12 +34,10 @@ class LowMarkers:
     """Where the low markers of a recording are."""
 
     def __init__(self, trial: MarkerTrial) -> None:
-        heights = trial.positions[..., 1]
+        heights = thin(trial.positions)[..., 1]
         seen = heights[np.isfinite(heights)]
-        floor = float(np.percentile(seen, LOWEST)) if seen.size else 0.0
-        low: NDArray[np.bool_] = heights <= floor + LOW
-        self.times = trial.times
-        self.places: Array = np.where(low[..., None], trial.positions, np.nan)[..., [0, 2]]
+        self._highest = LOW + (float(np.percentile(seen, LOWEST)) if seen.size else 0.0)
+        self.times, self._positions = trial.times, trial.positions
 
     def away(self, times: Array, points: Array) -> Array:
         """(k,) - how far points (k, 3) [m] at times (k,) [s] are from the nearest low marker, along the
@@ -46,8 +45,10 @@ class LowMarkers:
         """
         after = np.clip(np.searchsorted(self.times, times), 1, len(self.times) - 1)
         rows = after - (times - self.times[after - 1] < self.times[after] - times)
-        distance = np.linalg.norm(self.places[rows] - points[:, None, [0, 2]], axis=2)
-        nearest: Array = np.min(np.where(np.isnan(distance), np.inf, distance), axis=1)
+        markers = self._positions[rows]
+        distance = np.linalg.norm((markers - points[:, None])[..., [0, 2]], axis=2)
+        low = np.isfinite(distance) & (markers[..., 1] <= self._highest)
+        nearest: Array = np.min(np.where(low, distance, np.inf), axis=1)
         return np.where(np.isinf(nearest), np.nan, nearest)
 
 

@@ -354,10 +354,6 @@ def _rotation(
         return ROTATIONS[asked or "+Y"], said
     axis = "+" + AXIS_NAMES[index]
     along = f"the forces act along {AXIS_NAMES[index]}"
-    if asked:
-        return ROTATIONS[axis], [
-            f"--up {asked} is not that of the forces: {along}, and {axis} was taken as up"
-        ]
     if _are_level(point[heavy], index):
         loaded = [p for p in range(len(names)) if heavy[:, p].any()]
         axes = {p: int(np.argmax(np.abs(np.median(force[heavy[:, p], p], axis=0)))) for p in loaded}
@@ -365,11 +361,13 @@ def _rotation(
         raise ConfigError(
             f"{along}, and the points where they act lie level in Y and move along {AXIS_NAMES[index]}: the "
             f"columns v{'xyz'[index]} and vy of {name_some(of)} look exchanged",
-            where=where, remedy="exchange them in the file, or say by --up which axis points up",
+            where=where, remedy=f"exchange them in the file, or give --up {AXIS_NAMES[index]} if it points up",
         )  # fmt: skip
-    return ROTATIONS[axis], [
-        f"{along}: {axis} was taken as up, and they were rotated to Y up; give --up to override"
-    ]
+    if asked:
+        return ROTATIONS[axis], [
+            f"--up {asked} is not that of the forces: {along}, and {axis} was taken as up"
+        ]
+    return ROTATIONS[axis], [f"{along}: {axis} was taken as up, and they were rotated to Y up"]
 
 
 def _are_level(point: FloatArray, index: int) -> bool:

@@ -202,6 +202,20 @@ def test_channels_that_are_no_numbers_are_not_measured(tmp_path):
     assert any("3 force samples with missing" in note for note in trial.notes)
 
 
+@pytest.mark.parametrize(("kind", "lacking"), [(1, 3), (1, 5), (2, 4)])
+def test_a_loaded_plate_whose_moment_is_no_number_is_told_by_name(kind, lacking, tmp_path):
+    """Protects from gaps that look like forces of another unit: a point or moment of NaN beside a force."""
+    sound = channels_of(kind, CORNERS, LOAD)
+    broken = sound.copy()
+    broken[lacking] = np.nan
+    trial = read_forces(plate_file(tmp_path / "t.c3d", (kind,) * 2, [CORNERS] * 2, [sound, broken]))
+    check(trial)
+    n = len(trial.times)
+    assert (trial.loaded[:, 1] == NOT_MEASURED).all()
+    (said,) = [note for note in trial.notes if "has no moment" in note]
+    assert f"plate_2 has no moment, or no point where its force acts, in {n} of {n} samples" in said
+
+
 @pytest.mark.parametrize(("used", "said"), [(0, "holds no force plates"), (30000, "30000 force plates")])
 def test_counts_that_are_none_are_told(used, said, tmp_path):
     """Protects from forces without plates and from counts of a damaged file."""

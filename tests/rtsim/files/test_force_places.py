@@ -126,10 +126,10 @@ def test_exchanged_components_of_the_force_are_refused(saved):
         changed[:, columns[:, 0]], changed[:, columns[:, 1]] = rows[:, columns[:, 1]], rows[:, columns[:, 0]]
         if len(columns) == 1:
             changed[:, FORCES[1]] *= 0.1  # the other plate bears too little to tell
-        with pytest.raises(
-            ConfigError, match=f"the columns vx and vy of {who} look exchanged; exchange them"
-        ):
-            read_forces(saved(changed))
+        for up in (None, "Y", "Z"):
+            with pytest.raises(ConfigError, match=f"vx and vy of {who} look exchanged; exchange them"):
+                read_forces(saved(changed), up=up)
+        assert "up axis: +X, as asked" in read_forces(saved(changed), up="X").notes
 
 
 @pytest.mark.parametrize(("factor", "unit"), [(1e3, "milliseconds"), (1e6, "microseconds")])
