@@ -361,7 +361,8 @@ def _rotation(
         raise ConfigError(
             f"{along}, and the points where they act lie level in Y and move along {AXIS_NAMES[index]}: the "
             f"columns v{'xyz'[index]} and vy of {name_some(of)} look exchanged",
-            where=where, remedy=f"exchange them in the file, or give --up {AXIS_NAMES[index]} if it points up",
+            where=where,
+            remedy=f"exchange them in the file, or give --up {AXIS_NAMES[index]} if that axis points up",
         )  # fmt: skip
     if asked:
         return ROTATIONS[axis], [

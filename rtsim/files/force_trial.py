@@ -17,6 +17,8 @@ FloatArray = NDArray[np.float64]
 
 MOST_DRIFT = 50.0
 """What an empty plate may say [N]; beyond, somebody stands on it."""
+DROPPED_FROM, LONGEST_DROP = 200.0, 0.03
+"""A force that falls from so much [N] to 0 and is back in no more [s] was not measured: leaps are longer."""
 SMALLEST_EDGE = 0.05
 """No plate is smaller [m]: corners closer together are none."""
 
@@ -105,6 +107,7 @@ def force_trial(raw: RawForces, threshold: float = THRESHOLD, or_else: str = "")
             f"{count_of(int(gap.sum()), 'force sample')} with missing values, or values beyond {GREATEST:g}, "
             "taken as missing"
         )
+    notes += _without_drops(raw, force, moment)
     if _pushes_down(force, threshold):
         force, moment, zero = -force, -moment, -zero
         notes.append(
@@ -203,6 +206,30 @@ def _tell_halves(names: tuple[str, ...], halves: NDArray[np.bool_], loaded: NDAr
         )
         if n
     ]
+
+
+def _without_drops(raw: RawForces, force: FloatArray, moment: FloatArray) -> list[str]:
+    """Forces of exactly 0 for an instant between loads become NaN, in place, as nobody leaves a plate so
+    briefly; sentences on them.
+    """
+    notes = []
+    loads = np.linalg.norm(force, axis=2)
+    for p, name in enumerate(raw.names):
+        zero = np.concatenate([[False], loads[:, p] == 0.0, [False]])
+        begins, ends = np.flatnonzero(zero[1:] & ~zero[:-1]), np.flatnonzero(zero[:-1] & ~zero[1:])
+        n = 0
+        for begin, end in zip(begins.tolist(), ends.tolist(), strict=True):
+            if begin == 0 or end == len(loads) or raw.times[end] - raw.times[begin - 1] > LONGEST_DROP:
+                continue
+            if min(loads[begin - 1, p], loads[end, p]) >= DROPPED_FROM:
+                force[begin:end, p] = moment[begin:end, p] = np.nan
+                n += end - begin
+        if n:
+            notes.append(
+                f"{name} is at exactly 0 in {count_of(n, 'sample')} between loads of more than "
+                f"{DROPPED_FROM:g} N: taken as missing"
+            )
+    return notes
 
 
 def _check_extent(raw: RawForces) -> None:

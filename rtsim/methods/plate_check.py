@@ -26,6 +26,8 @@ PEAK = 1.2
 """Greatest force of level walking in parts of the weight, about."""
 LEAST_PEAK, MOST_USUAL = 0.6, 6.0
 """Of who never stands still: a greatest force below, a median above so many weights is told."""
+GOES_ABOUT, AT_FLOOR = 0.25, 0.1
+"""A foot that is slower [m/s] and lower above the lowest plate [m] may stand on the floor."""
 STANDS = 0.05
 """Feet slower than this stand [m/s]."""
 AXIS_CLEAR = 2.0
@@ -218,7 +220,10 @@ def _weight(contact: PlateContacts, times: FloatArray, mass: float | None) -> li
     measured = np.isfinite(contact.force).all(axis=(1, 2))  # else nobody knows what all plates bear
     stands &= measured
     if not stands.any():
-        return _load(contact.force[measured], mass)
+        heights = contact.feet[..., 1].min(axis=2) - contact.plates.centre[:, 1].min()
+        borne = (shares != NONE).any(axis=1)
+        beside = ~borne & ((speed < GOES_ABOUT).any(axis=2) & (heights < AT_FLOOR) | np.isnan(heights))
+        return _load(contact.force[measured], ~beside.any(axis=1)[measured], mass)
     weight = float(contact.force[stands, :, 1].sum(axis=1).mean())
     off = weight / (mass * GRAVITY) - 1.0
     if abs(off) <= WEIGHT_OFF:
@@ -236,9 +241,11 @@ def _weight(contact: PlateContacts, times: FloatArray, mass: float | None) -> li
     ]  # fmt: skip
 
 
-def _load(force: FloatArray, mass: float) -> list[Finding]:
+def _load(force: FloatArray, whole: NDArray[np.bool_], mass: float) -> list[Finding]:
     """The force (n, n_plate, 3) on all plates of a person who never stands on them, against the mass: wrong
     units alone.
+
+    whole : (n,) - frames in which no foot may stand beside the plates, or is not seen
     """
     total = force[:, :, 1].sum(axis=1)
     if not (total >= THRESHOLD).any():
@@ -248,6 +255,8 @@ def _load(force: FloatArray, mass: float) -> list[Finding]:
     if peak >= LEAST_PEAK * weight and usual <= MOST_USUAL * weight:
         return []
     unit = _unit_of(peak / weight / PEAK)
+    if not unit and usual <= MOST_USUAL * weight and not (total[whole] >= THRESHOLD).any():
+        return []  # the rest is borne by what is no plate
     guess = f"this looks like {unit}" if unit else "check the unit of the forces and the mass"
     return [
         Finding(

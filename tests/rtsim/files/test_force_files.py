@@ -240,9 +240,9 @@ def test_gaps_and_empty_samples(write):
 def test_an_empty_plate_needs_neither_point_nor_moment(force, write):
     """Protects swing: programs that divide by the force write NaN for both where nobody stands."""
     lines = text_of([STEMS["ground_force_vx"]], [row()]).splitlines()
-    lines[9] = "\t".join([lines[9].split("\t")[0], "0", force, "0", *["NaN"] * 6])
+    lines[10] = "\t".join([lines[10].split("\t")[0], "0", force, "0", *["NaN"] * 6])
     trial = read_forces(write("grf.mot", "\n".join([*lines, ""])))
-    assert trial.loaded[:, 0].tolist() == [LOADED, LOADED, EMPTY, LOADED]
+    assert trial.loaded[:, 0].tolist() == [LOADED, LOADED, LOADED, EMPTY]
     assert not any("missing" in note for note in trial.notes)
     cortex = CORTEX + "3\t0\t0\t0\tNaN\tNaN\tNaN\tNaN\n"
     assert read_forces(write("walk.forces", cortex)).loaded[:, 0].tolist() == [LOADED, LOADED, EMPTY]

@@ -161,6 +161,22 @@ def test_a_point_of_zeros_under_a_load_is_missing(saved):
         read_forces(saved(rows))
 
 
+def test_a_force_of_zeros_for_an_instant_is_missing(saved):
+    """Protects a foot from bearing nothing in mid-stance: samples that were lost are written as zeros by
+    some; a leap between two steps on one plate is none."""
+    _, rows = walk()
+    lost, leapt = rows.copy(), rows.copy()
+    lost[40:42, :9] = 0.0
+    leapt[40:50, :9] = 0.0
+    found = read_forces(saved(lost))
+    assert np.flatnonzero(np.isnan(found.force[:, 0, 1])).tolist() == [40, 41]
+    assert (
+        "1_ground_force is at exactly 0 in 2 samples between loads of more than 200 N: taken as missing"
+        in [note for note in found.notes if "at exactly 0" in note]
+    )
+    assert np.isfinite(read_forces(saved(leapt)).force).all()
+
+
 @pytest.mark.parametrize("columns", [POINTS, TORQUES, POINTS[:, :1]])
 def test_a_loaded_plate_without_point_or_moment_is_told_by_name(saved, columns):
     """Protects from gaps that look like forces of another unit: which plate lacks what, and how often."""

@@ -246,6 +246,19 @@ def test_another_unit_of_force_is_named_where_nobody_stands(stand, factor, unit)
     assert "force_unit" not in [f.name for f in stand.check(feet=feet)]
 
 
+@pytest.mark.parametrize("seen", [True, False])
+def test_who_stands_with_one_foot_beside_the_plates_accuses_no_unit(stand, seen):
+    """Protects from `check the unit of the forces and the mass`: half of the weight is on the floor; units by
+    which the forces are off as usual are named all the same."""
+    feet = stand.feet.copy()
+    feet[:, 1] = feet[:, 1] + np.array([0.0, 0.0, 1.5]) if seen else np.nan
+    half = np.array([[[1.0], [0.0]]])
+    assert stand.check(force=half * stand.force, moment=half * stand.moment, feet=feet) == []
+    found = stand.check(force=0.47 * half * stand.force, moment=0.47 * half * stand.moment, feet=feet)
+    assert [finding.name for finding in found] == ["force_unit"]
+    assert "pounds" in found[0].sentence
+
+
 def test_forces_of_the_person_on_the_plates_are_named(stand):
     """Protects the sign; what follows is checked with it put right."""
     assert names_of(stand.check(force=-stand.force, moment=-stand.moment)) == [("down", -1)]
