@@ -23,7 +23,8 @@ import numpy as np
 
 from kernels.contact.elements import DEPTH
 from kernels.rosenbrock.trace import RECORDED
-from rtsim.bench.figures import Figure, say
+from rtsim.bench.course import Course
+from rtsim.bench.figures import Figure
 from rtsim.bench.friction_reference import CHECK, LAWS, RADIUS, TIGHT, Solution, impact, stick_slip
 from rtsim.bench.timed_runs import time_runs
 from rtsim.config.model_schema import ModelSpec
@@ -31,6 +32,8 @@ from rtsim.models.load import load_model
 from rtsim.models.model import build
 from rtsim.simulation.simulator import Simulator
 
+QUICK = ("proposed",)
+"""Laws of a quick bench."""
 DURATION = {"stick_slip": 10.0, "impact": 8e-3}  # s
 NEIGHBOURS = np.linspace(0.9, 1.1, 9)
 LEAST_TIME = 0.3
@@ -97,18 +100,21 @@ row do not, but cost less.
 def run(laws: Iterable[str] = LAWS, experiments: Iterable[str] = DURATION, n_run: int = 0) -> list[Figure]:
     """Figures of all rows; n_run : timed runs of each, 0 = as many as give a steady figure."""
     figures = []
-    for experiment in experiments:
-        shipped = load_model(experiment).simulation
-        figures.append(Figure(f"split_fraction.{experiment}", shipped.split_fraction, "1"))
-        figures.append(Figure(f"split_floor.{experiment}", shipped.split_floor, "1"))
-        for law in laws:
-            say(f"friction: {experiment}, {law}")
-            figures += figures_of(experiment, law, n_run)
+    cases = [(experiment, law) for experiment in experiments for law in laws]
+    n_part = sum(1 + len(FIXED[experiment]) + len(SPLIT[experiment, law]) for experiment, law in cases)
+    with Course("friction", n_part) as course:
+        for experiment, law in cases:
+            if (experiment, law) == next(case for case in cases if case[0] == experiment):
+                shipped = load_model(experiment).simulation
+                figures.append(Figure(f"split_fraction.{experiment}", shipped.split_fraction, "1"))
+                figures.append(Figure(f"split_floor.{experiment}", shipped.split_floor, "1"))
+            figures += figures_of(experiment, law, n_run, course)
     return figures
 
 
-def figures_of(experiment: str, law: str, n_run: int) -> list[Figure]:
+def figures_of(experiment: str, law: str, n_run: int, course: Course) -> list[Figure]:
     """The reference's own error, and all rows of one law."""
+    course.begin(f"{experiment}, {law}: SciPy's solution")
     spec, where = with_law(load_model(experiment), law), f"{experiment}.{law}"
     solution, check = reference(experiment, law, TIGHT), reference(experiment, law, CHECK)
     t = np.linspace(0.0, DURATION[experiment], 4001)
@@ -118,6 +124,7 @@ def figures_of(experiment: str, law: str, n_run: int) -> list[Figure]:
         figures.append(Figure(f"contact_ms.{where}", 1e3 * contact_time(spec), "ms"))
         figures.append(Figure(f"contact_ms.reference.{law}", 1e3 * impact(law, 8e-3, TIGHT)[1], "ms"))
     for row in FIXED[experiment] + SPLIT[experiment, law]:
+        course.begin(f"{experiment}, {law}: {row.name}")
         figures += row_figures(spec, experiment, f"{where}.{row.name}", row, solution, n_run)
     return figures
 

@@ -17,7 +17,8 @@ import time
 from pathlib import Path
 
 from rtsim.bench.attackers import ENDLESS_SOURCE, FLOODS
-from rtsim.bench.figures import Figure, say
+from rtsim.bench.course import Course
+from rtsim.bench.figures import Figure
 from rtsim.bench.hostile_source import ATTACKS
 from rtsim.bench.latency import ANY_PORT, READY_S
 from rtsim.bench.slowed import Places, slowed
@@ -43,14 +44,12 @@ def run(seconds: float = 10.0, only: str = "", slow: int = 1) -> list[Figure]:
     if not any(attack.startswith(only) for attack in every):
         raise ConfigError(f"no attack begins with {only!r}", where="--only", allowed=", ".join(every))
     figures = [Figure("slow", float(slow), "times")]
-    with slowed(slow) as places:
-        for attack in (*ATTACKS, *FLOODS):
-            if attack.startswith(only):
-                say(f"hostile: {attack} for {seconds:g} s")
-                figures += Trial(attack, seconds, places).run()
-        if ENDLESS_SOURCE.startswith(only):
-            say(f"hostile: {ENDLESS_SOURCE} for {seconds:g} s")
-            figures += endless_source(seconds, places)
+    attacks = [attack for attack in every if attack.startswith(only)]
+    with slowed(slow) as places, Course("hostile", len(attacks)) as course:
+        for attack in attacks:
+            course.begin(f"{attack} for {seconds:g} s")
+            endless = attack == ENDLESS_SOURCE
+            figures += endless_source(seconds, places) if endless else Trial(attack, seconds, places).run()
     return figures
 
 

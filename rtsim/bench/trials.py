@@ -9,7 +9,8 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import NamedTuple
 
-from rtsim.bench.figures import Figure, say
+from rtsim.bench.course import Course
+from rtsim.bench.figures import Figure
 
 METHODS = ("zero", "minimised", "prescribed")
 SUFFIXES = (".trc", ".c3d", ".npz")
@@ -27,7 +28,12 @@ class TrialResult(NamedTuple):
 
 def run(folder: Path, methods: tuple[str, ...] = METHODS, only: str = "*") -> tuple[list[Figure], str]:
     """Figures and a Markdown table of the trials under `folder` whose path matches the pattern `only`."""
-    results = [live(path, folder, method) for path in trials(folder, only) for method in methods]
+    cases = [(path, method) for path in trials(folder, only) for method in methods]
+    results = []
+    with Course("trials", len(cases)) as course:
+        for path, method in cases:
+            course.begin(f"{path.relative_to(folder)}, {method}")
+            results.append(live(path, folder, method))
     figures = []
     for r in results:
         if not r.fault:
@@ -64,7 +70,6 @@ def shared_start(a: str, b: str) -> int:
 def live(path: Path, folder: Path, method: str) -> TrialResult:
     """Run one trial in real time."""
     name = str(path.relative_to(folder))
-    say(f"trials: {name} {method}")
     static = static_of(path)
     arguments = ["--source", str(path), "--method", method, "--json"]
     arguments += ["--static", str(static)] if static else []

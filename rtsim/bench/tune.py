@@ -24,7 +24,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rtsim.bench.figures import Figure, say
+from rtsim.bench.course import counted
+from rtsim.bench.figures import Figure
 from rtsim.config.hil_schema import HilSpec
 from rtsim.config.load import load_toml
 from rtsim.config.paths import find_config
@@ -48,6 +49,8 @@ NODES, SPLINE_NODES = 31, 6
 BUDGET, SPLINE_BUDGET = 96, 120
 """Evaluations of a search: a tenth of the grid's, at the most."""
 SEEDS, SPLINE_SEEDS = 20, 3
+QUICK = {"n_seed": 2, "n_spline_seed": 0, "n_node": 11, "budget": 24}
+"""Of a quick bench, whose searches have too few settings for the limits."""
 NOISE, DRIFT = 0.15, 0.2
 CLEAN_PERCENT, NOISY_PERCENT, SHARE_PERCENT = 2.0, 10.0, 10.0
 STRIDE_HZ = 0.8
@@ -84,35 +87,43 @@ class Ended(NamedTuple):
     n_tried: int
 
 
-def run(n_seed: int = SEEDS, n_spline_seed: int = SPLINE_SEEDS, n_node: int = NODES) -> list[Figure]:
-    """Figures of so many seeds; n_spline_seed = 0 leaves the spline out. n_node : of the fine grid."""
+def run(
+    n_seed: int = SEEDS, n_spline_seed: int = SPLINE_SEEDS, n_node: int = NODES, budget: int = BUDGET
+) -> list[Figure]:
+    """Figures of so many seeds; n_spline_seed = 0 leaves the spline out. n_node : of the fine grid; budget :
+    evaluations of a search of it.
+    """
     spec = load_toml(find_config(CONFIG, "hil"), HilSpec)
     n_process = os.cpu_count() or 1
     with Pool(spec, 0, n_process) as pool:
-        say(f"tune: {n_node} x {n_node} settings of {CONFIG}")
-        table = grid_of(pool, parameters_of(spec), n_node)
+        table = grid_of(pool, parameters_of(spec), n_node, f"tune: {n_node} x {n_node} settings of {CONFIG}")
         figures = grid_figures("grid", table)
         for method in SEARCHES:
-            say(f"tune: {method}, {2 * n_seed} searches of {BUDGET} trials")
-            cases = cases_of(method, n_seed, BUDGET, table)
-            figures += search_figures(method, cases, list(pool.each(searched, cases)), table)
+            cases = cases_of(method, n_seed, budget, table)
+            told = f"tune: {method}, searches of {budget} trials"
+            ended = list(counted(told, pool.each(searched, cases), len(cases)))
+            figures += search_figures(method, cases, ended, table)
     if n_spline_seed == 0:
         return figures
     with Pool(spec, 0, n_process, by_spline) as pool:
-        say(f"tune: {SPLINE_NODES}^4 splines")
-        table = grid_of(pool, SPLINE, SPLINE_NODES)
+        table = grid_of(pool, SPLINE, SPLINE_NODES, f"tune: {SPLINE_NODES}^4 splines")
         figures += grid_figures("spline_grid", table)
         done: dict[str, tuple[list[Case], list[Ended]]] = {}
         for method in OF_SPLINE:
-            say(f"tune: spline by {method}, {2 * n_spline_seed} searches of {SPLINE_BUDGET} simulations")
             cases = cases_of(method, n_spline_seed, SPLINE_BUDGET, None)
-            done[method] = cases, list(pool.each(searched, cases))
+            told = f"tune: spline by {method}, searches of {SPLINE_BUDGET} simulations"
+            done[method] = cases, list(counted(told, pool.each(searched, cases), len(cases)))
         least = min(
             [float(table.min()), *(ended.least for _, all_ended in done.values() for ended in all_ended)]
         )
         for method, (cases, all_ended) in done.items():
             figures += search_figures(f"spline_{method}", cases, all_ended, table, least)
     return figures
+
+
+def quick() -> list[Figure]:
+    """Figures of a part, which are held against no limits."""
+    return [figure._replace(limit=None, better="") for figure in run(**QUICK)]
 
 
 def by_spline(loop: Loop, setting: Mapping[str, float]) -> None:
@@ -140,13 +151,13 @@ def cases_of(method: str, n_seed: int, budget: int, table: Array | None) -> list
     return [Case(method, seed, noisy, budget, table) for noisy in (False, True) for seed in range(n_seed)]
 
 
-def grid_of(pool: Pool, parameters: Parameters, n_node: int) -> Array:
-    """Costs of all nodes, an axis for each parameter."""
+def grid_of(pool: Pool, parameters: Parameters, n_node: int, told: str) -> Array:
+    """Costs of all nodes, an axis for each parameter; told : what that is, in words."""
     n = len(parameters.names)
     line = np.linspace(0.0, 1.0, n_node)
     nodes = [np.array(node) for node in product(line, repeat=n)]
     costs = []
-    for cost in pool.costs([Asked(parameters.setting(node)) for node in nodes]):
+    for cost in counted(told, pool.costs([Asked(parameters.setting(x)) for x in nodes]), len(nodes)):
         if cost.why:
             raise ModelError(cost.why, where="bench tune")
         costs.append(cost.value)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from rtsim.cli.bench_group import AS_JSON, command
+from rtsim.cli.bench_group import AS_JSON, QUICK, command
 from rtsim.cli.types import Config, Method
 
 
@@ -169,11 +169,19 @@ def rates(as_json: bool, trials: tuple[Path, ...], method: str) -> None:
 
 @command.command("friction")
 @AS_JSON
-def friction(as_json: bool) -> None:
-    """Four friction laws in two experiments: error against SciPy's solution, speed and cost of a step."""
-    from rtsim.bench import figures, friction
+@QUICK
+def friction(as_json: bool, quick: bool) -> None:
+    """Four friction laws in two experiments: error against SciPy's solution, speed and cost of a step.
 
-    click.echo(figures.report("friction", friction.run(), as_json))
+    Quick: one law, each row timed a few times.
+    """
+    from rtsim.bench import figures, friction
+    from rtsim.cli.compiling import compile_first
+    from rtsim.cli.console import LastingConsole
+
+    compile_first(LastingConsole(stderr=True), ("simulation",))
+    found = friction.run(friction.QUICK, n_run=3) if quick else friction.run()
+    click.echo(figures.report("friction", found, as_json))
 
 
 @command.command("foot")

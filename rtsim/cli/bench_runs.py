@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from rtsim.cli.bench_group import AS_JSON, command
+from rtsim.cli.bench_group import AS_JSON, QUICK, command
 from rtsim.cli.options import check_of_use, make_run
 from rtsim.cli.types import Config, Method
 from rtsim.files.output import check_free, write_text
@@ -99,14 +99,19 @@ def hil(
 @click.option("--seeds", type=click.IntRange(1), default=20, show_default=True, help="Searches of a kind.")
 @click.option("--spline-seeds", type=click.IntRange(0), default=3, show_default=True,
               help="Of the spline's, whose trials are simulations; 0 leaves them out.")  # fmt: skip
-def tune(as_json: bool, seeds: int, spline_seeds: int) -> None:
-    """`rtsim tune --auto` offline: regret of each search against a fine grid, without noise and with it."""
+@QUICK
+def tune(as_json: bool, seeds: int, spline_seeds: int, quick: bool) -> None:
+    """`rtsim tune --auto` offline: regret of each search against a fine grid, without noise and with it.
+
+    Quick: two seeds, few trials on a coarse grid, no splines, and no limits.
+    """
     from rtsim.bench import figures, tune
     from rtsim.cli.compiling import compile_first
     from rtsim.cli.console import LastingConsole
 
     compile_first(LastingConsole(stderr=True), ("coupled-simulation",))
-    click.echo(figures.report("tune", tune.run(seeds, spline_seeds), as_json))
+    found = tune.quick() if quick else tune.run(seeds, spline_seeds)
+    click.echo(figures.report("tune", found, as_json))
 
 
 @command.command("hostile")

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from time import monotonic
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from rtsim.bench.coverage.run import LEARNING, SAY_EVERY_S, Tally, add, figures_of, new_tally
+from rtsim.bench.course import counted
+from rtsim.bench.coverage.run import LEARNING, Tally, add, figures_of, new_tally
 from rtsim.bench.coverage.skin import SIZE_MM, draw_course, draw_noise, draw_skin
 from rtsim.bench.coverage.truth import N_ROUND, Told
-from rtsim.bench.figures import Figure, say
+from rtsim.bench.figures import Figure
 from rtsim.bench.moment_arms import random_poses
 from rtsim.config.marker_schema import Marker
 from rtsim.config.model_schema import ModelSpec
@@ -48,11 +48,7 @@ def run(path: Path, n_motion: int, seed: int = 1) -> list[Figure]:
     base, rng = load_model(str(path)), np.random.default_rng(seed)
     tallies: dict[str, Tally] = {}
     names: tuple[str, ...] = ()
-    due = 0.0
-    for k in range(n_motion):
-        if monotonic() >= due:
-            due = monotonic() + SAY_EVERY_S
-            say(f"coverage: {k} of {n_motion} motions of {base.name}")
+    for _ in counted(f"coverage: motions of {base.name}", range(n_motion), n_motion):
         names = count(rng, marked(rng, base), tallies)
     return figures_of(tallies, list(names))
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from time import monotonic
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rtsim.bench.course import counted
 from rtsim.bench.coverage.numbers import names_of
 from rtsim.bench.coverage.skin import SIZE_MM, draw_noise, draw_skin
 from rtsim.bench.coverage.truth import Told, Truth, tell, truth_of
 from rtsim.bench.coverage.walkers import Walker, draw_walker
-from rtsim.bench.figures import Figure, say
+from rtsim.bench.figures import Figure
 from rtsim.config.load import load_toml
 from rtsim.config.model_schema import ModelSpec
 from rtsim.config.paths import find_config
@@ -38,7 +38,6 @@ SINGULAR_DEG = (15.0, 25.0)
 """Flexions about that at which the knee of `zero` is nearly singular (docs/architecture.md)."""
 KEPT = 1e-7
 """Deviations below which a number is one that the joints keep, to rounding: lengths of hard elements."""
-SAY_EVERY_S = 5.0
 
 
 class Tally(NamedTuple):
@@ -73,11 +72,7 @@ def count(n_walker: int, seed: int) -> tuple[dict[str, Tally], list[str]]:
     rng = np.random.default_rng(seed)
     tallies: dict[str, Tally] = {}
     names: list[str] = []
-    due = 0.0
-    for k in range(n_walker):
-        if monotonic() >= due:
-            due = monotonic() + SAY_EVERY_S
-            say(f"coverage: {k} of {n_walker} walkers")
+    for _ in counted("coverage: walkers", range(n_walker), n_walker):
         walker = draw_walker(rng, spec, base)
         estimator = estimator_of(spec, walker)
         names = names_of(estimator)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from time import monotonic
 from typing import NamedTuple
 
 import numpy as np
 
-from rtsim.bench.damage.cases import Case, Done, Plan, Workshop, full_cases, parse_case, quick_cases
+from rtsim.bench.course import Course
+from rtsim.bench.damage.cases import Done, Plan, Workshop, full_cases, parse_case, quick_cases
 from rtsim.bench.damage.kinds import find_kinds
 from rtsim.bench.damage.persons import SIDES, all_methods, recordings
 from rtsim.bench.damage.scene import Kind
@@ -22,7 +22,6 @@ from rtsim.live.signals import noting_requests
 from rtsim.units import DEGREES
 from streams.messages import Status
 
-SAY_EVERY_S = 5.0
 SETTLED_DEG = 0.05
 """Frames after the damage that are nearer to the clean run and ok are not listed one by one."""
 
@@ -71,12 +70,11 @@ def run(folder: Path | None, full: bool = False, only: str = "", method: str = "
     requests: list[int] = []
     done: list[Done] = []
     alarms: dict[tuple, Alarms] = {}
-    with noting_requests(requests.append):
-        tell = teller(len(cases))
-        for n, case in enumerate(cases):
+    with noting_requests(requests.append), Course("damage", len(cases)) as course:
+        for case in cases:
             if requests:
                 break
-            tell(n, case)
+            course.begin(str(case))
             clean, found = workshop.clean(case), workshop.do(case)
             if requests and clean is None:  # Ctrl-C ended the reader, nothing is wrong with the file
                 workshop.left_out.pop(case.recording, None)
@@ -96,18 +94,6 @@ def chosen(name: str, allowed: Sequence[str], where: str) -> None:
     """ConfigError for a name that is none of those allowed."""
     if name and name not in allowed:
         raise ConfigError(f"there is no {name!r}", where=where, allowed=", ".join(allowed))
-
-
-def teller(n_case: int) -> Callable[[int, Case], None]:
-    """What tells now and then how far a run of so many cases is."""
-    due = [0.0]
-
-    def tell(n: int, case: Case) -> None:
-        if monotonic() >= due[0]:
-            due[0] = monotonic() + SAY_EVERY_S
-            say(f"damage: {n} of {n_case}, {case}")
-
-    return tell
 
 
 def repeat(folder: Path | None, words: str) -> str:
