@@ -229,10 +229,20 @@ def checked_before(run: Run, trial: MarkerTrial, forces: ForceTrial) -> tuple[li
     wrench = at_times(forces, trial.times)
     findings = check_plates(
         forces.names, forces.plates, wrench[..., :3], wrench[..., 3:], trial.times, lines, mass or None,
-        forces.origins,
+        forces.origins, pressed_by(run, forces),
     )  # fmt: skip
     wrong = next((finding.sentence for finding in findings if finding.name in UNUSABLE), "")
     return [*told, *(finding.sentence for finding in findings)], wrong
+
+
+def pressed_by(run: Run, forces: ForceTrial) -> tuple[str, ...]:
+    """The bodies that external loads name for each plate of theirs; none of another file."""
+    from rtsim.files.osim.external_loads import read_external_loads
+
+    if Path(run.forces).suffix.lower() != LOADS:
+        return ()
+    pressed = read_external_loads(run.forces).pressed
+    return pressed if len(pressed) == len(forces.names) else ()
 
 
 def told_bodies(run: Run) -> list[str]:

@@ -82,6 +82,7 @@ def check_plates(
     feet: FloatArray,
     mass: float | None = None,
     origins: FloatArray | None = None,
+    pressed: Sequence[str] = (),
 ) -> list[Finding]:
     """What is wrong with the wrenches of plates on which a person stands or walks; nothing = all is well.
 
@@ -91,6 +92,8 @@ def check_plates(
     feet : (n, 2, 2, 3) - heel and tip of the toes of the right and the left foot [m]; NaN = not seen
     mass : of the person [kg], where it is known
     origins : as in ForceTrial
+    pressed : names of the bodies on which somebody says that the plates press, whose sides are looked at in
+        place of those of the plates
     """
     force, moment = np.ascontiguousarray(force), np.ascontiguousarray(moment)
     heavy = force[np.linalg.norm(np.nan_to_num(force), axis=2) >= THRESHOLD]
@@ -124,7 +127,7 @@ def check_plates(
         findings += _position(contact, names, p, None if origins is None else origins[p])
     shares, status = assign(plates, force, contact.centre, contact.loaded, feet, times, new_rules())
     findings += _elsewhere(contact, status, findings)
-    return [*findings, *_feet(names, shares, status, contact.loaded)]
+    return [*findings, *_feet(names, shares, status, contact.loaded, pressed)]
 
 
 def _elsewhere(
@@ -330,7 +333,11 @@ def _in_one_place(
 
 
 def _feet(
-    names: Sequence[str], shares: NDArray[np.int64], status: NDArray[np.int64], loaded: NDArray[np.int64]
+    names: Sequence[str],
+    shares: NDArray[np.int64],
+    status: NDArray[np.int64],
+    loaded: NDArray[np.int64],
+    pressed: Sequence[str],
 ) -> list[Finding]:
     """Plates that are named by a side and borne by the other, and plates with two feet."""
     findings = []
@@ -348,12 +355,16 @@ def _feet(
         borne = (shares[:, p] == BEARS).sum(axis=0)
         for f, (side, pattern) in enumerate(SIDES.items()):
             other = 1 - f
-            if pattern.search(name.lower()) and borne[other] > borne[f]:
+            said = pressed[p] if pressed else name
+            if pattern.search(said.lower()) and borne[other] > borne[f]:
+                whose = (
+                    f"{name} is said to press {said}" if pressed else f"{name} is named by the {side} side"
+                )
                 findings.append(
                     Finding(
                         "side", p, float(borne[other] / max(1, borne.sum())),
-                        f"{name} is named by the {side} side, and the other foot bears it in {borne[other]} "
-                        "frames: check the names of plates and the sides of markers.",
+                        f"{whose}, and the other foot bears it in {borne[other]} frames: check the names of "
+                        f"{'bodies in the loads' if pressed else 'plates'} and the sides of markers.",
                     )
                 )  # fmt: skip
     return findings

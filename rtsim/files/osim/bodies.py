@@ -12,6 +12,8 @@ from rtsim.files.osim.frames import GROUND, Frames, Transform
 from rtsim.files.osim.joints import ABOUT, ALONG, Coordinate, Joint
 
 Table = dict[str, Any]
+DEGREES = (4.0 * math.pi, 720.0)
+"""Ends of ranges in radians that look like degrees; farther ones stand for none."""
 
 
 def body_tables(
@@ -144,6 +146,10 @@ def coordinate_table(coordinate: Coordinate, followers: Collection[str]) -> Tabl
         low, high = -math.inf, math.inf
     elif clamped and not (math.isfinite(low) and math.isfinite(high)):
         node.document.note(f"coordinate {name}: it is clamped to no finite range, and was left free", True)
+    elif clamped and coordinate.angular and DEGREES[0] < max(abs(low), abs(high)) <= DEGREES[1]:
+        node.document.note(
+            f"coordinate {name}: it is clamped from {low:g} to {high:g} rad, which look like degrees", True
+        )
     if not low <= coordinate.default <= high:
         node.document.note(f"coordinate {name}: its range was widened to its default value", clamped)
         low, high = min(low, coordinate.default), max(high, coordinate.default)

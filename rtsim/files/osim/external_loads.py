@@ -24,11 +24,13 @@ class ExternalLoads(NamedTuple):
     """Which forces act, and on which bodies, each once, in the order of the file.
 
     columns : of the forces in their file, each once; none where no force names its own
+    pressed : the bodies on which the forces of these columns act
     """
 
     forces: Path
     bodies: tuple[str, ...]
     columns: tuple[ForceColumns, ...] = ()
+    pressed: tuple[str, ...] = ()
 
 
 def read_external_loads(path: str | Path) -> ExternalLoads:
@@ -82,7 +84,7 @@ def read_external_loads(path: str | Path) -> ExternalLoads:
         loads.fail(loads.document.notes[0], remedy="correct the file")
     if not bodies:
         loads.fail("no force in it is switched on", remedy="leave --forces out, or switch one on")
-    return ExternalLoads(forces, tuple(bodies), tuple(columns))
+    return ExternalLoads(forces, tuple(bodies), tuple(columns), tuple(columns.values()))
 
 
 def check_columns(force: Node, body: str, named: ForceColumns, before: Mapping[ForceColumns, str]) -> None:

@@ -291,6 +291,7 @@ def test_ranges(read, coordinate, range, note):
         (0.0, "1", "its range has 1 numbers, not two"),
         (0.0, "-inf inf", "clamped to no finite range"),
         (2.0, "-1.5 1.5", "widened to its default value"),
+        (0.0, "-120 10", "clamped from -120 to 10 rad, which look like degrees"),
     ],
 )
 def test_a_clamp_that_cannot_hold_is_told_aloud(read, default, range, said):

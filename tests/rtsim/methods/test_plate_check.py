@@ -259,6 +259,16 @@ def test_who_stands_with_one_foot_beside_the_plates_accuses_no_unit(stand, seen)
     assert "pounds" in found[0].sentence
 
 
+def test_loads_that_name_the_other_foot_are_told(stand):
+    """Protects who takes loads to another program: the body that they name is not the one that is pressed."""
+    feet = ("calcn_r", "calcn_l")
+    args = (NAMES, stand.plates, stand.force, stand.moment, stand.times, stand.feet, MASS, None)
+    assert check_plates(*args, feet) == []
+    findings = check_plates(*args, feet[::-1])
+    assert names_of(findings) == [("side", 0), ("side", 1)]
+    assert "first is said to press calcn_l, and the other foot bears it" in findings[0].sentence
+
+
 def test_forces_of_the_person_on_the_plates_are_named(stand):
     """Protects the sign; what follows is checked with it put right."""
     assert names_of(stand.check(force=-stand.force, moment=-stand.moment)) == [("down", -1)]
