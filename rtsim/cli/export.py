@@ -63,7 +63,9 @@ def command(
     suffix = f".{form}" if form else ""
     if out is None:
         raise ConfigError(
-            f"where {recording} is written to is not said", where="OUT",
+            f"where {recording} is written to is not said" + (
+                "" if recording.suffix.lower() == ".mcap" else ", and it is no recording (.mcap)"
+            ), where="OUT",
             allowed=f"a file ({', '.join((*EXPORT_SUFFIXES, *PICTURES))}), or - with --format",
             remedy="name it behind the recording",
         )  # fmt: skip

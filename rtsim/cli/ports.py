@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import click
@@ -33,7 +33,8 @@ def placed(given: Mapping[str, str | None], usual: Mapping[str, str], offset: in
     """
     check_twins({option: address for option, address in usual.items() if not given.get(option)})
     if offset == AUTO:
-        offset = free_offset([address for option, address in usual.items() if not given.get(option)])
+        own = [address for option, address in usual.items() if not given.get(option)]
+        offset = free_offset(own, [address for address in given.values() if address])
     return {
         option: given.get(option) or moved(option, address, int(offset)) for option, address in usual.items()
     }
@@ -47,10 +48,10 @@ def moved(option: str, address: str, offset: int) -> str:
         raise ConfigError(str(fault), where=f"--port-offset {offset}" if offset else option) from fault
 
 
-def free_offset(addresses: list[str]) -> int:
+def free_offset(addresses: list[str], taken: Sequence[str] = ()) -> int:
     """The first multiple of STEP at which all these addresses are free, and no other run's in a moment.
 
-    They stay reserved while the command runs.
+    taken : those that the run has beside them. They stay reserved while the command runs.
     """
     from streams.reservation import Reservation
     from streams.sockets import check_free
@@ -58,6 +59,8 @@ def free_offset(addresses: list[str]) -> int:
     for offset in range(0, STEP * N_TRIED, STEP):
         try:
             wanted = [shifted(address, offset) for address in addresses]
+            if any(address in taken for address in wanted):
+                continue
             claims = Reservation(wanted)
         except AddressInUseError:
             continue

@@ -99,20 +99,26 @@ def panels_of_results(results: Results) -> Drawn:
     fields = [spec for spec in results.session.fields if spec.curves is not None and len(spec.shape) == 1]
     side = str(results.session.meta.get("side") or "")
     side = side if side in SIDES else ""
+    misfits = [
+        f"{spec.curves.panel or told(spec.name)}: of shape {list(spec.shape)}, which is no list of curves"
+        for spec in results.session.fields
+        if spec.curves is not None and len(spec.shape) != 1
+    ]
     if side or any(len(group.of) > 1 for spec in fields for group in groups_of(labels_of(spec))):
-        return cells_of(results, fields, side)
-    drawn, sound = Drawn([], []), Sound(results)
+        found = cells_of(results, fields, side)
+        return found._replace(left_out=[*misfits, *found.left_out])
+    drawn, sound = Drawn([], misfits), Sound(results)
     about = {spec.of: spec for spec in results.session.fields if spec.role == "deviation"}
     for spec in fields:
         assert spec.curves is not None
         unit, _ = face_of(spec.unit, ON_PAPER)
         every = curves_of(spec, results.fields[spec.name])
-        found = largest_of(known_of(every))
-        drawn.left_out.extend(rest_of(spec.curves.panel or told(spec.name), every, found, MOST_CURVES))
+        few = largest_of(known_of(every))
+        drawn.left_out.extend(rest_of(spec.curves.panel or told(spec.name), every, few, MOST_CURVES))
         of_it = about.get(spec.name)
         deviations = curves_of(of_it, results.fields[of_it.name]) if of_it else {}
         names, out = [told(label or spec.name) for label in labels_of(spec)], sound.unsound(spec)
-        groups = {spec.curves.panel: found} if spec.curves.panel else by_joint(found)
+        groups = {spec.curves.panel: few} if spec.curves.panel else by_joint(few)
         for title, group in groups.items():
             if group:
                 flagged = np.asarray(out[:, [names.index(name) for name in group]].any(axis=1))

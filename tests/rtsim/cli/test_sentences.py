@@ -85,7 +85,7 @@ def test_an_export_names_all_that_it_can_write(refused) -> None:
     for arguments, words in (
         (("a.mcap", "a.jpg"), ".csv, .png, .svg, .pdf"),
         (("a.mcap", "a"), ".csv, .png, .svg, .pdf"),
-        (("a.mot", "--format", "csv"), "or - with --format"),
+        (("a.mot", "--format", "csv"), "and it is no recording (.mcap); allowed: a file (.trc"),
         (("a.mcap",), ".csv, .png, .svg, .pdf"),
         (("a.mcap", "-"), "pictures go into files alone"),
     ):
@@ -226,3 +226,46 @@ def test_a_terminal_without_utf_8_is_enough(tmp_path: Path) -> None:
     assert b"Traceback" not in said
     assert b"starting" in said
     assert b"Kn\xf6chel \\u0394" in said
+
+
+def test_a_search_of_simulations_has_no_parameters_to_go_back(here, monkeypatch) -> None:
+    """Protects who interrupts a search offline: nothing runs whose parameters could be anywhere."""
+    from rtsim.tuning.drive import Drive
+
+    def interrupted(self: Drive, budget: int) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Drive, "run", interrupted)
+    done = here(*SEARCH, "--processes", "1")
+    assert done.code == 130
+    assert "interrupted" in done.err
+    assert "parameters go back" not in done.err
+
+
+def test_speed_is_told_in_one_way(here) -> None:
+    """Protects the comparison of runs that are faster and slower than the clock: both by one number."""
+    from rtsim.report.tally import pace
+
+    assert (pace(1.26), pace(0.556)) == (
+        "1.26 times as fast as real time",
+        "0.556 times as fast as real time",
+    )
+    for command in (("simulate", "impact", "--duration", "0.002"), ("analyse", "walker")):
+        assert "times as fast as real time" in here(*command).out
+
+
+def test_an_offset_avoids_a_port_that_is_given(here, monkeypatch) -> None:
+    """Protects --port-offset auto beside one address of the user's own: the others go elsewhere."""
+    from rtsim.cli import live
+
+    found = []
+    monkeypatch.setattr(live, "check_bound", lambda run, player=False: found.append(run.ports) or stop())
+    done = here("live", "--results", "tcp://127.0.0.1:5562", "--port-offset", "auto")
+    assert done.code == 130
+    assert found[0].results == "tcp://127.0.0.1:5562"
+    assert found[0].control != "tcp://127.0.0.1:5562"
+
+
+def stop() -> None:
+    """End a command where it stands."""
+    raise KeyboardInterrupt

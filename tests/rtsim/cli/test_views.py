@@ -149,3 +149,37 @@ def test_a_view_of_the_window_turns_with_the_person() -> None:
     lying = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]])
     assert np.isnan(across(labels, np.stack([lying] * 3)))
     assert np.isnan(across(("block",), np.eye(3)[None]))
+
+
+def test_the_window_follows_who_turns_but_no_step() -> None:
+    """Protects the view of a live run: it turns with the person, and not with the pelvis in each step."""
+    from rtsim.monitor.figure import TURNED_LEAST, Figure
+    from rtsim.monitor.layout import layout_of
+    from rtsim.monitor.paper import ready_to_draw
+    from streams.messages import FieldSpec, Session
+
+    ready_to_draw()
+    fields = (
+        FieldSpec("joint_centres", (1, 3), "m", ("hip_r",)),
+        FieldSpec("segment_rotations", (1, 3, 3), "1", ("pelvis",)),
+    )
+    figure = Figure()
+    figure.set_layout(layout_of(Session(session="s", stream="result", t_start=0, rate=100.0, fields=fields)))
+
+    def face(degrees: float) -> None:
+        c, s = np.cos(np.radians(degrees)), np.sin(np.radians(degrees))
+        rotation = np.array([[[c, 0.0, s], [0.0, 1.0, 0.0], [-s, 0.0, c]]])
+        figure.set_frame({"joint_centres": np.array([[0.1, 1.0, 0.0]]), "segment_rotations": rotation})
+
+    face(30.0)
+    first = figure.camera.azimuth
+    face(150.0)
+    assert figure.camera.azimuth == first  # the view at the begin is of the room
+    figure.look("Sagittal")
+    assert figure.camera.azimuth == pytest.approx(150.0)
+    face(150.0 + 0.9 * TURNED_LEAST)
+    assert figure.camera.azimuth == pytest.approx(150.0)
+    face(-90.0)
+    assert figure.camera.azimuth == pytest.approx(-90.0)
+    figure.look("Frontal")
+    assert figure.camera.azimuth == pytest.approx(0.0)
