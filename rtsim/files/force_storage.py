@@ -94,7 +94,7 @@ def read_storage_forces(
     notes += told
     force, point, torque = (values @ rotation.T for values in (force, point, torque))
     scale, told = _lengths(point, heavy, times, units, markers)
-    arm, said = _moments(torque, force, heavy, scale, units)
+    arm, said = _moments(torque, force, heavy & ~about_origin, scale, units, str(path))
     notes += [*told, *said]
     point, torque = scale * point, arm * torque
     idle = (np.abs(force) < THRESHOLD).all(axis=2)
@@ -306,16 +306,28 @@ def _lengths(
 
 
 def _moments(
-    torque: FloatArray, force: FloatArray, heavy: NDArray[np.bool_], scale: float, units: str | None
+    torque: FloatArray,
+    force: FloatArray,
+    heavy: NDArray[np.bool_],
+    scale: float,
+    units: str | None,
+    where: str,
 ) -> tuple[float, list[str]]:
     """Newton metres per unit of the moments, and sentences: as asked, else by the points, whose unit is
-    `scale` [m], unless no foot could press so.
+    `scale` [m], unless no foot could press so. ConfigError where none could as asked.
     """
-    if asked := moment_unit(units):
-        return newton_metres_per_unit(asked) or 1.0, [f"moments: {asked}, as asked"]
     arms = np.linalg.norm(torque, axis=2)[heavy] / np.linalg.norm(force, axis=2)[heavy]
     known = arms[np.isfinite(arms)]
     arm = float(np.percentile(known, 95)) if known.size else 0.0
+    if asked := moment_unit(units):
+        factor = newton_metres_per_unit(asked) or 1.0
+        if factor * arm > LONGEST_ARM:
+            raise ConfigError(
+                f"in {asked}, as --units asks, the moments would be those of the forces with an arm of "
+                f"{factor * arm:.4g} m", where=where, allowed=f"up to {LONGEST_ARM:g} m",
+                remedy="leave the unit of moments out, or give that which they are in (,Nmm)",
+            )  # fmt: skip
+        return factor, [f"moments: {asked}, as asked"]
     if arm == 0.0:
         return scale, []
     unit = {1e-1: "dm", 1e-2: "cm", 1e-3: "mm"}.get(scale, "")

@@ -150,11 +150,11 @@ def test_external_loads_that_share_columns_are_refused(body, second, said, write
 
 def test_moments_about_the_origin_need_no_points(write):
     """Protects files whose points are 0, 0, 0 on purpose: their moments are about the origin of ground."""
-    moment = np.cross(POINT, FORCE) + TORQUE
-    trial = read_forces(
-        write("grf.mot", text_of([STEMS["ground_force_vx"]], [row(FORCE, 0.0 * POINT, moment)]))
-    )
-    check(trial)
+    for point in (POINT, POINT + np.array([6.0, 0.0, 0.0])):
+        rows = [row(FORCE, 0.0 * point, np.cross(point, FORCE) + TORQUE)]
+        trial = read_forces(write("grf.mot", text_of([STEMS["ground_force_vx"]], rows)))
+        np.testing.assert_allclose(trial.centre[0, 0], point, atol=1e-6)
+        assert trial.free_moment[0, 0] == pytest.approx(5.0, abs=1e-6)
 
 
 def test_several_plates_in_any_order_of_columns(write):
@@ -212,6 +212,14 @@ def test_moments_have_a_unit_of_their_own(point_unit, moment_unit, asked, write)
     check(read_forces(path, units=asked))
     with pytest.raises(ConfigError, match="'furlong' is not a unit of moments; allowed: Nm"):
         read_forces(path, units="mm,furlong")
+
+
+def test_a_unit_of_moments_that_no_plate_has_is_refused(write):
+    """Protects from moments a thousand times too large where N m is asked for and they are in N mm."""
+    path = write("grf.mot", text_of([STEMS["ground_force_vx"]], [row(FORCE, POINT, 1e3 * TORQUE)]))
+    with pytest.raises(ConfigError, match=r"in Nm, as --units asks, the moments .* an arm of 7\.1"):
+        read_forces(path, units="m,Nm")
+    check(read_forces(path, units="m,Nmm"))
 
 
 def test_a_surface_at_another_height_is_that_of_the_points(write):
