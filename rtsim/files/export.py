@@ -13,6 +13,7 @@ from rtsim.files.legs import SIDES, sides_of
 from rtsim.files.output import write_text
 from rtsim.files.recording import Results, read_model_markers, read_recorded_markers, read_results
 from rtsim.files.storage import (
+    MOST_UNKNOWN,
     STORAGE_SUFFIXES,
     Table,
     csv_parts,
@@ -150,9 +151,10 @@ def table_parts(
         kept, told = known_rows(table)
         table = kept
     else:
+        every_column = table
+        table = without_holes(table) if suffix == ".mot" else table
         kept, told = known_part(table)
-    if columns == "all" and any(map(is_kinetic, specs)):
-        told = [*told, *of_kinetics(table, kept)]
+        told = [*told, *of_kinetics(every_column, kept)] if columns == "all" else told
     return storage_parts(table, out, name, (*lines, *left_out)), (*left_out, *told)
 
 
@@ -176,6 +178,22 @@ def of_leg(
     if not few:
         raise ConfigError(f"there are no moments and powers of a {side} leg", where=where)
     return results._replace(fields=fields), few
+
+
+def without_holes(table: Table) -> Table:
+    """A motion with its moments and powers, or without them where they would cost it rows in its middle, over
+    which those who read the motion would draw a line.
+    """
+    names = tuple(f"{field}." for field in KINETIC)
+    unknown = np.isnan(table.data)
+    usual = unknown.mean(axis=0) <= MOST_UNKNOWN
+    kinetic = np.array([name.startswith(names) for name in table.columns])
+    moves = ~unknown[:, usual & ~kinetic].any(axis=1)
+    known = np.flatnonzero(~unknown[moves][:, usual & kinetic].any(axis=1))
+    if not kinetic.any() or (len(known) and len(known) == known[-1] - known[0] + 1):
+        return table
+    columns = tuple(name for name, drop in zip(table.columns, kinetic, strict=True) if not drop)
+    return table._replace(columns=columns, data=table.data[:, ~kinetic])
 
 
 def of_kinetics(table: Table, kept: Table) -> list[str]:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rtsim.files.recorded import write_results
-from rtsim.files.recording import Results
+from rtsim.files.recording import Results, read_results
 from rtsim.files.storage import Table, read_storage
 from streams.messages import FieldSpec, Session, new_session_id
 
@@ -83,6 +83,22 @@ def test_moments_of_a_stance_are_written_by_themselves(here, tmp_path: Path, nam
         np.testing.assert_allclose(table.column("time"), np.arange(N)[rows] / 100.0)
         np.testing.assert_allclose(table.column(columns[0]), 1.0 + np.arange(N)[rows])
         assert ("each leg by itself" in told) == (options == "kinetics")
+
+
+def test_moments_leave_no_hole_in_a_motion(here, tmp_path: Path) -> None:
+    """Protects who reads a motion, and would draw a line over the frames between: where moments are not known
+    for some frames in its middle, the motion goes before."""
+    recorded(tmp_path / "w.mcap", slice(0, N), slice(0, N))
+    results = read_results(tmp_path / "w.mcap")
+    results.fields["joint_moments"][18:22, 1] = np.nan
+    (tmp_path / "w.mcap").unlink()
+    write_results(tmp_path / "w.mcap", results)
+    table, told = written(here)
+    assert len(table.data) == N
+    assert set(table.columns) == {"time", *ANGLES, "status"}
+    assert "by --columns kinetics" in told
+    table, _ = written(here, "--columns", "kinetics-left")
+    assert len(table.data) == N - 4
 
 
 def test_a_csv_has_all_frames_of_a_few_columns(here, tmp_path: Path) -> None:
