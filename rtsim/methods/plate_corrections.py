@@ -20,6 +20,7 @@ FARTHEST, NEAREST = 10.0, 1e-3
 """Pressure farther from the middle of a plate, or nearer to it, comes from another unit of moments [m]."""
 GOES = 0.2
 """A foot that moves by so much does not stand [m]."""
+HALF = 0.5
 SHORTEST = 0.05
 """Along a foot that walks pressure goes farther [m]."""
 LEAST_SHIFT = 0.15
@@ -79,6 +80,11 @@ class PlateContacts:
             return 0.0
         near = self._is_near(p, force[rows], centre[rows, p], self.feet[rows])
         return float((near & ~self._is_beside(p, centre[rows, p])).mean())
+
+    def is_elsewhere(self, p: int) -> bool:
+        """Whether plate p is pressed in frames seen, mostly where no foot is."""
+        rows = (self.loaded[:, p] == LOADED) & self.seen
+        return bool(rows.any()) and self.under(p, self.force[:, p], self.moment[:, p]) < HALF
 
     def moves(self, p: int) -> bool:
         """Whether a foot goes about while plate p is loaded: a mistake explains one who stands by chance."""
@@ -247,9 +253,11 @@ def of_points(contact: PlateContacts, name: str, p: int) -> Iterator[tuple[float
 def displaced(contact: PlateContacts, name: str, p: int) -> tuple[float, str, str] | None:
     """A plate, or its points, that lie elsewhere by a constant, as of `corrections`; None = by little.
 
-    It fits two numbers, so that it explains what has another reason as well: the last that is asked. Of
-    shifts that explain one plate alike, the one that would do for the others, too, is told.
+    It fits two numbers, and one step on a plate hardly has more, so that it explains what has another reason
+    as well: the last that is asked, and it has to do for half of what all plates bear that are elsewhere.
     """
+    plates = range(len(contact.plates.centre))
+    elsewhere = [q for q in plates if q != p and contact.is_elsewhere(q)]
     rows = np.flatnonzero((contact.loaded[:, p] == LOADED) & contact.seen)
     feet, heights = contact.feet[rows].mean(axis=2), contact.feet[rows, :, :, 1]
     low = np.argmin(np.where(np.isnan(heights), np.inf, heights).min(axis=2), axis=1)
@@ -259,10 +267,10 @@ def displaced(contact: PlateContacts, name: str, p: int) -> tuple[float, str, st
         away = feet[np.arange(len(rows)), foot] - at
         shift = np.nanmedian(away, axis=0) if np.isfinite(away).any() else np.zeros(3)
         shift[1] = 0.0
-        others = sum(under_moved(contact, q, shift) for q in range(len(contact.plates.centre)) if q != p)
-        found.append((under_moved(contact, p, shift), others, shift))
-    share, _, (x, _, z) = max(found, key=lambda one: one[:2])
-    if np.hypot(x, z) < LEAST_SHIFT:
+        rest = [under_moved(contact, q, shift) for q in elsewhere] or [1.0]
+        found.append((min(HALF, float(np.mean(rest))), under_moved(contact, p, shift), shift))
+    others, share, (x, _, z) = max(found, key=lambda one: one[:2])
+    if np.hypot(x, z) < LEAST_SHIFT or others < HALF:
         return None
     bounded = np.isfinite(contact.plates.half[p]).all()
     what = f"{name} looks" if bounded else f"Centres of pressure of {name} look"

@@ -95,7 +95,7 @@ def test_the_report_stands_beside_the_thesis(gait, capsys):
         (("walk1.trc", "--footprint", "none.apd"), "none.apd: no such file"),
         (
             ("walk1.trc", "--up", "Z"),
-            "one laboratory. The same of plate_4, plate_5, plate_6",
+            "of the load on the plates is where no foot is",
         ),
     ],
 )
