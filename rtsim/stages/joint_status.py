@@ -68,12 +68,14 @@ class JointStatus:
         vague: Sequence[int],
         unusual: Sequence[int],
         beyond: Array,
+        stepped: NDArray[np.int64] | tuple[()] = (),
     ) -> None:
         """Bring the status of joints and segments up to date.
 
         status : of the frame, by its kinematics; held : segments near their last pose
         vague : angles above their limit; unusual : those of them that are so by what the frame adds
         beyond : (n_angle,) - 1 = outside the range of its joint; where none is, it is a length
+        stepped : (n_body,) - more than 0 = off as one body; none = no segment is
         """
         if status == Status.OK and self._clear:
             return
@@ -87,6 +89,9 @@ class JointStatus:
             blamed = (health.fault != 0) & ~certain & (self._of_marker >= 0)
             segments[self._of_marker[blamed]] |= SUSPECT
             pulls = self._of_marker[blamed & (health.fault == SEGMENT) & (health.weight > 0.0)]
+            off = np.flatnonzero(stepped)
+            segments[off] |= SUSPECT
+            pulls = np.append(pulls, off)
             if not self._is_trunk[pulls].all():  # the root goes with it, and all that hangs on that
                 joints |= SUSPECT
         if status & Status.IMPLAUSIBLE:

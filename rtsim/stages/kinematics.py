@@ -21,10 +21,11 @@ from rtsim.stages.joint_status import JointStatus
 from rtsim.stages.kinematic_results import KinematicResults
 from rtsim.stages.marker_faults import faults_in_words
 from rtsim.stages.stage import Args, Order, Outcome, Stage
+from rtsim.stages.stepped import STEPPED, SteppedSegments
 from rtsim.stages.stick import stick, tree_lines
 from rtsim.stages.unseen import beside_unseen_root
 from rtsim.stages.vague_beforehand import vague_beforehand
-from rtsim.stages.yardstick import Yardstick, of_model, of_subject
+from rtsim.stages.yardstick import yardstick_of
 from rtsim.subjects.subject import Subject
 from rtsim.subjects.trunk import TRUNK
 from streams.account import plain
@@ -50,7 +51,6 @@ TRUNK_LOST = "No marker determined the trunk: its numbers and the residual are N
 LONGEST_METHOD = 64
 """So much of a method's name is told when there is none of that name [characters]."""
 SWITCHES = {"true": True, "on": True, "1": True, "false": False, "off": False, "0": False}
-FREE_DOFS = 6
 
 
 class Kinematics(Stage):
@@ -61,7 +61,7 @@ class Kinematics(Stage):
     estimator : whose newest results other stages read; door : of the session at hand
     person : whose markers are followed, where a stream has those of several; "" = nobody is asked for
     dt : time since the frame before [s], 0 where the stream does not tell
-    identity : whether it is the person of the frames before
+    identity : whether it is the person of the frames before; stepped : segments that are off as one body
     admitted : whether the newest frame could be a person, and the solver saw it
     status : of the newest frame
     solved : whether its pose is a solution, too, and not where the solver gave up
@@ -80,6 +80,7 @@ class Kinematics(Stage):
         self.yardstick = yardstick_of(estimator, subject)
         self.door: Door | None = None
         self.identity = Identity(estimator.model.markers.body, estimator.model.markers.position)
+        self.stepped = SteppedSegments(estimator)
         self.unknown = np.zeros(0, bool)
         self.measured = np.zeros((0, 3))
         self.dt = 0.0
@@ -123,6 +124,7 @@ class Kinematics(Stage):
         super().reset()
         self.estimator.restart()
         self.identity.forget()
+        self.stepped.forget()
         self.door, self._former = None, Counter()
         self._square_sum, self._n_square = 0.0, 0
 
@@ -135,6 +137,7 @@ class Kinematics(Stage):
             self.sentences += self.door.sentences
         self.estimator.restart()
         self.identity.forget()
+        self.stepped.forget()
         self.door = Door(self.yardstick, session, self.person, known_person(self.subject))
         absent = self.door.absent if self.door.usable else frozenset()
         self._unseen, said = beside_unseen_root(self.estimator.model, self.subject, absent)
@@ -204,7 +207,13 @@ class Kinematics(Stage):
         found = self.estimator.deviations
         unusual = found.unusual(self._vague) if found is not None else []
         health, beyond = self.estimator.health, self._ranges.outside
-        self.by_joint.tell(status, near_last, health, self._vague, unusual, beyond)
+        new = self.solved and not solution.sent_again
+        off = self.stepped.look(self.estimator.pose[1], self.dt, new) and plausible
+        if off:
+            status |= Status.SUSPECT
+            self.count(STEPPED, self.stepped.said())
+        stepped = self.stepped.off if off else ()
+        self.by_joint.tell(status, near_last, health, self._vague, unusual, beyond, stepped)
         if plausible and self.identity.look(self.measured, self.dt):
             status |= Status.SUSPECT
             self.by_joint.doubt()
@@ -368,17 +377,6 @@ def make(setting: Setting) -> Kinematics:
 def known_person(subject: Subject | None) -> dict[str, str]:
     """Whose markers those of the subject are, by their labels, and how that is known."""
     return {subject.person: f"whose markers those of the subject {subject.name} are"} if subject else {}
-
-
-def yardstick_of(estimator: MultibodyEstimator, subject: Subject | None) -> Yardstick:
-    """What the door holds markers against: the person, or the model's own markers in the neutral pose."""
-    if subject is not None:
-        return of_subject(subject)
-    model = estimator.model
-    estimator.estimate(np.full((len(model.names.markers), 3), np.nan), 0.0)
-    neutral = estimator.outputs.markers.copy()
-    estimator.restart()
-    return of_model(model.names.markers, neutral, moves=bool(model.tree.v_start[1] >= FREE_DOFS))
 
 
 def angles_of_trunk(model: Model) -> NDArray[np.bool_]:

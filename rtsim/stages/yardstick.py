@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rtsim.methods.multibody import MultibodyEstimator
 from rtsim.subjects.subject import Subject, kind_of_segment
 
 Array = NDArray[np.float64]
@@ -18,6 +19,7 @@ SHORTEST = 1e-3
 """Markers of a model that are all nearer to each other say nothing about a unit [m]."""
 UPRIGHT = 0.8
 """Part of a model's length that must be height, in its neutral pose, for the up axis to show in it."""
+FREE_DOFS = 6
 
 
 class Yardstick(NamedTuple):
@@ -38,6 +40,17 @@ class Yardstick(NamedTuple):
     limit: float
     upright: bool
     mirrors: bool
+
+
+def yardstick_of(estimator: MultibodyEstimator, subject: Subject | None) -> Yardstick:
+    """What the door holds markers against: the person, or the model's own markers in the neutral pose."""
+    if subject is not None:
+        return of_subject(subject)
+    model = estimator.model
+    estimator.estimate(np.full((len(model.names.markers), 3), np.nan), 0.0)
+    neutral = estimator.outputs.markers.copy()
+    estimator.restart()
+    return of_model(model.names.markers, neutral, moves=bool(model.tree.v_start[1] >= FREE_DOFS))
 
 
 def of_subject(subject: Subject) -> Yardstick:

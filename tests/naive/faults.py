@@ -51,3 +51,17 @@ def rings(measured: Array, expected: Array, least: float) -> list[tuple[int, ...
             start = ring.index(min(ring))
             found.add(tuple(ring[start:] + ring[:start]))
     return sorted(found)
+
+
+def added_motion(at: Array, way: Array, flat: float) -> tuple[Array, Array]:
+    """Shift and turn (3,), (3,) that fit the ways of n points best; at, way : (n, 3) [m].
+
+    Least squares over both, with a ridge on the turn: `flat` times the mean moment of inertia.
+    """
+    r = at - at.mean(axis=0)
+    crosses = np.stack([np.cross(axis, r) for axis in np.eye(3)], axis=2).reshape(-1, 3)
+    shift = way.mean(axis=0)
+    inertia = crosses.T @ crosses
+    inertia += flat * np.trace(inertia) / 3.0 * np.eye(3)
+    turn: Array = np.linalg.solve(inertia, crosses.T @ (way - shift).ravel())
+    return shift, turn

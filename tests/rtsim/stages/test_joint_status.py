@@ -125,6 +125,19 @@ def test_another_persons_markers_regard_all(model: Model, health: Health) -> Non
     assert not by_joint.joints.any()
 
 
+@pytest.mark.parametrize(
+    ("segment", "regarded"), [("shank_l", {*LEG_R, *LEG_L, "trunk"}), ("trunk", {"trunk"})]
+)
+def test_a_segment_that_has_stepped_pulls_at_all(model: Model, segment: str, regarded: set[str]) -> None:
+    """Protects the joints beside a segment that is off as one body: its markers are followed all the same."""
+    health, by_joint = new_health(len(model.names.markers)), JointStatus(model)
+    stepped = np.array([int(name == segment) for name in model.names.bodies])
+    nothing = np.zeros(len(model.names.joint_angles))
+    by_joint.tell(Status.SUSPECT, (), health, [], [], nothing, stepped)
+    assert {name for name, bits in zip(by_joint.names, by_joint.joints, strict=True) if bits} == regarded
+    assert set(np.flatnonzero(by_joint.segments)) == set(np.flatnonzero(stepped))
+
+
 def test_limbs_of_any_tree() -> None:
     """Protects models of other trees: limbs are what hangs on the root, however they branch."""
     parent = np.array([-1, 0, 1, 1, 0, 4])  # two limbs, of which the first branches

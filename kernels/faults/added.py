@@ -1,0 +1,271 @@
+"""What a frame adds to the motion of each segment: a shift and a turn, beside going on as its markers went.
+
+Some millimetres and tenths of a degree in walking: an acceleration. They are held to their own root mean
+squares, learnt on the person, and to what matters for an angle; beyond both they are a step, if all markers
+take part in it as one body does. What all segments add along their ways is the clock's: a frame that is
+missing, or has another's time.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from kernels._jit import njit
+from kernels.health import is_seen, median
+
+SHIFT, TURN = 0.025, math.radians(5.0)
+"""Steps below these move no angle by more than its limit [m, rad]: flexions move by 1.3 to 2.8 degrees for
+10 mm of a segment (docs/damage.md)."""
+TIMES = 6.0
+"""By so many times a step exceeds the root mean square of what frames add [1]."""
+ACCELERATION, SPIN = 20.0, 150.0
+"""Root mean squares that are supposed before a person's are known [m/s^2, rad/s^2] ..."""
+N_SUPPOSED, N_LASTING = 25.0, 1000.0
+"""... as if so many frames had shown them, and frames over which means go at most."""
+LATELY, TIMES_LATELY = 0.1, 5.0
+"""Part of the mean square of what frames have added lately that is a frame's, and by so many times a step
+exceeds its root: noise does not, though some ten frames tell its size but roughly [1]."""
+FORESEEN_S = 0.06
+"""After a longer gap no place is foreseen [s]."""
+RIGID = 0.5
+"""Part of the way of its markers that a shift and a turn may leave of a segment that steps."""
+MOVED = 0.25
+"""Part of the longest way from which a marker has moved, too, as all but one of a segment that steps do: of
+some of its markers their own faults tell."""
+LINEAR = 0.8
+"""Turn beyond which what markers do is none that they could be fitted by [rad]."""
+FLAT = 0.02
+"""Ridge on moments of inertia, as a part of their mean: of a turn about a line nothing is told."""
+MOVES = 0.2
+"""Speed from which the way of a segment shows a clock that is off [m/s]."""
+FEWEST_CLOCKS = 3
+"""Segments whose median shows it."""
+
+
+class Motion(NamedTuple):
+    """What is remembered of the motion of markers and segments, and what the frame at hand adds to it."""
+
+    at: np.ndarray  # (n_marker, 3) - of each in the last frame that showed it [m]
+    speed: np.ndarray  # (n_marker, 3) - and its speed there, NaN = not known [m/s]
+    age: np.ndarray  # (n_marker,) - time since then [s]
+    over: np.ndarray  # (n_marker,) - time over which its speed is taken [s]
+    way: np.ndarray  # (n_marker, 3) - what the frame adds to going on like that [m]; NaN = not known
+    usual: np.ndarray  # (n_body, 2) - mean squares of shifts and turns, as accelerations [m^2/s^4, rad^2/s^4]
+    n: np.ndarray  # (n_body,) - frames that have taught them
+    lately: np.ndarray  # (n_body, 2) - mean squares of the last ones [m^2, rad^2]
+    clock: np.ndarray  # (n_body,) - by how much time its way is more than foreseen [s]; NaN = it shows none
+    others: np.ndarray  # (n_body,) - working space
+    added: np.ndarray  # (n_body, 2, 3) - shift and turn that the frame adds [m, rad]
+    span2: np.ndarray  # (n_body,) - by an acceleration of 1 it would add so much [s^2]
+    allowed: np.ndarray  # (n_body, 2) - sizes of them that are no step [m, rad]; 0 = not judged
+    found: np.ndarray  # (n_body,) int64 - 1 = they are one
+
+
+def new_motion(n_marker: int, n_body: int) -> Motion:
+    """Allocate Motion, nothing known yet."""
+    return Motion(
+        np.full((n_marker, 3), math.nan),
+        np.full((n_marker, 3), math.nan),
+        np.full(n_marker, math.inf),
+        np.zeros(n_marker),
+        np.full((n_marker, 3), math.nan),
+        np.zeros((n_body, 2)),
+        np.zeros(n_body),
+        np.zeros((n_body, 2)),
+        np.full(n_body, math.nan),
+        np.zeros(n_body),
+        np.zeros((n_body, 2, 3)),
+        np.zeros(n_body),
+        np.zeros((n_body, 2)),
+        np.zeros(n_body, np.int64),
+    )
+
+
+@njit
+def find_added(body, dt, health, motion):
+    """What a frame adds to every body, and where it is a step.
+
+    body : (n_marker,) int64 - of each marker
+    dt : float - time since the last frame [s]; 0 = unknown
+    health : Health - labelled, weight
+    motion : Motion - way, clock, added, span2, allowed, found written
+    """
+    for m in range(body.shape[0]):
+        since = motion.age[m] + dt
+        known = dt > 0.0 and since <= FORESEEN_S and takes_part(m, health)
+        for i in range(3):
+            going = motion.at[m, i] + since * motion.speed[m, i] if known else math.nan
+            motion.way[m, i] = health.labelled[m, i] - going
+    for b in range(motion.n.shape[0]):
+        motion.clock[b] = clock_of(body, b, motion)
+    for b in range(motion.n.shape[0]):
+        judge_step(body, b, dt, motion)
+
+
+@njit
+def takes_part(m, health):
+    """Whether marker m is seen and not left out."""
+    return health.weight[m] > 0.0 and is_seen(health.labelled, m)
+
+
+@njit
+def clock_of(body, b, motion):
+    """By how much time the markers of body b are further on their way than foreseen [s]; NaN where they
+    hardly move.
+    """
+    along, square, n = 0.0, 0.0, 0
+    for m in range(body.shape[0]):
+        if body[m] == b and math.isfinite(motion.way[m, 0]):
+            n += 1
+            for i in range(3):
+                along += motion.way[m, i] * motion.speed[m, i]
+                square += motion.speed[m, i] ** 2
+    return along / square if square > n * MOVES * MOVES else math.nan
+
+
+@njit
+def clock_of_others(b, motion):
+    """Median of what other segments than b show of the clock [s]; 0 where too few do."""
+    n = 0
+    for k in range(motion.clock.shape[0]):
+        if k != b and math.isfinite(motion.clock[k]):
+            motion.others[n] = motion.clock[k]
+            n += 1
+    return median(motion.others, n) if n >= FEWEST_CLOCKS else 0.0
+
+
+@njit
+def judge_step(body, b, dt, motion):
+    """Shift and turn that the frame at hand adds to body b, what is allowed, and whether they are a step.
+
+    body : (n_marker,) int64; b : int
+    dt : float - time since the last frame [s]
+    motion : Motion - added, allowed, found written
+    """
+    motion.found[b], motion.allowed[b, 0] = 0, 0.0
+    n, span2 = 0, 0.0
+    mx = my = mz = sx = sy = sz = 0.0
+    late = clock_of_others(b, motion)
+    for m in range(body.shape[0]):
+        if body[m] == b and math.isfinite(motion.way[m, 0]):
+            n += 1
+            since = motion.age[m] + dt
+            span2 = max(span2, 0.5 * since * (since + motion.over[m]))
+            for i in range(3):
+                motion.way[m, i] -= late * motion.speed[m, i]
+            mx += motion.at[m, 0]
+            my += motion.at[m, 1]
+            mz += motion.at[m, 2]
+            sx += motion.way[m, 0]
+            sy += motion.way[m, 1]
+            sz += motion.way[m, 2]
+    if n < 2:
+        return
+    mx, my, mz, sx, sy, sz = mx / n, my / n, mz / n, sx / n, sy / n, sz / n
+    motion.added[b, 0, 0], motion.added[b, 0, 1], motion.added[b, 0, 2] = sx, sy, sz
+    ixx = iyy = izz = ixy = ixz = iyz = tx = ty = tz = 0.0
+    for m in range(body.shape[0]):
+        if body[m] == b and math.isfinite(motion.way[m, 0]):
+            x, y, z = motion.at[m, 0] - mx, motion.at[m, 1] - my, motion.at[m, 2] - mz
+            u, v, w = motion.way[m, 0] - sx, motion.way[m, 1] - sy, motion.way[m, 2] - sz
+            ixx += y * y + z * z
+            iyy += x * x + z * z
+            izz += x * x + y * y
+            ixy -= x * y
+            ixz -= x * z
+            iyz -= y * z
+            tx += y * w - z * v
+            ty += z * u - x * w
+            tz += x * v - y * u
+    ridge = FLAT * (ixx + iyy + izz) / 3.0
+    ixx, iyy, izz = ixx + ridge, iyy + ridge, izz + ridge
+    cxx, cxy, cxz = iyy * izz - iyz * iyz, ixz * iyz - ixy * izz, ixy * iyz - ixz * iyy
+    cyy, cyz, czz = ixx * izz - ixz * ixz, ixy * ixz - ixx * iyz, ixx * iyy - ixy * ixy
+    size = ixx * cxx + ixy * cxy + ixz * cxz
+    turn = motion.added[b, 1]
+    turn[:] = 0.0
+    if size > 0.0:
+        turn[0] = (cxx * tx + cxy * ty + cxz * tz) / size
+        turn[1] = (cxy * tx + cyy * ty + cyz * tz) / size
+        turn[2] = (cxz * tx + cyz * ty + czz * tz) / size
+    motion.span2[b] = span2
+    motion.allowed[b, 0] = max(SHIFT, allowed_of(b, 0, ACCELERATION, motion))
+    motion.allowed[b, 1] = max(TURN, allowed_of(b, 1, SPIN, motion))
+    beyond = length(motion.added[b, 0]) > motion.allowed[b, 0] or length(turn) > motion.allowed[b, 1]
+    if not beyond or length(turn) > LINEAR:
+        return
+    left = moved = most = 0.0
+    for m in range(body.shape[0]):
+        if body[m] == b and math.isfinite(motion.way[m, 0]):
+            x, y, z = motion.at[m, 0] - mx, motion.at[m, 1] - my, motion.at[m, 2] - mz
+            u, v, w = motion.way[m, 0], motion.way[m, 1], motion.way[m, 2]
+            square = u * u + v * v + w * w
+            moved += square
+            most = max(most, square)
+            u -= sx + turn[1] * z - turn[2] * y
+            v -= sy + turn[2] * x - turn[0] * z
+            w -= sz + turn[0] * y - turn[1] * x
+            left += u * u + v * v + w * w
+    n_moved = 0
+    for m in range(body.shape[0]):
+        if body[m] == b and math.isfinite(motion.way[m, 0]):
+            u, v, w = motion.way[m, 0], motion.way[m, 1], motion.way[m, 2]
+            n_moved += int(u * u + v * v + w * w > MOVED * MOVED * most)
+    if left <= RIGID * RIGID * moved and n_moved >= max(2, n - 1):
+        motion.found[b] = 1
+
+
+@njit
+def allowed_of(b, k, supposed, motion):
+    """Shift (k = 0) or turn (1) that is no step of body b, by what frames add to it [m, rad].
+
+    supposed : float - root mean square before it is known [m/s^2, rad/s^2]
+    """
+    n = motion.n[b]
+    mean = (n * motion.usual[b, k] + N_SUPPOSED * supposed * supposed) / (n + N_SUPPOSED)
+    return max(TIMES * motion.span2[b] * math.sqrt(mean), TIMES_LATELY * math.sqrt(motion.lately[b, k]))
+
+
+@njit
+def length(x):
+    """Of x : (3,)."""
+    return math.sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2])
+
+
+@njit
+def learn_added(b, motion):
+    """What frames add to body b; what is more than allowed counts as that."""
+    motion.n[b] = min(motion.n[b] + 1.0, N_LASTING)
+    for k in range(2):
+        size = min(length(motion.added[b, k]), motion.allowed[b, k])
+        motion.lately[b, k] += LATELY * (size * size - motion.lately[b, k])
+        rate = size / motion.span2[b]
+        motion.usual[b, k] += (rate * rate - motion.usual[b, k]) / motion.n[b]
+
+
+@njit
+def go_on(body, whole, dt, health, motion):
+    """Places and speeds of the frame at hand; a segment that motion keeps its speed.
+
+    body : (n_marker,) int64
+    whole : bool - whether nothing is where it was foreseen
+    dt : float - time since the last frame [s]
+    health : Health
+    motion : Motion - at, speed, age written
+    """
+    for m in range(body.shape[0]):
+        motion.age[m] += dt
+        if not takes_part(m, health):
+            continue
+        stepped = body[m] >= 0 and motion.found[body[m]] == 1
+        for i in range(3):
+            if not stepped:
+                known = dt > 0.0 and motion.age[m] <= FORESEEN_S and not whole
+                moved = health.labelled[m, i] - motion.at[m, i]
+                motion.over[m] = motion.age[m]
+                motion.speed[m, i] = moved / motion.age[m] if known else math.nan
+            motion.at[m, i] = health.labelled[m, i]
+        motion.age[m] = 0.0

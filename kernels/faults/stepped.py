@@ -1,0 +1,252 @@
+"""Segments that step: all markers of one leave, as one body and in one frame, the way that they were going.
+
+Nothing that is fixed to a bone does that, and joints may follow it without a residual: a cluster that is
+knocked or turned, or the segment of another system that falls behind. Such a segment is off until it steps
+back, or is gone for so long that nobody can foresee it, or until the model fits better at once: then the step
+was the way back, and what was before it was off. Where no residual speaks for it, it is off until what stays
+elsewhere is learnt anew.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from kernels._jit import njit
+from kernels.copying import copy, copy_matrix
+from kernels.faults.added import (
+    FORESEEN_S,
+    Motion,
+    find_added,
+    go_on,
+    learn_added,
+    length,
+    new_motion,
+    takes_part,
+)
+from kernels.health import distance_between, is_known, is_seen
+
+QUIET_S, QUIET = 0.1, 0.5
+"""For how long frames bear a step out [s], as none of them adds more than that part of it; noise goes on."""
+BACK = 0.35
+"""Part of a step that may be left by the one that takes it back."""
+BETTER, TELLS = 0.66, 0.003
+"""Part of the mean square of a segment's departures from its usual places to which the way back brings it,
+and their root mean square from which that is no chance [m]."""
+STEPPED, OFF = 1, 2
+"""A moment ago, which the next frames are to bear out; since an earlier one."""
+
+
+class Steps(NamedTuple):
+    """What is remembered of each segment that has stepped."""
+
+    motion: Motion
+    step: (
+        np.ndarray
+    )  # (n_body, 2) - sizes of the last step where they were more than allowed, else inf [m, rad]
+    quiet: np.ndarray  # (n_body,) - time since then [s]
+    gone: np.ndarray  # (n_body,) - time for which less than two markers have been seen [s]
+    net: (
+        np.ndarray
+    )  # (n_body, 4, 3) - how far it is off [m, rad]: shift and turn in ground, both in its own frame
+    state: np.ndarray  # (n_body,) int64 - 0 = not off, STEPPED, OFF
+    turned: np.ndarray  # (n_body, 3, 3) - its axes in ground, in the last frame
+    lasted: np.ndarray  # (n_body,) - time for which residuals have not spoken for it to be off [s]
+    departing: np.ndarray  # (n_body, 2) - departures from home: sum of squares [m^2], and of how many markers
+    departed: np.ndarray  # (n_body, 2) - those of the last frame
+    before: np.ndarray  # (n_body,) - mean square of them about a segment, before it stepped [m^2]
+
+
+def new_steps(n_marker: int, n_body: int) -> Steps:
+    """Allocate Steps, nothing known yet."""
+    return Steps(
+        new_motion(n_marker, n_body),
+        np.zeros((n_body, 2)),
+        np.zeros(n_body),
+        np.zeros(n_body),
+        np.zeros((n_body, 4, 3)),
+        np.zeros(n_body, np.int64),
+        np.zeros((n_body, 3, 3)),
+        np.zeros(n_body),
+        np.zeros((n_body, 2)),
+        np.zeros((n_body, 2)),
+        np.zeros(n_body),
+    )
+
+
+@njit
+def find_steps(markers, parent, rotation, dt, options, health, steps):
+    """Segments that are off since they stepped, after a solved frame; returns how many.
+
+    markers : Markers
+    parent : (n_body,) int64 - the body that carries each, -1 = none
+    rotation : (n_body, 3, 3) - axes of the bodies in ground, of the solution
+    dt : float - time since the last frame [s]; 0 = unknown
+    options : HealthOptions
+    health : Health - labelled, weight, residual, home
+    steps : Steps - written
+    """
+    motion, n_body = steps.motion, steps.state.shape[0]
+    find_added(markers.body, dt, health, motion)
+    n_judged, n_found, n_off = 0, 0, 0
+    for b in range(n_body):
+        n_judged += int(motion.allowed[b, 0] > 0.0)
+        n_found += motion.found[b]
+        departure(markers.body, b, options, health, steps)
+    whole = 2 * n_found > n_judged
+    for b in range(n_body):
+        if whole:  # the person, or all labels: others tell, and nothing is foreseen
+            motion.found[b] = steps.state[b] = 0
+        elif motion.allowed[b, 0] > 0.0:
+            follow_step(b, parent, dt, steps)
+            outlive(b, parent, dt, options, steps)
+            learn_added(b, motion)
+        count_gone(markers.body, b, dt, health, steps)
+        n_off += int(steps.state[b] > 0)
+        for i in range(3):
+            copy(rotation[b, i], steps.turned[b, i])
+    go_on(markers.body, whole, dt, health, motion)
+    copy_matrix(steps.departing, steps.departed)
+    return n_off
+
+
+@njit
+def follow_step(b, parent, dt, steps):
+    """State of body b, that is judged in the frame at hand.
+
+    parent : (n_body,) int64
+    dt : float - time since the last frame [s]
+    steps : Steps - net, state written
+    """
+    net, added = steps.net[b], steps.motion.added[b]
+    if steps.motion.found[b] == 0:
+        if steps.state[b] == STEPPED:
+            bear_out(b, dt, steps)
+        return
+    if steps.state[b] == 0:
+        net[:, :] = 0.0
+    for k in range(2):
+        own = net[2 + k]
+        for i in range(3):
+            net[k, i] += added[k, i]
+            for j in range(3):
+                own[i] += steps.turned[b, j, i] * added[k, j]
+    if (
+        fits_better(b, parent, steps)
+        or steps.state[b] == STEPPED
+        or is_back(b, 0, steps)
+        or is_back(b, 2, steps)
+    ):
+        steps.state[b] = 0
+    elif steps.state[b] == 0:
+        steps.state[b], steps.quiet[b], steps.lasted[b] = STEPPED, 0.0, 0.0
+        steps.before[b] = about(b, parent, steps.departed)
+        for k in range(2):
+            size = length(added[k])
+            steps.step[b, k] = size if size > steps.motion.allowed[b, k] else math.inf
+
+
+@njit
+def bear_out(b, dt, steps):
+    """State of body b a moment after a step: noise and violent motion add as much again.
+
+    dt : float - time since the last frame [s]
+    steps : Steps - quiet, state written
+    """
+    steps.quiet[b] += dt
+    if steps.quiet[b] >= QUIET_S:
+        steps.state[b] = OFF
+    for k in range(2):
+        if length(steps.motion.added[b, k]) > QUIET * steps.step[b, k]:
+            steps.state[b] = 0
+
+
+@njit
+def is_back(b, first, steps):
+    """Whether what body b is off by is allowed, or little of its last step.
+
+    first : int - 0 = in ground, 2 = in its own frame
+    """
+    if steps.state[b] == 0:
+        return False
+    shift, turn = length(steps.motion.added[b, 0]), length(steps.motion.added[b, 1])
+    return length(steps.net[b, first]) <= max(steps.motion.allowed[b, 0], BACK * shift) and length(
+        steps.net[b, first + 1]
+    ) <= max(steps.motion.allowed[b, 1], BACK * turn)
+
+
+@njit
+def count_gone(body, b, dt, health, steps):
+    """Body b is off no more where its markers, or frames, are gone for too long.
+
+    body : (n_marker,) int64; b : int
+    dt : float - time since the last frame [s]
+    health : Health
+    steps : Steps - gone, state written
+    """
+    n = 0
+    for m in range(body.shape[0]):
+        n += int(body[m] == b and is_seen(health.labelled, m))
+    steps.gone[b] = 0.0 if n >= 2 else steps.gone[b] + dt
+    if max(dt, steps.gone[b]) > FORESEEN_S:
+        steps.state[b] = 0
+
+
+@njit
+def departure(body, b, options, health, steps):
+    """steps.departing of body b, by its markers that are known.
+
+    body : (n_marker,) int64; b : int
+    options : HealthOptions
+    health : Health - residual, home
+    """
+    total, n = 0.0, 0.0
+    for m in range(body.shape[0]):
+        if body[m] == b and takes_part(m, health) and is_known(m, options, health):
+            total += distance_between(health.residual[m], health.home[m]) ** 2
+            n += 1.0
+    steps.departing[b, 0], steps.departing[b, 1] = total, n
+
+
+@njit
+def about(b, parent, departures):
+    """Mean square of departures of body b and those that it hangs on, and that hang on it [m^2]; 0 of none.
+
+    parent : (n_body,) int64 - -1 = none; departures : (n_body, 2) - as Steps.departing
+    """
+    total, n = 0.0, 0.0
+    for k in range(parent.shape[0]):
+        if k == b or parent[k] == b or parent[b] == k:
+            total += departures[k, 0]
+            n += departures[k, 1]
+    return total / n if n > 0.0 else 0.0
+
+
+@njit
+def fits_better(b, parent, steps):
+    """Whether body b, or what is about it, is far nearer to its usual places than in the last frame.
+
+    parent : (n_body,) int64
+    """
+    now, then = steps.departing[b], steps.departed[b]
+    if then[0] >= TELLS * TELLS * then[1] and now[0] * then[1] <= BETTER * then[0] * now[1]:
+        return now[1] > 0.0
+    before = about(b, parent, steps.departed)
+    return before >= TELLS * TELLS and about(b, parent, steps.departing) <= BETTER * before
+
+
+@njit
+def outlive(b, parent, dt, options, steps):
+    """Body b is off no more after `relearn` without a residual that speaks for it.
+
+    parent : (n_body,) int64
+    dt : float - time since the last frame [s]
+    options : HealthOptions
+    steps : Steps - lasted, state written
+    """
+    usual = max(steps.before[b], TELLS * TELLS) / BETTER
+    steps.lasted[b] = steps.lasted[b] + dt if about(b, parent, steps.departing) <= usual else 0.0
+    if steps.state[b] == OFF and steps.lasted[b] > options.relearn:
+        steps.state[b] = 0
