@@ -34,6 +34,7 @@ IDLE_MS = 20
 MAX_PARTS = 8
 PORTS_TRIED = 20
 """Free ports that are looked at for one that is free for datagrams, too."""
+ESTIMATOR = "the estimator"
 NO_COMMAND = "There is no command"
 """Begins the answer to a command that the other side does not take."""
 
@@ -208,7 +209,7 @@ def request(
     args: Mapping[str, Any] | None = None,
     timeout_s: float = 2.0,
     security: Security | None = None,
-    asked: str = "the estimator",
+    asked: str = ESTIMATOR,
 ) -> tuple[bool, str]:
     """Send a command and wait for the answer; returns (done, sentence), also when nobody answers.
 

@@ -18,7 +18,8 @@ TAKEN_BY = {
     "restart": "a live simulation, as of `rtsim simulate --live`,",
 }
 """Who takes a command that not every run takes."""
-ANY_RUN = "a run, as of `rtsim live`, `rtsim hil` or `rtsim simulate --live`,"
+OTHERS = "Or `rtsim hil`, or `rtsim simulate --live`, whichever is meant?"
+"""Who takes, beside an estimator, what every run takes."""
 
 
 @click.command("command")
@@ -38,7 +39,7 @@ def command(
     emergency_stop, pause, step ticks=10, resume, reset, status, stop. emergency_stop goes two ways at once:
     as a datagram, which nobody can keep out and which needs no key, and as a command.
     """
-    from streams.control import NO_COMMAND, request
+    from streams.control import ESTIMATOR, NO_COMMAND, request
 
     address = placed({"--control": control}, {"--control": CONTROL_ADDRESS}, port_offset)["--control"]
     if name == EMERGENCY:
@@ -53,8 +54,10 @@ def command(
         name,
         {key: value for key, _, value in pairs},
         security=connect_security(client_key, server_key),
-        asked=TAKEN_BY.get(name, ANY_RUN),
+        asked=TAKEN_BY.get(name, ESTIMATOR),
     )
+    if not ok and name not in TAKEN_BY and text.endswith(f"is {ESTIMATOR} running?"):
+        text = f"{text} {OTHERS}"
     if not ok:
         of_another = name in TAKEN_BY and text.startswith(NO_COMMAND)
         remedy = f"{TAKEN_BY[name]} takes it: give its --control" if of_another else None

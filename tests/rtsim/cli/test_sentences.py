@@ -33,7 +33,7 @@ def test_commands_ask_for_the_run_that_takes_them(refused, port: int) -> None:
         assert "is a run with a device, as of `rtsim hil`, running?" in said
         assert "estimator" not in said
     assert "is the estimator, as of `rtsim live`, running?" in refused("command", "tare", *at)
-    assert "`rtsim live`, `rtsim hil` or `rtsim simulate --live`" in refused("command", "status", *at)
+    assert "Or `rtsim hil`, or `rtsim simulate --live`" in refused("command", "status", *at)
 
 
 def test_a_command_of_another_run_is_told(here, start) -> None:
