@@ -243,7 +243,11 @@ def test_outputs_are_looked_at_before_the_run(tmp_path):
 def test_panels_show_what_the_model_has(loose, results):
     """Protects figures: coordinates that the model names, forces, sliding; nothing for what does nothing."""
     simulator, done = loose
-    panels = {(panel.title, panel.unit): panel for panel in panels_of(simulator, done, results)}
+    drawn = panels_of(simulator, done, results)
+    assert (
+        "angle, turning speed: without swing, as simulation.plot of the model names others" in drawn.left_out
+    )
+    panels = {(panel.title, panel.unit): panel for panel in drawn.panels}
     assert list(panels) == [
         ("displacement", "mm"), ("position", "mm"), ("speed", "m/s"), ("sliding velocity", "m/s"),
         ("contact normal force", "N"), ("friction", "N"), ("ligament force", "N"), ("spring force", "N"),
@@ -252,7 +256,7 @@ def test_panels_show_what_the_model_has(loose, results):
     np.testing.assert_array_equal(panels["displacement", "mm"].curves["position"], 1e3 * done.trace.q[:, 0])
     assert list(panels["contact normal force", "N"].curves) == ["floor"]
     assert {panel.x_title for panel in panels.values()} == {"time [s]"}
-    over = panels_of(simulator, done, results, "swing")
+    over = panels_of(simulator, done, results, "swing").panels
     assert over[0].x_title == "swing [deg]"
     np.testing.assert_allclose(over[0].x, np.degrees(done.trace.q[:, 1]))
     with pytest.raises(ConfigError, match="--over: unknown coordinate 'reach'; allowed: position, swing"):
@@ -269,7 +273,7 @@ def test_the_moment_of_sticking_is_enlarged(tmp_path):
     row = first_stick(simulator, results)
     assert row is not None
     assert done.times[row] == pytest.approx(0.25 * 2.0 / (0.5 * 20.0), abs=2e-3)
-    last = panels_of(simulator, done, results)[-1]
+    last = panels_of(simulator, done, results).panels[-1]
     assert (last.enlarged, len(last.x), last.x[N_AROUND]) == (True, 2 * N_AROUND + 1, done.times[row])
     early = load_simulator(str(path))
     assert first_stick(early, results_of(early, run(early, 20))) is None
