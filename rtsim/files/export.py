@@ -141,7 +141,7 @@ def table_parts(
         return csv_parts(csv_table(results, frames, specs), out), left_out
     table, lines = table_of(results, specs, name, frames), described(results)
     if suffix != ".mot" or any(map(is_kinetic, specs)):
-        lines = (*lines, *unit_lines(specs, results))
+        lines = (*lines, *unit_lines(specs, results, frames))
     if frames == "ok" or kinetic:
         table, gone = fullest_part(table, ("time", STATUS) if kinetic else ())
         if gone and kinetic and "-" not in columns:

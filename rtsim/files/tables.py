@@ -71,7 +71,7 @@ def table_of(results: Results, specs: Sequence[FieldSpec], name: str, frames: st
     )
 
 
-def unit_lines(specs: Sequence[FieldSpec], results: Results) -> tuple[str, ...]:
+def unit_lines(specs: Sequence[FieldSpec], results: Results, frames: str) -> tuple[str, ...]:
     """Lines of a header that say the units of all columns.
 
     They are short: OpenSim's table reader (4.6) ends with a crash at a line of tens of thousands of
@@ -79,6 +79,7 @@ def unit_lines(specs: Sequence[FieldSpec], results: Results) -> tuple[str, ...]:
     """
     columns, units, _ = columns_of(results, specs)
     pairs = [("time", "s"), *zip(columns, units, strict=True)]
+    pairs += [(STATUS, "bits")] if marks(results, frames) else []
     said = [f"{column} [{unit}]" for column, unit in pairs]
     return tuple(f"units: {', '.join(said[k : k + N_UNIT])}" for k in range(0, len(said), N_UNIT))
 

@@ -58,6 +58,7 @@ def test_moments_and_powers_stand_in_storage_files(here, tmp_path: Path, name: s
     head = (tmp_path / name).read_text().partition("endheader")[0]
     assert "joint_moments.knee_flexion_r [N m]" in head
     assert "joint_powers.knee_l.force [W]" in head
+    assert "status [bits]" in head
     assert "of these rows 4 lack moments and powers alone: --columns motion has them" in told
     motion, told = written(here, "--columns", "motion", name=name)
     assert len(motion.data) == N
