@@ -56,6 +56,7 @@ class Motion(NamedTuple):
     usual: np.ndarray  # (n_body, 2) - mean squares of shifts and turns, as accelerations [m^2/s^4, rad^2/s^4]
     n: np.ndarray  # (n_body,) - frames that have taught them
     lately: np.ndarray  # (n_body, 2) - mean squares of the last ones [m^2, rad^2]
+    shown: np.ndarray  # (n_body, 3) - markers that are foreseen, sums of way * speed and of speed^2
     clock: np.ndarray  # (n_body,) - by how much time its way is more than foreseen [s]; NaN = it shows none
     others: np.ndarray  # (n_body,) - working space
     added: np.ndarray  # (n_body, 2, 3) - shift and turn that the frame adds [m, rad]
@@ -75,6 +76,7 @@ def new_motion(n_marker: int, n_body: int) -> Motion:
         np.zeros((n_body, 2)),
         np.zeros(n_body),
         np.zeros((n_body, 2)),
+        np.zeros((n_body, 3)),
         np.full(n_body, math.nan),
         np.zeros(n_body),
         np.zeros((n_body, 2, 3)),
@@ -91,16 +93,24 @@ def find_added(body, dt, health, motion):
     body : (n_marker,) int64 - of each marker
     dt : float - time since the last frame [s]; 0 = unknown
     health : Health - labelled, weight
-    motion : Motion - way, clock, added, span2, allowed, found written
+    motion : Motion - way, shown, clock, added, span2, allowed, found written
     """
+    shown = motion.shown
+    shown[:, :] = 0.0
     for m in range(body.shape[0]):
-        since = motion.age[m] + dt
+        since, b = motion.age[m] + dt, body[m]
         known = dt > 0.0 and since <= FORESEEN_S and takes_part(m, health)
         for i in range(3):
             going = motion.at[m, i] + since * motion.speed[m, i] if known else math.nan
             motion.way[m, i] = health.labelled[m, i] - going
+        if b >= 0 and math.isfinite(motion.way[m, 0]):
+            shown[b, 0] += 1.0
+            for i in range(3):
+                shown[b, 1] += motion.way[m, i] * motion.speed[m, i]
+                shown[b, 2] += motion.speed[m, i] ** 2
     for b in range(motion.n.shape[0]):
-        motion.clock[b] = clock_of(body, b, motion)
+        moves = shown[b, 2] > shown[b, 0] * MOVES * MOVES
+        motion.clock[b] = shown[b, 1] / shown[b, 2] if moves else math.nan
     for b in range(motion.n.shape[0]):
         judge_step(body, b, dt, motion)
 
@@ -109,21 +119,6 @@ def find_added(body, dt, health, motion):
 def takes_part(m, health):
     """Whether marker m is seen and not left out."""
     return health.weight[m] > 0.0 and is_seen(health.labelled, m)
-
-
-@njit
-def clock_of(body, b, motion):
-    """By how much time the markers of body b are further on their way than foreseen [s]; NaN where they
-    hardly move.
-    """
-    along, square, n = 0.0, 0.0, 0
-    for m in range(body.shape[0]):
-        if body[m] == b and math.isfinite(motion.way[m, 0]):
-            n += 1
-            for i in range(3):
-                along += motion.way[m, i] * motion.speed[m, i]
-                square += motion.speed[m, i] ** 2
-    return along / square if square > n * MOVES * MOVES else math.nan
 
 
 @njit
@@ -146,6 +141,8 @@ def judge_step(body, b, dt, motion):
     motion : Motion - added, allowed, found written
     """
     motion.found[b], motion.allowed[b, 0] = 0, 0.0
+    if motion.shown[b, 0] < 2.0:
+        return
     n, span2 = 0, 0.0
     mx = my = mz = sx = sy = sz = 0.0
     late = clock_of_others(b, motion)
@@ -162,8 +159,6 @@ def judge_step(body, b, dt, motion):
             sx += motion.way[m, 0]
             sy += motion.way[m, 1]
             sz += motion.way[m, 2]
-    if n < 2:
-        return
     mx, my, mz, sx, sy, sz = mx / n, my / n, mz / n, sx / n, sy / n, sz / n
     motion.added[b, 0, 0], motion.added[b, 0, 1], motion.added[b, 0, 2] = sx, sy, sz
     ixx = iyy = izz = ixy = ixz = iyz = tx = ty = tz = 0.0
@@ -260,12 +255,12 @@ def go_on(body, whole, dt, health, motion):
         motion.age[m] += dt
         if not takes_part(m, health):
             continue
-        stepped = body[m] >= 0 and motion.found[body[m]] == 1
+        if body[m] < 0 or motion.found[body[m]] == 0:
+            known = dt > 0.0 and motion.age[m] <= FORESEEN_S and not whole
+            rate = 1.0 / motion.age[m] if known else math.nan
+            for i in range(3):
+                motion.speed[m, i] = rate * (health.labelled[m, i] - motion.at[m, i])
+            motion.over[m] = motion.age[m]
         for i in range(3):
-            if not stepped:
-                known = dt > 0.0 and motion.age[m] <= FORESEEN_S and not whole
-                moved = health.labelled[m, i] - motion.at[m, i]
-                motion.over[m] = motion.age[m]
-                motion.speed[m, i] = moved / motion.age[m] if known else math.nan
             motion.at[m, i] = health.labelled[m, i]
         motion.age[m] = 0.0

@@ -24,7 +24,6 @@ from kernels.faults.added import (
     learn_added,
     length,
     new_motion,
-    takes_part,
 )
 from kernels.health import distance_between, is_known, is_seen
 
@@ -47,6 +46,7 @@ class Steps(NamedTuple):
         np.ndarray
     )  # (n_body, 2) - sizes of the last step where they were more than allowed, else inf [m, rad]
     quiet: np.ndarray  # (n_body,) - time since then [s]
+    seen: np.ndarray  # (n_body,) int64 - its markers that are seen
     gone: np.ndarray  # (n_body,) - time for which less than two markers have been seen [s]
     net: (
         np.ndarray
@@ -65,6 +65,7 @@ def new_steps(n_marker: int, n_body: int) -> Steps:
         new_motion(n_marker, n_body),
         np.zeros((n_body, 2)),
         np.zeros(n_body),
+        np.zeros(n_body, np.int64),
         np.zeros(n_body),
         np.zeros((n_body, 4, 3)),
         np.zeros(n_body, np.int64),
@@ -90,20 +91,23 @@ def find_steps(markers, parent, rotation, dt, options, health, steps):
     """
     motion, n_body = steps.motion, steps.state.shape[0]
     find_added(markers.body, dt, health, motion)
+    count_departures(markers.body, options, health, steps)
     n_judged, n_found, n_off = 0, 0, 0
     for b in range(n_body):
         n_judged += int(motion.allowed[b, 0] > 0.0)
         n_found += motion.found[b]
-        departure(markers.body, b, options, health, steps)
     whole = 2 * n_found > n_judged
     for b in range(n_body):
         if whole:  # the person, or all labels: others tell, and nothing is foreseen
             motion.found[b] = steps.state[b] = 0
         elif motion.allowed[b, 0] > 0.0:
             follow_step(b, parent, dt, steps)
-            outlive(b, parent, dt, options, steps)
+            if steps.state[b] > 0:
+                outlive(b, parent, dt, options, steps)
             learn_added(b, motion)
-        count_gone(markers.body, b, dt, health, steps)
+        steps.gone[b] = 0.0 if steps.seen[b] >= 2 else steps.gone[b] + dt
+        if max(dt, steps.gone[b]) > FORESEEN_S:  # nobody knows where it, or what of it, is back
+            steps.state[b] = 0
         n_off += int(steps.state[b] > 0)
         for i in range(3):
             copy(rotation[b, i], steps.turned[b, i])
@@ -178,36 +182,24 @@ def is_back(b, first, steps):
 
 
 @njit
-def count_gone(body, b, dt, health, steps):
-    """Body b is off no more where its markers, or frames, are gone for too long.
+def count_departures(body, options, health, steps):
+    """steps.departing by the markers that are known, and steps.seen.
 
-    body : (n_marker,) int64; b : int
-    dt : float - time since the last frame [s]
-    health : Health
-    steps : Steps - gone, state written
-    """
-    n = 0
-    for m in range(body.shape[0]):
-        n += int(body[m] == b and is_seen(health.labelled, m))
-    steps.gone[b] = 0.0 if n >= 2 else steps.gone[b] + dt
-    if max(dt, steps.gone[b]) > FORESEEN_S:
-        steps.state[b] = 0
-
-
-@njit
-def departure(body, b, options, health, steps):
-    """steps.departing of body b, by its markers that are known.
-
-    body : (n_marker,) int64; b : int
+    body : (n_marker,) int64
     options : HealthOptions
     health : Health - residual, home
+    steps : Steps - departing, seen written
     """
-    total, n = 0.0, 0.0
+    steps.departing[:, :] = 0.0
+    steps.seen[:] = 0
     for m in range(body.shape[0]):
-        if body[m] == b and takes_part(m, health) and is_known(m, options, health):
-            total += distance_between(health.residual[m], health.home[m]) ** 2
-            n += 1.0
-    steps.departing[b, 0], steps.departing[b, 1] = total, n
+        b = body[m]
+        if b < 0 or not is_seen(health.labelled, m):
+            continue
+        steps.seen[b] += 1
+        if health.weight[m] > 0.0 and is_known(m, options, health):
+            steps.departing[b, 0] += distance_between(health.residual[m], health.home[m]) ** 2
+            steps.departing[b, 1] += 1.0
 
 
 @njit
