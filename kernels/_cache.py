@@ -13,40 +13,33 @@ unpickled). The checksum finds damage, not an attack: whoever may write there ca
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import os
 import pickle
 import re
 import shutil
 import stat
-import sys
 import time
 import uuid
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numba
 from numba.core import types
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
 from numba.core.serialize import dumps
 from numba.misc.appdirs import AppDirs
 
 from kernels._held import Held
-from kernels._inner import rebuilt, reduced
+from kernels._inner import places_of_calls, rebuilt, reduced
 from kernels._private import HAS_OWNERS, NotPrivateError, check_private, opened
+from kernels._sources import HASH_LENGTH, module_hash, package_hash
 
-HASH_LENGTH = 16
-CODE_FLAGS = ("NUMBA_BOUNDSCHECK", "NUMBA_DISABLE_JIT", "NUMBA_DEBUGINFO", "NUMBA_OPT")
 CODE_SUFFIX = ".nbc"
-HEAD = b"rtsim kernel 1\n"
+HEAD = b"rtsim kernel 2\n"
 """First bytes of a file of machine code; the checksum of the rest follows."""
 DIGEST_BYTES = hashlib.sha256().digest_size
 KEEP_S = 14 * 86400.0
-_IMPORT = re.compile(
-    r"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import[ \t]+(\([^)]*\)|[^\n]*)|import[ \t]+([\w.]+))", re.MULTILINE
-)
 _FOLDER = re.compile(rf"[\w.-]+-[0-9a-f]{{{HASH_LENGTH}}}")
 _on_compiled: list[Callable[[str], None]] = []
 _faults: list[str] = []
@@ -137,16 +130,6 @@ def tell_compiled(listener: Callable[[str], None]) -> Callable[[], None]:
     return lambda: _on_compiled.remove(listener)
 
 
-@functools.cache
-def module_hash(path: Path) -> str:
-    """Hash of a module's source, of all sources it imports from the same packages, and of the code flags."""
-    digest = hashlib.sha256()
-    for source in sorted(_reached(path)):
-        digest.update(hashlib.sha256(_text(source)).digest())
-    digest.update(_flags())
-    return digest.hexdigest()[:HASH_LENGTH]
-
-
 class KernelCache(FunctionCache):
     """The compiled versions of one kernel on disk, one file for each tuple of argument types."""
 
@@ -212,16 +195,59 @@ KernelCache._Placed._locator_classes = [_Folder]
 
 
 class InnerCache(KernelCache):
-    """As KernelCache, for a kernel without machine code of its own."""
+    """As KernelCache, for a kernel without machine code of its own: its file says in which files those that
+    it calls are kept; where one is missing the kernel is compiled anew.
+    """
 
     class _Placed(KernelCache._Placed):
         def reduce(self, cres: Any) -> Any:
             return reduced(cres)
 
         def rebuild(self, target_context: Any, payload: Any) -> Any:
-            return rebuilt(target_context, payload)
+            return _rebuilt_with_calls(target_context, payload)
 
     _impl_class = _Placed
+
+    def _load_overload(self, sig: Any, target_context: Any) -> Any:
+        place = self._place(sig, target_context)
+        if place not in _in_use:
+            found = super()._load_overload(sig, target_context)
+            if found is None:
+                return None
+            _put_in_use(place, found)
+        return _in_use[place]
+
+    def _save_overload(self, sig: Any, data: Any) -> None:
+        if all(called.place for called in data.library.calls):
+            super()._save_overload(sig, data)
+            _put_in_use(self._place(sig, data.target_context), data)
+
+    def _place(self, sig: Any, target_context: Any) -> tuple[str, str]:
+        return self._cache_file.place(self._index_key(sig, target_context.codegen()))
+
+
+_in_use: dict[tuple[str, str], Any] = {}
+"""Inner kernels of this process by folder and file."""
+
+
+def _put_in_use(place: tuple[str, str], result: Any) -> None:
+    result.library.place = place
+    _in_use[place] = result._replace(metadata=None)  # as of a kernel that was kept: it was compiled before
+
+
+def _rebuilt_with_calls(target_context: Any, payload: Any) -> Any:
+    """An inner kernel from what a file kept, with all that it calls; None where one of these is not kept."""
+    calls = []
+    for place in places_of_calls(payload):
+        if place not in _in_use:
+            folder, name = place
+            kept = _CodeFiles(cache_root() / folder, "").read(name)
+            found = _rebuilt_with_calls(target_context, kept[1]) if kept is not None else None
+            if found is None:
+                return None
+            _put_in_use(place, found)
+        calls.append(_in_use[place].library)
+    return rebuilt(target_context, payload, calls)
 
 
 class _CodeFiles:
@@ -240,7 +266,15 @@ class _CodeFiles:
 
     def load(self, key: Any) -> Any:
         """What is kept for a key; None where nothing is, where it is damaged, or where others may write."""
-        name = self._name(key)
+        found, data = self.read(self._name(key)) or (None, None)
+        return data if found == key else None
+
+    def place(self, key: Any) -> tuple[str, str]:
+        """Folder and file of a key, below the root of the cache."""
+        return self._folder.name, self._name(key)
+
+    def read(self, name: str) -> tuple[Any, Any] | None:
+        """Key and data of a file; None where it is not there, damaged, or where others may write."""
         try:
             with opened(self._folder.parent, self._folder.name) as folder:
                 kept = memoryview(folder.read(name))
@@ -253,10 +287,10 @@ class _CodeFiles:
         if kept[: -len(payload) or None] != HEAD + self._checksum(name, payload):
             return None
         try:
-            found, data = pickle.loads(payload)
+            key, data = pickle.loads(payload)
         except Exception:  # whole, and of classes that this Python lacks: compiled anew
             return None
-        return data if found == key else None
+        return key, data
 
     def flush(self) -> None:
         with opened(self._folder.parent, self._folder.name) as folder:
@@ -277,16 +311,7 @@ class _CodeFiles:
 
 def _group_folder(group: str) -> Path:
     """An empty folder that stands for a group whose kernels are all compiled."""
-    digest = hashlib.sha256(_flags())
-    for source in sorted(Path(__file__).resolve().parent.rglob("*.py")):
-        digest.update(hashlib.sha256(_text(source)).digest())
-    return cache_root() / f"group.{group}-{digest.hexdigest()[:HASH_LENGTH]}"
-
-
-def _flags() -> bytes:
-    """Everything beside the sources that changes the code."""
-    flags = [f"{flag}={os.environ.get(flag, '')}" for flag in CODE_FLAGS]
-    return " ".join([numba.__version__, str(sys.version_info[:3]), *flags]).encode()
+    return cache_root() / f"group.{group}-{package_hash()}"
 
 
 def _note_fault(fault: OSError) -> None:
@@ -320,52 +345,3 @@ def _field_names(kind: Any) -> tuple[Any, ...]:
     if not isinstance(kind, types.NamedTuple):
         return ()
     return tuple((name, _field_names(part)) for name, part in zip(kind.fields, kind.types, strict=True))
-
-
-@functools.cache
-def _text(path: Path) -> bytes:
-    return path.read_bytes()
-
-
-@functools.cache
-def _imports(path: Path) -> frozenset[Path]:
-    """Files that a module names in its imports, of the kernels and of its own package."""
-    own = _top(path)
-    roots = {Path(__file__).resolve().parent, own} if own else {Path(__file__).resolve().parent}
-    found = set()
-    for module, names, plain in _IMPORT.findall(_text(path).decode()):
-        package = module or plain
-        for root in roots:
-            if package.split(".")[0] == root.name:
-                found |= _files(root.parent, package, re.findall(r"\w+", names))
-    return frozenset(found)
-
-
-def _files(parent: Path, package: str, names: list[str]) -> set[Path]:
-    """The file of a module, of its packages, and of those names that are modules themselves."""
-    parts = package.split(".")
-    candidates = [parent.joinpath(*parts[:k], "__init__.py") for k in range(1, len(parts) + 1)]
-    candidates.append(parent.joinpath(*parts).with_suffix(".py"))
-    candidates += [parent.joinpath(*parts, f"{name}.py") for name in names]
-    return {path for path in candidates if path.is_file()}
-
-
-def _top(path: Path) -> Path | None:
-    """Folder of the outermost package that a file belongs to."""
-    top = None
-    for folder in path.parents:
-        if not (folder / "__init__.py").is_file():
-            break
-        top = folder
-    return top
-
-
-def _reached(path: Path) -> set[Path]:
-    """A module and everything it imports, directly or not."""
-    reached, ahead = set(), [path]
-    while ahead:
-        source = ahead.pop()
-        if source not in reached:
-            reached.add(source)
-            ahead.extend(_imports(source))
-    return reached

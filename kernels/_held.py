@@ -1,28 +1,26 @@
 """Arguments of a kernel that stay the same from frame to frame, held as the machine code takes them.
 
 Numba's wrapper looks into every array of every call: for the 183 arrays of a marker solver 2 us, and 30 where
-caches have forgotten them, a fifth of the call. Here that is done once: pointers, sizes and strides lie in
-one row of words, from which the code takes those that it needs.
+caches have forgotten them, a fifth of the call. Here that is done once: the arguments lie as words one after
+the other (`kernels._groups`), each group in a row of its own, from which the code takes what it needs.
 """
 
 from __future__ import annotations
 
 import copy
-import struct
 from collections.abc import Callable
 from typing import Any
 
 import numba
 import numpy as np
-from llvmlite import ir
 from numba.core import types
 from numba.extending import NativeValue, intrinsic, models, register_model, unbox
 
-WORD = 8
+from kernels._groups import WORD, load_all, words
 
 
 class Held(types.Type):
-    """Where values of some kinds lie, as the words of `words`; to Python a whole number, the address.
+    """Where the words of values of some kinds lie; to Python a whole number, the address.
 
     kinds : types of the values
     """
@@ -35,7 +33,7 @@ class Held(types.Type):
 @register_model(Held)
 class _Address(models.PrimitiveModel):
     def __init__(self, manager: Any, held: Held) -> None:
-        super().__init__(manager, held, ir.IntType(8 * WORD))
+        super().__init__(manager, held, WORD)
 
 
 @unbox(Held)
@@ -45,30 +43,14 @@ def _from_python(_: Held, address: Any, at: Any) -> NativeValue:
 
 @intrinsic
 def contents(typing_context: Any, held: Any) -> Any:
-    """The values that are held: words in the order in which Numba hands values over, one for each."""
+    """The values that are held, from their words."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        packer = context.get_arg_packer(held.kinds)
-        flat = []
-        for k, kind in enumerate(packer.argument_types):
-            place = builder.add(arguments[0], ir.Constant(ir.IntType(8 * WORD), WORD * k))
-            flat.append(builder.load(builder.inttoptr(place, kind.as_pointer())))
-        values = packer.from_arguments(builder, tuple(flat))
+        at = builder.inttoptr(arguments[0], WORD.as_pointer())
+        values = load_all(context, builder, held.kinds, at)
         return context.make_tuple(builder, signature.return_type, values)
 
     return types.Tuple(held.kinds)(held), generate
-
-
-def words(value: Any) -> bytes:
-    """A value as words: groups one after the other, arrays as Numba has them, numbers as they are."""
-    if isinstance(value, tuple):
-        return b"".join(map(words, value))
-    if isinstance(value, np.ndarray):
-        sizes = (value.size, value.itemsize, value.ctypes.data, *value.shape, *value.strides)
-        return struct.pack(f"{2 + len(sizes)}q", 0, 0, *sizes)  # neither reference count nor owner
-    if value is None:
-        return bytes(WORD)
-    return struct.pack("d" if isinstance(value, float) else "q", value)
 
 
 class HeldCall:
@@ -83,7 +65,7 @@ class HeldCall:
     kinds : Numba's types of these, for which the code was made
     """
 
-    __slots__ = ("_address", "_arguments", "_code", "_kinds", "_words")
+    __slots__ = ("_address", "_arguments", "_code", "_kinds", "_rows")
 
     def __init__(
         self, code: Callable[..., Any], arguments: tuple[Any, ...], kinds: tuple[types.Type, ...]
@@ -99,8 +81,10 @@ class HeldCall:
 
     def _take(self, arguments: tuple[Any, ...]) -> None:
         self._arguments = arguments
-        self._words = np.frombuffer(words(arguments), np.uint8).copy()
-        self._address = self._words.ctypes.data
+        rows: list[np.ndarray] = []
+        parts = zip(self._kinds, arguments, strict=True)
+        row = np.frombuffer(b"".join(words(kind, one, rows) for kind, one in parts), np.int64).copy()
+        self._rows, self._address = (*rows, row), row.ctypes.data
 
     def __call__(self, *given: Any) -> Any:
         return self._code(self._address, *given)

@@ -9,11 +9,10 @@ from typing import Any, TypeVar
 
 import numba
 from numba.core import types
-from numba.core.compiler import Compiler
 
 from kernels._cache import InnerCache, KernelCache
 from kernels._held import Held, HeldCall, PlainHeldCall, contents
-from kernels._inner import InnerCompiler
+from kernels._inner import EntryCompiler, InnerCompiler
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -35,22 +34,13 @@ def njit(function: Function) -> Function:
 
 
 def inlined(function: Function) -> Function:
-    """As njit, for a step between large groups of arrays: merged into its caller by the compiler.
-
-    A group is handed over by value, half a nanosecond an array and a call; what only passes groups on, once
-    or twice a step, costs less where it is merged than where it is called.
-    """
+    """As njit, for a few operations that are called often: merged into its caller by the compiler."""
     return _called_by_kernels(function, inline=True)
 
 
 def entry(function: Function) -> Function:
-    """Compile a kernel that Python calls, once per frame."""
+    """Compile a kernel that Python calls, once per frame, and no kernel."""
     return _compile(function, wrap=True)
-
-
-def inlined_entry(function: Function) -> Function:
-    """An entry that other kernels call as well: merged into them as `inlined`."""
-    return _compile(function, wrap=True, inline=True)
 
 
 def _called_by_kernels(function: Function, inline: bool = False) -> Function:
@@ -101,7 +91,7 @@ def _compile(function: Function, wrap: bool, inline: bool = False) -> Function:
         no_cfunc_wrapper=True,
         no_cpython_wrapper=not wrap,
         forceinline=inline,
-        pipeline_class=Compiler if wrap else InnerCompiler,
+        pipeline_class=EntryCompiler if wrap else InnerCompiler,
     )(function)
     if not hasattr(compiled, "overloads"):  # the compiler is off
         return compiled
@@ -119,13 +109,15 @@ def _call_of_any_value(template: Callable[..., Any], args: Any, kws: Any) -> Any
 
 
 def bind(kernel: Any, arguments: tuple[Any, ...]) -> Callable[..., Any]:
-    """The machine code of an entry for arguments of these types, compiled now, called without dispatch.
+    """The machine code of a kernel for arguments of these types, compiled now, called without dispatch.
 
     Numba's dispatcher looks at the type of every array of every call, 15 us for a hundred arrays; this
     leaves it out. The caller vouches that later arguments have the same types and layouts.
     """
     if not hasattr(kernel, "overloads"):  # the compiler is off
         return kernel
+    if isinstance(kernel._cache, InnerCache):
+        kernel = _entry_of(kernel)
     signature = tuple(numba.typeof(argument) for argument in arguments)
     found = kernel.overloads.get(signature)
     return found.entry_point if found is not None else kernel.compile(signature)

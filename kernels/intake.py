@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 
-from kernels._jit import entry
+from kernels._jit import njit
 
 FARTHEST = 1e9
 """No marker is so far away [m]; squares and sums of what is nearer stay finite."""
 
 
-@entry
+@njit
 def take_in(positions, source, scale, z_up, mirror, group, x_out):
     """x_out : (n_marker, 3) - received markers in ground (Y up) [m]; NaN where the stream has none,
     sends exactly 0, 0, 0, or a coordinate beyond FARTHEST.

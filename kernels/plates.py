@@ -129,7 +129,7 @@ def settle_tare(tare, spread, most, found_out):
     forget_tare(tare)
 
 
-@entry
+@njit
 def forget_tare(tare):
     """Gather anew; the baselines of tare stay."""
     for p in range(tare.n_sample.shape[0]):

@@ -67,7 +67,7 @@ def forget_samples(held):
     held.ends[0] = held.ends[1] = 0
 
 
-@entry
+@njit
 def mean_between(held, start, stop, longest, y_out):
     """y_out : (n_value,) - mean of the samples' linear interpolant from start to stop [s]; NaN unless TAKEN.
 

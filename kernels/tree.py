@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kernels._jit import inlined, inlined_entry, njit
+from kernels._jit import inlined, njit
 from kernels.copying import copy_frame, copy_vector
 from kernels.couplers import Couplers
 from kernels.functions import Functions
@@ -97,7 +97,7 @@ def new_pose(n_body: int, n_v: int, n_motion: int = 0) -> Pose:
     )
 
 
-@inlined_entry
+@inlined
 def pose(tree, q, pose_out):
     """Positions of all bodies and motions of all dofs at the coordinates q : (n_q,)."""
     rotation = pose_out.rotation
@@ -167,7 +167,7 @@ def point_in_ground(pose, body, point, x_out):
             x_out[i] += pose.position[body, i]
 
 
-@inlined_entry
+@inlined
 def integrate(tree, q, delta, scale, q_out):
     """q_out : (n_q,) = q moved by the tangent step scale * delta : (n_v,); may alias q.
 

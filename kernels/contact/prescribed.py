@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kernels._jit import entry, inlined
+from kernels._jit import inlined, njit
 from kernels.contact.contacts import add_contacts
 from kernels.contact.elements import Contacts, ContactWork, new_contact_work
 from kernels.contact.parameter_slopes import N_PARAMETER, parameter_slopes
@@ -89,7 +89,7 @@ def new_prescribed_work(model: Prescribed, n_body: int) -> PrescribedWork:
     )
 
 
-@entry
+@njit
 def contact_wrenches(model, motion, work):
     """work.wrench of all contacts, and what kernels/contact leaves in work.contacts.
 
@@ -100,7 +100,7 @@ def contact_wrenches(model, motion, work):
     wrenches(model, motion, work)
 
 
-@entry
+@njit
 def contact_derivatives(model, motion, work, with_parameters):
     """work.wrench and work.by_motion; with parameters also work.by_parameter, of ellipsoids on planes.
 

@@ -10,7 +10,7 @@ derivatives by these.
 
 from __future__ import annotations
 
-from kernels._jit import entry, njit
+from kernels._jit import njit
 
 VOLUMETRIC, KELVIN_VOIGT, HUNT_CROSSLEY, POWER = 0, 1, 2, 3
 STIFFNESS, DAMPING, EXPONENT = 0, 1, 2
@@ -19,7 +19,7 @@ HUNT_CROSSLEY k [N/m^n], b [N s/m^(n+1)], n; POWER k [N/m^n], -, n."""
 N_PRESSURE = 3
 
 
-@entry
+@njit
 def normal_force(law, p, depth, volume, v_n):
     """(F, F_depth, F_volume, F_v) of a law; zero without contact, depth <= 0.
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kernels._jit import entry, inlined, njit
+from kernels._jit import inlined, njit
 from kernels.contact.elements import AXIS, CENTRE, PATCH, POINT, PRESSING
 from kernels.contact.geometries import find_columns
 from kernels.contact.pressure import DAMPING, STIFFNESS
@@ -44,7 +44,7 @@ def new_field_work() -> FieldWork:
     return FieldWork(np.zeros((3, 3)), np.zeros(3), np.zeros((3, 3)))
 
 
-@entry
+@njit
 def add_pressures(pairs, contacts, pose, work, pair_work, grid, field, pressure_out):
     """pressure_out : (n_row, n_column) += the pressure [Pa] of all volumetric contacts but of triangles.
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 
-from kernels._jit import entry, inlined, njit
+from kernels._jit import inlined, njit
 from kernels.contact.elements import AXIS, CENTRE, D_DEPTH, D_VOLUME, OWN, PATCH, POINT
 from kernels.forces.places import place
 
@@ -21,7 +21,7 @@ DISTANCE = OWN
 """Column of ContactWork.state of this geometry: g [m]."""
 
 
-@entry
+@njit
 def lens(g, r_a, r_b):
     """(V, V', z, z') of two spheres at the distance g of their centres, 0 < g < r_a + r_b.
 

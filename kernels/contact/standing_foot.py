@@ -57,7 +57,7 @@ def new_standing_work(model: Prescribed) -> StandingWork:
     return StandingWork(new_motion(2), new_prescribed_work(model, 2), new_field_work())
 
 
-@entry
+@njit
 def stand(model, motion, k, toes, target, raised, work):
     """How far the foot stands above where it was followed [m], NaN if nothing meets the force; work there.
 

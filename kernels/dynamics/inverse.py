@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from kernels._jit import entry, njit
+from kernels._jit import njit
 from kernels.dynamics.inertia import MASS, MOMENT, XX, XY, XZ, YY, YZ, ZZ, spatial_inertia
 from kernels.dynamics.motion import velocities
 from kernels.tree import pose
 
 
-@entry
+@njit
 def inverse_dynamics(system, q, v, v_dot, wrench, work, tau_out):
     """tau_out : (n_v,) = M v_dot + h - J' wrench: recursive Newton-Euler (Featherstone 2008, table 5.1).
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from kernels._jit import entry, inlined
+from kernels._jit import inlined, njit
 from kernels.dynamics.inertia import MASS, MOMENT, N_INERTIA, XX, XY, XZ, YY, YZ, ZZ, spatial_inertia
 from kernels.tree import pose
 
 
-@entry
+@njit
 def mass_matrix(system, q, work, M_out):
     """M_out : (n_v, n_v), lower triangle, at the coordinates q : (n_q,) (Featherstone 2008, table 6.2)."""
     pose(system.tree, q, work.pose)

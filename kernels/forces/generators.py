@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kernels._jit import entry, njit
+from kernels._jit import njit
 from kernels.functions import Functions, evaluate
 from kernels.muscle.activation import activations_of_step
 from kernels.torque_generator.torque import (
@@ -60,7 +60,7 @@ def new_generator_work(driven: DrivenGenerators | None) -> GeneratorWork | None:
     )
 
 
-@entry
+@njit
 def set_activations(driven, t, h, work):
     """Activations that hold over a step; driven None: none.
 

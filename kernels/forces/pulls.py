@@ -100,7 +100,7 @@ def new_pull_work(pulls: Pulls, tree: Tree) -> PullWork:
     )
 
 
-@entry
+@njit
 def set_excitations(pulls, t, work):
     """work.excitation : (n_pull,) at the time t [s]; pulls None: nobody pulls."""
     if pulls is None:

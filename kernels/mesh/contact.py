@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from kernels._jit import entry, inlined, njit
+from kernels._jit import inlined, njit
 from kernels.mesh.meshes import OF_A, OF_B, OF_BOTH, PRESSED_AT, VOLUME
 from kernels.mesh.pressing import add_pressed, add_stiffness_of, add_turned
 from kernels.mesh.touching import find_touching
@@ -18,7 +18,7 @@ OK, NON_FINITE = 0, 1
 """Outcome: NON_FINITE for a pose that is no pose, where nothing is said to touch."""
 
 
-@entry
+@njit
 def mesh_contact(meshes, contacts, e, modulus, R, p, work):
     """work.wrench[e], work.patch[e] and the vertices that touch; returns OK or NON_FINITE.
 
@@ -69,7 +69,7 @@ def clear_contact(e, work):
     work.n_touch[e, 0], work.n_touch[e, 1] = 0, 0
 
 
-@entry
+@njit
 def mesh_stiffness(contacts, e, modulus, R, p, work):
     """work.stiffness[e] : (6, 6), after mesh_contact at the same pose.
 

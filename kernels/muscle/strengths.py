@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from kernels._jit import entry, njit
+from kernels._jit import njit
 from kernels.muscle.curves import force_velocity, limited, positive_part, tendon_force
 from kernels.muscle.elastic import OK, fibre_equilibrium
 from kernels.muscle.hill import PASSIVE_CORNER, fibre, rigid_tendon
@@ -39,7 +39,7 @@ def elastic_strength(muscles, m, length, speed):
     return full * max(tense - relaxed, 0.0) * f_v, full * passive, max(status, status_tense)
 
 
-@entry
+@njit
 def all_strengths(muscles, length, speed, strength_out, passive_out):
     """Strength and passive force of all muscles at their paths' lengths and speeds; the worst status.
 

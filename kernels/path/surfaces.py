@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kernels._jit import entry, njit
+from kernels._jit import njit
 from kernels.copying import copy_matrix
 from kernels.rotation import multiply, rotate
 from kernels.tree import point_in_ground
@@ -76,7 +76,7 @@ def turn_out_of_surface(placement, k, y, x_out):
     rotate(placement.rotation[k], y, x_out)
 
 
-@entry
+@njit
 def clearance(kind, size, x):
     """Height of x : (3,) in the surface frame above the surface, about, as a part of its size; < 0 inside."""
     if kind == SPHERE:

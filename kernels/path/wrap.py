@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kernels._jit import entry, njit
+from kernels._jit import njit
 from kernels.copying import copy, copy_matrix
 from kernels.path.chain import refine
 from kernels.path.surfaces import CYLINDER, Surfaces, place
@@ -44,7 +44,7 @@ def place_surfaces(surfaces, pose, work):
     place(surfaces, pose, work.placement)
 
 
-@entry
+@njit
 def wrap_run(surfaces, stations_surface, side, first, last, P, Q, work):
     """Path from P to Q over the stations first..last-1, after place_surfaces.
 

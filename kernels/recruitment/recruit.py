@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from kernels._jit import entry, njit
+from kernels._jit import njit
 from kernels.copying import copy
 from kernels.recruitment.certificate import certified, is_impossible
 from kernels.recruitment.conditioned import put_back, resized, size_of, square_rows
@@ -35,7 +35,7 @@ TRACE = 1e-9
 """Weight of the criterion beside half the sum of squares of the violations, rows of the same size."""
 
 
-@entry
+@njit
 def recruit(problem, options, state, work, out):
     """Activations of one frame.
 

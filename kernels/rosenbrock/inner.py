@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kernels._jit import entry, inlined, njit
+from kernels._jit import inlined, njit
 from kernels.couplers import fold_vector
 from kernels.forces.pulls import A_BY_A, BY_OWN, X_BY_A, X_BY_L, X_BY_X
 from kernels.rosenbrock.stages import combine
@@ -69,7 +69,7 @@ def reduce_gradients(couplers, coupler_work, v, inner, pulls):
         inner.given[m] = given
 
 
-@entry
+@njit
 def fold_fibres(inner, pulls, shift, tau_q):
     """tau_q : (n_v, n_v) += what fibres give way by within a stage; shift = 1/(h g), 0 = at rest.
 

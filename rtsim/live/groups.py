@@ -24,8 +24,8 @@ from rtsim.live.children import APART
 from rtsim.live.group_table import ALL, Group
 
 POLL_S = 0.1
-HELD = ".from_held"
-"""Ends the name of a kernel whose arguments stay in place (`kernels._jit.hold`): it is no other kernel."""
+ENTRIES = (".from_held", ".from_python")
+"""End the name of a kernel by which Python calls another (`kernels._jit`): it is no other kernel."""
 
 
 class Progress(NamedTuple):
@@ -147,7 +147,9 @@ def compile_group(name: str) -> None:
     done: set[str] = set()
 
     def say(kernel: str) -> None:
-        done.add(kernel.removesuffix(HELD))
+        for end in ENTRIES:
+            kernel = kernel.removesuffix(end)
+        done.add(kernel)
         print(len(done), flush=True)
 
     stop = tell_compiled(say)

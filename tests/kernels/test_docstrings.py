@@ -14,7 +14,7 @@ MOST_LINES = 40
 """Of a body, its docstring aside."""
 FEW = 4
 """Arguments that need no list of their own."""
-COMPILED = {"njit", "entry", "inlined", "inlined_entry"}
+COMPILED = {"njit", "entry", "inlined"}
 SHAPE_OR_TYPE = r"(?:\(|int\b|float\b|bool\b|[A-Z]\w+)"
 
 Function = ast.FunctionDef
