@@ -292,7 +292,7 @@ register_model(GroupClass)(models.OpaqueModel)
 class _Attributes(AttributeTemplate):
     key = Group
 
-    def generic_resolve(self, group: Any, name: str) -> Any:
+    def generic_resolve(self, group: Any, name: str) -> Any:  # type: ignore[override]
         return group.kinds[group.fields.index(name)] if name in group.fields else None
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numba
 import pytest
 
-from kernels import _cache, rotation
+from kernels import _cache, _sources, rotation
 
 ROOT = Path(__file__).resolve().parents[2]
 settings: Any = numba.config
@@ -28,8 +28,8 @@ def package(tmp_path: Path) -> Path:
     """A small package `kernels` of two modules, one calling the other, and a third that stands apart."""
     folder = tmp_path / "kernels"
     folder.mkdir()
-    for name in ("__init__.py", "_jit.py", "_cache.py", "_held.py", "_inner.py", "_private.py"):
-        shutil.copy(ROOT / "kernels" / name, folder / name)
+    for path in (ROOT / "kernels").glob("_*.py"):
+        shutil.copy(path, folder / path.name)
     (folder / "helper.py").write_text(HEAD + "@njit\ndef one(x):\n    return x\n")
     (folder / "caller.py").write_text(
         HEAD + "from kernels.helper import one\n@njit\ndef two(x):\n    return 2.0 * one(x)\n"
@@ -102,6 +102,38 @@ def test_damaged_code_is_compiled_anew(package: Path) -> None:
     assert run(CALL, package) == "6.0 1"
 
 
+@compiler
+@pytest.mark.process
+@pytest.mark.parametrize("damage", ["cut", "removed"])
+def test_a_caller_whose_callee_is_damaged_is_compiled_anew(package: Path, damage: str) -> None:
+    """Protects a start after a crash: a file names those of what it calls, and one of these is not whole."""
+    assert run(CALL, package) == "6.0 0"
+    (file,) = (package / "cache").rglob("*one-*.nbc")
+    if damage == "cut":
+        file.write_bytes(file.read_bytes()[:-1])
+    else:
+        file.unlink()
+    for entry in (package / "cache").rglob("*from_python*.nbc"):
+        entry.unlink()
+    assert run(CALL, package) == "6.0 0"
+    assert run(CALL, package) == "6.0 1"
+
+
+@compiler
+@pytest.mark.process
+def test_what_two_processes_compiled_fits_together(package: Path) -> None:
+    """Protects tests and runs that start at once: a caller of one calls what the other has written."""
+    apart = "from kernels.apart import three; three(1.0); "  # the kernels come in another order
+    assert run(apart + CALL, package, NUMBA_CACHE_DIR=str(package / "other")) == "6.0 0"
+    assert run(CALL, package) == "6.0 0"
+    (written,) = (package / "other").rglob("*one-*.nbc")
+    (file,) = (package / "cache").rglob("*one-*.nbc")
+    file.write_bytes(written.read_bytes())
+    for entry in (package / "cache").rglob("*from_python*.nbc"):
+        entry.unlink()
+    assert run(CALL, package) == "6.0 1"
+
+
 def test_no_damage_is_taken_for_code(tmp_path: Path) -> None:
     """Protects that start from every damage: a cut, longer, empty, foreign file, one of any byte flipped."""
     files = _cache._CodeFiles(tmp_path, "two")
@@ -132,7 +164,7 @@ def test_groups_with_other_field_names_do_not_share_code(package: Path) -> None:
     assert run(code.format("b", "a"), package) == "2.0 0"
 
 
-@pytest.mark.parametrize("flag", _cache.CODE_FLAGS)
+@pytest.mark.parametrize("flag", _sources.CODE_FLAGS)
 def test_code_depends_on_every_flag(flag: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Protects checked code from being replaced by unchecked code, and the other way round."""
     path = Path(rotation.__file__ or "")
@@ -142,10 +174,10 @@ def test_code_depends_on_every_flag(flag: str, monkeypatch: pytest.MonkeyPatch) 
             monkeypatch.delenv(flag, raising=False)
         else:
             monkeypatch.setenv(flag, value)
-        _cache.module_hash.cache_clear()
-        hashes.add(_cache.module_hash(path))
+        _sources.module_hash.cache_clear()
+        hashes.add(_sources.module_hash(path))
     monkeypatch.undo()
-    _cache.module_hash.cache_clear()
+    _sources.module_hash.cache_clear()
     assert len(hashes) == 3
 
 
@@ -201,5 +233,5 @@ def test_machine_code_lands_in_its_folder() -> None:
     """Protects other users of Numba: kernels have their folder, Numba's own setting is untouched."""
     folder = rotation.rotate.stats.cache_path  # type: ignore[attr-defined]
     assert str(_cache.cache_root()) in folder
-    assert _cache.module_hash(Path(rotation.__file__ or "")) in folder
+    assert _sources.module_hash(Path(rotation.__file__ or "")) in folder
     assert os.environ.get("NUMBA_CACHE_DIR", "") == settings.CACHE_DIR
