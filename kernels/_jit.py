@@ -16,8 +16,16 @@ from kernels._inner import EntryCompiler, InnerCompiler
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
+
+class _Flags(set[str]):
+    """Flags in a text that is the same in every process: Numba makes it a part of the names in the code."""
+
+    def __str__(self) -> str:
+        return " ".join(sorted(self))
+
+
 # fastmath=True would delete the isfinite guards; these two flags keep them.
-FAST = {"reassoc", "contract"}
+FAST = _Flags(("reassoc", "contract"))
 # Untyped on purpose: options of Numba that its type stubs do not list.
 _numba_njit: Any = numba.njit
 _COMPILED: list[Any] = []

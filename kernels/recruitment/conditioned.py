@@ -13,7 +13,6 @@ import math
 
 from kernels._jit import njit
 from kernels.linear import inner_product
-from kernels.recruitment.problem import Recruitment
 
 REPEATED = 1e-10
 """Part of a row below which what others leave of it is rounding: it asks for nothing more [1]."""
@@ -71,8 +70,8 @@ def size_of(problem, options, work):
 
 
 @njit
-def resized(problem, size, work):
-    """The problem in activations of this size; work.action and most are written.
+def resize(problem, size, work):
+    """work.action and most : of the problem in activations of this size.
 
     problem : Recruitment
     size : float
@@ -82,7 +81,6 @@ def resized(problem, size, work):
         work.most[i] = problem.most[i] / size
         for j in range(work.demand.shape[0]):
             work.action[i, j] *= size
-    return Recruitment(problem.action, problem.demand, problem.weight, work.most)
 
 
 @njit

@@ -11,9 +11,9 @@ import math
 from kernels._jit import njit
 from kernels.copying import copy
 from kernels.recruitment.certificate import certified, is_impossible
-from kernels.recruitment.conditioned import put_back, resized, size_of, square_rows
+from kernels.recruitment.conditioned import put_back, resize, size_of, square_rows
 from kernels.recruitment.criterion import SPREAD, power_of, slopes
-from kernels.recruitment.problem import NOT_CONVERGED, OPTIMAL, VIOLATED, RecruitmentOptions
+from kernels.recruitment.problem import NOT_CONVERGED, OPTIMAL, VIOLATED, Recruitment, RecruitmentOptions
 from kernels.recruitment.squares import by_squares
 from kernels.recruitment.step import FLAT, advance, centre, direction, factorise, is_sound, predict
 
@@ -93,7 +93,8 @@ def again(problem, options, state, work, out):
         return NOT_CONVERGED, 0
     square_rows(work)
     size = size_of(problem, options, work)
-    other = resized(problem, size, work)
+    resize(problem, size, work)
+    other = Recruitment(problem.action, problem.demand, problem.weight, work.most)
     begin(other, options, False, state)
     patient = RecruitmentOptions(options.power, PATIENT * options.n_iteration, options.residual, options.gap)
     status, n = iterate(other, patient, 0.0, state, work, out)
