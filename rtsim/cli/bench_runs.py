@@ -234,7 +234,7 @@ def coverage(as_json: bool, walkers: int, seed: int, model: Path | None) -> None
     from rtsim.cli.compiling import compile_first
     from rtsim.cli.console import LastingConsole
 
-    compile_first(LastingConsole(stderr=True), ("solver",))
+    compile_first(LastingConsole(stderr=True), ("solver", "deviations"))
     found = run.run(walkers, seed) if model is None else own_markers.run(model, walkers, seed)
     click.echo(figures.report("coverage", found, as_json))
 
@@ -269,7 +269,7 @@ def damage(
 
     if table_path:
         check_free(table_path, overwrite=True)
-    compile_first(LastingConsole(stderr=True), ("solver",))
+    compile_first(LastingConsole(stderr=True), ("solver", "deviations"))
     if words:
         click.echo(run.repeat(folder, words))
         return

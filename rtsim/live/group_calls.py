@@ -16,7 +16,16 @@ LOWER_LIMB = "lower_limb"
 
 
 def call_solver() -> None:
-    """The marker solver of the lower limb: all methods, down to the bytes of a frame."""
+    """The marker solver of the lower limb: all methods, down to the bytes of a frame without deviations."""
+    _run_lower_limb(with_deviations=False)
+
+
+def call_deviations() -> None:
+    """The same with standard deviations, which are compiled first: another process compiles the solver."""
+    _run_lower_limb(with_deviations=True)
+
+
+def _run_lower_limb(with_deviations: bool) -> None:
     from rtsim.config.paths import find_config
     from rtsim.config.run_schema import USUAL_METHOD, USUAL_METHODS, Run
     from rtsim.live.warm_up import neutral, warm_up
@@ -30,10 +39,12 @@ def call_solver() -> None:
     subject = load_subject(find_config(WALKER, "subjects"))
     run = Run(name="warmup")
     plain = msgspec.structs.replace(spec, muscles=())
+    uncertainty = run.uncertainty if with_deviations else None
     estimator = MultibodyEstimator(
-        plain, subject, USUAL_METHOD, USUAL_METHODS, run.solver, run.markers, uncertainty=run.uncertainty
+        plain, subject, USUAL_METHOD, USUAL_METHODS, run.solver, run.markers, uncertainty=uncertainty
     )
-    estimator.prepare_rates()
+    if with_deviations:
+        estimator.prepare_rates()
     kinematics = Kinematics(estimator, subject)
     session = marker_session(subject.marker_names, rate=100.0, t_start=0)
     warm_up([kinematics], session, neutral(kinematics))
@@ -55,6 +66,15 @@ MODEL_KINDS = (
 
 def call_model() -> None:
     """The marker solver of any model that brings its own markers, with everything that a model may have."""
+    _run_own_markers(with_deviations=False)
+
+
+def call_model_deviations() -> None:
+    """The same with standard deviations, which are compiled first."""
+    _run_own_markers(with_deviations=True)
+
+
+def _run_own_markers(with_deviations: bool) -> None:
     from rtsim.config.load import check_record
     from rtsim.config.model_schema import ModelSpec
     from rtsim.config.run_schema import Uncertainty
@@ -73,9 +93,11 @@ def call_model() -> None:
     record = {"name": "any", "source": "", "bodies": MODEL_KINDS, "markers": markers, "couplers": [coupler]}
     spec = check_record(record, ModelSpec, "the compiler's model")
     method = next(iter(spec.methods))
-    kinematics = Kinematics(MultibodyEstimator(spec, None, method, uncertainty=Uncertainty()), None)
+    uncertainty = Uncertainty() if with_deviations else None
+    kinematics = Kinematics(MultibodyEstimator(spec, None, method, uncertainty=uncertainty), None)
     session = marker_session(kinematics.yardstick.names, rate=100.0, t_start=0)
-    kinematics.estimator.prepare_rates()
+    if with_deviations:
+        kinematics.estimator.prepare_rates()
     ruler_of_model(kinematics.estimator.model)
     warm_up([kinematics], session, neutral(kinematics))
 

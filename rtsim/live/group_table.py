@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rtsim.live.group_calls import (
     call_coupled,
+    call_deviations,
     call_fdk,
     call_foot,
     call_foot_fit,
@@ -14,6 +15,7 @@ from rtsim.live.group_calls import (
     call_generator_fit,
     call_held,
     call_model,
+    call_model_deviations,
     call_moment_arms,
     call_muscles,
     call_recruitment,
@@ -94,19 +96,28 @@ NO_HOLDS = (
 )
 """What a simulation leaves out that holds no constraints."""
 
+DEVIATIONS = (
+    "kernels.deviation.deviate",
+    "kernels.error_columns.columns_in_time",
+    "kernels.place_errors.place_deviations",
+)
+
 GROUPS = {
     "solver": Group(
         "the marker solver",
         (
             "kernels.frame.estimate",
-            "kernels.deviation.deviate",
-            "kernels.error_columns.columns_in_time",
-            "kernels.place_errors.place_deviations",
             "kernels.intake.take_in",
             "kernels.ranges.find_outside",
             "kernels.shown.show",
         ),
         call_solver,
+        without=(FUNCTIONS, *NO_PATHS),
+    ),
+    "deviations": Group(
+        "standard deviations of the marker solver",
+        DEVIATIONS,
+        call_deviations,
         without=(FUNCTIONS, *NO_PATHS),
     ),
     "simulation": Group(
@@ -126,15 +137,18 @@ GROUPS = {
         "the marker solver of models with their own markers",
         (
             "kernels.frame.estimate",
-            "kernels.deviation.deviate",
-            "kernels.error_columns.columns_in_time",
-            "kernels.place_errors.place_deviations",
             "kernels.intake.take_in",
             "kernels.ranges.find_outside",
             "kernels.shown.show",
             "kernels.tree.pose",
         ),
         call_model,
+        without=NO_PATHS,
+    ),
+    "model-deviations": Group(
+        "standard deviations of models with their own markers",
+        DEVIATIONS,
+        call_model_deviations,
         without=NO_PATHS,
     ),
     "coupled-simulation": Group(
@@ -276,7 +290,7 @@ ON_DEMAND = {
 }
 """What few runs call; `rtsim warmup` leaves it to them."""
 ALL = {**GROUPS, **ON_DEMAND}
-LIVE = ("solver", "muscles")
+LIVE = ("solver", "deviations", "muscles")
 
 
 def group_of_simulation(spec: ModelSpec) -> str:
@@ -301,4 +315,4 @@ def groups_of(run: Run) -> tuple[str, ...]:
     muscles = ("moment-arms",) if spec.muscles else ()
     recruited = ("recruitment",) if spec.muscles and run.recruitment is not None else ()
     turned = ("torque-generators",) if spec.torque_generators is not None and forces else ()
-    return (*balanced, "model", *muscles, *recruited, *turned, *forces)
+    return (*balanced, "model", "model-deviations", *muscles, *recruited, *turned, *forces)
