@@ -102,21 +102,24 @@ DEVIATIONS = (
     "kernels.place_errors.place_deviations",
 )
 
+KINEMATICS = (
+    "kernels.frame.estimate",
+    "kernels.intake.take_in",
+    "kernels.ranges.find_outside",
+    "kernels.faults.stepped.find_steps",
+    "kernels.shown.show",
+)
+
 GROUPS = {
     "solver": Group(
         "the marker solver",
-        (
-            "kernels.frame.estimate",
-            "kernels.intake.take_in",
-            "kernels.ranges.find_outside",
-            "kernels.shown.show",
-        ),
+        KINEMATICS,
         call_solver,
         without=(FUNCTIONS, *NO_PATHS),
     ),
     "deviations": Group(
         "standard deviations of the marker solver",
-        DEVIATIONS,
+        (*DEVIATIONS, *KINEMATICS),
         call_deviations,
         without=(FUNCTIONS, *NO_PATHS),
     ),
@@ -135,19 +138,13 @@ GROUPS = {
     ),
     "model": Group(
         "the marker solver of models with their own markers",
-        (
-            "kernels.frame.estimate",
-            "kernels.intake.take_in",
-            "kernels.ranges.find_outside",
-            "kernels.shown.show",
-            "kernels.tree.pose",
-        ),
+        (*KINEMATICS, "kernels.tree.pose"),
         call_model,
         without=NO_PATHS,
     ),
     "model-deviations": Group(
         "standard deviations of models with their own markers",
-        DEVIATIONS,
+        (*DEVIATIONS, *KINEMATICS, "kernels.tree.pose"),
         call_model_deviations,
         without=NO_PATHS,
     ),

@@ -21,12 +21,12 @@ USED = """
 import sys
 from kernels import _cache, _jit
 from rtsim.live.group_table import GROUPS
-from rtsim.live.groups import HELD, kernel_at
+from rtsim.live.groups import ENTRIES, kernel_at
 group, compiled = GROUPS[sys.argv[1]], []
 _cache.tell_compiled(compiled.append)
 group.call()
 called = [k.py_func for k in _jit._COMPILED if k.signatures]
-called = [f.__globals__["kernel"].py_func if f.__name__ == HELD[1:] else f for f in called]
+called = [f.__globals__["kernel"].py_func if "." + f.__name__ in ENTRIES else f for f in called]
 used = {f.__name__ for f in called}
 lacking = [place for place in group.entries if place.rpartition(".")[2] not in used]
 reached = {k.py_func.__name__ for k in _jit.reachable(map(kernel_at, group.entries))}
