@@ -133,6 +133,63 @@ def clock_of_others(b, motion):
 
 
 @njit
+def moves_as_one(body, b, n, mean, motion):
+    """Whether the frame at hand moves all markers of body b but one, and no more than rigidly.
+
+    body : (n_marker,) int64; b, n : int - how many of its markers are compared
+    mean : (float, float, float) - of where they were expected [m]
+    motion : Motion
+    """
+    shift, turn = motion.added[b, 0], motion.added[b, 1]
+    left = moved = most = 0.0
+    for m in range(body.shape[0]):
+        if body[m] == b and math.isfinite(motion.way[m, 0]):
+            x, y, z = motion.at[m, 0] - mean[0], motion.at[m, 1] - mean[1], motion.at[m, 2] - mean[2]
+            u, v, w = motion.way[m, 0], motion.way[m, 1], motion.way[m, 2]
+            square = u * u + v * v + w * w
+            moved += square
+            most = max(most, square)
+            u -= shift[0] + turn[1] * z - turn[2] * y
+            v -= shift[1] + turn[2] * x - turn[0] * z
+            w -= shift[2] + turn[0] * y - turn[1] * x
+            left += u * u + v * v + w * w
+    n_moved = 0
+    for m in range(body.shape[0]):
+        if body[m] == b and math.isfinite(motion.way[m, 0]):
+            u, v, w = motion.way[m, 0], motion.way[m, 1], motion.way[m, 2]
+            n_moved += int(u * u + v * v + w * w > MOVED * MOVED * most)
+    return left <= RIGID * RIGID * moved and n_moved >= max(2, n - 1)
+
+
+@njit
+def turn_of(ixx, iyy, izz, ixy, ixz, iyz, t, turn):
+    """turn : (3,) - that moves points by displacements as nearly as a turn can [rad]; 0 where they tell none.
+
+    ixx, iyy, izz, ixy, ixz, iyz : float - second moments of the points, as of inertia [m^2]
+    t : (float, float, float) - moment of the displacements [m^2]
+    """
+    ridge = FLAT * (ixx + iyy + izz) / 3.0
+    ixx, iyy, izz = ixx + ridge, iyy + ridge, izz + ridge
+    cxx, cxy, cxz = iyy * izz - iyz * iyz, ixz * iyz - ixy * izz, ixy * iyz - ixz * iyy
+    cyy, cyz, czz = ixx * izz - ixz * ixz, ixy * ixz - ixx * iyz, ixx * iyy - ixy * ixy
+    size = ixx * cxx + ixy * cxy + ixz * cxz
+    turn[:] = 0.0
+    if size > 0.0:
+        turn[0] = (cxx * t[0] + cxy * t[1] + cxz * t[2]) / size
+        turn[1] = (cxy * t[0] + cyy * t[1] + cyz * t[2]) / size
+        turn[2] = (cxz * t[0] + cyz * t[1] + czz * t[2]) / size
+
+
+@njit
+def is_beyond(b, motion):
+    """Whether what the frame at hand adds to body b is above what is allowed, which is written."""
+    shift, turn = length(motion.added[b, 0]), length(motion.added[b, 1])
+    motion.allowed[b, 0] = max(SHIFT, allowed_of(b, 0, ACCELERATION, motion))
+    motion.allowed[b, 1] = max(TURN, allowed_of(b, 1, SPIN, motion))
+    return (shift > motion.allowed[b, 0] or turn > motion.allowed[b, 1]) and turn <= LINEAR
+
+
+@njit
 def judge_step(body, b, dt, motion):
     """Shift and turn that the frame at hand adds to body b, what is allowed, and whether they are a step.
 
@@ -175,41 +232,10 @@ def judge_step(body, b, dt, motion):
             tx += y * w - z * v
             ty += z * u - x * w
             tz += x * v - y * u
-    ridge = FLAT * (ixx + iyy + izz) / 3.0
-    ixx, iyy, izz = ixx + ridge, iyy + ridge, izz + ridge
-    cxx, cxy, cxz = iyy * izz - iyz * iyz, ixz * iyz - ixy * izz, ixy * iyz - ixz * iyy
-    cyy, cyz, czz = ixx * izz - ixz * ixz, ixy * ixz - ixx * iyz, ixx * iyy - ixy * ixy
-    size = ixx * cxx + ixy * cxy + ixz * cxz
     turn = motion.added[b, 1]
-    turn[:] = 0.0
-    if size > 0.0:
-        turn[0] = (cxx * tx + cxy * ty + cxz * tz) / size
-        turn[1] = (cxy * tx + cyy * ty + cyz * tz) / size
-        turn[2] = (cxz * tx + cyz * ty + czz * tz) / size
+    turn_of(ixx, iyy, izz, ixy, ixz, iyz, (tx, ty, tz), turn)
     motion.span2[b] = span2
-    motion.allowed[b, 0] = max(SHIFT, allowed_of(b, 0, ACCELERATION, motion))
-    motion.allowed[b, 1] = max(TURN, allowed_of(b, 1, SPIN, motion))
-    beyond = length(motion.added[b, 0]) > motion.allowed[b, 0] or length(turn) > motion.allowed[b, 1]
-    if not beyond or length(turn) > LINEAR:
-        return
-    left = moved = most = 0.0
-    for m in range(body.shape[0]):
-        if body[m] == b and math.isfinite(motion.way[m, 0]):
-            x, y, z = motion.at[m, 0] - mx, motion.at[m, 1] - my, motion.at[m, 2] - mz
-            u, v, w = motion.way[m, 0], motion.way[m, 1], motion.way[m, 2]
-            square = u * u + v * v + w * w
-            moved += square
-            most = max(most, square)
-            u -= sx + turn[1] * z - turn[2] * y
-            v -= sy + turn[2] * x - turn[0] * z
-            w -= sz + turn[0] * y - turn[1] * x
-            left += u * u + v * v + w * w
-    n_moved = 0
-    for m in range(body.shape[0]):
-        if body[m] == b and math.isfinite(motion.way[m, 0]):
-            u, v, w = motion.way[m, 0], motion.way[m, 1], motion.way[m, 2]
-            n_moved += int(u * u + v * v + w * w > MOVED * MOVED * most)
-    if left <= RIGID * RIGID * moved and n_moved >= max(2, n - 1):
+    if is_beyond(b, motion) and moves_as_one(body, b, n, (mx, my, mz), motion):
         motion.found[b] = 1
 
 

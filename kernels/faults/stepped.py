@@ -233,7 +233,7 @@ def fits_better(b, parent, steps):
 def outlive(b, parent, dt, options, steps):
     """Body b is off no more after `relearn` without a residual that speaks for it.
 
-    parent : (n_body,) int64
+    b : int; parent : (n_body,) int64
     dt : float - time since the last frame [s]
     options : HealthOptions
     steps : Steps - lasted, state written
