@@ -31,7 +31,7 @@ from numba.core.serialize import dumps
 from numba.misc.appdirs import AppDirs
 
 from kernels._held import Held
-from kernels._inner import places_of_calls, rebuilt, reduced
+from kernels._inner import names_alone, places_of_calls, rebuilt, reduced
 from kernels._private import HAS_OWNERS, NotPrivateError, check_private, opened
 from kernels._sources import HASH_LENGTH, module_hash, package_hash
 
@@ -135,6 +135,18 @@ class KernelCache(FunctionCache):
 
     class _Placed(CompileResultCacheImpl):
         _locator_classes: list[Any] = []  # noqa: RUF012  (below, where its one entry is known)
+
+        def reduce(self, cres: Any) -> Any:
+            """Machine code alone: Numba keeps the intermediate code beside it, for callers, which an entry
+            has none of, and a start would take it apart.
+            """
+            (name, kind, (code, _)), *rest = super().reduce(cres)
+            return ((name, kind, (code, names_alone(cres))), *rest)
+
+        def rebuild(self, target_context: Any, payload: Any) -> Any:
+            found = super().rebuild(target_context, payload)
+            found.library._shared_module = None  # of names alone: who calls it all the same is refused
+            return found
 
     _impl_class = _Placed
 

@@ -156,6 +156,13 @@ def reduced(result: Any) -> tuple[Any, ...]:
     return (library.name, bitcode, calls, *(getattr(result, field) for field in FIELDS))
 
 
+def names_alone(result: Any) -> bytes:
+    """Intermediate code of an entry that does nothing: Numba takes from it which names its code defines."""
+    names = (result.fndesc.llvm_func_name, result.fndesc.llvm_cpython_wrapper_name)
+    text = "".join(f'define void @"{name}"() {{ ret void }}\n' for name in names)
+    return binding.parse_assembly(text).as_bitcode()
+
+
 def places_of_calls(kept: tuple[Any, ...]) -> tuple[tuple[str, str], ...]:
     """Folder and file of each inner kernel that one calls of which a file kept this."""
     places: tuple[tuple[str, str], ...] = kept[2]

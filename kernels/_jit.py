@@ -38,24 +38,57 @@ def njit(function: Function) -> Function:
     reference counted on its way through the calls; it has no wrapper for Python and no machine code of its
     own (`kernels._inner`). Python that calls it all the same, as tests do, calls an entry that is made then.
     """
-    return _called_by_kernels(function)
+    return _kernel(function)
 
 
 def inlined(function: Function) -> Function:
     """As njit, for a few operations that are called often: merged into its caller by the compiler."""
-    return _called_by_kernels(function, inline=True)
+    return _kernel(function, inline=True)
 
 
 def entry(function: Function) -> Function:
     """Compile a kernel that Python calls, once per frame, and no kernel."""
-    return _compile(function, wrap=True)
+    return _kernel(function, is_entry=True)
 
 
-def _called_by_kernels(function: Function, inline: bool = False) -> Function:
-    """Compile a kernel without a wrapper; Python calls it by an entry that does nothing but call it."""
-    compiled: Any = _compile(function, wrap=False, inline=inline)
-    if not hasattr(compiled, "overloads"):  # the compiler is off
-        return compiled
+class Kernel:
+    """A kernel whose dispatcher, Numba's, is made when it is first asked for: of a thousand a run calls ten."""
+
+    def __init__(self, function: Callable[..., Any], inline: bool, is_entry: bool) -> None:
+        functools.update_wrapper(self, function)
+        self.py_func, self.is_entry, self._inline = function, is_entry, inline
+
+    def __getattr__(self, name: str) -> Any:
+        """What it has not itself the dispatcher has."""
+        if name.startswith("__"):
+            raise AttributeError(name)
+        if name == "_dispatcher":
+            self._dispatcher = _new_dispatcher(self.py_func, self._inline, self.is_entry)
+            if not self.is_entry:
+                _let_python_call(self)
+            return self._dispatcher
+        return getattr(self._dispatcher, name)
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        return self._dispatcher(*arguments, **named)
+
+    @property
+    def is_used(self) -> bool:
+        """Whether its dispatcher was asked for."""
+        return "_dispatcher" in self.__dict__
+
+
+def _kernel(function: Function, is_entry: bool = False, inline: bool = False) -> Function:
+    if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
+        return function
+    made: Any = Kernel(function, inline, is_entry)
+    _COMPILED.append(made)
+    return made
+
+
+def _let_python_call(kernel: Any) -> None:
+    """Have calls of an inner kernel from Python go to an entry that does nothing but call it."""
+    compiled = kernel._dispatcher
     compile_kernel = compiled._compile_for_args
 
     def keep(result: Any) -> None:
@@ -64,12 +97,11 @@ def _called_by_kernels(function: Function, inline: bool = False) -> Function:
 
     def compile_for(*arguments: Any) -> Any:
         compile_kernel(*arguments)
-        code = _entry_of(compiled)._compile_for_args(*arguments)
+        code = _entry_of(kernel)._compile_for_args(*arguments)
         compiled._insert([compiled.typeof_pyval(argument)._code for argument in arguments], code, False)
         return code
 
     compiled.add_overload, compiled._compile_for_args = keep, compile_for
-    return compiled
 
 
 @functools.cache
@@ -87,25 +119,22 @@ def _entry_from(kernel: Any, text: str) -> Any:
     exec(compile(text, function.__code__.co_filename, "exec"), scope)
     (call,) = (made for name, made in scope.items() if name.startswith("from_"))
     call.__qualname__ = f"{function.__qualname__}.{call.__name__}"
-    return _compile(call, wrap=True)
+    return _kernel(call, is_entry=True)
 
 
-def _compile(function: Function, wrap: bool, inline: bool = False) -> Function:
+def _new_dispatcher(function: Callable[..., Any], inline: bool, is_entry: bool) -> Any:
     compiled = _numba_njit(
         nogil=True,
         fastmath=FAST,
         error_model="numpy",
         _nrt=False,
         no_cfunc_wrapper=True,
-        no_cpython_wrapper=not wrap,
+        no_cpython_wrapper=not is_entry,
         forceinline=inline,
-        pipeline_class=EntryCompiler if wrap else InnerCompiler,
+        pipeline_class=EntryCompiler if is_entry else InnerCompiler,
     )(function)
-    if not hasattr(compiled, "overloads"):  # the compiler is off
-        return compiled
-    compiled._cache = KernelCache(function) if wrap else InnerCache(function)
+    compiled._cache = KernelCache(function) if is_entry else InnerCache(function)
     compiled.get_call_template = functools.partial(_call_of_any_value, compiled.get_call_template)
-    _COMPILED.append(compiled)
     return compiled
 
 
@@ -122,9 +151,9 @@ def bind(kernel: Any, arguments: tuple[Any, ...]) -> Callable[..., Any]:
     Numba's dispatcher looks at the type of every array of every call, 15 us for a hundred arrays; this
     leaves it out. The caller vouches that later arguments have the same types and layouts.
     """
-    if not hasattr(kernel, "overloads"):  # the compiler is off
+    if not isinstance(kernel, Kernel):  # the compiler is off
         return kernel
-    if isinstance(kernel._cache, InnerCache):
+    if not kernel.is_entry:
         kernel = _entry_of(kernel)
     signature = tuple(numba.typeof(argument) for argument in arguments)
     found = kernel.overloads.get(signature)
@@ -138,7 +167,7 @@ def hold(kernel: Any, arguments: tuple[Any, ...], given: tuple[int, ...] = ()) -
     held = tuple(argument for k, argument in enumerate(arguments) if k not in given)
     call = _held_entry_of(kernel, len(arguments), given)
     kinds = tuple(numba.typeof(argument) for argument in held)
-    if not hasattr(kernel, "overloads"):  # the compiler is off
+    if not isinstance(kernel, Kernel):  # the compiler is off
         return PlainHeldCall(call, held, kinds)
     signature = (Held(kinds), *(numba.typeof(arguments[k]) for k in given))
     found = call.overloads.get(signature)
@@ -159,31 +188,34 @@ def reachable(kernels: Iterable[Any], without: Iterable[Any] = ()) -> list[Any]:
     """These kernels and all that they call, directly or not, but for some; none with the compiler off."""
     left_out = {id(kernel) for kernel in without}
     found: dict[int, Any] = {}
-    ahead = [kernel for kernel in kernels if hasattr(kernel, "overloads")]
+    ahead = [kernel for kernel in kernels if isinstance(kernel, Kernel)]
     while ahead:
         kernel = ahead.pop()
         if id(kernel) not in found and id(kernel) not in left_out:
             found[id(kernel)] = kernel
             function = kernel.py_func
             called = (function.__globals__.get(name) for name in function.__code__.co_names)
-            ahead.extend(other for other in called if hasattr(other, "overloads"))
+            ahead.extend(other for other in called if isinstance(other, Kernel))
     return list(found.values())
 
 
 def freeze_compilation() -> None:
     """Forbid further compilation: an argument of a new type becomes a TypeError instead of a stall."""
-    for compiled in _COMPILED:
-        if getattr(compiled, "signatures", None):
-            compiled.disable_compile()
+    for kernel in _used():
+        if kernel.signatures:
+            kernel.disable_compile()
 
 
 def allow_compilation() -> None:
     """Permit compilation again (tests and benches that change argument types)."""
-    for compiled in _COMPILED:
-        if hasattr(compiled, "disable_compile"):
-            compiled.disable_compile(False)
+    for kernel in _used():
+        kernel.disable_compile(False)
 
 
 def n_compiled() -> int:
     """Number of compiled specialisations in this process: constant after warm-up."""
-    return sum(len(getattr(compiled, "signatures", ())) for compiled in _COMPILED)
+    return sum(len(kernel.signatures) for kernel in _used())
+
+
+def _used() -> list[Any]:
+    return [kernel for kernel in _COMPILED if kernel.is_used]
