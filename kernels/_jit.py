@@ -52,7 +52,7 @@ def entry(function: Function) -> Function:
 
 
 class Kernel:
-    """A kernel whose dispatcher, Numba's, is made when it is first asked for: of a thousand a run calls ten."""
+    """A kernel; its dispatcher, Numba's, is made when asked for: of a thousand kernels a run calls ten."""
 
     def __init__(self, function: Callable[..., Any], inline: bool, is_entry: bool) -> None:
         functools.update_wrapper(self, function)

@@ -23,6 +23,7 @@ from rtsim.cli.options import (
     tare_arguments,
     tell_notes,
 )
+from rtsim.cli.ports import held
 from rtsim.config.run_schema import Run
 from rtsim.errors import ConfigError
 from rtsim.live.checks import check_run
@@ -60,9 +61,7 @@ def command(
     from rtsim.cli.compiling import compile_first
     from rtsim.cli.console import LastingConsole
     from rtsim.cli.watch import Watch
-    from rtsim.live.group_table import groups_of
     from rtsim.live.persons import with_person
-    from rtsim.live.whose import notes_before
     from rtsim.report.table import print_summary
 
     run = make_run(**options)
@@ -77,24 +76,28 @@ def command(
     check_bound(run, player=not is_stream(run.source))
     tell_notes(run)
     run, whose = with_person(run)
-    notes = (*whose, *notes_before(run, anyway=anyway))
-    for note in notes:
-        tell(note)
-    compile_first(LastingConsole(stderr=True), groups_of(run))
     playing = playing_arguments(speed, rate, loop, start_s, end_s, length_s)
     console = LastingConsole(stderr=as_json, quiet=as_json)
     with contextlib.ExitStack() as stack:
+        # one that reads no files has nothing to tell: it starts while kernels are looked at
+        at_once = run.source in MADE_UP and not run.forces
+        players = [start_player(stack, run, "", playing)] if at_once else []
+        bound = [run.ports.results, run.ports.control]
+        bound += [] if players or is_stream(run.source) else [run.ports.markers]
+        with held(bound):
+            from rtsim.live.group_table import groups_of
+            from rtsim.live.whose import notes_before
+
+            notes = (*whose, *notes_before(run, anyway=anyway))
+            for note in notes:
+                tell(note)
+            compile_first(LastingConsole(stderr=True), groups_of(run))
+            played = played_forces(run)
         with console.status("starting"):
-            address, players = run.source, []
-            if not is_stream(run.source):
-                files = file_arguments(run.units, run.up) if run.source != WALKER else walker_arguments(run)
-                files += ["--person", run.person] if run.person else []
-                played = played_forces(run)
-                beside = ["--forces", played, *tare_arguments(run)] if played else []
-                where = ["--address", run.ports.markers, *files, *beside]
-                players = [start(stack, "player", ["replay", run.source, *where, *playing])]
-                address = players[0].wait_ready(READY_S)["markers"]
-                run = msgspec.structs.replace(run, forces=address if played else run.forces)
+            if not players and not is_stream(run.source):
+                players = [start_player(stack, run, played, playing)]
+            address = players[0].wait_ready(READY_S)["markers"] if players else run.source
+            run = msgspec.structs.replace(run, forces=address if played else run.forces)
             n_subscriber = 2 if record else 1
             of_config = options.get("config"), options["choices"]
             arguments = estimator_arguments(run, address, n_subscriber, loop, *of_config)
@@ -176,6 +179,15 @@ def start(stack: contextlib.ExitStack, name: str, arguments: list[str]) -> Child
     child = Child(name, arguments)
     stack.callback(child.close)
     return child
+
+
+def start_player(stack: contextlib.ExitStack, run: Run, forces: str, playing: list[str]) -> Child:
+    """The process that plays the run's source, and forces beside it, "" = none."""
+    files = file_arguments(run.units, run.up) if run.source != WALKER else walker_arguments(run)
+    files += ["--person", run.person] if run.person else []
+    beside = ["--forces", forces, *tare_arguments(run)] if forces else []
+    where = ["--address", run.ports.markers, *files, *beside]
+    return start(stack, "player", ["replay", run.source, *where, *playing])
 
 
 def walker_arguments(run: Run) -> list[str]:

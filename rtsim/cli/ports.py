@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import contextlib
+import socket
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import click
@@ -91,6 +93,21 @@ def check_twins(addresses: Mapping[str, str]) -> None:
             raise ConfigError(
                 f"{address} is taken by {twins[0]} already", where=option, remedy="give it a port of its own"
             )
+
+
+@contextlib.contextmanager
+def held(addresses: Iterable[str]) -> Iterator[None]:
+    """Keep the ports of tcp addresses from other runs while kernels compile: they are bound, and nobody is
+    listened to, so that who connects meanwhile tries again. What cannot be bound is told when it is needed.
+    """
+    with contextlib.ExitStack() as stack:
+        for address in addresses:
+            host, _, port = address.removeprefix("tcp://").rpartition(":")
+            if address.startswith("tcp://") and port.isdigit() and port != "0":
+                place = stack.enter_context(socket.socket(socket.AF_INET, socket.SOCK_STREAM))
+                with contextlib.suppress(OSError):
+                    place.bind(("" if host == "*" else host, int(port)))
+        yield
 
 
 def check_ports(addresses: Mapping[str, str], security: Security | None = None) -> None:
