@@ -56,6 +56,11 @@ def n_cached() -> int:
     return sum(1 for _ in cache_root().glob(f"*/*{CODE_SUFFIX}"))
 
 
+def cache_mb() -> float:
+    """What the kernels of all versions in the cache take [MB]."""
+    return 1e-6 * sum(path.stat().st_size for path in cache_root().glob(f"*/*{CODE_SUFFIX}"))
+
+
 def cache_fault() -> str:
     """Why compiled kernels cannot be kept, or are not used, with the remedy; empty while they are."""
     if not _faults:

@@ -17,8 +17,9 @@ N_WARM = 3
 
 
 def run() -> list[Figure]:
-    """warmup_s and the seconds of each group of `rtsim warmup`; cold_s and warm_s (median of three) of
-    `rtsim live`, from the start of its process.
+    """warmup_s and the seconds of each group of `rtsim warmup`, by the clock and of a processor, the memory of
+    the largest, the size of the cache; cold_s and warm_s (median of three) of `rtsim live`, from the start of
+    its process.
     """
     with tempfile.TemporaryDirectory() as cache:
         say("startup: warmup (compiles everything)")
@@ -30,7 +31,13 @@ def run() -> list[Figure]:
         warm = sorted(first_result_s(cache) for _ in range(N_WARM))
     return [
         Figure("warmup_s", done["seconds"], "s", WARMUP_S, "lower"),
-        *(Figure(f"group.{name}_s", s, "s", GROUP_S, "lower") for name, s in done["groups"].items()),
+        *(
+            Figure(f"group.{name}_s", cost["seconds"], "s", GROUP_S, "lower")
+            for name, cost in done["groups"].items()
+        ),
+        *(Figure(f"compile_cpu_s.{name}", cost["cpu_s"], "s") for name, cost in done["groups"].items()),
+        Figure("peak_MB", max(cost["peak_mb"] for cost in done["groups"].values()), "MB"),
+        Figure("cache_MB", done["cache_MB"], "MB"),
         Figure("cold_s", cold, "s", COLD_S, "lower"),
         Figure("warm_s", warm[N_WARM // 2], "s", WARM_S, "lower"),
     ]

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from rtsim.live.groups import Progress
+    from rtsim.live.groups import Cost, Progress
 
-LINE_S = 10.0
-"""Where no terminal shows a bar, a line is printed this often [s]."""
+N_LINE = 10
+"""Where no terminal shows a bar, so many lines are printed."""
 
 
-def compile_first(console: Console, names: Iterable[str], anew: bool = False) -> dict[str, float]:
-    """Compile what a command will call, unless it is in the cache; returns the seconds of each group.
+def compile_first(console: Console, names: Iterable[str], anew: bool = False) -> dict[str, Cost]:
+    """Compile what a command will call, unless it is in the cache; returns what each group took.
 
     names, anew : as for rtsim.live.groups.compile_groups
     """
+    from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
     from rich.text import Text
 
     from kernels._cache import cache_fault
@@ -28,19 +29,23 @@ def compile_first(console: Console, names: Iterable[str], anew: bool = False) ->
     if cache_fault():
         console.print(Text(f"note: {cache_fault()}", "yellow"), soft_wrap=True)  # it holds a command
         return {}
-    with console.status("") as status:
-        shown = -LINE_S
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TimeRemainingColumn())
+    with Bar(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task("compiling, the first time only", visible=False)
+        n_line = 0
 
         def tell(progress: Progress) -> None:
-            nonlocal shown
+            nonlocal n_line
             text = (
                 f"compiling, the first time only: {progress.n_done} of {progress.n_kernel} kernels "
                 f"({', '.join(progress.at_work)})"
             )
             if console.is_terminal:
-                status.update(Text(text))
-            elif progress.at_work and time.monotonic() - shown >= LINE_S:
-                shown = time.monotonic()
+                bar.update(
+                    task, description=text, completed=progress.n_done, total=progress.n_kernel, visible=True
+                )
+            elif progress.at_work and progress.n_done * N_LINE >= n_line * progress.n_kernel:
+                n_line = progress.n_done * N_LINE // progress.n_kernel + 1
                 console.print(Text(text), soft_wrap=True)  # a log has no width
 
         return compile_groups(names, tell, anew)

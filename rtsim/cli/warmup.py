@@ -9,10 +9,10 @@ import click
 
 
 @click.command("warmup")
-@click.option("--json", "as_json", is_flag=True, help="Print the seconds, of each group too, as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print what it took, of each group too, as JSON.")
 def command(as_json: bool) -> None:
     """Compile all kernels into the cache, so that every later start takes seconds."""
-    from kernels._cache import cache_fault, cache_root, prune_cache
+    from kernels._cache import cache_fault, cache_mb, cache_root, prune_cache
     from rtsim.cli.compiling import compile_first
     from rtsim.cli.console import LastingConsole
     from rtsim.errors import ConfigError
@@ -22,13 +22,14 @@ def command(as_json: bool) -> None:
         raise ConfigError(cache_fault(), where="kernel cache")
     console = LastingConsole(stderr=True)
     start = time.monotonic()
-    seconds = compile_first(console, GROUPS, anew=True)
+    costs = compile_first(console, GROUPS, anew=True)
     took = time.monotonic() - start
     n_removed = prune_cache()
     if as_json:
-        click.echo(json.dumps({"seconds": took, "groups": seconds}, indent=1))
+        each = {name: cost._asdict() for name, cost in costs.items()}
+        click.echo(json.dumps({"seconds": took, "cache_MB": cache_mb(), "groups": each}, indent=1))
         return
-    groups = ", ".join(f"{GROUPS[name].what} {s:.1f} s" for name, s in seconds.items())
+    groups = ", ".join(f"{GROUPS[name].what} {cost.seconds:.1f} s" for name, cost in costs.items())
     click.echo(f"kernels ready in {took:.1f} s ({groups}), kept in {cache_root()}", err=True)
     if n_removed:
         click.echo(f"the code of {n_removed} older versions removed", err=True)

@@ -7,6 +7,7 @@ nothing from the second start on; what an interruption leaves undone is compiled
 from __future__ import annotations
 
 import json
+import math
 import os
 import queue
 import subprocess
@@ -36,11 +37,19 @@ class Progress(NamedTuple):
     at_work: tuple[str, ...]
 
 
+class Cost(NamedTuple):
+    """What a group took: by the clock and of a processor [s], and memory at most [MB]; nan = unknown."""
+
+    seconds: float
+    cpu_s: float
+    peak_mb: float
+
+
 Tell = Callable[[Progress], None]
 
 
-def compile_groups(names: Iterable[str], tell: Tell | None = None, anew: bool = False) -> dict[str, float]:
-    """Compile what the cache lacks of these groups; returns the seconds that each took, {} for nothing.
+def compile_groups(names: Iterable[str], tell: Tell | None = None, anew: bool = False) -> dict[str, Cost]:
+    """Compile what the cache lacks of these groups; returns what each took, {} for nothing.
 
     anew : look into every group, also those known to be complete
     tell : told how far it is, now and then
@@ -67,7 +76,7 @@ def compile_groups(names: Iterable[str], tell: Tell | None = None, anew: bool = 
     finally:
         for work in working:
             work.end()
-    return {work.name: work.seconds for work in works}
+    return {work.name: work.cost for work in works}
 
 
 class _Work:
@@ -76,7 +85,7 @@ class _Work:
     def __init__(self, name: str) -> None:
         self.name = name
         self.n_done = 0
-        self.seconds = 0.0
+        self.cost = Cost(0.0, math.nan, math.nan)
         self._start = time.monotonic()
         self._lines: queue.SimpleQueue[str] = queue.SimpleQueue()
         self._words: list[str] = []
@@ -105,14 +114,20 @@ class _Work:
                 reader.join()
         while not self._lines.empty():
             with suppress(ValueError, TypeError):  # something else was printed
-                self.n_done = int(json.loads(self._lines.get()))
+                self._take(json.loads(self._lines.get()))
         if ended and self._process.returncode != 0:
             last = self._words[-1] if self._words else f"exit code {self._process.returncode}"
             raise RtsimError(f"{ALL[self.name].what} could not be compiled: {last}")
         if ended:
             self.n_done = n_kernel_of(ALL[self.name])  # the rest was in the cache
-            self.seconds = time.monotonic() - self._start
+            self.cost = self.cost._replace(seconds=time.monotonic() - self._start)
         return ended
+
+    def _take(self, said: Any) -> None:
+        if isinstance(said, list):
+            self.cost = self.cost._replace(cpu_s=float(said[0]), peak_mb=float(said[1]))
+        else:
+            self.n_done = int(said)
 
     def end(self) -> None:
         """Stop it wherever it is; kernels compiled so far are in the cache."""
@@ -143,7 +158,9 @@ def kernel_at(place: str) -> Any:
 
 
 def compile_group(name: str) -> None:
-    """Compile one group in this process; after every kernel a line on standard output, how many are done."""
+    """Compile one group in this process; after every kernel a line on standard output, how many are done, and
+    at the end one of the processor's seconds and the memory that it took.
+    """
     done: set[str] = set()
 
     def say(kernel: str) -> None:
@@ -156,6 +173,17 @@ def compile_group(name: str) -> None:
     ALL[name].call()
     stop()
     mark_complete(name)
+    print(json.dumps([time.process_time(), peak_mb()]), flush=True)
+
+
+def peak_mb() -> float:
+    """Memory that this process took at most; nan where the system does not tell."""
+    try:
+        from resource import RUSAGE_SELF, getrusage
+    except ImportError:  # Windows
+        return math.nan
+    units = 1e6 if sys.platform == "darwin" else 1e3
+    return getrusage(RUSAGE_SELF).ru_maxrss / units
 
 
 if __name__ == "__main__":

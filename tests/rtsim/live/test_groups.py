@@ -11,8 +11,8 @@ from pathlib import Path
 import numba
 import pytest
 
-from rtsim.live.group_table import GROUPS
-from rtsim.live.groups import kernel_at, n_kernel_of
+from rtsim.live.group_table import ALL, GROUPS
+from rtsim.live.groups import compile_groups, kernel_at, n_kernel_of
 from tests.rtsim.live.rig import until
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -58,6 +58,32 @@ def test_a_group_counts_its_kernels(name: str) -> None:
     assert all(callable(kernel_at(place)) for place in (*group.entries, *group.without))
     if not numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
         assert n_kernel_of(group) > len(group.entries)
+
+
+KERNELS = {
+    "solver": 247, "deviations": 333, "simulation": 369, "model": 250, "model-deviations": 336,
+    "coupled-simulation": 370, "moment-arms": 166, "forces": 150, "recruitment": 66, "muscles": 62, "fdk": 429,
+    "torque-generators": 25, "torque-generator-fit": 58, "held-simulation": 408, "turned-simulation": 370,
+    "foot": 100, "foot-fit": 86,
+}  # fmt: skip
+"""Of each group on 27 November 2026; who makes one grow by more than a tenth writes the new count here, and
+into docs/benchmarks.md what it takes to compile."""
+
+
+@pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="the compiler is off")  # type: ignore[attr-defined]
+@pytest.mark.parametrize("name", ALL)
+def test_a_group_grows_with_a_word(name: str) -> None:
+    """Protects the first start: compile time is a budget, and a group does not grow unseen."""
+    assert n_kernel_of(ALL[name]) <= 1.1 * KERNELS[name]
+
+
+@pytest.mark.process
+@pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="the compiler is off")  # type: ignore[attr-defined]
+def test_what_a_group_took_is_told() -> None:
+    """Protects the figures of a start: seconds by the clock and of a processor, and memory, of each group."""
+    (cost,) = compile_groups(("torque-generators",), anew=True).values()
+    assert 0.0 < cost.cpu_s < 60.0 * cost.seconds
+    assert os.name == "nt" or 20.0 < cost.peak_mb < 5000.0
 
 
 def begun(cache: Path, *arguments: str) -> subprocess.Popen[str]:
