@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kernels._jit import entry, njit
+from kernels._jit import njit
 
 TAKEN = 0
 EARLY = 1
@@ -34,7 +34,7 @@ def new_held(n_keep: int, n_value: int) -> Held:
     return Held(np.zeros(n_keep), np.full((n_keep, n_value), np.nan), np.zeros(2, np.int64))
 
 
-@entry
+@njit
 def hold_samples(times, values, held):
     """Add n samples, in the place of the oldest where there is no room.
 

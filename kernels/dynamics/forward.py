@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from kernels._jit import entry, inlined
+from kernels._jit import inlined, njit
 from kernels.dynamics.inertia import MASS, MOMENT, XX, XY, XZ, YY, YZ, ZZ, spatial_inertia
 from kernels.dynamics.inverse import body_force, carry, take_off
 from kernels.dynamics.motion import velocities
 from kernels.tree import pose
 
 
-@entry
+@njit
 def forward_dynamics(system, q, v, tau, wrench, work, v_dot_out):
     """v_dot_out : (n_v,) with M v_dot + h = tau + J' wrench (Featherstone 2008, table 7.1).
 

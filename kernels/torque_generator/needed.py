@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from kernels._jit import entry
+from kernels._jit import njit
 from kernels.torque_generator.torque import TORQUE_SIGN, activation_of
 
 
-@entry
+@njit
 def needed_activations(driven, q, v, tau, activation_out, torque_out, point, parts):
     """Of every generator of a model: its activation where it alone bears the torque of its own direction.
 

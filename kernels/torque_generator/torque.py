@@ -183,7 +183,7 @@ def activation_of(generators, g, state, out):
     return (whole - out[2] * out[3]) / (out[0] * out[1])
 
 
-@entry
+@njit
 def torques(generators, states, out):
     """Torques of all generators with derivatives; states : (n, 3) as of `torque`, out : (n, 9), written."""
     for g in range(states.shape[0]):

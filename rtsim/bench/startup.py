@@ -17,9 +17,9 @@ N_WARM = 3
 
 
 def run() -> list[Figure]:
-    """warmup_s and the seconds of each group of `rtsim warmup`, by the clock and of a processor, memory of the
-    largest, size of the cache; cold_s and warm_s (median of three) of `rtsim live`, from the start of
-    its process.
+    """warmup_s and the seconds of each group of `rtsim warmup`, by the clock and of a processor, the memory
+    of the largest, the size of the cache; cold_s and warm_s (median of three) of `rtsim live`, from the
+    start of its process.
     """
     with tempfile.TemporaryDirectory() as cache:
         say("startup: warmup (compiles everything)")

@@ -123,6 +123,12 @@ def example(table):
 """
 
 
+@pytest.fixture
+def own_list(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kernels made by a test are forgotten after it."""
+    monkeypatch.setattr(_jit, "_COMPILED", [])
+
+
 def said(package: Path, code: str) -> str:  # noqa: F811
     """What a program prints that has these groups."""
     (package / "kernels" / "groups.py").write_text(GROUPS)
@@ -201,11 +207,26 @@ def test_no_kernel_calls_an_entry() -> None:
     calls = [
         f"{kernel.py_func.__module__}.{kernel.py_func.__name__} calls {name}"
         for kernel in _jit._COMPILED
+        if kernel.py_func.__module__.startswith("kernels.")
         for name in kernel.py_func.__code__.co_names
         if id(kernel.py_func.__globals__.get(name)) in entries
         and not kernel.py_func.__name__.startswith("from_")
     ]
     assert not calls
+
+
+@compiler
+@pytest.mark.usefixtures("own_list")
+def test_a_kernel_that_calls_an_entry_is_refused() -> None:
+    """Protects results: what is kept of an entry is for Python, and is no code that a kernel could call."""
+    entry = _jit.entry(lambda x: x)
+    kernel = _jit.njit(lambda x: entry(x))
+    with pytest.raises(
+        TypeError, match="an entry, whose code is kept for Python alone; decorate it with njit"
+    ):
+        kernel(1.0)
+    with pytest.raises(TypeError, match="decorate it with njit"):
+        _jit.hold(entry, (1.0,), given=(0,))
 
 
 class Others(NamedTuple):
