@@ -168,6 +168,13 @@ def test_frames_that_are_no_person_are_not_judged(stream):
     assert stream.told() == []
 
 
+def to_and_fro(positions, k):
+    """Markers of frame k of a trial that is played forwards and backwards, without a leap where it turns."""
+    at = 0.5 * (len(positions) - 2) * (1.0 - np.cos(2.0 * np.pi * k / 300.0))
+    i = int(at)
+    return positions[i] + (at - i) * (positions[i + 1] - positions[i])
+
+
 def test_it_is_told_over_real_sockets(start, estimator, subject, make_session, trial):
     """Protects subscribers: status and sentence of a stream that is another person's, while frames go on."""
     run = start(beyond=lambda kinematics: [Acquaintance(kinematics, WHERE)])
@@ -176,7 +183,7 @@ def test_it_is_told_over_real_sockets(start, estimator, subject, make_session, t
     due, k = time.monotonic(), 0
     while not any(frame.status & Status.SUSPECT for frame in run.seen):
         assert k < 100 * LATEST_S
-        run.source.send(larger(trial.positions[k % len(trial.positions)]))
+        run.source.send(larger(to_and_fro(trial.positions, k)))
         due, k = due + 0.01, k + 1
         time.sleep(max(0.0, due - time.monotonic()))
         run.read(max(0, k - 20))
