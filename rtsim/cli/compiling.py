@@ -19,8 +19,7 @@ def compile_first(console: Console, names: Iterable[str], anew: bool = False) ->
 
     names, anew : as for rtsim.live.groups.compile_groups
     """
-    from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
-    from rich.progress import Progress as Bar
+    from rich import progress
     from rich.text import Text
 
     from kernels._cache import cache_fault
@@ -29,23 +28,23 @@ def compile_first(console: Console, names: Iterable[str], anew: bool = False) ->
     if cache_fault():
         console.print(Text(f"note: {cache_fault()}", "yellow"), soft_wrap=True)  # it holds a command
         return {}
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TimeRemainingColumn())
-    with Bar(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+    columns = (
+        progress.TextColumn("{task.description}", markup=False), progress.BarColumn(), progress.TimeRemainingColumn()
+    )  # fmt: skip
+    with progress.Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task("compiling, the first time only", visible=False)
         n_line = 0
 
-        def tell(progress: Progress) -> None:
+        def tell(found: Progress) -> None:
             nonlocal n_line
             text = (
-                f"compiling, the first time only: {progress.n_done} of {progress.n_kernel} kernels "
-                f"({', '.join(progress.at_work)})"
+                f"compiling, the first time only: {found.n_done} of {found.n_kernel} kernels "
+                f"({', '.join(found.at_work)})"
             )
             if console.is_terminal:
-                bar.update(
-                    task, description=text, completed=progress.n_done, total=progress.n_kernel, visible=True
-                )
-            elif progress.at_work and progress.n_done * N_LINE >= n_line * progress.n_kernel:
-                n_line = progress.n_done * N_LINE // progress.n_kernel + 1
+                bar.update(task, description=text, completed=found.n_done, total=found.n_kernel, visible=True)
+            elif found.at_work and found.n_done * N_LINE >= n_line * found.n_kernel:
+                n_line = found.n_done * N_LINE // found.n_kernel + 1
                 console.print(Text(text), soft_wrap=True)  # a log has no width
 
         return compile_groups(names, tell, anew)
