@@ -29,8 +29,10 @@ def compile_first(console: Console, names: Iterable[str], anew: bool = False) ->
         console.print(Text(f"note: {cache_fault()}", "yellow"), soft_wrap=True)  # it holds a command
         return {}
     columns = (
-        progress.TextColumn("{task.description}", markup=False), progress.BarColumn(), progress.TimeRemainingColumn()
-    )  # fmt: skip
+        progress.TextColumn("{task.description}", markup=False),
+        progress.BarColumn(),
+        progress.TimeRemainingColumn(),
+    )
     with progress.Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task("compiling, the first time only", visible=False)
         n_line = 0
