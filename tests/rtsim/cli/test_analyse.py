@@ -195,7 +195,7 @@ def test_choices_of_a_run_are_set_beside_each_other():
     assert len(places) == 12
     assert max(row["mean"]["rmsd"] for row in places) < 2.0
     forces = {(row["entry"], row["choice"], row["beside"]) for row in told["rows"][12:]}
-    assert ("left y", "pop", "fdk") in forces
+    assert ("left SI", "pop", "fdk") in forces
 
 
 @pytest.mark.own_kernels
