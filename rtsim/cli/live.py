@@ -6,7 +6,7 @@ import contextlib
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
@@ -120,12 +120,8 @@ def command(
             click.echo(json.dumps(summary))
         else:
             print_summary(console, summary)
-    if summary["statuses"] and not summary["usable"] and not exit_code():
-        raise ConfigError(
-            f"none of {summary['frames']} frames came out usable", where=run.source,
-            remedy="look at the flagged frames and what was counted",
-        )  # fmt: skip
     if not exit_code():
+        check_usable(run.source, summary)
         check_recorded(record)
     raise SystemExit(exit_code() or int(watch.failed))
 
@@ -139,6 +135,16 @@ def playing_arguments(
     playing += [f"--rate={rate}"] if rate is not None else []
     playing += [f"--duration={length_s}"] if length_s else []
     return [*playing, "--loop"] if loop else playing
+
+
+def check_usable(source: str, summary: dict[str, Any]) -> None:
+    """ConfigError where frames came out and none of them can be used."""
+    if summary["statuses"] and not summary["usable"]:
+        raise ConfigError(
+            f"none of {summary['frames']} frames came out usable",
+            where=source,
+            remedy="look at the flagged frames and what was counted",
+        )
 
 
 def check_recorded(record: Path | None) -> None:
