@@ -13,7 +13,8 @@ that holds an array is a row of 64-bit words in memory, and its value is where t
 
 An attribute is a load. The words never change while a kernel runs, which the loads tell the compiler: without
 it every store into an array might change where another one lies. Named tuples of numbers alone are handed
-over by value, as Numba does, and may be returned; a group may not (`check_returned`).
+over by value, as Numba does, and may be returned; a group may not (`check_returned`). A group that is made
+in a loop has the same words each time round, so that none may be kept for the next.
 """
 
 from __future__ import annotations

@@ -116,3 +116,32 @@ def test_the_reader_of_docstrings_sees_what_is_missing() -> None:
     told = "x : (3,) - place [m]\na, b : int - bodies\nx_out, c : Pose"
     assert [name for name in ("x", "a", "b", "c", "y", "out") if not tells(told, name)] == ["y", "out"]
     assert not tells("x : place [m]", "x")
+
+
+def made_in_loops(path: Path) -> list[str]:
+    """Groups with arrays that a kernel makes in a loop."""
+    found = []
+    for kernel in kernels_of(path):
+        loops = [node for node in ast.walk(kernel) if isinstance(node, ast.For | ast.While)]
+        calls = [node for loop in loops for node in ast.walk(loop) if isinstance(node, ast.Call)]
+        called = {call.func.id for call in calls if isinstance(call.func, ast.Name)}
+        found += [f"{kernel.name}: {name}" for name in sorted(called & GROUPS)]
+    return found
+
+
+GROUPS = {
+    node.name
+    for path in PATHS
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+    if isinstance(node, ast.ClassDef) and "NamedTuple" in map(ast.unparse, node.bases)
+    and "ndarray" in ast.unparse(node)
+}  # fmt: skip
+
+
+@by_file
+def test_no_group_of_arrays_is_made_in_a_loop(path: Path) -> None:
+    """Protects results: such a group has the same words each time round (`kernels/_groups`), and one that is
+    kept for the next would become it.
+    """
+    assert "Problem" in GROUPS
+    assert not made_in_loops(path)
