@@ -27,6 +27,8 @@ MOST_PLATES = 64
 # Endings of Vicon subject parameters that are lengths in millimetres, and those in kilograms.
 LENGTHS = ("height", "length", "width", "thickness", "distance", "diameter", "shoulderoffset")
 MASSES = ("bodymass", "mass")
+# And those that are angles in radians, of Plug-in Gait.
+ANGLES = ("rotation", "torsion", "plantflex", "rotoff", "ankleabadd")
 
 
 def read_c3d(
@@ -162,8 +164,8 @@ def _surfaces(parameters: Mapping[str, Group]) -> np.ndarray | None:
 
 
 def _subject(parameters: Mapping[str, Group]) -> dict[str, float]:
-    """Masses [kg] and lengths [m] of the PROCESSING group by their names there, as `Anna:Bodymass`;
-    parameters of unknown unit are left alone."""
+    """Masses [kg], lengths [m] and angles [rad] of the PROCESSING group by their names there, as
+    `Anna:Bodymass`; parameters of unknown unit are left alone."""
     subject: dict[str, float] = {}
     for name, values in parameters["PROCESSING"].items():
         plain = parted(name)[1]
@@ -173,4 +175,6 @@ def _subject(parameters: Mapping[str, Group]) -> dict[str, float]:
             subject[name] = float(values[0])
         elif plain.lower().endswith(LENGTHS):
             subject[name] = 1e-3 * float(values[0])
+        elif plain.lower().endswith(ANGLES):
+            subject[name] = float(values[0])
     return subject

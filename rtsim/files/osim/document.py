@@ -206,7 +206,7 @@ def parse(data: bytes, where: str, comments: bool = False) -> ElementTree.Elemen
 
     def refuse(*_: object) -> NoReturn:
         raise ConfigError(
-            "it has a document type definition, which no OpenSim file needs",
+            "it has a document type definition, which no such file needs",
             where=where,
             remedy="remove <!DOCTYPE ...>",
         )

@@ -1,0 +1,103 @@
+"""Named measures of a person: lengths, masses and angles that a file tells, in SI units with their units."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from rtsim.files.trial import name_some
+
+MILLIMETRES, KILOGRAMS, RADIANS = "length", "mass", "angle"
+UNITS = {MILLIMETRES: "m", KILOGRAMS: "kg", RADIANS: "rad"}
+FACTORS = {MILLIMETRES: 1e-3, KILOGRAMS: 1.0, RADIANS: 1.0}
+"""From the units of Vicon's files: millimetres, kilograms, radians."""
+OF_SIDES = {
+    MILLIMETRES: (
+        "LegLength", "AsisTrocanterDistance", "KneeWidth", "AnkleWidth", "SoleDelta", "ShoulderOffset",
+        "ElbowWidth", "WristWidth", "HandThickness",
+    ),
+    RADIANS: (
+        "TibialTorsion", "ThighRotation", "ShankRotation", "StaticPlantFlex", "StaticRotOff", "AnkleAbAdd",
+    ),
+}  # fmt: skip
+"""Names that follow L or R, as Plug-in Gait writes them into the group PROCESSING of a C3D file."""
+OF_BOTH = {
+    KILOGRAMS: ("Bodymass",),
+    MILLIMETRES: ("Height", "InterAsisDistance", "MarkerDiameter", "PelvisDepth"),
+    RADIANS: ("HeadOffset",),
+}
+KINDS = {
+    **{f"{side}{name}": kind for kind, names in OF_SIDES.items() for name in names for side in "LR"},
+    **{name: kind for kind, names in OF_BOTH.items() for name in names},
+}
+"""Name as in PROCESSING -> what it measures."""
+SPELLED = {name.casefold().replace("trocanter", "trochanter"): name for name in KINDS}
+LARGEST_ANGLE = 1.6
+"""No rotation offset, torsion or foot angle is larger [rad]: such a number was meant in degrees."""
+
+
+class Measures(NamedTuple):
+    """What a file tells of one person.
+
+    values : name as Plug-in Gait has it in the PROCESSING group of C3D files (LKneeWidth) -> SI value; a
+        value of 0 means that it was not measured, as in those files
+    units : name -> m, kg or rad
+    source : the file
+    notes : plain sentences on what was left out
+    """
+
+    values: dict[str, float]
+    units: dict[str, str]
+    source: str
+    notes: tuple[str, ...] = ()
+
+
+def usual_name(name: str) -> str:
+    """The name of a measure as in PROCESSING, by any spelling: LeftKneeWidth, $LKneeWidth, bodyMass;
+    what is not known stays as it is.
+    """
+    bare = name.strip().lstrip("$")
+    for word in ("Left", "Right"):
+        if bare.casefold().startswith(word.casefold()):
+            bare = word[0] + bare[len(word) :].lstrip("_ ")
+    key = bare.casefold().replace("_", "").replace(" ", "").replace("trocanter", "trochanter")
+    return SPELLED.get(key, bare)
+
+
+def measures_from(rows: Iterable[tuple[str, str, float]], source: str) -> Measures:
+    """Measures in SI units from rows of name, kind ("" = by its name) and number in the file's unit.
+
+    Left out, and told: names of unknown kind, numbers that are none, angles that can only be degrees.
+    """
+    values: dict[str, float] = {}
+    units: dict[str, str] = {}
+    unknown: list[str] = []
+    degrees: list[str] = []
+    odd: list[str] = []
+    for said, kind, number in rows:
+        name = usual_name(said)
+        kind = KINDS.get(name, kind)
+        if kind not in UNITS:
+            unknown.append(name)
+        elif not math.isfinite(number):
+            odd.append(name)
+        elif kind == RADIANS and abs(number) > LARGEST_ANGLE:
+            degrees.append(f"{name} {number:g}")
+        elif values.setdefault(name, FACTORS[kind] * number) != FACTORS[kind] * number:
+            odd.append(f"a second {name}")
+        else:
+            units[name] = UNITS[kind]
+    notes = []
+    if unknown:
+        notes.append(
+            f"numbers that are no measure of a person, left out ({len(unknown)}): {name_some(unknown)}"
+        )
+    if odd:
+        notes.append(f"{name_some(odd)} left out: not a number, or told twice with different values")
+    if degrees:
+        notes.append(
+            f"{name_some(degrees)} left out: angles of such a file are in radians, and this is none; "
+            "give it as an option"
+        )
+    return Measures(values, units, source, tuple(notes))

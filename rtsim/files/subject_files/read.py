@@ -1,0 +1,71 @@
+"""Read the measures of a person from a file of Vicon: .vsk (Nexus) or .mp (Workstation, BodyBuilder)."""
+
+from __future__ import annotations
+
+import math
+import re
+from pathlib import Path
+
+from rtsim.config.reading import read_bounded
+from rtsim.errors import ConfigError
+from rtsim.files.osim.document import parse
+from rtsim.files.subject_files.measures import Measures, measures_from
+
+SUFFIXES = (".vsk", ".mp")
+MOST_BYTES = 16_000_000
+COMMENT = re.compile(r"\{\*.*?\*\}", re.DOTALL)
+"""Of BodyLanguage, in which .mp files are written."""
+ASSIGNED = re.compile(r"^[ \t]*(\$?[^\s=${}]+)[ \t]*=[ \t]*([^\r\n]*?)[ \t]*$", re.MULTILINE)
+ROOT = "KinematicModel"
+STATIC = "StaticParameter"
+"""A measure; a Parameter is a dimension of the skeleton that is drawn."""
+AGAIN = "export the subject from Nexus again, or give the measures as options"
+
+
+def read_measures(path: str | Path) -> Measures:
+    """The measures in a .vsk or .mp file, in SI units under the names of a C3D's PROCESSING group.
+
+    ConfigError for another suffix, for a file that is none of these, and for one without any measure.
+    """
+    path = Path(path)
+    suffix = path.suffix.lower()
+    if suffix not in SUFFIXES:
+        raise ConfigError(
+            f"{suffix or 'no suffix'} is no file of measures", where=str(path), allowed=", ".join(SUFFIXES)
+        )
+    data = read_bounded(path, MOST_BYTES, "no file of a person's measures needs so much")
+    rows = rows_of_vsk(data, str(path)) if suffix == ".vsk" else rows_of_mp(data, str(path))
+    found = measures_from(rows, str(path))
+    if not found.values:
+        raise ConfigError("the file holds no measure of a person", where=str(path), remedy=AGAIN)
+    return found
+
+
+def rows_of_vsk(data: bytes, where: str) -> list[tuple[str, str, float]]:
+    """Name, quantity and value [mm, kg, rad] of each static parameter that has a value."""
+    root = parse(data, where)
+    if root.tag != ROOT:
+        raise ConfigError(f"the root element is {root.tag}, not {ROOT}", where=where, remedy=AGAIN)
+    return [
+        (element.get("NAME", ""), element.get("QUANTITY", "").lower(), number(element.get("VALUE", "")))
+        for element in root.iter(STATIC)
+        if element.get("NAME") and element.get("VALUE")
+    ]
+
+
+def rows_of_mp(data: bytes, where: str) -> list[tuple[str, str, float]]:
+    """Name and number of each line `$Name = 1.0`, NaN for an expression; vectors are no measures."""
+    text = COMMENT.sub(" ", data.decode("utf-8-sig", "replace") if b"\0" not in data else "")
+    found = ASSIGNED.findall(text)
+    rows = [(name, "", number(said)) for name, said in found if not said.startswith("{")]
+    if not rows:
+        raise ConfigError("there is no line such as $LKneeWidth = 100 in it", where=where, remedy=AGAIN)
+    return rows
+
+
+def number(text: str) -> float:
+    """A number as these files write it; NaN for what is none."""
+    try:
+        return float(text.strip().rstrip(";"))
+    except ValueError:
+        return math.nan
