@@ -1,0 +1,133 @@
+"""The clock of a capture system mapped to ours: offset and drift, from when stamps arrived.
+
+A frame arrives after it was captured by a delay that is never below some floor and often above it. So of each
+half second the earliest arrival counts, and through these points goes the line of Theil and Sen: its slope
+is the median of the slopes of all pairs, and its offset the median of what is left. Neither is moved by
+stretches of late frames as long as they are fewer than 29 in 100. H. Theil, Proc. K. Ned. Akad. Wet. 53
+(1950) 386-392; P. K. Sen, J. Am. Stat. Assoc. 63 (1968) 1379-1389.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+
+import numpy as np
+
+BLOCK_NS = 500_000_000
+"""Of each such stretch the earliest arrival counts [ns]."""
+MOST_BLOCKS = 64
+"""What the line goes through: the last half minute."""
+LEAST_SPAN_NS = 4_000_000_000
+"""Below, the drift is taken for zero: it makes no millisecond yet, and cannot be told apart [ns]."""
+GREATEST_DRIFT = 500e-6
+"""Clocks of computers and cameras are never further apart; a steeper line is one of delays."""
+LEAP_NS = 1_000_000_000
+"""Stamps that come this much earlier than any delay allows are of a clock that was set anew [ns]."""
+LATE_BLOCKS = 4
+"""So many half seconds of which every stamp came that much too late are of one, too: it was set back."""
+
+
+class ClockMap:
+    """From stamps of a system's clock to ours, learnt on the way.
+
+    Attributes
+    ----------
+    n_restart : how often the system's clock was found to have been set anew, and all was learnt again
+    """
+
+    def __init__(self) -> None:
+        self.n_restart = 0
+        self._paired = False
+        self._forget()
+
+    def _forget(self) -> None:
+        self._blocks: deque[tuple[int, int]] = deque(maxlen=MOST_BLOCKS)
+        self._block_start_ns = 0
+        self._earliest: tuple[int, int] | None = None
+        self._n_late = 0
+        # the line: offset = _offset_ns + _drift * (stamp - _anchor_ns)
+        self._anchor_ns = self._offset_ns = 0
+        self._drift, self._spread_ns = 0.0, 0.0
+
+    @property
+    def known(self) -> bool:
+        """Whether anything was learnt since the clock began."""
+        return self._earliest is not None or bool(self._blocks)
+
+    def learn(self, stamp_ns: int, local_ns: int) -> bool:
+        """Take in that a stamp arrived at `local_ns`, less what is known of its age; whether the system's
+        clock was set anew meanwhile, which is found by itself. Does nothing once there are pairs of clocks.
+        """
+        return False if self._paired else self._take(stamp_ns, local_ns)
+
+    def pair(self, stamp_ns: int, local_ns: int) -> bool:
+        """Take in both clocks at one moment; from then on nothing else counts."""
+        if not self._paired:
+            self._forget()
+            self._paired = True
+        return self._take(stamp_ns, local_ns)
+
+    def restart(self) -> None:
+        """Forget what was learnt, as of a connection that is new."""
+        self._forget()
+        self._paired = False
+
+    def local_ns(self, stamp_ns: int) -> int:
+        """Our clock at a stamp [ns]; LookupError before anything was learnt."""
+        if not self.known:
+            raise LookupError("nothing is known of the system's clock yet")
+        return stamp_ns + self._offset_ns + round(self._drift * (stamp_ns - self._anchor_ns))
+
+    def gauges(self) -> dict[str, float]:
+        """Offset now, drift, and the median distance of earliest arrivals from the line."""
+        if not self.known:
+            return {}
+        last = self._earliest or self._blocks[-1]
+        return {
+            "clock_offset_s": 1e-9 * (self.local_ns(last[0]) - last[0]),
+            "clock_drift_ppm": 1e6 * self._drift,
+            "clock_spread_us": 1e-3 * self._spread_ns,
+        }
+
+    def _take(self, stamp_ns: int, local_ns: int) -> bool:
+        restarted = self._is_anew(stamp_ns, local_ns)
+        if restarted:
+            self._forget()
+            self.n_restart += 1
+        arrival = stamp_ns, local_ns - stamp_ns
+        if self._earliest is None:
+            self._earliest, self._block_start_ns = arrival, local_ns
+        elif local_ns - self._block_start_ns >= BLOCK_NS:
+            late = self._earliest[1] > self.local_ns(self._earliest[0]) - self._earliest[0] + LEAP_NS
+            self._n_late = self._n_late + 1 if late else 0
+            self._blocks.append(self._earliest)
+            self._fit()
+            self._earliest, self._block_start_ns = arrival, local_ns
+        elif arrival[1] < self._earliest[1]:
+            self._earliest = arrival
+        if not self._blocks:
+            self._anchor_ns, self._offset_ns = self._earliest
+        return restarted
+
+    def _is_anew(self, stamp_ns: int, local_ns: int) -> bool:
+        """Whether this stamp, or those of the last while, are of another beginning of the clock."""
+        if not self.known:
+            return False
+        return self._n_late >= LATE_BLOCKS or local_ns - self.local_ns(stamp_ns) < -LEAP_NS
+
+    def _fit(self) -> None:
+        """The line of Theil and Sen through the earliest arrivals."""
+        anchor_ns, base_ns = self._blocks[-1]
+        # differences first, as int: stamps and offsets may be days, of which a float keeps too little
+        x = np.array([stamp_ns - anchor_ns for stamp_ns, _ in self._blocks], dtype=np.float64)
+        y = np.array([offset_ns - base_ns for _, offset_ns in self._blocks], dtype=np.float64)
+        slope = 0.0
+        if x[-1] - x[0] >= LEAST_SPAN_NS:
+            first, second = np.triu_indices(len(x), 1)
+            apart = x[second] - x[first]
+            slopes = (y[second] - y[first])[apart > 0.0] / apart[apart > 0.0]
+            slope = float(np.clip(np.median(slopes), -GREATEST_DRIFT, GREATEST_DRIFT)) if slopes.size else 0.0
+        left = y - slope * x
+        middle = float(np.median(left))
+        self._anchor_ns, self._offset_ns, self._drift = anchor_ns, base_ns + round(middle), slope
+        self._spread_ns = float(np.median(np.abs(left - middle)))

@@ -1,0 +1,126 @@
+"""What capture systems tell, whatever their protocol: descriptions, frames, clocks, and what goes wrong."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from streams.errors import StreamError
+
+FloatArray = NDArray[np.float64]
+StampArray = NDArray[np.int64]
+CaptureReason = Literal["address", "missing", "unreachable", "refused", "silent", "closed", "malformed"]
+Upwards = Literal["+X", "-X", "+Y", "-Y", "+Z", "-Z", ""]
+LengthUnit = Literal["m", "cm", "mm", ""]
+MOST_MARKERS = 4096
+"""Labels that a descriptor of ours can have; what a server says beyond that is malformed."""
+MOST_PLATES = 64
+
+
+class CaptureError(StreamError):
+    """Why a capture system cannot be read; the text is one sentence fit to be shown to a user.
+
+    Parameters
+    ----------
+    reason : "address" (or an option in it) that is none, "missing" (a package that the system needs),
+        "unreachable" (nobody answers), "refused" (the server answers and does not want us, or speaks a
+        version that we do not), "silent" (it stopped answering), "closed" (it hung up), "malformed" (it says
+        what the protocol does not know, so that where the next message begins is lost)
+    text : one plain sentence with the details
+    """
+
+    def __init__(self, reason: CaptureReason, text: str) -> None:
+        super().__init__(text)
+        self.reason: CaptureReason = reason
+
+    @property
+    def final(self) -> bool:
+        """Whether another try can change nothing, so that the command ends."""
+        return self.reason in ("address", "missing")
+
+
+class PlateDescription(NamedTuple):
+    """A force plate.
+
+    name : as the system has it
+    corners : four (x, y, z) of its surface in order around it, in the markers' axes [m]; () = not known
+    rate : samples per second [Hz], 0 = not told
+    """
+
+    name: str
+    corners: tuple[tuple[float, float, float], ...] = ()
+    rate: float = 0.0
+
+
+class CaptureDescription(NamedTuple):
+    """What does not change from frame to frame. Two that are equal describe one session.
+
+    names : of the markers, in the order of the frames' rows; () = there are none yet
+    unit : of positions; "" = not told, judged by the standing person
+    up : the axis that points up; "" = not told, judged likewise
+    rate : frames per second [Hz], 0 = irregular or not told
+    plates : force plates, in the order of the force samples
+    labelled : whether the names are those of markers on the body, not mere numbers
+    """
+
+    names: tuple[str, ...]
+    unit: LengthUnit
+    up: Upwards
+    rate: float
+    plates: tuple[PlateDescription, ...] = ()
+    labelled: bool = True
+
+
+class ForceSamples(NamedTuple):
+    """Samples of all plates that came with a frame, as the system has them.
+
+    stamps : (n_sample,) - when each was taken, on the clock of the frames' stamps [ns], increasing
+    force : (n_plate, n_sample, 3) - in the markers' axes [N]; NaN = not measured
+    moment : (n_plate, n_sample, 3) - about the laboratory's origin, in the markers' axes [N m]
+
+    The sign is the system's: the relay finds out by the weight of who stands on them.
+    """
+
+    stamps: StampArray
+    force: FloatArray
+    moment: FloatArray
+
+
+class CaptureFrame(NamedTuple):
+    """One frame.
+
+    positions : (n_marker, 3) - float64, in the description's unit and axes, an array of its own; NaN =
+    occluded arrived_ns : when its last byte was read, by streams.clock.now_ns
+    stamp_ns : when it was captured, on the system's clock [ns]; None = the system does not say
+    number : the system's frame number; not trusted, counted; -1 = none
+    age_ns : how old it was on arrival, where the system tells its latency (sum of all that it knows) [ns]
+    unnamed : (n, 3) - markers that no label has, likewise in the description's unit; None = not told
+    forces : samples of force plates that came with it; None = none
+    """
+
+    positions: FloatArray
+    arrived_ns: int
+    stamp_ns: int | None
+    number: int = -1
+    age_ns: int = 0
+    unnamed: FloatArray | None = None
+    forces: ForceSamples | None = None
+
+
+class ClockPair(NamedTuple):
+    """The system's clock and ours at one moment, from an echo or a time correction.
+
+    Once there is a pair, the arrivals of frames no longer tell the offset.
+    """
+
+    stamp_ns: int
+    local_ns: int
+
+
+class FoundServer(NamedTuple):
+    """A server that answers on this network: its address for `rtsim connect`, and what it says of itself."""
+
+    address: str
+    words: str

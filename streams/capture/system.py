@@ -1,0 +1,165 @@
+"""What a capture system is to the rest: a scheme, a port, how to open a connection; found by folder.
+
+A new system is two files: a module in streams/capture/systems whose `SYSTEM` is a `CaptureSystem`, and one
+beside this module with its messages and their decoding.
+
+Its module is imported to know its scheme: what it needs beyond NumPy it imports when it is opened.
+
+A connection is used by one thread. Its duties, beyond what its methods say:
+
+- nothing that the server sends may raise anything but CaptureError, block longer than the timeout, or make
+  memory grow: lengths and counts are checked before they are believed, and what is wrong but skippable is
+  counted;
+- what it received before it failed is handed over first;
+- it asks again for descriptions as often as its protocol needs, so that a changed list is handed over within
+  a second;
+- it finds out within two seconds that its server is gone, and says so by CaptureError.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+from collections.abc import Callable, Mapping
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import NamedTuple, Protocol
+from urllib.parse import parse_qsl, urlsplit
+
+from streams.addresses import LAST_PORT
+from streams.capture.records import (
+    CaptureDescription,
+    CaptureError,
+    CaptureFrame,
+    ClockPair,
+    FoundServer,
+)
+
+
+class CaptureAddress(NamedTuple):
+    """scheme://HOST[:PORT][/NAME][?OPTION=VALUE&...], read and checked.
+
+    host : of the server, or the name of a stream; port : the system's usual one where none is given
+    options : those that the system, or the relay, knows
+    """
+
+    scheme: str
+    host: str
+    port: int
+    options: Mapping[str, str]
+
+    @property
+    def text(self) -> str:
+        """As it is told to users."""
+        return f"{self.scheme}://{self.host}" + (f":{self.port}" if self.port else "")
+
+
+class CaptureConnection(Protocol):
+    """An open connection."""
+
+    def description(self) -> CaptureDescription:
+        """The newest description."""
+
+    def read(self, timeout_s: float) -> CaptureFrame | CaptureDescription | ClockPair | None:
+        """The next of what came, in order: a frame, a description that differs from the one before, a pair of
+        clocks; None after `timeout_s` without any. Raises CaptureError when the connection is of no use any
+        more.
+        """
+
+    def counters(self) -> Mapping[str, int]:
+        """What was counted since it was opened: refused_packets, and what else its protocol tells."""
+
+    def gauges(self) -> Mapping[str, float]:
+        """Current values for the telemetry."""
+
+    def sentences(self) -> list[str]:
+        """What is to be told since the last call: events of the system and what is strange, a few at most."""
+
+    def close(self) -> None:
+        """Say good-bye as the protocol has it, without waiting; may be called more than once."""
+
+
+class CaptureSystem(NamedTuple):
+    """A capture system.
+
+    scheme : of its addresses and its name on the command line; words : what it is, in a line
+    default_port : 0 = it has no ports; default_host : where an address may be left out
+    usual_up : the axis that points up where neither the system nor the person says it
+    open : opens a connection, within five seconds; CaptureError
+    find : the servers that answer within so many seconds [s]; never raises but CaptureError
+    options : option in addresses -> what it does, in a line
+    """
+
+    scheme: str
+    words: str
+    default_port: int
+    open: Callable[[CaptureAddress], CaptureConnection]
+    find: Callable[[float], list[FoundServer]]
+    default_host: str = "127.0.0.1"
+    usual_up: str = "+Z"
+    options: Mapping[str, str] = {}
+
+
+COMMON_OPTIONS: Mapping[str, str] = {
+    "force_sign": "check (by who stands on the plates, the default), person (the floor on it) or plate",
+    "latency_ms": "least time from exposure to arrival, taken off t_capture (default: as the system tells)",
+    "unnamed": "so many rows for markers without a name, unnamed_1 and so on (default 0)",
+}
+"""Options of addresses that the relay itself obeys."""
+
+
+FOLDER = Path(__file__).parent / "systems"
+
+
+@cache
+def systems() -> Mapping[str, CaptureSystem]:
+    """Scheme -> system, of all modules in the folder, by name."""
+    names = sorted(module.name for module in pkgutil.iter_modules([str(FOLDER)]))
+    found = [import_module(f"streams.capture.systems.{name}").SYSTEM for name in names]
+    return {system.scheme: system for system in found}
+
+
+def is_capture(source: str) -> bool:
+    """Whether a source is the address of a capture system."""
+    scheme, separator, _ = source.partition("://")
+    return bool(separator) and scheme in systems()
+
+
+def parse_capture(source: str) -> CaptureAddress:
+    """The parts of an address; CaptureError, with what is wrong and what is allowed, for what is none."""
+    scheme, separator, rest = source.partition("://")
+    if not separator or scheme not in systems():
+        known = ", ".join(f"{name}://" for name in systems())
+        raise CaptureError(
+            "address", f"{source!r} is not the address of a capture system; they begin with {known}"
+        )
+    system = systems()[scheme]
+    try:
+        parts = urlsplit(f"//{rest}")
+        port = parts.port
+        pairs = parse_qsl(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query))
+    except ValueError as fault:
+        raise CaptureError("address", f"{source!r} is not an address: {fault}; {example(system)}") from fault
+    host = rest.partition("?")[0]
+    if system.default_port:
+        host = parts.hostname or ""
+        if parts.path not in ("", "/") or parts.username is not None or any(c.isspace() for c in host):
+            raise CaptureError("address", f"{source!r} has more than a host and a port; {example(system)}")
+    if port is not None and not (system.default_port and 1 <= port <= LAST_PORT):
+        raise CaptureError("address", f"{source!r} has the port {port}; allowed are 1 to {LAST_PORT}")
+    known_options = {**system.options, **COMMON_OPTIONS}
+    options = dict(pairs)
+    if unknown := sorted(options.keys() - known_options.keys()):
+        raise CaptureError(
+            "address",
+            f"{source!r} has the option {unknown[0]!r}; allowed are {', '.join(sorted(known_options))}",
+        )
+    if len(options) < len(pairs):
+        raise CaptureError("address", f"{source!r} gives an option twice")
+    return CaptureAddress(scheme, host or system.default_host, port or system.default_port, options)
+
+
+def example(system: CaptureSystem) -> str:
+    """What to give instead, in words."""
+    host = "192.168.0.10" if system.default_port else "NAME"
+    return f"give for example {system.scheme}://{host}"
