@@ -40,7 +40,12 @@ if TYPE_CHECKING:
 )
 @SIDE_OPTION
 @click.option("--model", type=Config("models"), help="Of persons (default: lower_limb).")
-@click.option("--hip", "hip_regression", help="Hip centre regression (default: harrington2007).")
+@click.option(
+    "--hip",
+    "hip_regression",
+    help="Hip centre regression: harrington2007 (default), harrington2007_full, hara2016, davis1991 (that of "
+    "Plug-in Gait), sangeux2015, sangeux2015_leg, bell1990, bell1989.",
+)
 @click.option(
     "--scan",
     "scan_path",

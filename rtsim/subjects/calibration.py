@@ -22,7 +22,7 @@ from rtsim.files.markers import near_statics
 from rtsim.files.trial import MarkerTrial, count_of, name_some, with_names_told
 from rtsim.subjects import plausible, proportions
 from rtsim.subjects.both_sides import join
-from rtsim.subjects.hip_centre import find_regression
+from rtsim.subjects.hip_centre import find_regression, hip_measures
 from rtsim.subjects.knee_centre import knee_offset
 from rtsim.subjects.labs import ENOUGH, SIDES, Coverage, cover, find_lab, load_lab, side_of
 from rtsim.subjects.landmarks import (
@@ -194,7 +194,7 @@ def calibrate(
     lab : marker map; found by the names of the trial's markers if not given
     side : right or left, as the markers are labelled. The subject's side is the one they really stand on
     static : trial with all anatomical markers on
-    hip_regression : harrington2007 or bell1990
+    hip_regression : a name of `REGRESSIONS` in rtsim/subjects/hip_centre.py
     knee_width_mm : between the epicondyles, for labs without a medial one; replaces the width in the file
     name : of the subject; that of the file if not given
     legs : side -> its landmarks, for `notes_on_places`: written
@@ -268,7 +268,8 @@ def measure(source: MarkerTrial, request: Request, remedy: str) -> Anatomy:
             "no fibula head: the malleoli give the shank its frontal plane, so the twist of the tibia shows "
             "as external rotation of the knee"
         )
-    landmarks = find_landmarks(known, offset, request.regression)
+    measures = hip_measures(source.subject, request.regression, found.side, where)
+    landmarks = find_landmarks(known, offset, request.regression, measures)
     Q = natural_coordinates(landmarks)
     plausible.check_axes(Q, where)
     good, said = plausible.agreeing_frames(Q, landmarks, where)

@@ -2,42 +2,126 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rtsim.errors import ConfigError
+from rtsim.subjects.conventional.measures import ConventionalMeasures, check_measures, stored_measures
 from rtsim.subjects.natural import unit
 
 Array = NDArray[np.float64]
 
-# width between the ASIS and depth from mid-PSIS to mid-ASIS [mm] -> right hip from mid-ASIS [mm]:
-# forwards, upwards, to the right
-Regression = Callable[[Array, Array], tuple[Array, Array, Array]]
+UNKNOWN = ConventionalMeasures()
+BASE_PLATE = 0.002
+"""Usual thickness of what holds a marker's sphere on the skin [m]."""
+DAVIS_THETA, DAVIS_BETA = 0.5, 0.314
+"""Angles of the hip in the pelvis [rad], as Plug-in Gait rounds 28.4 and 18 degrees."""
+
+
+class Predictors(NamedTuple):
+    """What a regression knows of a pelvis and one leg [mm]; lengths that are unknown are NaN.
+
+    width, depth : (n, 1) - between the ASIS, and from mid-PSIS to mid-ASIS, of the bone
+    leg_length : of the leg; mean_leg_length : of both; asis_trochanter : of the leg
+    inter_asis : of the person, the same in all frames; marker_radius : of the spheres
+    """
+
+    width: Array
+    depth: Array
+    leg_length: float
+    mean_leg_length: float
+    asis_trochanter: float
+    inter_asis: float
+    marker_radius: float
+
+
+# -> hip from mid-ASIS [mm]: forwards, upwards, outwards, each (n, 1)
+Regression = Callable[[Predictors], tuple[Array, Array, Array]]
 
 
 class HipRegression(NamedTuple):
-    """A published regression."""
+    """A published regression.
+
+    needs_leg : whether it needs the length of the leg
+    of_markers : whether it starts from the markers, and not from the bone under them
+    """
 
     source: str
     of: Regression
+    needs_leg: bool = False
+    of_markers: bool = False
 
 
-def harrington2007(width: Array, depth: Array) -> tuple[Array, Array, Array]:
+def harrington2007(p: Predictors) -> tuple[Array, Array, Array]:
     """Adults, healthy children and children with cerebral palsy, from magnetic resonance images."""
-    return -0.24 * depth - 9.9, -0.30 * width - 10.9, 0.33 * width + 7.3
+    return -0.24 * p.depth - 9.9, -0.30 * p.width - 10.9, 0.33 * p.width + 7.3
 
 
-def bell1990(width: Array, depth: Array) -> tuple[Array, Array, Array]:
+def harrington2007_full(p: Predictors) -> tuple[Array, Array, Array]:
+    """The same persons, with the predictors of each direction that did best, the leg's length too."""
+    upwards = -0.16 * p.width - 0.04 * p.leg_length - 7.1
+    return -0.24 * p.depth - 9.9, upwards, 0.28 * p.depth + 0.16 * p.width + 7.9
+
+
+def sangeux2015(p: Predictors) -> tuple[Array, Array, Array]:
+    """The width alone, for a pelvis without PSIS."""
+    return -0.138 * p.width - 10.4, -0.305 * p.width - 10.9, 0.33 * p.width + 7.3
+
+
+def sangeux2015_leg(p: Predictors) -> tuple[Array, Array, Array]:
+    """The length of the leg alone, where the ASIS are hard to find."""
+    still = np.ones_like(p.width)
+    forwards, upwards = -0.041 * p.leg_length - 6.3, -0.083 * p.leg_length - 7.9
+    return forwards * still, upwards * still, (0.0874 * p.leg_length + 5.4) * still
+
+
+def hara2016(p: Predictors) -> tuple[Array, Array, Array]:
+    """The length of the leg alone, of adults and children, whatever is on the pelvis."""
+    still = np.ones_like(p.width)
+    forwards, upwards = 11.0 - 0.063 * p.leg_length, -9.0 - 0.078 * p.leg_length
+    return forwards * still, upwards * still, (8.0 + 0.086 * p.leg_length) * still
+
+
+def bell1990(p: Predictors) -> tuple[Array, Array, Array]:
     """Adults: 14 % of the width inwards from the ASIS, 19 % backwards and 30 % downwards."""
-    return -0.19 * width, -0.30 * width, 0.36 * width
+    return -0.19 * p.width, -0.30 * p.width, 0.36 * p.width
 
 
+def bell1989(p: Predictors) -> tuple[Array, Array, Array]:
+    """Adults: 14 % of the width inwards from the ASIS, 22 % backwards and 30 % downwards."""
+    return -0.22 * p.width, -0.30 * p.width, 0.36 * p.width
+
+
+def davis1991(p: Predictors) -> tuple[Array, Array, Array]:
+    """The conventional gait model, as Plug-in Gait has it, from radiographs of 25 hips."""
+    reach = 0.115 * p.mean_leg_length - 15.3
+    back = p.marker_radius + (
+        p.asis_trochanter if p.asis_trochanter == p.asis_trochanter else 0.1288 * p.leg_length - 48.56
+    )
+    along = reach * np.cos(DAVIS_THETA)
+    forwards = along * np.sin(DAVIS_BETA) - back * np.cos(DAVIS_BETA)
+    upwards = -along * np.cos(DAVIS_BETA) - back * np.sin(DAVIS_BETA)
+    outwards = 0.5 * p.inter_asis - reach * np.sin(DAVIS_THETA)
+    still = np.ones_like(p.width)
+    return forwards * still, upwards * still, outwards * still
+
+
+HARRINGTON, SANGEUX = (
+    "Harrington et al. (2007) J Biomech 40, 595-602",
+    "Sangeux (2015) Gait Posture 42, 402-405",
+)
 REGRESSIONS = {
-    "harrington2007": HipRegression("Harrington et al. (2007) J Biomech 40, 595-602", harrington2007),
+    "harrington2007": HipRegression(HARRINGTON, harrington2007),
     "bell1990": HipRegression("Bell et al. (1990) J Biomech 23, 617-621", bell1990),
+    "bell1989": HipRegression("Bell et al. (1989) Hum Mov Sci 8, 3-16", bell1989),
+    "davis1991": HipRegression("Davis et al. (1991) Hum Mov Sci 10, 575-587", davis1991, True, True),
+    "harrington2007_full": HipRegression(HARRINGTON, harrington2007_full, True),
+    "hara2016": HipRegression("Hara et al. (2016) Sci Rep 6, 37707", hara2016, True),
+    "sangeux2015": HipRegression(SANGEUX, sangeux2015),
+    "sangeux2015_leg": HipRegression(SANGEUX, sangeux2015_leg, True),
 }
 
 
@@ -61,15 +145,73 @@ def pelvis_axes(asis_right: Array, asis_left: Array, psis_middle: Array) -> tupl
 
 
 def hip_centres(
-    asis_right: Array, asis_left: Array, psis_middle: Array, name: str = "harrington2007"
+    asis_right: Array,
+    asis_left: Array,
+    psis_middle: Array,
+    name: str = "harrington2007",
+    measures: ConventionalMeasures = UNKNOWN,
+    standoff: float = 0.0,
 ) -> tuple[Array, Array]:
     """Right and left hip centre (n, 3) [m] of a pelvis in right-handed axes.
 
     asis_right, asis_left, psis_middle : (n, 3) [m], as in `pelvis_axes`
+    measures : lengths of the legs and offsets, for the regressions that use them
+    standoff : from the skin to the middle of a marker, its radius and base plate [m]; the bone lies so much
+        behind the markers on the ASIS and in front of those on the PSIS, of which regressions from images
+        know nothing. Plug-in Gait's own has the radius in it and takes none.
+    ConfigError for a regression that needs the length of a leg, where none is known.
     """
     origin, x, y, z = pelvis_axes(asis_right, asis_left, psis_middle)
     across, ahead = asis_right - asis_left, origin - psis_middle
     width, depth = (1e3 * np.linalg.norm(v, axis=-1, keepdims=True) for v in (across, ahead))
-    forwards, upwards, to_right = (1e-3 * c for c in find_regression(name).of(width, depth))
-    middle = origin + forwards * x + upwards * y
-    return middle + to_right * z, middle - to_right * z
+    regression = find_regression(name)
+    skin = 0.0 if regression.of_markers else 1e3 * standoff
+    depth = depth - 2.0 * skin
+    centres = []
+    for side, sign in (("right", 1.0), ("left", -1.0)):
+        predictors = _predictors(width, depth, measures, side, name)
+        forwards, upwards, outwards = (1e-3 * c for c in regression.of(predictors))
+        middle = origin + (forwards - 1e-3 * skin) * x + upwards * y
+        centres.append(middle + sign * outwards * z)
+    return centres[0], centres[1]
+
+
+def hip_measures(stored: Mapping[str, float], name: str, side: str, where: str) -> ConventionalMeasures:
+    """The measures stored with a trial, of a leg that reads like a right one; checked where they are used.
+
+    name : of the regression; side : of the leg, right or left; where : the file, for a ConfigError
+    """
+    measures = stored_measures(stored)
+    if find_regression(name).needs_leg:
+        check_measures(measures, where)
+    return measures.mirrored if side == "left" else measures
+
+
+def _predictors(
+    width: Array, depth: Array, measures: ConventionalMeasures, side: str, name: str
+) -> Predictors:
+    """Those of one leg; the other's length stands in for one that is unknown."""
+    own, mean = measures.of(side), measures.mean_leg_length
+    if mean is None and REGRESSIONS[name].needs_leg:
+        raise ConfigError(
+            f"the hip regression {name} needs the length of the leg, from the ASIS to the medial malleolus",
+            where="hip centre",
+            allowed="without it: " + ", ".join(n for n, r in REGRESSIONS.items() if not r.needs_leg),
+            remedy="give leg_length_mm, or a file in which LLegLength and RLegLength are stored",
+        )
+
+    def in_mm(x: float | None) -> float:
+        return np.nan if x is None else 1e3 * x
+
+    inter_asis = in_mm(measures.inter_asis)
+    if measures.inter_asis is None and np.isfinite(width).any():
+        inter_asis = float(np.nanmean(width))
+    return Predictors(
+        width=width,
+        depth=depth,
+        leg_length=in_mm(mean if own.leg_length is None else own.leg_length),
+        mean_leg_length=in_mm(mean),
+        asis_trochanter=in_mm(own.asis_trochanter),
+        inter_asis=inter_asis,
+        marker_radius=1e3 * measures.marker_radius,
+    )

@@ -1,39 +1,10 @@
-"""Knee centre without a medial marker: the chord construction.
-
-In the plane of hip centre, lateral epicondyle and a marker on the outside of the thigh, the knee centre
-sees hip and epicondyle at a right angle, half a knee width away from the epicondyle (Kadaba et al. 1990,
-J Orthop Res 8, 383-392; Davis et al. 1991, Hum Mov Sci 10, 575-587).
-"""
+"""How far the knee centre is from the lateral marker, where there is no medial one."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-import numpy as np
-from numpy.typing import NDArray
-
 from rtsim.errors import ConfigError
-from rtsim.subjects.natural import unit
-
-Array = NDArray[np.float64]
-
-
-def knee_centre(hip: Array, epicondyle: Array, thigh: Array, offset: float) -> Array:
-    """(n, 3) - knee centre [m], beyond the line from epicondyle to hip as seen from the thigh marker.
-
-    hip, epicondyle, thigh : (n, 3) [m]; offset : distance of the knee centre from the lateral marker [m].
-    NaN where the hip is not farther away than the offset.
-    """
-    line = hip - epicondyle
-    length = np.linalg.norm(line, axis=-1, keepdims=True)
-    along = line / length
-    outwards = thigh - epicondyle
-    outwards = outwards - np.sum(outwards * along, axis=-1, keepdims=True) * along
-    with np.errstate(invalid="ignore"):
-        cosine = offset / length
-        sine = np.sqrt(1.0 - cosine**2)
-    centre: Array = epicondyle + offset * (cosine * along - sine * unit(outwards))
-    return centre
 
 
 def knee_offset(

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from rtsim.config.lab_schema import LabSide
 from rtsim.errors import ConfigError
 from rtsim.files.trial import MarkerTrial, count_of, name_some
-from rtsim.subjects.hip_centre import hip_centres
-from rtsim.subjects.knee_centre import knee_centre
+from rtsim.subjects.conventional.chord import chord_centre
+from rtsim.subjects.conventional.measures import ConventionalMeasures
+from rtsim.subjects.hip_centre import UNKNOWN, hip_centres
 from rtsim.subjects.lone_leg import LoneLeg, hip_and_knee
 from rtsim.subjects.marker_names import find_markers
 
@@ -123,24 +124,31 @@ def usable_frames(table: LabSide, positions: Positions, where: str, remedy: str)
     return usable
 
 
-def find_landmarks(positions: Positions, knee_offset: float | None, regression: str) -> Landmarks:
+def find_landmarks(
+    positions: Positions,
+    knee_offset: float | None,
+    regression: str,
+    measures: ConventionalMeasures = UNKNOWN,
+    standoff: float = 0.0,
+) -> Landmarks:
     """Landmarks from the positions of roles on usable frames.
 
     positions : of a leg that reads like a right one
     knee_offset : distance of the knee centre from the lateral marker [m]; None where there is a medial one
     regression : name of the hip regression
+    measures : of the person, whose right leg is the one that reads so; standoff : as of `hip_centres`
     """
     lateral, pelvis = positions["epicondyle_lateral"], None
     if lacks_pelvis(positions):
         hip, medial = hip_and_knee(lone_leg(positions), knee_offset)
     else:
         asis, asis_opposite, back = positions["asis"], positions["asis_opposite"], back_of(positions)
-        hip, hip_opposite = hip_centres(asis, asis_opposite, back, regression)
+        hip, hip_opposite = hip_centres(asis, asis_opposite, back, regression, measures, standoff)
         pelvis = PelvisLandmarks(asis, asis_opposite, back, hip_opposite)
         if knee_offset is None:
             medial = positions["epicondyle_medial"]
         else:
-            medial = 2.0 * knee_centre(hip, lateral, positions["thigh_lateral"], knee_offset) - lateral
+            medial = 2.0 * chord_centre(hip, lateral, positions["thigh_lateral"], knee_offset) - lateral
     return Landmarks(
         hip=hip,
         epicondyle_lateral=lateral,

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtsim.files.trial import count_of
-from rtsim.subjects.knee_centre import knee_centre
+from rtsim.subjects.conventional.chord import chord_centre
 from rtsim.subjects.natural import unit
 
 Array = NDArray[np.float64]
@@ -69,7 +69,7 @@ def hip_and_knee(leg: LoneLeg, knee_offset: float | None) -> tuple[Array, Array]
     lateral = leg.epicondyle_lateral
     hip = 2.0 * lateral - leg.malleolus_lateral
     for _ in range(N_ROUND):
-        medial = 2.0 * knee_centre(hip, lateral, leg.thigh_lateral, knee_offset) - lateral
+        medial = 2.0 * chord_centre(hip, lateral, leg.thigh_lateral, knee_offset) - lateral
         hip = hip_of(leg, medial)
     return hip, medial
 

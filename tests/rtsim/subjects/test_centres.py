@@ -1,13 +1,15 @@
-"""Hip centres by regression and knee centres by the chord."""
+"""Hip centres by regression, and how far the knee is from its marker."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
+from rtsim.cli.calibrate import command
 from rtsim.errors import ConfigError
+from rtsim.subjects.conventional.measures import ConventionalMeasures, SideMeasures
 from rtsim.subjects.hip_centre import REGRESSIONS, hip_centres
-from rtsim.subjects.knee_centre import knee_centre, knee_offset
+from rtsim.subjects.knee_centre import knee_offset
 
 # width 240 mm, depth 160 mm, level
 RIGHT, LEFT, BACK = np.array([[0.0, 1.0, 0.12]]), np.array([[0.0, 1.0, -0.12]]), np.array([[-0.16, 1.0, 0.0]])
@@ -44,21 +46,47 @@ def test_unknown_regression_lists_the_known() -> None:
     assert all(regression.source for regression in REGRESSIONS.values())
 
 
-def test_chord_finds_the_centre_it_was_made_of() -> None:
-    """Protects the construction: right angle at the knee centre, inside of the lateral marker, exact."""
-    rng = np.random.default_rng(5)
-    centre = rng.normal(size=(20, 3))
-    axes = np.linalg.qr(rng.normal(size=(20, 3, 3)))[0]
-    up, out = axes[:, :, 0], axes[:, :, 1]
-    hip, epicondyle = centre + 0.4 * up, centre + 0.055 * out
-    thigh = centre + 0.2 * up + 0.09 * out
-    np.testing.assert_allclose(knee_centre(hip, epicondyle, thigh, 0.055), centre, atol=1e-14)
+LEG = ConventionalMeasures(SideMeasures(leg_length=0.9), SideMeasures(leg_length=0.88))
 
 
-def test_chord_is_unknown_where_the_hip_is_too_near() -> None:
-    """Protects against numbers that mean nothing."""
-    hip, epicondyle, thigh = np.array([[0.0, 0.03, 0.0]]), np.zeros((1, 3)), np.array([[0.0, 0.02, 0.05]])
-    assert np.isnan(knee_centre(hip, epicondyle, thigh, 0.05)).all()
+@pytest.mark.parametrize(
+    ("name", "right_mm", "left_mm"),
+    [
+        ("bell1989", (-52.8, -72.0, 86.4), (-52.8, -72.0, 86.4)),
+        ("harrington2007_full", (-48.3, -81.5, 91.1), (-48.3, -80.7, 91.1)),
+        ("hara2016", (-45.7, -79.2, 85.4), (-44.44, -77.64, 83.68)),
+        ("sangeux2015", (-43.52, -84.1, 86.5), (-43.52, -84.1, 86.5)),
+        ("sangeux2015_leg", (-43.2, -82.6, 84.06), (-42.38, -80.94, 82.312)),
+    ],
+)
+def test_numbers_worked_out_by_hand(
+    name: str, right_mm: tuple[float, float, float], left_mm: tuple[float, float, float]
+) -> None:
+    """Protects the coefficients of the papers, and that each leg has its own length."""
+    right, left = hip_centres(RIGHT, LEFT, BACK, name, LEG)
+    middle = np.array([0.0, 1.0, 0.0])
+    np.testing.assert_allclose(1e3 * (right[0] - middle), right_mm, atol=1e-9)
+    np.testing.assert_allclose(1e3 * (left[0] - middle), np.multiply(left_mm, (1, 1, -1)), atol=1e-9)
+
+
+def test_bone_lies_behind_the_markers() -> None:
+    """Protects the sign of the standoff: the ASIS behind its marker, the depth less by both markers."""
+    plain = hip_centres(RIGHT, LEFT, BACK)[0][0]
+    moved = hip_centres(RIGHT, LEFT, BACK, standoff=0.009)[0][0] - plain
+    np.testing.assert_allclose(moved, [-0.009 + 0.24 * 0.018, 0.0, 0.0], atol=1e-12)
+    hara = [hip_centres(RIGHT, LEFT, BACK, "hara2016", LEG, standoff)[0][0] for standoff in (0.0, 0.009)]
+    np.testing.assert_allclose(hara[1] - hara[0], [-0.009, 0.0, 0.0], atol=1e-12)
+    davis = [hip_centres(RIGHT, LEFT, BACK, "davis1991", LEG, standoff)[0] for standoff in (0.0, 0.009)]
+    np.testing.assert_array_equal(davis[0], davis[1])
+
+
+@pytest.mark.parametrize("name", [name for name, regression in REGRESSIONS.items() if regression.needs_leg])
+def test_leg_length_is_asked_for(name: str) -> None:
+    """Protects against hips from a length that nobody gave; that of the other leg will do."""
+    with pytest.raises(ConfigError, match=r"length of the leg.*bell1990"):
+        hip_centres(RIGHT, LEFT, BACK, name)
+    one = ConventionalMeasures(left=SideMeasures(leg_length=0.88))
+    assert np.isfinite(hip_centres(RIGHT, LEFT, BACK, name, one)).all()
 
 
 def test_offset_is_half_a_knee_and_half_a_marker() -> None:
@@ -75,3 +103,9 @@ def test_missing_or_impossible_width(measures: dict[str, float], given: float | 
     """Protects the message: what is needed, its range, the option; also where mm are taken as m."""
     with pytest.raises(ConfigError, match=r"trial.c3d.*right knee.*30 to 250 mm.*knee_width_mm"):
         knee_offset(measures, "right", given, "trial.c3d")
+
+
+def test_help_names_every_regression() -> None:
+    """Protects the option's help against a regression that it does not list."""
+    (option,) = (p for p in command.params if p.name == "hip_regression")
+    assert all(name in option.help for name in REGRESSIONS)

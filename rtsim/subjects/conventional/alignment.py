@@ -1,0 +1,113 @@
+"""Rotation offsets of a static trial: by a knee alignment device, or by markers on the inner side.
+
+The device clamps the knee and carries three markers at equal distances on arms square to each other; the arm
+of KAX runs along the axis of the knee (HAS-Motion wiki, "Knee Alignment Device").
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.errors import ConfigError
+from rtsim.subjects.conventional.chord import TURNS, chord_centre, wand_rotation
+from rtsim.subjects.natural import unit
+
+Array = NDArray[np.float64]
+
+DEVICE_SPACING = 0.14376
+"""Between two markers of the device: 5.66 inches [m]."""
+MOST_MISFIT = 0.15
+"""Of the distances between its markers, relative to their mean: beyond, these are none of one device [1]."""
+
+
+class Aligned(NamedTuple):
+    """A joint of a static trial.
+
+    centre : (n, 3) - of the joint [m]
+    lateral : (n, 3) - marker on its outer side, or the place of one that is not on [m]
+    rotation : from the segment's wand to the joint's axis, mean over the frames, as a file stores it:
+        positive = the wand is behind the axis [rad]
+    """
+
+    centre: Array
+    lateral: Array
+    rotation: float
+
+
+def device_origin(kax: Array, kd1: Array, kd2: Array, side: str) -> Array:
+    """(n, 3) - where the arms of the device meet: the place of the marker on the lateral epicondyle [m].
+
+    kax, kd1, kd2 : (n, 3) - its markers [m]; side : of the leg that wears it, in right-handed axes
+    """
+    arm = DEVICE_SPACING / np.sqrt(2.0)
+    normal = TURNS["left"] * TURNS[side] * unit(np.cross(kd2 - kd1, kax - kd1))
+    origin: Array = (kax + kd1 + kd2) / 3.0 - normal * arm / np.sqrt(3.0)
+    return origin
+
+
+def check_device(kax: Array, kd1: Array, kd2: Array, side: str, where: str) -> str:
+    """A sentence on a device of another size than the usual one, "" where there is nothing to tell.
+
+    ConfigError where its markers are not at equal distances, as where two labels are exchanged with others.
+    """
+    pairs = ((kax, kd1), (kax, kd2), (kd1, kd2))
+    sizes = np.array([np.nanmean(np.linalg.norm(a - b, axis=-1)) for a, b in pairs])
+    if not np.ptp(sizes) <= MOST_MISFIT * sizes.mean():
+        raise ConfigError(
+            f"the markers of the {side} knee alignment device are "
+            f"{', '.join(f'{1e3 * size:.0f}' for size in sizes)} mm apart",
+            where=where,
+            allowed="three equal distances",
+            remedy="check the labels KAX, KD1 and KD2 of this side",
+        )
+    size = float(sizes.mean())
+    if abs(size - DEVICE_SPACING) <= 0.05 * DEVICE_SPACING:
+        return ""
+    return (
+        f"the markers of the {side} knee alignment device are {1e3 * size:.0f} mm apart, "
+        f"{1e3 * DEVICE_SPACING:.0f} mm are usual"
+    )
+
+
+def by_device(
+    hip: Array, device: tuple[Array, Array, Array], wand: Array, radius: float, side: str
+) -> Aligned:
+    """The knee of a static trial with a knee alignment device.
+
+    hip, wand : (n, 3) - hip centre, marker on the outside of the thigh [m]
+    device : KAX, KD1, KD2, each (n, 3) [m]
+    radius : from the marker of the lateral epicondyle, which is not on, to the knee centre [m]
+    """
+    lateral = device_origin(*device, side)
+    centre = chord_centre(hip, lateral, device[0], radius)
+    return Aligned(centre, lateral, _mean_rotation(hip, centre, lateral, wand, side))
+
+
+def by_medial_marker(proximal: Array, lateral: Array, medial: Array, wand: Array, side: str) -> Aligned:
+    """A knee or an ankle of a static trial with a marker on its inner side: the middle of both.
+
+    proximal : (n, 3) - hip centre for a knee, knee centre for an ankle [m]; wand : on the segment between
+    """
+    centre = 0.5 * (lateral + medial)
+    return Aligned(centre, lateral, _mean_rotation(proximal, centre, lateral, wand, side))
+
+
+def tibial_torsion(knee: Array, ankle: Array, across_knee: Array, across_ankle: Array, side: str) -> float:
+    """From the axis of the knee to that of the ankle about the tibia, mean over the frames [rad].
+
+    As a file stores it: negative = the ankle's axis is turned outwards.
+
+    knee, ankle : (n, 3) - centres [m]; across_knee, across_ankle : (n, 3) - from them to the outer side [m]
+    """
+    up = unit(knee - ankle)
+    flat = [v - np.sum(v * up, axis=-1, keepdims=True) * up for v in (across_knee, across_ankle)]
+    sine = np.sum(up * np.cross(flat[0], flat[1]), axis=-1)
+    return TURNS[side] * float(np.nanmean(np.arctan2(sine, np.sum(flat[0] * flat[1], axis=-1))))
+
+
+def _mean_rotation(proximal: Array, centre: Array, lateral: Array, wand: Array, side: str) -> float:
+    """As a file stores it [rad]."""
+    return TURNS[side] * float(np.nanmean(wand_rotation(proximal, centre, lateral, wand)))

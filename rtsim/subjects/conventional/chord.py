@@ -1,0 +1,88 @@
+"""Joint centres by the chord: half a joint's width beside a lateral marker, square to the bone.
+
+The centre sees the proximal joint and the lateral marker at a right angle; about the line from the centre to
+the proximal joint, the half-plane of the lateral marker lies at a given angle to that of a marker on the
+outside of the segment, the wand (Kadaba et al. 1990, J Orthop Res 8, 383-392; Davis et al. 1991, Hum Mov Sci
+10, 575-587).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.subjects.natural import unit
+
+Array = NDArray[np.float64]
+
+ROUNDING = 1e-9
+TURNS = {"right": 1.0, "left": -1.0}
+"""Of a stored rotation offset about the line up the bone: positive = the wand is behind the joint's axis."""
+
+
+def chord_centre(proximal: Array, lateral: Array, wand: Array, radius: float, rotation: float = 0.0) -> Array:
+    """(n, 3) - joint centre [m], beyond the line from the lateral marker to the proximal joint.
+
+    proximal, lateral, wand : (n, 3) [m]; radius : distance of the centre from the lateral marker [m]
+    rotation : from the wand to the lateral marker, as `wand_rotation` measures it [rad]; that of a leg is its
+        stored offset times `TURNS` of its side
+    NaN where the proximal joint is not farther away than the radius, or no place has this rotation.
+    """
+    line = proximal - lateral
+    length = np.linalg.norm(line, axis=-1, keepdims=True)
+    along = line / length
+    outwards = wand - lateral
+    outwards = unit(outwards - _dot(outwards, along) * along)
+    with np.errstate(invalid="ignore"):
+        cosine = radius / length
+        sine = np.sqrt(1.0 - cosine**2)
+        if rotation == 0.0:
+            centre: Array = lateral + radius * (cosine * along - sine * outwards)
+            return centre
+        inwards = _inwards(
+            _dot(wand - lateral, along), _dot(wand - lateral, outwards), length, radius, rotation
+        )
+        left = 1.0 - inwards**2
+        aside = np.copysign(np.sqrt(np.where(left > -ROUNDING, np.maximum(left, 0.0), np.nan)), rotation)
+    across = np.cross(along, outwards)
+    return lateral + radius * (cosine * along - sine * (inwards * outwards + aside * across))
+
+
+def _inwards(up: Array, out: Array, length: Array, radius: float, rotation: float) -> Array:
+    """(n, 1) - cosine of the angle on the circle of all centres, from straight inwards to the place that has
+    the rotation.
+
+    up, out : (n, 1) - of the wand from the lateral marker, along the line to the proximal joint and square to
+        it [m]; length : (n, 1) - of that line [m]
+
+    Seen from the lateral marker, with m the product of wand T and centre, X the line, h^2 = X^2 - r^2:
+    cos^2(rotation) (T^2 + r^2 - 2 m - (T X - m)^2 / h^2) = (r^2 - m)^2 / r^2, of which the smaller root lies
+    inwards.
+    """
+    square, bone, share = radius**2, length**2 - radius**2, np.cos(rotation) ** 2
+    product = up * length
+    a = share / bone + 1.0 / square
+    b = share * (1.0 - product / bone) - 1.0  # half of the coefficient of m
+    c = square - share * (up**2 + out**2 + square - product**2 / bone)
+    m = (-b - np.sqrt(b**2 - a * c)) / a
+    reach = radius * np.sqrt(1.0 - square / length**2)
+    return (square * product / length**2 - m) / (reach * out)
+
+
+def wand_rotation(proximal: Array, centre: Array, lateral: Array, wand: Array) -> Array:
+    """(n,) - angle from the half-plane of the wand to that of the lateral marker [rad].
+
+    Both are bounded by the line from the joint centre to the proximal joint; positive about that line.
+    all (n, 3) [m]
+    """
+    up = unit(proximal - centre)
+    to_wand, to_lateral = (v - _dot(v, up) * up for v in (wand - centre, lateral - centre))
+    across = np.sum(up * np.cross(to_wand, to_lateral), axis=-1)
+    angle: Array = np.arctan2(across, np.sum(to_wand * to_lateral, axis=-1))
+    return angle
+
+
+def _dot(a: Array, b: Array) -> Array:
+    """(n, 1) - products of rows."""
+    product: Array = np.sum(a * b, axis=-1, keepdims=True)
+    return product

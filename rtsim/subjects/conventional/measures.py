@@ -1,0 +1,163 @@
+"""What the conventional gait model needs of a person beside the markers: lengths, widths and offsets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from rtsim.errors import ConfigError
+
+USUAL_MARKER_DIAMETER = 0.014
+"""Of the spheres that Plug-in Gait takes for granted where a file tells nothing of them [m]."""
+LETTERS = {"right": "R", "left": "L"}
+MOST_ROTATION = 1.6
+"""Of an offset or a torsion [rad]."""
+RANGES = {
+    "leg_length": (0.2, 1.4), "knee_width": (0.03, 0.25), "ankle_width": (0.02, 0.2),
+    "inter_asis": (0.05, 0.5), "asis_trochanter": (-0.03, 0.25), "sole_delta": (-0.1, 0.1),
+    "marker_diameter": (0.002, 0.05),
+    **dict.fromkeys(
+        ("tibial_torsion", "thigh_rotation", "shank_rotation", "static_plant_flexion", "static_rotation"),
+        (-MOST_ROTATION, MOST_ROTATION),
+    ),
+}  # fmt: skip
+"""From small children to very tall adults [m, rad]."""
+STORED = {
+    "leg_length": "LegLength", "knee_width": "KneeWidth", "ankle_width": "AnkleWidth",
+    "asis_trochanter": "AsisTrocanterDistance", "sole_delta": "SoleDelta", "tibial_torsion": "TibialTorsion",
+    "thigh_rotation": "ThighRotation", "shank_rotation": "ShankRotation",
+    "static_plant_flexion": "StaticPlantFlex", "static_rotation": "StaticRotOff",
+}  # fmt: skip
+"""Field -> name after L or R in the PROCESSING group of a C3D file."""
+STORED_ONCE = {"inter_asis": "InterAsisDistance", "marker_diameter": "MarkerDiameter"}
+ABSENT_AT_ZERO = ("leg_length", "knee_width", "ankle_width", "asis_trochanter", *STORED_ONCE)
+"""A file has 0 there where nothing was measured."""
+HOW = {
+    "leg_length": "measure from the ASIS to the medial malleolus",
+    "knee_width": "measure between the epicondyles",
+    "ankle_width": "measure between the malleoli",
+}
+
+
+class SideMeasures(NamedTuple):
+    """Of one leg; None where unknown.
+
+    leg_length : from the ASIS to the medial malleolus [m]
+    knee_width, ankle_width : between the epicondyles, between the malleoli [m]
+    asis_trochanter : from the ASIS back to the trochanter, along the sagittal plane of the pelvis [m]
+    sole_delta : how much thicker the sole is under the heel than under the toes [m]
+    tibial_torsion : from the axis of the knee to that of the ankle, negative = externally [rad]
+    thigh_rotation, shank_rotation : from the wand to the plane of the knee's, the ankle's axis;
+        positive = the wand is behind the plane [rad]
+    static_plant_flexion, static_rotation : of the line ankle to toe against the foot, standing [rad]
+    """
+
+    leg_length: float | None = None
+    knee_width: float | None = None
+    ankle_width: float | None = None
+    asis_trochanter: float | None = None
+    sole_delta: float | None = None
+    tibial_torsion: float | None = None
+    thigh_rotation: float | None = None
+    shank_rotation: float | None = None
+    static_plant_flexion: float | None = None
+    static_rotation: float | None = None
+
+
+class ConventionalMeasures(NamedTuple):
+    """Of a person; None where unknown.
+
+    right, left : of the legs
+    inter_asis : between both ASIS [m]
+    marker_diameter : of the markers' spheres [m]
+    """
+
+    right: SideMeasures = SideMeasures()
+    left: SideMeasures = SideMeasures()
+    inter_asis: float | None = None
+    marker_diameter: float | None = None
+
+    def of(self, side: str) -> SideMeasures:
+        """Those of the right or the left leg."""
+        return self.left if side == "left" else self.right
+
+    @property
+    def mirrored(self) -> ConventionalMeasures:
+        """Of the person in a mirror, whose left leg reads like a right one."""
+        return self._replace(right=self.left, left=self.right)
+
+    @property
+    def marker_radius(self) -> float:
+        """Half the diameter of the markers, or of usual ones [m]."""
+        return 0.5 * (USUAL_MARKER_DIAMETER if self.marker_diameter is None else self.marker_diameter)
+
+    @property
+    def mean_leg_length(self) -> float | None:
+        """Of both legs, or of the one that is known [m]."""
+        known = [side.leg_length for side in (self.right, self.left) if side.leg_length is not None]
+        return sum(known) / len(known) if known else None
+
+
+def stored_measures(stored: Mapping[str, float]) -> ConventionalMeasures:
+    """The measures by the names that Plug-in Gait stores with a trial, as LKneeWidth [m, rad].
+
+    A length of 0 is one that was not measured; foot offsets of exactly 0 are those of a trial of which no
+    static trial was processed. Nothing is checked here, but by `check_measures` where a number is used.
+    """
+    sides: dict[str, SideMeasures] = {}
+    for side, letter in LETTERS.items():
+        found = {field: _known(stored, field, f"{letter}{name}") for field, name in STORED.items()}
+        if not found["static_plant_flexion"] and not found["static_rotation"]:
+            found["static_plant_flexion"] = found["static_rotation"] = None
+        sides[side] = SideMeasures(**found)
+    once = {field: _known(stored, field, name) for field, name in STORED_ONCE.items()}
+    return ConventionalMeasures(sides["right"], sides["left"], once["inter_asis"], once["marker_diameter"])
+
+
+def _known(stored: Mapping[str, float], field: str, name: str) -> float | None:
+    """A stored number, None where the file has none."""
+    value = stored.get(name)
+    return None if value is None or (value == 0.0 and field in ABSENT_AT_ZERO) else float(value)
+
+
+def check_measures(measures: ConventionalMeasures, where: str) -> None:
+    """ConfigError for a number that no person has, as a width in metres where millimetres are due."""
+    for side in LETTERS:
+        for field, value in measures.of(side)._asdict().items():
+            _check(field, value, f"{side} {field}", where)
+    for field in STORED_ONCE:
+        _check(field, getattr(measures, field), field, where)
+
+
+def _check(field: str, value: float | None, said: str, where: str) -> None:
+    """ConfigError for a value outside of its range."""
+    low, high = RANGES[field]
+    if value is None or low <= value <= high:
+        return
+    name, is_angle = said.replace("_", " "), high == MOST_ROTATION
+    factor, unit = (1.0, "rad") if is_angle else (1e3, "mm")
+    if is_angle:
+        guess = "; it may be in degrees, where radians are due"
+    elif low <= 1e3 * value <= high:
+        guess = "; it may be in metres, where millimetres are due"
+    else:
+        guess = ""
+    raise ConfigError(
+        f"the {name} of {factor * value:.4g} {unit} is no person's{guess}",
+        where=where,
+        allowed=f"{factor * low:g} to {factor * high:g} {unit}",
+        remedy=HOW.get(field, "correct it in the subject's measures") + ", or leave it out",
+    )
+
+
+def needed(measures: ConventionalMeasures, side: str, field: str, where: str) -> float:
+    """A length of a leg [m]; ConfigError says what is missing, where it stands usually and how to get it."""
+    value: float | None = getattr(measures.of(side), field)
+    if value is None:
+        stored = f"{LETTERS[side]}{STORED[field]}"
+        raise ConfigError(
+            f"the {side} {field.replace('_', ' ')} is needed, and no {stored} is stored with the trial",
+            where=where,
+            remedy=f"{HOW.get(field, 'measure it')} and give it as an option or in a .vsk or .mp file",
+        )
+    return value
