@@ -58,11 +58,17 @@ class LabSide(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     asis_opposite: Name
     epicondyle_lateral: Name
     malleolus_lateral: Name
-    malleolus_medial: Name
     calcaneus: Name
-    metatarsal_1: Name
-    metatarsal_5: Name
     tracking: Tracking
+    # without it the ankle centre needs shank_lateral and the width of the ankle
+    malleolus_medial: str = ""
+    # on the outside of the shank, in the frontal plane of the ankle
+    shank_lateral: str = ""
+    # without these two the toe stands in for their middle
+    metatarsal_1: str = ""
+    metatarsal_5: str = ""
+    # on the forefoot, between the heads of the second and the third metatarsal
+    toe: str = ""
     psis: str = ""
     psis_opposite: str = ""
     # stands in for the middle of the PSIS
@@ -71,6 +77,11 @@ class LabSide(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     epicondyle_medial: str = ""
     # on the outside of the thigh, in the frontal plane of the knee
     thigh_lateral: str = ""
+    # a knee alignment device, in the static trial instead of the lateral epicondyle: along its axis, and
+    # the other two arms
+    knee_device_axis: str = ""
+    knee_device_1: str = ""
+    knee_device_2: str = ""
     # without it the frontal plane of the shank is that of the malleoli
     fibula_head: str = ""
     # only checked to lie where they should
@@ -89,6 +100,13 @@ class LabSide(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
             raise ValueError("needs psis and psis_opposite, or sacrum")
         if not self.epicondyle_medial and not self.thigh_lateral:
             raise ValueError("needs epicondyle_medial, or thigh_lateral to construct the knee centre")
+        if not self.malleolus_medial and not self.shank_lateral:
+            raise ValueError("needs malleolus_medial, or shank_lateral to construct the ankle centre")
+        if not (self.metatarsal_1 and self.metatarsal_5) and not self.toe:
+            raise ValueError("needs metatarsal_1 and metatarsal_5, or toe to stand in for their middle")
+        device = [name for role, name in self.roles.items() if role.startswith("knee_device")]
+        if len(device) not in (0, 3):
+            raise ValueError("a knee alignment device needs knee_device_axis, knee_device_1, knee_device_2")
         by_name: dict[str, str] = {}
         for role, name in self.roles.items():
             if role == "thigh_lateral":
@@ -114,3 +132,19 @@ class Lab(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     right: LabSide
     left: LabSide
     about: str = ""
+    # marker of the tables above -> what else laboratories call it
+    spellings: dict[Name, Names] = {}
+
+    def __post_init__(self) -> None:
+        known = {*names_of(self.right), *names_of(self.left)}
+        strange = sorted(self.spellings.keys() - known)
+        if strange:
+            raise ValueError(f"spellings of {', '.join(strange)}, which no table of the map names")
+
+
+def names_of(table: LabSide) -> tuple[str, ...]:
+    """Every marker that a table names, in its order; those of several places more than once."""
+    trunk = (
+        (table.trunk.shoulder, table.trunk.shoulder_opposite, *table.trunk.tracking) if table.trunk else ()
+    )
+    return (*table.roles.values(), *table.tracking.names, *trunk)

@@ -210,7 +210,7 @@ def checked_before(run: Run, trial: MarkerTrial, forces: ForceTrial) -> tuple[li
     from rtsim.methods.plate_loads import at_times
     from rtsim.models.load import load_model
     from rtsim.subjects.foot_lines import foot_lines
-    from rtsim.subjects.labs import find_lab, load_lab
+    from rtsim.subjects.labs import lab_of
 
     spec, told = load_model(run.model), [*told_outside(trial, forces), *told_bodies(run)]
     if run.plates.borne_by:
@@ -222,7 +222,7 @@ def checked_before(run: Run, trial: MarkerTrial, forces: ForceTrial) -> tuple[li
         lines, mass = lines_of_model(run, spec, trial, placed), mass_of(run, spec, None)
     else:
         try:
-            lab = load_lab(run.lab) if run.lab else find_lab(trial.names)
+            lab = lab_of(run.lab, trial.names)
         except ConfigError as fault:
             return [*told, f"the plates are not checked against the feet: {fault}"], ""
         lines = foot_lines(trial, lab)

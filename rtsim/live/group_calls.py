@@ -159,7 +159,7 @@ def call_foot() -> None:
     from rtsim.stages.kinematics import Kinematics
     from rtsim.stages.rates import FilteredMotion
     from rtsim.subjects.foot_marks import UP
-    from rtsim.subjects.labs import find_lab
+    from rtsim.subjects.labs import lab_of
     from rtsim.subjects.subject import load_subject
 
     run, subject = Run(name="warmup"), load_subject(find_config(WALKER, "subjects"))
@@ -167,7 +167,7 @@ def call_foot() -> None:
         load_model(LOWER_LIMB), subject, "zero", ("zero",), run.solver, run.markers
     )
     motion = FilteredMotion(Kinematics(estimator, subject), run.rates)
-    FootContacts(run.foot, motion, None, find_lab(subject.marker_names), subject).warm()
+    FootContacts(run.foot, motion, None, lab_of("", subject.marker_names), subject).warm()
     feet = [FootContact(contact_foot(run.foot, 0.2, side), run.foot) for side in (0, 1)]
     FootShare(feet[0], feet[1]).take(new_motion(2), np.zeros(3), UP, 500.0)
 

@@ -18,7 +18,7 @@ from rtsim.methods.foot_trial import FootTrial, prepare_step
 from rtsim.methods.plate_check import Finding, check_plates
 from rtsim.methods.plate_loads import PlateLoads, plate_loads
 from rtsim.subjects.foot_lines import foot_lines
-from rtsim.subjects.labs import find_lab, load_lab
+from rtsim.subjects.labs import lab_of, load_lab
 from rtsim.subjects.persons import read_one, share_of_labs
 
 Array = NDArray[np.float64]
@@ -66,7 +66,7 @@ def walked_steps(
     """
     trial = read_one(path, share_of_labs(load_lab(lab) if lab else None), person, up, units, strict=True)
     plates = read_forces(forces or _beside(Path(path)), markers=trial)
-    table = load_lab(lab) if lab else find_lab(trial.names)
+    table = lab_of(lab, trial.names)
     feet = foot_lines(trial, table)
     if not np.isfinite(feet).any():
         raise ConfigError(

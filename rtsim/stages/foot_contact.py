@@ -27,7 +27,7 @@ from rtsim.stages.rates import FilteredMotion, stated
 from rtsim.stages.shared_loads import SharedLoads
 from rtsim.stages.stage import FINE, Outcome, Stage
 from rtsim.subjects.foot_marks import UP
-from rtsim.subjects.labs import SIDES, find_lab, load_lab
+from rtsim.subjects.labs import SIDES, lab_of
 from rtsim.subjects.persons import read_one, share_of_labs
 from rtsim.subjects.subject import Subject
 from streams.messages import Curves, Image, Session
@@ -292,7 +292,7 @@ def make(setting: Setting) -> FootContacts | None:
             remedy='put "ground_reaction" before "foot_contact" in stages',
         )  # fmt: skip
     run, subject = setting.run, setting.subject
-    lab = load_lab(run.lab) if run.lab else find_lab(subject.marker_names)
+    lab = lab_of(run.lab, subject.marker_names)
     static = None
     if run.static:
         whose, known = run.person or subject.person, (run.up or None, run.units or None)

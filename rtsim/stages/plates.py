@@ -34,7 +34,7 @@ from rtsim.stages.find import Setting
 from rtsim.stages.kinematics import Kinematics
 from rtsim.stages.stated_loads import StatedLoads
 from rtsim.subjects.foot_markers import FootMarkers
-from rtsim.subjects.labs import SIDES, find_lab, load_lab
+from rtsim.subjects.labs import SIDES, lab_of
 from rtsim.units import METRES
 from streams.codec import FieldLayout
 from streams.messages import Session, force_session, marker_session
@@ -162,7 +162,7 @@ class FootLoads(AppliedLoads):
         labels = door.labels if door is not None else tuple(field.labels) if field is not None else ()
         lab = None
         try:
-            lab = load_lab(self._lab) if self._lab else find_lab((*labels, *self._unseen(labels)))
+            lab = lab_of(self._lab, (*labels, *self._unseen(labels)))
         except ConfigError as fault:
             self.sentences.append(f"Which markers are on the feet is not known: {fault}")
         unit = field.unit if field is not None else "m"

@@ -6,7 +6,6 @@ tracked markers averaged over the frames (Sancisi et al. 2017, eqs 12, 13).
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -21,10 +20,10 @@ from rtsim.files.landmarks import middle_of
 from rtsim.files.markers import near_statics
 from rtsim.files.trial import MarkerTrial, count_of, name_some, with_names_told
 from rtsim.subjects import plausible, proportions
-from rtsim.subjects.both_sides import join
+from rtsim.subjects.conventional.measures import ConventionalMeasures
 from rtsim.subjects.hip_centre import find_regression, hip_measures
 from rtsim.subjects.knee_centre import knee_offset
-from rtsim.subjects.labs import ENOUGH, SIDES, Coverage, cover, find_lab, load_lab, side_of
+from rtsim.subjects.labs import cover, find_lab, load_lab, side_of
 from rtsim.subjects.landmarks import (
     back_of,
     find_landmarks,
@@ -33,6 +32,7 @@ from rtsim.subjects.landmarks import (
     role_positions,
     usable_frames,
 )
+from rtsim.subjects.legs_there import legs_that_are_there
 from rtsim.subjects.lone_leg import BY_STRAIGHT_LEG, ROOT_IS_THIGH, straight_frames, told_hip
 from rtsim.subjects.marker_names import find_markers
 from rtsim.subjects.misplaced import Leg, leg_of, notes_on_moves, notes_on_places
@@ -41,6 +41,8 @@ from rtsim.subjects.persons import read_one, share_of_labs
 from rtsim.subjects.segment_axes import natural_coordinates
 from rtsim.subjects.segment_records import SEGMENTS, local_markers, segment_records
 from rtsim.subjects.sides import MIRROR, check_same_side, find_side, shows_pelvis
+from rtsim.subjects.spellings import as_spelled, with_names_of
+from rtsim.subjects.stand_ins import LegMeasures, check_alone, stand_ins
 from rtsim.subjects.standing import check_pose
 from rtsim.subjects.subject import Subject, SubjectSegment, check_person
 from rtsim.subjects.trunk import TRUNK, fault_of_trunk, lumbosacral_centre, trunk_coordinates
@@ -120,61 +122,6 @@ def subject_for(
     return msgspec.structs.replace(found, notes=(*found.notes, *notes_on_places(legs)))
 
 
-def legs_that_are_there(
-    leg: Callable[[str], Subject], covered: Callable[[str], Coverage], *, all_of_them: bool
-) -> Subject:
-    """Both legs joined, or the only one there is, with a note that says what is wrong with the other.
-
-    leg, covered : the subject of one side, and how many of its markers there are
-    all_of_them : ConfigError where one of them is not there
-    """
-    found: dict[str, Subject] = {}
-    faults: dict[str, ConfigError] = {}
-    for side in SIDES:
-        try:
-            there = covered(side)
-            if there.share < ENOUGH and not all_of_them:
-                raise ConfigError(f"its markers are not there: {name_some(there.missing)}", where=side)
-            found[side] = leg(side)
-        except ConfigError as fault:
-            faults[side] = fault
-    if len(found) == 2 and any(PELVIS not in subject.segments for subject in found.values()):
-        if all_of_them:
-            raise ConfigError(
-                "no pelvis is marked, which joins both legs", where="side", allowed="right, left",
-                remedy="solve one leg at a time, or mark the pelvis",
-            )  # fmt: skip
-        right = found["right"]
-        note = "one leg alone: no pelvis is marked that joins both; the other one by --side left"
-        return msgspec.structs.replace(right, notes=(*right.notes, note))
-    if len(found) == 2:
-        by_side = {subject.side: subject for subject in found.values()}
-        if len(by_side) == 2 or all_of_them:
-            both = join(by_side.get("right", found["right"]), by_side.get("left", found["left"]))
-            return msgspec.structs.replace(
-                both, notes=(*both.notes, *notes_on_legs(by_side["right"], by_side["left"]))
-            )
-        right = found["right"]
-        if found["left"].marker_names == right.marker_names:  # a map of one leg
-            return right
-        note = f"one leg alone: those labelled right and left both stand on the {right.side}"
-        return msgspec.structs.replace(right, notes=(*right.notes, note))
-    if all_of_them or not found:
-        raise next(iter(faults.values()))
-    ((missing, why),) = faults.items()
-    subject = next(iter(found.values()))
-    return msgspec.structs.replace(subject, notes=(*subject.notes, f"no {missing} leg: {why}"))
-
-
-def notes_on_legs(right: Subject, left: Subject) -> list[str]:
-    """Sentences on legs of different lengths; ConfigError where they are no person's."""
-    of_right, of_left = (
-        {name: 1e-3 * segment.length_mm for name, segment in subject.segments.items()}
-        for subject in (right, left)
-    )
-    return proportions.check_legs(of_right, of_left, right.source)
-
-
 def calibrate(
     trial: MarkerTrial,
     lab: Lab | None = None,
@@ -203,7 +150,9 @@ def calibrate(
     each other, and dimensions that no person has.
     """
     find_regression(hip_regression)
-    lab = lab or find_lab(trial.names, side)
+    as_mapped = lab or find_lab(trial.names, side)
+    lab = as_spelled(as_mapped, trial.names, *([static.names] if static else []))
+    static = with_names_of(static, as_mapped, lab) if static else None
     request = Request(side_of(lab, side), side, hip_regression, knee_width_mm)
     if static is None:
         source, remedy = trial, f"give a static trial in which they are on{near_statics(trial.source)}"
@@ -254,22 +203,29 @@ def measure(source: MarkerTrial, request: Request, remedy: str) -> Anatomy:
     mirror = MIRROR if found.side == "left" else np.ones(3)
     known = {role: mirror * x for role, x in known.items()}
     notes, offset = list(found.notes), None
+    added: dict[str, Array] = {}
+    person = hip_measures(source.subject, request.regression, found.side, where)
     if lacks_pelvis(known):
+        check_alone(known, where)
         leg = lone_leg(known)
         if leg.way == BY_STRAIGHT_LEG:
             straight = straight_frames(leg, mirror * middle_of_thigh(source, request.table)[frames])
             frames, known = frames[straight], {role: x[straight] for role, x in known.items()}
         notes.append(told_hip(leg.way, len(frames)))
-    if "epicondyle_medial" not in known:
-        offset = knee_offset(source.subject, request.label_side, request.knee_width_mm, where)
-        notes.append(f"no medial epicondyle: knee centre put {1e3 * offset:.1f} mm from the lateral marker")
-    if "fibula_head" not in known:
+        if "epicondyle_medial" not in known:
+            offset = knee_offset(source.subject, request.label_side, request.knee_width_mm, where)
+            notes.append(
+                f"no medial epicondyle: knee centre put {1e3 * offset:.1f} mm from the lateral marker"
+            )
+    else:
+        added, told = stand_ins(known, measures_of_leg(source, request, person), where)
+        notes += told
+    if "fibula_head" not in {**known, **added}:
         notes.append(
             "no fibula head: the malleoli give the shank its frontal plane, so the twist of the tibia shows "
             "as external rotation of the knee"
         )
-    measures = hip_measures(source.subject, request.regression, found.side, where)
-    landmarks = find_landmarks(known, offset, request.regression, measures)
+    landmarks = find_landmarks({**known, **added}, offset, request.regression, person)
     Q = natural_coordinates(landmarks)
     plausible.check_axes(Q, where)
     good, said = plausible.agreeing_frames(Q, landmarks, where)
@@ -288,6 +244,18 @@ def measure(source: MarkerTrial, request: Request, remedy: str) -> Anatomy:
     placed = leg_of(request.table, {role: x[good] for role, x in known.items()}, landmarks.hip[good])
     Q = {name: q[good] for name, q in Q.items()}
     return Anatomy(Q, positions[good], found.side, tuple(notes), placed)
+
+
+def measures_of_leg(source: MarkerTrial, request: Request, person: ConventionalMeasures) -> LegMeasures:
+    """What a leg's landmarks need beside its markers."""
+    return LegMeasures(
+        source.subject,
+        request.label_side,
+        request.regression,
+        person,
+        bool(request.table.shank_lateral),
+        request.knee_width_mm,
+    )
 
 
 def build_segments(

@@ -34,17 +34,18 @@ def foot_lines(trial: MarkerTrial, lab: Lab) -> FloatArray:
         table = side_of(lab, side)
         heel_name, fifth = table.calcaneus, table.metatarsal_5
         wanted = list(dict.fromkeys([*table.tracking.foot, table.metatarsal_1, fifth]))
-        found = find_markers([heel_name, *(name for name in wanted if name != heel_name)], trial.names)
+        others = (name for name in wanted if name and name != heel_name)
+        found = find_markers([heel_name, *others], trial.names)
         at_heel = found.pop(heel_name, None)
         if at_heel is None or not found:
             continue
-        heel, others = trial.positions[:, at_heel], trial.positions[:, list(found.values())]
-        reach = _median(np.linalg.norm((others - heel[:, None])[..., [0, 2]], axis=2))
+        heel, marks = trial.positions[:, at_heel], trial.positions[:, list(found.values())]
+        reach = _median(np.linalg.norm((marks - heel[:, None])[..., [0, 2]], axis=2))
         if not np.isfinite(reach).any():
             continue
         fore = reach >= FOREFOOT * np.nanmax(reach)
         names = [name for name, there in zip(found, fore.tolist(), strict=True) if there]
-        forefoot = others[:, fore].mean(axis=1)
+        forefoot = marks[:, fore].mean(axis=1)
         if names == [fifth]:
             forward = (forefoot - heel) * [1.0, 0.0, 1.0]
             forefoot = forefoot + MIDDLE * np.cross(UP, forward) * (1.0 if side == "right" else -1.0)

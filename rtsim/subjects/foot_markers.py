@@ -93,7 +93,7 @@ def foot_of(labels: Sequence[str], lab: Lab, side: str) -> dict[str, int]:
     """Markers of a foot and their rows in the stream, the heel first; {} where too few are there."""
     table = side_of(lab, side)
     wanted = dict.fromkeys([table.calcaneus, *table.tracking.foot, table.metatarsal_1, table.metatarsal_5])
-    found = find_markers(list(wanted), labels)
+    found = find_markers([name for name in wanted if name], labels)
     if table.calcaneus not in found or len(found) < 2:
         return {}
     heel = found.pop(table.calcaneus)

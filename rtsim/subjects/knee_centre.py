@@ -1,4 +1,4 @@
-"""How far the knee centre is from the lateral marker, where there is no medial one."""
+"""How far the centre of a knee or an ankle is from its lateral marker, where there is no medial one."""
 
 from __future__ import annotations
 
@@ -6,24 +6,42 @@ from collections.abc import Mapping
 
 from rtsim.errors import ConfigError
 
+WIDTHS = {
+    "knee": ((0.03, 0.25), ("epicondyle", "epicondyles")),
+    "ankle": ((0.02, 0.2), ("malleolus", "malleoli")),
+}
+"""Of a joint [m], from small children to very large adults, and the landmarks it is measured between."""
+
 
 def knee_offset(
     measures: Mapping[str, float], label_side: str, knee_width_mm: float | None, where: str
 ) -> float:
-    """Half the width of the knee plus the radius of its marker [m].
+    """`centre_offset` of the knee [m]."""
+    return centre_offset(measures, label_side, "knee", knee_width_mm, where)
 
-    measures : of the person, as stored with a trial [m]: RKneeWidth or LKneeWidth, and MarkerDiameter
-    label_side : right or left, as the markers are labelled
-    knee_width_mm : takes the place of the stored width; ConfigError where there is neither
+
+def centre_offset(
+    measures: Mapping[str, float], label_side: str, joint: str, width_mm: float | None, where: str
+) -> float:
+    """Half the width of the knee or the ankle plus the radius of its marker [m].
+
+    measures : of the person, as stored with a trial [m]: RKneeWidth or LKneeWidth, RAnkleWidth or
+        LAnkleWidth, and MarkerDiameter
+    label_side : right or left, as the markers are labelled; joint : knee or ankle
+    width_mm : takes the place of the stored width; ConfigError where there is neither
     """
-    key = f"{label_side[0].upper()}KneeWidth"
-    width = measures.get(key, 0.0) if knee_width_mm is None else 1e-3 * knee_width_mm
-    if not 0.03 <= width <= 0.25:
+    key = f"{label_side[0].upper()}{joint.capitalize()}Width"
+    width = measures.get(key, 0.0) if width_mm is None else 1e-3 * width_mm
+    (low, high), bone = WIDTHS[joint]
+    if not low <= width <= high:
+        guess = (
+            f": metres, where mm are due? {1e6 * width:.0f} mm would do" if low <= 1e3 * width <= high else ""
+        )
         raise ConfigError(
-            f"without a medial epicondyle marker the width of the {label_side} knee is needed"
-            + (f", and {1e3 * width:.0f} mm is none" if width else f"; no {key} is stored with it"),
+            f"without a medial {bone[0]} marker the width of the {label_side} {joint} is needed"
+            + (f", and {1e3 * width:.3g} mm is none{guess}" if width else f"; no {key} is stored with it"),
             where=where,
-            allowed="30 to 250 mm",
-            remedy="measure it between the epicondyles and give knee_width_mm, or put on a medial marker",
+            allowed=f"{1e3 * low:.0f} to {1e3 * high:.0f} mm",
+            remedy=f"measure it between the {bone[1]} and give {joint}_width_mm, or put on a medial marker",
         )
     return 0.5 * width + 0.5 * measures.get("MarkerDiameter", 0.0)

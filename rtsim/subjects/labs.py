@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -12,6 +12,7 @@ from rtsim.config.paths import find_config, shipped_names
 from rtsim.errors import ConfigError
 from rtsim.files.trial import name_some
 from rtsim.subjects.marker_names import find_markers
+from rtsim.subjects.spellings import as_spelled
 
 FOLDER = "labs"
 ENOUGH = 0.7  # share of a map's tracked markers that must be there before it is taken unasked
@@ -25,6 +26,11 @@ class Coverage(NamedTuple):
     side: str
     n_tracked: int
     missing: tuple[str, ...]
+
+    @property
+    def n_found(self) -> int:
+        """Tracked markers that are there."""
+        return self.n_tracked - len(self.missing)
 
     @property
     def share(self) -> float:
@@ -52,22 +58,42 @@ def side_of(lab: Lab, side: str) -> LabSide:
 
 
 def cover(lab: Lab, side: str, names: Sequence[str]) -> Coverage:
-    """How well `names` cover the tracked markers of one side; those of the pelvis count if one is there."""
-    tracking = side_of(lab, side).tracking
+    """How well `names` cover the tracked markers of one side; those of the pelvis count if one is there.
+
+    Where the back of the pelvis may be marked by PSIS or sacrum, those that are not there do not count
+    beside those that are.
+    """
+    table = side_of(as_spelled(lab, names), side)
+    tracking = table.tracking
     found = find_markers(tracking.names, names)
     alone = found.keys().isdisjoint(tracking.pelvis)
-    tracked = tuple(n for n in tracking.names if not (alone and n in tracking.pelvis))
+    spare = tracking.pelvis if alone else spare_backs(table, found)
+    tracked = tuple(n for n in tracking.names if n in found or n not in spare)
     return Coverage(lab, side, len(tracked), tuple(name for name in tracked if name not in found))
 
 
-def find_lab(names: Sequence[str], side: str = "") -> Lab:
-    """The shipped map whose tracked markers are best covered by `names`, of the given side or of either.
+def spare_backs(table: LabSide, found: Container[str]) -> tuple[str, ...]:
+    """Markers at the back of the pelvis that others stand in for, of a map that knows both kinds."""
+    psis = tuple(name for name in (table.psis, table.psis_opposite) if name)
+    if not table.sacrum or not psis:
+        return ()
+    return (table.sacrum,) if all(name in found for name in psis) else psis if table.sacrum in found else ()
 
-    Among maps that are covered alike the larger one is taken. ConfigError when none is covered to 70 %: it
-    lists what the nearest one misses, and how to write one's own.
+
+def lab_of(name: str, names: Sequence[str]) -> Lab:
+    """The map of that name or file, or where none is given the one that fits, as `names` spell it."""
+    return as_spelled(load_lab(name) if name else find_lab(names), names)
+
+
+def find_lab(names: Sequence[str], side: str = "") -> Lab:
+    """The shipped map that most of `names` belong to, of the given side or of either.
+
+    Only maps count whose tracked markers are there to 70 %. Of those with as many markers there the one that
+    lacks least is taken, then the one with more landmarks. ConfigError where none fits: it lists what the
+    nearest one misses, and how to write one's own; and where two fit alike that use the markers differently.
     """
     sides = (side,) if side else SIDES
-    of_all = (cover(lab, s, names) for lab in shipped_labs() for s in sides)
+    of_all = [cover(lab, s, names) for lab in shipped_labs() for s in sides]
     best = max(of_all, key=lambda c: (c.share, c.n_tracked))
     if best.share < ENOUGH:
         raise ConfigError(
@@ -77,4 +103,30 @@ def find_lab(names: Sequence[str], side: str = "") -> Lab:
             remedy=f"copy configs/{FOLDER}/{best.lab.name}.toml, put in your own marker names and give the "
             "file as the lab",
         )
-    return best.lab
+    ranked = [((c.n_found, c.share, n_roles(c, names)), c) for c in of_all if c.share >= ENOUGH]
+    highest, first = max(ranked, key=lambda pair: pair[0])
+    alike = [c for rank, c in ranked if rank == highest and c.lab.name != first.lab.name]
+    other = next((c for c in alike if used(c, names) != used(first, names)), None)
+    if other is not None:
+        raise ConfigError(
+            f"the marker maps {first.lab.name} and {other.lab.name} fit these {len(names)} markers alike, "
+            "but use them differently",
+            where="lab",
+            remedy=f"say which it is: --lab {first.lab.name}, --lab {other.lab.name}, or a map of your own",
+        )
+    return first.lab
+
+
+def n_roles(covered: Coverage, names: Sequence[str]) -> int:
+    """How many landmarks of a side are among `names`."""
+    table = side_of(as_spelled(covered.lab, names), covered.side)
+    return len(find_markers(table.roles.values(), names))
+
+
+def used(covered: Coverage, names: Sequence[str]) -> tuple[dict[str, int], list[set[int]]]:
+    """What a map makes of `names`: places of its landmarks, and of the markers of each segment."""
+    table = side_of(as_spelled(covered.lab, names), covered.side)
+    found = find_markers([*table.roles.values(), *table.tracking.names], names)
+    roles = {role: found[name] for role, name in table.roles.items() if name in found}
+    groups = (getattr(table.tracking, segment) for segment in table.tracking.__struct_fields__)
+    return roles, [{found[name] for name in group if name in found} for group in groups]

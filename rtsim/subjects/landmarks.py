@@ -22,14 +22,9 @@ Positions = Mapping[str, Array]  # role -> (n, 3) [m], NaN = missing
 
 PELVIS = ("asis", "asis_opposite", "psis", "psis_opposite", "sacrum")
 """Roles of the markers on a pelvis."""
-ALWAYS = (
-    "epicondyle_lateral",
-    "malleolus_lateral",
-    "malleolus_medial",
-    "calcaneus",
-    "metatarsal_1",
-    "metatarsal_5",
-)
+METATARSALS = ("metatarsal_1", "metatarsal_5")
+DEVICE = ("knee_device_axis", "knee_device_1", "knee_device_2")
+"""Roles of a knee alignment device: KAX, KD1, KD2."""
 
 
 class PelvisLandmarks(NamedTuple):
@@ -89,9 +84,18 @@ def lacks_pelvis(positions: Positions) -> bool:
     return positions.keys().isdisjoint(PELVIS)
 
 
+def has_device(positions: Positions) -> bool:
+    """Whether a knee alignment device is on, in the place of the lateral epicondyle's marker."""
+    return "epicondyle_lateral" not in positions and positions.keys() >= {*DEVICE}
+
+
 def needed_roles(table: LabSide, positions: Positions) -> tuple[str, ...]:
     """Roles that the landmarks of this lab are built from, given what there is data of."""
-    roles = [*ALWAYS]
+    roles = [*(DEVICE if has_device(positions) else ("epicondyle_lateral",)), "malleolus_lateral"]
+    by_wand = "malleolus_medial" not in positions and table.shank_lateral
+    roles += ["shank_lateral" if by_wand else "malleolus_medial", "calcaneus"]
+    by_toe = not positions.keys() >= {*METATARSALS} and table.toe
+    roles += ["toe"] if by_toe else METATARSALS
     if lacks_pelvis(positions):
         roles += ["greater_trochanter"] if "greater_trochanter" in positions else []
     elif "sacrum" in positions and not {"psis", "psis_opposite"} <= positions.keys():
@@ -99,7 +103,8 @@ def needed_roles(table: LabSide, positions: Positions) -> tuple[str, ...]:
     else:
         roles += ["asis", "asis_opposite", *(["psis", "psis_opposite"] if table.psis else ["sacrum"])]
     chord = "epicondyle_medial" not in positions and table.thigh_lateral
-    roles.append("thigh_lateral" if chord else "epicondyle_medial")
+    if not has_device(positions):
+        roles.append("thigh_lateral" if chord else "epicondyle_medial")
     if "fibula_head" in positions:
         roles.append("fibula_head")
     return tuple(roles)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtsim.errors import ConfigError
-from rtsim.subjects.landmarks import Positions, back_of, lacks_pelvis
+from rtsim.subjects.landmarks import DEVICE, METATARSALS, Positions, back_of, has_device, lacks_pelvis
 from rtsim.subjects.natural import unit
 
 Array = NDArray[np.float64]
@@ -36,14 +36,12 @@ def find_side(positions: Positions, labelled: str, where: str) -> Side:
     ConfigError where pelvis and leg, or knee and ankle, contradict each other. A leg without a pelvis is
     on the side that foot and ankle tell.
     """
-    ankle = 0.5 * (positions["malleolus_lateral"] + positions["malleolus_medial"])
-    across_ankle = positions["malleolus_lateral"] - positions["malleolus_medial"]
-    upwards = positions["epicondyle_lateral"] - ankle
-    toes = 0.5 * (positions["metatarsal_1"] + positions["metatarsal_5"])
+    ankle, across_ankle, toes = ankle_and_toes(positions)
+    upwards = knee_of(positions) - ankle
     leg = handedness(toes - positions["calcaneus"], upwards, across_ankle)
     alone = lacks_pelvis(positions)
     pelvis = leg if alone else pelvis_handedness(positions, positions["asis"] - ankle)
-    if "epicondyle_medial" in positions:
+    if {"epicondyle_medial", "epicondyle_lateral"} <= positions.keys():
         across_knee = positions["epicondyle_lateral"] - positions["epicondyle_medial"]
         if float(np.median(np.sum(unit(across_knee) * unit(across_ankle), axis=-1))) < 0.0:
             raise ConfigError(
@@ -76,6 +74,32 @@ def find_side(positions: Positions, labelled: str, where: str) -> Side:
             f"{labelled} was taken, as a {actual} leg",
         ),
     )
+
+
+def ankle_and_toes(positions: Positions) -> tuple[Array, Array, Array]:
+    """Ankle (n, 3), a way across it to its lateral side, and the middle of the forefoot [m].
+
+    Without a medial malleolus the lateral one stands in for the ankle, and is lateral of the line from heel
+    to toes, in the direction square to the shank and that line.
+    """
+    lateral = positions["malleolus_lateral"]
+    if positions.keys() >= {*METATARSALS}:
+        toes = 0.5 * (positions["metatarsal_1"] + positions["metatarsal_5"])
+    else:
+        toes = positions["toe"]
+    if "malleolus_medial" in positions:
+        return 0.5 * (lateral + positions["malleolus_medial"]), lateral - positions["malleolus_medial"], toes
+    square = unit(np.cross(toes - positions["calcaneus"], knee_of(positions) - lateral))
+    aside = np.sum((lateral - positions["calcaneus"]) * square, axis=-1, keepdims=True)
+    return lateral, aside * square, toes
+
+
+def knee_of(positions: Positions) -> Array:
+    """(n, 3) - the lateral marker of the knee, or the middle of a device that is there in its place [m]."""
+    if has_device(positions):
+        middle: Array = np.mean([positions[role] for role in DEVICE], axis=0)
+        return middle
+    return positions["epicondyle_lateral"]
 
 
 def check_same_side(positions: Positions, labelled: str, side: str, where: str) -> None:

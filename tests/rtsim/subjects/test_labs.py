@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from rtsim.config.lab_schema import Lab
 from rtsim.config.load import load_toml
 from rtsim.config.paths import configs_root, shipped_names
 from rtsim.errors import ConfigError
+from rtsim.subjects import labs
 from rtsim.subjects.labs import cover, find_lab, load_lab, side_of
 
-SHIPPED = ("bmc", "condyles", "gait2392", "lenhart", "mcgill", "opencap", "rajagopal")
+SHIPPED = tuple(name for name in shipped_names("labs") if name != "walker")
+"""All but the walker's, whose right leg is marked alone."""
 
 
-def test_all_maps_are_shipped_and_load() -> None:
+def test_all_maps_load() -> None:
     """Protects every shipped map: schema, and its name is that of its file."""
-    assert set(SHIPPED) <= set(shipped_names("labs"))
     for name in shipped_names("labs"):
         assert load_lab(name).name == name
 
@@ -58,7 +60,7 @@ def test_unknown_markers_say_what_the_nearest_map_lacks() -> None:
     with pytest.raises(ConfigError) as error:
         find_lab(["RASI", "LASI", "RKNE", "ankle"], "right")
     text = str(error.value)
-    for part in ("mcgill", "SACR", "RTHI", "copy configs/labs/mcgill.toml", "RASI, LASI, RKNE, ankle"):
+    for part in ("cgm1", "RPSI", "RTHI", "copy configs/labs/cgm1.toml", "RASI, LASI, RKNE, ankle"):
         assert part in text
 
 
@@ -85,6 +87,10 @@ def test_a_map_of_ones_own(tmp_path: Path) -> None:
         ('asis = "R.ASIS"', 'asiss = "R.ASIS"', "asiss"),
         ('psis = "R.PSIS"', 'psis = ""', "needs psis and psis_opposite, or sacrum"),
         ('epicondyle_medial = "R.Knee.Medial"', "", "thigh_lateral"),
+        ('malleolus_medial = "R.Ankle.Medial"', "", "needs malleolus_medial, or shank_lateral"),
+        ('metatarsal_5 = "R.MT5"', "", "or toe to stand in for their middle"),
+        ('fibula_head = "R.HF"', 'knee_device_axis = "R.KAX"', "knee_device_1"),
+        ('about = "', 'spellings = {RHEE = ["RHEEL"]}\nabout = "', "spellings of RHEE, which no table"),
         ('"R.GTR", "R.Knee", "R.Knee.Medial"', '"R.GTR", "R.HF"', "R.HF listed more than once"),
         ('["R.Heel", "R.MT1", "R.MT2", "R.MT5"]', "[]", "right.tracking.foot"),
     ],
@@ -103,7 +109,62 @@ def test_mistakes_are_named(tmp_path: Path, old: str, new: str, said: str) -> No
 
 def test_unknown_names_and_sides() -> None:
     """Protects the messages for a wrong lab and a wrong side."""
-    with pytest.raises(ConfigError, match="bmc, condyles, gait2392"):
+    with pytest.raises(ConfigError, match=r"bmc, cast, cgm1, cgm2\.3, cgm2\.4, condyles, gait2392"):
         load_lab("nowhere")
     with pytest.raises(ConfigError, match="allowed: right, left"):
         side_of(load_lab("bmc"), "both")
+
+
+SETS = {
+    "cgm1": "RASI LASI RPSI LPSI RTHI RKNE RTIB RANK RHEE RTOE",
+    "cgm1 full body": "LFHD RFHD C7 T10 CLAV STRN RBAK RSHO LSHO "
+    "RASI LASI RPSI LPSI RTHI RKNE RTIB RANK RHEE RTOE",
+    "cgm1 with SACR": "RASI LASI SACR RTHI RKNE RTIB RANK RHEE RTOE",
+    "cgm1 static with a device": "RASI LASI RPSI LPSI RTHI RKAX RKD1 RKD2 RTIB RANK RMED RHEE RTOE",
+    "cgm1 with T2": "RASI LASI RPSI LPSI RTHI RKNE RKNM RTIB RANK RMED RHEE RTOE T2",
+    "cgm2.3": "RASI LASI RPSI LPSI RTHI RTHAP RTHAD RKNE RTIB RTIAP RTIAD RANK RHEE RTOE",
+    "cgm2.4": "RASI LASI RPSI LPSI RTHI RTHAP RTHAD RKNE RTIB RTIAP RTIAD RANK RHEE RTOE RSMH RFMH RVMH",
+    "helen_hayes": "R.ASIS L.ASIS V.Sacral R.Thigh R.Knee R.Shank R.Ankle R.Heel R.Toe",
+    "helen_hayes as one word": "RASIS LASIS SACR RTHIGH RKNEE RSHANK RANKLE RHEEL RTOE",
+    "ior": "RASIS LASIS RPSIS LPSIS RGT RLE RHF RTT RLM RCA RFM RSM RVM",
+    "ior with RASI": "RASI LASI RPSI LPSI RGT RLE RHF RTT RLM RCA RFM RSM RVM",
+    "isb": "RIAS LIAS RIPS LIPS RFTC RFLE RFME RFAX RTTC RFAL RTAM RFCC RFM1 RFM2 RFM5",
+    "isb by R_": "R_IAS L_IAS R_IPS L_IPS R_FTC R_FLE R_FME R_FAX R_TTC R_FAL R_TAM R_FCC R_FM1 R_FM2 R_FM5",
+    "cast": "RASIS LASIS RPSIS LPSIS RTH1 RTH2 RTH3 RTH4 RSK1 RSK2 RSK3 RSK4 RHEEL RMT1 RMT5",
+    "cast with other words": "RASI LASI RPSI LPSI RTH1 RTH2 RTH3 RTH4 RSH1 RSH2 RSH3 RSH4 RHEE RMH1 RMH5",
+    "opencap_video": "r.ASIS_study L.ASIS_study r.PSIS_study L.PSIS_study r_knee_study "
+    "r_mknee_study r_ankle_study "
+    "r_mankle_study r_calc_study r_toe_study r_5meta_study r_thigh1_study r_sh1_study "
+    "r_thigh2_study r_sh2_study "
+    "r_thigh3_study r_sh3_study r_shoulder_study C7_study RHJC_study",
+}
+"""Sets as laboratories mark the right leg, by the first word of the map that is to be found."""
+
+
+@pytest.mark.parametrize("case", SETS)
+@pytest.mark.parametrize("written", ["{}", "Anna:{}", "anna_{}"])
+def test_common_sets_are_found(case: str, written: str) -> None:
+    """Protects the choice by the usual names of a set, in any order and case, with a subject before them."""
+    names = [written.format(name) for name in SETS[case].split()]
+    wanted = case.split()[0]
+    assert find_lab(names).name == wanted
+    assert find_lab([name.lower() for name in reversed(names)]).name == wanted
+
+
+@pytest.mark.parametrize("case", SETS)
+def test_common_sets_are_found_beside_another_person(case: str) -> None:
+    """Protects the choice where a second person, marked by a few others, is in the file."""
+    names = [f"Bob:{name}" for name in ("RASI", "R.Heel", "RTOE")] + [
+        f"Anna:{name}" for name in SETS[case].split()
+    ]
+    assert find_lab(names).name == case.split()[0]
+
+
+def test_maps_that_fit_alike_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Protects from a choice by the alphabet: two maps that use markers differently are both named."""
+    one = load_lab("cgm1")
+    right = msgspec.structs.replace(one.right, thigh_lateral=one.right.shank_lateral, shank_lateral="RTHI")
+    other = msgspec.structs.replace(one, name="another", right=right)
+    monkeypatch.setattr(labs, "shipped_labs", lambda: (one, other))
+    with pytest.raises(ConfigError, match=r"cgm1 and another fit .* alike.*--lab cgm1, --lab another"):
+        find_lab(SETS["cgm1"].split())

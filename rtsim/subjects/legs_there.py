@@ -1,0 +1,69 @@
+"""Both legs of a person, or the one that is there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+
+from rtsim.errors import ConfigError
+from rtsim.files.trial import name_some
+from rtsim.subjects import proportions
+from rtsim.subjects.both_sides import MIDDLE, join
+from rtsim.subjects.labs import ENOUGH, SIDES, Coverage
+from rtsim.subjects.subject import Subject
+
+
+def legs_that_are_there(
+    leg: Callable[[str], Subject], covered: Callable[[str], Coverage], *, all_of_them: bool
+) -> Subject:
+    """Both legs joined, or the only one there is, with a note that says what is wrong with the other.
+
+    leg, covered : the subject of one side, and how many of its markers there are
+    all_of_them : ConfigError where one of them is not there
+    """
+    found: dict[str, Subject] = {}
+    faults: dict[str, ConfigError] = {}
+    for side in SIDES:
+        try:
+            there = covered(side)
+            if there.share < ENOUGH and not all_of_them:
+                raise ConfigError(f"its markers are not there: {name_some(there.missing)}", where=side)
+            found[side] = leg(side)
+        except ConfigError as fault:
+            faults[side] = fault
+    if len(found) == 2 and any(MIDDLE not in subject.segments for subject in found.values()):
+        if all_of_them:
+            raise ConfigError(
+                "no pelvis is marked, which joins both legs", where="side", allowed="right, left",
+                remedy="solve one leg at a time, or mark the pelvis",
+            )  # fmt: skip
+        right = found["right"]
+        note = "one leg alone: no pelvis is marked that joins both; the other one by --side left"
+        return msgspec.structs.replace(right, notes=(*right.notes, note))
+    if len(found) == 2:
+        by_side = {subject.side: subject for subject in found.values()}
+        if len(by_side) == 2 or all_of_them:
+            both = join(by_side.get("right", found["right"]), by_side.get("left", found["left"]))
+            return msgspec.structs.replace(
+                both, notes=(*both.notes, *notes_on_legs(by_side["right"], by_side["left"]))
+            )
+        right = found["right"]
+        if found["left"].marker_names == right.marker_names:  # a map of one leg
+            return right
+        note = f"one leg alone: those labelled right and left both stand on the {right.side}"
+        return msgspec.structs.replace(right, notes=(*right.notes, note))
+    if all_of_them or not found:
+        raise next(iter(faults.values()))
+    ((missing, why),) = faults.items()
+    subject = next(iter(found.values()))
+    return msgspec.structs.replace(subject, notes=(*subject.notes, f"no {missing} leg: {why}"))
+
+
+def notes_on_legs(right: Subject, left: Subject) -> list[str]:
+    """Sentences on legs of different lengths; ConfigError where they are no person's."""
+    of_right, of_left = (
+        {name: 1e-3 * segment.length_mm for name, segment in subject.segments.items()}
+        for subject in (right, left)
+    )
+    return proportions.check_legs(of_right, of_left, right.source)

@@ -1,0 +1,93 @@
+"""A marker map in the names that a recording uses, where laboratories call the same marker differently."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from rtsim.config.lab_schema import Lab, LabSide, names_of
+from rtsim.files.trial import MarkerTrial
+from rtsim.subjects.marker_names import find_markers
+
+
+def as_spelled(lab: Lab, *recordings: Sequence[str]) -> Lab:
+    """The map with the spellings of recordings in the places of markers that they call otherwise.
+
+    recordings : names of markers of each; what the first one has is called as there, and so on
+    Of several spellings the first in the map's list is taken. What is a marker of the map already is not
+    taken for another one.
+    """
+    other = spelled_otherwise(lab, *recordings)
+    if not other:
+        return lab
+    return msgspec.structs.replace(
+        lab, right=renamed(lab.right, other), left=renamed(lab.left, other), spellings={}
+    )
+
+
+def spelled_otherwise(lab: Lab, *recordings: Sequence[str]) -> dict[str, str]:
+    """Marker of the map -> what recordings call it, of those that are called otherwise."""
+    if not lab.spellings:
+        return {}
+    own = [*dict.fromkeys(all_names(lab))]
+    more = [name for others in lab.spellings.values() for name in others]
+    settled: dict[str, str] = {}
+    for names in recordings:
+        found = find_markers([*own, *more], names)
+        taken = {found[name] for name in own if name in found}
+        for marker, others in lab.spellings.items():
+            hit = next((name for name in others if name in found and found[name] not in taken), None)
+            if marker in settled:
+                continue
+            if marker in found:
+                settled[marker] = marker
+            elif hit is not None:
+                settled[marker] = hit
+                taken.add(found[hit])
+    return {marker: name for marker, name in settled.items() if name != marker}
+
+
+def renamed(table: LabSide, other: Mapping[str, str]) -> LabSide:
+    """A table with other names of markers."""
+
+    def each(names: Sequence[str]) -> tuple[str, ...]:
+        return tuple(other.get(name, name) for name in names)
+
+    tracking = table.tracking
+    trunk = table.trunk
+    if trunk is not None:
+        shoulders = each((trunk.shoulder, trunk.shoulder_opposite))
+        trunk = msgspec.structs.replace(
+            trunk, shoulder=shoulders[0], shoulder_opposite=shoulders[1], tracking=each(trunk.tracking)
+        )
+    return msgspec.structs.replace(
+        table,
+        tracking=msgspec.structs.replace(
+            tracking, **{segment: each(getattr(tracking, segment)) for segment in tracking.__struct_fields__}
+        ),
+        trunk=trunk,
+        **{role: other.get(name, name) for role, name in table.roles.items()},
+    )
+
+
+def with_names_of(trial: MarkerTrial, lab: Lab, spelled: Lab) -> MarkerTrial:
+    """A trial whose markers are called as in a spelled map, where it has them under another name of the map.
+
+    A static trial and a walk may be labelled by different hands.
+    """
+    other: dict[int, str] = {}
+    for marker, name in dict(zip(all_names(lab), all_names(spelled), strict=True)).items():
+        alike = [marker, *lab.spellings.get(marker, ())]
+        if len(alike) > 1 and not find_markers([name], trial.names):
+            row = next(iter(find_markers(alike, trial.names).values()), None)
+            if row is not None:
+                other[row] = name
+    if not other:
+        return trial
+    return trial._replace(names=tuple(other.get(k, name) for k, name in enumerate(trial.names)))
+
+
+def all_names(lab: Lab) -> tuple[str, ...]:
+    """Every marker of a map, in the order of its tables; those of several places more than once."""
+    return (*names_of(lab.right), *names_of(lab.left))

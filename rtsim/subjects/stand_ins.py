@@ -1,0 +1,180 @@
+"""Landmarks that a marker set lacks: which others stand in for them, and what is to be told of that.
+
+Of a leg that reads like a right one, in the frames of its calibration. Joint centres lie half a joint's width
+beside their lateral markers (`conventional.chord`); medial landmarks are then as far on the other side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.errors import ConfigError
+from rtsim.subjects.conventional.alignment import check_device, device_origin
+from rtsim.subjects.conventional.chord import chord_centre
+from rtsim.subjects.conventional.measures import (
+    USUAL_MARKER_DIAMETER,
+    ConventionalMeasures,
+    SideMeasures,
+    stored_measures,
+)
+from rtsim.subjects.hip_centre import hip_centres
+from rtsim.subjects.knee_centre import centre_offset
+from rtsim.subjects.landmarks import DEVICE, METATARSALS, Positions, back_of, has_device
+from rtsim.subjects.natural import unit
+from rtsim.units import DEGREES
+
+Array = NDArray[np.float64]
+
+FOREFOOT_WIDTH = 0.48
+"""Between the heads of the first and the fifth metatarsal, in parts of the distance from the heel to their
+middle: of the legs behind `misplaced.USUAL`."""
+DIAMETER = "MarkerDiameter"
+
+
+class StandIns(NamedTuple):
+    """roles : role -> (n, 3) [m], of those that were not there; notes : sentences on them"""
+
+    roles: dict[str, Array]
+    notes: tuple[str, ...]
+
+
+class LegMeasures(NamedTuple):
+    """What the landmarks of a leg need beside its markers.
+
+    stored : of the person, as stored with a trial [m, rad]: RKneeWidth, RAnkleWidth, MarkerDiameter, ...
+    label_side : right or left, as the markers are labelled
+    regression : of the hip; person : what it needs, of a leg that reads like a right one
+    conventional : whether the set is one of the conventional gait model, whose markers are of a usual size
+        where nothing is said; those of others count as points
+    knee_width_mm : takes the place of the stored width, if given
+    """
+
+    stored: Mapping[str, float]
+    label_side: str
+    regression: str
+    person: ConventionalMeasures
+    conventional: bool = True
+    knee_width_mm: float | None = None
+
+    @property
+    def offsets(self) -> SideMeasures:
+        """Rotation offsets and torsion of the leg."""
+        return stored_measures(self.stored).of(self.label_side)
+
+    @property
+    def takes_usual_markers(self) -> bool:
+        """Whether the size of the markers is one that is taken for granted."""
+        return self.conventional and not self.stored.get(DIAMETER)
+
+    def radius(self, joint: str, where: str) -> float:
+        """From the lateral marker of knee or ankle to the centre [m]; ConfigError where it is not known."""
+        known = {**self.stored, **({DIAMETER: USUAL_MARKER_DIAMETER} if self.takes_usual_markers else {})}
+        width = self.knee_width_mm if joint == "knee" else None
+        return centre_offset(known, self.label_side, joint, width, where)
+
+
+def stand_ins(known: Positions, measures: LegMeasures, where: str) -> StandIns:
+    """What stands in for epicondyles, medial malleolus and metatarsals that are not known.
+
+    known : role -> (n, 3) [m], of a leg with its pelvis that reads like a right one, on usable frames
+    ConfigError where a width is needed and not known, and for a knee alignment device that is none.
+    """
+    found, notes = stand_in_knee(known, measures, where)
+    both = {**known, **found}
+    knee = 0.5 * (both["epicondyle_lateral"] + both["epicondyle_medial"])
+    if "malleolus_medial" not in known:
+        medial, told = medial_malleolus(known, knee, measures, where)
+        both["malleolus_medial"] = found["malleolus_medial"] = medial
+        notes.append(told)
+    if found and measures.takes_usual_markers:
+        notes.append(f"markers of {1e3 * USUAL_MARKER_DIAMETER:.0f} mm were taken: no {DIAMETER} is stored")
+    across_ankle = both["malleolus_lateral"] - both["malleolus_medial"]
+    torsion = measures.offsets.tibial_torsion
+    if torsion and "fibula_head" not in known:
+        ankle = 0.5 * (both["malleolus_lateral"] + both["malleolus_medial"])
+        found["fibula_head"] = ankle + turned(across_ankle, unit(knee - ankle), -torsion)
+        notes.append(
+            f"no fibula head: the shank's frontal plane is that of the malleoli, turned back by the measured "
+            f"tibial torsion of {DEGREES * torsion:.1f} degrees"
+        )
+    if not known.keys() >= {*METATARSALS}:
+        found |= metatarsals(known, across_ankle)
+        notes.append(
+            "no marker on the first and the fifth metatarsal: the one on the toe stands in for their middle, "
+            "and their line is parallel to the ankle's axis as the person stands: so inversion is 0 in that "
+            "pose, whatever it really is"
+        )
+    return StandIns(found, tuple(notes))
+
+
+def stand_in_knee(known: Positions, measures: LegMeasures, where: str) -> tuple[dict[str, Array], list[str]]:
+    """The epicondyles that are not marked, by a knee alignment device or by the chord, and sentences."""
+    if "epicondyle_medial" in known and "epicondyle_lateral" in known:
+        return {}, []
+    asis, back = (known["asis"], known["asis_opposite"]), back_of(known)
+    hip, _ = hip_centres(*asis, back, measures.regression, measures.person)
+    offset = measures.radius("knee", where)
+    if has_device(known):
+        device = known[DEVICE[0]], known[DEVICE[1]], known[DEVICE[2]]
+        odd = check_device(*device, "right", where)
+        lateral = device_origin(*device, "right")
+        medial = 2.0 * chord_centre(hip, lateral, device[0], offset) - lateral
+        told = "no lateral epicondyle: the knee alignment device tells its place, and the axis of the knee"
+        roles = {"epicondyle_lateral": lateral, "epicondyle_medial": medial}
+        return roles, [f"{told}; {odd}" if odd else told]
+    lateral, turn = known["epicondyle_lateral"], measures.offsets.thigh_rotation or 0.0
+    medial = 2.0 * chord_centre(hip, lateral, known["thigh_lateral"], offset, turn) - lateral
+    told = f"no medial epicondyle: knee centre put {1e3 * offset:.1f} mm from the lateral marker"
+    return {"epicondyle_medial": medial}, [told + told_turn(turn, "thigh")]
+
+
+def medial_malleolus(known: Positions, knee: Array, measures: LegMeasures, where: str) -> tuple[Array, str]:
+    """The medial malleolus (n, 3) [m] by the chord, and a sentence. knee : (n, 3) - its centre [m]"""
+    lateral, turn = known["malleolus_lateral"], measures.offsets.shank_rotation or 0.0
+    offset = measures.radius("ankle", where)
+    medial: Array = 2.0 * chord_centre(knee, lateral, known["shank_lateral"], offset, turn) - lateral
+    told = f"no medial malleolus: ankle centre put {1e3 * offset:.1f} mm from the lateral marker"
+    return medial, f"{told}, by the marker on the outside of the shank" + told_turn(turn, "shank")
+
+
+def told_turn(turn: float, segment: str) -> str:
+    """What is told of a stored rotation offset [rad]; "" for none."""
+    return f", with the {segment} rotation of {DEGREES * turn:.1f} degrees that is stored" if turn else ""
+
+
+def turned(v: Array, axis: Array, angle: float) -> Array:
+    """(n, 3) - the part of vectors square to unit axes (n, 3), turned about them [rad]."""
+    flat = v - np.sum(v * axis, axis=-1, keepdims=True) * axis
+    rotated: Array = np.cos(angle) * flat + np.sin(angle) * np.cross(axis, flat)
+    return rotated
+
+
+def metatarsals(known: Positions, across_ankle: Array) -> dict[str, Array]:
+    """Heads of the first and the fifth metatarsal, (n, 3) each [m], about the marker on the toe.
+
+    across_ankle : (n, 3) - from the medial to the lateral malleolus; made square to the foot it is the way
+        from the first to the fifth
+    """
+    along = known["toe"] - known["calcaneus"]
+    length = np.linalg.norm(along, axis=-1, keepdims=True)
+    forward = along / length
+    to_right = unit(across_ankle - np.sum(across_ankle * forward, axis=-1, keepdims=True) * forward)
+    half = 0.5 * FOREFOOT_WIDTH * length * to_right
+    return dict(zip(METATARSALS, (known["toe"] - half, known["toe"] + half), strict=True))
+
+
+def check_alone(known: Positions, where: str) -> None:
+    """ConfigError for a leg without a pelvis that lacks what only a hip centre could replace."""
+    needed = ("epicondyle_lateral", "malleolus_medial", *METATARSALS)
+    lacking = [role for role in needed if role not in known]
+    if lacking:
+        raise ConfigError(
+            f"no marker of the pelvis is there, and without its hip centre nothing stands in for "
+            f"{', '.join(lacking)}",
+            where=where,
+            remedy="mark the pelvis, or put on the markers that are missing",
+        )
