@@ -288,7 +288,7 @@ def marker_session(
     *,
     rate: float,
     t_start: int,
-    unit: Literal["m", "mm"] = "m",
+    unit: Literal["m", "cm", "mm"] = "m",
     up: Literal["Y", "Z"] = "Y",
     meta: dict[str, Any] | None = None,
 ) -> Session:

@@ -1,0 +1,85 @@
+"""What a double of a capture system's server does, and what it is told to send."""
+
+from __future__ import annotations
+
+import pkgutil
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.bench.adapters import doubles
+
+FloatArray = NDArray[np.float64]
+
+
+class DoubledPlate(NamedTuple):
+    """A force plate: its name, corners (4, 3) [m] in the markers' axes, samples per second [Hz]."""
+
+    name: str
+    corners: FloatArray
+    rate: float
+
+
+class DoubledFrame(NamedTuple):
+    """A frame that a double sends.
+
+    positions : (n_marker, 3) [m], NaN = occluded; stamp_ns : on the server's clock; number : of the frame
+    unnamed : (n, 3) [m]
+    wrenches : (n_plate, n_sample, 9) - force [N], moment about the laboratory's origin [N m], centre of
+        pressure [m], as the server has them
+    """
+
+    positions: FloatArray
+    stamp_ns: int
+    number: int
+    unnamed: FloatArray | None = None
+    wrenches: FloatArray | None = None
+
+
+class CaptureDouble(Protocol):
+    """A server on this machine that any client of the protocol takes for the real one.
+
+    It is told what to send; times are the caller's. All of it may be called from any thread.
+    """
+
+    def __init__(self, names: Sequence[str], rate: float, plates: Sequence[DoubledPlate] = ()) -> None:
+        """Names of markers, frames per second [Hz], force plates; nobody is listened to yet."""
+
+    @property
+    def address(self) -> str:
+        """Of the running server, as `rtsim connect` and `--source` have it."""
+
+    @property
+    def n_client(self) -> int:
+        """How many clients get frames."""
+
+    def start(self) -> None:
+        """Listen: at any free port the first time, then at the same one."""
+
+    def stop(self) -> None:
+        """Hang up on everybody and listen no more, as a server that ends."""
+
+    def describe(self, names: Sequence[str]) -> None:
+        """From now on these are the markers; whether clients are told is the protocol's affair."""
+
+    def send(self, frame: DoubledFrame) -> None:
+        """Send a frame to everybody who wants frames."""
+
+    def decoder(self, frame: DoubledFrame) -> Callable[[], object]:
+        """A call that decodes the message of this frame by our decoder, to be timed."""
+
+
+def double_of(scheme: str) -> type[CaptureDouble]:
+    """The double of a system; KeyError where there is none."""
+    if scheme not in doubled_schemes():
+        raise KeyError(scheme)
+    double: type[CaptureDouble] = import_module(f"{doubles.__name__}.{scheme}").Double
+    return double
+
+
+def doubled_schemes() -> list[str]:
+    """The systems that have a double."""
+    return sorted(module.name for module in pkgutil.iter_modules(doubles.__path__))

@@ -1,0 +1,71 @@
+"""Unit and up axis of a live stream whose system tells neither, judged by the person who stands in it."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.files.axes import up_by_names
+from rtsim.units import METRES
+from streams.capture.records import CaptureDescription, CaptureFrame, LengthUnit, Upwards
+from streams.capture.relayed import Labelled
+
+LOOK_NS = 250_000_000
+"""So long a person is looked at [ns]."""
+PATIENCE_NS = 1_000_000_000
+"""After that the usual axis is taken, where nobody shows another [ns]."""
+LARGEST: tuple[tuple[LengthUnit, float], ...] = (("m", 10.0), ("cm", 400.0))
+"""Greatest extent of a person's markers in a unit; anything larger is in millimetres."""
+DIRECTIONS: tuple[Upwards, ...] = ("+X", "-X", "+Y", "-Y", "+Z", "-Z")
+
+
+def judge_standing(
+    description: CaptureDescription, frames: list[CaptureFrame], usual_up: str
+) -> Labelled | None:
+    """The description with unit and axis, and what is to be told of them; None = more frames are needed.
+
+    frames : those since the description; usual_up : the axis of the system where nothing tells another
+    """
+    waited_ns = frames[-1].arrived_ns - frames[0].arrived_ns
+    if waited_ns < LOOK_NS:
+        return None
+    fitting = [f.positions for f in frames if f.positions.shape == (len(description.names), 3)]
+    positions = np.array(fitting) if fitting else np.empty((0, len(description.names), 3))
+    seen = np.isfinite(positions).all(axis=2)
+    if not seen.any() and waited_ns < PATIENCE_NS:
+        return None
+    notes: list[str] = []
+    unit = description.unit
+    if not unit:
+        unit = unit_of(positions[seen])
+        notes.append(f"The system does not tell its unit of length: {unit} was taken, by the person's size.")
+    up = description.up
+    if not up:
+        by_names = up_by_names(description.names, METRES[unit] * positions) if seen.any() else None
+        if by_names is None and waited_ns < PATIENCE_NS:
+            return None
+        up = next(axis for axis in DIRECTIONS if axis == (by_names[0] if by_names else usual_up))
+        notes.append(told_up(up, by_names[1] if by_names else 0.0))
+    return Labelled(description._replace(unit=unit, up=up), notes=tuple(notes))
+
+
+def unit_of(samples: NDArray[np.float64]) -> LengthUnit:
+    """The unit in which markers (n, 3) of a person have the extent of one; metres where there are none."""
+    if not len(samples):
+        return "m"
+    low, high = np.percentile(samples, [2.0, 98.0], axis=0)
+    extent = float(np.max(high - low))
+    return next((unit for unit, largest in LARGEST if extent <= largest), "mm")
+
+
+def told_up(up: str, height: float) -> str:
+    """What is said of an axis that nobody stated; height : of the pelvis above the feet [m], 0 = unseen."""
+    if height:
+        return (
+            f"The system does not tell which axis is up: {up} was taken, as pelvis and trunk markers lie "
+            f"{height:.2f} m above the foot markers along it; give --up to correct it."
+        )
+    return (
+        f"The system does not tell which axis is up, nor does a standing person: {up} was taken, as is "
+        "usual; give --up to correct it."
+    )

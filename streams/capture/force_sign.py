@@ -1,0 +1,64 @@
+"""Whether a system tells the force of the floor on the person, or of the person on the plate.
+
+Both are settings of its window, which its protocol does not tell. A foot can press a plate and not pull it,
+so that who stands on it shows which it is.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from streams.capture.records import CaptureError, FloatArray
+
+CHOICES = ("check", "person", "plate")
+BORNE_N = 100.0
+"""Vertical force beyond any drift of a plate's zero: somebody stands on it [N]."""
+EMPTY_N = 20.0
+"""Below, nobody does, and the sign is that of noise [N]."""
+ENOUGH = 25
+"""So many samples of somebody on the plates, more one way than the other, decide."""
+
+
+class ForceSign:
+    """What forces are multiplied by, so that they are the floor's on the person.
+
+    Parameters
+    ----------
+    stated : "person" or "plate", on which the forces of the system act, or "check"
+
+    Raises CaptureError for another word.
+    """
+
+    def __init__(self, stated: str = "check") -> None:
+        if stated not in CHOICES:
+            raise CaptureError("address", f"force_sign is {stated!r}; allowed are check, person and plate")
+        self.factor = {"person": 1.0, "plate": -1.0, "check": 0.0}[stated]
+        self._balance = 0
+
+    def judge(self, vertical: FloatArray) -> str:
+        """Look at vertical forces of plates (n_plate, n_sample) [N], upwards as the system has it; the
+        sentence with which it becomes known how they act, otherwise "".
+        """
+        if self.factor:
+            return ""
+        self._balance += int(np.sum(vertical > BORNE_N)) - int(np.sum(vertical < -BORNE_N))
+        if abs(self._balance) < ENOUGH:
+            return ""
+        self.factor = 1.0 if self._balance > 0 else -1.0
+        if self.factor > 0.0:
+            return "The forces are those of the floor on the person, as who stands on the plates shows."
+        return (
+            "The forces are those of the person on the plates, as who stands on them shows: "
+            "force and moment are sent with the other sign."
+        )
+
+    def applied(
+        self, force: FloatArray, moment: FloatArray, vertical: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Force and moment (n_plate, n_sample, 3) on the person; NaN, for not measured, where somebody is on
+        the plate and the sign is not known yet.
+        """
+        if self.factor:
+            return self.factor * force, self.factor * moment
+        held = (np.abs(vertical) > EMPTY_N)[..., None]
+        return np.where(held, np.nan, force), np.where(held, np.nan, moment)

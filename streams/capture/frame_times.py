@@ -1,0 +1,159 @@
+"""When frames were captured, on our clock and in the session's time; what is strange in their order, counted.
+
+Systems repeat frames, leave some out, let their frame number stand at 1 for a whole session, set their clock
+anew or have none. Stamps decide, numbers are counted, and where stamps are of no use the arrival does.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+
+from streams.capture.clock_map import ClockMap
+from streams.capture.records import CaptureFrame
+
+NEAR_NS = 1_000_000_000
+"""An older stamp under an older number, this near, is of a frame that was overtaken [ns]."""
+KEPT_NS = 250_000_000
+"""After a connection is made anew its stamps are of the same clock if they fit it as well as that [ns]."""
+REMEMBERED = 1024
+"""Frames by which one that comes again is known."""
+MOST_LEFT_OUT = 1_000_000
+"""A gap of more frames is none of frames: the rate is not what the system says."""
+LEAST_STEP_S = 1e-6
+"""Between two frames, whatever their stamps say [s]."""
+
+
+class FrameTimes:
+    """Times of the frames of one relay.
+
+    Parameters
+    ----------
+    latency_ns : the least time from exposure to arrival, where the user knows it [ns]
+
+    Attributes
+    ----------
+    clock : the system's clock mapped to ours
+    counters : repeated_frames (not published again), out_of_order (not published), stuck_stamps,
+        stuck_numbers, frames_left_out, clock_restarts
+    """
+
+    def __init__(self, latency_ns: int = 0) -> None:
+        self.clock = ClockMap()
+        self.counters: Counter[str] = Counter()
+        self._latency_ns = latency_ns
+        self._seen: set[tuple[int, int]] = set()
+        self._order: deque[tuple[int, int]] = deque()
+        self._stamp_ns: int | None = None
+        self._number = -1
+        self._anew = True
+        self.begin()
+
+    def begin(self) -> None:
+        """A session begins: its time is 0 at its first frame."""
+        self._time = self._anchor_time = 0.0
+        self._anchor_stamp_ns: int | None = None
+        self._t_capture = 0
+        self._first = True
+
+    def reconnect(self) -> None:
+        """The connection is a new one: whether its clock is, the first stamp tells."""
+        self._anew, self._anchor_stamp_ns, self._number = True, None, -1
+
+    def place(self, frame: CaptureFrame, content: bytes, rate: float) -> tuple[int, float] | None:
+        """(t_capture [ns], time in the session [s]) of a frame; None for one that is not to be published.
+
+        content : the bytes of its positions, by which one that comes again is known
+        rate : frames per second [Hz], 0 = not known
+        """
+        stamp_ns = frame.stamp_ns
+        if stamp_ns is not None:
+            if self._came_before(stamp_ns, hash(content)):
+                self.counters["repeated_frames"] += 1
+                return None
+            stamp_ns = self._judged(stamp_ns, frame)
+            if stamp_ns is None and frame.stamp_ns != self._stamp_ns:
+                return None  # overtaken
+        self._count_left_out(stamp_ns, frame.number, rate)
+        t_capture = self._captured(stamp_ns, frame)
+        time = self._time_of(stamp_ns, t_capture)
+        if stamp_ns is not None:
+            self._stamp_ns = stamp_ns
+        self._number, self._t_capture, self._time, self._first = frame.number, t_capture, time, False
+        return t_capture, time
+
+    def _came_before(self, stamp_ns: int, content: int) -> bool:
+        """Whether a frame comes again: the last one, or of a connection that is new one of the last second.
+
+        A recording that the system plays in a loop is none that comes again, though its frames are the same.
+        """
+        last_ns, key = self._stamp_ns, (stamp_ns, content)
+        near = last_ns is not None and (
+            last_ns - NEAR_NS < stamp_ns <= last_ns if self._anew else stamp_ns == last_ns
+        )
+        if near and key in self._seen:
+            return True
+        self._seen.add(key)
+        self._order.append(key)
+        if len(self._order) > REMEMBERED:
+            self._seen.discard(self._order.popleft())
+        return False
+
+    def _judged(self, stamp_ns: int, frame: CaptureFrame) -> int | None:
+        """The stamp, if it can be used; the clock is learnt anew where it is another one."""
+        before, number = self._stamp_ns, frame.number
+        arrived_ns = frame.arrived_ns - frame.age_ns
+        if before is not None and not self._anew:
+            if stamp_ns == before:
+                self.counters["stuck_stamps"] += 1
+                return None
+            if stamp_ns < before:
+                if 0 <= number < self._number and before - stamp_ns < NEAR_NS:
+                    self.counters["out_of_order"] += 1
+                    return None
+                self._restart()
+            elif number == self._number >= 0:
+                self.counters["stuck_numbers"] += 1
+        elif self._anew and self.clock.known:
+            fits = abs(arrived_ns - self.clock.local_ns(stamp_ns)) <= KEPT_NS
+            if not fits or (before is not None and stamp_ns < before):
+                self._restart()
+        self._anew = False
+        if self.clock.learn(stamp_ns, arrived_ns):
+            self.counters["clock_restarts"] += 1
+            self._anchor_stamp_ns = None
+        return stamp_ns
+
+    def _restart(self) -> None:
+        self.counters["clock_restarts"] += 1
+        self.clock.restart()
+        self._anchor_stamp_ns = None
+
+    def _count_left_out(self, stamp_ns: int | None, number: int, rate: float) -> None:
+        """Count frames that the system, or the network, left out between the last frame and this one."""
+        n = 0
+        if self._first or (self._anchor_stamp_ns is None and stamp_ns is not None):
+            return
+        if stamp_ns is not None and self._stamp_ns is not None and rate > 0.0:
+            n = round((stamp_ns - self._stamp_ns) * 1e-9 * rate) - 1
+        elif stamp_ns is None and number > self._number >= 0:
+            n = number - self._number - 1
+        if 0 < n <= MOST_LEFT_OUT:
+            self.counters["frames_left_out"] += n
+
+    def _captured(self, stamp_ns: int | None, frame: CaptureFrame) -> int:
+        """Our clock when it was captured: never after its arrival, and later than the frame before."""
+        arrived_ns = frame.arrived_ns - frame.age_ns
+        mapped_ns = self.clock.local_ns(stamp_ns) if stamp_ns is not None else arrived_ns
+        return max(min(mapped_ns, frame.arrived_ns) - self._latency_ns, self._t_capture + 1, 0)
+
+    def _time_of(self, stamp_ns: int | None, t_capture: int) -> float:
+        """Time in the session: by stamps, bridged by our clock where they cannot be used or begin anew."""
+        if self._first:
+            self._anchor_stamp_ns, self._anchor_time = stamp_ns, 0.0
+            return 0.0
+        if stamp_ns is not None and self._anchor_stamp_ns is not None:
+            time = self._anchor_time + 1e-9 * (stamp_ns - self._anchor_stamp_ns)
+            return max(time, self._time + LEAST_STEP_S)
+        time = self._time + max(1e-9 * (t_capture - self._t_capture), LEAST_STEP_S)
+        self._anchor_stamp_ns, self._anchor_time = stamp_ns, time
+        return time

@@ -1,0 +1,120 @@
+"""QTM's settings, as XML: labels in the order of the data, the axis that points up, rate and plates."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+from xml.etree.ElementTree import Element, ParseError, XMLParser
+
+from streams.capture.records import (
+    MOST_MARKERS,
+    MOST_PLATES,
+    CaptureDescription,
+    PlateDescription,
+    Upwards,
+)
+
+UPWARDS: tuple[Upwards, ...] = ("+X", "-X", "+Y", "-Y", "+Z", "-Z")
+METRES = {"mm": 1e-3, "cm": 1e-2, "m": 1.0}
+FASTEST = 100_000.0
+LONGEST = 1 << 20
+"""Of settings that are read [bytes]."""
+
+
+class QtmSettings(NamedTuple):
+    """description : of the markers and plates; plates : numbers by which the data name them, in their order
+
+    metres : metres per unit of the plates' lengths
+    """
+
+    description: CaptureDescription
+    plates: tuple[int, ...]
+    metres: float
+
+
+def read_settings(xml: bytes) -> QtmSettings:
+    """The settings in an XML message; ValueError, with what is wrong, for what cannot be read."""
+    if len(xml) > LONGEST:
+        raise ValueError(f"the settings have {len(xml)} bytes; allowed are {LONGEST}")
+    if b"<!DOCTYPE" in xml or b"<!ENTITY" in xml:
+        raise ValueError("the settings define entities of their own, which QTM's never do")
+    parser = XMLParser()
+    try:
+        parser.feed(xml)
+        root = parser.close()
+    except (ParseError, ValueError, LookupError, RecursionError) as fault:
+        raise ValueError(f"the settings are no XML that can be read: {fault}") from fault
+    markers = _child(root, "The_3D")
+    labels = [] if markers is None else [label for label in markers if _name(label) == "Label"]
+    if len(labels) > MOST_MARKERS:
+        raise ValueError(f"the settings name {len(labels)} markers; allowed are {MOST_MARKERS}")
+    up = _text(markers, "AxisUpwards")
+    axis: Upwards = next((known for known in UPWARDS if known == _signed(up)), "")
+    rate = _number(_text(_child(root, "General"), "Frequency"))
+    forces = _child(root, "Force")
+    metres = METRES.get(_text(forces, "Unit_Length").lower(), METRES["mm"])
+    found = [] if forces is None else [plate for plate in forces if _name(plate) == "Plate"][:MOST_PLATES]
+    numbers = [_plate_number(plate, k) for k, plate in enumerate(found)]
+    plates = tuple(
+        PlateDescription(
+            _text(plate, "Name") or f"plate_{number}",
+            _corners(plate, metres),
+            _number(_text(plate, "Frequency")),
+        )
+        for number, plate in zip(numbers, found, strict=True)
+    )
+    names = tuple(_text(label, "Name") for label in labels)
+    return QtmSettings(CaptureDescription(names, "mm", axis, rate, plates), tuple(numbers), metres)
+
+
+def _name(element: Element) -> str:
+    return element.tag.rpartition("}")[2]
+
+
+def _child(element: Element | None, name: str) -> Element | None:
+    if element is None:
+        return None
+    return next((child for child in element if _name(child) == name), None)
+
+
+def _text(element: Element | None, name: str) -> str:
+    child = _child(element, name)
+    return (child.text or "").strip() if child is not None else ""
+
+
+def _number(text: str) -> float:
+    """A rate [Hz]; 0 for what is none."""
+    try:
+        value = float(text)
+    except ValueError:
+        return 0.0
+    return value if 0.0 < value <= FASTEST else 0.0
+
+
+def _signed(axis: str) -> str:
+    axis = axis.strip().upper()
+    return axis if axis[:1] in ("+", "-") else f"+{axis}"
+
+
+def _plate_number(plate: Element, k: int) -> int:
+    """The number by which the data name a plate; its place, from 1, where none is told."""
+    for key in ("Plate_ID", "Force_Plate_Index"):
+        text = _text(plate, key)
+        if text.isascii() and text.isdigit() and len(text) < 10:
+            return int(text)
+    return k + 1
+
+
+def _corners(plate: Element, metres: float) -> tuple[tuple[float, float, float], ...]:
+    """Four corners [m]; none where one is not there or they are all at one place."""
+    location = _child(plate, "Location")
+    corners = []
+    for k in range(1, 5):
+        corner = _child(location, f"Corner{k}")
+        try:
+            x, y, z = (metres * float(_text(corner, axis)) for axis in "XYZ")
+        except ValueError:
+            return ()
+        corners.append((x, y, z))
+    sound = all(math.isfinite(x) for corner in corners for x in corner)
+    return tuple(corners) if sound and len(set(corners)) == 4 else ()

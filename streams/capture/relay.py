@@ -1,0 +1,293 @@
+"""A capture system relayed: frames as they come, published at once; a connection that is lost is made anew.
+
+Nothing that a server sends ends the relay: what its connection refuses is counted, what makes the connection
+fail is told, and another try follows.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Callable
+from typing import NamedTuple
+
+from streams.account import Sentences, account, plain
+from streams.capture.force_sign import ForceSign
+from streams.capture.frame_times import FrameTimes
+from streams.capture.records import (
+    CaptureDescription,
+    CaptureError,
+    CaptureFrame,
+    ClockPair,
+)
+from streams.capture.relayed import Labelled, RelayedSession
+from streams.capture.system import CaptureAddress, CaptureConnection, systems
+from streams.clock import now_ns
+from streams.errors import StreamError
+from streams.messages import Telemetry
+from streams.publisher import Publisher
+
+LOOK_S = 0.02
+"""How long a read may wait before subscribers and requests to end are looked at [s]."""
+RETRY_S = (0.1, 0.2, 0.5, 1.0)
+"""Rests between tries to connect; the last one again and again [s]."""
+TELL_NS = 1_000_000_000
+MOST_UNNAMED = 512
+LONGEST_LATENCY_MS = 1000.0
+
+Judge = Callable[[CaptureDescription, list[CaptureFrame], str], Labelled | None]
+"""What unit and axis are, of a description without, frames of it and the system's usual axis; None = not
+enough frames yet."""
+
+
+class RelayOptions(NamedTuple):
+    """What addresses and users ask of any system.
+
+    latency_ns : taken off t_capture [ns]; n_unnamed : rows for markers without a name; sign : of forces
+    """
+
+    latency_ns: int
+    n_unnamed: int
+    sign: ForceSign
+
+    @classmethod
+    def of(cls, address: CaptureAddress) -> RelayOptions:
+        """The options of an address; CaptureError for a value that is none."""
+        given = address.options
+        latency_ms = _number(given.get("latency_ms", "0"), "latency_ms", LONGEST_LATENCY_MS)
+        unnamed = _number(given.get("unnamed", "0"), "unnamed", MOST_UNNAMED)
+        if unnamed != int(unnamed):
+            raise CaptureError("address", f"unnamed is {unnamed}; allowed are whole numbers")
+        return cls(round(1e6 * latency_ms), int(unnamed), ForceSign(given.get("force_sign", "check")))
+
+
+def _number(text: str, name: str, most: float) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0.0 <= value <= most:
+        raise CaptureError("address", f"{name} is {text!r}; allowed are 0 to {most:g}")
+    return value
+
+
+class Relay:
+    """One capture system to one publisher.
+
+    Parameters
+    ----------
+    address : of the system
+    publisher : where to send; stays open
+    say : called with plain sentences as things happen
+    judge : decides unit and axes where the system does not tell them
+
+    Raises CaptureError for an option that is none.
+    """
+
+    def __init__(
+        self, address: CaptureAddress, publisher: Publisher, say: Callable[[str], None], judge: Judge
+    ) -> None:
+        self._address, self._publisher, self._say, self._judge = address, publisher, say, judge
+        self._options = RelayOptions.of(address)
+        self._system = systems()[address.scheme]
+        self._times = FrameTimes(self._options.latency_ns)
+        self._session: RelayedSession | None = None
+        self._described: CaptureDescription | None = None
+        self._waiting: list[CaptureFrame] = []
+        self._connection: CaptureConnection | None = None
+        self._former: Counter[str] = Counter()  # what connections counted that are closed
+        self._sentences = Sentences()
+        self._tell_due_ns = 0
+        self._age_ns = self._n_unnamed = 0
+        self.counters: Counter[str] = Counter(frames=0, published=0, reconnects=0, sessions=0)
+
+    def run(self, stop: threading.Event) -> None:
+        """Relay until `stop` is set. Raises CaptureError only where another try can change nothing."""
+        n_try, told = 0, ""
+        try:
+            while not stop.is_set():
+                try:
+                    self._connection = self._system.open(self._address)
+                    n_try, told = 0, ""
+                    self._connected()
+                    while not stop.is_set():
+                        self._take(self._connection.read(LOOK_S))
+                        self._serve()
+                except CaptureError as fault:
+                    if fault.final:
+                        raise
+                    told = self._tell_once(str(fault), told)
+                except (
+                    Exception
+                ) as fault:  # a decoder's fault must not end a measurement: counted, told, anew
+                    self.counters["decoder_faults"] += 1
+                    words = plain(f"{type(fault).__name__}: {fault}", 200)
+                    told = self._tell_once(
+                        f"the connection failed in a way nobody thought of ({words})", told
+                    )
+                finally:
+                    self._disconnect()
+                self._rest(RETRY_S[min(n_try, len(RETRY_S) - 1)], stop)
+                n_try += 1
+        finally:
+            self._publisher.end("the relay was stopped")
+
+    def telemetry(self) -> Telemetry:
+        """What was counted so far, current values, and sentences since the last call."""
+        connection = self._connection
+        counters = self._former + self.counters + self._times.counters
+        gauges = {
+            **self._times.clock.gauges(), "capture_age_ms": 1e-6 * self._age_ns,
+            "unnamed_markers": float(self._n_unnamed), "connected": float(connection is not None),
+        }  # fmt: skip
+        if connection is not None:
+            counters += Counter(connection.counters())
+            gauges.update(connection.gauges())
+        session = self._session.markers.session if self._session is not None else ""
+        return account(session, {**dict.fromkeys(self.counters, 0), **counters}, gauges, self._sentences)
+
+    def _connected(self) -> None:
+        assert self._connection is not None
+        if self.counters["connections"]:
+            self.counters["reconnects"] += 1
+        self.counters["connections"] += 1
+        again = " again" if self.counters["reconnects"] else ""
+        self._tell(f"Connected to {self._address.text}{again}.")
+        self._times.reconnect()
+        self._take(self._connection.description())
+
+    def _disconnect(self) -> None:
+        if self._connection is not None:
+            self._former += Counter(self._connection.counters())
+            for sentence in self._connection.sentences():
+                self._tell(sentence)
+            self._connection.close()
+            self._connection = None
+
+    def _tell_once(self, sentence: str, told: str) -> str:
+        """Say why there is no connection, once for each reason."""
+        if sentence != told:
+            self._tell(f"{self._address.text}: {sentence}; trying again.")
+        return sentence
+
+    def _tell(self, sentence: str) -> None:
+        self._say(sentence)
+        self._sentences.say(sentence)
+
+    def _rest(self, rest_s: float, stop: threading.Event) -> None:
+        due_ns = now_ns() + round(1e9 * rest_s)
+        while now_ns() < due_ns and not stop.wait(LOOK_S):
+            self._serve()
+
+    def _serve(self) -> None:
+        """Answer subscribers, and tell once a second."""
+        self._publisher.service()
+        if now_ns() >= self._tell_due_ns:
+            self._tell_due_ns = now_ns() + TELL_NS
+            if self._connection is not None:
+                for sentence in self._connection.sentences():
+                    self._tell(sentence)
+            self._publisher.send(self.telemetry())
+
+    def _take(self, news: CaptureFrame | CaptureDescription | ClockPair | None) -> None:
+        if isinstance(news, CaptureFrame):
+            self.counters["frames"] += 1
+            if self._session is None:
+                self._wait(news)
+            else:
+                self._relay(news)
+        elif isinstance(news, CaptureDescription):
+            self._describe(news)
+        elif news is not None and self._times.clock.pair(news.stamp_ns, news.local_ns):
+            self._times.counters["clock_restarts"] += 1
+
+    def _describe(self, description: CaptureDescription) -> None:
+        """Begin another session where the description is another one."""
+        if description == self._described:
+            return
+        if self._described is not None:
+            change = told_change(self._described, description)
+            self._tell(f"{self._address.text} describes its markers or plates anew: {change}.")
+        self._described, self._session, self._waiting = description, None, []
+        if not description.names and not self._options.n_unnamed:
+            self._tell(f"{self._address.text} has no markers with names yet.")
+        elif description.unit and description.up:
+            self._begin(Labelled(description))
+
+    def _wait(self, frame: CaptureFrame) -> None:
+        """Keep a frame until unit and axes are judged, then publish all that waited."""
+        description = self._described
+        if description is None or not (description.names or self._options.n_unnamed):
+            self.counters["frames_without_markers"] += 1
+            return
+        self._waiting.append(frame)
+        judged = self._judge(description, self._waiting, self._system.usual_up)
+        if judged is not None:
+            waiting, self._waiting = self._waiting, []
+            self._begin(judged)
+            for kept in waiting:
+                self._relay(kept)
+
+    def _begin(self, labelled: Labelled) -> None:
+        labelled = labelled._replace(n_unnamed=self._options.n_unnamed)
+        for note in labelled.notes:
+            self._tell(note)
+        try:
+            self._session = RelayedSession(labelled, self._address.text, self._options.sign)
+            self._publisher.announce(self._session.markers)
+            if self._session.forces is not None:
+                self._publisher.announce(self._session.forces)
+        except StreamError as fault:  # as more than a message holds
+            self._session = None
+            self._tell(f"{self._address.text}: what it describes cannot be sent on: {fault}")
+            return
+        self.counters["sessions"] += 1
+        self._times.begin()
+
+    def _relay(self, frame: CaptureFrame) -> None:
+        session = self._session
+        if session is None:
+            return
+        positions = session.positions(frame)
+        if positions is None:
+            self.counters["misfit_frames"] += 1
+            return
+        content = positions.tobytes()
+        placed = self._times.place(frame, content, session.description.rate)
+        if placed is None:
+            return
+        t_capture, time = placed
+        samples = frame.forces
+        if samples is not None and len(samples.stamps):
+            stamp_ns = frame.stamp_ns if frame.stamp_ns is not None else int(samples.stamps[0])
+            messages, told = session.force_messages(samples, stamp_ns, t_capture, time)
+            if not messages:
+                self.counters["misfit_forces"] += 1
+            if told:
+                self._tell(told)
+            for message in messages:
+                self._publisher.send(message)
+        self._publisher.send(session.marker_message(content, t_capture, time))
+        self.counters["published"] += 1
+        self._age_ns = frame.arrived_ns - t_capture
+        self._n_unnamed = 0 if frame.unnamed is None else len(frame.unnamed)
+
+
+def told_change(before: CaptureDescription, after: CaptureDescription) -> str:
+    """What is other, in words."""
+    added = [name for name in after.names if name not in before.names]
+    gone = [name for name in before.names if name not in after.names]
+    words = [
+        f"{', '.join(map(plain, names[:8]))} {verb}"
+        for names, verb in ((added, "came"), (gone, "went"))
+        if names
+    ]
+    if not words and after.names != before.names:
+        words = ["the order of the names is another one"]
+    if after.rate != before.rate:
+        words.append(f"the rate is {after.rate:g} Hz")
+    if after.plates != before.plates:
+        words.append(
+            f"there are {len(after.plates)} force plates" if after.plates else "there are no force plates"
+        )
+    return ", ".join(words) or "unit or axes are others"

@@ -1,0 +1,157 @@
+"""A capture system's description and frames as sessions and messages of our streams."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from streams.account import plain
+from streams.capture.force_sign import ForceSign
+from streams.capture.records import (
+    MOST_PLATES,
+    CaptureDescription,
+    CaptureFrame,
+    FloatArray,
+    ForceSamples,
+)
+from streams.capture.upwards import turn_up
+from streams.clock import now_ns
+from streams.codec import WIRE_FLOAT, FieldLayout
+from streams.messages import Forces, Markers, force_session, marker_session, new_session_id
+
+LONGEST_NAME = 128
+METRES = {"m": 1.0, "cm": 0.01, "mm": 0.001}
+MOST_SAMPLES = 256
+"""Room for samples of a plate in a message; more go into another one."""
+MOST_NUMBERS = 100_000
+"""Of the forces of a message, so that it may be sent."""
+
+
+class Labelled(NamedTuple):
+    """What the relay makes of a description, once unit and axes are known.
+
+    n_unnamed : rows behind those of the names, for markers without one
+    notes : sentences for the descriptor
+    """
+
+    description: CaptureDescription
+    n_unnamed: int = 0
+    notes: tuple[str, ...] = ()
+
+
+class RelayedSession:
+    """A session of markers, and one of forces where there are plates, with one time base.
+
+    Parameters
+    ----------
+    labelled : the description, with a unit and an axis
+    source : where the frames come from, for the descriptor
+    sign : how the system tells forces, learnt on the way over all sessions
+    """
+
+    def __init__(self, labelled: Labelled, source: str, sign: ForceSign) -> None:
+        description = self.description = labelled.description
+        self._n_unnamed, self._sign = labelled.n_unnamed, sign
+        self._turn, up = turn_up(description.up)
+        self._up = "YZ".index(up) + 1
+        self._plates = description.plates[:MOST_PLATES]
+        names = [plain(name, LONGEST_NAME) for name in description.names]
+        names += [f"unnamed_{k + 1}" for k in range(self._n_unnamed)]
+        base = {"time_base": new_session_id(), "source": source}
+        t_start = now_ns()
+        self.markers = marker_session(
+            names, rate=description.rate, t_start=t_start, unit=description.unit or "m",
+            up=up, meta={**base, "notes": list(labelled.notes)},
+        )  # fmt: skip
+        self.n_named, self.n_marker = len(description.names), len(names)
+        self.forces = None
+        if self._plates:
+            rate = max(plate.rate for plate in self._plates)
+            per_frame = rate / description.rate if description.rate > 0.0 else MOST_SAMPLES
+            room = min(
+                max(8, 2 * math.ceil(per_frame)), MOST_SAMPLES, MOST_NUMBERS // (6 * len(self._plates))
+            )
+            self.forces = force_session(
+                [plain(plate.name, LONGEST_NAME) for plate in self._plates], room, rate=description.rate,
+                sample_rate=rate, t_start=t_start, corners=self._corners(), up=up, meta=base,
+            )  # fmt: skip
+            self._room, self._layout = room, FieldLayout(self.forces)
+        self._seq = {"markers": 0, "forces": 0}
+
+    def positions(self, frame: CaptureFrame) -> FloatArray | None:
+        """(n_marker, 3) - the rows of a frame as they are published; None where their number is another."""
+        named = frame.positions
+        if named.shape != (self.n_named, 3):
+            return None
+        if self._n_unnamed:
+            rows = np.full((self.n_marker, 3), np.nan)
+            rows[: self.n_named] = named
+            if frame.unnamed is not None:
+                others = frame.unnamed[: self._n_unnamed]
+                rows[self.n_named : self.n_named + len(others)] = others
+            named = rows
+        if self._turn is not None:
+            named = named @ self._turn.T
+        return np.ascontiguousarray(named, dtype=WIRE_FLOAT)
+
+    def marker_message(self, content: bytes, t_capture: int, time: float) -> Markers:
+        """A frame of markers; content : the bytes of `positions`."""
+        return Markers(
+            session=self.markers.session, seq=self._next("markers"), t_capture=t_capture, time=time,
+            data={"positions": content},
+        )  # fmt: skip
+
+    def force_messages(
+        self, samples: ForceSamples, stamp_ns: int, t_capture: int, time: float
+    ) -> tuple[list[Forces], str]:
+        """Messages of samples that came with a frame of that stamp and time, and what became known of the
+        sign; none where they are of other plates than described.
+        """
+        n_sample = len(samples.stamps)
+        expected = (len(self._plates), n_sample, 3)
+        if self.forces is None or samples.force.shape != expected or samples.moment.shape != expected:
+            return [], ""
+        force, moment = samples.force, samples.moment
+        if self._turn is not None:
+            force, moment = force @ self._turn.T, moment @ self._turn.T
+        vertical = force[..., self._up]
+        told = self._sign.judge(vertical)
+        force, moment = self._sign.applied(force, moment, vertical)
+        after_s: FloatArray = 1e-9 * (samples.stamps - stamp_ns).astype(np.float64)
+        messages = []
+        for start in range(0, n_sample, self._room):
+            part = slice(start, min(start + self._room, n_sample))
+            messages.append(
+                self._force_message(force[:, part], moment[:, part], after_s[part], t_capture, time)
+            )
+        return messages, told
+
+    def _force_message(
+        self, force: FloatArray, moment: FloatArray, after_s: FloatArray, t_capture: int, time: float
+    ) -> Forces:
+        n, n_plate = len(after_s), len(self._plates)
+        times = np.full(self._room, np.nan)
+        rows = np.full((2, n_plate, self._room, 3), np.nan)
+        times[:n] = time + after_s
+        rows[0, :, :n], rows[1, :, :n] = force, moment
+        assert self.forces is not None
+        return Forces(
+            session=self.forces.session, seq=self._next("forces"),
+            t_capture=max(0, t_capture + round(1e9 * float(after_s[-1]))), time=float(times[n - 1]),
+            data=self._layout.pack({"sample_times": times, "force": rows[0], "moment": rows[1]}),
+        )  # fmt: skip
+
+    def _next(self, stream: str) -> int:
+        seq = self._seq[stream]
+        self._seq[stream] = seq + 1
+        return seq
+
+    def _corners(self) -> list[list[list[float]]]:
+        """Of each plate, in the axes that are published [m]."""
+        turned = []
+        for plate in self._plates:
+            corners = np.array(plate.corners, dtype=np.float64).reshape(-1, 3)
+            turned.append((corners if self._turn is None else corners @ self._turn.T).tolist())
+        return turned if any(turned) else []

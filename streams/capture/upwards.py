@@ -1,0 +1,25 @@
+"""Axes of a capture system turned so that Y or Z points up, as the protocol of our streams has it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+import numpy as np
+
+from streams.capture.records import FloatArray
+
+TURNS: Mapping[str, tuple[tuple[float, float, float], ...]] = {
+    "+X": ((0, 1, 0), (0, 0, 1), (1, 0, 0)),
+    "-X": ((0, 0, 1), (0, 1, 0), (-1, 0, 0)),
+    "-Y": ((1, 0, 0), (0, 0, 1), (0, -1, 0)),
+    "-Z": ((1, 0, 0), (0, -1, 0), (0, 0, -1)),
+}
+"""Axis that points up -> rotation after which Z does."""
+
+
+def turn_up(up: str) -> tuple[FloatArray | None, Literal["Y", "Z"]]:
+    """(rotation (3, 3) of column vectors, None = none is needed; the axis then pointing up, Y or Z)."""
+    if up in ("+Y", "+Z"):
+        return None, "Y" if up == "+Y" else "Z"
+    return np.array(TURNS[up], dtype=np.float64), "Z"
