@@ -215,12 +215,12 @@ def _load_pair(path: Path) -> tuple[bytes, bytes]:
     public, secret = _load(path)
     if secret is None:
         raise StreamError(f"{path} holds no secret key; give the file that ends in .key_secret")
-    _check_private(path)
+    check_private(path)
     check_kept(path)
     return public, secret
 
 
-def _check_private(path: Path) -> None:
+def check_private(path: Path) -> None:
     """Refuse (StreamError) a secret that others on this machine may read."""
     if os.name == "posix" and (mode := stat.S_IMODE(path.stat().st_mode)) & 0o077:
         raise StreamError(

@@ -22,7 +22,16 @@ from PySide6.QtWidgets import QToolTip, QWidget
 
 from rtsim.monitor.layout import LINES, POINTS, Layout
 from rtsim.monitor.legend import marker_words, paint_key, paint_triad, signs
-from rtsim.monitor.projection import VIEWS, Camera, across
+from rtsim.monitor.projection import (
+    EXTENT_LEAST,
+    FAR,
+    FILLED,
+    FILLED_LEAST,
+    TURNED_LEAST,
+    VIEWS,
+    Camera,
+    across,
+)
 from rtsim.monitor.scene import Scene
 from rtsim.monitor.theme import LIGHT, Theme
 from rtsim.monitor.words import tip
@@ -34,11 +43,6 @@ ZOOM_PER_NOTCH = 0.9
 TEXT_PIXELS = 11
 REACH = 9.0  # px; how near to a marker the mouse must be to ask for it
 BORDER = 36.0  # px along the edges that a figure which was fitted leaves free: the lower left one is in use
-FILLED = 0.9  # of the rest, by a figure that was just fitted ...
-FILLED_LEAST = 0.35  # ... and by one that is fitted anew, as is one that grows beyond the view
-TURNED_LEAST = 25.0  # deg
-EXTENT_LEAST = 0.1  # m; a smaller figure is not blown up any more
-FAR = 1e4  # m; a position farther off is no position
 
 
 class Figure(QWidget):

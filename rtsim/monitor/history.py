@@ -132,9 +132,17 @@ def thin(window: Window, n_point_max: int = N_POINT_DRAWN) -> tuple[Array, Array
     n = len(window.time)
     if n <= n_point_max:
         return window.time, window.values
-    stride = 2 ** int(np.ceil(np.log2(2.0 * n / n_point_max)))
+    return envelope(window, 2 ** int(np.ceil(np.log2(2.0 * n / n_point_max))))[:2]
+
+
+def envelope(window: Window, stride: int) -> tuple[Array, Array, NDArray[np.uint8]]:
+    """Two points for each block of `stride` samples, an even number: times, (n_channel, m) minimum and
+    maximum in the order in which they came, the worst quality. Samples of blocks that the window does not
+    hold whole are left out.
+    """
+    n = len(window.time)
     start = -window.first % stride
-    n_block = (n - start) // stride
+    n_block = max(0, n - start) // stride
     part = slice(start, start + n_block * stride)
     blocks = window.values[:, part].reshape(len(window.values), n_block, stride)
     values = np.empty((len(blocks), 2 * n_block))
@@ -142,7 +150,8 @@ def thin(window: Window, n_point_max: int = N_POINT_DRAWN) -> tuple[Array, Array
     falls = blocks[:, :, 0] > blocks[:, :, -1]  # then the maximum comes first, or the curve would saw
     values[:, 0::2] = np.where(falls, high, low)
     values[:, 1::2] = np.where(falls, low, high)
-    return window.time[part][:: stride // 2], values
+    worst = window.quality[part].reshape(n_block, stride).max(axis=1)
+    return window.time[part][:: stride // 2], values, np.repeat(worst, 2)
 
 
 def spans(window: Window, quality: Quality, period: float) -> list[tuple[float, float]]:

@@ -10,16 +10,12 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPen
 
 from rtsim.files.legs import SIDES
-from rtsim.monitor.theme import Theme
+from rtsim.monitor.theme import COLOURS, DASHES, Theme
 from rtsim.stages.fault_words import SHORT
 
 Array = NDArray[np.float64]
 
 TRIAD_CORNER, TRIAD_LENGTH, TRIAD_LABEL = 34.0, 20.0, 28.0  # px
-COLOURS = {"ligament": "model", "spring": "model", "contact": "residual"}
-"""Colour of a sign in the theme, where it has another name."""
-DASHES = {"left": (1.6, 0.7)}
-"""Line and gap, of the width of a leg's line: legs are told apart without colour, too."""
 SHORTEST_AXIS = 0.15  # of the length; a shorter axis points at the viewer
 KEY_LEFT, KEY_BOTTOM, SIGN_RADIUS = 78.0, 12.0, 3.3  # px
 

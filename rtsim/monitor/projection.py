@@ -15,6 +15,11 @@ SPAN_LIMITS = (0.05, 3000.0)  # m of scene over the height of the view
 ASPECT = 1.25  # a view narrower than height / ASPECT zooms out instead of cutting the figure off
 EYE_DISTANCE = 3.5  # distance of the eye in spans: a mild perspective, without wide-angle distortion
 N_FIT, FIT_EXACT = 8, 0.01  # rounds in which a figure is fitted, and how nearly
+FILLED = 0.9  # of the view within its border, by a figure that was just fitted ...
+FILLED_LEAST = 0.35  # ... and by one that is fitted anew, as is one that grows beyond the view
+TURNED_LEAST = 25.0  # deg; by so much a person must have turned before planes of the person follow
+EXTENT_LEAST = 0.1  # m; a smaller figure is not blown up any more
+FAR = 1e4  # m; a position farther off is no position
 NEAREST = 0.1  # share of the eye distance at which points are held, so that none passes behind the eye
 
 

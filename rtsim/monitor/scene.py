@@ -12,10 +12,10 @@ from PySide6.QtGui import QColor, QPainter, QPen
 
 from rtsim.files.legs import SIDES
 from rtsim.monitor.layout import LINES
-from rtsim.monitor.legend import COLOURS, side_pen
+from rtsim.monitor.legend import side_pen
 from rtsim.monitor.projection import Camera, floor_grid
 from rtsim.monitor.scaling import nice_step
-from rtsim.monitor.theme import Theme
+from rtsim.monitor.theme import COLOURS, Theme
 
 Array = NDArray[np.float64]
 

@@ -103,6 +103,12 @@ DARK = Theme(
 )
 
 
+COLOURS = {"ligament": "model", "spring": "model", "contact": "residual"}
+"""Colour of a sign of the figure in a theme, where it has another name."""
+DASHES = {"left": (1.6, 0.7)}
+"""Line and gap, of the width of a leg's line: legs are told apart without colour, too."""
+
+
 def style_sheet(theme: Theme) -> str:
     """Qt style sheet of the window; the plots and the figure take their colours from the theme itself."""
     return f"""

@@ -1,0 +1,59 @@
+"""Gait events of a result stream, as its counts of heel strikes and toe-offs go up."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from typing import NamedTuple
+
+from streams.messages import Session
+from streams.ring import Frame
+
+COUNTS = {"heel_strikes": "heel strike", "toe_offs": "toe-off"}
+"""Fields that count events of each leg, and what one is called."""
+N_KEPT = 64
+
+
+class GaitEvent(NamedTuple):
+    """A heel strike or toe-off: time in the trial [s], side, what it is."""
+
+    time: float
+    side: str
+    kind: str
+
+
+class GaitEvents:
+    """Looks at every frame for counts that have gone up since the frame before of the same session.
+
+    Attributes
+    ----------
+    kept : the last events, oldest first; n_event : how many there were
+    """
+
+    def __init__(self) -> None:
+        self.kept: deque[GaitEvent] = deque(maxlen=N_KEPT)
+        self.n_event = 0
+        self._session: Session | None = None
+        self._labels: dict[str, tuple[str, ...]] = {}
+        self._counted: dict[str, list[float]] = {}
+
+    def look(self, frame: Frame) -> None:
+        """Take in a frame. What was counted before the first one of a session is told of nowhere."""
+        if frame.session is not self._session:
+            self._session = frame.session
+            self._labels = {
+                spec.name: tuple(spec.labels)
+                for spec in frame.session.fields
+                if spec.name in COUNTS and tuple(spec.shape) == (len(spec.labels),)
+            }
+            self._counted = {}
+        for name, labels in self._labels.items():
+            counts = frame.data[name].tolist()
+            before = self._counted.get(name, counts)
+            self._counted[name] = [
+                now if now == now else then for now, then in zip(counts, before, strict=True)
+            ]
+            for label, now, then in zip(labels, counts, before, strict=True):
+                if math.isfinite(now) and math.isfinite(then) and now > then:
+                    self.kept.append(GaitEvent(frame.time, label, COUNTS[name]))
+                    self.n_event += 1

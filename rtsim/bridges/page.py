@@ -1,0 +1,103 @@
+"""Serves the page on a result stream, in a process of its own: `rtsim serve --page`."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from rtsim.bridges.gait_events import GaitEvents
+from rtsim.bridges.page_access import access_for, place_of, tls_context
+from rtsim.bridges.page_server import TURN_S, PageServer, Showing
+from rtsim.errors import ConfigError
+from rtsim.monitor.app import BACKLOG, QUEUE, TOPICS
+from rtsim.monitor.feed import Feed
+from streams.errors import StreamError
+from streams.messages import Session, Telemetry
+from streams.ring import Frame
+from streams.security import Security
+from streams.subscriber import Subscriber
+
+
+class PageOptions(NamedTuple):
+    """Where the page is served, and what a viewer must have.
+
+    place : HOST:PORT; token_file : file of the token, None = one that is made up where it is needed
+    certificate, key : PEM files for TLS, None = none
+    """
+
+    place: str
+    token_file: Path | None = None
+    certificate: Path | None = None
+    key: Path | None = None
+
+
+class Watched:
+    """The subscriber as a source of the feed; every frame is looked at for gait events, too."""
+
+    def __init__(self, subscriber: Subscriber, events: GaitEvents) -> None:
+        self._subscriber, self._events = subscriber, events
+
+    @property
+    def session(self) -> Session | None:
+        return self._subscriber.session
+
+    @property
+    def counters(self) -> Mapping[str, int]:
+        return self._subscriber.counters
+
+    @property
+    def events(self) -> deque[str]:
+        return self._subscriber.events
+
+    @property
+    def telemetry(self) -> deque[Telemetry]:
+        return self._subscriber.telemetry
+
+    @property
+    def ended(self) -> bool:
+        return self._subscriber.ended
+
+    def wait(self, timeout_s: float) -> Frame | None:
+        frame = self._subscriber.wait(timeout_s)
+        if frame is not None:
+            self._events.look(frame)
+        return frame
+
+
+def serve_page(
+    address: str,
+    options: PageOptions,
+    security: Security | None,
+    stop: threading.Event,
+    ready: Callable[[str], None],
+    say: Callable[[str], None],
+) -> None:
+    """Serve the page until `stop` is set.
+
+    address : endpoint of the results; security : keys, for an endpoint that demands them
+    ready : told the address of the page once it is there; say : told sentences about what went wrong
+
+    Raises ConfigError for a place, token, certificate or endpoint that cannot be used.
+    """
+    place, tls = place_of(options.place), tls_context(options.certificate, options.key)
+    access = access_for(place, options.token_file, tls is not None)
+    try:
+        subscriber = Subscriber(address, TOPICS, backlog=BACKLOG, security=security, queue=QUEUE)
+    except StreamError as error:
+        raise ConfigError(str(error), where="serve") from error
+    with subscriber:
+        events = GaitEvents()
+        showing = Showing(Feed(Watched(subscriber, events), address), events)
+        with PageServer(place, access, showing, tls, say) as server:
+            thread = threading.Thread(target=server.serve_forever, name="page", daemon=True)
+            thread.start()
+            try:
+                ready(server.url)
+                while not stop.wait(TURN_S):
+                    showing.turn()
+            finally:
+                showing.close()
+                server.shutdown()

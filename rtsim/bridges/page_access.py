@@ -1,0 +1,153 @@
+"""Who may look at the page: this machine alone, or whoever has the token, over TLS."""
+
+from __future__ import annotations
+
+import ipaddress
+import secrets
+import ssl
+from http.cookies import CookieError, SimpleCookie
+from pathlib import Path
+from typing import NamedTuple
+
+from rtsim.errors import ConfigError
+from streams.errors import StreamError
+from streams.opening import open_regular
+from streams.ownership import check_kept
+from streams.security import check_private
+
+COOKIE = "rtsim_page"
+TOKEN_LEAST, TOKEN_MOST = 20, 200  # characters
+HERE = ("localhost", "127.0.0.1", "[::1]")
+PORT_USUAL = 5580
+CERTIFICATE = (
+    "openssl req -x509 -newkey rsa:2048 -nodes -days 365 -subj /CN=rtsim -keyout page.key -out page.crt"
+)
+
+
+class Place(NamedTuple):
+    """Where the page is served: interface and port, 0 = any free one."""
+
+    host: str
+    port: int
+
+    @property
+    def is_here(self) -> bool:
+        """Whether only this machine can reach it."""
+        if self.host == "localhost":
+            return True
+        try:
+            return ipaddress.ip_address(self.host).is_loopback
+        except ValueError:
+            return False
+
+
+def place_of(text: str, where: str = "--page") -> Place:
+    """HOST:PORT, PORT alone or HOST alone; [..] around an address of IPv6. ConfigError for anything else."""
+    allowed = f"HOST:PORT, as 127.0.0.1:{PORT_USUAL}, or a port alone"
+    host, colon, port = text.rpartition(":")
+    if text.startswith("[") and text.endswith("]"):
+        host, port = text, str(PORT_USUAL)
+    elif not colon:
+        host, port = ("127.0.0.1", text) if text.isdigit() else (text, str(PORT_USUAL))
+    inside = host[1:-1] if host.startswith("[") and host.endswith("]") else host
+    bad_host = not inside or any(letter.isspace() or letter in "/@?#[]" for letter in inside)
+    if bad_host or (":" in inside and inside == host) or not (port.isascii() and port.isdigit()):
+        raise ConfigError(f"{text!r} is no place to serve a page at", where=where, allowed=allowed)
+    if len(port) > 5 or int(port) > 65_535:
+        raise ConfigError(f"{text!r} has the port {port}", where=where, allowed="ports from 0 to 65535")
+    return Place(inside, int(port))
+
+
+class Access:
+    """Judges requests.
+
+    token : what a viewer must bring, "" = nothing; for this machine alone
+    """
+
+    def __init__(self, token: str) -> None:
+        self.token = token
+
+    def has_cookie(self, header: str) -> bool:
+        """Whether the cookies of a request hold the token."""
+        if not self.token:
+            return True
+        try:
+            cookie = SimpleCookie(header).get(COOKIE)
+        except CookieError:
+            return False
+        return cookie is not None and self.fits(cookie.value)
+
+    def fits(self, token: str) -> bool:
+        """Whether this is the token, in a time that tells nothing of it."""
+        return secrets.compare_digest(token.encode("utf-8", "replace"), self.token.encode())
+
+    def allows_host(self, host: str) -> bool:
+        """Whether a request asks for this machine by a name of its own: a page of a stranger's whose name is
+        made to lead here does not. With a token anybody may call it what they like.
+        """
+        name = host.rpartition(":")[0] if not host.endswith("]") and ":" in host else host
+        return bool(self.token) or name.lower() in HERE
+
+
+def access_for(place: Place, token_file: Path | None, secured: bool) -> Access:
+    """Who may look at a page served there; ConfigError for one that the network reaches without TLS."""
+    if not place.is_here and not secured:
+        raise ConfigError(
+            f"{place.host} can be reached from the network, where everybody would see the person",
+            where="--page", allowed="127.0.0.1, or any interface with --certificate and --certificate-key",
+            remedy=f"make a certificate of your own with: {CERTIFICATE}",
+        )  # fmt: skip
+    if token_file is not None:
+        return Access(read_token(token_file))
+    return Access("" if place.is_here else secrets.token_urlsafe(24))
+
+
+def read_token(path: Path) -> str:
+    """The token that a file holds, which only its owner may read."""
+    where = "--token-file"
+    try:
+        with open_regular(path) as file:
+            text = file.read(TOKEN_MOST + 2).decode("ascii").strip()
+        check_private(path)
+        check_kept(path)
+    except (OSError, StreamError) as fault:
+        raise ConfigError(
+            f"{path} cannot be used: {fault}", where=where, remedy="name a file of your own"
+        ) from fault
+    except UnicodeDecodeError:
+        text = ""
+    if not TOKEN_LEAST <= len(text) <= TOKEN_MOST or not all(c.isalnum() or c in "-_" for c in text):
+        raise ConfigError(
+            f"{path} holds no token", where=where,
+            allowed=f"one line of {TOKEN_LEAST} to {TOKEN_MOST} letters, digits, - and _",
+            remedy="python3 -c 'import secrets; print(secrets.token_urlsafe(24))' makes one",
+        )  # fmt: skip
+    return text
+
+
+def tls_context(certificate: Path | None, key: Path | None) -> ssl.SSLContext | None:
+    """TLS by a certificate and its key in PEM; None where neither is given."""
+    if certificate is None and key is None:
+        return None
+    if certificate is None or key is None:
+        raise ConfigError(
+            "--certificate and --certificate-key go together", where="--page", remedy="give both"
+        )
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    try:
+        for path in (certificate, key):
+            open_regular(path).close()
+        check_private(key)
+        check_kept(key)
+        context.load_cert_chain(certificate, key, password=_no_password)
+    except (OSError, StreamError, ValueError) as fault:
+        raise ConfigError(
+            f"{certificate} and {key} cannot be used: {fault}", where="--certificate",
+            remedy=f"give a certificate and its key in PEM; one of your own is made with: {CERTIFICATE}",
+        ) from fault  # fmt: skip
+    return context
+
+
+def _no_password() -> str:
+    raise ValueError("the key is locked by a password, which nobody would be there to type")

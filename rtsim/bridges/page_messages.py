@@ -1,0 +1,157 @@
+"""What the page is told: once what there is to draw, then again and again what has changed, as plain values.
+
+Names, panels, sticks, colours and words are those of the monitor; the page adds none of its own.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.bridges.gait_events import GaitEvents
+from rtsim.files.legs import SIDES
+from rtsim.monitor.feed import Feed
+from rtsim.monitor.history import Quality, Window, envelope
+from rtsim.monitor.layout import LINES, POINTS, Layout
+from rtsim.monitor.projection import (
+    ASPECT,
+    EXTENT_LEAST,
+    EYE_DISTANCE,
+    FAR,
+    FILLED,
+    FILLED_LEAST,
+    TURNED_LEAST,
+    VIEWS,
+    across,
+)
+from rtsim.monitor.status_words import CHIPS, details_of, figures_of
+from rtsim.monitor.theme import COLOURS, DARK, DASHES, LIGHT
+
+Array = NDArray[np.float64]
+
+SHOWN_S = 20.0
+"""How far back the curves of the page reach [s]."""
+POINTS_PER_S = 100.0
+"""Points of a curve; more than about two per pixel cost a tablet time and show nothing."""
+DECIMALS_M, DECIMALS_SHOWN = 4, 3
+"""Of positions in the figure [m], and of values in units of the screen."""
+FIGURE = (*POINTS, *LINES)
+
+
+def stride_of(rate: float) -> int:
+    """How many samples two points of a curve stand for at this rate [Hz]; 1 = every sample is a point."""
+    if rate <= 1.2 * POINTS_PER_S:
+        return 1
+    return int(2 ** math.ceil(math.log2(2.0 * rate / POINTS_PER_S)))
+
+
+def layout_message(layout: Layout) -> dict[str, Any]:
+    """Everything that the page builds itself from, for one session."""
+    return {
+        "session": layout.session_id,
+        "details": details_of(layout, layout.meta.get("method", "")),
+        "meta": layout.meta,
+        "panels": [
+            {
+                "title": panel.title,
+                "axis": panel.axis_title,
+                "names": panel.names,
+                "least": panel.extent_least,
+                "zero": panel.from_zero,
+            }
+            for panel in layout.panels
+        ],
+        "sticks": layout.stick.tolist(),
+        "sides": layout.sides,
+        "labels": {name: layout.labels[name] for name in FIGURE if name in layout.parts},
+        "follow": layout.follow if "segment_positions" in layout.parts else None,
+        "shown_s": SHOWN_S,
+        "period": 1.0 / layout.rate_assumed,
+    }
+
+
+def look_message() -> dict[str, Any]:
+    """Colours, captions and views, which no session changes."""
+    return {
+        "themes": {theme.name: asdict(theme) for theme in (LIGHT, DARK)},
+        "chips": {
+            key: {"caption": text.caption, "explanation": text.explanation} for key, text in CHIPS.items()
+        },
+        "views": {name: view._asdict() for name, view in VIEWS.items()},
+        "camera": {
+            "aspect": ASPECT,
+            "eye_distance": EYE_DISTANCE,
+            "filled": FILLED,
+            "filled_least": FILLED_LEAST,
+            "turned_least": TURNED_LEAST,
+            "extent_least": EXTENT_LEAST,
+        },
+        "colours": COLOURS,
+        "dashes": DASHES,
+        "sides": SIDES,
+    }
+
+
+def state_message(feed: Feed, events: GaitEvents) -> dict[str, Any]:
+    """The figure of the newest frame, and what is said of the stream."""
+    connection = feed.connection()
+    message: dict[str, Any] = {
+        "connection": {"words": connection.words, "mood": connection.mood, "flows": connection.flows},
+        "chips": {key: [said.text, said.mood] for key, said in figures_of(feed).items()},
+        "sentences": list(feed.sentences.kept),
+        "notes": feed.notes(),
+        "events": [event._asdict() for event in events.kept],
+        "n_event": events.n_event,
+    }
+    if feed.layout is None:
+        return message
+    figure = {name: drawn_places(feed.pose[name]) for name in FIGURE if name in feed.pose}
+    rotations = feed.pose.get("segment_rotations")
+    message["figure"] = figure
+    message["dim"] = feed.pose_quality is Quality.MISSING or not connection.heard
+    message["across"] = (
+        across(feed.layout.labels["segment_rotations"], rotations) if rotations is not None else math.nan
+    )
+    return message
+
+
+def drawn_places(places: Array) -> list[Any]:
+    """Places in the figure [m], NaN where one cannot be."""
+    return np.round(np.where(np.abs(places) > FAR, np.nan, places), DECIMALS_M).tolist()
+
+
+def curves_message(feed: Feed, panels: Sequence[int], n_sent: int) -> tuple[dict[str, Any], int]:
+    """Points of some panels after the first `n_sent` samples of the history, and how many are told then."""
+    layout, history = feed.layout, feed.history
+    if layout is None:
+        return {}, n_sent
+    window = history.window(SHOWN_S)
+    n_new = min(len(window.time), history.n_pushed - n_sent)
+    window = history.latest(max(0, n_new)) if len(window.time) else window
+    stride = stride_of(layout.rate_assumed)
+    if not len(window.time):
+        return {}, history.n_pushed
+    times, values, quality = (*window[:3],) if stride == 1 else envelope(window, stride)
+    n_told = history.n_pushed if stride == 1 else last_of(window, stride)
+    return {
+        "time": np.round(times, 4).tolist(),
+        "quality": quality.tolist(),
+        "panels": {
+            str(k): np.round(
+                values[layout.panels[k].first : layout.panels[k].first + len(layout.panels[k].names)],
+                DECIMALS_SHOWN,
+            ).tolist()
+            for k in panels
+            if k < len(layout.panels)
+        },
+    }, n_told
+
+
+def last_of(window: Window, stride: int) -> int:
+    """How many samples were pushed up to the end of the last block that the window holds whole."""
+    return (window.first + len(window.time)) // stride * stride

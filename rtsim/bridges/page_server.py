@@ -1,0 +1,293 @@
+"""The page's web server: a few files, and for each viewer a stream of events, each in a thread.
+
+It only answers, so that nobody changes anything by it. A viewer that does not take what it is sent holds up its
+own thread, is told the newest when it goes on, and is let go when it does not.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import ssl
+import threading
+import time
+from collections.abc import Callable
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.resources import files
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import msgspec
+
+from rtsim.bridges.gait_events import GaitEvents
+from rtsim.bridges.page_access import COOKIE, Access, Place
+from rtsim.bridges.page_messages import curves_message, layout_message, look_message, state_message
+from rtsim.errors import ConfigError
+from rtsim.monitor.feed import Change, Feed
+from rtsim.monitor.layout import PANELS_ALL
+
+FILES = {
+    "/": ("page.html", "text/html"),
+    "/page.css": ("page.css", "text/css"),
+    "/page.js": ("page.js", "text/javascript"),
+}
+TURN_S = 0.05
+"""How often viewers are told what is new [s]."""
+STATE_TURNS = 5
+"""Every so many turns without news the state is told anyway, as that nothing comes any more."""
+STALL_S = 10.0
+"""How long a viewer may leave what it is sent, and a visitor may take to ask [s]."""
+CONNECTIONS_MOST, VIEWERS_MOST = 64, 16
+SENT_AHEAD = 65_536
+"""Bytes that may be on the way to a viewer: one that has stalled shows the newest soon after it goes on."""
+HEADERS = {
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": "default-src 'self'; frame-ancestors 'none'; form-action 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+}
+
+
+class Showing:
+    """The feed, shared between the thread that takes frames and those of the viewers.
+
+    feed : used under `news` alone; events : gait events, likewise
+    """
+
+    def __init__(self, feed: Feed, events: GaitEvents) -> None:
+        self.feed, self.events = feed, events
+        self.news = threading.Condition()
+        self.n_turn = self.n_layout = 0
+        self.over = False
+
+    def turn(self) -> None:
+        """Take what has come, and wake the viewers."""
+        with self.news:
+            change, _ = self.feed.take()
+            self.n_layout += change is not Change.NOTHING
+            self.n_turn += 1
+            self.news.notify_all()
+
+    def close(self) -> None:
+        """Let the viewers go."""
+        with self.news:
+            self.over = True
+            self.news.notify_all()
+
+
+class Viewer:
+    """What one viewer has been told."""
+
+    def __init__(self, showing: Showing, panels: list[int]) -> None:
+        self._showing, self._panels = showing, panels
+        self._n_layout, self._n_turn, self._n_sent = -1, -1, 0
+        self._n_frame = -1
+        self._quiet = 0
+
+    def next_events(self) -> list[tuple[str, dict[str, Any]]] | None:
+        """Wait for news; names and values of the events to send, None when the page is over."""
+        showing = self._showing
+        with showing.news:
+            while showing.n_turn == self._n_turn and not showing.over:
+                showing.news.wait(1.0)
+            if showing.over:
+                return None
+            self._n_turn = showing.n_turn
+            return self._events(showing)
+
+    def _events(self, showing: Showing) -> list[tuple[str, dict[str, Any]]]:
+        feed, found = showing.feed, []
+        if showing.n_layout != self._n_layout:
+            self._n_layout = showing.n_layout
+            if feed.layout is not None:
+                found.append(("layout", layout_message(feed.layout)))
+                self._n_sent = 0
+        self._quiet = self._quiet + 1 if feed.meter.n_frame == self._n_frame else 0
+        if self._quiet % STATE_TURNS:
+            return found
+        self._n_frame = feed.meter.n_frame
+        found.append(("state", state_message(feed, showing.events)))
+        if self._panels:
+            curves, self._n_sent = curves_message(feed, self._panels, self._n_sent)
+            found += [("curves", curves)] if curves else []
+        return found
+
+
+class PageServer(ThreadingHTTPServer):
+    """Serves the page at a place; each connection in a daemon thread, so many at the most."""
+
+    daemon_threads = True
+    block_on_close = False
+    request_queue_size = 16
+
+    def __init__(
+        self,
+        place: Place,
+        access: Access,
+        showing: Showing,
+        tls: ssl.SSLContext | None,
+        say: Callable[[str], None],
+    ) -> None:
+        self.access, self.showing, self._tls, self._say = access, showing, tls, say
+        self.address_family = socket.AF_INET6 if ":" in place.host else socket.AF_INET
+        self.viewers = threading.BoundedSemaphore(VIEWERS_MOST)
+        self._connections = threading.BoundedSemaphore(CONNECTIONS_MOST)
+        self._asking: dict[socket.socket, float] = {}  # since when [s]; the thread that accepts looks at it
+        self.pages = {path: (_file(name), kind) for path, (name, kind) in FILES.items()}
+        self.pages["/look.json"] = (msgspec.json.encode(look_message()), "application/json")
+        try:
+            super().__init__((place.host, place.port), PageRequest)
+        except OSError as fault:
+            raise ConfigError(
+                f"{place.host} port {place.port} cannot be bound ({fault.strerror or fault})", where="--page",
+                remedy="give another port, 0 for any free one",
+            ) from fault  # fmt: skip
+        host = f"[{place.host}]" if ":" in place.host else place.host
+        scheme = "https" if tls else "http"
+        query = f"?token={access.token}" if access.token else ""
+        self.url = f"{scheme}://{host}:{self.server_address[1]}/{query}"
+
+    def server_bind(self) -> None:
+        """Without looking up the host's name, which may take a minute without a network."""
+        socket_server_bind = super(ThreadingHTTPServer, self).server_bind
+        with contextlib.suppress(AttributeError):
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        socket_server_bind()
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Take a connection where there is room for one more."""
+        if not self._connections.acquire(blocking=False):
+            self.shutdown_request(request)
+            return
+        super().process_request(request, client_address)
+
+    def service_actions(self) -> None:
+        """Hang up on those who take too long to ask, each byte in time or not."""
+        now = time.monotonic()
+        for connection, since in list(self._asking.items()):
+            if now - since > STALL_S:
+                with contextlib.suppress(OSError):
+                    connection.shutdown(socket.SHUT_RDWR)
+
+    def has_asked(self, connection: socket.socket) -> None:
+        """The request of a connection is there, and is answered for as long as that takes."""
+        self._asking.pop(connection, None)
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        """Talk with one client; the handshake of TLS is done here, where it holds up nobody else."""
+        try:
+            request.settimeout(STALL_S)
+            request.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SENT_AHEAD)
+            if self._tls is not None:
+                request = self._tls.wrap_socket(request, server_side=True, do_handshake_on_connect=False)
+            self._asking[request] = time.monotonic()
+            if isinstance(request, ssl.SSLSocket):
+                request.do_handshake()
+            self.finish_request(request, client_address)
+        except (OSError, ValueError):  # the client has gone, or speaks something else
+            pass
+        except Exception as fault:
+            self._say(f"a request to the page has failed: {type(fault).__name__}: {fault}")
+        finally:
+            self.has_asked(request)
+            self.shutdown_request(request)
+            self._connections.release()
+
+
+class PageRequest(BaseHTTPRequestHandler):
+    """Answers GET and HEAD of the files, and GET of the stream."""
+
+    server: PageServer
+    timeout = STALL_S
+    server_version, sys_version = "rtsim", ""
+
+    def do_GET(self) -> None:
+        """A file, the stream of events, or why not."""
+        self.server.has_asked(self.connection)
+        parts = urlsplit(self.path)
+        query = parse_qs(parts.query, max_num_fields=8)
+        if not self._admitted(parts.path, query):
+            return
+        if parts.path == "/stream":
+            self._stream(_numbers(query.get("panels", [""])[0]))
+        elif parts.path in self.server.pages:
+            content, kind = self.server.pages[parts.path]
+            self._answer(HTTPStatus.OK, content, kind)
+        else:
+            self._answer(HTTPStatus.NOT_FOUND, b"There is no such page here.\n")
+
+    do_HEAD = do_GET  # noqa: N815 - the library calls it so
+
+    def log_message(self, *_: Any) -> None:
+        """Nothing: addresses of the page hold the token."""
+
+    def _admitted(self, path: str, query: dict[str, list[str]]) -> bool:
+        access = self.server.access
+        if not access.allows_host(self.headers.get("Host", "")):
+            self._answer(HTTPStatus.FORBIDDEN, b"This page is called by the address of this machine alone.\n")
+            return False
+        if access.token and path == "/" and "token" in query and access.fits(query["token"][0]):
+            self.send_response(HTTPStatus.SEE_OTHER)
+            self._head({"Location": "/", "Content-Length": "0"})
+            self.send_header(
+                "Set-Cookie", f"{COOKIE}={access.token}; Path=/; HttpOnly; SameSite=Strict{self._secure()}"
+            )
+            self.end_headers()
+            return False
+        if access.has_cookie(self.headers.get("Cookie", "")):
+            return True
+        self._answer(
+            HTTPStatus.FORBIDDEN,
+            b"This page needs its token: open it by the address that rtsim serve has told.\n",
+        )
+        return False
+
+    def _secure(self) -> str:
+        return "; Secure" if isinstance(self.connection, ssl.SSLSocket) else ""
+
+    def _head(self, more: dict[str, str]) -> None:
+        for name, value in (HEADERS | more).items():
+            self.send_header(name, value)
+
+    def _answer(self, status: HTTPStatus, content: bytes, kind: str = "text/plain") -> None:
+        self.send_response(status)
+        self._head({"Content-Type": f"{kind}; charset=utf-8", "Content-Length": str(len(content))})
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(content)
+
+    def _stream(self, panels: list[int]) -> None:
+        if not self.server.viewers.acquire(blocking=False):
+            self._answer(
+                HTTPStatus.SERVICE_UNAVAILABLE, f"{VIEWERS_MOST} viewers are here already.\n".encode()
+            )
+            return
+        try:
+            self.send_response(HTTPStatus.OK)
+            self._head({"Content-Type": "text/event-stream"})
+            self.end_headers()
+            if self.command != "HEAD":
+                self._send_events(Viewer(self.server.showing, panels))
+        finally:
+            self.server.viewers.release()
+
+    def _send_events(self, viewer: Viewer) -> None:
+        self.wfile.write(b"retry: 1000\n\n")
+        while (events := viewer.next_events()) is not None:
+            for name, value in events:
+                self.wfile.write(b"event: %s\ndata: %s\n\n" % (name.encode(), msgspec.json.encode(value)))
+
+
+def _numbers(text: str) -> list[int]:
+    """The panels that a viewer wants, each once; what is no number is left out."""
+    numbers = [
+        int(part)
+        for part in text.split(",")[:PANELS_ALL]
+        if part.isascii() and part.isdigit() and len(part) < 4
+    ]
+    return sorted(set(numbers))
+
+
+def _file(name: str) -> bytes:
+    return files("rtsim.bridges").joinpath("page", name).read_bytes()

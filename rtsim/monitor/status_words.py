@@ -1,0 +1,117 @@
+"""What the status strip and the page say of a stream: captions, figures as text, and their moods."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from rtsim.monitor.feed import Feed
+from rtsim.monitor.history import Quality
+from rtsim.monitor.layout import Layout
+from rtsim.monitor.meter import Latency, quality_of, status_words
+
+NO_VALUE = "–"
+COUNT_MOST = 100_000_000  # larger counts and rates are written with a power of ten
+N_COUNTER = 12  # counters of each side in a tool tip
+RATE_SHORTFALL = 0.9  # a measured rate below this share of the nominal one is coloured
+MOODS = {Quality.GOOD: "good", Quality.DEGRADED: "warning", Quality.MISSING: "bad"}
+DETAILS = ("model", "subject", "side", "source", "markers", "forces")
+
+
+class ChipText(NamedTuple):
+    """Caption, explanation, and the widest value to make room for."""
+
+    caption: str
+    explanation: str
+    widest: str
+
+
+P50_P99 = "median and 99th percentile over the last thousand frames."
+CHIPS = {
+    "rate": ChipText("Rate / nominal", "Frames per second published, and announced.", "9999.9 / 9999 Hz"),
+    "inside": ChipText(
+        "Receive → publish p50 / p99", f"Time of a frame in the estimator: {P50_P99}", "99.9 / 999.9 ms"
+    ),
+    "whole": ChipText(
+        "End to end p50 / p99",
+        f"From the capture to the arrival here: {P50_P99} Unknown when the source runs on another clock.",
+        "99.9 / 999.9 ms",
+    ),
+    "frames": ChipText("Frames", "Result frames seen by this window.", "99 999 999"),
+    "lost": ChipText("Lost", "Result frames that never arrived here.", "9 999"),
+    "late": ChipText("Late", "Frames that the estimator finished after their deadline.", "9 999"),
+    "skipped": ChipText("Skipped", "Result frames that this window was too slow to take.", "9 999"),
+    "iterations": ChipText("Iterations", "Iterations of the newest frame.", "99"),
+    "status": ChipText("Newest frame", "Status of the newest frame.", "not converged"),
+}
+
+
+class Said(NamedTuple):
+    """A figure as text, and the name of the Theme colour it deserves, "" = the usual one."""
+
+    text: str
+    mood: str = ""
+
+
+def figures_of(feed: Feed) -> dict[str, Said]:
+    """The figures of CHIPS; those of a silent sender are not told as if they were new."""
+    meter, counters = feed.meter, feed.counters()
+    connection = feed.connection()
+    lost, skipped = counters["lost"], counters["skipped"]
+    figures = {
+        "rate": Said(NO_VALUE),
+        "inside": Said(_latency(meter.latency_inside())),
+        "whole": Said(_latency(meter.latency_whole())),
+        "frames": Said(count_words(meter.n_frame)),
+        "lost": Said(count_words(lost), "bad" if lost else ""),
+        "late": Said(count_words(meter.n_late), "warning" if meter.n_late else ""),
+        "skipped": Said(count_words(skipped), "warning" if skipped else ""),
+    }
+    if feed.layout:
+        figures["rate"] = _rate(meter.rate() if connection.flows else math.nan, feed.layout.rate)
+    if not connection.flows or not meter.n_frame:
+        paused = Said("paused" if feed.holds else NO_VALUE)
+        return figures | {"iterations": Said(NO_VALUE), "status": paused}
+    quality = quality_of(meter.status)
+    late = quality is Quality.GOOD and meter.status
+    newest = Said(status_words(meter.status), "warning" if late else MOODS[quality])
+    return figures | {"iterations": Said(count_words(meter.iterations)), "status": newest}
+
+
+def details_of(layout: Layout, method: str) -> str:
+    """What is estimated, of whom and from what, in one line."""
+    parts = [method, *(layout.meta.get(key, "") for key in DETAILS), f"session {layout.session_id[:8]}"]
+    return " · ".join(part for part in parts if part)
+
+
+def _rate(rate: float, nominal: float) -> Said:
+    announced = f"{nominal:.3g}" if nominal < 1.0 else f"{nominal:.0f}"
+    announced = announced if math.isfinite(nominal) else "irregular"
+    return Said(f"{_number(rate)} / {announced} Hz", "warning" if rate < RATE_SHORTFALL * nominal else "")
+
+
+def _number(value: float) -> str:
+    if not math.isfinite(value):
+        return NO_VALUE
+    return f"{value:.1f}" if value < COUNT_MOST else f"{value:.1e}"
+
+
+def count_words(value: int) -> str:
+    """A count, its thousands set apart."""
+    if value >= COUNT_MOST:
+        return f"{value:.1e}"
+    return f"{value:,}".replace(",", "\u2009")
+
+
+def _latency(latency: Latency) -> str:
+    if not math.isfinite(latency.p50):
+        return NO_VALUE
+    return f"{latency.p50:.1f} / {latency.p99:.1f} ms"
+
+
+def counter_lines(counters: Mapping[str, int]) -> list[str]:
+    """What was counted at all, a line each."""
+    counted = sorted((name, n) for name, n in counters.items() if n)
+    lines = [f"{name.replace('_', ' ')}: {count_words(n)}" for name, n in counted[:N_COUNTER]]
+    return [*lines, f"and {len(counted) - N_COUNTER} more"] if len(counted) > N_COUNTER else lines
