@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 import secrets
 import ssl
 from http.cookies import CookieError, SimpleCookie
@@ -17,7 +18,7 @@ from streams.security import check_private
 
 COOKIE = "rtsim_page"
 TOKEN_LEAST, TOKEN_MOST = 20, 200  # characters
-HERE = ("localhost", "127.0.0.1", "[::1]")
+HERE = re.compile(r"(localhost|127\.0\.0\.1|\[::1\])(:[0-9]{1,5})?", re.IGNORECASE)
 PORT_USUAL = 5580
 CERTIFICATE = (
     "openssl req -x509 -newkey rsa:2048 -nodes -days 365 -subj /CN=rtsim -keyout page.key -out page.crt"
@@ -85,8 +86,7 @@ class Access:
         """Whether a request asks for this machine by a name of its own: a page of a stranger's whose name is
         made to lead here does not. With a token anybody may call it what they like.
         """
-        name = host.rpartition(":")[0] if not host.endswith("]") and ":" in host else host
-        return bool(self.token) or name.lower() in HERE
+        return bool(self.token) or HERE.fullmatch(host) is not None
 
 
 def access_for(place: Place, token_file: Path | None, secured: bool) -> Access:

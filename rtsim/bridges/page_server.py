@@ -1,7 +1,7 @@
 """The page's web server: a few files, and for each viewer a stream of events, each in a thread.
 
-It only answers, so that nobody changes anything by it. A viewer that does not take what it is sent holds up its
-own thread, is told the newest when it goes on, and is let go when it does not.
+It only answers, so that nobody changes anything by it. A viewer that does not take what it is sent holds up
+its own thread, is told the newest when it goes on, and is let go when it does not.
 """
 
 from __future__ import annotations
@@ -199,7 +199,6 @@ class PageRequest(BaseHTTPRequestHandler):
     """Answers GET and HEAD of the files, and GET of the stream."""
 
     server: PageServer
-    timeout = STALL_S
     server_version, sys_version = "rtsim", ""
 
     def do_GET(self) -> None:

@@ -23,6 +23,7 @@ from rtsim.cli.options import (
     tare_arguments,
     tell_notes,
 )
+from rtsim.cli.page_options import check_page, page_option
 from rtsim.cli.ports import held
 from rtsim.config.run_schema import Run
 from rtsim.errors import ConfigError
@@ -50,11 +51,12 @@ READY_S = 600.0  # the first start compiles
     "--record", type=click.Path(dir_okay=False, path_type=Path), help="Record the results to this .mcap file."
 )
 @click.option("--monitor", is_flag=True, help="Open the monitor window too.")
+@page_option("Serve a page for browsers of this machine, too")
 @ANYWAY_OPTION
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON, and no table.")
 def command(
     speed: float, rate: float | None, loop: bool, start_s: float, end_s: float | None, record: Path | None,
-    monitor: bool, anyway: bool, as_json: bool, **options: str,
+    monitor: bool, page: str | None, anyway: bool, as_json: bool, **options: str,
 ) -> None:  # fmt: skip
     """Estimate joints live; without options a built-in synthetic walker is played for ten seconds."""
 
@@ -73,6 +75,8 @@ def command(
     check_tare(run)
     if monitor:
         require_window()
+    if page is not None:
+        check_page(page)
     check_bound(run, player=not is_stream(run.source))
     tell_notes(run)
     run, whose = with_person(run)
@@ -111,6 +115,9 @@ def command(
         if monitor:
             seen = ["monitor", ready["results"], "--control", ready["control"]]
             children.append(start(stack, "monitor", seen))
+        if page is not None:
+            children.append(start(stack, "page", ["serve", ready["results"], "--page", page, "--states"]))
+            tell(f"the page is at {children[-1].wait_ready(READY_S)['page']}")
         addresses = {"markers": address, "results": ready["results"], "control": ready["control"]}
         addresses |= {"forces": run.forces} if is_stream(run.forces) else {}
         tell_addresses(addresses)

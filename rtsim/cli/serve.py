@@ -8,48 +8,49 @@ from pathlib import Path
 import click
 
 from rtsim.cli.lines import tell
+from rtsim.cli.page_options import page_option
 from rtsim.cli.ports import offset_option, placed
 from rtsim.cli.security import connect_options, connect_security
+from rtsim.cli.states import say
 from rtsim.cli.types import Address
 from rtsim.errors import ConfigError
 from rtsim.live.signals import exit_code, noting_requests
 from streams.sockets import RESULTS_ADDRESS
 
-PLACE = "127.0.0.1:5580"
 FILE = click.Path(dir_okay=False, path_type=Path)
 
 
 @click.command("serve")
 @click.argument("address", type=Address(), required=False)
 @offset_option(auto=False)
-@click.option(
-    "--page", "place", metavar="[HOST:]PORT", is_flag=False, flag_value=PLACE,
-    help=f"Serve a page for browsers there ({PLACE} where nothing follows); port 0 takes a free one.",
-)  # fmt: skip
+@page_option("Serve a page for browsers there")
 @click.option("--certificate", type=FILE, help="Certificate for TLS (PEM), which other machines need.")
 @click.option("--certificate-key", "key", type=FILE, help="Key of the certificate (PEM).")
 @click.option(
     "--token-file", type=FILE, help="File of the token that viewers bring; else one is made up where TLS is."
 )
+@click.option("--states", is_flag=True, hidden=True, help="Say the state as JSON lines (for `live`).")
 @click.option("--duration", "duration_s", type=float, help="Stop after this many seconds.")
 @connect_options
 def command(
     address: str | None,
     port_offset: int,
-    place: str | None,
+    page: str | None,
     certificate: Path | None,
     key: Path | None,
     token_file: Path | None,
+    states: bool,
     duration_s: float | None,
     client_key: str | None,
     server_key: str | None,
 ) -> None:
     """Serve a page that shows the results at ADDRESS (tcp://127.0.0.1:5561 unless given): stick figure,
-    curves, status and gait events. It is read only; other interfaces than 127.0.0.1 need TLS, and viewers the token.
+    curves, status and gait events. It is read only; other interfaces than 127.0.0.1 need TLS, and viewers the
+    token.
     """
     from rtsim.bridges.page import PageOptions, serve_page
 
-    if place is None:
+    if page is None:
         raise ConfigError("nothing is served", where="serve", allowed="--page", remedy="add it")
     address = placed({"ADDRESS": address}, {"ADDRESS": RESULTS_ADDRESS}, port_offset)["ADDRESS"]
     stop = threading.Event()
@@ -59,10 +60,17 @@ def command(
         timer = threading.Timer(duration_s, stop.set)
         timer.daemon = True
         timer.start()
+
+    def told(url: str) -> None:
+        if states:
+            say({"state": "ready", "page": url})
+        else:
+            tell(f"the page is at {url}")
+
     with noting_requests(lambda _: stop.set()):
         security = connect_security(client_key, server_key)
-        options = PageOptions(place, token_file, certificate, key)
-        serve_page(address, options, security, stop, lambda url: tell(f"the page is at {url}"), tell)
+        options = PageOptions(page, token_file, certificate, key)
+        serve_page(address, options, security, stop, told, tell)
     code = exit_code()
     if code is not None:
         raise SystemExit(code)

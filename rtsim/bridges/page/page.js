@@ -354,19 +354,23 @@ function recall(key) { try { return JSON.parse(localStorage.getItem(`rtsim.${key
 const nameOf = (panel) => `${panel.title}: ${panel.axis}`;
 
 function choose(indices) {
-  chosen = indices;
-  plots = chosen.map((k) => new Plot(k));
-  $("plots").replaceChildren(...plots.map((plot) => plot.card));
+  build(indices);
   listen(chosen.join(","));
 }
 
+function build(indices) {
+  chosen = indices;
+  plots = chosen.map((k) => new Plot(k));
+  $("plots").replaceChildren(...plots.map((plot) => plot.card));
+}
+
 function takeLayout(told) {
-  const anew = !layout || JSON.stringify(told.panels) !== JSON.stringify(layout.panels) || told.session === layout.session;
+  const anew = !layout || JSON.stringify(told.panels) !== JSON.stringify(layout.panels);
   layout = told;
   camera.fitted = false;
   $("details").textContent = layout.details;
   showKey();
-  if (!anew) return;
+  if (!anew) { build(chosen); return; }  // all curves follow anew
   const kept = recall("panels");
   const wanted = layout.panels.map((_, k) => k).filter((k) => kept ? kept.includes(nameOf(layout.panels[k])) : k < CHOSEN_USUAL);
   $("choices").replaceChildren(...layout.panels.map((panel, k) => {
@@ -380,8 +384,8 @@ function takeLayout(told) {
     label.append(box, nameOf(panel));
     return label;
   }));
-  if (wanted.join(",") !== asked || plots.length !== wanted.length) choose(wanted);
-  else { plots = wanted.map((k) => new Plot(k)); $("plots").replaceChildren(...plots.map((plot) => plot.card)); }
+  if (wanted.join(",") !== asked) choose(wanted);
+  else build(wanted);
 }
 
 function listen(panels) {

@@ -1,0 +1,31 @@
+"""The option for a page, of the command that serves it and of those that start it beside a run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from rtsim.errors import ConfigError
+
+PLACE = "127.0.0.1:5580"
+
+
+def page_option(words: str) -> Callable[..., Any]:
+    """--page, alone or with a place."""
+    return click.option(
+        "--page", metavar="[HOST:]PORT", is_flag=False, flag_value=PLACE,
+        help=f"{words} ({PLACE} where nothing follows; port 0 takes a free one).",
+    )  # fmt: skip
+
+
+def check_page(page: str) -> None:
+    """ConfigError where a page beside a run could not be served there, before anything slow."""
+    from rtsim.bridges.page_access import place_of
+
+    if not place_of(page).is_here:
+        raise ConfigError(
+            f"{page} can be reached from the network", where="--page", allowed="this machine alone",
+            remedy="serve it by `rtsim serve --page` beside the run, with a certificate",
+        )  # fmt: skip
