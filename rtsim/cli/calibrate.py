@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
 
 from rtsim.cli.lines import tell
+from rtsim.cli.measure_options import SPELT, measure_options, measures_given
 from rtsim.cli.options import ANYWAY_OPTION, PERSON_OPTION, SIDE_OPTION, check_of_use, file_options
 from rtsim.cli.types import Config
+from rtsim.config.measures_schema import PersonMeasures
 from rtsim.config.run_schema import Run
 from rtsim.errors import ConfigError
 from rtsim.files.output import check_free
@@ -40,12 +42,7 @@ if TYPE_CHECKING:
 )
 @SIDE_OPTION
 @click.option("--model", type=Config("models"), help="Of persons (default: lower_limb).")
-@click.option(
-    "--hip",
-    "hip_regression",
-    help="Hip centre regression: harrington2007 (default), harrington2007_full, hara2016, davis1991 (that of "
-    "Plug-in Gait), sangeux2015, sangeux2015_leg, bell1990, bell1989.",
-)
+@measure_options
 @click.option(
     "--scan",
     "scan_path",
@@ -63,20 +60,22 @@ def command(
     lab: str | None,
     side: str | None,
     model: str | None,
-    hip_regression: str | None,
     scan_path: Path | None,
     person: str | None,
     units: str | None,
     up: str | None,
     anyway: bool,
     force: bool,
+    measures: str | None,
+    **given: Any,
 ) -> None:
     """Build a subject model from TRIAL: a static trial, or a movement with all anatomical markers on."""
     if scan_path is not None:
-        of_persons = {"static": static, "lab": lab, "side": side, "model": model, "hip": hip_regression,
+        of_persons = {"static": static, "lab": lab, "side": side, "model": model, "measures": measures,
                       "anyway": anyway or None}  # fmt: skip
-        for option, given in of_persons.items():
-            check_of_use(f"--{option}", given is None, "persons; a mandible is built by --scan")
+        of_persons |= {SPELT[name].removeprefix("--"): x for name, x in given.items()}
+        for option, value in of_persons.items():
+            check_of_use(f"--{option}", value is None, "persons; a mandible is built by --scan")
         calibrate_mandible(
             trial, scan_path, out or trial.with_suffix(".mandible.toml"), person or "", units, up, force
         )
@@ -86,6 +85,7 @@ def command(
     from rtsim.models.load import load_model, model_for
     from rtsim.subjects.calibration import subject_for
     from rtsim.subjects.labs import load_lab
+    from rtsim.subjects.person_measures import AskedMeasures
     from rtsim.subjects.persons import read_one, share_of_labs
     from rtsim.subjects.subject import save_subject
 
@@ -96,8 +96,8 @@ def command(
     share = share_of_labs(load_lab(lab) if lab else None, side or "")
     moving = read_one(trial, share, person or "", up, units, strict=True)
     subject = subject_for(
-        moving, static, lab=lab, side=side or "", hip_regression=hip_regression or "harrington2007",
-        units=units, up=up, person=moving.person,
+        moving, static, lab=lab, side=side or "", units=units, up=up, person=moving.person,
+        measures=AskedMeasures(measures or "", measures_given(given, PersonMeasures())),
     )  # fmt: skip
     fit = notes_on_fit(subject, moving, str(trial), anyway=anyway) if static is not None else []
     subject = msgspec.structs.replace(subject, notes=(*subject.notes, *fit))

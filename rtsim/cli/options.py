@@ -10,6 +10,7 @@ import click
 import msgspec
 
 from rtsim.cli.lines import tell
+from rtsim.cli.measure_options import MEASURE_OPTIONS, measure_arguments, measures_given
 from rtsim.cli.ports import check_ports, offset_option, placed
 from rtsim.cli.types import Address, Config, Method, Source, Span, checked
 from rtsim.config.choices import load_run
@@ -102,6 +103,7 @@ RUN_OPTIONS = (
         help="Bodies that plates press, of a model with its own markers (default: by its neutral pose).",
     ),
     TARE_OPTION,
+    *MEASURE_OPTIONS,
     click.option("--mass", "mass_kg", type=click.FloatRange(2.0, 400.0), help="Mass of the person [kg]."),
     SIDE_OPTION,
     click.option("--model", type=Config("models"), help="Model: a .toml file or a shipped name."),
@@ -213,6 +215,7 @@ def make_run(config: str | None = None, choices: Sequence[str] = (), **options: 
     wait_ms, feet = options.pop("wait_ms", None), options.pop("feet", None) or ""
     tare = options.pop("tare", None)
     options |= asked_of_plates(run, feet, wait_ms, tare)
+    options["measured"] = measures_given(options, run.measured)
     given_ports = {k: options.pop(k, None) for k in PORTS}
     usual = msgspec.structs.asdict(run.ports)
     ports = placed(given_ports, usual, options.pop("port_offset", 0))
@@ -226,6 +229,7 @@ def make_run(config: str | None = None, choices: Sequence[str] = (), **options: 
     except ValueError as error:  # a schema's sentence
         raise ConfigError(str(error), where="the options", remedy="correct the value") from None
     run = pressed_as_loads_say(run)
+    check_measures_given(run)
     asked = {"--feet": feet, "--wait-ms": wait_ms, "--mass": options.get("mass_kg"), "--tare": tare}
     check_plates_given(run, asked)
     if run.methods and run.method and run.method not in run.methods:
@@ -290,6 +294,14 @@ def check_plates_given(run: Run, given: dict[str, object]) -> None:
         )
 
 
+def check_measures_given(run: Run) -> None:
+    """ConfigError for measures of a person who is not calibrated in the run."""
+    given = [*measure_arguments(run.measures, run.measured)]
+    for argument in given[:1]:
+        option = argument.partition("=")[0]
+        check_of_use(option, not run.subject, "a calibration, and the subject has been calibrated")
+
+
 def check_addresses(run: Run, config: str) -> None:
     """ConfigError for an address in a run config that is none."""
     for key, address in msgspec.structs.asdict(run.ports).items():
@@ -323,7 +335,7 @@ def run_arguments(run: Run, config: str | None = None, choices: Sequence[str] = 
         arguments += ["--feet", ",".join(run.plates.feet)] if run.plates.feet else []
     if run.forces or weighs(run):
         arguments += ["--mass", str(run.mass_kg)] if run.mass_kg else []
-    arguments += file_arguments(run.units, run.up)
+    arguments += [*measure_arguments(run.measures, run.measured), *file_arguments(run.units, run.up)]
     return [*arguments, "--results", run.ports.results, "--control", run.ports.control]
 
 

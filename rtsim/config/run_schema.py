@@ -9,6 +9,7 @@ import msgspec
 from rtsim.config.bounds import check_numbers, check_texts
 from rtsim.config.fdk_schema import FdkSpec
 from rtsim.config.foot_schema import FootSpec
+from rtsim.config.measures_schema import PersonMeasures
 from rtsim.config.model_schema import Positive
 from rtsim.config.rate_schema import ButterworthSpec, RateSpec
 from rtsim.config.recruitment_schema import RecruitmentSpec
@@ -179,6 +180,10 @@ class Run(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     # of the person; 0 = the subject's, or weighed on the plates of the static trial
     mass_kg: Annotated[float, msgspec.Meta(ge=0.0, le=400.0)] = 0.0
     lab: str = ""
+    # of the person, where the marker set needs more than its markers: a file (.toml, .vsk, .mp), and numbers
+    # that come before those of the file
+    measures: str = ""
+    measured: PersonMeasures = PersonMeasures()
     # whose markers are solved, where a file or a stream has those of several persons (Anna:RASI)
     person: str = ""
     # of source and static, where these files are wrong: unit of length, axis that points up

@@ -232,6 +232,7 @@ def resolve_subject(run: Run) -> Subject:
 
         return subject_of_cycle(read_natural(run.source))
     from rtsim.subjects.calibration import subject_for
+    from rtsim.subjects.person_measures import AskedMeasures
 
     trial = run.static if is_stream(run.source) else run.source
     return subject_for(
@@ -242,4 +243,5 @@ def resolve_subject(run: Run) -> Subject:
         units=run.units or None,
         up=run.up or None,
         person=run.person,
+        measures=AskedMeasures(run.measures, run.measured),
     )

@@ -37,6 +37,13 @@ from rtsim.subjects.lone_leg import BY_STRAIGHT_LEG, ROOT_IS_THIGH, straight_fra
 from rtsim.subjects.marker_names import find_markers
 from rtsim.subjects.misplaced import Leg, leg_of, notes_on_moves, notes_on_places
 from rtsim.subjects.natural import known_frames, segment_parameters
+from rtsim.subjects.person_measures import (
+    NOTHING_ASKED,
+    AskedMeasures,
+    all_measures,
+    near_measures,
+    with_measures,
+)
 from rtsim.subjects.persons import read_one, share_of_labs
 from rtsim.subjects.segment_axes import natural_coordinates
 from rtsim.subjects.segment_records import SEGMENTS, local_markers, segment_records
@@ -60,6 +67,7 @@ class Request(NamedTuple):
     label_side: str  # as the markers are labelled
     regression: str
     knee_width_mm: float | None
+    standoff: float = 0.0  # [m]
 
 
 class Anatomy(NamedTuple):
@@ -79,11 +87,11 @@ def subject_for(
     lab: str | Lab | None = None,
     side: str = "right",
     hip_regression: str = "harrington2007",
-    knee_width_mm: float | None = None,
     name: str = "",
     units: str | None = None,
     up: str | None = None,
     person: str = "",
+    measures: AskedMeasures = NOTHING_ASKED,
 ) -> Subject:
     """The subject of a trial, calibrated from the static trial if there is one, else from the trial itself.
 
@@ -92,6 +100,7 @@ def subject_for(
     lab : a marker map, its file or its shipped name; found by the names of the markers if not given
     units, up : unit of length and axis that points up, where the files are wrong
     person : whose markers are taken from files of several persons; "" = of the only one who has those wanted
+    measures : of the person, which come before those stored with the trials
     The other parameters and the errors are those of `calibrate`.
     """
     marker_map = load_lab(lab) if isinstance(lab, str) else lab
@@ -100,13 +109,16 @@ def subject_for(
     if isinstance(static, (str, Path)):
         still = read_one(static, share, person or moving.person, up, units)
     assert still is None or isinstance(still, MarkerTrial)
+    asked, stored = all_measures(measures)
+    moving, still = with_measures(moving, stored), None if still is None else with_measures(still, stored)
 
     legs: dict[str, Leg] = {}
 
     def leg(of: str) -> Subject:
         return calibrate(
             moving, marker_map, of, still,
-            hip_regression=hip_regression, knee_width_mm=knee_width_mm, name=name, legs=legs,
+            hip_regression=asked.hip or hip_regression, name=name, legs=legs,
+            standoff_mm=asked.marker_standoff_mm,
         )  # fmt: skip
 
     try:
@@ -132,6 +144,7 @@ def calibrate(
     knee_width_mm: float | None = None,
     name: str = "",
     legs: dict[str, Leg] | None = None,
+    standoff_mm: float = 0.0,
 ) -> Subject:
     """The subject model of one leg.
 
@@ -145,6 +158,7 @@ def calibrate(
     knee_width_mm : between the epicondyles, for labs without a medial one; replaces the width in the file
     name : of the subject; that of the file if not given
     legs : side -> its landmarks, for `notes_on_places`: written
+    standoff_mm : from the skin to the middle of a marker of the pelvis, as of `hip_centres`
 
     Markers keep the names of the trial. ConfigError names markers that are missing, sides that contradict
     each other, and dimensions that no person has.
@@ -153,7 +167,7 @@ def calibrate(
     as_mapped = lab or find_lab(trial.names, side)
     lab = as_spelled(as_mapped, trial.names, *([static.names] if static else []))
     static = with_names_of(static, as_mapped, lab) if static else None
-    request = Request(side_of(lab, side), side, hip_regression, knee_width_mm)
+    request = Request(side_of(lab, side), side, hip_regression, knee_width_mm, 1e-3 * standoff_mm)
     if static is None:
         source, remedy = trial, f"give a static trial in which they are on{near_statics(trial.source)}"
     else:
@@ -219,13 +233,15 @@ def measure(source: MarkerTrial, request: Request, remedy: str) -> Anatomy:
             )
     else:
         added, told = stand_ins(known, measures_of_leg(source, request, person), where)
+        if request.standoff:
+            notes.append(f"the bone of the pelvis was taken {1e3 * request.standoff:g} mm behind its markers")
         notes += told
     if "fibula_head" not in {**known, **added}:
         notes.append(
             "no fibula head: the malleoli give the shank its frontal plane, so the twist of the tibia shows "
             "as external rotation of the knee"
         )
-    landmarks = find_landmarks({**known, **added}, offset, request.regression, person)
+    landmarks = find_landmarks({**known, **added}, offset, request.regression, person, request.standoff)
     Q = natural_coordinates(landmarks)
     plausible.check_axes(Q, where)
     good, said = plausible.agreeing_frames(Q, landmarks, where)
@@ -255,6 +271,8 @@ def measures_of_leg(source: MarkerTrial, request: Request, person: ConventionalM
         person,
         bool(request.table.shank_lateral),
         request.knee_width_mm,
+        request.standoff,
+        near_measures(source.source),
     )
 
 

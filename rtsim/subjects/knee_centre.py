@@ -13,6 +13,35 @@ WIDTHS = {
 """Of a joint [m], from small children to very large adults, and the landmarks it is measured between."""
 
 
+def width_name(label_side: str, joint: str) -> str:
+    """Under which a trial stores the width of a knee or an ankle: RKneeWidth."""
+    return f"{label_side[0].upper()}{joint.capitalize()}Width"
+
+
+def width_of(measures: Mapping[str, float], label_side: str, joint: str, width_mm: float | None) -> float:
+    """As given, else as stored [m]; 0 = not known."""
+    return measures.get(width_name(label_side, joint), 0.0) if width_mm is None else 1e-3 * width_mm
+
+
+def check_width(width: float, label_side: str, joint: str, where: str) -> None:
+    """ConfigError for a width [m] that is not known, or no person's."""
+    (low, high), bone = WIDTHS[joint]
+    if low <= width <= high:
+        return
+    said = f"; no {width_name(label_side, joint)} is stored with it"
+    if width:
+        said = f", and {1e3 * width:.3g} mm is none"
+        if low <= 1e3 * width <= high:
+            said += f": metres, where mm are due? {1e6 * width:.0f} mm would do"
+    raise ConfigError(
+        f"without a medial {bone[0]} marker the width of the {label_side} {joint} is needed{said}",
+        where=where,
+        allowed=f"{1e3 * low:.0f} to {1e3 * high:.0f} mm",
+        remedy=f"measure it between the {bone[1]} and give {joint}_width_mm (--{joint}-width), or put on a "
+        "medial marker",
+    )
+
+
 def knee_offset(
     measures: Mapping[str, float], label_side: str, knee_width_mm: float | None, where: str
 ) -> float:
@@ -30,18 +59,6 @@ def centre_offset(
     label_side : right or left, as the markers are labelled; joint : knee or ankle
     width_mm : takes the place of the stored width; ConfigError where there is neither
     """
-    key = f"{label_side[0].upper()}{joint.capitalize()}Width"
-    width = measures.get(key, 0.0) if width_mm is None else 1e-3 * width_mm
-    (low, high), bone = WIDTHS[joint]
-    if not low <= width <= high:
-        guess = (
-            f": metres, where mm are due? {1e6 * width:.0f} mm would do" if low <= 1e3 * width <= high else ""
-        )
-        raise ConfigError(
-            f"without a medial {bone[0]} marker the width of the {label_side} {joint} is needed"
-            + (f", and {1e3 * width:.3g} mm is none{guess}" if width else f"; no {key} is stored with it"),
-            where=where,
-            allowed=f"{1e3 * low:.0f} to {1e3 * high:.0f} mm",
-            remedy=f"measure it between the {bone[1]} and give {joint}_width_mm, or put on a medial marker",
-        )
+    width = width_of(measures, label_side, joint, width_mm)
+    check_width(width, label_side, joint, where)
     return 0.5 * width + 0.5 * measures.get("MarkerDiameter", 0.0)

@@ -22,7 +22,7 @@ from rtsim.subjects.conventional.measures import (
     stored_measures,
 )
 from rtsim.subjects.hip_centre import hip_centres
-from rtsim.subjects.knee_centre import centre_offset
+from rtsim.subjects.knee_centre import centre_offset, width_name, width_of
 from rtsim.subjects.landmarks import DEVICE, METATARSALS, Positions, back_of, has_device
 from rtsim.subjects.natural import unit
 from rtsim.units import DEGREES
@@ -50,7 +50,8 @@ class LegMeasures(NamedTuple):
     regression : of the hip; person : what it needs, of a leg that reads like a right one
     conventional : whether the set is one of the conventional gait model, whose markers are of a usual size
         where nothing is said; those of others count as points
-    knee_width_mm : takes the place of the stored width, if given
+    knee_width_mm : takes the place of the stored width, if given; standoff : as of `hip_centres` [m]
+    near : a hint at files with measures next to the trial's
     """
 
     stored: Mapping[str, float]
@@ -59,6 +60,8 @@ class LegMeasures(NamedTuple):
     person: ConventionalMeasures
     conventional: bool = True
     knee_width_mm: float | None = None
+    standoff: float = 0.0
+    near: str = ""
 
     @property
     def offsets(self) -> SideMeasures:
@@ -70,11 +73,18 @@ class LegMeasures(NamedTuple):
         """Whether the size of the markers is one that is taken for granted."""
         return self.conventional and not self.stored.get(DIAMETER)
 
+    def lacks(self, joint: str) -> bool:
+        """Whether the width of knee or ankle is not known."""
+        return not width_of(self.stored, self.label_side, joint, self.given(joint))
+
+    def given(self, joint: str) -> float | None:
+        """The width that takes the place of the stored one [mm]."""
+        return self.knee_width_mm if joint == "knee" else None
+
     def radius(self, joint: str, where: str) -> float:
         """From the lateral marker of knee or ankle to the centre [m]; ConfigError where it is not known."""
         known = {**self.stored, **({DIAMETER: USUAL_MARKER_DIAMETER} if self.takes_usual_markers else {})}
-        width = self.knee_width_mm if joint == "knee" else None
-        return centre_offset(known, self.label_side, joint, width, where)
+        return centre_offset(known, self.label_side, joint, self.given(joint), where)
 
 
 def stand_ins(known: Positions, measures: LegMeasures, where: str) -> StandIns:
@@ -83,6 +93,7 @@ def stand_ins(known: Positions, measures: LegMeasures, where: str) -> StandIns:
     known : role -> (n, 3) [m], of a leg with its pelvis that reads like a right one, on usable frames
     ConfigError where a width is needed and not known, and for a knee alignment device that is none.
     """
+    check_widths(known, measures, where)
     found, notes = stand_in_knee(known, measures, where)
     both = {**known, **found}
     knee = 0.5 * (both["epicondyle_lateral"] + both["epicondyle_medial"])
@@ -111,12 +122,34 @@ def stand_ins(known: Positions, measures: LegMeasures, where: str) -> StandIns:
     return StandIns(found, tuple(notes))
 
 
+def check_widths(known: Positions, measures: LegMeasures, where: str) -> None:
+    """ConfigError that names all widths which are needed and not known, and where they usually stand."""
+    pairs = {
+        "knee": ("epicondyle_lateral", "epicondyle_medial"),
+        "ankle": ("malleolus_lateral", "malleolus_medial"),
+    }
+    missing = [
+        joint for joint, pair in pairs.items() if not known.keys() >= {*pair} and measures.lacks(joint)
+    ]
+    if not missing:
+        return
+    side, stored = measures.label_side, [width_name(measures.label_side, joint) for joint in missing]
+    options = [f"{joint}_width_mm (--{joint}-width)" for joint in missing]
+    raise ConfigError(
+        f"without medial markers the width of the {side} {' and '.join(missing)} is needed; no "
+        f"{' and no '.join(stored)} is stored with it",
+        where=where,
+        remedy=f"measure it and give {' and '.join(options)}, or give --measures with the .vsk of Nexus, an "
+        f".mp or a .toml file{measures.near}; C3D files have it in PROCESSING; or put on medial markers",
+    )
+
+
 def stand_in_knee(known: Positions, measures: LegMeasures, where: str) -> tuple[dict[str, Array], list[str]]:
     """The epicondyles that are not marked, by a knee alignment device or by the chord, and sentences."""
     if "epicondyle_medial" in known and "epicondyle_lateral" in known:
         return {}, []
     asis, back = (known["asis"], known["asis_opposite"]), back_of(known)
-    hip, _ = hip_centres(*asis, back, measures.regression, measures.person)
+    hip, _ = hip_centres(*asis, back, measures.regression, measures.person, measures.standoff)
     offset = measures.radius("knee", where)
     if has_device(known):
         device = known[DEVICE[0]], known[DEVICE[1]], known[DEVICE[2]]

@@ -107,5 +107,5 @@ def test_missing_or_impossible_width(measures: dict[str, float], given: float | 
 
 def test_help_names_every_regression() -> None:
     """Protects the option's help against a regression that it does not list."""
-    (option,) = (p for p in command.params if p.name == "hip_regression")
+    (option,) = (p for p in command.params if p.name == "hip")
     assert all(name in option.help for name in REGRESSIONS)

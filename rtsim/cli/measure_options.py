@@ -1,0 +1,101 @@
+"""Options on a person's measures, for marker sets that need more than their markers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import click
+import msgspec
+
+from rtsim.cli.types import option_of
+from rtsim.config.measures_schema import PersonMeasures
+from rtsim.errors import ConfigError
+
+
+class BothLegs(click.ParamType):
+    """One number for both legs, or RIGHT,LEFT."""
+
+    name = "MM[,MM]"
+
+    def convert(
+        self, value: str | tuple[float, ...], parameter: click.Parameter | None, context: click.Context | None
+    ) -> tuple[float, ...]:
+        if isinstance(value, tuple):
+            return value
+        try:
+            numbers = tuple(float(part) for part in value.split(","))
+        except ValueError:
+            numbers = ()
+        if len(numbers) not in (1, 2):
+            raise ConfigError(
+                f"{value!r}", where=option_of(parameter), allowed="MM, or RIGHT,LEFT in mm, as 104,102"
+            )
+        return numbers if len(numbers) == 2 else numbers * 2
+
+
+MEASURE_OPTIONS = (
+    click.option(
+        "--measures",
+        type=click.Path(),
+        metavar="FILE",
+        help="Measures of the person that the recording does not store: .toml, or .vsk and .mp of Vicon.",
+    ),
+    click.option("--knee-width", "knee_width_mm", type=BothLegs(), help="Between the epicondyles."),
+    click.option("--ankle-width", "ankle_width_mm", type=BothLegs(), help="Between the malleoli."),
+    click.option(
+        "--leg-length", "leg_length_mm", type=BothLegs(), help="From the ASIS to the medial malleolus."
+    ),
+    click.option("--marker-diameter", "marker_diameter_mm", type=float, metavar="MM", help="Of the spheres."),
+    click.option(
+        "--marker-standoff",
+        "marker_standoff_mm",
+        type=float,
+        metavar="MM",
+        help="From the skin to the middle of a marker on the pelvis, base plate too; for hips by images "
+        "(default: 0).",
+    ),
+    click.option(
+        "--hip",
+        metavar="NAME",
+        help="Hip centre regression: harrington2007 (default), harrington2007_full, hara2016, davis1991 "
+        "(that of Plug-in Gait), sangeux2015, sangeux2015_leg, bell1990, bell1989.",
+    ),
+)
+NAMES = (
+    "knee_width_mm",
+    "ankle_width_mm",
+    "leg_length_mm",
+    "marker_diameter_mm",
+    "marker_standoff_mm",
+    "hip",
+)
+SPELT = {name: f"--{name.removesuffix('_mm').replace('_', '-')}" for name in NAMES}
+
+
+def measure_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that say a person's measures."""
+    for option in reversed(MEASURE_OPTIONS):
+        function = option(function)
+    return function
+
+
+def measures_given(options: Mapping[str, Any], usual: PersonMeasures) -> PersonMeasures:
+    """What these options amount to, on top of the usual; ConfigError for one that is out of bounds."""
+    given = {name: options[name] for name in NAMES if options.get(name) is not None}
+    try:
+        return msgspec.structs.replace(usual, **given)
+    except ValueError as error:
+        raise ConfigError(str(error), where="the options", remedy="correct the value") from None
+
+
+def measure_arguments(path: str, given: PersonMeasures) -> list[str]:
+    """The command line of these options, for a child process."""
+    arguments = [f"--measures={path}"] if path else []
+    usual = PersonMeasures()
+    for name, option in SPELT.items():
+        value = getattr(given, name)
+        if value != getattr(usual, name):
+            text = ",".join(repr(x) for x in value) if isinstance(value, tuple) else str(value)
+            arguments.append(f"{option}={text}")
+    return arguments

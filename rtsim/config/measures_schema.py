@@ -1,0 +1,49 @@
+"""Schema of what is measured of a person beside the markers: a file for --measures, and the table `measures`
+of a run."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+
+from rtsim.config.bounds import check_numbers
+
+Both = float | Annotated[tuple[float, ...], msgspec.Meta(min_length=2, max_length=2)]
+"""One number for both legs, or [right, left]."""
+
+
+class PersonMeasures(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """Lengths [mm] and angles [deg] of a person, as rulers and goniometers tell them; none given: those that
+    are stored with the trial."""
+
+    # between the epicondyles, and between the malleoli
+    knee_width_mm: Both | None = None
+    ankle_width_mm: Both | None = None
+    # from the ASIS to the medial malleolus
+    leg_length_mm: Both | None = None
+    # from the ASIS back to the trochanter
+    asis_trochanter_mm: Both | None = None
+    # between both ASIS
+    inter_asis_mm: float | None = None
+    # from the axis of the knee to that of the ankle; negative = turned outwards
+    tibial_torsion_deg: Both | None = None
+    # from the marker on the outside of thigh or shank to the axis of knee or ankle; positive = it is behind
+    thigh_rotation_deg: Both | None = None
+    shank_rotation_deg: Both | None = None
+    # of the markers' spheres
+    marker_diameter_mm: float | None = None
+    # from the skin to the middle of a marker on the pelvis: radius and base plate
+    marker_standoff_mm: float = 0.0
+    # regression of the hip centre; none given: harrington2007
+    hip: str = ""
+
+    def __post_init__(self) -> None:
+        check_numbers(self)
+        if not 0.0 <= self.marker_standoff_mm <= MOST_STANDOFF_MM:
+            raise ValueError(
+                f"marker_standoff_mm: {self.marker_standoff_mm:g}; allowed: 0 to {MOST_STANDOFF_MM:g}"
+            )
+
+
+MOST_STANDOFF_MM = 50.0

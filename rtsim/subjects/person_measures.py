@@ -1,0 +1,97 @@
+"""What a user says of a person's lengths and angles, by the names under which trials store them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from rtsim.config.load import load_toml
+from rtsim.config.measures_schema import PersonMeasures
+from rtsim.errors import ConfigError
+from rtsim.files.subject_files.read import SUFFIXES, read_measures
+from rtsim.files.trial import MarkerTrial, name_some
+from rtsim.subjects.conventional.measures import (
+    LETTERS,
+    STORED,
+    STORED_ONCE,
+    check_measures,
+    stored_measures,
+)
+from rtsim.units import DEGREES
+
+UNITS = {"_mm": 1e-3, "_deg": 1.0 / DEGREES}
+OWN = ".toml"
+
+
+class AskedMeasures(NamedTuple):
+    """path : of a file with measures of a person, "" = none; given : numbers that come before those in it"""
+
+    path: str = ""
+    given: PersonMeasures = PersonMeasures()
+
+
+NOTHING_ASKED = AskedMeasures()
+
+
+def load_measures(path: str) -> tuple[PersonMeasures, dict[str, float]]:
+    """Of a .toml file its record, of a .vsk or .mp file what it stores [m, rad, kg] by its names."""
+    if not Path(path).is_file():
+        raise ConfigError(f"no such file {path!r}", where="--measures", allowed=", ".join((OWN, *SUFFIXES)))
+    if Path(path).suffix.lower() == OWN:
+        return load_toml(Path(path), PersonMeasures), {}
+    return PersonMeasures(), {name: x for name, x in read_measures(path).values.items() if x}
+
+
+def all_measures(asked: AskedMeasures) -> tuple[PersonMeasures, dict[str, float]]:
+    """What a file says with the options on top, and all of its numbers by the names of trials [m, rad, kg].
+
+    ConfigError for a number that no person has
+    """
+    path, given = asked
+    told, stored = load_measures(path) if path else (PersonMeasures(), {})
+    usual = PersonMeasures()
+    other = {f: x for f in usual.__struct_fields__ if (x := getattr(given, f)) != getattr(usual, f)}
+    told = msgspec.structs.replace(told, **other)
+    stored |= named(told)
+    check_measures(stored_measures(stored), path or "the options")
+    return told, stored
+
+
+def named(told: PersonMeasures) -> dict[str, float]:
+    """Name as in a trial, as RKneeWidth -> SI value."""
+    found: dict[str, float] = {}
+    for key, factor in (
+        (key, x) for end, x in UNITS.items() for key in told.__struct_fields__ if key.endswith(end)
+    ):
+        field, value = key.rpartition("_")[0], getattr(told, key)
+        if value is None:
+            continue
+        if field in STORED_ONCE:
+            found[STORED_ONCE[field]] = factor * value
+        elif field in STORED:
+            both = value if isinstance(value, tuple) else (value, value)
+            found |= {f"{LETTERS[s]}{STORED[field]}": factor * x for s, x in zip(LETTERS, both, strict=True)}
+    return found
+
+
+def with_measures(trial: MarkerTrial, stored: Mapping[str, float]) -> MarkerTrial:
+    """A trial with a person's measures in the places of those that it stores, and a sentence on others."""
+    if not stored:
+        return trial
+    other = [
+        name for name, x in stored.items() if trial.subject.get(name) and abs(trial.subject[name] - x) > 1e-6
+    ]
+    notes = [f"measures as given, not as the file stores them: {name_some(other)}"] if other else []
+    return trial._replace(subject={**trial.subject, **stored}, notes=(*trial.notes, *notes))
+
+
+def near_measures(source: str) -> str:
+    """A hint at files with measures next to a trial's; empty where there are none."""
+    folder = Path(source).parent
+    if not Path(source).is_file():
+        return ""
+    near = [path.name for path in sorted(folder.iterdir()) if path.suffix.lower() in SUFFIXES]
+    return f" (next to it: {name_some(near, 3)})" if near else ""

@@ -1,0 +1,88 @@
+"""What a user says of a person's lengths and angles, in files and as numbers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rtsim.cli.measure_options import BothLegs, measure_arguments, measures_given
+from rtsim.config.measures_schema import PersonMeasures
+from rtsim.errors import ConfigError
+from rtsim.files.trial import MarkerTrial
+from rtsim.subjects.person_measures import AskedMeasures, all_measures, near_measures, with_measures
+
+VSK = """<KinematicModel><Parameters>
+<StaticParameter NAME="LeftKneeWidth" VALUE="100" QUANTITY="length"/>
+<StaticParameter NAME="RightAnkleWidth" VALUE="0" QUANTITY="length"/>
+</Parameters></KinematicModel>"""
+
+
+def test_a_file_and_numbers(tmp_path: Path) -> None:
+    """Protects the order: numbers come before those of the file, right before left, mm and degrees to SI."""
+    path = tmp_path / "anna.toml"
+    path.write_text("knee_width_mm = 99\ntibial_torsion_deg = [-18, 0]\nhip = 'hara2016'\n")
+    told, stored = all_measures(
+        AskedMeasures(str(path), PersonMeasures(knee_width_mm=(104.0, 102.0), inter_asis_mm=240.0))
+    )
+    assert told.hip == "hara2016"
+    assert stored["RKneeWidth"] == pytest.approx(0.104)
+    assert stored["LKneeWidth"] == pytest.approx(0.102)
+    assert stored["InterAsisDistance"] == pytest.approx(0.24)
+    assert stored["RTibialTorsion"] == pytest.approx(np.radians(-18.0))
+
+
+def test_a_file_of_vicon(tmp_path: Path) -> None:
+    """Protects .vsk files: what was not measured, 0 there, is left to the trial."""
+    (tmp_path / "Anna.vsk").write_text(VSK)
+    _, stored = all_measures(AskedMeasures(str(tmp_path / "Anna.vsk"), PersonMeasures()))
+    assert stored == {"LKneeWidth": pytest.approx(0.1)}
+    (tmp_path / "static.c3d").write_bytes(b"")
+    assert near_measures(str(tmp_path / "static.c3d")) == " (next to it: Anna.vsk)"
+
+
+def test_measures_go_before_those_of_the_trial() -> None:
+    """Protects the note where a number differs from the stored one, and only there."""
+    trial = MarkerTrial(
+        (), np.zeros(0), np.zeros((0, 0, 3)), 100.0, "a.c3d", subject={"RKneeWidth": 0.1, "Height": 1.7}
+    )
+    same = with_measures(trial, {"RKneeWidth": 0.1, "LKneeWidth": 0.11})
+    assert same.notes == ()
+    assert same.subject == {"RKneeWidth": 0.1, "LKneeWidth": 0.11, "Height": 1.7}
+    assert "RKneeWidth" in with_measures(trial, {"RKneeWidth": 0.12}).notes[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("knee_width_mm = 0.1", "metres, where millimetres are due"),
+        ("knee_width = 100", "knee_width"),
+        ("knee_width_mm = [100]", "knee_width_mm"),
+        ("tibial_torsion_deg = 200", "tibial torsion"),
+        ("marker_standoff_mm = 60", "allowed: 0 to 50"),
+    ],
+)
+def test_wrong_files(tmp_path: Path, text: str, said: str) -> None:
+    """Protects the sentences on numbers in another unit, keys that are none, and one number of two."""
+    path = tmp_path / "anna.toml"
+    path.write_text(text)
+    with pytest.raises(ConfigError, match=said):
+        all_measures(AskedMeasures(str(path), PersonMeasures()))
+
+
+def test_options_reach_a_child_process() -> None:
+    """Protects `live`, whose estimator is another process: options come back as they were given."""
+    given = measures_given(
+        {"knee_width_mm": (104.0, 102.5), "hip": "davis1991", "marker_standoff_mm": 9.0}, PersonMeasures()
+    )
+    arguments = measure_arguments("anna.vsk", given)
+    assert arguments == [
+        "--measures=anna.vsk",
+        "--knee-width=104.0,102.5",
+        "--marker-standoff=9.0",
+        "--hip=davis1991",
+    ]
+    assert BothLegs().convert("104.0,102.5", None, None) == given.knee_width_mm
+    assert BothLegs().convert("104", None, None) == (104.0, 104.0)
+    assert measure_arguments("", PersonMeasures()) == []
