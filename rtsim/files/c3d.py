@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtsim.errors import ConfigError
+from rtsim.files.c3d_bytes.processor import intel_copy
 from rtsim.files.c3d_check import check_c3d
 from rtsim.files.c3d_frames import with_all_frames
 from rtsim.files.c3d_labels import POSITION, REAL, SCALAR, UNLABELLED, classify, strip_subjects
@@ -54,8 +55,9 @@ def read_c3d(
 def whole_content(path: Path, *, with_analogs: bool = False) -> tuple[Content, int]:
     """All that a C3D file holds, and the number of frames that its header announces."""
     head = check_c3d(path)
-    content = read_content(path, head.n_byte, with_analogs=with_analogs)
-    return with_all_frames(path, head, content), head.n_frame
+    with intel_copy(path, head.processor) as copy:
+        content = read_content(copy, head.n_byte, with_analogs=with_analogs)
+        return with_all_frames(copy, check_c3d(copy), content), head.n_frame
 
 
 def raw_markers(content: Content, path: Path, announced: int, virtual: bool = False) -> RawTrial:

@@ -15,7 +15,7 @@ from streams.opening import open_regular
 MOST_BYTES = 1_000_000_000
 BLOCK = 512  # [bytes] unit of C3D files
 C3D_KEY = 0x50  # second byte of every C3D file
-BIG_ENDIAN = 86  # processor byte of the parameter section in files of big-endian machines
+INTEL, BIG_ENDIAN = 84, 86  # processor byte of the parameter section; big-endian is that of MIPS machines
 MAX_COUNTED = 256  # blocks of parameters read even where the header does not say where the data begin
 TYPES = (-1, 1, 2, 4)  # text, byte, 16-bit integer, float; the size of an entry is the absolute value
 
@@ -27,6 +27,7 @@ class Head(NamedTuple):
     first, last : numbers of frames, from 1
     data_start : block in which the data begin, from 1
     n_byte : of the file
+    processor : 84 Intel, 85 DEC, 86 MIPS
     """
 
     n_point: int
@@ -35,6 +36,7 @@ class Head(NamedTuple):
     last: int
     data_start: int
     n_byte: int
+    processor: int = INTEL
 
     @property
     def n_frame(self) -> int:
@@ -45,8 +47,7 @@ class Head(NamedTuple):
 def check_c3d(path: Path) -> Head:
     """What the header of a sound C3D file says.
 
-    ConfigError for a file that is none, is cut off before its data, has a damaged parameter section, or is of
-    a byte order that ezc3d does not read.
+    ConfigError for a file that is none, is cut off before its data, or has a damaged parameter section.
     """
     with file_faults(path), BufferedReader(open_regular(path)) as file:
         head = file.read(BLOCK)
@@ -54,8 +55,11 @@ def check_c3d(path: Path) -> Head:
             raise ConfigError(
                 "this is not a C3D file", where=str(path), remedy="export the trial as C3D or TRC"
             )
-        n_point, n_value, first, last = struct.unpack_from("<4H", head, 2)
-        (data_start,) = struct.unpack_from("<H", head, 16)
+        file.seek(BLOCK * (head[0] - 1))
+        processor = int.from_bytes(file.read(4)[3:], "little") or INTEL
+        order = ">" if processor == BIG_ENDIAN else "<"
+        n_point, n_value, first, last = struct.unpack_from(f"{order}4H", head, 2)
+        (data_start,) = struct.unpack_from(f"{order}H", head, 16)
         file.seek(BLOCK * (head[0] - 1))
         section = file.read(BLOCK * max(data_start - head[0], MAX_COUNTED))
         n_byte = file.seek(0, 2)
@@ -65,24 +69,18 @@ def check_c3d(path: Path) -> Head:
             where=str(path),
             remedy="cut the trial into shorter ones",
         )
-    if section[3:4] == bytes([BIG_ENDIAN]):
-        raise ConfigError(
-            "the C3D file is of a big-endian machine, which is not read",
-            where=str(path),
-            remedy="export it for Intel processors, or as TRC",
-        )
     if n_byte <= BLOCK * (data_start - 1):
         raise ConfigError(
             "the C3D file is cut off before its data", where=str(path), remedy="copy or export it again"
         )
-    if not _is_sound(section):
+    if not _is_sound(section, order):
         raise ConfigError(
             "the parameter section of the C3D file is damaged", where=str(path), remedy="export it again"
         )
-    return Head(n_point, n_value, first, last, data_start, n_byte)
+    return Head(n_point, n_value, first, last, data_start, n_byte, processor)
 
 
-def _is_sound(section: bytes) -> bool:
+def _is_sound(section: bytes, order: str) -> bool:
     """Whether the chain of group and parameter records is unbroken, each with room for what it announces."""
     at = 4
     while True:
@@ -94,7 +92,7 @@ def _is_sound(section: bytes) -> bool:
         body = at + 2 + abs(n_name)
         if body + 2 > len(section):
             return False
-        (length,) = struct.unpack_from("<H", section, body)
+        (length,) = struct.unpack_from(f"{order}H", section, body)
         end = body + length if length else len(section)
         if end > len(section) or (group > 0 and not _fits(section[body + 2 : end])):
             return False

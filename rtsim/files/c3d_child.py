@@ -16,7 +16,9 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-GROUPS = ("POINT", "MANUFACTURER", "PROCESSING", "FORCE_PLATFORM", "ANALOG", "TRIAL")
+GROUPS = (
+    "POINT", "MANUFACTURER", "PROCESSING", "FORCE_PLATFORM", "ANALOG", "TRIAL", "EVENT", "SUBJECTS",
+)  # fmt: skip
 NO_READER = 3  # exit code: the package cannot be loaded
 UNREADABLE = 4  # exit code: it refuses the file
 TOO_LARGE = 5  # exit code: memory did not suffice

@@ -1,0 +1,1 @@
+"""C3D files by their bytes: numbers of three processors, parameter section, frames, and more points."""

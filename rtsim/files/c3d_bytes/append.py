@@ -1,0 +1,127 @@
+"""A C3D file with more points: the bytes of the source, its parameter section and frames widened.
+
+Nothing of the source is left out; parameters that say the same as before keep their bytes, and so do the
+header's events, the points and the analog samples.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.errors import ConfigError
+from rtsim.files.c3d_bytes.frames import Layout, as_reals, rows_of, widened
+from rtsim.files.c3d_bytes.lists import extend, list_of
+from rtsim.files.c3d_bytes.section import REAL, Section
+from rtsim.files.c3d_bytes.words import MIPS
+from rtsim.files.c3d_check import BLOCK
+
+FloatArray = NDArray[np.float64]
+MOST_POINTS = 65_535
+"""What 16 bits count."""
+HALF_RANGE = 32_768
+AT_RANGES, KEY = 294, 12_345
+"""Bytes of the header that say whether there is a section of labels and ranges, and where."""
+USUAL_TYPES = {
+    "ANGLES": "ANGLE", "FORCES": "FORCE", "MOMENTS": "MOMENT", "POWERS": "POWER", "SCALARS": "SCALAR",
+    "MODELED_MARKERS": "MODELED_MARKER",
+}  # fmt: skip
+"""Parameter that lists the points of a kind -> what the name of their unit begins with (ANGLE_UNITS)."""
+
+
+class NewPoint(NamedTuple):
+    """A point to be added.
+
+    label, description : in POINT:LABELS and DESCRIPTIONS
+    kind : the parameter that lists it, of USUAL_TYPES; "" = none, as for a marker
+    values : (n_frame, 3), in units of the file; NaN = missing
+    """
+
+    label: str
+    description: str
+    kind: str
+    values: FloatArray
+
+
+def widened_file(
+    data: bytes, section: Section, layout: Layout, n_frame: int, points: Sequence[NewPoint]
+) -> bytes:
+    """The bytes of a file with more points.
+
+    data : of the source; section : its parameters, which may have been changed already, and are here
+    n_frame : that it holds
+
+    ConfigError where a C3D file has no room for so much.
+    """
+    if layout.n_point + len(points) > MOST_POINTS:
+        raise ConfigError(
+            f"it would have {layout.n_point + len(points)} points", where=section.where,
+            allowed=f"up to {MOST_POINTS}",
+        )  # fmt: skip
+    order = ">" if section.words.code == MIPS else "<"
+    (data_start,) = struct.unpack_from(f"{order}H", data, 16)
+    start, section_start = BLOCK * (data_start - 1), BLOCK * (data[0] - 1)
+    rows, wide = as_reals(rows_of(data, start, n_frame, layout, section.where), layout, section.words)
+    values = np.stack([point.values for point in points], axis=1) if points else np.zeros((n_frame, 0, 3))
+    frames = widened(rows, wide, values, section.words)
+    _list_points(section, layout.n_point, points)
+    section.put_number("POINT", "USED", layout.n_point + len(points))
+    if wide.scale != layout.scale:
+        section.put_number("POINT", "SCALE", wide.scale, REAL)
+    old_end = section_start + BLOCK * -(-section.size // BLOCK)
+    between = data[old_end:start]
+    n_block = -(-len(between) // BLOCK)
+    section.put_number("POINT", "DATA_START", 0)  # there, so that the length is known
+    new_start = data[0] + len(section.written()) // BLOCK + n_block
+    section.put_number("POINT", "DATA_START", new_start)
+    head = bytearray(data[:section_start])
+    struct.pack_into(f"{order}H", head, 2, layout.n_point + len(points))
+    _move_ranges(head, order, old_end // BLOCK, data_start, new_start - data_start)
+    head[12:16] = section.words.from_floats(wide.scale)
+    struct.pack_into(f"{order}H", head, 16, new_start)
+    whole = bytes(head) + section.written() + between.ljust(n_block * BLOCK, b"\0") + frames
+    return whole.ljust(BLOCK * -(-len(whole) // BLOCK), b"\0")
+
+
+def _move_ranges(head: bytearray, order: str, n_before: int, data_start: int, n_moved: int) -> None:
+    """Put right where the section of labels and ranges is, which may stand between parameters and data."""
+    key, block = struct.unpack_from(f"{order}HH", head, AT_RANGES)
+    if key == KEY and n_before < block < data_start:
+        struct.pack_into(f"{order}H", head, AT_RANGES + 2, block + n_moved)
+
+
+def _list_points(section: Section, n_before: int, points: Sequence[NewPoint]) -> None:
+    """Labels, descriptions and kinds of points that are added."""
+    if not points:
+        return
+    extend(section, "POINT", "LABELS", n_before, [point.label for point in points])
+    extend(section, "POINT", "DESCRIPTIONS", n_before, [point.description for point in points])
+    kinds = list(dict.fromkeys(point.kind for point in points if point.kind))
+    pairs = list_of(section, "POINT", "TYPE_GROUPS")
+    for kind in kinds:
+        members = list_of(section, "POINT", kind)
+        extend(section, "POINT", kind, len(members), [p.label for p in points if p.kind == kind])
+    new = [text for kind in kinds if kind not in pairs[::2] for text in (kind, USUAL_TYPES[kind])]
+    extend(section, "POINT", "TYPE_GROUPS", len(pairs), new)
+
+
+def layout_of(section: Section, n_point: int, n_value: int) -> Layout:
+    """How frames stand in a file of so many points and analog values of a frame."""
+    scale = section.number("POINT", "SCALE")
+    if not scale or not np.isfinite(scale):
+        raise ConfigError("POINT:SCALE is missing or 0", where=section.where, remedy="export it again")
+    return Layout(n_point, n_value, scale, _is_unsigned(section))
+
+
+def _is_unsigned(section: Section) -> bool:
+    """Whether analog counts have no sign: ANALOG:FORMAT says so, or offsets are where no signed zero is."""
+    word = next(iter(section.texts("ANALOG", "FORMAT")), "").strip().upper()
+    found = section.parameter("ANALOG", "OFFSET")
+    if word or found is None or abs(found.kind) != 2:
+        return word.startswith("UNSIGNED")
+    offsets = section.words.integers(found.data)
+    return bool((offsets <= -HALF_RANGE // 2).any())

@@ -1,0 +1,91 @@
+"""The data of a C3D file as rows of bytes, one a frame, and the same with more points in each."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.errors import ConfigError
+from rtsim.files.c3d_bytes.words import Words
+
+FloatArray = NDArray[np.float64]
+Bytes = NDArray[np.uint8]
+MISSING = -1.0
+"""Fourth word of a point that was not seen."""
+
+
+class Layout(NamedTuple):
+    """What a frame of a file is made of.
+
+    n_point : points of four words each; n_value : analog values of all samples of a frame
+    scale : POINT:SCALE, negative where words are real numbers of 32 bits, else integers of 16
+    is_unsigned : whether analog integers go from 0 to 65 535
+    """
+
+    n_point: int
+    n_value: int
+    scale: float
+    is_unsigned: bool = False
+
+    @property
+    def is_integer(self) -> bool:
+        """Whether words are integers of 16 bits."""
+        return self.scale > 0.0
+
+    @property
+    def n_byte(self) -> int:
+        """Bytes of a frame."""
+        return (2 if self.is_integer else 4) * (4 * self.n_point + self.n_value)
+
+
+def rows_of(data: bytes, start: int, n_frame: int, layout: Layout, where: str) -> Bytes:
+    """The frames (n_frame, n_byte) that stand from byte `start` on."""
+    n_byte = n_frame * layout.n_byte
+    if start + n_byte > len(data):
+        raise ConfigError("the C3D file ends before its last frame", where=where, remedy="export it again")
+    return np.frombuffer(data, np.uint8, n_byte, start).reshape(n_frame, layout.n_byte)
+
+
+def as_reals(rows: Bytes, layout: Layout, words: Words) -> tuple[Bytes, Layout]:
+    """The same frames as real numbers of 32 bits, where they are integers.
+
+    Positions are scaled; the fourth word, with residual and cameras, and analog counts keep their number, as
+    ANALOG:SCALE and OFFSET go on to hold.
+    """
+    if not layout.is_integer:
+        return rows, layout
+    counts = words.integers(rows.tobytes()).reshape(len(rows), -1)
+    points = counts[:, : 4 * layout.n_point].reshape(len(rows), layout.n_point, 4).astype(np.float64)
+    points[..., :3] *= layout.scale
+    values = counts[:, 4 * layout.n_point :]
+    if layout.is_unsigned:
+        values = values % 65_536
+    reals = np.concatenate([points.reshape(len(rows), -1), values.astype(np.float64)], axis=1)
+    wide = layout._replace(scale=-layout.scale)
+    return np.frombuffer(words.from_floats(reals), np.uint8).reshape(len(rows), wide.n_byte), wide
+
+
+def points_of(rows: Bytes, layout: Layout, words: Words) -> FloatArray:
+    """Points (n, n_point, 4) of frames: position in the unit of the file, and the fourth word."""
+    n_byte = (2 if layout.is_integer else 4) * 4 * layout.n_point
+    raw = np.ascontiguousarray(rows[:, :n_byte])
+    if layout.is_integer:
+        points = words.integers(raw.tobytes()).astype(np.float64).reshape(len(rows), layout.n_point, 4)
+        points[..., :3] *= layout.scale
+        return points
+    return words.floats(raw.tobytes()).reshape(len(rows), layout.n_point, 4)
+
+
+def widened(rows: Bytes, layout: Layout, values: FloatArray, words: Words) -> bytes:
+    """Frames of real numbers with points (n, n_new, 3) behind those that they have; NaN = missing, which is
+    written as zeros with the fourth word -1, a point that is there with 0 (no residual: it was computed)."""
+    n_frame, n_new, _ = values.shape
+    missing = ~np.isfinite(values).all(axis=2)
+    four = np.zeros((n_frame, n_new, 4))
+    four[..., :3] = np.where(missing[..., None], 0.0, values)
+    four[..., 3] = np.where(missing, MISSING, 0.0)
+    new = np.frombuffer(words.from_floats(four), np.uint8).reshape(n_frame, 16 * n_new)
+    n_old = 16 * layout.n_point
+    return np.concatenate([rows[:, :n_old], new, rows[:, n_old:]], axis=1).tobytes()

@@ -1,0 +1,45 @@
+"""Lists of texts that go on under NAME2, NAME3, ... where one parameter holds 255 of them at most."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rtsim.files.c3d_bytes.section import LONGEST_RECORD, MOST_ENTRIES, Section
+
+
+def list_of(section: Section, group: str, name: str) -> list[str]:
+    """All entries, those of the continuations behind."""
+    found: list[str] = []
+    for key in keys_of(section, group, name):
+        found += section.texts(group, key)
+    return found
+
+
+def keys_of(section: Section, group: str, name: str) -> list[str]:
+    """The names under which a list stands in the file, at least the first."""
+    keys = [name]
+    while section.parameter(group, key := f"{name}{len(keys) + 1}") is not None:
+        keys.append(key)
+    return keys
+
+
+def extend(section: Section, group: str, name: str, n_before: int, added: Sequence[str]) -> None:
+    """Put entries behind the first `n_before` of a list; fewer are filled up with empty ones, more are cut.
+
+    Parameters that stay as they were keep their bytes. Texts that would make a parameter longer than readers
+    take are cut at their end.
+    """
+    said = list_of(section, group, name)[:n_before]
+    texts = [*said, *[""] * (n_before - len(said)), *added]
+    n_key = max(len(keys_of(section, group, name)), -(-len(texts) // MOST_ENTRIES))
+    for k in range(n_key):
+        key = name if k == 0 else f"{name}{k + 1}"
+        part = texts[k * MOST_ENTRIES : (k + 1) * MOST_ENTRIES]
+        longest = min(MOST_ENTRIES, (LONGEST_RECORD - 300) // max(1, len(part)))
+        section.put_texts(group, key, [shortened(text, longest) for text in part])
+
+
+def shortened(text: str, n_byte: int) -> str:
+    """A text that takes at most so many bytes."""
+    raw = text.encode("utf-8")
+    return text if len(raw) <= n_byte else raw[:n_byte].decode("utf-8", "ignore")

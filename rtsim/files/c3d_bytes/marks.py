@@ -1,0 +1,147 @@
+"""Gait events and spatio-temporal values in a C3D file: groups EVENT, EVENT_CONTEXT and ANALYSIS."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from rtsim.files.c3d_bytes.lists import shortened
+from rtsim.files.c3d_bytes.section import BYTE, INTEGER, MOST_ENTRIES, REAL, Parameter, Section
+from rtsim.files.gait.events import OFF, STRIKE, GaitEvent
+from rtsim.files.trial import count_of
+
+CONTEXTS = {"right": "Right", "left": "Left", "": "General"}
+LABELS = {STRIKE: "Foot Strike", OFF: "Foot Off"}
+ICONS = {STRIKE: 1, OFF: 2, "": 0}
+CONTEXT_TEXTS = {"General": "For other events", "Left": "Left side", "Right": "Right side"}
+COLOURS = ((255, 255, 0), (164, 0, 255), (0, 0, 0))
+"""Of the three contexts, one row for red, green and blue each, as these programs write them."""
+LONGEST_TEXT = 64
+SECONDS_A_MINUTE = 60.0
+
+
+class AnalysisValue(NamedTuple):
+    """A spatio-temporal value. side : right, left or ""; unit : in words."""
+
+    name: str
+    side: str
+    unit: str
+    value: float
+    description: str = ""
+
+
+def put_events(section: Section, events: Sequence[GaitEvent], subject: str) -> list[str]:
+    """Put events behind those that the file has; what found no room, in sentences.
+
+    subject : whose they are, as the group SUBJECTS names it
+    """
+    if not events:
+        return []
+    before = section.parameter("EVENT", "TIMES")
+    n_before = before.sizes[1] if before is not None and len(before.sizes) == 2 else 0
+    n_used = min(n_before, int(section.number("EVENT", "USED") or 0))
+    room = MOST_ENTRIES - n_used
+    notes = []
+    if len(events) > room:
+        notes.append(
+            f"{count_of(len(events) - room, 'gait event')} found no room: a C3D file lists {MOST_ENTRIES}"
+        )
+    new = list(events)[:room]
+    words = section.words
+    old_times = before.data[: 8 * n_used] if before is not None and before.kind == REAL else b""
+    times = b"".join(words.from_floats((e.time // SECONDS_A_MINUTE, e.time % SECONDS_A_MINUTE)) for e in new)
+    n_event = n_used + len(new)
+    section.put("EVENT", "TIMES", Parameter(REAL, (2, n_event), old_times + times))
+    for name, texts in (
+        ("CONTEXTS", [CONTEXTS[e.side] for e in new]),
+        ("LABELS", [LABELS.get(e.kind, e.label or "Event") for e in new]),
+        ("DESCRIPTIONS", [f"found by rtsim from {e.by}" for e in new]),
+        ("SUBJECTS", [subject] * len(new)),
+    ):
+        _more_texts(section, "EVENT", name, n_used, texts)
+    _more_numbers(section, "EVENT", "ICON_IDS", n_used, [ICONS[e.kind] for e in new], INTEGER)
+    _more_numbers(section, "EVENT", "GENERIC_FLAGS", n_used, [0] * len(new), BYTE)
+    section.put_number("EVENT", "USED", n_event)
+    _put_contexts(section)
+    return notes
+
+
+def put_analysis(section: Section, values: Sequence[AnalysisValue], subject: str) -> list[str]:
+    """Put values into the group ANALYSIS behind those that it has; what found no room, in sentences.
+
+    A value that the file tells already, by its name, its context and its subject, stays as it is.
+    """
+    n_used = int(section.number("ANALYSIS", "USED") or 0)
+    stored = section.parameter("ANALYSIS", "VALUES")
+    n_used = min(n_used, len(stored.data) // 4 if stored is not None and stored.kind == REAL else 0)
+    there = set(zip(section.texts("ANALYSIS", "NAMES")[:n_used],
+                    section.texts("ANALYSIS", "CONTEXTS")[:n_used], strict=False))  # fmt: skip
+    new = [v for v in values if (v.name, CONTEXTS[v.side]) not in there][: MOST_ENTRIES - n_used]
+    notes = []
+    if len(new) < len(values):
+        notes.append(
+            f"{count_of(len(values) - len(new), 'spatio-temporal value')} that the file has already, or has "
+            "no room for, left as they are"
+        )
+    if not new:
+        return notes
+    old = stored.data[: 4 * n_used] if stored is not None else b""
+    data = old + section.words.from_floats([v.value for v in new])
+    section.put("ANALYSIS", "VALUES", Parameter(REAL, (n_used + len(new),), data))
+    for name, texts in (
+        ("NAMES", [v.name for v in new]),
+        ("CONTEXTS", [CONTEXTS[v.side] for v in new]),
+        ("UNITS", [v.unit for v in new]),
+        ("DESCRIPTIONS", [v.description or "by rtsim" for v in new]),
+        ("SUBJECTS", [subject] * len(new)),
+    ):
+        _more_texts(section, "ANALYSIS", name, n_used, texts)
+    section.put_number("ANALYSIS", "USED", n_used + len(new))
+    return notes
+
+
+def _more_texts(section: Section, group: str, name: str, n_before: int, texts: Sequence[str]) -> None:
+    """Put texts behind the first so many, which are filled up with empty ones."""
+    said = section.texts(group, name)[:n_before]
+    whole = [*said, *[""] * (n_before - len(said)), *(shortened(text, LONGEST_TEXT) for text in texts)]
+    section.put_texts(group, name, whole)
+
+
+def _more_numbers(
+    section: Section, group: str, name: str, n_before: int, numbers: Sequence[int], kind: int
+) -> None:
+    """Put whole numbers behind the first so many, which are filled up with zeros."""
+    found = section.parameter(group, name)
+    kind = found.kind if found is not None and found.kind in (BYTE, INTEGER) else kind
+    raw = (found.data if found is not None and found.kind == kind else b"")[: kind * n_before]
+    new = bytes(numbers) if kind == BYTE else section.words.from_integers(numbers)
+    section.put(
+        group, name, Parameter(kind, (n_before + len(numbers),), raw.ljust(kind * n_before, b"\0") + new)
+    )
+
+
+def _put_contexts(section: Section) -> None:
+    """The contexts General, Left and Right, where the file has none."""
+    if section.parameter("EVENT_CONTEXT", "LABELS") is not None:
+        return
+    words = section.words
+    section.put_number("EVENT_CONTEXT", "USED", len(CONTEXT_TEXTS))
+    section.put("EVENT_CONTEXT", "ICON_IDS", Parameter(INTEGER, (3,), words.from_integers([0, 1, 2])))
+    section.put_texts("EVENT_CONTEXT", "LABELS", list(CONTEXT_TEXTS))
+    section.put_texts("EVENT_CONTEXT", "DESCRIPTIONS", list(CONTEXT_TEXTS.values()))
+    colours = words.from_integers([part for row in COLOURS for part in row])
+    section.put("EVENT_CONTEXT", "COLOURS", Parameter(INTEGER, (3, 3), colours))
+
+
+def put_units(section: Section, units: dict[str, str]) -> None:
+    """The units of POINT that it does not say yet; of lengths, those of modelled markers are its own."""
+    for name, unit in units.items():
+        if not next(iter(section.texts("POINT", name)), ""):
+            section.put_texts("POINT", name, [unit])
+
+
+def subject_of(section: Section, person: str) -> str:
+    """Who the group SUBJECTS says it is: the person, else the only one."""
+    names = [name for name in section.texts("SUBJECTS", "NAMES") if name]
+    alike = [name for name in names if name.casefold() == person.casefold()]
+    return alike[0] if alike else names[0] if len(names) == 1 else person

@@ -1,0 +1,263 @@
+"""Results as points of a C3D file: which label, unit and list of POINT each result has there.
+
+Angles and moments are those of the ISB's joint coordinate systems, no Plug-in Gait: their labels end in ISB.
+Only angles by the definitions of the conventional gait model have the bare names of Plug-in Gait.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.files.c3d_bytes.append import NewPoint
+from rtsim.files.c3d_bytes.source import C3dSource
+from rtsim.files.legs import groups_of
+from rtsim.files.recording import Results
+from rtsim.files.trial import name_some
+from streams.messages import UNUSABLE, FieldSpec
+
+FloatArray = NDArray[np.float64]
+OURS = "rtsim"
+SIDE_LETTERS = {"right": "R", "left": "L", "": ""}
+JOINTS = ("hip", "knee", "ankle", "pelvis", "foot_progression", "trunk")
+PLUG_IN = {
+    "hip": "Hip", "knee": "Knee", "ankle": "Ankle", "pelvis": "Pelvis", "foot_progression": "FootProgress",
+    "trunk": "Trunk",
+}  # fmt: skip
+"""As labels of Plug-in Gait call a joint, after the letter of the side."""
+AXES = (
+    ("flexion", "dorsiflexion", "tilt"),
+    ("adduction", "inversion", "obliquity", "bending", "abduction"),
+    ("internal_rotation", "rotation", "progression"),
+)
+"""What the first, second and third number of a point of angles or moments is about."""
+CENTRES = {"hip": "HJC", "knee": "KJC", "ankle": "AJC"}
+GROUND_FORCE = "GroundReactionForce"
+STATUS_LABEL = f"FrameStatus_{OURS}"
+MOMENT_FACTORS = {"nmm": 1e3, "nm": 1.0}
+PER_KG = "/kg"
+FORCE_FACTORS = {"n": 1.0, "kn": 1e-3}
+POWER_FACTORS = {"w": 1.0, "kw": 1e-3}
+ANGLE_FACTORS = {"deg": math.degrees(1.0), "degrees": math.degrees(1.0), "rad": 1.0}
+UNITS = {
+    "ANGLE_UNITS": ("deg", ANGLE_FACTORS), "MOMENT_UNITS": ("Nmm", MOMENT_FACTORS),
+    "FORCE_UNITS": ("N", FORCE_FACTORS), "POWER_UNITS": ("W", POWER_FACTORS),
+}  # fmt: skip
+"""Parameter of POINT -> its unit where the file has none, and units in which results can be written."""
+
+
+class Outputs(NamedTuple):
+    """Points for a C3D file, the units that POINT says of them, and plain sentences."""
+
+    points: tuple[NewPoint, ...]
+    units: dict[str, str]
+    notes: tuple[str, ...]
+
+
+class _Found(NamedTuple):
+    """A point before it has its final label. bare : label without ending; ending : where it is not free."""
+
+    bare: str
+    ending: str
+    always: bool
+    description: str
+    kind: str
+    values: FloatArray
+
+
+def outputs_of(results: Results, source: C3dSource) -> Outputs:
+    """The results of a run as points of the file that it was about, one row for each of its frames.
+
+    Frames that say nothing (stale, not converged, invalid input) and those that were not solved are missing.
+    """
+    specs = {spec.name: spec for spec in results.session.fields}
+    mass = results.session.meta.get("mass_kg")
+    units, notes = _units(source, float(mass) if isinstance(mass, (int, float)) and mass > 0 else math.nan)
+    own = str(results.session.meta.get("side") or "")
+    found = [
+        *(_of_angles(results, specs, own, units) if "ANGLE_UNITS" in units else ()),
+        *(_of_moments(results, specs, own, units) if "MOMENT_UNITS" in units else ()),
+        *_of_joint_vectors(results, specs, own, units),
+        *_of_places(results, specs, own, source),
+        *(_of_feet(results, specs, source, units) if "FORCE_UNITS" in units else ()),
+    ]
+    if (results.status != 0).any() or found:
+        bits = np.zeros((len(results.times), 3))
+        bits[:, 0] = results.status
+        found.append(_Found(STATUS_LABEL, OURS, False, "status bits of the frame, 0 = ok", "SCALARS", bits))
+    rows = source.frames_of(results.times)
+    usable = (results.status & int(UNUSABLE)) == 0
+    taken = {label.rpartition(":")[2].casefold() for label in source.labels}
+    points, renamed = [], []
+    for one in found:
+        label = _free_label(one, taken)
+        if label != one.bare and not one.always:
+            renamed.append(f"{one.bare} as {label}")
+        values = np.full((source.n_frame, 3), np.nan)
+        keep = (rows >= 0) & (usable if one.bare != STATUS_LABEL else True)
+        values[rows[keep]] = one.values[keep]
+        points.append(NewPoint(label, one.description, one.kind, values))
+    if renamed:
+        notes.append(f"labels that the file has already: {name_some(renamed)}")
+    n_lost = int((rows < 0).sum())
+    if n_lost:
+        notes.append(f"results at {n_lost} times at which the file has no frame were left out")
+    return Outputs(tuple(points), {name: unit for name, (unit, _) in units.items()}, tuple(notes))
+
+
+def _free_label(one: _Found, taken: set[str]) -> str:
+    """A label that the file does not have yet, taken from now on."""
+    label = f"{one.bare}_{one.ending}" if one.always or one.bare.casefold() in taken else one.bare
+    copy = 2
+    while label.casefold() in taken:
+        label, copy = f"{one.bare}_{one.ending}{copy}", copy + 1
+    taken.add(label.casefold())
+    return label
+
+
+def _units(source: C3dSource, mass: float) -> tuple[dict[str, tuple[str, float]], list[str]]:
+    """Unit and factor from SI of each kind that can be written, as the file says or as is usual, and
+    sentences; mass : of the person [kg], NaN = not known.
+    """
+    found, notes = {}, []
+    for name, (usual, factors) in UNITS.items():
+        unit = next(iter(source.section.texts("POINT", name)), "").strip() or usual
+        bare = unit.lower().replace(" ", "").replace(".", "").replace("*", "")
+        per_kg = bare.endswith(PER_KG)
+        factor = factors.get(bare.removesuffix(PER_KG), math.nan) / (mass if per_kg else 1.0)
+        if math.isfinite(factor):
+            found[name] = (unit, factor)
+        else:
+            notes.append(
+                f"POINT:{name} says {unit!r}, "
+                + ("and the mass of the person is not known" if per_kg else "which is not known")
+                + f": no {name.partition('_')[0].lower()}s were written"
+            )
+    return found, notes
+
+
+def _columns(labels: Sequence[str], own: str) -> Iterator[tuple[str, str, list[int]]]:
+    """Joint, side and the columns of its three components (-1 = it has none) among labels of angles."""
+    rows: dict[tuple[str, str], list[int]] = {}
+    place = {label: k for k, label in enumerate(labels)}
+    for group in groups_of(labels, own if own in ("right", "left") else ""):
+        for side, label in group.of.items():
+            joint = next((name for name in JOINTS if group.name.startswith(name)), "")
+            about = group.name[len(joint) :].strip("_") if joint != "foot_progression" else "progression"
+            axis = next((k for k, words in enumerate(AXES) if about in words), -1)
+            if joint and axis >= 0:
+                rows.setdefault((joint, side), [-1, -1, -1])[axis] = place[label]
+    for (joint, side), columns in rows.items():
+        yield joint, side, columns
+
+
+def _component(values: FloatArray, columns: Sequence[int]) -> FloatArray:
+    """Three columns (n, 3) of (n, m); one that is missing is 0."""
+    return np.stack([values[:, k] if k >= 0 else np.zeros(len(values)) for k in columns], axis=1)
+
+
+def _named(joint: str, side: str, what: str) -> str:
+    return f"{SIDE_LETTERS[side]}{PLUG_IN[joint]}{what}"
+
+
+def _of_angles(
+    results: Results, specs: dict[str, FieldSpec], own: str, units: dict[str, tuple[str, float]]
+) -> Iterator[_Found]:
+    """Angles of joints: by the ISB, and by the conventional gait model where the run has them."""
+    factor = units["ANGLE_UNITS"][1]
+    for name, spec in specs.items():
+        conventional = re.fullmatch(r"(joint_)?angles_cgm|cgm_(joint_)?angles", name) is not None
+        if not (conventional or name == "joint_angles") or spec.unit not in ("rad", "deg"):
+            continue
+        to_file = factor if spec.unit == "rad" else factor / math.degrees(1.0)
+        said = (
+            "conventional gait model: flexion, adduction, internal rotation"
+            if conventional
+            else "ISB, not Plug-in Gait: flexion, adduction, int. rotation"
+        )
+        for joint, side, columns in _columns(spec.labels, own):
+            values = to_file * _component(results.fields[name], columns)
+            bare, ending = _named(joint, side, "Angles"), "cgm" if conventional else "ISB"
+            yield _Found(bare, ending, not conventional, said, "ANGLES", values)
+
+
+def _of_moments(
+    results: Results, specs: dict[str, FieldSpec], own: str, units: dict[str, tuple[str, float]]
+) -> Iterator[_Found]:
+    """Moments about the axes of the angles."""
+    spec = specs.get("joint_moments")
+    if spec is None:
+        return
+    said = "about ISB axes, by flexion, adduction, rotation"
+    for joint, side, columns in _columns(spec.labels, own):
+        values = units["MOMENT_UNITS"][1] * _component(results.fields["joint_moments"], columns)
+        yield _Found(_named(joint, side, "Moment"), "ISB", True, said, "MOMENTS", values)
+
+
+def _of_joint_vectors(
+    results: Results, specs: dict[str, FieldSpec], own: str, units: dict[str, tuple[str, float]]
+) -> Iterator[_Found]:
+    """Powers, in the third number as Plug-in Gait has it, and forces of joints."""
+    side_of = own if own in ("right", "left") else ""
+    for name, what, kind in (("joint_powers", "Power", "POWERS"), ("joint_forces", "Force", "FORCES")):
+        spec = specs.get(name)
+        if spec is None or f"{what.upper()}_UNITS" not in units:
+            continue
+        values = results.fields[name].reshape(len(results.times), len(spec.labels), -1)
+        for group in groups_of(spec.labels, side_of):
+            for side, label in group.of.items():
+                if group.name not in PLUG_IN:
+                    continue
+                one = values[:, spec.labels.index(label)]
+                if kind == "POWERS":
+                    put = np.zeros((len(one), 3))
+                    put[:, 2] = units["POWER_UNITS"][1] * one.sum(axis=1)
+                    said = "total power of the joint, in the third number"
+                else:
+                    put = units["FORCE_UNITS"][1] * one
+                    said = f"joint force in {spec.frame or 'segment'} axes"
+                yield _Found(_named(group.name, side, what), OURS, True, said, kind, put)
+
+
+def _of_places(
+    results: Results, specs: dict[str, FieldSpec], own: str, source: C3dSource
+) -> Iterator[_Found]:
+    """Joint centres and markers of the model, in the unit of length."""
+    per_metre, side_of = 1.0 / source.scale, own if own in ("right", "left") else ""
+    centres = specs.get("joint_centres")
+    if centres is not None:
+        values = per_metre * source.from_ground(results.fields["joint_centres"])
+        for group in groups_of(centres.labels, side_of):
+            for side, label in group.of.items():
+                if group.name in CENTRES:
+                    bare = f"{SIDE_LETTERS[side]}{CENTRES[group.name]}"
+                    yield _Found(
+                        bare, OURS, False, f"{group.name} joint centre", "MODELED_MARKERS",
+                        values[:, centres.labels.index(label)],
+                    )  # fmt: skip
+    model = specs.get("markers_model")
+    if model is not None:
+        values = per_metre * source.from_ground(results.fields["markers_model"])
+        for k, label in enumerate(model.labels):
+            said = "marker of the fitted model"
+            yield _Found(label, OURS, True, said, "MODELED_MARKERS", values[:, k])
+
+
+def _of_feet(
+    results: Results, specs: dict[str, FieldSpec], source: C3dSource, units: dict[str, tuple[str, float]]
+) -> Iterator[_Found]:
+    """Forces of the ground on each foot."""
+    feet = specs.get("foot_forces")
+    if feet is None:
+        return
+    values = units["FORCE_UNITS"][1] * source.from_ground(results.fields["foot_forces"])
+    for k, side in enumerate(feet.labels):
+        if side in SIDE_LETTERS:
+            said = "force of the ground on the foot, laboratory axes"
+            bare = f"{SIDE_LETTERS[side]}{GROUND_FORCE}"
+            yield _Found(bare, OURS, True, said, "FORCES", values[:, k])

@@ -1,0 +1,81 @@
+"""A C3D file of a DEC or MIPS machine as one of an Intel machine, for a reader that knows no other."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from rtsim.config.reading import read_bounded
+from rtsim.errors import ConfigError
+from rtsim.files.c3d_bytes.section import INTEGER, REAL, Section
+from rtsim.files.c3d_bytes.words import INTEL, Words
+from rtsim.files.c3d_check import BLOCK, MOST_BYTES
+
+INTEGERS_AT = (2, 4, 6, 8, 10, 16, 18, 294, 296, 298, 300)
+REALS_AT = (12, 20, *range(304, 376, 4))
+"""Where numbers stand in the header: counts, scale, rate, and the times of 18 events (c3d.org)."""
+CUT = "cut the trial into shorter ones"
+
+
+def read_all(path: Path) -> bytes:
+    """The bytes of a C3D file of a size that is read."""
+    return read_bounded(path, MOST_BYTES, CUT)
+
+
+def for_processor(data: bytes, code: int, where: str) -> bytes:
+    """The same file as another processor writes it: header, parameters and data, each at its place."""
+    start = BLOCK * (data[0] - 1)
+    section = Section(data[start:], where)
+    old, new = section.words, Words(code)
+    head = bytearray(data[:start])
+    for at in INTEGERS_AT:
+        head[at : at + 2] = new.from_integers(old.whole(data[at : at + 2]))
+    for at in REALS_AT:
+        head[at : at + 4] = new.from_floats(old.floats(data[at : at + 4]))
+    data_at = BLOCK * (old.whole(data[16:18]) - 1)
+    end = data_at + (len(data) - data_at) // 4 * 4
+    scale = float(old.floats(data[12:16])[0])
+    frames = (
+        new.from_integers(old.integers(data[data_at:end]))
+        if scale > 0.0
+        else new.from_floats(old.floats(data[data_at:end]))
+    )
+    for k, record in enumerate(section.records):
+        if record.group > 0:
+            section.records[k] = record._replace(body=_parameter(section, record.body, old, new))
+    section.words = new
+    written = section.written()
+    between = data[start + len(written) : data_at]
+    return bytes(head) + written + between + frames
+
+
+def _parameter(section: Section, body: bytes, old: Words, new: Words) -> bytes:
+    """The body of a parameter in other numbers."""
+    found = section.parsed(body)
+    if found.kind == INTEGER:
+        return found._replace(data=new.from_integers(old.integers(found.data))).body()
+    if found.kind == REAL:
+        return found._replace(data=new.from_floats(old.floats(found.data))).body()
+    return body
+
+
+@contextmanager
+def intel_copy(path: Path, code: int) -> Iterator[Path]:
+    """A path to read a file of a processor at: its own, or that of a copy for Intel, which goes afterwards.
+
+    An error that names the copy names the file itself.
+    """
+    if code == INTEL:
+        yield path
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / path.name
+        copy.write_bytes(for_processor(read_all(path), INTEL, str(path)))
+        try:
+            yield copy
+        except ConfigError as error:
+            raise ConfigError(
+                error.what, where=str(path), allowed=error.allowed, remedy=error.remedy
+            ) from None

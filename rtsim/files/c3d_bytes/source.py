@@ -1,0 +1,120 @@
+"""A C3D file to which results are appended: its bytes, its parameters, its frames, its axes and its units."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.errors import ConfigError
+from rtsim.files.axes import ROTATIONS
+from rtsim.files.c3d import raw_markers, whole_content
+from rtsim.files.c3d_bytes.append import layout_of
+from rtsim.files.c3d_bytes.frames import Layout, points_of, rows_of
+from rtsim.files.c3d_bytes.lists import list_of
+from rtsim.files.c3d_bytes.processor import read_all
+from rtsim.files.c3d_bytes.section import REAL, Section
+from rtsim.files.c3d_check import BLOCK, check_c3d
+from rtsim.files.c3d_process import Content
+from rtsim.files.ground import settle
+
+FloatArray = NDArray[np.float64]
+MOST = 65_536
+SUFFIX = ".c3d"
+ALIKE = 1e-5
+"""Two readers find the same point within this part of the farthest one."""
+
+
+class C3dSource(NamedTuple):
+    """A file as it is, and what to know to add to it.
+
+    data : its bytes; section : its parameters, to be changed; layout : of its frames
+    n_frame : that it holds; first : index of the first, from 0; rate : [Hz]
+    scale : metres per unit of length; up : the axis that points up, a key of ROTATIONS
+    labels : of the points; content : as the reader has it
+    notes : plain sentences
+    """
+
+    path: Path
+    data: bytes
+    section: Section
+    layout: Layout
+    n_frame: int
+    first: int
+    rate: float
+    scale: float
+    up: str
+    labels: tuple[str, ...]
+    content: Content
+    notes: tuple[str, ...]
+
+    def from_ground(self, vectors: FloatArray) -> FloatArray:
+        """Vectors (..., 3) in ground (Y up) in the axes of the file, same unit."""
+        rotated: FloatArray = vectors @ ROTATIONS[self.up]
+        return rotated
+
+    def frames_of(self, times: FloatArray) -> NDArray[np.int64]:
+        """Index of the frame of the file at each time of the trial (n,) [s]; -1 = it has none there."""
+        with np.errstate(invalid="ignore"):
+            place = np.rint(times * self.rate) - self.first
+        known = np.isfinite(place) & (place >= 0) & (place < self.n_frame)
+        return np.where(known, np.where(known, place, 0.0).astype(np.int64), -1)
+
+
+def open_source(path: str | Path, up: str | None = None, units: str | None = None) -> C3dSource:
+    """A C3D file to be written anew with more in it; `up`, `units` as they were told of its markers.
+
+    ConfigError for what is no sound C3D file, and where its bytes and its reader do not say the same.
+    """
+    path = Path(path)
+    head = check_c3d(path)
+    content, announced = whole_content(path)
+    data = read_all(path)
+    section = Section(data[BLOCK * (data[0] - 1) :], str(path))
+    settled = settle(raw_markers(content, path, announced), up, units)
+    n_frame, n_point, _ = content.points.shape
+    layout = layout_of(section, head.n_point, head.n_value)
+    rows = rows_of(data, BLOCK * (head.data_start - 1), n_frame, layout, str(path))
+    if head.n_point != n_point or not _are_found(content.points, points_of(rows, layout, section.words)):
+        raise ConfigError(
+            "its frames do not stand as its header says, so that nothing can be added between them",
+            where=str(path), remedy="export the trial again, or write the results as .mot, .csv or .mcap",
+        )  # fmt: skip
+    notes: tuple[str, ...] = ()
+    if announced != n_frame and announced % MOST != n_frame % MOST and n_frame < MOST:
+        data = _count_frames(data, section, n_frame, content.first)
+        notes = (f"the header announced {announced} frames, and says {n_frame} now, which are there",)
+    labels = list_of(section, "POINT", "LABELS")[:n_point]
+    return C3dSource(
+        path, data, section, layout, n_frame, content.first, content.rate, settled.scale, settled.up,
+        (*labels, *[""] * (n_point - len(labels))), content, notes,
+    )  # fmt: skip
+
+
+def _are_found(points: FloatArray, own: FloatArray) -> bool:
+    """Whether points (n, n_point, 3) are those (n, n_point, 4) of the bytes, where the reader sees them."""
+    seen = np.isfinite(points).all(axis=2)
+    if not seen.any():
+        return True
+    farthest = float(np.abs(points[seen]).max())
+    with np.errstate(invalid="ignore", over="ignore"):
+        same = np.abs(own[..., :3][seen] - points[seen]) <= ALIKE * farthest
+    return bool(same.all())
+
+
+def _count_frames(data: bytes, section: Section, n_frame: int, first: int) -> bytes:
+    """The bytes with another count of frames in their header, as in the parameters."""
+    order = ">" if section.words.integer.str.startswith(">") else "<"
+    head = bytearray(data[:BLOCK])
+    last = min(first + n_frame, MOST - 1)
+    struct.pack_into(f"{order}H", head, 8, last)
+    section.put_number("POINT", "FRAMES", n_frame)
+    if (end := section.parameter("TRIAL", "ACTUAL_END_FIELD")) is not None and len(end.data) == 4:
+        low, high = (first + n_frame) % MOST, (first + n_frame) // MOST
+        section.put("TRIAL", "ACTUAL_END_FIELD", end._replace(data=section.words.from_integers([low, high])))
+    if section.parameter("POINT", "LONG_FRAMES") is not None:
+        section.put_number("POINT", "LONG_FRAMES", n_frame, REAL)
+    return bytes(head) + data[BLOCK:]

@@ -1,0 +1,70 @@
+"""Numbers as the three kinds of processor write them: Intel, DEC (VAX) and MIPS (big-endian)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.errors import ConfigError
+
+FloatArray = NDArray[np.float64]
+INTEL, DEC, MIPS = 84, 85, 86
+"""The fourth byte of the parameter section."""
+DEC_FACTOR = 4.0
+"""A DEC number is a quarter of the IEEE number of the same bits: its exponent counts from 128, and its
+fraction begins behind the binary point."""
+LEAST_DEC, LARGEST_DEC = 2.0**-127, 8.5e37
+"""What is smaller is written as 0; what is larger has no DEC number."""
+
+
+class Words:
+    """How numbers stand in a file.
+
+    code : of the processor
+    integer : NumPy type of 16 bits
+    """
+
+    def __init__(self, code: int, where: str = "") -> None:
+        if code not in (INTEL, DEC, MIPS):
+            raise ConfigError(
+                f"processor type {code}", where=where, allowed=f"{INTEL} (Intel), {DEC} (DEC), {MIPS} (MIPS)",
+                remedy="export the trial again",
+            )  # fmt: skip
+        self.code = code
+        self.integer = np.dtype(">i2" if code == MIPS else "<i2")
+        self.unsigned = np.dtype(">u2" if code == MIPS else "<u2")
+        self._float = np.dtype(">f4" if code == MIPS else "<f4")
+
+    def integers(self, raw: bytes) -> NDArray[np.int64]:
+        """Signed numbers of 16 bits."""
+        return np.frombuffer(raw, self.integer).astype(np.int64)
+
+    def whole(self, raw: bytes) -> int:
+        """One number from 0 to 65 535."""
+        return int(np.frombuffer(raw, self.unsigned, 1)[0])
+
+    def floats(self, raw: bytes | NDArray[np.uint8]) -> FloatArray:
+        """Real numbers of 32 bits."""
+        if self.code != DEC:
+            return np.frombuffer(raw, self._float).astype(np.float64)
+        halves = np.frombuffer(raw, "<u2").reshape(-1, 2)
+        exponent = halves[:, 0] & 0x7F80
+        values = np.ascontiguousarray(halves[:, ::-1]).view("<f4")[:, 0].astype(np.float64) / DEC_FACTOR
+        return np.where(exponent == 0, 0.0, values)
+
+    def from_integers(self, values: Any) -> bytes:
+        """Numbers of 16 bits, signed or not, as bytes."""
+        return (np.asarray(values, np.int64).reshape(-1) % 65_536).astype(self.unsigned).tobytes()
+
+    def from_floats(self, values: Any) -> bytes:
+        """Real numbers as bytes of 32 bits; ConfigError for what a DEC processor has no number for."""
+        numbers = np.asarray(values, np.float64).reshape(-1)
+        if self.code != DEC:
+            return numbers.astype(self._float).tobytes()
+        if not bool((np.abs(numbers) <= LARGEST_DEC).all()):
+            raise ConfigError(f"a number beyond {LARGEST_DEC:g}, which a DEC file cannot hold")
+        scaled = np.where(np.abs(numbers) < LEAST_DEC, 0.0, numbers * DEC_FACTOR)
+        halves = np.ascontiguousarray(scaled.astype("<f4")).view("<u2").reshape(-1, 2)
+        return np.ascontiguousarray(halves[:, ::-1]).tobytes()

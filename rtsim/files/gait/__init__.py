@@ -1,0 +1,1 @@
+"""Gait events and cycles as files tell them."""

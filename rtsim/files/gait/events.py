@@ -1,0 +1,155 @@
+"""Gait events: what they are, and those that a C3D file tells in its group EVENT and in its header."""
+
+from __future__ import annotations
+
+import math
+import re
+import struct
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from rtsim.files.c3d import whole_content
+from rtsim.files.c3d_bytes.processor import read_all
+from rtsim.files.c3d_bytes.section import HEAD, decoded
+from rtsim.files.c3d_bytes.words import MIPS, Words
+from rtsim.files.c3d_check import BLOCK
+from rtsim.files.trial import count_of, name_some
+
+STRIKE, OFF = "foot strike", "foot off"
+FILE, PLATES, MARKERS = "file", "plates", "markers"
+"""Who tells of an event."""
+MOST_IN_HEADER = 18
+AT_COUNT, AT_TIMES, AT_LABELS = 300, 304, 396
+"""Bytes of the header (c3d.org: words 151, 153 and 199): how many events, their times, their labels of four
+letters."""
+LATEST_S = 1e7
+STRIKES = re.compile(
+    r"(foot|heel|initial)[ _-]?(strike|contact|down|on)|[lr]?(hs|fs|ic|fc|fd)", re.IGNORECASE
+)
+OFFS = re.compile(r"(foot|toe)[ _-]?(off|up)|[lr]?(to|fo)", re.IGNORECASE)
+SIDED = re.compile(
+    r"(?P<side>left|right|l|r)(?:[ _-]+(?P<rest>.*)|(?P<code>hs|fs|ic|fc|fd|to|fo))", re.IGNORECASE
+)
+SIDES = {"l": "left", "r": "right"}
+
+
+class GaitEvent(NamedTuple):
+    """A foot comes down or leaves the ground, or something else that somebody marked.
+
+    time : on the clock of the trial [s]
+    side : right, left, or "" where it is of no side
+    kind : STRIKE, OFF, or "" for another
+    label : as its source has it; by : FILE, PLATES or MARKERS
+    subject : whose it is, where a file says so
+    """
+
+    time: float
+    side: str
+    kind: str
+    label: str
+    by: str
+    subject: str = ""
+
+
+class ToldEvents(NamedTuple):
+    """The events of a file in the order of time, and sentences on what was odd with them."""
+
+    events: tuple[GaitEvent, ...]
+    notes: tuple[str, ...] = ()
+
+
+def read_events(path: str | Path, person: str = "") -> ToldEvents:
+    """The gait events in a C3D file, of one person where it holds several; ConfigError for no C3D file.
+
+    Times are those that the file tells, from the first sample of the capture on, as are the trial's.
+    """
+    path = Path(path)
+    content, _ = whole_content(path)
+    n_frame = len(content.points)
+    span = (content.first / content.rate, (content.first + n_frame - 1) / content.rate)
+    told, notes = of_groups(content.parameters, person)
+    head = header_events(read_all(path))
+    known = {(round(event.time, 2), event.side, event.kind) for event in told}
+    told += [e for e in head if (round(e.time, 2), e.side, e.kind) not in known]
+    return settled(told, span, notes)
+
+
+def of_groups(
+    parameters: Mapping[str, Mapping[str, Sequence[Any]]], person: str = ""
+) -> tuple[list[GaitEvent], list[str]]:
+    """Events of the group EVENT, those of other subjects left out, and sentences."""
+    group = parameters.get("EVENT", {})
+    times = [x for x in group.get("TIMES", ()) if not isinstance(x, str)]
+    n_told = len(times) // 2
+    used = next((int(x) for x in group.get("USED", ()) if not isinstance(x, str)), n_told)
+    columns = {
+        name: [str(x).strip() for x in group.get(name, ())] for name in ("LABELS", "CONTEXTS", "SUBJECTS")
+    }
+    notes = [] if used == n_told else [f"EVENT:USED says {used} events, EVENT:TIMES has {n_told}"]
+    names = [str(x).strip() for x in parameters.get("SUBJECTS", {}).get("NAMES", ())]
+    found, others = [], []
+    for k in range(min(max(used, 0), n_told)):
+        label, context, subject = (values[k] if k < len(values) else "" for values in columns.values())
+        if person and subject and len(names) > 1 and subject.casefold() != person.casefold():
+            others.append(subject)
+            continue
+        found.append(event_of(60.0 * times[2 * k] + times[2 * k + 1], label, context, subject))
+    if others:
+        notes.append(f"{count_of(len(others), 'gait event')} of {name_some(sorted(set(others)))} left out")
+    return found, notes
+
+
+def event_of(time: float, label: str, context: str = "", subject: str = "") -> GaitEvent:
+    """An event by its label and context; the label tells the side where the context does not."""
+    side = SIDES.get(context.strip()[:1].lower(), "")
+    rest = label.strip()
+    match = SIDED.fullmatch(rest)
+    if match:
+        side = side or SIDES[match["side"][0].lower()]
+        rest = match["rest"] or match["code"]
+    kind = STRIKE if STRIKES.fullmatch(rest.strip()) else OFF if OFFS.fullmatch(rest.strip()) else ""
+    return GaitEvent(time, side, kind, label.strip(), FILE, subject)
+
+
+def header_events(data: bytes) -> list[GaitEvent]:
+    """The events in the header of a C3D file, at most 18; [] where it has none that can be read."""
+    section = BLOCK * (data[0] - 1)
+    if len(data) < section + HEAD:
+        return []
+    words = Words(data[section + 3])
+    (n,) = struct.unpack_from(">H" if words.code == MIPS else "<H", data, AT_COUNT)
+    if not 0 < n <= MOST_IN_HEADER:
+        return []
+    times = words.floats(data[AT_TIMES : AT_TIMES + 4 * n]).tolist()
+    labels = [decoded(data[AT_LABELS + 4 * k : AT_LABELS + 4 * k + 4]).strip() for k in range(n)]
+    return [event_of(time, label) for time, label in zip(times, labels, strict=True) if label.isprintable()]
+
+
+def settled(events: Sequence[GaitEvent], span: tuple[float, float], notes: Sequence[str] = ()) -> ToldEvents:
+    """Events in the order of time without those that no clock has, and sentences.
+
+    span : first and last time of the trial [s]; where all are before it, and would be in it if they were
+    counted from its first frame, they are taken so.
+    """
+    said = list(notes)
+    sound = [event for event in events if math.isfinite(event.time) and abs(event.time) <= LATEST_S]
+    if len(sound) < len(events):
+        said.append(f"{count_of(len(events) - len(sound), 'gait event')} without a possible time left out")
+    first, last = span
+    if (
+        sound
+        and first > 0.0
+        and all(-1e-3 <= e.time < first and e.time <= last - first + 1e-3 for e in sound)
+    ):
+        said.append(
+            f"the gait events are before the first frame, at {first:.3f} s of the capture: their times were "
+            "taken as counted from that frame"
+        )
+        sound = [event._replace(time=event.time + first) for event in sound]
+    outside = sum(not first - 1e-3 <= event.time <= last + 1e-3 for event in sound)
+    if outside:
+        said.append(
+            f"{count_of(outside, 'gait event')} outside the frames of the file ({first:.2f} to {last:.2f} s)"
+        )
+    return ToldEvents(tuple(sorted(sound, key=lambda event: event.time)), tuple(said))
