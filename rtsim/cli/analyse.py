@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from rtsim.config.run_schema import Run
     from rtsim.files.recording import Results
     from rtsim.live.recorded import TimesInput
+    from rtsim.methods.gait.summary import RunGait
     from rtsim.stages.stage import Stage
 
 INTERRUPTED = "interrupted"
@@ -67,9 +68,11 @@ def command(
     The numbers are those of a live run with the same options in which no frame was skipped. Ctrl-C ends
     early; what is done by then is told and written.
     """
+    from rtsim.cli.c3d_results import check_into
     from rtsim.cli.console import LastingConsole
     from rtsim.files.outputs import check_outputs
     from rtsim.files.storage import STORAGE_SUFFIXES
+    from rtsim.methods.gait.summary import as_figures, gait_of, in_sentences, recorded_with
     from rtsim.report import agreement
 
     if is_stream(source):
@@ -79,7 +82,8 @@ def command(
     options["source"] = source
     run = make_run(**options)
     paper = paper_for(plot, plot_size, plot_dpi)
-    check_outputs(outputs)
+    check_outputs(outputs, whole_c3d=True)
+    check_into(outputs, run.source)
     is_table = any(path.suffix.lower() in (*STORAGE_SUFFIXES, ".csv") for path in outputs)
     for option, usual in (("--frames", frames == USUAL_FRAMES), ("--columns", columns == COLUMNS[0])):
         check_of_use(option, is_table or usual, "tables", "add --out FILE.csv, or leave it out")
@@ -95,9 +99,12 @@ def command(
     solved = solve(run, anyway, console)
     for said in solved.sentences[:N_TOLD]:
         tell(said)
-    told = summary(solved)
-    deliver(solved.results, outputs, (frames, columns), paper, Path(source))
-    click.echo(json.dumps(told, indent=1) if as_json else in_words(told))
+    gait = gait_of(solved.results, run.source, run.person)
+    solved = solved._replace(results=recorded_with(solved.results, gait))
+    told = {**summary(solved), "gait": as_figures(gait)}
+    deliver(solved.results, outputs, (frames, columns), paper, Path(source), run, gait)
+    words = [in_words(told), *in_sentences(gait)]
+    click.echo(json.dumps(told, indent=1) if as_json else "\n".join(words))
     if solved.reason == INTERRUPTED:
         raise SystemExit(exit_code() or 130)
     check_usable(solved, source)
@@ -272,16 +279,25 @@ def check_usable(solved: Solved, source: str) -> None:
 
 
 def deliver(
-    results: Results, outputs: Sequence[Path], of_tables: tuple[str, str], paper: Any, source: Path
-) -> None:
-    """Write tables and figure, and tell of each.
+    results: Results, outputs: Sequence[Path], of_tables: tuple[str, str], paper: Any, source: Path, run: Run,
+    gait: RunGait,
+) -> None:  # fmt: skip
+    """Write tables, C3D files and figure, and tell of each.
 
     of_tables : --frames and --columns; paper : of the figure
     """
+    from rtsim.cli.c3d_results import is_c3d, write_beside
     from rtsim.files.outputs import write
 
+    for note in gait.notes:
+        tell(f"{source}: {note}")
     for path in outputs:
-        for note in write(path, results, source.stem, *of_tables):
+        notes = (
+            write_beside(path, results, gait, run.source, run.up, run.units)
+            if is_c3d(path)
+            else write(path, results, source.stem, *of_tables)
+        )
+        for note in notes:
             tell(f"{path}: {note}")
         if not click.get_current_context().meta.get(IN_PASSING):
             click.echo(f"wrote {path}", err=True)

@@ -13,6 +13,7 @@ from rtsim.cli.options import COLUMNS, USUAL_FRAMES, check_of_use, file_options,
 from rtsim.errors import ConfigError
 
 FORMATS = ("trc", "mot", "sto", "csv")
+C3D = ".c3d"
 TABLES = (".mot", ".sto", ".csv")
 VIEWS = ("sagittal", "frontal", "transverse", "3-d")
 STDOUT = "-"
@@ -36,6 +37,10 @@ N_PICTURE = 6
     help="Figures: the plane of the person that is seen (default: sagittal).",
 )
 @click.option("--names", is_flag=True, help="Figures: the names of joints, too.")
+@click.option(
+    "--into", type=click.Path(path_type=Path), metavar="C3D",
+    help=".c3d: the recording that is written with the results (default: the one that was solved).",
+)  # fmt: skip
 @click.option("--force", is_flag=True, help="Replace a file that exists already.")
 @file_options
 def command(
@@ -48,12 +53,14 @@ def command(
     instants: tuple[float, ...],
     view: str | None,
     names: bool,
+    into: Path | None,
     force: bool,
     units: str | None,
     up: str | None,
 ) -> None:
-    """Write RECORDING (.mcap) as OUT: .trc markers, .mot motion, moments and powers, .sto or .csv everything;
-    or draw its stick figure at some instants, side by side: .png, .svg or .pdf.
+    """Write RECORDING (.mcap) as OUT: .trc markers, .mot motion, moments and powers, .sto or .csv everything,
+    .c3d the whole of the C3D file that was solved with the results behind; or draw its stick figure at some
+    instants, side by side: .png, .svg or .pdf.
 
     OUT may be -, the standard output, with --format.
     """
@@ -66,11 +73,18 @@ def command(
             f"where {recording} is written to is not said" + (
                 "" if recording.suffix.lower() == ".mcap" else ", and it is no recording (.mcap)"
             ), where="OUT",
-            allowed=f"a file ({', '.join((*EXPORT_SUFFIXES, *PICTURES))}), or - with --format",
+            allowed=f"a file ({', '.join((*EXPORT_SUFFIXES, C3D, *PICTURES))}), or - with --format",
             remedy="name it behind the recording",
         )  # fmt: skip
     usual = {"--frames": frames == USUAL_FRAMES, "--columns": columns == COLUMNS[0]}
     check_options(suffix or out.suffix.lower(), model_markers, usual, units, up)
+    check_of_use("--into", into is None or (not suffix and out.suffix.lower() == C3D), "C3D files (.c3d)")
+    if not suffix and out.suffix.lower() == C3D:
+        from rtsim.cli.c3d_results import export_beside
+
+        check_free(out, overwrite=force)
+        export_beside(recording, out, into, up, units)
+        return
     if not suffix and out.suffix.lower() in PICTURES:
         check_free(out, overwrite=force)
         draw(recording, out, instants, view or VIEWS[0], names)
@@ -150,7 +164,8 @@ def check_options(
     if suffix not in TABLES:
         for option, fits in usual.items():
             check_of_use(option, fits, f"tables ({', '.join(TABLES)})")
-    if suffix == ".trc":
+    if suffix in (".trc", C3D):
+        check_of_use("--model-markers", suffix == ".trc" or not model_markers, "markers (.trc)")
         return
     for option, given in (("--model-markers", model_markers), ("--units", units), ("--up", up)):
         check_of_use(option, not given, "markers (.trc)")

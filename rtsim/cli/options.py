@@ -171,7 +171,8 @@ def results_option(function: Callable[..., Any]) -> Callable[..., Any]:
         "outputs",
         multiple=True,
         type=click.Path(path_type=Path),
-        help="Write the results to this .mot, .sto, .csv or .mcap file (repeatable).",
+        help="Write the results to this .mot, .sto, .csv or .mcap file (repeatable); results of a C3D "
+        "recording to this .c3d, a copy of it with them.",
     )(function)
 
 

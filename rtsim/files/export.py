@@ -214,9 +214,20 @@ def described(results: Results) -> tuple[str, ...]:
     """Lines of a header that say of whom and of what results are, where from, and what was noticed."""
     meta = results.session.meta
     lines = [f"{key}: {plain(str(meta[key]), LONGEST)}" for key in DESCRIBED if meta.get(key)]
+    lines += event_lines(meta.get("gait_events"))
     bias = meta.get("bias_deg")
     if isinstance(bias, dict):
         lines += [
             f"bias_deg: {plain(str(name), LONGEST)} {plain(str(x), LONGEST)}" for name, x in bias.items()
         ]
     return (*lines, *(f"note: {note}" for note in bounded(meta.get("notes"))))
+
+
+def event_lines(rows: object) -> list[str]:
+    """Lines of a header for the gait events of a run: time, side, what it is, and who tells of it."""
+    lines = []
+    for row in rows if isinstance(rows, (list, tuple)) else ():
+        if isinstance(row, (list, tuple)) and len(row) == 4 and isinstance(row[0], (int, float)):
+            side, kind, by = (plain(str(word), LONGEST) for word in row[1:])
+            lines.append(f"event: {row[0]:.3f} s {' '.join(filter(None, (side, kind)))} ({by})")
+    return lines

@@ -13,23 +13,28 @@ from rtsim.files.recording import Results
 
 SUFFIXES = (".mot", ".sto", ".csv", ".mcap")
 RECORDING = ".mcap"
+C3D = ".c3d"
+"""Results behind all that a recording has."""
 
 
-def check_outputs(paths: Sequence[Path], option: str = "--out") -> None:
-    """ConfigError before a run where a file could not be written after it."""
+def check_outputs(paths: Sequence[Path], option: str = "--out", whole_c3d: bool = False) -> None:
+    """ConfigError before a run where a file could not be written after it; whole_c3d : whether it is over a
+    recording, into a copy of which results may go.
+    """
+    suffixes = (*SUFFIXES, C3D) if whole_c3d else SUFFIXES
     for k, path in enumerate(paths):
-        if path.suffix.lower() not in SUFFIXES:
+        if path.suffix.lower() not in suffixes:
             raise ConfigError(
                 f"cannot write {path.suffix or '(no suffix)'!r}",
                 where=f"{option} {path}",
-                allowed=", ".join(SUFFIXES),
+                allowed=", ".join(suffixes),
             )
         if path in paths[:k]:
             raise ConfigError(f"{path} is given twice", where=option, remedy="give each file once")
         check_folder(path, option)
         if path.is_dir():
             raise ConfigError(f"{path} is a folder", where=option, remedy="give the name of a file")
-        if path.suffix.lower() == RECORDING and path.exists():
+        if path.suffix.lower() in (RECORDING, C3D) and path.exists():
             raise ConfigError(f"{path} exists already", where=option, remedy="choose another name")
 
 

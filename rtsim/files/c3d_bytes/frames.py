@@ -82,7 +82,7 @@ def widened(rows: Bytes, layout: Layout, values: FloatArray, words: Words) -> by
     """Frames of real numbers with points (n, n_new, 3) behind those that they have; NaN = missing, which is
     written as zeros with the fourth word -1, a point that is there with 0 (no residual: it was computed)."""
     n_frame, n_new, _ = values.shape
-    missing = ~np.isfinite(values).all(axis=2)
+    missing = np.isnan(values.sum(axis=2)) | np.isinf(values).any(axis=2)
     four = np.zeros((n_frame, n_new, 4))
     four[..., :3] = np.where(missing[..., None], 0.0, values)
     four[..., 3] = np.where(missing, MISSING, 0.0)

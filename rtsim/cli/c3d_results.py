@@ -1,0 +1,77 @@
+"""Results into a C3D file behind all that the recording has: for `analyse` and `export`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rtsim.errors import ConfigError
+
+if TYPE_CHECKING:
+    from rtsim.files.recording import Results
+    from rtsim.methods.gait.summary import RunGait
+
+SUFFIX = ".c3d"
+
+
+def is_c3d(path: Path) -> bool:
+    """Whether a file is a C3D file by its name."""
+    return path.suffix.lower() == SUFFIX
+
+
+def check_into(outputs: Sequence[Path], source: str) -> None:
+    """ConfigError before a run where its results could not be appended to its recording."""
+    from rtsim.files.c3d_bytes.write import check_source
+
+    for path in outputs:
+        if is_c3d(path):
+            check_source(source, path, "--out")
+
+
+def write_beside(
+    out: Path, results: Results, gait: RunGait, source: str | Path, up: str | None, units: str | None
+) -> tuple[str, ...]:
+    """Write the whole of the source and the results into a new C3D file; sentences.
+
+    up, units : as they were told of the markers of the source
+    """
+    from rtsim.files.c3d_bytes.marks import AnalysisValue
+    from rtsim.files.c3d_bytes.source import open_source
+    from rtsim.files.c3d_bytes.write import write_c3d
+    from rtsim.methods.gait.cycles import UNITS
+
+    values = [
+        AnalysisValue(name, side, UNITS[name], value)
+        for side, of_side in gait.values.items()
+        for name, value in of_side.items()
+    ]
+    return write_c3d(out, results, open_source(source, up or None, units or None), gait.lacking, values)
+
+
+def export_beside(recording: Path, out: Path, into: Path | None, up: str | None, units: str | None) -> None:
+    """Write the results in a recording (.mcap) into a copy of the C3D file that was solved, and tell of it.
+
+    into : that file, where the recording does not name it or it is elsewhere
+    """
+    import click
+
+    from rtsim.cli.lines import tell
+    from rtsim.files.c3d_bytes.write import check_source
+    from rtsim.files.recording import read_results
+    from rtsim.methods.gait.summary import gait_of
+
+    results = read_results(recording)
+    meta = results.session.meta
+    source = into or str(meta.get("source") or "")
+    if into is None and not is_c3d(Path(source)):
+        raise ConfigError(
+            f"{recording} does not name the C3D file that was solved"
+            + (f", but {source}" if source else ""),
+            where=str(out), remedy="name that file by --into",
+        )  # fmt: skip
+    check_source(source, out, "OUT")
+    gait = gait_of(results, source, str(meta.get("person") or ""))
+    for note in (*results.notes, *gait.notes, *write_beside(out, results, gait, source, up, units)):
+        tell(note)
+    click.echo(f"wrote {out}", err=True)

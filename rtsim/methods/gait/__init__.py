@@ -1,0 +1,1 @@
+"""Gait events that results show, and the cycles between them."""

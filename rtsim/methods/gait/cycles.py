@@ -1,0 +1,159 @@
+"""Gait cycles between foot strikes, and spatio-temporal values that follow from them and from the feet."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.files.gait.events import OFF, STRIKE, GaitEvent
+from rtsim.files.legs import SIDES, groups_of
+from rtsim.files.recording import Results
+from rtsim.methods.gait_phase import ODD, STRIDE_S
+
+FloatArray = NDArray[np.float64]
+LEAST_STRIDE = 0.2
+"""A foot that comes down nearer to where it was walks on a belt, or steps on the spot [m]."""
+UNITS = {
+    "Cadence": "steps/min", "Walking Speed": "m/s", "Stride Time": "s", "Step Time": "s",
+    "Opposite Foot Off": "%", "Opposite Foot Contact": "%", "Foot Off": "%", "Single Support": "s",
+    "Double Support": "s", "Stride Length": "m", "Step Length": "m", "Step Width": "m",
+}  # fmt: skip
+"""Spatio-temporal values by the names that clinical programs give them."""
+
+
+class GaitCycle(NamedTuple):
+    """From one strike of a foot to the next [s]; NaN = not known.
+
+    off : when it leaves the ground; opposite_off, opposite_strike : of the other foot
+    """
+
+    side: str
+    strike: float
+    end: float
+    off: float = math.nan
+    opposite_off: float = math.nan
+    opposite_strike: float = math.nan
+
+
+def cycles_of(events: Sequence[GaitEvent]) -> list[GaitCycle]:
+    """Complete cycles of both feet, in the order of time.
+
+    Left out: strides shorter or longer than anybody's, those in which an event of the other foot, or of this
+    one, shows that a strike between was not told, and those that differ from the median of all by as much as
+    the gait phase takes for another stride.
+    """
+    found = []
+    for side in SIDES:
+        strikes = _times(events, side, STRIKE)
+        other = next(name for name in SIDES if name != side)
+        for start, end in pairwise(strikes):
+            offs, opposite_offs, opposite_strikes = (
+                [t for t in times if start <= t < end]
+                for times in (
+                    _times(events, side, OFF), _times(events, other, OFF), _times(events, other, STRIKE),
+                )
+            )  # fmt: skip
+            if not STRIDE_S[0] <= end - start <= STRIDE_S[1]:
+                continue
+            if max(len(offs), len(opposite_offs), len(opposite_strikes)) > 1:
+                continue
+            found.append(
+                GaitCycle(
+                    side,
+                    start,
+                    end,
+                    *(t[0] if t else math.nan for t in (offs, opposite_offs, opposite_strikes)),
+                )
+            )
+    if not found:
+        return []
+    usual = float(np.median([cycle.end - cycle.strike for cycle in found]))
+    alike = [cycle for cycle in found if abs(cycle.end - cycle.strike - usual) <= ODD * usual]
+    return sorted(alike, key=lambda cycle: cycle.strike)
+
+
+def _times(events: Sequence[GaitEvent], side: str, kind: str) -> list[float]:
+    return sorted(event.time for event in events if event.side == side and event.kind == kind)
+
+
+def spatio_temporal(cycles: Sequence[GaitCycle], results: Results) -> dict[str, dict[str, float]]:
+    """Side -> name of UNITS -> mean over its cycles; what no cycle tells is left out.
+
+    Lengths are between the ankles' segment origins at foot strikes, along the stride of the foot itself; none
+    on a belt.
+    """
+    feet = _feet(results)
+    found: dict[str, dict[str, float]] = {}
+    for side in SIDES:
+        rows = [_values(cycle, feet, results.times) for cycle in cycles if cycle.side == side]
+        for name in UNITS:
+            known = [row[name] for row in rows if math.isfinite(row[name])]
+            if known:
+                found.setdefault(side, {})[name] = sum(known) / len(known)
+    return found
+
+
+def _values(cycle: GaitCycle, feet: Mapping[str, FloatArray], times: FloatArray) -> dict[str, float]:
+    """The values of one cycle; NaN = not known."""
+    lasts = cycle.end - cycle.strike
+    stride, step, width = _lengths(cycle, feet, times)
+    first_double = cycle.opposite_off - cycle.strike
+    return {
+        "Cadence": 120.0 / lasts,
+        "Walking Speed": stride / lasts,
+        "Stride Time": lasts,
+        "Step Time": cycle.end - cycle.opposite_strike,
+        "Opposite Foot Off": 100.0 * first_double / lasts,
+        "Opposite Foot Contact": 100.0 * (cycle.opposite_strike - cycle.strike) / lasts,
+        "Foot Off": 100.0 * (cycle.off - cycle.strike) / lasts,
+        "Single Support": cycle.opposite_strike - cycle.opposite_off,
+        "Double Support": first_double + cycle.off - cycle.opposite_strike,
+        "Stride Length": stride,
+        "Step Length": step,
+        "Step Width": width,
+    }
+
+
+def _lengths(
+    cycle: GaitCycle, feet: Mapping[str, FloatArray], times: FloatArray
+) -> tuple[float, float, float]:
+    """Length of the stride and of the step that ends it, and width of the step [m]; NaN = not known."""
+    other = next(name for name in SIDES if name != cycle.side)
+    if cycle.side not in feet:
+        return (math.nan,) * 3
+    start, end = (_at(t, times, feet[cycle.side]) for t in (cycle.strike, cycle.end))
+    stride = end - start
+    length = float(np.hypot(*stride))
+    if not length >= LEAST_STRIDE:
+        return (math.nan,) * 3
+    if other not in feet or math.isnan(cycle.opposite_strike):
+        return length, math.nan, math.nan
+    along = stride / length
+    opposite = _at(cycle.opposite_strike, times, feet[other]) - start
+    step = length - float(opposite @ along)
+    return length, step, abs(float(along[0] * opposite[1] - along[1] * opposite[0]))
+
+
+def _at(time: float, times: FloatArray, places: FloatArray) -> FloatArray:
+    """A place in the ground plane (2,) at a time; NaN outside the frames and in gaps."""
+    if not times[0] <= time <= times[-1]:
+        return np.full(2, math.nan)
+    return np.array([np.interp(time, times, places[:, k]) for k in range(2)])
+
+
+def _feet(results: Results) -> dict[str, FloatArray]:
+    """Where the foot of each side is in the ground plane (n, 2) [m]."""
+    spec = next((spec for spec in results.session.fields if spec.name == "segment_positions"), None)
+    if spec is None:
+        return {}
+    own = str(results.session.meta.get("side") or "")
+    for group in groups_of(spec.labels, own if own in SIDES else ""):
+        if group.name == "foot":
+            places = results.fields["segment_positions"]
+            return {side: places[:, spec.labels.index(label)][:, [0, 2]] for side, label in group.of.items()}
+    return {}

@@ -1,0 +1,144 @@
+"""The gait events of a run: those of its recording beside those that the results show, and its cycles."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from msgspec import structs
+
+from rtsim.errors import ConfigError
+from rtsim.files.gait.events import FILE, MARKERS, OFF, PLATES, STRIKE, GaitEvent, ToldEvents, read_events
+from rtsim.files.recording import Results
+from rtsim.methods.gait.cycles import UNITS, GaitCycle, cycles_of, spatio_temporal
+from rtsim.methods.gait.found_events import SAME_S, found_events, nearest
+
+MOST_RECORDED = 2000
+"""Events of each kind that a recording's descriptor keeps."""
+C3D = ".c3d"
+
+
+class RunGait(NamedTuple):
+    """Gait events and cycles of a run.
+
+    told : by the recording's file; found : by plates and markers in the results
+    used : those that the cycles are between; cycles : of both feet
+    values : side -> name -> spatio-temporal value; notes : plain sentences
+    """
+
+    told: tuple[GaitEvent, ...]
+    found: tuple[GaitEvent, ...]
+    used: tuple[GaitEvent, ...]
+    cycles: tuple[GaitCycle, ...]
+    values: dict[str, dict[str, float]]
+    notes: tuple[str, ...]
+
+    @property
+    def lacking(self) -> tuple[GaitEvent, ...]:
+        """Found events of a foot and kind of which the file tells nothing at all."""
+        known = {(event.side, event.kind) for event in self.told}
+        return tuple(event for event in self.found if (event.side, event.kind) not in known)
+
+
+def gait_of(results: Results, source: str | Path, person: str = "") -> RunGait:
+    """Gait events and cycles of a run over a source; a source that is no C3D file tells none.
+
+    Cycles go by the events of the file where these make any, else by those found.
+    """
+    told = ToldEvents(())
+    if Path(source).suffix.lower() == C3D:
+        try:
+            told = read_events(source, person)
+        except ConfigError as error:  # the results may be older than the file, or elsewhere
+            told = ToldEvents((), (f"its gait events were not read: {error.what}",))
+    found = found_events(results)
+    used, cycles = told.events, cycles_of(told.events)
+    if not cycles:
+        used, cycles = found, cycles_of(found)
+    return RunGait(told.events, found, used, tuple(cycles), spatio_temporal(cycles, results), told.notes)
+
+
+def offsets_ms(found: Sequence[GaitEvent], told: Sequence[GaitEvent]) -> dict[str, dict[str, float]]:
+    """Kind and who found it -> number of events found with one of the file next to them, and mean and
+    standard deviation of found less told [ms].
+    """
+    rows: dict[str, list[float]] = {}
+    for event in found:
+        match = nearest(event, told, SAME_S)
+        if match is not None:
+            rows.setdefault(f"{event.kind}, {event.by}", []).append(1e3 * (event.time - match.time))
+    return {
+        name: {"n": len(off), "mean": sum(off) / len(off), "sd": _deviation(off)}
+        for name, off in rows.items()
+    }
+
+
+def _deviation(numbers: Sequence[float]) -> float:
+    """Standard deviation, of one number 0."""
+    mean = sum(numbers) / len(numbers)
+    return math.sqrt(sum((x - mean) ** 2 for x in numbers) / len(numbers))
+
+
+def as_figures(gait: RunGait) -> dict[str, Any]:
+    """What is printed of the gait of a run, for programs."""
+    return {
+        "events": [
+            {"time": e.time, "side": e.side, "kind": e.kind or e.label, "by": e.by}
+            for e in sorted((*gait.told, *gait.found), key=lambda event: event.time)
+        ],
+        "found_less_file_ms": offsets_ms(gait.found, gait.told),
+        "cycles": [cycle._asdict() for cycle in gait.cycles],
+        "cycles_by": gait.used[0].by if gait.cycles and gait.used[0].by == FILE else "found",
+        "spatio_temporal": {
+            side: {f"{name} [{UNITS[name]}]": value for name, value in values.items()}
+            for side, values in gait.values.items()
+        },
+    }
+
+
+def in_sentences(gait: RunGait) -> list[str]:
+    """The same for people; nothing where there are no events."""
+    if not (gait.told or gait.found):
+        return []
+    n = {by: sum(event.by == by for event in gait.found) for by in (PLATES, MARKERS)}
+    said = [
+        f"gait events: {len(gait.told)} in the file; found {n[PLATES]} by plates, {n[MARKERS]} by markers"
+    ]
+    for kind in (STRIKE, OFF):
+        rows = {
+            k.partition(", ")[2]: v
+            for k, v in offsets_ms(gait.found, gait.told).items()
+            if k.startswith(kind)
+        }
+        words = ", ".join(
+            f"by {by} {v['mean']:+.0f} ms (SD {v['sd']:.0f}, n {v['n']})" for by, v in rows.items()
+        )
+        if words:
+            said.append(f"{kind}, found less told: {words}")
+    for side, values in gait.values.items():
+        n_cycle = sum(cycle.side == side for cycle in gait.cycles)
+        few = ", ".join(
+            f"{name.lower()} {values[name]:.3g} {UNITS[name]}"
+            for name in ("Cadence", "Walking Speed", "Stride Length", "Step Length", "Foot Off")
+            if name in values
+        )
+        by = "of the file" if gait.used[0].by == FILE else "that were found"
+        said.append(f"{side}: {n_cycle} cycle{'s' * (n_cycle != 1)} between events {by}: {few}")
+    return said
+
+
+def recorded_with(results: Results, gait: RunGait) -> Results:
+    """The results with the gait events in their descriptor, as `gait_events`: rows of time [s], side, kind
+    and who tells of it.
+    """
+    rows = [
+        [e.time, e.side, e.kind or e.label, e.by]
+        for events in (gait.told, gait.found)
+        for e in events[:MOST_RECORDED]
+    ]
+    if not rows:
+        return results
+    meta = {**results.session.meta, "gait_events": sorted(rows)}
+    return results._replace(session=structs.replace(results.session, meta=meta))
