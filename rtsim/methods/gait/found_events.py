@@ -52,11 +52,9 @@ def by_plates(results: Results) -> list[GaitEvent]:
     found = []
     for k, side in enumerate(spec.labels):
         load = results.fields["foot_forces"][:, k, 1]
-        passes = _passes(results.times, load)
-        for (time, rises), until in zip(passes, [*(t for t, _ in passes[1:]), math.inf], strict=True):
-            if until - time >= SHORTEST_S:
-                kind = STRIKE if rises else OFF
-                found.append(GaitEvent(time, side, kind, kind, PLATES))
+        for time, rises in _passes(results.times, load):
+            kind = STRIKE if rises else OFF
+            found.append(GaitEvent(time, side, kind, kind, PLATES))
     return found
 
 

@@ -1,0 +1,180 @@
+"""Gait events that results show, cycles between events, and spatio-temporal values."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from rtsim.files.gait.events import FILE, MARKERS, OFF, PLATES, STRIKE, GaitEvent
+from rtsim.files.recording import Results
+from rtsim.methods.gait.cycles import cycles_of, spatio_temporal
+from rtsim.methods.gait.found_events import by_markers, by_plates, found_events
+from rtsim.methods.gait.summary import gait_of, in_sentences, recorded_with
+from streams.messages import FieldSpec, Session, new_session_id
+
+STRIDE_S, SPEED, DUTY, RATE = 1.1, 1.3, 0.62, 100.0
+LENGTH = STRIDE_S * SPEED
+SEGMENTS = ("pelvis", "foot_r", "foot_l")
+
+
+def place(t: np.ndarray, begin: float) -> np.ndarray:
+    """Where a foot is along the walk [m] that comes down at begin + k STRIDE_S: it stands, then swings."""
+    phase = (t - begin) / STRIDE_S
+    whole, part = np.floor(phase), phase - np.floor(phase)
+    swing = np.clip((part - DUTY) / (1.0 - DUTY), 0.0, 1.0)
+    return LENGTH * (whole + swing - np.sin(2.0 * np.pi * swing) / (2.0 * np.pi))
+
+
+def walk(n: int = 600, heading: float = 0.6, loads: bool = False) -> Results:
+    """A walk of both feet in a straight line at an angle to the room, the right one down at 0.2 s."""
+    t = np.arange(n) / RATE
+    along, across = (
+        np.array([math.cos(heading), math.sin(heading)]),
+        np.array([-math.sin(heading), math.cos(heading)]),
+    )
+    positions, rotations = np.zeros((n, 3, 3)), np.zeros((n, 3, 3, 3))
+    rotations[:] = np.eye(3)
+    rotations[:, 0] = [[along[0], 0.0, across[0]], [0.0, 1.0, 0.0], [along[1], 0.0, across[1]]]
+    places = {0: SPEED * t, 1: place(t, 0.2), 2: place(t, 0.2 + 0.5 * STRIDE_S) + 0.5 * LENGTH}
+    for k, offset in enumerate((0.0, 0.05, -0.05)):
+        positions[:, k, [0, 2]] = places[k][:, None] * along + offset * across
+        positions[:, k, 1] = 0.9 if k == 0 else 0.08
+    phase = [((t - 0.2 - begin) / STRIDE_S) % 1.0 for begin in (0.0, 0.5 * STRIDE_S)]
+    for k, part in enumerate(phase):
+        positions[:, 1 + k, 1] += np.where(
+            part > DUTY, 0.1 * np.sin(np.pi * (part - DUTY) / (1.0 - DUTY)), 0.0
+        )
+    fields = [
+        FieldSpec("segment_positions", (3, 3), "m", SEGMENTS),
+        FieldSpec("segment_rotations", (3, 3, 3), "1", SEGMENTS),
+    ]
+    values = {"segment_positions": positions, "segment_rotations": rotations}
+    if loads:
+        fields.append(FieldSpec("foot_forces", (2, 3), "N", ("right", "left")))
+        force = np.zeros((n, 2, 3))
+        for k, part in enumerate(phase):
+            force[:, k, 1] = np.where((part < DUTY) & (t > 2.0) & (t < 4.0), 600.0, 0.0)
+        values["foot_forces"] = force
+    session = Session(
+        session=new_session_id(),
+        stream="result",
+        t_start=0,
+        rate=RATE,
+        fields=tuple(fields),
+        meta={"side": "both"},
+    )
+    return Results(session, values, t, np.zeros(n, np.int64))
+
+
+def events_at(**times: list[float]) -> list[GaitEvent]:
+    """Events by names such as right_strike."""
+    kinds = {"strike": STRIKE, "off": OFF}
+    return [
+        GaitEvent(t, name.partition("_")[0], kinds[name.partition("_")[2]], "", FILE)
+        for name, row in times.items()
+        for t in row
+    ]
+
+
+def test_markers_tell_of_strikes_and_offs() -> None:
+    """Protects events by the feet's places: once a stride, near where they were made, at any heading."""
+    found = [e for e in by_markers(walk()) if e.time > 1.0]
+    strikes = [e.time for e in found if (e.side, e.kind) == ("right", STRIKE)]
+    expected = 0.2 + STRIDE_S * np.arange(1, 6)
+    np.testing.assert_allclose(strikes, expected[: len(strikes)], atol=0.08)
+    assert len(strikes) >= 4
+    offs = [e.time for e in found if (e.side, e.kind) == ("left", OFF)]
+    np.testing.assert_allclose(np.diff(offs), STRIDE_S, atol=0.01)
+
+
+def test_plates_tell_of_what_they_bear() -> None:
+    """Protects the time at which a load passes the threshold; a load that is there at once is no strike."""
+    results = walk(loads=True)
+    found = by_plates(results)
+    right = [(round(e.time, 2), e.kind) for e in found if e.side == "right"]
+    assert (2.4, STRIKE) in right
+    assert any(kind == OFF and abs(time - (2.4 + DUTY * STRIDE_S)) < 0.02 for time, kind in right)
+    cut = results._replace(fields={k: v[250:] for k, v in results.fields.items()}, times=results.times[250:])
+    assert next(e.kind for e in by_plates(cut) if e.side == "right") == OFF
+
+
+def test_a_foot_that_trembles_on_a_plate_comes_down_once() -> None:
+    """Protects from a strike for every flicker of a load, and from events over gaps."""
+    results = walk(loads=True)
+    load = results.fields["foot_forces"]
+    load[:, :, 1] = 0.0
+    load[100:160, 0, 1] = 500.0
+    load[102:104, 0, 1] = 0.0
+    load[130, 0, 1] = np.nan
+    assert [(round(e.time, 1), e.kind) for e in by_plates(results)] == [(1.0, STRIKE), (1.6, OFF)]
+
+
+def test_plates_are_believed_before_markers() -> None:
+    """Protects from the same event twice."""
+    found = found_events(walk(loads=True))
+    assert {e.by for e in found} == {PLATES, MARKERS}
+    strikes = [e.time for e in found if (e.side, e.kind) == ("right", STRIKE)]
+    assert min(np.diff(strikes)) > 0.9
+
+
+def test_values_of_a_walk_that_is_known() -> None:
+    """Protects names and definitions of the spatio-temporal values by the walk that was made."""
+    begin = [0.2 + STRIDE_S * k for k in range(4)]
+    events = events_at(
+        right_strike=begin, right_off=[t + DUTY * STRIDE_S for t in begin],
+        left_strike=[t + 0.5 * STRIDE_S for t in begin],
+        left_off=[t + (DUTY - 0.5) * STRIDE_S for t in begin],
+    )  # fmt: skip
+    cycles = cycles_of(events)
+    assert sum(c.side == "right" for c in cycles) == 3
+    values = spatio_temporal(cycles, walk())["right"]
+    assert values == pytest.approx(
+        {
+            "Cadence": 120.0 / STRIDE_S, "Walking Speed": SPEED, "Stride Time": STRIDE_S,
+            "Step Time": 0.5 * STRIDE_S, "Opposite Foot Off": 12.0, "Opposite Foot Contact": 50.0,
+            "Foot Off": 62.0, "Single Support": 0.38 * STRIDE_S, "Double Support": 0.24 * STRIDE_S,
+            "Stride Length": LENGTH, "Step Length": 0.5 * LENGTH, "Step Width": 0.1,
+        },
+        rel=2e-3,
+    )  # fmt: skip
+
+
+def test_a_missing_strike_makes_no_double_stride() -> None:
+    """Protects from strides of twice the length, where an event or the usual length shows them."""
+    strikes = [0.2 + 1.1 * k for k in (0, 1, 2, 4, 5)]
+    assert [c.strike for c in cycles_of(events_at(right_strike=strikes))] == pytest.approx([0.2, 1.3, 4.6])
+    two = events_at(right_strike=[0.2, 2.4], left_strike=[0.7, 1.8])
+    assert [c.side for c in cycles_of(two)] == ["left"]
+
+
+def test_nobody_who_stands_has_cycles() -> None:
+    """Protects from events of a person who stands, and of runs without a body."""
+    results = walk()
+    still = {k: np.repeat(v[:1], len(v), axis=0) for k, v in results.fields.items()}
+    gait = gait_of(results._replace(fields=still), "walker")
+    assert (gait.found, gait.cycles, in_sentences(gait)) == ((), (), [])
+    bare = results._replace(
+        session=Session(session=new_session_id(), stream="result", t_start=0, rate=RATE, fields=()), fields={}
+    )
+    assert gait_of(bare, "walker").found == ()
+    assert recorded_with(bare, gait).session == bare.session
+
+
+def test_a_belt_has_no_lengths() -> None:
+    """Protects from a stride length of nearly nothing on a treadmill."""
+    results = walk(heading=0.0)
+    positions = results.fields["segment_positions"]
+    positions[..., 0] -= SPEED * results.times[:, None]
+    cycles = cycles_of(events_at(right_strike=[0.2, 1.3], left_strike=[0.75]))
+    assert "Stride Length" not in spatio_temporal(cycles, results)["right"]
+
+
+def test_results_without_a_file_tell_why(tmp_path) -> None:
+    """Protects a run whose recording is gone: events that were found are there, and a sentence."""
+    gait = gait_of(walk(), tmp_path / "gone.c3d")
+    assert gait.found
+    assert "gait events were not read" in gait.notes[0]
+    assert gait.lacking == gait.found
+    assert recorded_with(walk(), gait).session.meta["gait_events"]
