@@ -14,6 +14,7 @@ from rtsim.errors import ConfigError
 from rtsim.live.checks import check_run
 from rtsim.live.forces import check_tare
 from streams.addresses import is_stream
+from streams.capture.system import is_capture
 
 
 @click.command("estimate")
@@ -51,6 +52,11 @@ def command(
     address = markers or (run.source if is_stream(run.source) else "")
     if not address:
         raise ConfigError("no marker stream given", where="--markers", allowed="tcp://HOST:PORT")
+    if is_capture(address) or is_capture(run.forces):
+        raise ConfigError(
+            f"{address} is a capture system, no stream", where="--markers", allowed="tcp://HOST:PORT",
+            remedy="relay it with `rtsim connect`, and give that address, or use `rtsim live`",
+        )  # fmt: skip
     if run.forces and not is_stream(run.forces):
         raise ConfigError(
             f"{run.forces!r} is no stream", where="--forces", allowed="tcp://HOST:PORT",

@@ -33,6 +33,7 @@ from rtsim.live.signals import exit_code
 from rtsim.live.sources import MADE_UP, WALKER, check_playing, side_of_walker
 from streams.account import bounded
 from streams.addresses import is_stream
+from streams.capture.system import is_capture
 
 if TYPE_CHECKING:
     from rtsim.live.children import Child
@@ -77,7 +78,9 @@ def command(
         require_window()
     if page is not None:
         check_page(page)
-    check_bound(run, player=not is_stream(run.source))
+    captured = is_capture(run.source)
+    check_captured_forces(run)
+    check_bound(run, player=captured or not is_stream(run.source))
     tell_notes(run)
     run, whose = with_person(run)
     playing = playing_arguments(speed, rate, loop, start_s, end_s, length_s)
@@ -86,6 +89,8 @@ def command(
         # one that reads no files has nothing to tell: it starts while kernels are looked at
         at_once = run.source in MADE_UP and not run.forces
         players = [start_player(stack, run, "", playing)] if at_once else []
+        if captured:
+            players = [start_connector(stack, run)]
         bound = [run.ports.results, run.ports.control]
         bound += [] if players or is_stream(run.source) else [run.ports.markers]
         with held(bound):
@@ -101,7 +106,8 @@ def command(
             if not players and not is_stream(run.source):
                 players = [start_player(stack, run, played, playing)]
             address = players[0].wait_ready(READY_S)["markers"] if players else run.source
-            run = msgspec.structs.replace(run, forces=address if played else run.forces)
+            beside = played or is_capture(run.forces)
+            run = msgspec.structs.replace(run, forces=address if beside else run.forces)
             n_subscriber = 2 if record else 1
             of_config = options.get("config"), options["choices"]
             arguments = estimator_arguments(run, address, n_subscriber, loop, *of_config)
@@ -201,6 +207,20 @@ def start_player(stack: contextlib.ExitStack, run: Run, forces: str, playing: li
     beside = ["--forces", forces, *tare_arguments(run)] if forces else []
     where = ["--address", run.ports.markers, *files, *beside]
     return start(stack, "player", ["replay", run.source, *where, *playing])
+
+
+def start_connector(stack: contextlib.ExitStack, run: Run) -> Child:
+    """The process that relays the run's capture system."""
+    return start(stack, "connector", ["connect", run.source, "--address", run.ports.markers, "--states"])
+
+
+def check_captured_forces(run: Run) -> None:
+    """ConfigError for forces of another capture system than that of the markers."""
+    if is_capture(run.forces) and run.forces != run.source:
+        raise ConfigError(
+            f"{run.forces!r} is another capture system than the source {run.source!r}", where="--forces",
+            remedy="give the same address for both, or relay it with `rtsim connect` and give that address",
+        )  # fmt: skip
 
 
 def walker_arguments(run: Run) -> list[str]:

@@ -22,6 +22,7 @@ COMMANDS = {
     "live": "Estimate joints live from a walker, a file or a stream, with a table in the terminal.",
     "estimate": "Serve a marker stream without a table (what `live` starts behind the scenes).",
     "analyse": "Solve a recording by the stages of a live run, as fast as it goes; files and figures.",
+    "connect": "Relay a capture system (Qualisys, ...) as live streams; list what answers.",
     "replay": "Play a recording, or the synthetic walker, as a live marker stream.",
     "record": "Record a stream to an MCAP file that survives a crash.",
     "export": "Write a recording as .trc, .mot, .sto or .csv.",

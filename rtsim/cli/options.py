@@ -12,7 +12,7 @@ import msgspec
 from rtsim.cli.lines import tell
 from rtsim.cli.measure_options import MEASURE_OPTIONS, measure_arguments, measures_given
 from rtsim.cli.ports import check_ports, offset_option, placed
-from rtsim.cli.types import Address, Config, Method, Source, Span, checked
+from rtsim.cli.types import Address, Config, Method, Source, Span, checked, checked_capture
 from rtsim.config.choices import load_run
 from rtsim.config.paths import find_config
 from rtsim.config.run_schema import LONGEST_S, Run
@@ -20,6 +20,7 @@ from rtsim.errors import ConfigError
 from rtsim.files.output import check_folder
 from rtsim.live.sources import LOADS, WALKER
 from streams.addresses import is_stream
+from streams.capture.system import is_capture
 from streams.security import Security
 
 RECORDING = ".mcap"
@@ -45,9 +46,9 @@ PERSON_OPTION = click.option(
 )
 SOURCE_OPTION = click.option(
     "--source",
-    type=Source(),
+    type=Source(capture=True),
     metavar="SOURCE",
-    help="walker, a file (.trc, .c3d, .mcap) or tcp://HOST:PORT.",
+    help="walker, a file (.trc, .c3d, .mcap), tcp://HOST:PORT, or a capture system as qtm://HOST.",
 )
 TARE_OPTION = click.option(
     "--tare",
@@ -92,10 +93,10 @@ RUN_OPTIONS = (
     ),
     click.option(
         "--forces",
-        type=Source(),
+        type=Source(capture=True),
         metavar="FORCES",
         help="Force plates: a file (.c3d, .mot, .sto, .forces, .mcap, OpenSim's external loads .xml), "
-        "tcp://HOST:PORT, or walker.",
+        "tcp://HOST:PORT, walker, or the capture system of --source.",
     ),
     click.option(
         "--feet",
@@ -307,7 +308,9 @@ def check_addresses(run: Run, config: str) -> None:
     """ConfigError for an address in a run config that is none."""
     for key, address in msgspec.structs.asdict(run.ports).items():
         checked(address, f"{config}: ports.{key}", binding=True)
-    if is_stream(run.source):
+    if is_capture(run.source):
+        checked_capture(run.source, f"{config}: source")
+    elif is_stream(run.source):
         checked(run.source, f"{config}: source")
 
 

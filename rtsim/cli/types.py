@@ -13,6 +13,7 @@ from rtsim.config.run_schema import LONGEST_S, Run
 from rtsim.errors import ConfigError, RtsimError
 from rtsim.live.sources import MADE_UP
 from streams.addresses import LAST_PORT, check_address, is_stream
+from streams.capture.system import CaptureAddress, is_capture, parse_capture
 from streams.errors import StreamError
 
 AUTO = "auto"
@@ -46,12 +47,30 @@ class Address(click.ParamType):
         return checked(value, option_of(parameter), self.binding)
 
 
+def checked_capture(source: str, where: str) -> CaptureAddress:
+    """The address of a capture system; ConfigError where it is none, or has an option that is none."""
+    from streams.capture.relay import RelayOptions
+
+    try:
+        address = parse_capture(source)
+        RelayOptions.of(address)
+        return address
+    except StreamError as fault:
+        raise ConfigError(str(fault), where=where) from fault
+
+
 class Source(click.ParamType):
-    """The walker, the jaw, a file or a stream."""
+    """The walker, the jaw, a file or a stream; capture : a capture system will do."""
 
     name = "source"
 
+    def __init__(self, capture: bool = False) -> None:
+        self.capture = capture
+
     def convert(self, value: str, parameter: click.Parameter | None, context: click.Context | None) -> str:
+        if self.capture and is_capture(value):
+            checked_capture(value, option_of(parameter))
+            return value
         return Address().convert(value, parameter, context) if is_stream(value) else value
 
     def shell_complete(

@@ -35,7 +35,7 @@ MOST_TOLD = 20
 """Sentences that are told before a first frame, whoever sends them."""
 MOST_NOTES = 200
 """Notes that are told in all, however many sessions a stranger begins."""
-NEEDED = ("estimator", "player")
+NEEDED = ("estimator", "player", "connector")
 """Without these there is nothing to watch; without a recorder or a monitor the run goes on."""
 
 
@@ -197,9 +197,9 @@ class Watch:
             self._tell_failure(child)
 
     def _hand_on(self) -> None:
-        """What the recorder says of what it did not receive, and of its file, is for the user as well."""
+        """What recorder and connector say, as of what did not come, is for the user as well."""
         for child in self.children:
-            if child.name == "recorder":
+            if child.name in ("recorder", "connector"):
                 for words in child.take_words():
                     if not words.startswith(LAST):  # its last, which is told as its failure
                         tell(words)

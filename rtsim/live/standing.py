@@ -60,12 +60,13 @@ def unit_of(samples: NDArray[np.float64]) -> LengthUnit:
 
 def told_up(up: str, height: float) -> str:
     """What is said of an axis that nobody stated; height : of the pelvis above the feet [m], 0 = unseen."""
+    remedy = "add for example ?up=Z to its address to correct it"
     if height:
         return (
             f"The system does not tell which axis is up: {up} was taken, as pelvis and trunk markers lie "
-            f"{height:.2f} m above the foot markers along it; give --up to correct it."
+            f"{height:.2f} m above the foot markers along it; {remedy}."
         )
     return (
         f"The system does not tell which axis is up, nor does a standing person: {up} was taken, as is "
-        "usual; give --up to correct it."
+        f"usual; {remedy}."
     )

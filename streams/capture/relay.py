@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from streams.account import Sentences, account, plain
@@ -19,6 +19,8 @@ from streams.capture.records import (
     CaptureError,
     CaptureFrame,
     ClockPair,
+    LengthUnit,
+    Upwards,
 )
 from streams.capture.relayed import Labelled, RelayedSession
 from streams.capture.system import CaptureAddress, CaptureConnection, systems
@@ -32,6 +34,8 @@ LOOK_S = 0.02
 RETRY_S = (0.1, 0.2, 0.5, 1.0)
 """Rests between tries to connect; the last one again and again [s]."""
 TELL_NS = 1_000_000_000
+UPWARDS: tuple[Upwards, ...] = ("+X", "-X", "+Y", "-Y", "+Z", "-Z")
+UNITS: tuple[LengthUnit, ...] = ("m", "cm", "mm")
 MOST_UNNAMED = 512
 LONGEST_LATENCY_MS = 1000.0
 
@@ -44,11 +48,14 @@ class RelayOptions(NamedTuple):
     """What addresses and users ask of any system.
 
     latency_ns : taken off t_capture [ns]; n_unnamed : rows for markers without a name; sign : of forces
+    up, unit : in place of what the system says; "" = as it says
     """
 
     latency_ns: int
     n_unnamed: int
     sign: ForceSign
+    up: Upwards = ""
+    unit: LengthUnit = ""
 
     @classmethod
     def of(cls, address: CaptureAddress) -> RelayOptions:
@@ -58,7 +65,15 @@ class RelayOptions(NamedTuple):
         unnamed = _number(given.get("unnamed", "0"), "unnamed", MOST_UNNAMED)
         if unnamed != int(unnamed):
             raise CaptureError("address", f"unnamed is {unnamed}; allowed are whole numbers")
-        return cls(round(1e6 * latency_ms), int(unnamed), ForceSign(given.get("force_sign", "check")))
+        axis = given.get("up", "").strip().upper()  # the + of a query is a space
+        up: Upwards = next((known for known in UPWARDS if known in (axis, f"+{axis}")), "")
+        unit: LengthUnit = next((known for known in UNITS if known == given.get("units")), "")
+        if axis and not up:
+            raise CaptureError("address", f"up is {axis!r}; allowed are X, Y, Z, -X, -Y and -Z")
+        if "units" in given and not unit:
+            raise CaptureError("address", f"units is {given['units']!r}; allowed are {', '.join(UNITS)}")
+        sign = ForceSign(given.get("force_sign", "check"))
+        return cls(round(1e6 * latency_ms), int(unnamed), sign, up, unit)
 
 
 def _number(text: str, name: str, most: float) -> float:
@@ -80,13 +95,20 @@ class Relay:
     publisher : where to send; stays open
     say : called with plain sentences as things happen
     judge : decides unit and axes where the system does not tell them
+    noted : sentences on the names of markers that a session has
 
     Raises CaptureError for an option that is none.
     """
 
     def __init__(
-        self, address: CaptureAddress, publisher: Publisher, say: Callable[[str], None], judge: Judge
+        self,
+        address: CaptureAddress,
+        publisher: Publisher,
+        say: Callable[[str], None],
+        judge: Judge,
+        noted: Callable[[Sequence[str]], list[str]] | None = None,
     ) -> None:
+        self._noted = noted
         self._address, self._publisher, self._say, self._judge = address, publisher, say, judge
         self._options = RelayOptions.of(address)
         self._system = systems()[address.scheme]
@@ -203,6 +225,8 @@ class Relay:
 
     def _describe(self, description: CaptureDescription) -> None:
         """Begin another session where the description is another one."""
+        asked = self._options
+        description = description._replace(up=asked.up or description.up, unit=asked.unit or description.unit)
         if description == self._described:
             return
         if self._described is not None:
@@ -230,7 +254,8 @@ class Relay:
 
     def _begin(self, labelled: Labelled) -> None:
         labelled = labelled._replace(n_unnamed=self._options.n_unnamed)
-        for note in labelled.notes:
+        names = labelled.description.names
+        for note in (*labelled.notes, *(self._noted(names) if self._noted is not None else ())):
             self._tell(note)
         try:
             self._session = RelayedSession(labelled, self._address.text, self._options.sign)

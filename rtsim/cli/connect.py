@@ -1,0 +1,153 @@
+"""`rtsim connect`: a capture system as streams of ours, and which systems answer on this network."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Sequence
+
+import click
+
+from rtsim.cli.lines import tell
+from rtsim.cli.ports import check_ports, offset_option, placed
+from rtsim.cli.security import bind_options, bind_security
+from rtsim.cli.states import say
+from rtsim.cli.types import Address, Config, checked_capture
+from rtsim.errors import ConfigError
+from rtsim.live.signals import Interrupted, exit_code, noting_requests
+from streams.capture.system import systems
+from streams.sockets import MARKERS_ADDRESS
+
+FIND_S = 2.0
+
+
+@click.command("connect")
+@click.argument("system", required=False)
+@click.argument("server", metavar="[ADDRESS]", default="")
+@click.option("--find", is_flag=True, help="List what answers on this network, of SYSTEM or of all.")
+@click.option("--address", type=Address(binding=True), show_default=MARKERS_ADDRESS,
+              help="Where to publish; port 0 takes any.")  # fmt: skip
+@offset_option()
+@click.option("--lab", type=Config("labs"), help="Tell which markers of this map the system does not have.")
+@click.option("--duration", "duration_s", type=float, help="Stop after this many seconds.")
+@click.option("--states", is_flag=True, help="Say states as JSON lines (for programs).")
+@click.option("--json", "as_json", is_flag=True, help="What was found, or counted by the end, as JSON.")
+@bind_options
+def command(
+    system: str | None, server: str, find: bool, address: str | None, port_offset: int | str,
+    lab: str | None, duration_s: float | None, states: bool, as_json: bool, key: str | None,
+    clients: str | None,
+) -> None:  # fmt: skip
+    """Relay a capture system (SYSTEM: qtm, ...) at ADDRESS (HOST[:PORT][?OPTION=VALUE&...]) as live streams.
+
+    Markers, and forces where the system has plates, are published as `rtsim replay` does it, until Ctrl-C. A
+    lost connection is made anew. docs/capture_systems.md says what to switch on in which window.
+    """
+    from streams.capture.relay import Relay
+    from streams.publisher import Publisher
+
+    if find:
+        list_found(system, as_json)
+        return
+    if not system:
+        raise ConfigError(
+            "no system given", where="SYSTEM", allowed=", ".join(systems()),
+            remedy="give one, or --find to list what answers on this network",
+        )  # fmt: skip
+    source = checked_capture(system if "://" in system else f"{named(system)}://{server}", "ADDRESS")
+    stop = stopped_after(duration_s)
+    place = placed({"--address": address}, {"--address": MARKERS_ADDRESS}, port_offset)["--address"]
+    security = bind_security(key, clients)
+    check_ports({"--address": place}, security)
+    noted = markers_lacking(lab) if lab else None
+
+    def end(number: int) -> None:
+        if stop.is_set():
+            raise Interrupted
+        stop.set()
+
+    from rtsim.live.standing import judge_standing
+
+    with noting_requests(end), Publisher(place, security) as publisher:
+        relay = Relay(source, publisher, tell, judge_standing, noted)
+        if states:
+            say({"state": "ready", "markers": publisher.address})
+        else:
+            click.echo(f"relaying {source.text} on {publisher.address}", err=True)
+        relay.run(stop)
+        told = relay.telemetry()
+    if states:
+        say({"state": "over", "n_sent": told.counters["published"]})
+    elif as_json:
+        click.echo(json.dumps({"counters": told.counters, "gauges": told.gauges}))
+    else:
+        click.echo(f"{told.counters['published']} frames sent", err=True)
+    if (code := exit_code()) is not None:
+        raise SystemExit(code)
+
+
+def named(system: str) -> str:
+    """The scheme of a system; ConfigError for one that nobody knows."""
+    if system not in systems():
+        raise ConfigError(f"{system!r} is no capture system", where="SYSTEM", allowed=", ".join(systems()))
+    return system
+
+
+def stopped_after(duration_s: float | None) -> threading.Event:
+    """What ends the relay, set after so long [s]; None = on request alone."""
+    stop = threading.Event()
+    if duration_s is not None:
+        if not 0.0 < duration_s < threading.TIMEOUT_MAX:
+            raise ConfigError(f"{duration_s}", where="--duration", allowed="more than 0 s")
+        timer = threading.Timer(duration_s, stop.set)
+        timer.daemon = True
+        timer.start()
+    return stop
+
+
+def list_found(system: str | None, as_json: bool) -> None:
+    """Print the servers that answer, of one system or of all; ConfigError where none does."""
+    asked = [systems()[named(system)]] if system else list(systems().values())
+    found: dict[str, list] = {}
+
+    def ask(scheme: str, finder: Callable[[float], list]) -> None:
+        try:
+            found[scheme] = finder(FIND_S)
+        except (OSError, ValueError) as fault:  # of one system; the others may answer
+            tell(f"{scheme}: {fault}")
+
+    threads = [threading.Thread(target=ask, args=(s.scheme, s.find), daemon=True) for s in asked]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(FIND_S + 3.0)
+    servers = [server for scheme in sorted(found) for server in found[scheme]]
+    if as_json:
+        click.echo(json.dumps([server._asdict() for server in servers]))
+    else:
+        for server in servers:
+            tell(f"{server.address}  {server.words}", err=False)
+    if not servers:
+        raise ConfigError(
+            f"nobody answers: {', '.join(s.scheme for s in asked)}", where="--find",
+            remedy="see that the system streams, that its firewall lets this machine in, and that both are "
+            "on one network; or give its address",
+        )  # fmt: skip
+
+
+def markers_lacking(lab: str) -> Callable[[Sequence[str]], list[str]]:
+    """What is told of a session: which followed markers of a map are not in it."""
+    from rtsim.files.trial import name_some
+    from rtsim.subjects.labs import SIDES, cover, load_lab
+
+    known = load_lab(lab)
+
+    def lacking(names: Sequence[str]) -> list[str]:
+        told = []
+        for side in SIDES:
+            covered = cover(known, side, names)
+            if covered.missing:
+                told.append(f"{known.name}, {side} side: {name_some(covered.missing)} not in the stream.")
+        return told
+
+    return lacking
