@@ -1,0 +1,29 @@
+"""The clock of a double's server, as the stamps of its frames tell it, or as it is given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from streams.clock import now_ns
+
+HOUR_NS = 3_600_000_000_000
+
+
+class ServerClock:
+    """What a server's clock shows at a time of ours.
+
+    given : our clock [ns] -> the server's [ns]; None = as far from ours as the newest stamp was when it was
+        sent, and an hour before the first one
+    """
+
+    def __init__(self) -> None:
+        self.given: Callable[[int], int] | None = None
+        self._offset_ns = HOUR_NS
+
+    def learn(self, stamp_ns: int) -> None:
+        """A frame with that stamp is sent now."""
+        self._offset_ns = stamp_ns - now_ns()
+
+    def at(self, local_ns: int) -> int:
+        """The server's clock [ns]."""
+        return self.given(local_ns) if self.given is not None else local_ns + self._offset_ns

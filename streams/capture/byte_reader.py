@@ -1,0 +1,115 @@
+"""Reading little-endian fields of a packet that nobody vouches for, within its bounds."""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from streams.errors import DecodeError
+
+LONGEST_NAME = 256
+"""Bytes of a name of a marker, a subject or a channel; NatNet allows as many, more is no name."""
+
+_U16 = struct.Struct("<H")
+_U32 = struct.Struct("<I")
+_I32 = struct.Struct("<i")
+_U64 = struct.Struct("<Q")
+
+
+def malformed(text: str) -> DecodeError:
+    """The error of a packet whose fields contradict its length."""
+    return DecodeError("malformed", text)
+
+
+class ByteReader:
+    """A place in a packet, that moves on with every field.
+
+    Parameters
+    ----------
+    data : the packet
+    start, end : the part of it that is read; the end of the packet where no end is given
+
+    Every method raises DecodeError where the field would go beyond `end`. Nothing is allocated before a
+    count has been compared with the bytes that are left.
+    """
+
+    __slots__ = ("at", "data", "end")
+
+    def __init__(self, data: bytes, start: int = 0, end: int | None = None) -> None:
+        self.data = data
+        self.at = start
+        self.end = len(data) if end is None else end
+        if not 0 <= self.at <= self.end <= len(data):
+            raise malformed(f"a part from byte {start} to {end} of a packet of {len(data)} bytes")
+
+    @property
+    def left(self) -> int:
+        """Bytes up to the end."""
+        return self.end - self.at
+
+    def skip(self, n_byte: int) -> int:
+        """Go on by so many bytes; returns where they begin."""
+        start = self.at
+        if n_byte < 0 or n_byte > self.end - start:
+            raise malformed(f"{n_byte} bytes are announced where {self.end - start} are left")
+        self.at = start + n_byte
+        return start
+
+    def u8(self) -> int:
+        """A byte."""
+        return self.data[self.skip(1)]
+
+    def u16(self) -> int:
+        """An unsigned number of two bytes."""
+        return int(_U16.unpack_from(self.data, self.skip(2))[0])
+
+    def u32(self) -> int:
+        """An unsigned number of four bytes."""
+        return int(_U32.unpack_from(self.data, self.skip(4))[0])
+
+    def i32(self) -> int:
+        """A signed number of four bytes."""
+        return int(_I32.unpack_from(self.data, self.skip(4))[0])
+
+    def u64(self) -> int:
+        """An unsigned number of eight bytes."""
+        return int(_U64.unpack_from(self.data, self.skip(8))[0])
+
+    def count(self, n_byte: int) -> int:
+        """A number of things of at least `n_byte` bytes each, which must fit into what is left."""
+        n = self.u32()
+        if n * n_byte > self.left:
+            raise malformed(f"{n} things of at least {n_byte} bytes are announced where {self.left} are left")
+        return n
+
+    def array(self, kind: np.dtype[Any], n: int) -> NDArray[Any]:
+        """n values of a type, as a view of the packet: not to be written to, copied by who keeps them."""
+        return np.frombuffer(self.data, kind, n, self.skip(n * kind.itemsize))
+
+    def terminated(self) -> str:
+        """A name that ends with a byte of zero."""
+        stop = self.data.find(b"\0", self.at, self.end)
+        if stop < 0:
+            raise malformed("a name without an end")
+        text = as_text(self.data[self.at : stop])
+        self.at = stop + 1
+        return text
+
+    def counted(self) -> str:
+        """A name behind its number of bytes."""
+        n = self.count(1)
+        start = self.skip(n)
+        return as_text(self.data[start : start + n])
+
+
+def as_text(raw: bytes) -> str:
+    """A name as text: UTF-8, or Latin 1 where it is none, as older programs write it."""
+    if len(raw) > LONGEST_NAME:
+        raise malformed(f"a name of {len(raw)} bytes; {LONGEST_NAME} are the most")
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return raw.decode("latin-1")

@@ -1,0 +1,89 @@
+"""Datagrams of one server: sockets on the network card that leads to it, multicast groups, who may speak."""
+
+from __future__ import annotations
+
+import select
+import socket
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from streams.capture.records import CaptureError
+from streams.clock import now_ns
+
+LONGEST_DATAGRAM = 65_535
+RECEIVE_BUFFER = 1 << 21
+"""Room for what comes while nobody reads, a second of large frames [bytes]."""
+MOST_AT_ONCE = 32
+"""Datagrams of one socket that are read before the others have their turn."""
+
+
+class Datagram(NamedTuple):
+    """What came, when [ns], and from where."""
+
+    packet: bytes
+    arrived_ns: int
+    sender: tuple[str, int]
+
+
+def resolved(host: str, port: int) -> tuple[str, int]:
+    """The address of a host in numbers. Raises CaptureError for a name that nobody knows."""
+    try:
+        found = socket.getaddrinfo(host, port, socket.AF_INET, socket.SOCK_DGRAM)
+    except (OSError, UnicodeError) as fault:
+        raise CaptureError("unreachable", f"{host!r} is the name of no computer here: {fault}") from fault
+    return str(found[0][4][0]), port
+
+
+def interface_to(server: tuple[str, int]) -> str:
+    """Address of the network card that leads to a server, so that no other one is listened at."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(server)  # of datagrams: chooses the way, sends nothing
+            return str(probe.getsockname()[0])
+        except OSError as fault:
+            raise CaptureError("unreachable", f"there is no way to {server[0]}: {fault}") from fault
+
+
+def bound_socket(local: str, port: int = 0, broadcast: bool = False) -> socket.socket:
+    """A socket at an address of this computer. Raises CaptureError where it has no such address."""
+    sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    try:
+        sock.setblocking(False)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BUFFER)
+        if port:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if broadcast:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_BROADCAST, 1)
+        sock.bind((local, port))
+    except (OSError, UnicodeError) as fault:
+        sock.close()
+        raise CaptureError("address", f"{local!r} is no address of this computer: {fault}") from fault
+    return sock
+
+
+def group_socket(local: str, group: str, port: int) -> socket.socket:
+    """A socket in a multicast group, joined by one network card. Raises CaptureError where that fails."""
+    sock = bound_socket("", port)
+    try:
+        member = socket.inet_aton(group) + socket.inet_aton(local)
+        sock.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP, member)
+    except OSError as fault:
+        sock.close()
+        raise CaptureError(
+            "unreachable",
+            f"the network card {local} cannot join the multicast group {group}: {fault}; give another one as "
+            "?interface=ADDRESS",
+        ) from fault
+    return sock
+
+
+def arrivals(sockets: Sequence[socket.socket], timeout_s: float) -> Iterator[Datagram]:
+    """What has come, at most MOST_AT_ONCE of each socket, after a wait of at most the timeout."""
+    readable, _, _ = select.select(sockets, [], [], max(0.0, timeout_s))
+    for sock in readable:
+        for _ in range(MOST_AT_ONCE):
+            try:
+                packet, sender = sock.recvfrom(LONGEST_DATAGRAM)
+            except OSError:
+                break  # nothing is left; or, on Windows, what was sent before met nobody
+            yield Datagram(packet, now_ns(), sender)

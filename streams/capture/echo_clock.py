@@ -1,0 +1,49 @@
+"""A server's clock against ours by echoes: the shortest round trips say most (F. Cristian, Distrib. Comput. 3
+(1989) 146-158).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+
+from streams.capture.records import ClockPair
+
+MOST_ASKED = 16
+"""Questions that are remembered; answers to others are nobody's."""
+SO_MANY_TRIPS = 40
+"""Round trips among which the shortest counts."""
+WORST_NS = 100_000
+"""Round trips longer than the shortest of late by this say too little: half of it is their error [ns]."""
+
+
+class EchoClock:
+    """Round trips to a server, and what they say of its clock."""
+
+    def __init__(self) -> None:
+        self._asked: deque[int] = deque(maxlen=MOST_ASKED)
+        self._trips: deque[int] = deque(maxlen=SO_MANY_TRIPS)
+
+    @property
+    def shortest_ns(self) -> int:
+        """The shortest round trip of late [ns]; -1 = there was none."""
+        return min(self._trips, default=-1)
+
+    def ask(self, now: int) -> int:
+        """Remember that a question goes out now; the stamp that goes with it."""
+        self._asked.append(now)
+        return now
+
+    def answer(self, asked_ns: int, stamp_ns: int, arrived_ns: int) -> ClockPair | None:
+        """Take in an answer: the stamp that came back, the server's clock at the question, our clock now.
+
+        Both clocks at the middle of the round trip; None for an answer to nothing, and for a round trip that
+        was long for this network.
+        """
+        if asked_ns not in self._asked:
+            return None
+        self._asked.remove(asked_ns)
+        trip_ns = arrived_ns - asked_ns
+        self._trips.append(trip_ns)
+        if trip_ns > min(self._trips) + WORST_NS:
+            return None
+        return ClockPair(stamp_ns, asked_ns + trip_ns // 2)

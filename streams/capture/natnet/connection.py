@@ -1,0 +1,385 @@
+"""A conversation with OptiTrack's Motive over NatNet 3.0 to 4.2: what is asked, and what comes.
+
+The client speaks first: `connect`, which the server answers with who it is. In unicast it sends frames to
+whoever connected until it has heard nothing for some seconds; in multicast to a group, whoever listens. Ports
+and conversation as in NaturalPoint's NatNet SDK 4.1.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections import Counter, deque
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from streams.capture.datagrams import (
+    Datagram,
+    arrivals,
+    bound_socket,
+    group_socket,
+    interface_to,
+    resolved,
+)
+from streams.capture.echo_clock import EchoClock
+from streams.capture.natnet.frame import MODELS_CHANGED, decode_frame
+from streams.capture.natnet.markers import NamedRows, unnamed_markers
+from streams.capture.natnet.messages import (
+    DEFINITIONS,
+    DISCONNECT,
+    ECHO_REQUEST,
+    ECHO_RESPONSE,
+    FRAME,
+    KEEP_ALIVE,
+    REQUEST_DEFINITIONS,
+    RESPONSE,
+    SERVER_INFO,
+    Definitions,
+    ServerInfo,
+    connect_message,
+    decode_definitions,
+    decode_echo,
+    decode_server_info,
+    message,
+)
+from streams.capture.natnet.plates import NatNetPlates
+from streams.capture.natnet.questions import Questions
+from streams.capture.records import (
+    CaptureDescription,
+    CaptureError,
+    CaptureFrame,
+    ClockPair,
+)
+from streams.capture.system import CaptureAddress
+from streams.clock import now_ns
+from streams.errors import DecodeError
+
+ANSWER_NS = 3_000_000_000
+"""How long the server has for its first answer [ns]."""
+AGAIN_NS = 400_000_000
+"""After so long without a frame it is told anew that we are there, as it may have been started anew [ns]."""
+ECHO_NS = 250_000_000
+"""How often clocks are compared, by which the server also knows that we are there [ns]."""
+DEFINITIONS_NS = 700_000_000
+"""How often definitions are asked for, so that a changed list is known within a second [ns]."""
+SOON_NS = 10_000_000
+"""They are asked for at most so often where a frame says that they have changed [ns]."""
+SILENT_NS = 1_600_000_000
+"""Without any word for so long, the server is gone [ns]."""
+LEAP_NS = 1_000_000_000
+"""Stamps and arrivals of frames that differ by more than this are of a server that was started anew [ns]."""
+MOST_WAITING = 256
+"""Frames that wait for the definitions that they fit."""
+NEWEST = (4, 2)
+
+
+class _Waiting(NamedTuple):
+    """A packet with a frame, and when it arrived [ns]."""
+
+    packet: bytes
+    arrived_ns: int
+
+
+class NatNetConnection:
+    """A conversation with one server; see `streams.capture.system.CaptureConnection`."""
+
+    def __init__(self, address: CaptureAddress) -> None:
+        self._address = address
+        self._counters: Counter[str] = Counter()
+        self._sentences: list[str] = []
+        self._ready: deque[CaptureFrame | CaptureDescription | ClockPair] = deque()
+        self._waiting: deque[_Waiting] = deque(maxlen=MOST_WAITING)
+        self._echoes = EchoClock()
+        self._questions = Questions()
+        self._raw_definitions = b""
+        self._rows = NamedRows(Definitions((), (), 0))
+        self._plates = NatNetPlates(Definitions((), (), 0))
+        self._described: CaptureDescription | None = None
+        self._stale = self._changed = False
+        self._last: tuple[int, int] | None = None
+        self._period_ns = 0
+        self._fault: CaptureError | None = None
+        self._heard_ns = self._frame_ns = now_ns()
+        self._echo_due_ns = self._definitions_due_ns = self._definitions_asked_ns = 0
+        self._info: ServerInfo | None = None
+        self._server = resolved(address.host, address.port)
+        local = address.options.get("interface", "") or interface_to(self._server)
+        self._command = bound_socket(local)
+        self._sockets = [self._command]
+        try:
+            self._await(lambda: self._info is not None, ANSWER_NS)
+            self._listen(local)
+            self._await(lambda: bool(self._raw_definitions and self._questions.complete), AGAIN_NS)
+        except BaseException:
+            self.close()
+            raise
+        self._described = self.description()
+        self._ready = deque(item for item in self._ready if not isinstance(item, CaptureDescription))
+
+    def description(self) -> CaptureDescription:
+        """The newest description."""
+        asked = self._questions
+        plates = self._plates.descriptions(asked.plate_rate)
+        return CaptureDescription(self._rows.names, asked.unit, asked.up, asked.rate, plates)
+
+    def read(self, timeout_s: float) -> CaptureFrame | CaptureDescription | ClockPair | None:
+        """The next of what came; None after the timeout. Raises CaptureError where the server is gone."""
+        due_ns = now_ns() + int(timeout_s * 1e9)
+        while not self._ready:
+            if self._fault is not None:
+                raise self._fault
+            now = now_ns()
+            self._ask(now)
+            if now - self._heard_ns > SILENT_NS:
+                raise CaptureError(
+                    "silent",
+                    f"{self._address.text} has said nothing for {SILENT_NS * 1e-9:.1f} s; is Motive open?",
+                )
+            until_ns = min(due_ns, self._echo_due_ns, self._definitions_due_ns)
+            for datagram in arrivals(self._sockets, (until_ns - now) * 1e-9):
+                self._take(datagram)
+            if not self._ready and now_ns() >= due_ns:
+                return None
+        return self._ready.popleft()
+
+    def counters(self) -> Mapping[str, int]:
+        """Packets refused or of strangers; frames that fitted no definitions; sets whose labelled markers
+        have another numbering.
+        """
+        return {
+            "refused_packets": 0,
+            **self._counters,
+            "sets_with_other_numbering": self._rows.disagreeing,
+        }
+
+    def gauges(self) -> Mapping[str, float]:
+        """The shortest round trip of late."""
+        return {"echo_round_trip_us": 1e-3 * self._echoes.shortest_ns}
+
+    def sentences(self) -> list[str]:
+        """What is to be told since the last call."""
+        told, self._sentences = self._sentences, []
+        return told
+
+    def close(self) -> None:
+        """Say good-bye and close the sockets."""
+        for sock in self._sockets:
+            try:
+                if sock is self._command:
+                    sock.sendto(message(DISCONNECT), self._server)
+            except OSError:
+                pass  # the network is gone, and so are we
+            sock.close()
+        self._sockets = []
+
+    # What is sent.
+
+    def _send(self, packet: bytes) -> None:
+        try:
+            self._command.sendto(packet, self._server)
+        except BlockingIOError:
+            self._counters["unsent_questions"] += 1
+        except OSError as fault:
+            raise CaptureError("unreachable", f"{self._address.text} cannot be sent to: {fault}") from fault
+
+    def _await(self, done: Callable[[], bool], longest_ns: int) -> None:
+        """Ask and listen until something is known, or the time is over."""
+        due_ns = now_ns() + longest_ns
+        while not done() and (now := now_ns()) < due_ns:
+            self._ask(now)
+            for datagram in arrivals(self._sockets, 0.02):
+                self._take(datagram)
+            if self._fault is not None:
+                raise self._fault
+        if self._info is None:
+            raise CaptureError(
+                "unreachable",
+                f"nobody answers at {self._address.text} within {longest_ns * 1e-9:.0f} s; is streaming on "
+                "in Motive (Data Streaming), is the right network card chosen there, and does the firewall "
+                f"let UDP {self._address.port} through?",
+            )
+
+    def _listen(self, local: str) -> None:
+        """Open the socket of the frames: for multicast the group's, for unicast also the usual port."""
+        assert self._info is not None
+        mode = self._address.options.get("mode", "")
+        if mode not in ("", "unicast", "multicast"):
+            raise CaptureError("address", f"mode is {mode!r}; allowed are unicast and multicast")
+        multicast = mode == "multicast" or (mode == "" and self._info.multicast)
+        where = "unicast"
+        if multicast:
+            self._sockets.append(group_socket(local, self._info.group, self._info.data_port))
+            where = f"multicast, group {self._info.group}"
+        else:
+            try:  # where another program has it, frames still come to the socket that asks
+                self._sockets.append(bound_socket(local, self._info.data_port))
+            except CaptureError:
+                self._counters["data_port_taken"] += 1
+        version = ".".join(map(str, self._info.version))
+        self._sentences.append(f"{self._info.application}, NatNet {version}, {where}.")
+
+    def _ask(self, now: int) -> None:
+        """Send what is due: who are you, an echo, a request for definitions, a question, a sign of life."""
+        if now >= self._echo_due_ns:
+            self._echo_due_ns = now + ECHO_NS
+            if self._info is None or now - self._frame_ns > AGAIN_NS:
+                self._send(connect_message())
+            if self._info is None:
+                return
+            self._send(message(KEEP_ALIVE))
+            self._send(message(ECHO_REQUEST, struct.pack("<Q", self._echoes.ask(now_ns()))))
+            if question := self._questions.next():
+                self._send(question)
+        if self._info is not None and now >= self._definitions_due_ns:
+            self._definitions_due_ns = now + DEFINITIONS_NS
+            self._definitions_asked_ns = now
+            self._send(message(REQUEST_DEFINITIONS))
+
+    # What comes.
+
+    def _take(self, datagram: Datagram) -> None:
+        """Take in one packet, whatever it is."""
+        packet = datagram.packet
+        if datagram.sender[0] != self._server[0]:
+            self._counters["packets_of_strangers"] += 1
+            return
+        kind = int.from_bytes(packet[:2], "little")
+        try:
+            if kind == FRAME and self._info is not None:
+                self._frame_ns = datagram.arrived_ns
+                self._take_frame(_Waiting(packet, datagram.arrived_ns))
+            elif kind == SERVER_INFO:
+                self._take_info(decode_server_info(packet))
+            elif kind == ECHO_RESPONSE and self._info is not None:
+                self._take_echo(packet, datagram.arrived_ns)
+            elif kind == DEFINITIONS and self._info is not None:
+                self._take_definitions(packet)
+            elif kind == RESPONSE:
+                self._take_answer(packet)
+        except DecodeError:
+            self._counters["refused_packets"] += 1
+            return
+        self._heard_ns = datagram.arrived_ns
+
+    def _take_info(self, info: ServerInfo) -> None:
+        if self._info is None:
+            if info.version < (3, 0):
+                version = ".".join(map(str, info.version))
+                self._fault = CaptureError(
+                    "refused",
+                    f"{self._address.text} speaks NatNet {version}; versions from 3.0 on are read, which "
+                    "Motive 2 and later speak",
+                )
+                return
+            if info.version > NEWEST:
+                self._send(connect_message(NEWEST))
+                self._sentences.append(
+                    f"The server speaks NatNet {'.'.join(map(str, info.version))}; it is asked for "
+                    f"{'.'.join(map(str, NEWEST))}, the newest that is read here."
+                )
+                info = info._replace(version=NEWEST)
+            self._info = info
+        elif (min(info.version, NEWEST), info.tick_rate) != (self._info.version, self._info.tick_rate):
+            self._fault = CaptureError("closed", f"another program answers at {self._address.text} now")
+
+    def _take_echo(self, packet: bytes, arrived_ns: int) -> None:
+        asked_ns, ticks = decode_echo(packet)
+        pair = self._echoes.answer(asked_ns, self._stamp_ns(ticks), arrived_ns) if self._ticking else None
+        if pair is not None:
+            self._ready.append(pair)
+
+    def _take_answer(self, packet: bytes) -> None:
+        if self._questions.answer(packet):
+            self._tell_changes()
+            if following := self._questions.next():
+                self._send(following)
+
+    def _take_definitions(self, packet: bytes) -> None:
+        if packet != self._raw_definitions:
+            assert self._info is not None
+            definitions = decode_definitions(packet, self._info.version)
+            self._raw_definitions = packet
+            self._rows, self._plates = NamedRows(definitions), NatNetPlates(definitions)
+            self._counters["unread_descriptions"] = definitions.unread
+            if self._plates.unused:
+                self._sentences.append(
+                    f"Force plates without calibrated channels or corners are left out: "
+                    f"{', '.join(self._plates.unused)}."
+                )
+            self._tell_changes()
+        self._stale = False
+        waiting, self._waiting = self._waiting, deque(maxlen=MOST_WAITING)
+        for one in waiting:
+            self._take_frame(one, again=True)
+
+    def _tell_changes(self) -> None:
+        """Hand over the description where it differs from the one before."""
+        if self._described is not None and (new := self.description()) != self._described:
+            self._described = new
+            self._ready.append(new)
+
+    def _take_frame(self, one: _Waiting, again: bool = False) -> None:
+        """Hand over a frame; or keep it until the definitions come that it fits."""
+        assert self._info is not None
+        frame = decode_frame(one.packet, self._info.version)
+        changed = bool(frame.params & MODELS_CHANGED)
+        if changed and not self._changed and not again:
+            self._stale = True
+        self._changed = changed
+        positions = None
+        if not (self._stale or (self._waiting and not again)) and self._raw_definitions:
+            positions = self._rows.positions(frame)
+        if positions is None:
+            self._wait(one, again)
+            return
+        stamp_ns = self._stamp_ns(frame.exposed or frame.received or frame.sent) if self._ticking else None
+        if stamp_ns == 0:
+            stamp_ns = None
+        if not self._goes_on(stamp_ns, one.arrived_ns):
+            return
+        age_ns = self._stamp_ns(frame.sent - frame.exposed) if frame.sent > frame.exposed > 0 else 0
+        self._ready.append(
+            CaptureFrame(
+                positions,
+                one.arrived_ns,
+                stamp_ns,
+                frame.number,
+                age_ns if self._ticking else 0,
+                unnamed_markers(frame),
+                self._plates.samples(frame, stamp_ns, self._period_ns),
+            )
+        )
+
+    def _wait(self, one: _Waiting, again: bool) -> None:
+        if again or len(self._waiting) == MOST_WAITING:
+            self._counters["unfitting_frames"] += 1
+            return
+        self._waiting.append(one)
+        soon_ns = self._definitions_asked_ns + SOON_NS
+        self._definitions_due_ns = min(self._definitions_due_ns, max(soon_ns, now_ns()))
+
+    def _goes_on(self, stamp_ns: int | None, arrived_ns: int) -> bool:
+        """Whether the server's clock goes on as ours does; one that was set anew ends the connection."""
+        if stamp_ns is None:
+            return True
+        if self._last is not None:
+            last_stamp_ns, last_arrived_ns = self._last
+            step_ns = stamp_ns - last_stamp_ns
+            if abs(step_ns - (arrived_ns - last_arrived_ns)) > LEAP_NS and step_ns != 0:
+                self._fault = CaptureError(
+                    "closed",
+                    f"{self._address.text} was started anew: its clock has leapt by {step_ns * 1e-9:g} s",
+                )
+                return False
+            rate = self._questions.rate
+            self._period_ns = round(1e9 / rate) if rate else max(step_ns, 0)
+        self._last = (stamp_ns, arrived_ns)
+        return True
+
+    @property
+    def _ticking(self) -> bool:
+        return self._info is not None and self._info.tick_rate > 0
+
+    def _stamp_ns(self, ticks: int) -> int:
+        """Ticks of the server's clock in nanoseconds."""
+        assert self._info is not None
+        return ticks * 1_000_000_000 // self._info.tick_rate if self._info.tick_rate else 0

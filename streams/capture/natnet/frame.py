@@ -1,0 +1,209 @@
+"""A frame of OptiTrack's NatNet, versions 3.0 to 4.2: bytes to arrays.
+
+The order of the parts: frame number; marker sets; other markers; rigid bodies; skeletons; assets (4.1);
+labelled markers; force plates; devices; stamps. From version 4.1 on the bytes of a part stand behind its
+count (NaturalPoint's NatNet SDK 4.1, PythonSample/NatNetClient.py).
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from streams.capture.byte_reader import ByteReader, malformed
+from streams.capture.natnet.messages import FRAME, HEADER, Version, opened
+
+LABELLED = np.dtype(
+    [
+        ("number", "<i4"),
+        ("position", "<f4", 3),
+        ("size", "<f4"),
+        ("params", "<u2"),
+        ("residual", "<f4"),
+    ]
+)
+"""A labelled marker; also a marker of an asset."""
+OCCLUDED = 1
+"""Bit of a labelled marker's `params`: not seen; its position is the model's."""
+UNLABELLED = 16
+"""Bit of a labelled marker's `params`: seen, but nobody's."""
+RECORDING = 1
+MODELS_CHANGED = 2
+"""Bit of a frame's `params`: the list of what is tracked has changed."""
+
+_BODY = 38
+"""Bytes of a rigid body: number, place, quaternion, error, params."""
+_SMALLEST_SET = 5
+_SMALLEST_SKELETON = 8
+_SMALLEST_PLATE = 8
+_STAMPS_3 = struct.Struct("<IIdQQQH")
+_STAMPS_4 = struct.Struct("<IIdQQQIIH")
+_ONE = struct.Struct("<I")
+_TWO = struct.Struct("<II")
+_FLOATS = np.dtype("<f4")
+_NO_ASSETS: dict[int, NDArray[Any]] = {}
+
+
+class PlateSamples(NamedTuple):
+    """What a force plate measured since the frame before: its number, and of each channel the samples."""
+
+    number: int
+    channels: tuple[NDArray[np.float32], ...]
+
+
+class NatNetFrame(NamedTuple):
+    """One frame. All arrays are views of the packet.
+
+    number : of the frame, which a server may hold or repeat
+    sets : name of each marker set as sent -> (n, 3) positions [m]
+    labelled : (n,) of LABELLED; assets : number -> (n,) of LABELLED
+    plates : samples of force plates
+    timecode, subframe : as SMPTE packs it; 0 = none
+    time : since the server began [s]
+    exposed, received, sent : middle of the exposure, data in the computer, packet on its way [ticks]
+    params : RECORDING, MODELS_CHANGED
+    """
+
+    number: int
+    sets: dict[bytes, NDArray[np.float32]]
+    labelled: NDArray[Any]
+    assets: dict[int, NDArray[Any]]
+    plates: tuple[PlateSamples, ...]
+    timecode: int
+    subframe: int
+    time: float
+    exposed: int
+    received: int
+    sent: int
+    params: int
+
+
+def decode_frame(packet: bytes, version: Version) -> NatNetFrame:
+    """Read a frame, as a server of that version (3.0 or later) writes it.
+
+    Raises DecodeError for any other packet, and for one whose fields contradict its length.
+    """
+    kind, end = opened(packet)
+    if kind != FRAME:
+        raise malformed(f"a message of kind {kind} where a frame is due")
+    if version < (3, 0):
+        raise malformed(
+            f"a frame of NatNet {version[0]}.{version[1]}; 3.0 and later are read, as Motive 2 sends them"
+        )
+    sized = version >= (4, 1)
+    reader = ByteReader(packet, HEADER.size, end)
+    number = reader.u32()
+    sets = _sets(reader, sized)
+    _skip_rows(reader, sized, 12)  # other markers, which are among the labelled ones, too
+    _skip_rows(reader, sized, _BODY)
+    _skip_skeletons(reader, sized)
+    assets = _assets(reader) if sized else _NO_ASSETS
+    n, _ = _begun(reader, sized, LABELLED.itemsize)
+    labelled = reader.array(LABELLED, n)
+    plates = _plates(reader, sized)
+    _skip_channels(reader, sized)
+    stamps = _STAMPS_4 if version >= (4, 0) else _STAMPS_3
+    values = stamps.unpack_from(packet, reader.skip(stamps.size))
+    timecode, subframe, time, exposed, received, sent = values[:6]
+    return NatNetFrame(
+        number, sets, labelled, assets, plates, timecode, subframe, time, exposed, received, sent, values[-1]
+    )
+
+
+def _begun(reader: ByteReader, sized: bool, n_least: int) -> tuple[int, int]:
+    """How many things a part has, and where it ends: as it says itself, or -1."""
+    at = reader.at
+    if sized:
+        if at + 8 > reader.end:
+            raise malformed("a part without a count")
+        n, n_byte = _TWO.unpack_from(reader.data, at)
+        at += 8
+        stop = at + n_byte
+        if stop > reader.end:
+            raise malformed(f"a part of {n_byte} bytes where {reader.end - at} are left")
+    else:
+        if at + 4 > reader.end:
+            raise malformed("a part without a count")
+        (n,) = _ONE.unpack_from(reader.data, at)
+        at, stop = at + 4, -1
+    if n * n_least > reader.end - at:
+        raise malformed(
+            f"{n} things of at least {n_least} bytes are announced where {reader.end - at} are left"
+        )
+    reader.at = at
+    return n, stop
+
+
+def _sets(reader: ByteReader, sized: bool) -> dict[bytes, NDArray[np.float32]]:
+    n_set, stop = _begun(reader, sized, _SMALLEST_SET)
+    data, sets = reader.data, {}
+    for _ in range(n_set):
+        zero = data.find(b"\0", reader.at, reader.end)
+        if zero < 0:
+            raise malformed("a name without an end")
+        name = data[reader.at : zero]
+        reader.at = zero + 1
+        n = reader.count(12)
+        sets[name] = reader.array(_FLOATS, 3 * n).reshape(n, 3)
+    if stop >= 0:
+        reader.at = stop
+    return sets
+
+
+def _skip_rows(reader: ByteReader, sized: bool, n_byte: int) -> None:
+    n, stop = _begun(reader, sized, n_byte)
+    reader.at = stop if stop >= 0 else reader.at + n * n_byte
+
+
+def _skip_skeletons(reader: ByteReader, sized: bool) -> None:
+    n, stop = _begun(reader, sized, _SMALLEST_SKELETON)
+    if stop >= 0:
+        reader.at = stop
+        return
+    for _ in range(n):
+        reader.skip(4)
+        reader.skip(_BODY * reader.count(_BODY))
+
+
+def _assets(reader: ByteReader) -> dict[int, NDArray[Any]]:
+    n, stop = _begun(reader, True, 12)
+    if n == 0:
+        reader.at = stop
+        return _NO_ASSETS
+    found = {}
+    for _ in range(n):
+        number = reader.i32()
+        reader.skip(_BODY * reader.count(_BODY))
+        found[number] = reader.array(LABELLED, reader.count(LABELLED.itemsize))
+    reader.at = stop
+    return found
+
+
+def _plates(reader: ByteReader, sized: bool) -> tuple[PlateSamples, ...]:
+    n, stop = _begun(reader, sized, _SMALLEST_PLATE)
+    if n == 0:
+        if stop >= 0:
+            reader.at = stop
+        return ()
+    found = []
+    for _ in range(n):
+        number = reader.i32()
+        channels = [reader.array(_FLOATS, reader.count(4)) for _ in range(reader.count(4))]
+        found.append(PlateSamples(number, tuple(channels)))
+    if stop >= 0:
+        reader.at = stop
+    return tuple(found)
+
+
+def _skip_channels(reader: ByteReader, sized: bool) -> None:
+    n, stop = _begun(reader, sized, _SMALLEST_PLATE)
+    if stop >= 0:
+        reader.at = stop
+        return
+    for _ in range(n):
+        reader.skip(4)
+        for _ in range(reader.count(4)):
+            reader.skip(4 * reader.count(4))

@@ -1,0 +1,137 @@
+"""Which marker of a NatNet frame has which name, and which of them are occluded."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from streams.capture.natnet.frame import OCCLUDED, UNLABELLED, NatNetFrame
+from streams.capture.natnet.messages import Definitions, MarkerSet
+
+SAME = 1e-3
+"""Distance within which a labelled marker and one of a set are the same marker [m]."""
+
+
+class NamedRows:
+    """Positions of all markers that the definitions name, from frame to frame.
+
+    names : "Anna:LASI", the set and the marker; without the set's name where the marker begins with it
+
+    Positions come from the marker sets, in the order of their names. Whether a marker is seen is said by the
+    labelled marker of the same number, `asset << 16 | place in the set from 1`: where its flag says occluded,
+    or where it is missing although others of the asset were there before, the marker is NaN. A labelled
+    marker that lies elsewhere than the marker of its number has another numbering: then the flags of that set
+    are not used, `disagreeing` counts it, and only 0, 0, 0 is an occlusion.
+    """
+
+    def __init__(self, definitions: Definitions) -> None:
+        self._sets: list[_SetRows] = []
+        names: list[str] = []
+        for one in definitions.sets:
+            rows = slice(len(names), len(names) + len(one.markers))
+            self._sets.append(_SetRows(one, rows))
+            names += [named(one.name, marker) for marker in one.markers]
+        self.names = tuple(names)
+        self._numbers = b""
+
+    @property
+    def disagreeing(self) -> int:
+        """Sets whose labelled markers have another numbering than their names."""
+        return sum(one.numbering is False for one in self._sets)
+
+    def positions(self, frame: NatNetFrame) -> NDArray[np.float64] | None:
+        """(n_marker, 3) [m], NaN = occluded; None where a set has another number of markers than defined."""
+        found = np.empty((len(self.names), 3))
+        found.fill(np.nan)
+        labelled = frame.labelled
+        numbers = labelled["number"].tobytes()
+        if numbers != self._numbers:  # which is where, looked up only where the list has changed
+            self._numbers = numbers
+            order = np.argsort(labelled["number"], kind="stable")
+            for one in self._sets:
+                one.look_up(labelled["number"], order)
+        for one in self._sets:
+            if not one.fill(found[one.rows], frame):
+                return None
+        return found
+
+
+class _SetRows:
+    """One set: where its rows are, and what is known of its numbering."""
+
+    def __init__(self, one: MarkerSet, rows: slice) -> None:
+        self.rows = rows
+        self.keys = (one.name.encode(), one.name.encode("latin-1", "replace"))
+        self.numbering: bool | None = None
+        self.asset = one.asset
+        self.members = np.array(one.members, np.int32)
+        self._ids = (one.asset << 16 | np.arange(1, len(one.markers) + 1)).astype(np.int32)
+        self._at = np.zeros(len(one.markers), np.intp)
+        self._there = np.zeros(len(one.markers), np.bool_)
+
+    def look_up(self, numbers: NDArray[np.int32], order: NDArray[np.intp]) -> None:
+        """Find the set's markers among the labelled ones."""
+        self._there[:] = False
+        if len(numbers):
+            k = np.searchsorted(numbers, self._ids, sorter=order)
+            self._at = order[np.minimum(k, len(order) - 1)]
+            self._there = numbers[self._at] == self._ids
+
+    def fill(self, rows: NDArray[np.float64], frame: NatNetFrame) -> bool:
+        """Write the set's positions; False where the frame does not fit the definitions."""
+        if len(self.members):
+            return self._fill_from_asset(rows, frame)
+        points = frame.sets.get(self.keys[0])
+        if points is None:
+            points = frame.sets.get(self.keys[1])
+            if points is None:
+                return True  # not tracked in this frame
+        if len(points) != len(rows):
+            return False
+        rows[:] = points
+        if np.count_nonzero(points) < points.size:
+            rows[~points.any(axis=1)] = np.nan
+        if self.asset < 0 or self.numbering is False or not len(frame.labelled):
+            return True
+        seen = self._there & ((frame.labelled["params"][self._at] & OCCLUDED) == 0)
+        if self.numbering is None:
+            self.numbering = _agree(points, frame.labelled["position"][self._at], seen)
+        if self.numbering and not seen.all():
+            rows[~seen] = np.nan
+        return True
+
+    def _fill_from_asset(self, rows: NDArray[np.float64], frame: NatNetFrame) -> bool:
+        marks = frame.assets.get(self.asset)
+        if marks is None:
+            return True
+        at = {int(number): k for k, number in enumerate(marks["number"])}
+        for row, member in zip(rows, self.members, strict=True):
+            k = at.get(int(member))
+            if k is not None and not marks["params"][k] & OCCLUDED:
+                row[:] = marks["position"][k]
+        return True
+
+
+def _agree(points: NDArray[Any], labelled: NDArray[Any], seen: NDArray[np.bool_]) -> bool | None:
+    """Whether labelled markers lie where the set has them; None while none is seen."""
+    if not seen.any():
+        return None
+    apart = np.abs(points[seen] - labelled[seen]).max(axis=1)
+    return bool(np.median(apart) <= SAME)
+
+
+def unnamed_markers(frame: NatNetFrame) -> NDArray[np.float64]:
+    """(n, 3) markers of a frame that are seen and nobody's [m]."""
+    params = frame.labelled["params"]
+    nobody = (params & (UNLABELLED | OCCLUDED)) == UNLABELLED
+    return frame.labelled["position"][nobody].astype(np.float64)
+
+
+def named(set_name: str, marker: str) -> str:
+    """The name of a set's marker, `set:marker`; Motive writes `set_marker` in some versions."""
+    for separator in "_:":
+        if marker.startswith(set_name + separator) and len(marker) > len(set_name) + 1:
+            marker = marker[len(set_name) + 1 :]
+    return f"{set_name}:{marker}"

@@ -1,0 +1,94 @@
+"""Force plates of NatNet: forces and moments of calibrated channels, in the laboratory's axes."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from streams.capture.natnet.frame import NatNetFrame, PlateSamples
+from streams.capture.natnet.messages import Definitions, PlateDefinition
+from streams.capture.plate_geometry import PlatePlace, in_metres, place_of_corners, to_laboratory
+from streams.capture.records import MOST_PLATES, ForceSamples, PlateDescription
+
+CHANNELS = ("fx", "fy", "fz", "mx", "my", "mz")
+MOST_SAMPLES = 256
+"""Samples of a plate in a frame; more are no measurement of one frame's time."""
+
+
+class _Plate:
+    """A plate that can be used: where it lies, and which of its channels are forces and moments."""
+
+    def __init__(
+        self, definition: PlateDefinition, place: PlatePlace, scale: float, order: list[int]
+    ) -> None:
+        self.number = definition.number
+        self.place = place
+        self.order = order
+        corners = tuple(tuple(float(x) for x in corner) for corner in scale * definition.corners)
+        name = definition.serial or f"plate {definition.number}"
+        self.description = PlateDescription(name, corners)  # type: ignore[arg-type]
+
+
+class NatNetPlates:
+    """The plates of the definitions that can be used.
+
+    unused : names of those that cannot: uncalibrated, without an area, or with other channels
+    """
+
+    def __init__(self, definitions: Definitions) -> None:
+        self._plates: list[_Plate] = []
+        self.unused: list[str] = []
+        for definition in definitions.plates[:MOST_PLATES]:
+            scale = in_metres(definition.corners)
+            place = place_of_corners(scale * definition.corners, scale * definition.origin)
+            order = _order(definition.channels)
+            if place is None or order is None or not definition.calibrated:
+                self.unused.append(definition.serial or f"plate {definition.number}")
+            else:
+                self._plates.append(_Plate(definition, place, scale, order))
+
+    def descriptions(self, rate: float) -> tuple[PlateDescription, ...]:
+        """What they are, in the order of the samples; rate : samples per second, told elsewhere."""
+        return tuple(plate.description._replace(rate=rate) for plate in self._plates)
+
+    def samples(self, frame: NatNetFrame, stamp_ns: int | None, period_ns: int) -> ForceSamples | None:
+        """What came with a frame, spread over its time from its stamp on, as analog samples are in C3D.
+
+        None where there are no plates, no stamps, or no samples.
+        """
+        if not self._plates or stamp_ns is None or period_ns <= 0:
+            return None
+        measured = {plate.number: plate for plate in frame.plates}
+        n = max((_n_sample(measured.get(p.number), p.order) for p in self._plates), default=0)
+        if not 0 < n <= MOST_SAMPLES:
+            return None
+        force = np.full((len(self._plates), n, 3), np.nan)
+        moment = np.full_like(force, np.nan)
+        for k, plate in enumerate(self._plates):
+            rows = _rows(measured.get(plate.number), plate.order)
+            if rows is not None and len(rows) == n:
+                force[k], moment[k] = to_laboratory(plate.place, rows[:, :3], rows[:, 3:])
+        stamps = stamp_ns + (np.arange(n, dtype=np.int64) * period_ns) // n
+        return ForceSamples(stamps, force, moment)
+
+
+def _order(channels: tuple[str, ...]) -> list[int] | None:
+    """Where Fx to Mz are among the channels; the first six where their names say nothing."""
+    names = [name.strip().casefold()[-2:] for name in channels]
+    if all(name in names for name in CHANNELS):
+        return [names.index(name) for name in CHANNELS]
+    return list(range(6)) if len(channels) == 6 else None
+
+
+def _n_sample(samples: PlateSamples | None, order: list[int]) -> int:
+    return (
+        len(samples.channels[order[0]]) if samples is not None and len(samples.channels) > max(order) else 0
+    )
+
+
+def _rows(samples: PlateSamples | None, order: list[int]) -> NDArray[np.float64] | None:
+    """(n_sample, 6) of a plate; None where channels are missing or of different lengths."""
+    n = _n_sample(samples, order)
+    if samples is None or n == 0 or any(len(samples.channels[k]) != n for k in order):
+        return None
+    return np.column_stack([samples.channels[k] for k in order]).astype(np.float64)

@@ -1,0 +1,57 @@
+"""From a force plate's own axes to the laboratory's: forces, and moments about the laboratory's origin."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+FloatArray = NDArray[np.float64]
+LONGEST_EDGE = 10.0
+"""Edges of plates are shorter in metres; longer ones are in millimetres."""
+SHORTEST_EDGE = 1e-6
+
+
+class PlatePlace(NamedTuple):
+    """Where a plate lies: rotation (3, 3) from its axes to the laboratory's, origin (3,) of moments [m]."""
+
+    rotation: FloatArray
+    origin: FloatArray
+
+
+def place_of_corners(corners: ArrayLike, offset: ArrayLike) -> PlatePlace | None:
+    """Where a plate lies that is described as C3D does; None for corners without an area.
+
+    corners : (4, 3) of +x +y, -x +y, -x -y, +x -y of the plate [m]
+    offset : (3,) from the sensors' origin to the middle of the surface, in the plate's axes [m]. Its z is
+        taken as negative, for z points down and sensors lie below the surface; some programs turn it round.
+    """
+    c = np.asarray(corners, np.float64)
+    x = c[0] + c[3] - c[1] - c[2]
+    y = c[0] + c[1] - c[2] - c[3]
+    z = np.cross(x, y)
+    size = np.linalg.norm(x) * np.linalg.norm(y)
+    if not np.isfinite(size) or np.linalg.norm(z) <= 0.5 * size or size <= SHORTEST_EDGE:
+        return None
+    x = x / np.linalg.norm(x)
+    z = z / np.linalg.norm(z)
+    rotation = np.column_stack((x, np.cross(z, x), z))
+    down = np.asarray(offset, np.float64) * (1.0, 1.0, 1.0)
+    down[2] = -abs(down[2])
+    return PlatePlace(rotation, c.mean(axis=0) - rotation @ down)
+
+
+def in_metres(corners: ArrayLike) -> float:
+    """Factor from the unit of corners, which nobody states, to metres: 1, or 0.001 where edges are long."""
+    c = np.asarray(corners, np.float64)
+    edge = np.linalg.norm(c - np.roll(c, 1, axis=0), axis=1).max(initial=0.0)
+    return 1e-3 if edge > LONGEST_EDGE else 1.0
+
+
+def to_laboratory(place: PlatePlace, force: FloatArray, moment: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Forces (n, 3) [N] and moments (n, 3) about the plate's origin [N m], both in its axes, in the
+    laboratory's axes, the moments about the laboratory's origin.
+    """
+    turned = force @ place.rotation.T
+    return turned, moment @ place.rotation.T + np.cross(place.origin, turned)

@@ -1,0 +1,50 @@
+"""OptiTrack's Motive over NatNet: how it is found on a network, and how a connection to it is opened."""
+
+from __future__ import annotations
+
+from streams.capture.datagrams import arrivals, bound_socket
+from streams.capture.natnet.connection import NatNetConnection
+from streams.capture.natnet.messages import COMMAND_PORT, decode_server_info, discovery_message
+from streams.capture.records import FoundServer
+from streams.capture.system import CaptureSystem
+from streams.clock import now_ns
+from streams.errors import DecodeError
+
+
+def find(timeout_s: float) -> list[FoundServer]:
+    """The servers that answer to a broadcast, and one on this computer."""
+    found: dict[tuple[str, int], FoundServer] = {}
+    sock = bound_socket("", broadcast=True)
+    try:
+        for host in ("255.255.255.255", "127.0.0.1"):
+            try:
+                sock.sendto(discovery_message(), (host, COMMAND_PORT))
+            except OSError:
+                continue  # a computer without a network still has itself
+        due_ns = now_ns() + int(timeout_s * 1e9)
+        while (left_ns := due_ns - now_ns()) > 0:
+            for datagram in arrivals([sock], left_ns * 1e-9):
+                try:
+                    info = decode_server_info(datagram.packet)
+                except DecodeError:
+                    continue
+                version = ".".join(map(str, info.version))
+                words = f"{info.application}, NatNet {version}"
+                found[datagram.sender] = FoundServer(f"natnet://{datagram.sender[0]}", words)
+    finally:
+        sock.close()
+    return list(found.values())
+
+
+SYSTEM = CaptureSystem(
+    "natnet",
+    "OptiTrack Motive (NatNet 3.0 to 4.2)",
+    COMMAND_PORT,
+    NatNetConnection,
+    find,
+    usual_up="+Y",
+    options={
+        "mode": "unicast or multicast (default: as the server says)",
+        "interface": "address of this computer's network card (default: the one that leads to the server)",
+    },
+)

@@ -1,0 +1,211 @@
+"""Blocks of Vicon's DataStream (CGStream): what is tracked and where it is, as arrays.
+
+A block is an unsigned number of four bytes, OBJECTS, and the bytes that follow; they are objects, each its
+kind and its bytes, all little-endian. Lists are a count and their elements, texts a count and their bytes.
+Fields as in the source of Vicon's DataStream SDK 1.11 (ViconCGStream/*.h, MIT licence). Objects that are not
+known here are passed over by their length, and so is what newer versions add to the end of those that are.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from streams.capture.byte_reader import ByteReader, malformed
+
+OBJECTS = 0x1A2B0001
+OBJECT_ENUMS = 100001
+REQUEST_FRAME = 100002
+CONTENTS = 100004
+STREAM_INFO = 1
+SUBJECT_INFO = 2
+DEVICE_INFO = 3
+CHANNEL_INFO = 4
+FRAME_INFO = 5
+LABELLED_RECONS = 6
+UNLABELLED_RECONS = 7
+FORCE_FRAME = 10
+MOMENT_FRAME = 11
+PRESSURE_FRAME = 12
+FORCE_PLATE_INFO = 20
+TIMECODE = 23
+LATENCY_INFO = 26
+HARDWARE_FRAME_INFO = 36
+APPLICATION_INFO = 37
+PING = 42
+STATIC = frozenset((STREAM_INFO, SUBJECT_INFO, DEVICE_INFO, CHANNEL_INFO, FORCE_PLATE_INFO, APPLICATION_INFO))
+"""Kinds that are sent when they change, and else are named as unchanged."""
+WANTED = STATIC | {
+    FRAME_INFO, LABELLED_RECONS, UNLABELLED_RECONS, FORCE_FRAME, MOMENT_FRAME, PRESSURE_FRAME,
+    LATENCY_INFO, HARDWARE_FRAME_INFO, PING,
+}  # fmt: skip
+"""Kinds that are asked for, where the server has them, besides CONTENTS."""
+
+HEADER = struct.Struct("<II")
+LARGEST_BLOCK = 1 << 22
+"""Bytes of a block; a frame of a thousand markers has 120 thousand of them."""
+TICKS_PER_S = 135_000_000
+"""Periods are told in ticks of a clock of 135 MHz."""
+
+LABELLED = np.dtype(
+    [
+        ("subject", "<u4"),
+        ("marker", "<u4"),
+        ("radius", "<f8"),
+        ("position", "<f8", 3),
+        ("covariance", "<f8", 9),
+        ("trajectory", "<u4"),
+    ]
+)
+UNLABELLED = np.dtype(
+    [("radius", "<f8"), ("position", "<f8", 3), ("covariance", "<f8", 9), ("trajectory", "<u4")]
+)
+_NUMBERS = np.dtype("<u4")
+_FLOATS = np.dtype("<f4")
+_COUNT = struct.Struct("<I")
+_DOUBLE = struct.Struct("<d")
+_I64 = struct.Struct("<q")
+
+
+class Subject(NamedTuple):
+    """A person or thing that is tracked: number, name, and number -> name of its markers."""
+
+    number: int
+    name: str
+    markers: dict[int, str]
+
+
+class DeviceSamples(NamedTuple):
+    """Samples of a device's channel, (n_component, n_sample): all of a component stand together."""
+
+    frame: int
+    device: int
+    channel: int
+    samples: NDArray[np.float32]
+
+
+class PlatePose(NamedTuple):
+    """A force plate: device, translation (3,) [mm] and rotation (3, 3) to the world, bounds (2, 3) [mm]."""
+
+    device: int
+    translation: NDArray[np.float64]
+    rotation: NDArray[np.float64]
+    bounds: NDArray[np.float64]
+
+
+def objects(block: bytes) -> list[tuple[int, int, int]]:
+    """Kind of each object of a block, header included, and where its content begins and ends.
+
+    Raises DecodeError where they do not fit.
+    """
+    if len(block) < HEADER.size:
+        raise malformed(f"a block of {len(block)} bytes; a header alone has {HEADER.size}")
+    tag, n_byte = HEADER.unpack_from(block)
+    at, end = HEADER.size, HEADER.size + n_byte
+    if tag != OBJECTS or end > len(block):
+        raise malformed(f"a block that begins with {tag:#x} and announces {n_byte} of {len(block)} bytes")
+    found = []
+    unpack, size = HEADER.unpack_from, HEADER.size
+    while at < end:
+        if at + size > end:
+            raise malformed(f"{end - at} bytes behind the last object")
+        kind, n_byte = unpack(block, at)
+        at += size
+        if at + n_byte > end:
+            raise malformed(f"an object of {n_byte} bytes where {end - at} are left")
+        found.append((kind, at, at + n_byte))
+        at += n_byte
+    return found
+
+
+def block(*parts: tuple[int, bytes]) -> bytes:
+    """A block of objects, each its kind and its content."""
+    content = b"".join(HEADER.pack(kind, len(body)) + body for kind, body in parts)
+    return HEADER.pack(OBJECTS, len(content)) + content
+
+
+def numbers(values: frozenset[int] | set[int]) -> bytes:
+    """A set of numbers, as it is sent."""
+    return struct.pack(f"<I{len(values)}I", len(values), *sorted(values))
+
+
+def read_numbers(reader: ByteReader) -> frozenset[int]:
+    """A set of numbers."""
+    return frozenset(reader.array(_NUMBERS, reader.count(4)).tolist())
+
+
+def read_unchanged(reader: ByteReader) -> frozenset[int]:
+    """Of a frame's contents the kinds that are as before and are not sent again."""
+    reader.skip(8 * reader.count(8))  # how many objects of each kind there are, which the block shows itself
+    return read_numbers(reader)
+
+
+def read_period_ns(reader: ByteReader) -> int:
+    """Period of frames [ns]; 0 for one that cannot be."""
+    ticks = int(_I64.unpack_from(reader.data, reader.skip(8))[0])
+    period_ns = ticks * 1_000_000_000 // TICKS_PER_S
+    return period_ns if 10_000 <= period_ns <= 10_000_000_000 else 0
+
+
+def read_subject(reader: ByteReader) -> Subject:
+    """A subject, without its segments."""
+    number, name = reader.u32(), reader.counted()
+    for _ in range(reader.count(36)):
+        reader.skip(8 + 24)
+        reader.counted()
+    markers = {}
+    for _ in range(reader.count(8)):
+        marker = reader.u32()
+        markers[marker] = reader.counted()
+    return Subject(number, name, markers)
+
+
+def read_device(reader: ByteReader) -> tuple[int, int, str]:
+    """A device: number, period of its frames [ticks], name."""
+    return reader.u32(), reader.u64(), reader.counted()
+
+
+def read_channel(reader: ByteReader) -> tuple[int, int, tuple[str, ...]]:
+    """A channel: device, number, names of its components."""
+    device, channel = reader.u32(), reader.u32()
+    reader.counted()
+    return device, channel, tuple(reader.counted() for _ in range(reader.count(4)))
+
+
+def read_plate(reader: ByteReader) -> PlatePose:
+    """Where a force plate lies."""
+    device = reader.u32()
+    values = reader.array(_FLOATS, 18).astype(np.float64)
+    if not np.isfinite(values).all():
+        raise malformed("a force plate whose place is no number")
+    return PlatePose(device, values[:3], values[3:12].reshape(3, 3), values[12:].reshape(2, 3))
+
+
+def read_samples(reader: ByteReader) -> DeviceSamples:
+    """Samples of a channel of three components."""
+    frame, device, channel = reader.u32(), reader.u32(), reader.u32()
+    n = reader.count(4)
+    samples = reader.array(_FLOATS, n)
+    return DeviceSamples(frame, device, channel, samples[: n - n % 3].reshape(3, n // 3))
+
+
+def read_latency_s(reader: ByteReader) -> float:
+    """Sum of the delays that the server names [s]; 0 where it is no time that can be."""
+    total = 0.0
+    for _ in range(reader.count(12)):
+        reader.skip(reader.u32())  # its name
+        total += float(_DOUBLE.unpack_from(reader.data, reader.skip(8))[0])
+    return total if 0.0 <= total <= 10.0 else 0.0
+
+
+def read_recons(block: bytes, start: int, end: int, kind: np.dtype[Any]) -> NDArray[Any]:
+    """(n,) of LABELLED or UNLABELLED, as a view of the block."""
+    if end - start < 4:
+        raise malformed("a list of markers without a count")
+    n = _COUNT.unpack_from(block, start)[0]
+    if n * kind.itemsize > end - start - 4:
+        raise malformed(f"{n} markers are announced in {end - start} bytes")
+    return np.frombuffer(block, kind, n, start + 4)

@@ -1,0 +1,326 @@
+"""A conversation with a Vicon server over TCP: the server says what it has, we say what we want, frames come.
+
+Without the vendor's SDK; the protocol as in the source of DataStream SDK 1.11 (MIT licence).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import select
+import socket
+import struct
+from collections import Counter, deque
+from collections.abc import Mapping
+
+import numpy as np
+
+from streams.capture.echo_clock import EchoClock
+from streams.capture.records import CaptureDescription, CaptureError, CaptureFrame, ClockPair
+from streams.capture.system import CaptureAddress
+from streams.capture.vicon.blocks import (
+    CONTENTS,
+    HEADER,
+    LARGEST_BLOCK,
+    OBJECT_ENUMS,
+    OBJECTS,
+    PING,
+    REQUEST_FRAME,
+    WANTED,
+    block,
+    numbers,
+)
+from streams.capture.vicon.plates import ViconPlates
+from streams.capture.vicon.stream import ViconFrame, ViconRows, ViconStream
+from streams.clock import now_ns
+from streams.errors import DecodeError
+
+ANSWER_S = 3.0
+"""How long the server has to answer [s]."""
+PING_NS = 250_000_000
+SILENT_NS = 1_700_000_000
+"""A server that answered pings and says nothing for so long is gone [ns]."""
+QUIET_NS = 3_000_000_000
+"""After so long without a frame it is said that there are none [ns]."""
+LEAP_NS = 500_000_000
+"""Frame numbers and arrivals that differ by more than this are of numbers that began anew [ns]."""
+USER_TIMEOUT_MS = 1500
+"""After so long without an acknowledgement the system ends a connection, where it can."""
+RECEIVE = 1 << 18
+MOST_REFUSED = 100
+"""Blocks in a row that contradict themselves; more are of another protocol."""
+
+
+class ViconConnection:
+    """A conversation with one server; see `streams.capture.system.CaptureConnection`."""
+
+    def __init__(self, address: CaptureAddress) -> None:
+        self._address = address
+        self._counters: Counter[str] = Counter()
+        self._sentences: list[str] = []
+        self._ready: deque[CaptureFrame | CaptureDescription] = deque()
+        self._buffer = bytearray()
+        self._stream = ViconStream()
+        self._rows, self._plates = ViconRows(()), ViconPlates(self._stream.statics)
+        self._n_change = self._n_refused = 0
+        self._described: CaptureDescription | None = None
+        self._plate_rate = 0.0
+        self._echoes = EchoClock()
+        self._numbers = _FrameNumbers()
+        self._content = (-1, b"")
+        self._fault: CaptureError | None = None
+        self._heard_ns = self._frame_ns = now_ns()
+        self._ping_due_ns = 0
+        self._socket = _connected(address)
+        try:
+            self._agree()
+        except BaseException:
+            self.close()
+            raise
+
+    def description(self) -> CaptureDescription:
+        """The newest description."""
+        statics = self._stream.statics
+        rate = round(1e9 / statics.period_ns, 3) if statics.period_ns else 0.0
+        plates = self._plates.descriptions(self._plate_rate)
+        return CaptureDescription(self._rows.names, "mm", statics.up or "+Z", rate, plates)
+
+    def read(self, timeout_s: float) -> CaptureFrame | CaptureDescription | ClockPair | None:
+        """The next of what came; None after the timeout. Raises CaptureError where the server is gone."""
+        due_ns = now_ns() + int(timeout_s * 1e9)
+        while not self._ready:
+            if self._fault is not None:
+                raise self._fault
+            now = now_ns()
+            self._ping(now)
+            until_ns = min(due_ns, self._ping_due_ns)
+            self._receive(max(0.0, (until_ns - now) * 1e-9))
+            if not self._ready and now_ns() >= due_ns:
+                return None
+        return self._ready.popleft()
+
+    def counters(self) -> Mapping[str, int]:
+        """Blocks refused; frame numbers that stood still or began anew; markers of no subject."""
+        return {"refused_packets": 0, **self._counters, **self._numbers.counters}
+
+    def gauges(self) -> Mapping[str, float]:
+        """The shortest round trip of late, where the server answers pings."""
+        return {"echo_round_trip_us": 1e-3 * self._echoes.shortest_ns}
+
+    def sentences(self) -> list[str]:
+        """What is to be told since the last call."""
+        told, self._sentences = self._sentences, []
+        return told
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._socket.close()
+
+    # What is sent.
+
+    def _send(self, content: bytes) -> None:
+        try:
+            self._socket.sendall(content)
+        except BlockingIOError:
+            self._counters["unsent_pings"] += 1
+        except OSError as fault:
+            raise CaptureError("closed", f"{self._address.text} cannot be sent to: {fault}") from fault
+
+    def _agree(self) -> None:
+        """Wait for what the server has, say what we want, and for a first frame with names."""
+        due_ns = now_ns() + int(ANSWER_S * 1e9)
+        while self._stream.offered is None and self._fault is None and (left := due_ns - now_ns()) > 0:
+            self._receive(left * 1e-9)
+        if self._fault is not None:
+            raise self._fault
+        if self._stream.offered is None:
+            raise CaptureError(
+                "refused",
+                f"{self._address.text} does not say what it has within {ANSWER_S:.0f} s, as Vicon does",
+            )
+        due_ns = now_ns() + 300_000_000
+        while not self._rows.names and self._fault is None and (left := due_ns - now_ns()) > 0:
+            self._receive(left * 1e-9)
+        self._described = self.description()
+        self._ready = deque(item for item in self._ready if isinstance(item, CaptureFrame))
+        if not self._rows.names:
+            self._sentences.append("No subject has been described yet; frames follow when one is enabled.")
+
+    def _want(self) -> None:
+        """Ask for what the server has of what is wanted, and for frames as they come."""
+        assert self._stream.offered is not None
+        wanted = (self._stream.offered & WANTED) | {CONTENTS}
+        self._send(block((OBJECT_ENUMS, numbers(wanted))))
+        self._send(block((REQUEST_FRAME, b"\1")))
+
+    def _ping(self, now: int) -> None:
+        if now < self._ping_due_ns:
+            return
+        self._ping_due_ns = now + PING_NS
+        if self._stream.offered is not None and PING in self._stream.offered:
+            self._send(block((PING, struct.pack("<Q", self._echoes.ask(now_ns())))))
+            if self._echoes.shortest_ns >= 0 and now - self._heard_ns > SILENT_NS:
+                raise CaptureError(
+                    "silent", f"{self._address.text} has said nothing for {SILENT_NS * 1e-9:.1f} s"
+                )
+        if now - self._frame_ns > QUIET_NS:
+            self._frame_ns = now + (1 << 60)  # once, until frames come again
+            self._sentences.append(
+                f"{self._address.text} is there, but sends no frames; is Nexus or Tracker live?"
+            )
+
+    # What comes.
+
+    def _receive(self, timeout_s: float) -> None:
+        """Read what is there, and take in every block that is whole."""
+        readable, _, _ = select.select([self._socket], [], [], timeout_s)
+        if not readable:
+            return
+        try:
+            got = self._socket.recv(RECEIVE)
+        except BlockingIOError:
+            return
+        except OSError as fault:
+            self._fault = CaptureError("closed", f"{self._address.text} hung up: {fault}")
+            return
+        arrived_ns = self._heard_ns = now_ns()
+        if not got:
+            self._fault = CaptureError("closed", f"{self._address.text} hung up")
+            return
+        self._buffer += got
+        at = 0
+        while len(self._buffer) - at >= HEADER.size and self._fault is None:
+            tag, n_byte = HEADER.unpack_from(self._buffer, at)
+            if tag != OBJECTS or n_byte > LARGEST_BLOCK:
+                self._fault = CaptureError(
+                    "malformed",
+                    f"{self._address.text} sent a block that begins with {tag:#x} and {n_byte} bytes, "
+                    "where a Vicon server's next one was due",
+                )
+                break
+            end = at + HEADER.size + n_byte
+            if end > len(self._buffer):
+                break
+            self._take(bytes(self._buffer[at:end]), arrived_ns)
+            at = end
+        del self._buffer[:at]
+
+    def _take(self, raw: bytes, arrived_ns: int) -> None:
+        """Take in one block."""
+        try:
+            frame = self._stream.take(raw)
+        except DecodeError:
+            self._counters["refused_packets"] += 1
+            self._n_refused += 1
+            if self._n_refused > MOST_REFUSED:
+                self._fault = CaptureError(
+                    "malformed", f"{self._address.text} has sent {MOST_REFUSED} blocks in a row without sense"
+                )
+            return
+        self._n_refused = 0
+        for asked_ns in self._stream.pings:
+            self._echoes.answer(asked_ns, 0, arrived_ns)
+        if self._stream.newly_offered:
+            self._want()
+        if self._stream.n_change != self._n_change:
+            self._n_change = self._stream.n_change
+            self._learn()
+        if frame is not None:
+            self._hand_over(frame, arrived_ns)
+
+    def _learn(self) -> None:
+        """Take over changed subjects and plates."""
+        statics = self._stream.statics
+        rows = ViconRows(statics.subjects)
+        if rows.names != self._rows.names or not rows.same_numbers(self._rows):
+            self._rows = rows
+        was = self._plates.in_millimetres
+        self._plates = ViconPlates(statics)
+        self._plates.in_millimetres = was
+        self._numbers.period_ns = statics.period_ns
+        self._tell_changes()
+
+    def _tell_changes(self) -> None:
+        if self._described is not None and (new := self.description()) != self._described:
+            self._described = new
+            if self._ready and isinstance(self._ready[-1], CaptureDescription):
+                self._ready.pop()  # nobody has had a frame of it
+            self._ready.append(new)
+
+    def _hand_over(self, frame: ViconFrame, arrived_ns: int) -> None:
+        if frame.labelled is None:
+            self._counters["frames_without_markers"] += 1
+            return  # the first one after a request may lack them
+        self._frame_ns = arrived_ns
+        content = (frame.number, frame.labelled.tobytes())
+        if content == self._content:  # FrameTimes knows repeated frames by stamps, which may be missing here
+            self._counters["repeated_frames"] += 1
+            return
+        self._content = content
+        positions, n_unknown = self._rows.positions(frame.labelled)
+        self._counters["markers_of_no_subject"] += n_unknown
+        stamp_ns = self._numbers.stamp_ns(frame.number, arrived_ns)
+        forces = self._plates.samples(frame, stamp_ns or 0, self._numbers.period_ns)
+        if forces is not None:
+            self._see_rate(len(forces.stamps))
+        unnamed = None if frame.unlabelled is None else frame.unlabelled["position"].astype(np.float64)
+        trip_ns = max(0, self._echoes.shortest_ns)
+        age_ns = round(1e9 * frame.latency_s) + trip_ns // 2
+        self._ready.append(
+            CaptureFrame(positions, arrived_ns, stamp_ns, frame.number, age_ns, unnamed, forces)
+        )
+
+    def _see_rate(self, n_sample: int) -> None:
+        """Samples of plates per second, as the first frames have them."""
+        if not self._plate_rate and self._numbers.period_ns:
+            self._plate_rate = round(n_sample * 1e9 / self._numbers.period_ns, 3)
+            self._tell_changes()
+
+
+class _FrameNumbers:
+    """Stamps from frame numbers, as long as these go on as frames arrive.
+
+    The server has no clock, but its frame numbers times their period are one. Numbers that begin anew are
+    joined to those before by when they arrived; those that stand still say nothing.
+    """
+
+    def __init__(self) -> None:
+        self.period_ns = 0
+        self.counters: Counter[str] = Counter()
+        self._last: tuple[int, int, int] | None = None
+
+    def stamp_ns(self, number: int, arrived_ns: int) -> int | None:
+        """When a frame was captured, on the clock of its numbers [ns]; None where they say nothing."""
+        if number < 0 or not self.period_ns:
+            return None
+        if self._last is None:
+            stamp_ns = number * self.period_ns
+        else:
+            last_number, last_stamp_ns, last_arrived_ns = self._last
+            step_ns = (number - last_number) * self.period_ns
+            passed_ns = arrived_ns - last_arrived_ns
+            if number == last_number:
+                self.counters["frame_numbers_stuck"] += 1
+                return None
+            if step_ns < 0 or abs(step_ns - passed_ns) > LEAP_NS:
+                self.counters["frame_numbers_anew"] += 1
+                step_ns = max(1, round(passed_ns / self.period_ns)) * self.period_ns
+            stamp_ns = last_stamp_ns + step_ns
+        self._last = (number, stamp_ns, arrived_ns)
+        return stamp_ns
+
+
+def _connected(address: CaptureAddress) -> socket.socket:
+    """A TCP connection to the server."""
+    try:
+        sock = socket.create_connection((address.host, address.port), ANSWER_S)
+    except (OSError, UnicodeError) as fault:
+        raise CaptureError(
+            "unreachable",
+            f"nobody answers at {address.text}: {fault}; is Nexus, Tracker or Shogun running there, and "
+            f"does the firewall let TCP {address.port} through?",
+        ) from fault
+    sock.setblocking(False)
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    with contextlib.suppress(AttributeError, OSError):  # only Linux has it
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, USER_TIMEOUT_MS)
+    return sock

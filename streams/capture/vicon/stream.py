@@ -1,0 +1,215 @@
+"""What a Vicon server has said so far: its subjects, plates and clock, and the frame of a block."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from streams.capture.byte_reader import ByteReader, malformed
+from streams.capture.records import MOST_MARKERS, MOST_PLATES, Upwards
+from streams.capture.vicon.blocks import (
+    APPLICATION_INFO,
+    CHANNEL_INFO,
+    CONTENTS,
+    DEVICE_INFO,
+    FORCE_FRAME,
+    FORCE_PLATE_INFO,
+    FRAME_INFO,
+    HARDWARE_FRAME_INFO,
+    LABELLED,
+    LABELLED_RECONS,
+    LATENCY_INFO,
+    MOMENT_FRAME,
+    OBJECT_ENUMS,
+    PING,
+    PRESSURE_FRAME,
+    STREAM_INFO,
+    SUBJECT_INFO,
+    UNLABELLED,
+    UNLABELLED_RECONS,
+    DeviceSamples,
+    PlatePose,
+    Subject,
+    objects,
+    read_channel,
+    read_device,
+    read_latency_s,
+    read_numbers,
+    read_period_ns,
+    read_plate,
+    read_recons,
+    read_samples,
+    read_subject,
+    read_unchanged,
+)
+
+UP: dict[int, Upwards] = {0: "+Z", 1: "+Y"}
+_SAMPLES = {FORCE_FRAME: "force", MOMENT_FRAME: "moment", PRESSURE_FRAME: "pressure"}
+
+
+class ViconStatics(NamedTuple):
+    """What a server sends when it changes. Two that are equal describe the same.
+
+    period_ns : of frames, 0 = not told; up : "" = not told
+    subjects : in the order sent; plates : those with a place; devices : number -> name
+    channels : of forces, by device
+    """
+
+    period_ns: int = 0
+    up: Upwards = ""
+    subjects: tuple[Subject, ...] = ()
+    plates: tuple[PlatePose, ...] = ()
+    devices: tuple[tuple[int, int, str], ...] = ()
+    channels: tuple[tuple[int, int, tuple[str, ...]], ...] = ()
+
+
+class ViconFrame(NamedTuple):
+    """One frame; arrays are views of the block.
+
+    number : of the frame; -1 = not told
+    labelled, unlabelled : (n,) of LABELLED and UNLABELLED; None = the frame has none of that kind
+    latency_s : its age when it was sent [s], 0 = not told
+    samples : "force", "moment", "pressure" -> samples of devices
+    """
+
+    number: int
+    labelled: NDArray[Any] | None
+    unlabelled: NDArray[Any] | None
+    latency_s: float
+    samples: dict[str, list[DeviceSamples]]
+
+
+class ViconStream:
+    """Blocks in, frames out.
+
+    statics : what is known; n_change : how often it changed
+    offered : kinds that the server can send, once it has said so; None = not yet
+    """
+
+    def __init__(self) -> None:
+        self.statics = ViconStatics()
+        self.n_change = 0
+        self.offered: frozenset[int] | None = None
+        self.newly_offered = False
+        self.pings: list[int] = []
+
+    def take(self, block: bytes) -> ViconFrame | None:
+        """Take in a block; its frame, or None for a block without one.
+
+        Raises DecodeError for a block that contradicts itself; then nothing of it counts.
+        """
+        self.newly_offered = False
+        found: dict[int, list[Any]] = {}
+        contents: ByteReader | None = None
+        offered = None
+        pings: list[int] = []
+        number, latency_s = -1, 0.0
+        labelled = unlabelled = None
+        samples: dict[str, list[DeviceSamples]] = {}
+        for kind, start, end in objects(block):
+            if kind == LABELLED_RECONS:
+                labelled = read_recons(block, start, end, LABELLED)
+            elif kind == UNLABELLED_RECONS:
+                unlabelled = read_recons(block, start, end, UNLABELLED)
+            elif kind == HARDWARE_FRAME_INFO:
+                continue
+            else:
+                reader = ByteReader(block, start, end)
+                if kind == CONTENTS:
+                    contents = reader
+                elif kind == FRAME_INFO:
+                    number = reader.u32()
+                elif kind == LATENCY_INFO:
+                    latency_s = read_latency_s(reader)
+                elif kind in _SAMPLES:
+                    samples.setdefault(_SAMPLES[kind], []).append(read_samples(reader))
+                elif kind in _STATIC_READERS:
+                    found.setdefault(kind, []).append(_STATIC_READERS[kind](reader))
+                elif kind == PING:
+                    pings.append(reader.u64())
+                elif kind == OBJECT_ENUMS:
+                    offered = read_numbers(reader)
+        if found:
+            self._change(found, read_unchanged(contents) if contents is not None else frozenset())
+        if offered is not None:
+            self.offered, self.newly_offered = offered, True
+        self.pings = pings[:4]
+        if number < 0 and labelled is None:
+            return None
+        return ViconFrame(number, labelled, unlabelled, latency_s, samples)
+
+    def _change(self, found: dict[int, list[Any]], unchanged: frozenset[int]) -> None:
+        """Replace what was sent anew. What is neither sent nor named as unchanged is gone with the others."""
+        old = self.statics
+
+        def kept(kind: int, before: Any, after: Any) -> Any:
+            return after if kind in found else before if kind in unchanged else type(before)()
+
+        subjects = kept(SUBJECT_INFO, old.subjects, tuple(found.get(SUBJECT_INFO, ())))
+        if sum(len(subject.markers) for subject in subjects) > MOST_MARKERS:
+            raise malformed(f"more than {MOST_MARKERS} markers are described")
+        # Both are told once, and stay true while the connection lasts.
+        period_ns = found.get(STREAM_INFO, [old.period_ns])[-1]
+        up = found.get(APPLICATION_INFO, [old.up])[-1]
+        new = ViconStatics(
+            period_ns,
+            up,
+            subjects,
+            kept(FORCE_PLATE_INFO, old.plates, tuple(found.get(FORCE_PLATE_INFO, ()))[:MOST_PLATES]),
+            kept(DEVICE_INFO, old.devices, tuple(found.get(DEVICE_INFO, ()))),
+            kept(CHANNEL_INFO, old.channels, tuple(found.get(CHANNEL_INFO, ()))),
+        )
+        self.statics = new
+        self.n_change += 1
+
+
+_STATIC_READERS = {
+    STREAM_INFO: read_period_ns,
+    SUBJECT_INFO: read_subject,
+    DEVICE_INFO: read_device,
+    CHANNEL_INFO: read_channel,
+    FORCE_PLATE_INFO: read_plate,
+    APPLICATION_INFO: lambda reader: UP.get(reader.u8(), ""),
+}
+
+
+class ViconRows:
+    """Where the markers of subjects stand among the rows that are published.
+
+    names : "Anna:LASI"; a marker that a frame does not have is occluded
+    """
+
+    def __init__(self, subjects: tuple[Subject, ...]) -> None:
+        names: list[str] = []
+        keys: list[int] = []
+        for subject in subjects:
+            for number, marker in subject.markers.items():
+                names.append(f"{subject.name}:{marker}" if subject.name else marker)
+                keys.append(subject.number << 32 | number)
+        self.names = tuple(names)
+        order = np.argsort(np.array(keys, np.uint64), kind="stable")
+        self._order = order
+        self._keys = np.array(keys, np.uint64)[order]
+        self._last = (b"", np.zeros(0, np.intp), np.zeros(0, np.bool_), 0)
+
+    def same_numbers(self, other: ViconRows) -> bool:
+        """Whether the markers have the same numbers in another one."""
+        return np.array_equal(self._keys, other._keys) and np.array_equal(self._order, other._order)
+
+    def positions(self, labelled: NDArray[Any] | None) -> tuple[NDArray[np.float64], int]:
+        """(n_marker, 3) [mm], NaN = not in the frame; and how many of the frame's markers no subject has."""
+        found = np.empty((len(self.names), 3))
+        found.fill(np.nan)
+        if labelled is None or not len(labelled) or not self.names:
+            return found, 0 if labelled is None else len(labelled)
+        raw = labelled["subject"].tobytes() + labelled["marker"].tobytes()
+        if raw != self._last[0]:  # which is where, looked up only where the list has changed
+            wanted = labelled["subject"].astype(np.uint64) << np.uint64(32) | labelled["marker"]
+            at = np.minimum(np.searchsorted(self._keys, wanted), len(self._keys) - 1)
+            there = self._keys[at] == wanted
+            self._last = (raw, self._order[at[there]], there, int(np.count_nonzero(~there)))
+        _, rows, there, n_unknown = self._last
+        found[rows] = labelled["position"] if n_unknown == 0 else labelled["position"][there]
+        return found, n_unknown

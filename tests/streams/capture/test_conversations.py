@@ -1,0 +1,310 @@
+"""NatNet and Vicon through the relay: doubles of their servers, real sockets, restarts, changed lists."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from rtsim.bench.adapters.double import CaptureDouble, DoubledPlate
+from rtsim.bench.adapters.doubles.natnet import NatNetDouble
+from rtsim.bench.adapters.doubles.vicon import ViconDouble
+from streams.capture.natnet.connection import NatNetConnection
+from streams.capture.records import CaptureDescription, CaptureError, CaptureFrame, ClockPair
+from streams.capture.system import parse_capture, systems
+from tests.streams.capture.relays import GUARD_S, NAMES, positions_of, relayed, sent, until
+
+KINDS = [NatNetDouble, ViconDouble]
+CORNERS = {
+    "natnet": np.array([[0.6, 0.0, 0.4], [0.0, 0.0, 0.4], [0.0, 0.0, 0.0], [0.6, 0.0, 0.0]]),
+    "vicon": np.array([[0.6, 0.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.4, 0.0], [0.6, 0.4, 0.0]]),
+}
+PREFIXED = tuple(f"Anna:{name}" for name in NAMES)
+
+
+@pytest.fixture(params=KINDS, ids=lambda kind: kind.__name__)
+def double(request):
+    served = request.param(NAMES, 200.0)
+    served.start()
+    yield served
+    served.stop()
+
+
+def scale(double: CaptureDouble) -> float:
+    """From metres to the unit of its positions."""
+    return 1.0 if isinstance(double, NatNetDouble) else 1000.0
+
+
+def test_frames_arrive_as_they_were_sent(double):
+    """Protects positions, names, unit, axis and rate over real sockets; occluded markers are NaN."""
+    with relayed(double) as run:
+        for k in range(50):
+            rows = positions_of(k)
+            rows[2] = np.nan
+            sent(double, k, positions=rows)
+            time.sleep(0.005)
+        until(lambda: run.take() == 50, "50 frames")
+        (session,) = run.sessions.values()
+        assert session.fields[0].labels == PREFIXED
+        told = (session.fields[0].unit, session.meta["up"], session.rate)
+        assert told == (("m", "Y", 200.0) if isinstance(double, NatNetDouble) else ("mm", "Z", 200.0))
+        for k, (_, seq, _, _, rows) in enumerate(run.frames):
+            assert seq == k
+            assert np.isnan(rows[2]).all()
+            expected = scale(double) * np.delete(positions_of(k), 2, 0)
+            np.testing.assert_array_equal(np.delete(rows, 2, 0), expected)
+
+
+def test_a_changed_list_is_a_new_session_and_no_frame_is_lost(double):
+    """Protects labels: one that is added, and two that are exchanged, begin a session, and every frame is in
+    the session of its own names.
+    """
+    lists = [NAMES, (*NAMES, "LTOE"), ("RASI", "LASI", *NAMES[2:], "LTOE")]
+    with relayed(double) as run:
+        k = 0
+        for names in lists:
+            double.describe(names)
+            for _ in range(10):
+                sent(double, k)
+                k += 1
+                time.sleep(0.005)
+            until(lambda: run.take() == k, "all frames so far")  # noqa: B023
+        labels = [session.fields[0].labels for session in run.sessions.values()]
+        assert labels == [tuple(f"Anna:{name}" for name in names) for names in lists]
+        assert [frame[1] for frame in run.frames] == [*range(10)] * 3
+
+
+def test_a_restart_of_the_server_loses_and_doubles_nothing(double):
+    """Protects a measurement over restarts: the same session goes on, seq without a gap, time going on."""
+    with relayed(double) as run:
+        k = 0
+        for _ in range(3):
+            for _ in range(10):
+                sent(double, k)
+                k += 1
+                time.sleep(0.005)
+            until(lambda: run.take() == k, "all frames so far")  # noqa: B023
+            double.stop()
+            time.sleep(0.05)
+            double.start()
+            until(lambda: double.n_client, "the relay to come again")
+        assert len(run.sessions) == 1
+        assert [frame[1] for frame in run.frames] == list(range(30))
+        assert [round(8.0 * frame[4][0, 0] / scale(double)) for frame in run.frames] == list(range(30))
+        assert np.all(np.diff([frame[3] for frame in run.frames]) > 0.0)
+
+
+def test_stuck_numbers_and_repeated_frames_are_counted(double):
+    """Protects seq: frame numbers that stand still are no repetition, and a frame that comes twice is one."""
+    with relayed(double) as run:
+        for k in range(20):
+            double.send(sent(double, k, number=1))
+            time.sleep(0.002)
+        until(lambda: run.take() == 20, "20 frames")
+        assert [frame[1] for frame in run.frames] == list(range(20))
+        assert run.relay.telemetry().counters["repeated_frames"] == 20
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_forces_are_those_on_the_person(kind, sign):
+    """Protects kinetics: whichever way a plate tells forces, what is sent is the floor's on the person, about
+    the laboratory's origin.
+    """
+    corners = CORNERS["natnet" if kind is NatNetDouble else "vicon"]
+    double = kind(NAMES, 200.0, [DoubledPlate("left & right", corners, 1000.0)])
+    up = 1 if kind is NatNetDouble else 2
+    force = np.array([20.0, -30.0, -30.0])
+    force[up] = 800.0
+    point = corners.mean(axis=0) + np.array((0.05, 0.02, 0.0))
+    point[up] = 0.0
+    free = np.zeros(3)
+    free[up] = 4.0
+    moment = np.cross(point, force) + free
+    double.start()
+    try:
+        with relayed(double) as run:
+            for k in range(40):
+                wrench = np.tile(np.concatenate([sign * force, sign * moment, point]), (1, 5, 1))
+                sent(double, k, wrenches=wrench)
+                time.sleep(0.005)
+            until(lambda: run.take() == 40, "40 frames")
+            taken = []
+            while (frame := run.forces.wait(0.2)) is not None:
+                taken.append({name: rows.copy() for name, rows in frame.data.items()})
+            n = int(np.isfinite(taken[-1]["sample_times"]).sum())
+            assert n == 5
+            np.testing.assert_allclose(taken[-1]["force"][0, :n], np.tile(force, (n, 1)), atol=1e-3)
+            np.testing.assert_allclose(taken[-1]["moment"][0, :n], np.tile(moment, (n, 1)), atol=2e-2)
+    finally:
+        double.stop()
+
+
+@pytest.mark.parametrize("version", [(3, 0), (3, 1), (4, 0), (4, 1), (4, 2)])
+@pytest.mark.parametrize("multicast", [False, True])
+def test_every_version_of_natnet_unicast_and_multicast(version, multicast):
+    """Protects the conversation in all versions, and both ways in which frames are sent."""
+    double = NatNetDouble(NAMES, 200.0)
+    double.version, double.multicast = version, multicast
+    double.start()
+    try:
+        connection = systems()["natnet"].open(parse_capture(double.address))
+        due = time.monotonic() + GUARD_S
+        news = []
+        while not any(isinstance(one, CaptureFrame) for one in news):
+            assert time.monotonic() < due
+            sent(double, len(news))
+            news.append(connection.read(0.02))
+        assert connection.description().names == PREFIXED
+        connection.close()
+    finally:
+        double.stop()
+
+
+def test_echoes_tell_the_servers_clock():
+    """Protects t_capture: clocks are compared by round trips, to a millisecond an hour apart and 50 ppm."""
+    double = NatNetDouble(NAMES, 200.0)
+    double.clock.given = lambda local_ns: round(local_ns * 1.00005) + 3_600_000_000_000
+    double.start()
+    try:
+        connection = NatNetConnection(parse_capture(double.address))
+        pairs: list[ClockPair] = []
+        due = time.monotonic() + GUARD_S
+        while len(pairs) < 3 and time.monotonic() < due:
+            one = connection.read(0.3)
+            pairs += [one] if isinstance(one, ClockPair) else []
+        assert len(pairs) == 3
+        for pair in pairs:
+            assert abs(pair.stamp_ns - double.clock.at(pair.local_ns)) < 1_000_000
+        connection.close()
+    finally:
+        double.stop()
+
+
+def test_a_list_that_changes_without_a_word_is_known_within_a_second():
+    """Protects labels where Motive sets no flag: definitions are asked for again and again."""
+    double = NatNetDouble(NAMES, 200.0)
+    double.flags_changes = False
+    double.start()
+    try:
+        connection = NatNetConnection(parse_capture(double.address))
+        double.describe(["RASI", "LASI", *NAMES[2:]])
+        began, news = time.monotonic(), None
+        while not isinstance(news, CaptureDescription):
+            assert time.monotonic() - began < GUARD_S
+            news = connection.read(0.05)
+        assert news.names[:2] == ("Anna:RASI", "Anna:LASI")
+        connection.close()
+    finally:
+        double.stop()
+
+
+def test_strangers_packets_and_damage_end_nothing(double):
+    """Protects a live run: packets of other kinds, cut off or damaged are counted, and frames go on."""
+    with relayed(double) as run:
+        sent(double, 0)
+        until(lambda: run.take() == 1, "a frame")
+        if isinstance(double, NatNetDouble):
+            for junk in (
+                b"",
+                b"\7",
+                b"\7\0\4\0",
+                b"\5\0\4\0\xff\xff\xff\xff",
+                bytes(2000),
+                b"\1\0\0\0",
+                b"\x0d\0\1\0a",
+            ):
+                double.send_bytes(junk)
+        else:
+            double.send_bytes(b"\1\0\x2b\x1a" + b"\x0c\0\0\0" + b"\6\0\0\0\4\0\0\0" + b"\xff" * 4)
+        for k in range(1, 10):
+            sent(double, k)
+            time.sleep(0.002)
+        until(lambda: run.take() == 10, "the others")
+        assert run.relay.telemetry().counters["refused_packets"] >= 1
+        assert run.relay.counters["reconnects"] == 0
+
+
+def test_a_server_of_another_protocol_is_told_from_silence():
+    """Protects against the wrong port: what answers otherwise than Vicon is named, and so is nobody."""
+    with pytest.raises(CaptureError, match="nobody answers"):
+        systems()["vicon"].open(parse_capture("vicon://127.0.0.1:9"))
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", 0))
+        server.listen(1)
+        port = server.getsockname()[1]
+
+        def greet() -> None:
+            other, _ = server.accept()
+            other.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+            time.sleep(0.5)
+            other.close()
+
+        thread = threading.Thread(target=greet, daemon=True)
+        thread.start()
+        with pytest.raises(CaptureError, match="begins with") as fault:
+            systems()["vicon"].open(parse_capture(f"vicon://127.0.0.1:{port}"))
+        assert fault.value.reason == "malformed"
+        thread.join()
+
+
+def test_options_of_addresses_are_checked():
+    """Protects against misspelt options, and network cards that this computer does not have."""
+    with pytest.raises(CaptureError, match="mode"):
+        parse_capture("natnet://127.0.0.1?Mode=unicast")
+    with pytest.raises(CaptureError, match="is no address of this computer"):
+        systems()["natnet"].open(parse_capture("natnet://127.0.0.1?interface=203.0.113.9"))
+
+
+CLIENT = """
+import sys, motioncapture
+client = motioncapture.connect(sys.argv[1], {"hostname": sys.argv[2], "port_command": sys.argv[3],
+                                             "interface_ip": "127.0.0.1"})
+for _ in range(20):
+    client.waitForNextFrame()
+    for name, body in client.rigidBodies.items():
+        print(name, *body.position, flush=True)
+"""
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+def test_a_client_that_is_not_ours_reads_the_double(kind):
+    """Protects the doubles, and so what is tested by them: the clients inside motioncapture, of Vicon the
+    vendor's own SDK, find the person where the double has it.
+    """
+    pytest.importorskip("motioncapture")
+    double = kind(NAMES, 200.0)
+    if isinstance(double, NatNetDouble):
+        double.multicast = True
+    double.start()
+    stop = threading.Event()
+
+    def send() -> None:
+        k = 0
+        while not stop.wait(0.005):
+            sent(double, k, positions=positions_of(4))
+            k += 1
+
+    sender = threading.Thread(target=send, daemon=True)
+    sender.start()
+    host = "127.0.0.1" if isinstance(double, NatNetDouble) else double.address.removeprefix("vicon://")
+    name = "optitrack" if isinstance(double, NatNetDouble) else "vicon"
+    try:
+        command = [sys.executable, "-c", textwrap.dedent(CLIENT), name, host, str(double.port)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    finally:
+        stop.set()
+        sender.join()
+        double.stop()
+    places = {
+        line.split()[0]: line.split()[1:] for line in done.stdout.splitlines() if line.startswith("Anna")
+    }
+    assert places, done.stderr[-500:]
+    np.testing.assert_allclose(np.array(places["Anna"], float), positions_of(4).mean(axis=0), atol=1e-5)
