@@ -10,7 +10,14 @@ import msgspec
 
 from rtsim.cli.lines import tell
 from rtsim.cli.measure_options import SPELT, measure_options, measures_given
-from rtsim.cli.options import ANYWAY_OPTION, PERSON_OPTION, SIDE_OPTION, check_of_use, file_options
+from rtsim.cli.options import (
+    ANYWAY_OPTION,
+    PERSON_OPTION,
+    SIDE_OPTION,
+    check_of_use,
+    file_options,
+    static_option,
+)
 from rtsim.cli.types import Config
 from rtsim.config.measures_schema import PersonMeasures
 from rtsim.config.run_schema import Run
@@ -30,11 +37,7 @@ if TYPE_CHECKING:
     type=click.Path(dir_okay=False, path_type=Path),
     help="Subject file (default: TRIAL.subject.toml).",
 )
-@click.option(
-    "--static",
-    type=click.Path(path_type=Path),
-    help="Static trial for the anatomy; TRIAL then gives gait means.",
-)
+@static_option("Static trial for the anatomy; TRIAL then gives gait means.")
 @click.option(
     "--lab",
     type=Config("labs"),
@@ -56,7 +59,7 @@ if TYPE_CHECKING:
 def command(
     trial: Path,
     out: Path | None,
-    static: Path | None,
+    static: str | None,
     lab: str | None,
     side: str | None,
     model: str | None,

@@ -39,6 +39,25 @@ FILE_OPTIONS = (
         "along which they act.",
     ),
 )
+
+
+def static_option(said: str) -> Callable[..., Any]:
+    """The option --static, which is given once; said : its help"""
+    return click.option(
+        "--static", multiple=True, callback=only_one, type=click.Path(), metavar="FILE", help=said
+    )
+
+
+def only_one(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> str | None:
+    """The value of an option that may be given once; ConfigError where the last would silently win."""
+    if len(values) > 1:
+        raise ConfigError(
+            f"{len(values)} are given ({', '.join(values)})", where=parameter.opts[0], allowed="one",
+            remedy="choose the one in which the person stands with all anatomical markers",
+        )  # fmt: skip
+    return values[0] if values else None
+
+
 PERSON_OPTION = click.option(
     "--person",
     metavar="NAME",
@@ -80,12 +99,7 @@ RUN_OPTIONS = (
     ),
     SOURCE_OPTION,
     click.option("--subject", type=Config("subjects"), help="Subject model: a .toml file or a shipped name."),
-    click.option(
-        "--static",
-        type=click.Path(),
-        metavar="FILE",
-        help="Static trial to calibrate from, where --subject is not given.",
-    ),
+    static_option("Static trial to calibrate from, where --subject is not given."),
     click.option(
         "--lab",
         type=Config("labs"),

@@ -273,6 +273,7 @@ def measures_of_leg(source: MarkerTrial, request: Request, person: ConventionalM
         request.knee_width_mm,
         request.standoff,
         near_measures(source.source),
+        request.table.roles,
     )
 
 

@@ -114,13 +114,18 @@ def usable_frames(table: LabSide, positions: Positions, where: str, remedy: str)
     """Frames that show every marker needed; ConfigError names those that no frame shows, and `remedy`."""
     needed = needed_roles(table, positions)
     absent = [f"{role} ({table.roles[role]})" for role in needed if role not in positions]
+    device = [role for role in DEVICE if role in table.roles]
+    seen = [role for role in device if role in positions]
+    if seen and "epicondyle_lateral" not in positions and seen != device:
+        lacking = [table.roles[role] for role in device if role not in seen]
+        absent.append(f"nor {name_some(lacking)} of the knee alignment device that may be in its place")
     if absent:
         raise ConfigError(f"no frame shows {name_some(absent, 12)}", where=where, remedy=remedy)
-    seen = {role: np.isfinite(positions[role]).all(axis=1) for role in needed}
-    usable = np.flatnonzero(np.all(list(seen.values()), axis=0))
+    shown = {role: np.isfinite(positions[role]).all(axis=1) for role in needed}
+    usable = np.flatnonzero(np.all(list(shown.values()), axis=0))
     if usable.size == 0:
-        rarest = sorted(needed, key=lambda role: int(seen[role].sum()))[:3]
-        rare = [f"{table.roles[role]} ({count_of(int(seen[role].sum()), 'frame')})" for role in rarest]
+        rarest = sorted(needed, key=lambda role: int(shown[role].sum()))[:3]
+        rare = [f"{table.roles[role]} ({count_of(int(shown[role].sum()), 'frame')})" for role in rarest]
         raise ConfigError(
             f"no frame shows all anatomical markers at once; seen least: {name_some(rare)}",
             where=where,

@@ -32,6 +32,10 @@ Array = NDArray[np.float64]
 FOREFOOT_WIDTH = 0.48
 """Between the heads of the first and the fifth metatarsal, in parts of the distance from the heel to their
 middle: of the legs behind `misplaced.USUAL`."""
+INSIDE = 0.08
+"""Of the length of thigh or shank: a marker that is so far on the inner side is on the wrong one."""
+BEYOND = (-0.15, 1.15)
+"""On the way from the upper end of its segment to the lower one: outside of it there is another segment."""
 DIAMETER = "MarkerDiameter"
 
 
@@ -51,7 +55,7 @@ class LegMeasures(NamedTuple):
     conventional : whether the set is one of the conventional gait model, whose markers are of a usual size
         where nothing is said; those of others count as points
     knee_width_mm : takes the place of the stored width, if given; standoff : as of `hip_centres` [m]
-    near : a hint at files with measures next to the trial's
+    near : a hint at files with measures next to the trial's; names : role -> marker
     """
 
     stored: Mapping[str, float]
@@ -62,6 +66,7 @@ class LegMeasures(NamedTuple):
     knee_width_mm: float | None = None
     standoff: float = 0.0
     near: str = ""
+    names: Mapping[str, str] = {}
 
     @property
     def offsets(self) -> SideMeasures:
@@ -94,6 +99,7 @@ def stand_ins(known: Positions, measures: LegMeasures, where: str) -> StandIns:
     ConfigError where a width is needed and not known, and for a knee alignment device that is none.
     """
     check_widths(known, measures, where)
+    check_wands(known, measures, where)
     found, notes = stand_in_knee(known, measures, where)
     both = {**known, **found}
     knee = 0.5 * (both["epicondyle_lateral"] + both["epicondyle_medial"])
@@ -144,13 +150,48 @@ def check_widths(known: Positions, measures: LegMeasures, where: str) -> None:
     )
 
 
+def check_wands(known: Positions, measures: LegMeasures, where: str) -> None:
+    """ConfigError for a marker of the outside of thigh or shank that lies elsewhere."""
+    out = known["asis"] - known["asis_opposite"]
+    wands: dict[str, tuple[str, Array, str]] = {}
+    if "epicondyle_lateral" in known and "epicondyle_medial" not in known:
+        wands["thigh"] = ("thigh_lateral", hip_of(known, measures), "epicondyle_lateral")
+    if "malleolus_medial" not in known:
+        knee = known[DEVICE[0]] if has_device(known) else known["epicondyle_lateral"]
+        wands["shank"] = ("shank_lateral", knee, "malleolus_lateral")
+    for segment, (role, upper, lower) in wands.items():
+        line = known[lower] - upper
+        along, length = unit(line), np.linalg.norm(line, axis=-1)
+        square = unit(out - np.sum(out * along, axis=-1, keepdims=True) * along)
+        outside, down = (np.sum((known[role] - upper) * axis, axis=-1) / length for axis in (square, along))
+        share = float(np.median(down))
+        if float(np.median(outside)) < -INSIDE:
+            inside = -1e3 * float(np.median(outside * length))
+            fault = f"lies {inside:.0f} mm on the inner side of the {measures.label_side} {segment}"
+        elif not BEYOND[0] <= share <= BEYOND[1]:
+            fault = f"lies {'above' if share < 0.0 else 'below'} the {measures.label_side} {segment}"
+        else:
+            continue
+        raise ConfigError(
+            f"{measures.names.get(role, role)} {fault}, and joint centres are looked for in its plane",
+            where=where,
+            allowed=f"on the outside of the {segment}",
+            remedy="exchange labels that are exchanged, or put the marker there",
+        )
+
+
+def hip_of(known: Positions, measures: LegMeasures) -> Array:
+    """(n, 3) - hip centre of the leg [m]."""
+    asis, back = (known["asis"], known["asis_opposite"]), back_of(known)
+    hip, _ = hip_centres(*asis, back, measures.regression, measures.person, measures.standoff)
+    return hip
+
+
 def stand_in_knee(known: Positions, measures: LegMeasures, where: str) -> tuple[dict[str, Array], list[str]]:
     """The epicondyles that are not marked, by a knee alignment device or by the chord, and sentences."""
     if "epicondyle_medial" in known and "epicondyle_lateral" in known:
         return {}, []
-    asis, back = (known["asis"], known["asis_opposite"]), back_of(known)
-    hip, _ = hip_centres(*asis, back, measures.regression, measures.person, measures.standoff)
-    offset = measures.radius("knee", where)
+    hip, offset = hip_of(known, measures), measures.radius("knee", where)
     if has_device(known):
         device = known[DEVICE[0]], known[DEVICE[1]], known[DEVICE[2]]
         odd = check_device(*device, "right", where)

@@ -147,7 +147,7 @@ def test_a_device_on_one_side_is_told() -> None:
     static = with_device(trial(), 0.0)
     keep = [k for k, name in enumerate(static.names) if name != "RKD2"]
     static = static._replace(names=tuple(static.names[k] for k in keep), positions=static.positions[:, keep])
-    with pytest.raises(ConfigError, match=r"no frame shows epicondyle_lateral \(RKNE\)"):
+    with pytest.raises(ConfigError, match=r"no frame shows epicondyle_lateral \(RKNE\), nor RKD2"):
         subject_for(trial(), static, side="right")
 
 
@@ -187,6 +187,24 @@ def test_widths_that_are_missing_or_none(measures: dict[str, float], said: str) 
     """Protects the sentences on a width of 0, in metres, or not there."""
     with pytest.raises(ConfigError, match=said):
         calibrate(trial(measures=measures), load_lab("cgm1"))
+
+
+@pytest.mark.parametrize(
+    ("role", "place", "said"),
+    [
+        ("thigh_lateral", (0.03, 0.70, -0.17), r"RTHI lies 2\d\d mm on the inner side of the right thigh"),
+        ("thigh_lateral", (0.03, 0.70, 0.02), "RTHI lies .* on the inner side"),
+        ("shank_lateral", (0.01, 0.25, -0.14), r"RTIB lies 2\d\d mm on the inner side of the right shank"),
+        ("thigh_lateral", (0.01, 0.25, 0.14), "RTHI lies below the right thigh"),
+        ("shank_lateral", (0.03, 0.70, 0.17), "RTIB lies above the right shank"),
+    ],
+)
+def test_wands_in_the_wrong_place(role: str, place: tuple[float, float, float], said: str) -> None:
+    """Protects from centres on the wrong side: wands of another leg, inner side or segment."""
+    static = trial()
+    static.positions[:, static.names.index(NAMES[role])] = place
+    with pytest.raises(ConfigError, match=said):
+        subject_for(trial(), static, side="right")
 
 
 def test_exchanged_sides_are_told() -> None:
