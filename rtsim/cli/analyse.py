@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
+from msgspec import structs
 
+from rtsim.cli.frame_progress import progress_of
 from rtsim.cli.lines import tell
 from rtsim.cli.options import (
     ANYWAY_OPTION,
@@ -99,7 +100,7 @@ def command(
     solved = solve(run, anyway, console)
     for said in solved.sentences[:N_TOLD]:
         tell(said)
-    gait = gait_of(solved.results, run.source, run.person)
+    gait = gait_of(solved.results, run.source, str(solved.results.session.meta.get("person", "")))
     solved = solved._replace(results=recorded_with(solved.results, gait))
     told = {**summary(solved), "gait": as_figures(gait)}
     deliver(solved.results, outputs, (frames, columns), paper, Path(source), run, gait)
@@ -138,6 +139,7 @@ class Ready(NamedTuple):
     n_frame : of the source; open_source : the input that tells how many frames are done
     stages : warm; notes : that go with the results
     wrong : with which nothing of the force plates can be used, a sentence; "" = nothing
+    person : who is solved of several, where the run does not say
     """
 
     n_frame: int
@@ -145,6 +147,7 @@ class Ready(NamedTuple):
     stages: Sequence[Stage]
     notes: Sequence[str]
     wrong: str = ""
+    person: str = ""
 
 
 def driven(run: Run, console: Any) -> Ready:
@@ -204,7 +207,12 @@ def recorded(run: Run, anyway: bool, console: Any) -> Ready:
         for note in (*forces.notes, *said):
             tell(f"{forces.source}: {note}")
     return Ready(
-        len(trial.times), lambda progress: RecordingInput(trial, progress, forces, feed), stages, notes, wrong
+        len(trial.times),
+        lambda progress: RecordingInput(trial, progress, forces, feed),
+        stages,
+        notes,
+        wrong,
+        run.person,
     )
 
 
@@ -215,8 +223,9 @@ def gone_through(run: Run, ready: Ready, console: Any) -> Solved:
     from rtsim.live.serve import meta_of
 
     kept = Kept()
+    meta = meta_of(structs.replace(run, person=ready.person), ready.notes)
     with progress_of(console, ready.n_frame) as progress:
-        loop = Loop(ready.open_source(progress), ready.stages, kept, meta_of(run, ready.notes))
+        loop = Loop(ready.open_source(progress), ready.stages, kept, meta)
         with noting_requests(lambda number: loop.stop(INTERRUPTED)):
             begun = perf_counter()
             loop.run()
@@ -372,24 +381,3 @@ def in_words(told: dict[str, Any]) -> str:
             f"computed in {told['compute_s']:.3g} s{paced}; {told['outcome']}",
         )
     )
-
-
-@contextmanager
-def progress_of(console: Any, n_frame: int) -> Iterator[Callable[[int], None]]:
-    """A bar in a terminal, nothing elsewhere; it is told the frames that are done."""
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (
-        TextColumn("{task.completed:.0f} of {task.total:.0f} frames"),
-        BarColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task("", total=n_frame)
-        every = max(1, n_frame // 200)
-
-        def show(n_done: int) -> None:
-            if n_done % every == 0:
-                bar.update(task, completed=n_done)
-
-        yield show

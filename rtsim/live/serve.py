@@ -128,7 +128,9 @@ def meta_of(run: Run, notes: Sequence[str] = (), markers: str = "") -> dict[str,
     """What the descriptors of a run say of it; markers : address of their stream, where it has one."""
     streams = {"markers": markers, "forces": run.forces if markers else ""}
     addresses = {name: address for name, address in streams.items() if address}
-    chosen = {"chosen": list(run.chosen)} if run.chosen else {}
+    chosen: dict[str, Any] = {"chosen": list(run.chosen)} if run.chosen else {}
+    if run.person:
+        chosen["person"] = run.person
     return {
         "model": run.model,
         **chosen,

@@ -1,7 +1,7 @@
 """Results as points of a C3D file: which label, unit and list of POINT each result has there.
 
 Angles and moments are those of the ISB's joint coordinate systems, no Plug-in Gait: their labels end in ISB.
-Only angles by the definitions of the conventional gait model have the bare names of Plug-in Gait.
+Only angles and centres by the definitions of the conventional gait model have Plug-in Gait's bare names.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from rtsim.files.c3d_bytes.append import NewPoint
 from rtsim.files.c3d_bytes.source import C3dSource
-from rtsim.files.legs import groups_of
+from rtsim.files.legs import SIDES, groups_of, sides_of
 from rtsim.files.recording import Results
 from rtsim.files.trial import name_some
 from streams.messages import UNUSABLE, FieldSpec
@@ -27,7 +27,7 @@ SIDE_LETTERS = {"right": "R", "left": "L", "": ""}
 JOINTS = ("hip", "knee", "ankle", "pelvis", "foot_progression", "trunk")
 PLUG_IN = {
     "hip": "Hip", "knee": "Knee", "ankle": "Ankle", "pelvis": "Pelvis", "foot_progression": "FootProgress",
-    "trunk": "Trunk",
+    "trunk": "Trunk", "foot": "FootProgress",
 }  # fmt: skip
 """As labels of Plug-in Gait call a joint, after the letter of the side."""
 AXES = (
@@ -37,6 +37,8 @@ AXES = (
 )
 """What the first, second and third number of a point of angles or moments is about."""
 CENTRES = {"hip": "HJC", "knee": "KJC", "ankle": "AJC"}
+CONVENTIONAL_ANGLES = re.compile(r"cgm_(\w+)_angles")
+CONVENTIONAL_CENTRES = "cgm_joint_centres"
 GROUND_FORCE = "GroundReactionForce"
 STATUS_LABEL = f"FrameStatus_{OURS}"
 MOMENT_FACTORS = {"nmm": 1e3, "nm": 1.0}
@@ -92,12 +94,13 @@ def outputs_of(results: Results, source: C3dSource) -> Outputs:
         found.append(_Found(STATUS_LABEL, OURS, False, "status bits of the frame, 0 = ok", "SCALARS", bits))
     rows = source.frames_of(results.times)
     usable = (results.status & int(UNUSABLE)) == 0
-    taken = {label.rpartition(":")[2].casefold() for label in source.labels}
+    before = source.prefix_of(str(results.session.meta.get("person") or ""))
+    taken = {label.casefold() for label in source.labels}
     points, renamed = [], []
     for one in found:
-        label = _free_label(one, taken)
-        if label != one.bare and not one.always:
-            renamed.append(f"{one.bare} as {label}")
+        label = _free_label(one, before, taken)
+        if not one.always and label != f"{before}{one.bare}":
+            renamed.append(f"{before}{one.bare} as {label}")
         values = np.full((source.n_frame, 3), np.nan)
         keep = (rows >= 0) & (usable if one.bare != STATUS_LABEL else True)
         values[rows[keep]] = one.values[keep]
@@ -110,12 +113,13 @@ def outputs_of(results: Results, source: C3dSource) -> Outputs:
     return Outputs(tuple(points), {name: unit for name, (unit, _) in units.items()}, tuple(notes))
 
 
-def _free_label(one: _Found, taken: set[str]) -> str:
-    """A label that the file does not have yet, taken from now on."""
-    label = f"{one.bare}_{one.ending}" if one.always or one.bare.casefold() in taken else one.bare
+def _free_label(one: _Found, before: str, taken: set[str]) -> str:
+    """A label that the file does not have yet, with what stands before the person's, taken from now on."""
+    bare = f"{before}{one.bare}"
+    label = f"{bare}_{one.ending}" if one.always or bare.casefold() in taken else bare
     copy = 2
     while label.casefold() in taken:
-        label, copy = f"{one.bare}_{one.ending}{copy}", copy + 1
+        label, copy = f"{bare}_{one.ending}{copy}", copy + 1
     taken.add(label.casefold())
     return label
 
@@ -145,7 +149,7 @@ def _columns(labels: Sequence[str], own: str) -> Iterator[tuple[str, str, list[i
     """Joint, side and the columns of its three components (-1 = it has none) among labels of angles."""
     rows: dict[tuple[str, str], list[int]] = {}
     place = {label: k for k, label in enumerate(labels)}
-    for group in groups_of(labels, own if own in ("right", "left") else ""):
+    for group in groups_of(labels, own if own in SIDES else ""):
         for side, label in group.of.items():
             joint = next((name for name in JOINTS if group.name.startswith(name)), "")
             about = group.name[len(joint) :].strip("_") if joint != "foot_progression" else "progression"
@@ -170,20 +174,22 @@ def _of_angles(
 ) -> Iterator[_Found]:
     """Angles of joints: by the ISB, and by the conventional gait model where the run has them."""
     factor = units["ANGLE_UNITS"][1]
-    for name, spec in specs.items():
-        conventional = re.fullmatch(r"(joint_)?angles_cgm|cgm_(joint_)?angles", name) is not None
-        if not (conventional or name == "joint_angles") or spec.unit not in ("rad", "deg"):
-            continue
-        to_file = factor if spec.unit == "rad" else factor / math.degrees(1.0)
-        said = (
-            "conventional gait model: flexion, adduction, internal rotation"
-            if conventional
-            else "ISB, not Plug-in Gait: flexion, adduction, int. rotation"
-        )
+    if (spec := specs.get("joint_angles")) is not None and spec.unit == "rad":
+        said = "ISB, not Plug-in Gait: flexion, adduction, int. rotation"
         for joint, side, columns in _columns(spec.labels, own):
-            values = to_file * _component(results.fields[name], columns)
-            bare, ending = _named(joint, side, "Angles"), "cgm" if conventional else "ISB"
-            yield _Found(bare, ending, not conventional, said, "ANGLES", values)
+            values = factor * _component(results.fields["joint_angles"], columns)
+            yield _Found(_named(joint, side, "Angles"), "ISB", True, said, "ANGLES", values)
+    for name, spec in specs.items():
+        match = CONVENTIONAL_ANGLES.fullmatch(name)
+        if match is None or match[1] not in PLUG_IN or spec.unit != "rad":
+            continue
+        sides = sides_of(spec.labels, own if own in SIDES else "")
+        for side in dict.fromkeys(sides):
+            columns = [k for k, one in enumerate(sides) if one == side]
+            if side and len(columns) == 3:  # in the order of Plug-in Gait
+                values = factor * results.fields[name][:, columns]
+                said = "conventional gait model, as Plug-in Gait"
+                yield _Found(_named(match[1], side, "Angles"), "cgm", False, said, "ANGLES", values)
 
 
 def _of_moments(
@@ -203,7 +209,7 @@ def _of_joint_vectors(
     results: Results, specs: dict[str, FieldSpec], own: str, units: dict[str, tuple[str, float]]
 ) -> Iterator[_Found]:
     """Powers, in the third number as Plug-in Gait has it, and forces of joints."""
-    side_of = own if own in ("right", "left") else ""
+    side_of = own if own in SIDES else ""
     for name, what, kind in (("joint_powers", "Power", "POWERS"), ("joint_forces", "Force", "FORCES")):
         spec = specs.get(name)
         if spec is None or f"{what.upper()}_UNITS" not in units:
@@ -228,18 +234,22 @@ def _of_places(
     results: Results, specs: dict[str, FieldSpec], own: str, source: C3dSource
 ) -> Iterator[_Found]:
     """Joint centres and markers of the model, in the unit of length."""
-    per_metre, side_of = 1.0 / source.scale, own if own in ("right", "left") else ""
-    centres = specs.get("joint_centres")
-    if centres is not None:
-        values = per_metre * source.from_ground(results.fields["joint_centres"])
-        for group in groups_of(centres.labels, side_of):
+    per_metre, side_of = 1.0 / source.scale, own if own in SIDES else ""
+    both = CONVENTIONAL_CENTRES in specs
+    for name, ending in (("joint_centres", OURS), (CONVENTIONAL_CENTRES, "cgm")):
+        if (spec := specs.get(name)) is None:
+            continue
+        values = per_metre * source.from_ground(results.fields[name])
+        for group in groups_of(spec.labels, side_of):
             for side, label in group.of.items():
                 if group.name in CENTRES:
                     bare = f"{SIDE_LETTERS[side]}{CENTRES[group.name]}"
-                    yield _Found(
-                        bare, OURS, False, f"{group.name} joint centre", "MODELED_MARKERS",
-                        values[:, centres.labels.index(label)],
-                    )  # fmt: skip
+                    said = (
+                        f"{group.name} joint centre, {'fitted model' if ending == OURS else 'conventional'}"
+                    )
+                    always = both and ending == OURS
+                    column = values[:, spec.labels.index(label)]
+                    yield _Found(bare, ending, always, said, "MODELED_MARKERS", column)
     model = specs.get("markers_model")
     if model is not None:
         values = per_metre * source.from_ground(results.fields["markers_model"])

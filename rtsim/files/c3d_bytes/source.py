@@ -56,6 +56,13 @@ class C3dSource(NamedTuple):
         rotated: FloatArray = vectors @ ROTATIONS[self.up]
         return rotated
 
+    def prefix_of(self, person: str) -> str:
+        """What stands before the labels of a person, or of the only one whom labels name; "" = nothing."""
+        persons = {label.rpartition(":")[0] for label in self.labels if ":" in label}
+        alike = [name for name in persons if name.casefold() == person.casefold()]
+        found = alike or list(persons)
+        return f"{found[0]}:" if len(found) == 1 else ""
+
     def frames_of(self, times: FloatArray) -> NDArray[np.int64]:
         """Index of the frame of the file at each time of the trial (n,) [s]; -1 = it has none there."""
         with np.errstate(invalid="ignore"):

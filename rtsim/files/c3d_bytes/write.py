@@ -55,7 +55,8 @@ def write_c3d(
     """
     outputs = outputs_of(results, source)
     section = source.section
-    person = subject_of(section, str(results.session.meta.get("person") or ""))
+    asked = str(results.session.meta.get("person") or "")
+    person = subject_of(section, source.prefix_of(asked).rstrip(":") or asked)
     put_units(section, {**outputs.units, "MODELED_MARKER_UNITS": _length_unit(source)})
     notes = [*source.notes, *outputs.notes, *put_events(section, events, person)]
     notes += put_analysis(section, values, person)

@@ -10,6 +10,7 @@ from pathlib import Path
 import ezc3d
 import numpy as np
 import pytest
+from msgspec import structs
 
 from rtsim.errors import ConfigError
 from rtsim.files.c3d import read_c3d
@@ -125,6 +126,23 @@ def written(
     results = results_of((found.first + np.arange(found.n_frame)) / found.rate)
     out = folder / "out.rtsim.c3d"
     return out, results, write_c3d(out, results, found, events, values)
+
+
+def with_conventional(results: Results) -> Results:
+    """The same with angles and centres of the conventional gait model, as the run's stage names them."""
+    names = [f"cgm_{name}_{side}" for side in "rl" for name in ("foot_pitch", "foot_inversion", "foot_turn")]
+    fields = (
+        *results.session.fields,
+        FieldSpec("cgm_foot_angles", (6,), "rad", tuple(names)),
+        FieldSpec("cgm_joint_centres", (2, 3), "m", ("knee_r", "knee_l"), frame="ground"),
+    )
+    n = len(results.times)
+    more = {
+        "cgm_foot_angles": np.tile(np.linspace(0.1, 0.6, 6), (n, 1)),
+        "cgm_joint_centres": np.tile([[0.1, 0.5, 0.0], [0.2, 0.4, 0.0]], (n, 1, 1)),
+    }
+    session = structs.replace(results.session, fields=fields)
+    return results._replace(session=session, fields={**results.fields, **more})
 
 
 def labels_of(content) -> list[str]:
@@ -294,6 +312,40 @@ def test_labels_that_are_there_stay_and_ours_get_others(tmp_path: Path) -> None:
     write_c3d(again, results_of((found.first + np.arange(found.n_frame)) / found.rate), found)
     assert "RHJC_rtsim2" in labels_of(ezc3d.c3d(str(again)))
     assert read_c3d(again).names == read_c3d(source).names  # none of it becomes a marker
+
+
+def test_conventional_angles_have_the_names_of_plug_in_gait(tmp_path: Path) -> None:
+    """Protects who looks for LFootProgressAngles: there are the conventional ones, and ours are apart."""
+    source = open_source(source_file(tmp_path))
+    results = with_conventional(results_of(0.5 + np.arange(12) / 100.0))
+    out = tmp_path / "out.c3d"
+    assert write_c3d(out, results, source) == ()
+    new = ezc3d.c3d(str(out))
+    labels, data = labels_of(new), new["data"]["points"][:3, :, 0]
+    left = data[:, labels.index("LFootProgressAngles")]
+    np.testing.assert_allclose(left, np.degrees([0.4, 0.5, 0.6]), rtol=1e-6)
+    np.testing.assert_allclose(data[:, labels.index("LKJC")], [200.0, 0.0, 400.0], atol=1e-4)
+    assert {"RHJC_rtsim", "LHipAngles_ISB", "RKJC"} <= set(labels)
+    assert not {"LHipAngles", "RHJC"} & set(labels)
+
+
+def test_results_of_one_of_two_persons_have_his_name(tmp_path: Path) -> None:
+    """Protects from angles that could be anybody's where labels name persons."""
+    source = source_file(tmp_path, n_point=9, more={"SUBJECTS": {"USED": 2, "NAMES": ["Bo", "Al"]}})
+    data = source.read_bytes()
+    for old, new in (("RASI", "B:RA"), ("RKNE", "B:RK"), ("P0  ", "A:RA"), ("P1  ", "A:RK")):
+        data = data.replace(old.encode(), new.encode())
+    source.write_bytes(data)
+    found = open_source(source)
+    results = results_of(0.5 + np.arange(12) / 100.0)
+    session = structs.replace(results.session, meta={**results.session.meta, "person": "b"})
+    out = tmp_path / "out.c3d"
+    write_c3d(out, results._replace(session=session), found, EVENTS)
+    new = ezc3d.c3d(str(out))
+    assert "B:RHipAngles_ISB" in labels_of(new)
+    assert new["parameters"]["POINT"]["ANGLES"]["value"] == ["B:RHipAngles_ISB", "B:LHipAngles_ISB"]
+    assert new["parameters"]["EVENT"]["SUBJECTS"]["value"] == ["B"] * 3
+    assert read_c3d(out, person="B").names == read_c3d(source, person="B").names
 
 
 def test_results_of_some_frames_stand_at_theirs(tmp_path: Path) -> None:

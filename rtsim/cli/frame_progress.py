@@ -1,0 +1,28 @@
+"""A bar over the frames of a recording, in a terminal alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+
+@contextmanager
+def progress_of(console: Any, n_frame: int) -> Iterator[Callable[[int], None]]:
+    """A bar in a terminal, nothing elsewhere; it is told the frames that are done."""
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (
+        TextColumn("{task.completed:.0f} of {task.total:.0f} frames"),
+        BarColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task("", total=n_frame)
+        every = max(1, n_frame // 200)
+
+        def show(n_done: int) -> None:
+            if n_done % every == 0:
+                bar.update(task, completed=n_done)
+
+        yield show
