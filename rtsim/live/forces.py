@@ -25,6 +25,9 @@ BODY_MASS = "Bodymass"
 """Of the person [kg], among what a C3D file tells of the subject."""
 SWAYS = 0.05
 """Standing still, the weight on the plates varies by no more than this part of it."""
+MASSES_KG = (2.0, 400.0)
+"""Of a person whose file stores it."""
+STORED_MASS = "The mass of the person is {:.1f} kg, as stored with the trial: nobody was weighed (--mass)."
 NO_MASS = (
     "The mass of the person is not known: joint moments are left out. Give --mass, mass_kg in the subject's "
     "file, or a static trial with plates."
@@ -185,6 +188,20 @@ def mass_of(run: Run, spec: ModelSpec, subject: Subject | None) -> float:
         return weigh(read_forces(run.static, up=run.up or None, units=run.units or None))
     except NoPlatesError:
         return 0.0
+
+
+def stored_mass(run: Run) -> float:
+    """Mass [kg] that the person's file of measures, the static trial or the recording stores; 0 = none."""
+    from rtsim.live.sources import load_trial
+    from rtsim.subjects.person_measures import load_measures
+
+    stored = [load_measures(run.measures)[1]] if run.measures else []
+    for path in (run.static, run.source):
+        if is_c3d(path) and not is_stream(path):
+            trial = load_trial(path, units=run.units or None, up=run.up or None, person=run.person)
+            stored.append(dict(trial.subject))
+    masses = (measures.get(BODY_MASS, 0.0) for measures in stored)
+    return next((mass for mass in masses if MASSES_KG[0] <= mass <= MASSES_KG[1]), 0.0)
 
 
 def mass_before(run: Run, trial: MarkerTrial) -> float:

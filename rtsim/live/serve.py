@@ -10,7 +10,7 @@ from kernels._cache import cache_fault
 from rtsim.config.run_schema import Run
 from rtsim.errors import ConfigError
 from rtsim.live.acquaintance import Acquaintance
-from rtsim.live.forces import NO_MASS, WEIGHTLESS, mass_of, weighs
+from rtsim.live.forces import NO_MASS, STORED_MASS, WEIGHTLESS, mass_of, stored_mass, weighs
 from rtsim.live.group_table import groups_of
 from rtsim.live.groups import compile_groups
 from rtsim.live.inputs import StreamInput
@@ -47,12 +47,17 @@ def prepare(run: Run, forces: ForceFeed | None = None) -> list[Stage]:
     if not brings_markers(run, spec):
         subject = resolve_subject(run)
         spec = for_person(load_model(model_for(run.model, subject.side)), subject)
-    mass = mass_of(run, spec, subject) if forces is not None or weighs(run) else 0.0
+    asked = forces is not None or weighs(run)
+    mass = mass_of(run, spec, subject) if asked else 0.0
+    stored = stored_mass(run) if asked and not mass and subject is not None else 0.0
+    mass = mass or stored
     stages = make_stages(run, spec, subject, forces, mass)
     kinematics = stages[0]
     assert isinstance(kinematics, Kinematics)
     names = kinematics.estimator.model.names.markers
     warm_up(stages, marker_session(names, rate=100.0, t_start=0), neutral(kinematics))
+    if stored:
+        stages[-1].sentences.append(STORED_MASS.format(stored))
     if forces is not None and not mass:
         stages[-1].sentences.append(NO_MASS if subject is not None else WEIGHTLESS)
     return stages
