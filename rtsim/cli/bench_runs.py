@@ -28,6 +28,26 @@ def latency(as_json: bool, rate: float, seconds: float, method: str, forces: boo
     click.echo(figures.report("latency", latency.run(rate, seconds, method, forces, run, config), as_json))
 
 
+@command.command("adapters")
+@AS_JSON
+@QUICK
+@click.option("--only", multiple=True, metavar="SYSTEM", help="Some of the systems (repeatable).")
+def adapters(as_json: bool, quick: bool, only: tuple[str, ...]) -> None:
+    """`rtsim connect` against servers of ours that speak the protocols of capture systems, at 200 Hz.
+
+    Time added, frames lost, capture times, restarts, changed lists of markers and damaged messages.
+    """
+    from rtsim.bench import figures
+    from rtsim.bench.adapters import run
+    from rtsim.bench.adapters.double import doubled_schemes
+
+    for scheme in only:
+        check_of_use(
+            "--only", scheme in doubled_schemes(), f"{', '.join(doubled_schemes())}", "give one of these"
+        )
+    click.echo(figures.report("adapters", run.run(quick, only), as_json))
+
+
 @command.command("paced")
 @AS_JSON
 @click.option("--seconds", type=float, default=60.0, show_default=True, help="Length of the run.")

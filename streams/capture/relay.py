@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
+from time import process_time_ns
 from typing import NamedTuple
 
 from streams.account import Sentences, account, plain
@@ -109,6 +110,7 @@ class Relay:
         noted: Callable[[Sequence[str]], list[str]] | None = None,
     ) -> None:
         self._noted = noted
+        self._began_ns, self._cpu_ns = now_ns(), process_time_ns()
         self._address, self._publisher, self._say, self._judge = address, publisher, say, judge
         self._options = RelayOptions.of(address)
         self._system = systems()[address.scheme]
@@ -161,6 +163,7 @@ class Relay:
         gauges = {
             **self._times.clock.gauges(), "capture_age_ms": 1e-6 * self._age_ns,
             "unnamed_markers": float(self._n_unnamed), "connected": float(connection is not None),
+            "cpu_percent": 100.0 * (process_time_ns() - self._cpu_ns) / max(1, now_ns() - self._began_ns),
         }  # fmt: skip
         if connection is not None:
             counters += Counter(connection.counters())

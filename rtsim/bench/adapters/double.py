@@ -68,6 +68,19 @@ class CaptureDouble(Protocol):
     def send(self, frame: DoubledFrame) -> None:
         """Send a frame to everybody who wants frames."""
 
+    @property
+    def head_bytes(self) -> int:
+        """How many bytes at the front of a message tell where the next one begins."""
+
+    def keep_clock(self, given: Callable[[int], int]) -> None:
+        """The server's clock by ours [ns], for protocols that tell it by itself."""
+
+    def message(self, frame: DoubledFrame) -> bytes:
+        """The message by which a frame is sent."""
+
+    def send_bytes(self, data: bytes) -> None:
+        """Send any bytes to everybody, as a message or a part of one."""
+
     def decoder(self, frame: DoubledFrame) -> Callable[[], object]:
         """A call that decodes the message of this frame by our decoder, to be timed."""
 

@@ -15,8 +15,8 @@ from struct import Struct, error
 import numpy as np
 
 from streams.account import Sentences, plain
-from streams.capture.qtm_forces import QtmForces
-from streams.capture.qtm_packets import (
+from streams.capture.qtm.forces import QtmForces
+from streams.capture.qtm.packets import (
     COMMAND,
     DATA,
     DISCOVER,
@@ -30,8 +30,8 @@ from streams.capture.qtm_packets import (
     MalformedPacketError,
     decode_data,
 )
-from streams.capture.qtm_settings import QtmSettings, read_settings
-from streams.capture.qtm_socket import QtmSocket
+from streams.capture.qtm.settings import QtmSettings, read_settings
+from streams.capture.qtm.socket import QtmSocket
 from streams.capture.records import CaptureDescription, CaptureError, CaptureFrame, FoundServer
 from streams.capture.system import CaptureAddress, CaptureSystem
 from streams.clock import now_ns

@@ -57,14 +57,14 @@ def test_every_version_is_read_as_written(version):
     wrench[0, :, :3] = [10.0, 800.0, 5.0]
     sent = a_frame(wrenches=wrench)
     defined = decode_definitions(double.definitions(), version)
-    decoded = decode_frame(double.packet(sent), version)
+    decoded = decode_frame(double.message(sent), version)
     rows = NamedRows(defined)
     assert rows.names == tuple(f"Anna:{name}" for name in NAMES)
     np.testing.assert_array_equal(rows.positions(decoded), sent.positions)
     np.testing.assert_array_equal(unnamed_markers(decoded), sent.unnamed)
     assert (decoded.number, decoded.exposed, decoded.params) == (7, 36_001_234_567, 0)
     double.describe(NAMES)
-    assert decode_frame(double.packet(sent), version).params == 2
+    assert decode_frame(double.message(sent), version).params == 2
     forces = NatNetPlates(defined).samples(decoded, 1000, 5_000_000)
     np.testing.assert_allclose(forces.force, wrench[:, :, :3], atol=1e-4)
     np.testing.assert_allclose(forces.moment, wrench[:, :, 3:6], atol=1e-3)
@@ -186,7 +186,7 @@ def test_the_vendors_sample_client_reads_the_double(version):
     client = pytest.importorskip("natnetsdk.NatNetClient").NatNetClient()
     double = a_double(version)
     sent = a_frame(wrenches=np.ones((1, 5, 9)))
-    packet = double.packet(sent)
+    packet = double.message(sent)
     n_read, read = client._NatNetClient__unpack_mocap_data(packet[4:], len(packet) - 4, *version)
     assert n_read == len(packet) - 4 - 4  # but for the tag at the end
     marks = read.labeled_marker_data.labeled_marker_list
@@ -219,7 +219,7 @@ def test_damaged_packets_are_refused_or_read_and_nothing_else(version):
         defined = decode_definitions(packet, version)
         NamedRows(defined), NatNetPlates(defined)
 
-    sent = [double.packet(a_frame(wrenches=np.ones((1, 5, 9)))), double.packet(a_frame())]
+    sent = [double.message(a_frame(wrenches=np.ones((1, 5, 9)))), double.message(a_frame())]
     with np.errstate(all="ignore"):
         assert survived(decode, sent, 1500) > 300
         assert survived(define, [double.definitions()], 800) > 200

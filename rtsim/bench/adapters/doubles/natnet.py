@@ -103,7 +103,7 @@ class NatNetDouble:
 
     def send(self, frame: DoubledFrame) -> None:
         self.clock.learn(frame.stamp_ns)
-        self.send_bytes(self.packet(frame))
+        self.send_bytes(self.message(frame))
 
     def send_bytes(self, data: bytes) -> None:
         """Send any bytes to whoever gets frames."""
@@ -116,11 +116,18 @@ class NatNetDouble:
                     self._command.sendto(data, client)
 
     def decoder(self, frame: DoubledFrame) -> Callable[[], object]:
-        packet, version = self.packet(frame), self.version
+        packet, version = self.message(frame), self.version
         rows = NamedRows(decode_definitions(self.definitions(), version))
         return lambda: rows.positions(decode_frame(packet, version))
 
-    def packet(self, sent: DoubledFrame) -> bytes:
+    @property
+    def head_bytes(self) -> int:
+        return 0  # each message is a datagram of its own
+
+    def keep_clock(self, given: Callable[[int], int]) -> None:
+        self.clock.given = given
+
+    def message(self, sent: DoubledFrame) -> bytes:
         """A frame; an occluded marker has a position all the same, the model's."""
         occluded = np.isnan(sent.positions.sum(axis=1))
         points = np.where(occluded[:, None], 0.25, sent.positions)

@@ -12,7 +12,7 @@ from xml.sax.saxutils import escape
 import numpy as np
 
 from rtsim.bench.adapters.double import DoubledFrame, DoubledPlate
-from streams.capture.qtm_packets import decode_data
+from streams.capture.qtm.packets import decode_data
 
 HEADER, DATA = struct.Struct("<II"), struct.Struct("<qII")
 ERROR, COMMAND, XML, FRAME, NO_MORE, EVENT = 0, 1, 2, 3, 4, 6
@@ -74,21 +74,28 @@ class QtmDouble:
 
     def event(self, number: int) -> None:
         """Tell everybody that something has happened."""
-        self._send_all(message(EVENT, bytes([number])), everybody=True)
+        self._send_all(wrapped(EVENT, bytes([number])), everybody=True)
 
     def send(self, frame: DoubledFrame) -> None:
         if self.running:
-            self._send_all(self.packet(frame))
+            self._send_all(self.message(frame))
 
     def send_bytes(self, data: bytes) -> None:
         """Send any bytes to everybody."""
         self._send_all(data, everybody=True)
 
     def decoder(self, frame: DoubledFrame) -> Callable[[], object]:
-        body = memoryview(self.packet(frame))[HEADER.size :]
+        body = memoryview(self.message(frame))[HEADER.size :]
         return lambda: decode_data(body)
 
-    def packet(self, frame: DoubledFrame) -> bytes:
+    @property
+    def head_bytes(self) -> int:
+        return HEADER.size
+
+    def keep_clock(self, given: Callable[[int], int]) -> None:
+        """Nothing: stamps of frames are all that this protocol tells of the clock."""
+
+    def message(self, frame: DoubledFrame) -> bytes:
         """The data packet of a frame."""
         parts = [component(1, self._rates(len(frame.positions)) + floats(1e3 * frame.positions))]
         if frame.unnamed is not None:
@@ -105,7 +112,7 @@ class QtmDouble:
         if self.timecode:
             parts.append(component(17, struct.pack("<iiII", 1, 2, 7, frame.stamp_ns // 100 & 0xFFFFFFFF)))
         head = DATA.pack(frame.stamp_ns // 1000, frame.number & 0xFFFFFFFF, len(parts))
-        return message(FRAME, head + b"".join(parts))
+        return wrapped(FRAME, head + b"".join(parts))
 
     def settings(self) -> bytes:
         """The settings in XML, as they are now."""
@@ -164,9 +171,9 @@ class QtmDouble:
             answer = f"Version set to {rest[0]}" if good else "Version NOT supported"
             self._send(client, text(COMMAND if good else ERROR, answer))
         elif word == "getparameters":
-            self._send(client, message(XML, self.settings() + b"\0"))
+            self._send(client, wrapped(XML, self.settings() + b"\0"))
         elif word == "getstate":
-            self._send(client, message(EVENT, bytes([3 if self.running else 1])))
+            self._send(client, wrapped(EVENT, bytes([3 if self.running else 1])))
         elif word == "qtmversion":
             self._send(client, text(COMMAND, "QTM Version is 0.0 (a double)"))
         elif word == "byteorder":
@@ -177,7 +184,7 @@ class QtmDouble:
                 if client in self._clients:
                     self._clients[client] = wanted_parts
             if wanted_parts and not self.running:
-                self._send(client, message(NO_MORE, b""))
+                self._send(client, wrapped(NO_MORE, b""))
         else:
             self._send(client, text(ERROR, f"Command not supported: {word}"))
 
@@ -195,14 +202,14 @@ class QtmDouble:
 Double = QtmDouble
 
 
-def message(kind: int, body: bytes) -> bytes:
+def wrapped(kind: int, body: bytes) -> bytes:
     """A message of any type."""
     return HEADER.pack(HEADER.size + len(body), kind) + body
 
 
 def text(kind: int, words: str) -> bytes:
     """A message of words."""
-    return message(kind, words.encode() + b"\0")
+    return wrapped(kind, words.encode() + b"\0")
 
 
 def component(kind: int, body: bytes) -> bytes:

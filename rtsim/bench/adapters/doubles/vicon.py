@@ -125,6 +125,17 @@ class ViconDouble:
 
         return decode
 
+    @property
+    def head_bytes(self) -> int:
+        return 8
+
+    def keep_clock(self, given: Callable[[int], int]) -> None:
+        self.clock.given = given
+
+    def message(self, frame: DoubledFrame) -> bytes:
+        """The block of a frame for somebody who has been told all else."""
+        return self.block(frame, frozenset(OFFERED), True)
+
     def block(self, frame: DoubledFrame, wanted: frozenset[int], told: bool, age_s: float = 0.0) -> bytes:
         """The block of a frame; static objects are in it unless a client has been told them."""
         number = struct.pack("<I", frame.number)

@@ -83,6 +83,7 @@ def message(kind: int, text: str) -> bytes:
     return HEADER.pack(HEADER.size + len(body), kind) + body
 
 
+@np.errstate(invalid="ignore")  # a NaN that signals, as only a stranger sends it
 def decode_data(body: memoryview) -> DataPacket:
     """A data packet without its header of 8 bytes; MalformedPacketError where lengths contradict each other.
 

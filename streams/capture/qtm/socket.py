@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 
-from streams.capture.qtm_packets import COMMAND, HEADER, MOST_BYTES, message
+from streams.capture.qtm.packets import COMMAND, HEADER, MOST_BYTES, message
 from streams.capture.records import CaptureError
 from streams.clock import now_ns
 

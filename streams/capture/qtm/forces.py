@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from streams.capture.qtm_packets import MOST_SAMPLES, PlateSamples
+from streams.capture.qtm.packets import MOST_SAMPLES, PlateSamples
 from streams.capture.records import CaptureDescription, FloatArray, ForceSamples
 
 BoolArray = NDArray[np.bool_]

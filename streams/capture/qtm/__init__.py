@@ -1,0 +1,1 @@
+"""Qualisys' real-time protocol: its messages and settings, its forces, its socket."""

@@ -1,0 +1,73 @@
+"""The bench of capture systems: its doubles do what it needs of them, and its figures count what they say."""
+
+from __future__ import annotations
+
+import inspect
+
+import numpy as np
+import pytest
+
+from rtsim.bench.adapters.chain import Taken
+from rtsim.bench.adapters.damage import damaged
+from rtsim.bench.adapters.double import CaptureDouble, DoubledFrame, double_of, doubled_schemes
+from rtsim.bench.adapters.drive import positions_of, server_ns
+from rtsim.bench.adapters.run import doubled, ending, seq_gaps
+from streams.capture.system import parse_capture, systems
+
+SCHEMES = doubled_schemes()
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_a_double_is_what_the_bench_asks_for(scheme):
+    """Protects `rtsim bench adapters`: a new double has all that is asked of one."""
+    wanted = {name for name, _ in inspect.getmembers(CaptureDouble) if not name.startswith("_")}
+    assert sorted(wanted - set(dir(double_of(scheme)))) == []
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_a_running_double_is_connected_to_by_its_address(scheme):
+    """Protects the benches' doubles: the system of that name opens a connection and reads the names."""
+    double = double_of(scheme)(["A", "B", "C"], 100.0)
+    double.start()
+    try:
+        connection = systems()[scheme].open(parse_capture(double.address))
+        connection.close()
+    finally:
+        double.stop()
+
+
+@pytest.mark.parametrize("k", [0, 1, 12_345, 100_001])
+def test_frames_are_known_again_after_32_bits(k):
+    """Protects the count of lost frames: a frame's number survives metres and millimetres in 32 bits."""
+    place = positions_of(k, 60)[-1, 0]
+    assert float(np.float32(place)) == place
+    assert round(8.0 * 1e-3 * float(np.float32(1e3 * place))) == k
+    assert server_ns(10**15) > 10**15
+
+
+def test_damage_is_the_same_in_every_run_and_rarely_hides_the_next_message():
+    """Protects the bench's promise: so many damaged messages, from a seed, of their former length."""
+    message = bytes(range(200))
+    runs = [
+        [damaged(message, random, 8) for _ in range(3000)] for random in map(np.random.default_rng, (5, 5))
+    ]
+    assert runs[0] == runs[1]
+    assert {len(data) for data in runs[0]} == {200}
+    assert sum(data[:8] != message[:8] for data in runs[0]) < 20
+    assert sum(data == message for data in runs[0]) < 30
+
+
+def test_gaps_and_doubles_are_counted():
+    """Protects figures of restarts: a gap within a session counts, a new session's 0 does not."""
+    rows = [("a", 0, 5), ("a", 1, 6), ("a", 3, 7), ("b", 0, 7), ("b", 1, 8)]
+    taken = [Taken(session, seq, 0, 0, frame, ()) for session, seq, frame in rows]
+    assert (seq_gaps(taken), doubled(taken)) == (1, 1)
+    assert ending(("Anna:M01", "M02"), ("M01", "M02"))
+    assert not ending(("M02", "M01"), ("M01", "M02"))
+
+
+def test_a_frame_of_a_double_is_decoded():
+    """Protects decode_us: what is timed does decode."""
+    double = double_of("qtm")(["A"], 100.0)
+    packet = double.decoder(DoubledFrame(np.ones((1, 3)), 5000, 7))()
+    assert packet.markers.tolist() == [[1000.0, 1000.0, 1000.0]]
