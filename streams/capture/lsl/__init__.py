@@ -1,0 +1,1 @@
+"""Lab Streaming Layer: streams of markers and forces, through the library liblsl."""

@@ -1,0 +1,122 @@
+"""Which channels of a Lab Streaming Layer stream are markers and which are forces, by its own description.
+
+Names and types as in App-OptiTrack (labstreaminglayer), qualisys_lsl_app and the XDF page on motion capture.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from streams.capture.records import MOST_MARKERS, MOST_PLATES, LengthUnit
+
+UNITS: dict[str, LengthUnit] = {
+    **dict.fromkeys(("m", "meter", "meters", "metre", "metres"), "m"),
+    **dict.fromkeys(("mm", "millimeter", "millimeters", "millimetre", "millimetres"), "mm"),
+    **dict.fromkeys(("cm", "centimeter", "centimeters", "centimetre", "centimetres"), "cm"),
+}
+MOMENT_SCALES = {"nmm": 1e-3, "n*mm": 1e-3, "newton-millimeters": 1e-3, "newtonmillimeters": 1e-3}
+"""Units of moments that are not N m [N m]."""
+POSITION = re.compile(r"position\s*([xyz])", re.IGNORECASE)
+LAST_AXIS = re.compile(r"(.*?)[ _.:/\-]*([xyz])", re.IGNORECASE)
+LAST_FORCE = re.compile(r"(.*?)[ _.:/\-]*([fm][xyz])", re.IGNORECASE)
+FORCES = ("fx", "fy", "fz", "mx", "my", "mz")
+
+
+class LslChannel(NamedTuple):
+    """What a stream says of a channel: label, marker, object, type, unit; "" = nothing."""
+
+    label: str = ""
+    marker: str = ""
+    object: str = ""
+    type: str = ""
+    unit: str = ""
+
+
+class MarkerChannels(NamedTuple):
+    """Markers among the channels of a stream.
+
+    names : of the markers; columns : (n_marker, 3) channels of x, y, z
+    unit : of positions, "" = not told; labelled : whether the stream names them
+    """
+
+    names: tuple[str, ...]
+    columns: NDArray[np.intp]
+    unit: LengthUnit
+    labelled: bool
+
+
+class ForceChannels(NamedTuple):
+    """Force plates among the channels of a stream.
+
+    names : of the plates; columns : (n_plate, 6) channels of Fx to Mz; moment_scale : to N m
+    """
+
+    names: tuple[str, ...]
+    columns: NDArray[np.intp]
+    moment_scale: float
+
+
+def marker_channels(channels: Sequence[LslChannel], n_channel: int) -> MarkerChannels:
+    """Find the markers: three channels of one name with types PositionX, Y, Z, or labels ending in the axis.
+
+    Channels of rigid bodies (`object` without `marker`), of orientations and of confidence are none. A stream
+    that describes nothing has a marker in each three channels, which are numbered.
+    """
+    if not any(c.label or c.marker or c.type for c in channels):
+        n = n_channel // 3 if n_channel % 3 == 0 else 0
+        names = tuple(f"marker_{k + 1}" for k in range(min(n, MOST_MARKERS)))
+        return MarkerChannels(names, np.arange(3 * len(names)).reshape(-1, 3), "", False)
+    found: dict[str, dict[int, int]] = {}
+    units: set[str] = set()
+    for k, channel in enumerate(channels):
+        name, axis = _marker_axis(channel)
+        if name and axis not in found.setdefault(name, {}):
+            found[name][axis] = k
+    whole = {name: axes for name, axes in found.items() if len(axes) == 3}
+    names = tuple(whole)[:MOST_MARKERS]
+    columns = np.array([[whole[name][axis] for axis in range(3)] for name in names], np.intp).reshape(-1, 3)
+    units = {channels[k].unit.strip().casefold() for k in columns.ravel().tolist()}
+    unit: LengthUnit = UNITS.get(next(iter(units)), "") if len(units) == 1 else ""
+    return MarkerChannels(names, columns, unit, True)
+
+
+def _marker_axis(channel: LslChannel) -> tuple[str, int]:
+    """Name and axis of a marker's channel; "" for one of something else."""
+    if channel.object and not channel.marker:
+        return "", 0
+    typed = POSITION.fullmatch(channel.type.strip())
+    if channel.type and typed is None and not channel.type.strip().casefold().startswith("mocap"):
+        return "", 0
+    ended = LAST_AXIS.fullmatch(channel.label.strip())
+    axis = typed.group(1) if typed else ended.group(2) if ended else ""
+    name = channel.marker.strip() or (ended.group(1) if ended else "")
+    return (name, "xyz".index(axis.casefold())) if axis and name else ("", 0)
+
+
+def force_channels(channels: Sequence[LslChannel]) -> ForceChannels:
+    """Find the plates: six channels Fx to Mz with the same name before them, or with none."""
+    found: dict[str, dict[str, int]] = {}
+    for k, channel in enumerate(channels):
+        ended = LAST_FORCE.fullmatch(channel.label.strip())
+        if ended:
+            found.setdefault(ended.group(1), {}).setdefault(ended.group(2).casefold(), k)
+    whole = {name: parts for name, parts in found.items() if len(parts) == 6}
+    names = tuple(whole)[:MOST_PLATES]
+    columns = np.array([[whole[name][part] for part in FORCES] for name in names], np.intp).reshape(-1, 6)
+    units = {channels[k].unit.replace(" ", "").casefold() for k in columns[:, 3:].ravel().tolist()}
+    scale = MOMENT_SCALES.get(next(iter(units)), 1.0) if len(units) == 1 else 1.0
+    return ForceChannels(tuple(name or "plate" for name in names), columns, scale)
+
+
+def positions_of(sample: NDArray[np.float64], markers: MarkerChannels) -> NDArray[np.float64]:
+    """(n_marker, 3) of a sample (n_channel,); what is no number or 0, 0, 0 is occluded and NaN."""
+    found = sample[markers.columns]
+    gone = ~np.isfinite(found).all(axis=1) | ~found.any(axis=1)
+    if gone.any():
+        found[gone] = np.nan
+    return found

@@ -1,0 +1,209 @@
+"""A stream of markers of Lab Streaming Layer, and one of forces beside it where it is asked for."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from streams.capture.lsl.channels import force_channels, marker_channels, positions_of
+from streams.capture.lsl.inlet import LslInlet, LslSample
+from streams.capture.lsl.library import lsl
+from streams.capture.records import (
+    CaptureDescription,
+    CaptureError,
+    CaptureFrame,
+    ClockPair,
+    ForceSamples,
+    PlateDescription,
+    Upwards,
+)
+from streams.capture.system import CaptureAddress
+from streams.clock import now_ns
+
+FIND_S = 2.0
+"""How long a stream is searched for [s]."""
+ANY = "any"
+"""Name that stands for any stream of markers."""
+TYPE = "mocap"
+"""Type of streams of markers, in whatever case."""
+RATE_S = 0.4
+"""From how long a stretch the rate of a stream is taken that does not tell it [s]."""
+LEAST_FOR_RATE = 10
+LOOK_S = 0.5
+MOST_TOLD = 8
+"""Names of other streams in a sentence."""
+UP: Mapping[str, Upwards] = {"X": "+X", "Y": "+Y", "Z": "+Z"}
+
+
+class LslConnection:
+    """A conversation with one stream; see `streams.capture.system.CaptureConnection`."""
+
+    def __init__(self, address: CaptureAddress) -> None:
+        self._counters: Counter[str] = Counter()
+        self._sentences: list[str] = []
+        self._ready: deque[CaptureFrame | CaptureDescription | ClockPair] = deque()
+        self._forces: _Forces | None = None
+        self._inlet = LslInlet(_found(address, self._sentences))
+        try:
+            self._markers = marker_channels(self._inlet.channels, len(self._inlet.channels))
+            if not self._markers.names:
+                raise CaptureError(
+                    "refused",
+                    f"the stream {self._inlet.words} has no channels of markers, of type PositionX, "
+                    "PositionY, PositionZ or with labels like LASI_X",
+                )
+            name = address.options.get("forces", "")
+            if name:
+                self._forces = _Forces(name)
+            self._rate = self._inlet.rate or self._estimated_rate()
+        except BaseException:
+            self.close()
+            raise
+        self._sentences.append(f"Stream {self._inlet.words}, {len(self._markers.names)} markers.")
+        if not self._inlet.source_id:
+            self._sentences.append(
+                "The stream has no source_id: after a restart of its sender any stream of its name is taken."
+            )
+
+    def description(self) -> CaptureDescription:
+        """What the stream says; it does not change while the connection lasts."""
+        plates = self._forces.plates if self._forces is not None else ()
+        markers = self._markers
+        up = UP.get(self._inlet.up, "")
+        return CaptureDescription(markers.names, markers.unit, up, self._rate, plates, markers.labelled)
+
+    def read(self, timeout_s: float) -> CaptureFrame | CaptureDescription | ClockPair | None:
+        """The next of what came; None after the timeout. Raises CaptureError where the stream is gone."""
+        if not self._ready:
+            if (pair := self._inlet.correction) is not None:
+                return pair
+            self._take(self._inlet.pull(timeout_s))
+        return self._ready.popleft() if self._ready else None
+
+    def counters(self) -> Mapping[str, int]:
+        """Samples whose stamps cannot be."""
+        return {"refused_packets": 0, **self._counters}
+
+    def gauges(self) -> Mapping[str, float]:
+        """None beside the clock's, which the relay has."""
+        return {}
+
+    def sentences(self) -> list[str]:
+        """What is to be told since the last call."""
+        told, self._sentences = self._sentences, []
+        return told
+
+    def close(self) -> None:
+        """Close the streams."""
+        self._inlet.close()
+        if self._forces is not None:
+            self._forces.close()
+
+    def _take(self, samples: list[LslSample]) -> None:
+        for sample in samples:
+            if sample.stamp_ns is None:
+                self._counters["samples_without_stamp"] += 1
+            forces = self._forces.up_to_now() if self._forces is not None else None
+            positions = positions_of(sample.values, self._markers)
+            self._ready.append(CaptureFrame(positions, sample.arrived_ns, sample.stamp_ns, forces=forces))
+
+    def _estimated_rate(self) -> float:
+        """Frames per second by the first stamps, for a stream that does not tell it; 0 = too few."""
+        samples: list[LslSample] = []
+        due_ns = now_ns() + int(RATE_S * 1e9)
+        while (left_ns := due_ns - now_ns()) > 0:
+            samples += self._inlet.pull(left_ns * 1e-9)
+        self._take(samples)
+        stamps = [sample.stamp_ns for sample in samples if sample.stamp_ns is not None]
+        if len(stamps) < LEAST_FOR_RATE or stamps[-1] <= stamps[0]:
+            return 0.0
+        rate = (len(stamps) - 1) * 1e9 / (stamps[-1] - stamps[0])
+        self._sentences.append(f"The stream does not tell its rate; its first frames come at {rate:.1f} Hz.")
+        return float(f"{rate:.2g}") if rate < 1e5 else 0.0
+
+
+class _Forces:
+    """A stream of force plates: axes and origin are those of the markers, moments about it."""
+
+    def __init__(self, name: str) -> None:
+        self._inlet = LslInlet(_searched(f"name='{_quoted(name)}'", name))
+        self._channels = force_channels(self._inlet.channels)
+        if not self._channels.names:
+            self.close()
+            raise CaptureError(
+                "refused", f"the stream {self._inlet.words} has no plate with channels Fx, Fy, Fz, Mx, My, Mz"
+            )
+        self.plates = tuple(PlateDescription(name, (), self._inlet.rate) for name in self._channels.names)
+        self._last_ns = -1
+
+    def up_to_now(self) -> ForceSamples | None:
+        """What has come since the last call; samples whose stamps do not increase are left out."""
+        kept: list[LslSample] = []
+        for sample in self._inlet.pull(0.0):
+            if sample.stamp_ns is not None and sample.stamp_ns > self._last_ns:
+                self._last_ns = sample.stamp_ns
+                kept.append(sample)
+        if not kept:
+            return None
+        values = np.stack([sample.values for sample in kept])[:, self._channels.columns]
+        values = np.where(np.isfinite(values), values, np.nan).transpose(1, 0, 2)
+        stamps = np.array([sample.stamp_ns for sample in kept], np.int64)
+        return ForceSamples(stamps, values[..., :3].copy(), self._channels.moment_scale * values[..., 3:])
+
+    def close(self) -> None:
+        """Close the stream."""
+        self._inlet.close()
+
+
+def _found(address: CaptureAddress, sentences: list[str]) -> Any:
+    """The stream of an address: by its name or its source_id, of type mocap where none is named."""
+    name, source = address.host, address.options.get("source_id", "")
+    if name == ANY:
+        streams = [s for s in lsl().resolve_streams(FIND_S) if s.type().casefold() == TYPE]
+    else:
+        quoted = _quoted(name)
+        streams = [_searched(f"name='{quoted}' or source_id='{quoted}'", name)]
+        streams += lsl().resolve_bypred(f"name='{quoted}' or source_id='{quoted}'", 2, 0.1)
+        streams = list({stream.uid(): stream for stream in streams}.values())
+    if source:
+        streams = [stream for stream in streams if stream.source_id() == source]
+    if not streams:
+        raise _missing(f"{name!r} with source_id {source!r}" if source else repr(name))
+    # The newest one: of a sender that was started anew the former may be found for a while.
+    streams.sort(key=lambda stream: stream.created_at())
+    if len(streams) > 1:
+        sentences.append(
+            f"{len(streams)} streams are called {name!r}; the newest is taken, ?source_id= chooses another."
+        )
+    return streams[-1]
+
+
+def _searched(predicate: str, name: str) -> Any:
+    """A stream that fits."""
+    streams = lsl().resolve_bypred(predicate, 1, FIND_S)
+    if not streams:
+        raise _missing(repr(name))
+    return streams[0]
+
+
+def _missing(wanted: str) -> CaptureError:
+    """That a stream is not there, and which ones are."""
+    others = sorted({stream.name() for stream in lsl().resolve_streams(LOOK_S)})[:MOST_TOLD]
+    there = f"there are {', '.join(map(repr, others))}" if others else "there is no other one either"
+    return CaptureError(
+        "unreachable",
+        f"no stream {wanted} is found within {FIND_S:.0f} s, {there}; does its sender run, and does the "
+        "network let multicast through (or KnownPeers in lsl_api.cfg name its computer)?",
+    )
+
+
+def _quoted(name: str) -> str:
+    """A name as it may stand in a predicate, in which quotation marks cannot be written (XPath 1.0)."""
+    if "'" in name:
+        raise CaptureError(
+            "address", f"{name!r} has a quotation mark, by which streams cannot be searched for"
+        )
+    return name

@@ -1,0 +1,149 @@
+"""A stream of Lab Streaming Layer, read without waiting for its clock: a thread beside compares that."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import threading
+from collections import deque
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from streams.capture.lsl.channels import LslChannel
+from streams.capture.lsl.library import lsl, to_ours_ns
+from streams.capture.records import MOST_MARKERS, CaptureError, ClockPair
+from streams.clock import now_ns
+
+MOST_CHANNELS = 8 * MOST_MARKERS
+BUFFER_S = 2
+"""What liblsl keeps for who does not read; of irregular streams so many hundred samples."""
+OPEN_S = 3.0
+CORRECT_S = 1.0
+"""How often clocks are compared [s]."""
+SILENT_NS = 1_200_000_000
+"""Without a sample for so long, it is looked whether the stream is still there [ns]."""
+LOOK_S = 0.5
+FARTHEST_S = 1e9
+"""No clock counts from so long ago [s]."""
+
+
+class LslSample(NamedTuple):
+    """A sample: values (n_channel,), its stamp on the sender's clock [ns] or None, when it arrived [ns]."""
+
+    values: NDArray[np.float64]
+    stamp_ns: int | None
+    arrived_ns: int
+
+
+class LslInlet:
+    """One stream that was found.
+
+    Parameters
+    ----------
+    info : of the stream, as a search returns it
+
+    Raises CaptureError where the stream cannot be opened, or is one of texts.
+    """
+
+    def __init__(self, info: Any) -> None:
+        self._lsl = lsl()
+        self.words = f"{info.name()} of {info.hostname() or 'an unknown computer'}"
+        if not 1 <= info.channel_count() <= MOST_CHANNELS or info.channel_format() == self._lsl.cf_string:
+            raise CaptureError(
+                "refused",
+                f"the stream {self.words} has {info.channel_count()} channels, of texts or more than "
+                f"{MOST_CHANNELS}; it is none of markers",
+            )
+        # A lost stream is searched for anew by who opened this: that takes milliseconds, liblsl's own three
+        # seconds, and it would not take a stream with other channels for the same.
+        self._inlet = self._lsl.StreamInlet(info, BUFFER_S, 0, False)
+        self.rate = float(info.nominal_srate()) if math.isfinite(info.nominal_srate()) else 0.0
+        self.uid, self.source_id = info.uid(), info.source_id()
+        self._heard_ns = now_ns()
+        self._pairs: deque[ClockPair] = deque(maxlen=16)
+        self._lost = threading.Event()
+        self._closing = threading.Event()
+        try:
+            full = self._inlet.info(OPEN_S)
+            self._inlet.open_stream(OPEN_S)
+        except RuntimeError as fault:
+            self._inlet.close_stream()
+            raise CaptureError("unreachable", f"the stream {self.words} cannot be opened: {fault}") from fault
+        self.channels = _channels(full)
+        self.up = _up(full)
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+        self._thread.start()
+
+    @property
+    def correction(self) -> ClockPair | None:
+        """The next pair of clocks that was not taken yet."""
+        return self._pairs.popleft() if self._pairs else None
+
+    def pull(self, timeout_s: float) -> list[LslSample]:
+        """What has come, after a wait for the first of it. Raises CaptureError where the stream is gone."""
+        if self._lost.is_set():
+            raise CaptureError("closed", f"the stream {self.words} is gone")
+        try:
+            first, stamp = self._inlet.pull_sample(timeout_s)
+            arrived_ns = now_ns()
+            if first is None:
+                return []
+            others, stamps = self._inlet.pull_chunk(0.0, 64)
+        except RuntimeError as fault:
+            raise CaptureError("closed", f"the stream {self.words} is gone: {fault}") from fault
+        self._heard_ns = arrived_ns
+        rows = [first, *others]
+        return [
+            LslSample(np.array(row, np.float64), _stamp_ns(at), arrived_ns)
+            for row, at in zip(rows, [stamp, *stamps], strict=True)
+        ]
+
+    def close(self) -> None:
+        """End the thread and close the stream."""
+        self._closing.set()
+        with contextlib.suppress(RuntimeError):
+            self._inlet.close_stream()
+
+    def _watch(self) -> None:
+        """Compare clocks, which may wait for the network, and look whether a silent stream is still there."""
+        ours_ns = to_ours_ns(self._lsl)
+        while not self._closing.is_set():
+            try:
+                behind_s = self._inlet.time_correction(CORRECT_S)
+                local_ns = now_ns()
+                theirs_ns = local_ns - ours_ns - round(1e9 * behind_s)
+                self._pairs.append(ClockPair(theirs_ns, local_ns))
+            except (RuntimeError, ValueError, OverflowError):
+                pass  # the network is slow, and the next one follows; or the stream is gone, as `pull` finds
+            if now_ns() - self._heard_ns > SILENT_NS and not self._there():
+                self._lost.set()
+                return
+            self._closing.wait(CORRECT_S)
+
+    def _there(self) -> bool:
+        """Whether the stream can be found."""
+        predicate = f"uid='{self.uid}'"
+        return any(self._lsl.resolve_bypred(predicate, 1, LOOK_S) for _ in range(2))
+
+
+def _stamp_ns(stamp: float) -> int | None:
+    return round(1e9 * stamp) if math.isfinite(stamp) and 0.0 < stamp < FARTHEST_S else None
+
+
+def _channels(info: Any) -> tuple[LslChannel, ...]:
+    """What the stream says of its channels; of fewer than it has the others are without words."""
+    found = []
+    node = info.desc().child("channels").child("channel")
+    for _ in range(info.channel_count()):
+        if node.empty():
+            break
+        found.append(LslChannel(*(node.child_value(key) for key in LslChannel._fields)))
+        node = node.next_sibling("channel")
+    return (*found, *(LslChannel() for _ in range(info.channel_count() - len(found))))
+
+
+def _up(info: Any) -> str:
+    """The axis that points up, where the stream tells it in a way that anybody uses: desc/setup/up."""
+    return str(info.desc().child("setup").child_value("up")).strip().upper().lstrip("+")

@@ -1,0 +1,47 @@
+"""The library liblsl by its Python package, which is wanted only where streams of it are used."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from streams.capture.records import CaptureError
+from streams.clock import now_ns
+
+REMEDY = (
+    "install it with the extra: pip install 'rtsim[lsl]'; its wheels bring liblsl for Linux with glibc 2.35, "
+    "Windows and macOS, elsewhere get liblsl from conda-forge or its releases and name it in PYLSL_LIB"
+)
+
+
+QUIET = "[log]\nlevel = -3\n"
+CONFIGS = ("lsl_api.cfg", "~/lsl_api/lsl_api.cfg", "/etc/lsl_api/lsl_api.cfg")
+"""Where liblsl looks for settings of its user."""
+
+
+@cache
+def lsl() -> Any:
+    """The module pylsl. CaptureError where it, or liblsl, is missing."""
+    try:
+        library = importlib.import_module("pylsl")
+    except (ImportError, OSError, RuntimeError) as fault:
+        raise CaptureError("missing", f"Lab Streaming Layer needs pylsl ({fault}); {REMEDY}") from fault
+    # It would write a line of every stream that comes and goes; who has settings of its own keeps them.
+    configured = "LSLAPICFG" in os.environ or any(Path(name).expanduser().exists() for name in CONFIGS)
+    if not configured and hasattr(library, "set_config_content"):
+        library.set_config_content(QUIET)
+    return library
+
+
+def to_ours_ns(library: Any) -> int:
+    """What to add to liblsl's clock of this computer for ours [ns]; on some systems they are one clock."""
+    tries = []
+    for _ in range(5):
+        before = now_ns()
+        theirs = round(1e9 * library.local_clock())
+        after = now_ns()
+        tries.append((after - before, (before + after) // 2 - theirs))
+    return min(tries)[1]

@@ -1,0 +1,40 @@
+"""Lab Streaming Layer: streams of markers of any sender, found by name, source_id or type."""
+
+from __future__ import annotations
+
+from streams.capture.lsl.connection import ANY, TYPE, LslConnection
+from streams.capture.lsl.library import lsl
+from streams.capture.records import CaptureError, FoundServer
+from streams.capture.system import CaptureSystem
+
+
+def find(timeout_s: float) -> list[FoundServer]:
+    """Streams of markers that are on this network; nothing where pylsl is missing."""
+    try:
+        streams = lsl().resolve_streams(min(timeout_s, 2.0))
+    except CaptureError:
+        return []
+    return [
+        FoundServer(
+            f"lsl://{stream.name()}",
+            f"{stream.type()}, {stream.channel_count()} channels, {stream.nominal_srate():g} Hz, "
+            f"of {stream.hostname()}, source_id {stream.source_id() or '(none)'}",
+        )
+        for stream in streams
+        if stream.type().casefold() == TYPE
+    ]
+
+
+SYSTEM = CaptureSystem(
+    "lsl",
+    "Lab Streaming Layer (streams of type Mocap)",
+    0,
+    LslConnection,
+    find,
+    default_host=ANY,
+    usual_up="+Z",
+    options={
+        "source_id": "which of several streams of one name",
+        "forces": "name of a stream with channels Fx to Mz of force plates",
+    },
+)
