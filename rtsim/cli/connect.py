@@ -16,6 +16,7 @@ from rtsim.cli.types import Address, Config, checked_capture
 from rtsim.errors import ConfigError
 from rtsim.live.signals import Interrupted, exit_code, noting_requests
 from streams.capture.system import systems
+from streams.messages import Telemetry
 from streams.sockets import MARKERS_ADDRESS
 
 FIND_S = 2.0
@@ -74,7 +75,7 @@ def command(
             say({"state": "ready", "markers": publisher.address})
         else:
             click.echo(f"relaying {source.text} on {publisher.address}", err=True)
-        relay.run(stop)
+        relay.run(stop, on_telemetry=told_as_state if states else None)
         told = relay.telemetry()
     if states:
         say({"state": "over", "n_sent": told.counters["published"]})
@@ -84,6 +85,11 @@ def command(
         click.echo(f"{told.counters['published']} frames sent", err=True)
     if (code := exit_code()) is not None:
         raise SystemExit(code)
+
+
+def told_as_state(told: Telemetry) -> None:
+    """Say counters and gauges, for the one who has started this process."""
+    say({"state": "counted", "counters": told.counters, "gauges": told.gauges})
 
 
 def named(system: str) -> str:

@@ -129,6 +129,9 @@ def command(
         tell_addresses(addresses)
         watch = Watch(run.source, addresses, children, notes)
         summary = {"addresses": addresses, **watch.follow(console)}
+        if captured:
+            counted = players[0].newest_state("counted")
+            summary["capture"] = {key: counted.get(key, {}) for key in ("counters", "gauges")}
         if as_json:
             click.echo(json.dumps(summary))
         else:

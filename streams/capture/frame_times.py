@@ -12,11 +12,13 @@ from streams.capture.clock_map import ClockMap
 from streams.capture.records import CaptureFrame
 
 NEAR_NS = 1_000_000_000
-"""An older stamp under an older number, this near, is of a frame that was overtaken [ns]."""
+"""What comes again over a new connection is of the last second [ns]."""
 KEPT_NS = 250_000_000
 """After a connection is made anew its stamps are of the same clock if they fit it as well as that [ns]."""
 REMEMBERED = 1024
 """Frames by which one that comes again is known."""
+MOST_SKIPPED = 64
+"""Numbers that were left out last: frames that bear one and come now were overtaken."""
 MOST_LEFT_OUT = 1_000_000
 """A gap of more frames is none of frames: the rate is not what the system says."""
 LEAST_STEP_S = 1e-6
@@ -43,6 +45,7 @@ class FrameTimes:
         self._latency_ns = latency_ns
         self._seen: set[tuple[int, int]] = set()
         self._order: deque[tuple[int, int]] = deque()
+        self._skipped: deque[int] = deque(maxlen=MOST_SKIPPED)
         self._stamp_ns: int | None = None
         self._number = -1
         self._anew = True
@@ -58,6 +61,7 @@ class FrameTimes:
     def reconnect(self) -> None:
         """The connection is a new one: whether its clock is, the first stamp tells."""
         self._anew, self._anchor_stamp_ns, self._number = True, None, -1
+        self._skipped.clear()
 
     def place(self, frame: CaptureFrame, content: bytes, rate: float) -> tuple[int, float] | None:
         """(t_capture [ns], time in the session [s]) of a frame; None for one that is not to be published.
@@ -107,7 +111,8 @@ class FrameTimes:
                 self.counters["stuck_stamps"] += 1
                 return None
             if stamp_ns < before:
-                if 0 <= number < self._number and before - stamp_ns < NEAR_NS:
+                if number in self._skipped:
+                    self._skipped.remove(number)
                     self.counters["out_of_order"] += 1
                     return None
                 self._restart()
@@ -126,11 +131,14 @@ class FrameTimes:
     def _restart(self) -> None:
         self.counters["clock_restarts"] += 1
         self.clock.restart()
+        self._skipped.clear()
         self._anchor_stamp_ns = None
 
     def _count_left_out(self, stamp_ns: int | None, number: int, rate: float) -> None:
         """Count frames that the system, or the network, left out between the last frame and this one."""
         n = 0
+        if 0 <= self._number < number <= self._number + MOST_SKIPPED:
+            self._skipped.extend(range(self._number + 1, number))
         if self._first or (self._anchor_stamp_ns is None and stamp_ns is not None):
             return
         if stamp_ns is not None and self._stamp_ns is not None and rate > 0.0:

@@ -35,6 +35,8 @@ LOOK_S = 0.02
 RETRY_S = (0.1, 0.2, 0.5, 1.0)
 """Rests between tries to connect; the last one again and again [s]."""
 TELL_NS = 1_000_000_000
+MOST_SAID = 8
+"""Sentences of a second that are said; telemetry keeps more."""
 UPWARDS: tuple[Upwards, ...] = ("+X", "-X", "+Y", "-Y", "+Z", "-Z")
 UNITS: tuple[LengthUnit, ...] = ("m", "cm", "mm")
 MOST_UNNAMED = 512
@@ -122,12 +124,19 @@ class Relay:
         self._former: Counter[str] = Counter()  # what connections counted that are closed
         self._sentences = Sentences()
         self._tell_due_ns = 0
-        self._age_ns = self._n_unnamed = 0
+        self._on_telemetry: Callable[[Telemetry], None] | None = None
+        self._age_ns = self._n_unnamed = self._n_said = 0
         self.counters: Counter[str] = Counter(frames=0, published=0, reconnects=0, sessions=0)
 
-    def run(self, stop: threading.Event) -> None:
-        """Relay until `stop` is set. Raises CaptureError only where another try can change nothing."""
+    def run(self, stop: threading.Event, on_telemetry: Callable[[Telemetry], None] | None = None) -> None:
+        """Relay until `stop` is set.
+
+        on_telemetry : called once a second with what is published
+
+        Raises CaptureError only where another try can change nothing.
+        """
         n_try, told = 0, ""
+        self._on_telemetry = on_telemetry
         try:
             while not stop.is_set():
                 try:
@@ -196,8 +205,13 @@ class Relay:
         return sentence
 
     def _tell(self, sentence: str) -> None:
-        self._say(sentence)
+        """Say a sentence; of a flood of them, as of a server that changes its names all the time, a few."""
         self._sentences.say(sentence)
+        self._n_said += 1
+        if self._n_said <= MOST_SAID:
+            self._say(sentence)
+        elif self._n_said == MOST_SAID + 1:
+            self._say("There is more to say than can be read; telemetry has more of it.")
 
     def _rest(self, rest_s: float, stop: threading.Event) -> None:
         due_ns = now_ns() + round(1e9 * rest_s)
@@ -208,11 +222,14 @@ class Relay:
         """Answer subscribers, and tell once a second."""
         self._publisher.service()
         if now_ns() >= self._tell_due_ns:
-            self._tell_due_ns = now_ns() + TELL_NS
+            self._tell_due_ns, self._n_said = now_ns() + TELL_NS, 0
             if self._connection is not None:
                 for sentence in self._connection.sentences():
                     self._tell(sentence)
-            self._publisher.send(self.telemetry())
+            told = self.telemetry()
+            self._publisher.send(told)
+            if self._on_telemetry is not None:
+                self._on_telemetry(told)
 
     def _take(self, news: CaptureFrame | CaptureDescription | ClockPair | None) -> None:
         if isinstance(news, CaptureFrame):

@@ -10,6 +10,7 @@ import numpy as np
 from streams.account import plain
 from streams.capture.force_sign import ForceSign
 from streams.capture.records import (
+    MOST_MARKERS,
     MOST_PLATES,
     CaptureDescription,
     CaptureFrame,
@@ -19,6 +20,7 @@ from streams.capture.records import (
 from streams.capture.upwards import turn_up
 from streams.clock import now_ns
 from streams.codec import WIRE_FLOAT, FieldLayout
+from streams.errors import StreamError
 from streams.messages import Forces, Markers, force_session, marker_session, new_session_id
 
 LONGEST_NAME = 128
@@ -57,6 +59,8 @@ class RelayedSession:
         self._turn, up = turn_up(description.up)
         self._up = "YZ".index(up) + 1
         self._plates = description.plates[:MOST_PLATES]
+        if len(description.names) + self._n_unnamed > MOST_MARKERS:
+            raise StreamError(f"{len(description.names)} markers are more than the {MOST_MARKERS} that fit")
         names = [plain(name, LONGEST_NAME) for name in description.names]
         names += [f"unnamed_{k + 1}" for k in range(self._n_unnamed)]
         base = {"time_base": new_session_id(), "source": source}

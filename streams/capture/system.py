@@ -51,7 +51,8 @@ class CaptureAddress(NamedTuple):
     @property
     def text(self) -> str:
         """As it is told to users."""
-        return f"{self.scheme}://{self.host}" + (f":{self.port}" if self.port else "")
+        host = f"[{self.host}]" if ":" in self.host and self.port else self.host
+        return f"{self.scheme}://{host}" + (f":{self.port}" if self.port else "")
 
 
 class CaptureConnection(Protocol):
@@ -145,7 +146,8 @@ def parse_capture(source: str) -> CaptureAddress:
     host = rest.partition("?")[0]
     if system.default_port:
         host = parts.hostname or ""
-        if parts.path not in ("", "/") or parts.username is not None or any(c.isspace() for c in host):
+        beyond = parts.path not in ("", "/") or parts.fragment
+        if beyond or parts.username is not None or any(c.isspace() for c in host):
             raise CaptureError("address", f"{source!r} has more than a host and a port; {example(system)}")
     if port is not None and not (system.default_port and 1 <= port <= LAST_PORT):
         raise CaptureError("address", f"{source!r} has the port {port}; allowed are 1 to {LAST_PORT}")

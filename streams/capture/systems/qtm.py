@@ -194,6 +194,9 @@ class QtmConnection:
             if len(body) <= MOST_HELD_BYTES:
                 self._held.append((packet, arrived_ns))
             self._due_ns = min(self._due_ns, max(arrived_ns, self._asked_ns + SOONEST_NS))
+            if self._counters["misfit_frames"]:
+                n_marker = len(packet.markers)
+                self._said.say(f"QTM sends {n_marker} markers and names {n_label}: such frames are not used.")
             return
         self._release(n_label)
         self._news.append(self._frame(packet, arrived_ns))

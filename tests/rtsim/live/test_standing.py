@@ -1,0 +1,58 @@
+"""Unit and axis of a stream that tells neither: by the person who stands there, or the usual ones."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rtsim.live.standing import LOOK_NS, PATIENCE_NS, judge_standing
+from streams.capture.records import CaptureDescription, CaptureFrame
+
+NAMES = ("LASI", "RASI", "LPSI", "RPSI", "LANK", "RANK", "LTOE", "RTOE", "LHEE", "RHEE")
+UNTOLD = CaptureDescription(NAMES, "", "", 100.0)
+
+
+def person(axis: int, sign: float, metres: float) -> np.ndarray:
+    """Return (10, 3) - a person who stands along an axis, in a unit of so many metres."""
+    rows = np.zeros((10, 3))
+    rows[:, axis], rows[:4, axis] = 0.08 * sign, 0.95 * sign
+    rows[:, (axis + 1) % 3] = np.linspace(0.0, 0.3, 10)
+    return rows / metres
+
+
+def frames_of(positions: np.ndarray, seconds: float) -> list[CaptureFrame]:
+    return [CaptureFrame(positions, round(1e9 * t), None) for t in np.linspace(0.0, seconds, 20)]
+
+
+@pytest.mark.parametrize(("unit", "metres"), [("m", 1.0), ("cm", 0.01), ("mm", 0.001)])
+@pytest.mark.parametrize(("axis", "sign"), [(0, 1.0), (1, 1.0), (2, 1.0), (1, -1.0), (2, -1.0)])
+def test_a_standing_person_shows_unit_and_axis(unit, metres, axis, sign):
+    """Protects streams that say neither: each unit and each axis is found, and both are told."""
+    judged = judge_standing(UNTOLD, frames_of(person(axis, sign, metres), 0.5), "+Y")
+    assert judged.description == UNTOLD._replace(unit=unit, up=("+" if sign > 0.0 else "-") + "XYZ"[axis])
+    assert len(judged.notes) == 2
+
+
+def test_what_the_system_tells_is_kept():
+    """Protects what is known: only what is not told is judged."""
+    told = UNTOLD._replace(unit="m")
+    judged = judge_standing(told, frames_of(person(2, 1.0, 1.0), 0.5), "+Y")
+    assert judged.description == told._replace(up="+Z")
+    assert len(judged.notes) == 1
+
+
+def test_nobody_is_waited_for_and_then_the_usual_axis_is_taken():
+    """Protects an empty room: the usual axis after a second, said to be that."""
+    nobody = np.full((10, 3), np.nan)
+    assert judge_standing(UNTOLD, frames_of(person(2, 1.0, 1.0), 0.5e-9 * LOOK_NS), "+Y") is None
+    assert judge_standing(UNTOLD, frames_of(nobody, 0.9e-9 * PATIENCE_NS), "+Y") is None
+    judged = judge_standing(UNTOLD, frames_of(nobody, 1.1e-9 * PATIENCE_NS), "+Y")
+    assert judged.description.up == "+Y"
+    assert any("as is usual" in note for note in judged.notes)
+
+
+def test_names_that_tell_no_body_leave_the_usual_axis():
+    """Protects streams of numbered markers: no axis is made up from them."""
+    numbered = UNTOLD._replace(names=tuple(f"M{k}" for k in range(10)))
+    judged = judge_standing(numbered, frames_of(person(2, 1.0, 0.001), 1.1e-9 * PATIENCE_NS), "+Y")
+    assert (judged.description.unit, judged.description.up) == ("mm", "+Y")
