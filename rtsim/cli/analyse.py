@@ -100,7 +100,8 @@ def command(
     solved = solve(run, anyway, console)
     for said in solved.sentences[:N_TOLD]:
         tell(said)
-    gait = gait_of(solved.results, run.source, str(solved.results.session.meta.get("person", "")))
+    whose = str(solved.results.session.meta.get("person", ""))
+    gait = gait_of(solved.results, run.source, whose, with_plates=not solved.wrong)
     solved = solved._replace(results=recorded_with(solved.results, gait))
     told = {**summary(solved), "gait": as_figures(gait)}
     deliver(solved.results, outputs, (frames, columns), paper, Path(source), run, gait)

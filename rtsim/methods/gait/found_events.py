@@ -27,9 +27,11 @@ SAME_S = 0.15
 ROOT, FOOT = "pelvis", "foot"
 
 
-def found_events(results: Results) -> tuple[GaitEvent, ...]:
-    """Events by plates, and by markers where no plate tells of them, in the order of time."""
-    plates = by_plates(results)
+def found_events(results: Results, with_plates: bool = True) -> tuple[GaitEvent, ...]:
+    """Events by plates, where these are of use, and by markers where no plate tells of them, in the order of
+    time.
+    """
+    plates = by_plates(results) if with_plates else []
     markers = [event for event in by_markers(results) if nearest(event, plates, SAME_S) is None]
     return tuple(sorted([*plates, *markers], key=lambda event: event.time))
 

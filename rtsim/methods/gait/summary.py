@@ -11,6 +11,7 @@ from msgspec import structs
 
 from rtsim.errors import ConfigError
 from rtsim.files.gait.events import FILE, MARKERS, OFF, PLATES, STRIKE, GaitEvent, ToldEvents, read_events
+from rtsim.files.legs import SIDES
 from rtsim.files.recording import Results
 from rtsim.methods.gait.cycles import UNITS, GaitCycle, cycles_of, spatio_temporal
 from rtsim.methods.gait.found_events import SAME_S, found_events, nearest
@@ -42,10 +43,11 @@ class RunGait(NamedTuple):
         return tuple(event for event in self.found if (event.side, event.kind) not in known)
 
 
-def gait_of(results: Results, source: str | Path, person: str = "") -> RunGait:
+def gait_of(results: Results, source: str | Path, person: str = "", with_plates: bool = True) -> RunGait:
     """Gait events and cycles of a run over a source; a source that is no C3D file tells none.
 
-    Cycles go by the events of the file where these make any, else by those found.
+    Cycles go by the events of the file where these make any, else by those found: as the results were
+    recorded with them, else as they show, by plates only where these are of use.
     """
     told = ToldEvents(())
     if Path(source).suffix.lower() == C3D:
@@ -53,7 +55,7 @@ def gait_of(results: Results, source: str | Path, person: str = "") -> RunGait:
             told = read_events(source, person)
         except ConfigError as error:  # the results may be older than the file, or elsewhere
             told = ToldEvents((), (f"its gait events were not read: {error.what}",))
-    found = found_events(results)
+    found = recorded_events(results) or found_events(results, with_plates)
     used, cycles = told.events, cycles_of(told.events)
     if not cycles:
         used, cycles = found, cycles_of(found)
@@ -142,3 +144,18 @@ def recorded_with(results: Results, gait: RunGait) -> Results:
         return results
     meta = {**results.session.meta, "gait_events": sorted(rows)}
     return results._replace(session=structs.replace(results.session, meta=meta))
+
+
+def recorded_events(results: Results) -> tuple[GaitEvent, ...]:
+    """The events found that a descriptor keeps, by `recorded_with`; () = it keeps none that can be read."""
+    rows = results.session.meta.get("gait_events")
+    found = []
+    for row in rows if isinstance(rows, (list, tuple)) else ():
+        if not (isinstance(row, (list, tuple)) and len(row) == 4):
+            return ()
+        time, side, kind, by = row
+        if not isinstance(time, (int, float)) or not math.isfinite(time) or by not in (FILE, PLATES, MARKERS):
+            return ()
+        if by != FILE and side in SIDES and kind in (STRIKE, OFF):
+            found.append(GaitEvent(float(time), side, kind, kind, by))
+    return tuple(found)

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from msgspec import structs
 
 from rtsim.files.gait.events import FILE, MARKERS, OFF, PLATES, STRIKE, GaitEvent
 from rtsim.files.recording import Results
@@ -178,3 +179,14 @@ def test_results_without_a_file_tell_why(tmp_path) -> None:
     assert "gait events were not read" in gait.notes[0]
     assert gait.lacking == gait.found
     assert recorded_with(walk(), gait).session.meta["gait_events"]
+
+
+def test_recorded_events_are_those_of_the_run() -> None:
+    """Protects an export from other events than the run's, as of plates that were of no use in it."""
+    results = walk(loads=True)
+    gait = gait_of(results, "walker", with_plates=False)
+    assert {e.by for e in gait.found} == {MARKERS}
+    again = gait_of(recorded_with(results, gait), "walker")
+    assert again == gait
+    odd = structs.replace(results.session, meta={"gait_events": [[1.0, "left"], "x"]})
+    assert {e.by for e in gait_of(results._replace(session=odd), "walker").found} == {MARKERS, PLATES}
