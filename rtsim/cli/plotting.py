@@ -61,6 +61,8 @@ def draw_results(paper: Paper, results: Results, name: str) -> None:
     title += "; bands: one standard deviation"
     if any(panel.flagged is not None and panel.flagged.any() for panel in drawn.panels):
         title += "; shaded: flagged frames"
+    if any(panel.marks for panel in drawn.panels):
+        title += "; upright lines: foot strikes, dotted: foot off"
     save_panels(paper, title, drawn.panels, drawn.left_out)
     for note in drawn.left_out:
         tell(f"{paper.path}: {note}")

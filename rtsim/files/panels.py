@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtsim.config.both_sides_schema import SUFFIXES
+from rtsim.files.gait.events import FILE, OFF, STRIKE
 from rtsim.files.legs import SIDES, Group, groups_of
 from rtsim.files.recording import Results
 from rtsim.files.sound import Sound
@@ -40,6 +41,7 @@ class Panel(NamedTuple):
     row : panels of one row, one after the other, stand side by side; "" = it has a row of its own
     sides : name of a curve -> right or left, by which it is drawn; None = curves are drawn by their numbers
     least : shortest ordinate worth showing, in the unit
+    marks : gait events on the abscissa: where, right or left or "", and whether a foot comes down
     """
 
     title: str
@@ -53,6 +55,7 @@ class Panel(NamedTuple):
     row: str = ""
     sides: Mapping[str, str] | None = None
     least: float = 0.0
+    marks: tuple[tuple[float, str, bool], ...] = ()
 
 
 class Drawn(NamedTuple):
@@ -94,8 +97,31 @@ def panels_of_results(results: Results) -> Drawn:
 
     Of results that tell the legs apart, or of one leg, a cell for each quantity, both legs in it; else a
     panel for each field, of joint angles for each joint that they name. Standard deviations are bands, frames
-    in which a flag other than late regards a curve are shaded.
+    in which a flag other than late regards a curve are shaded. Gait events that the descriptor keeps are
+    marked.
     """
+    drawn, marks = _panels_of(results), gait_marks(results.session.meta.get("gait_events"))
+    return drawn._replace(panels=[panel._replace(marks=marks) for panel in drawn.panels])
+
+
+def gait_marks(rows: object) -> tuple[tuple[float, str, bool], ...]:
+    """Foot strikes and offs of a descriptor's rows (time, side, what it is, who tells): those of the file,
+    where there are any, else those that were found.
+    """
+    told = [row for row in rows if _is_step(row)] if isinstance(rows, (list, tuple)) else []
+    of_file = [row for row in told if row[3] == FILE]
+    return tuple((float(time), str(side), kind == STRIKE) for time, side, kind, _ in of_file or told)
+
+
+def _is_step(row: object) -> bool:
+    """Whether a row tells of a foot that comes down or leaves the ground."""
+    if not isinstance(row, (list, tuple)) or len(row) != 4 or row[2] not in (STRIKE, OFF):
+        return False
+    return isinstance(row[0], (int, float))
+
+
+def _panels_of(results: Results) -> Drawn:
+    """As panels_of_results, without gait events."""
     fields = [spec for spec in results.session.fields if spec.curves is not None and len(spec.shape) == 1]
     side = str(results.session.meta.get("side") or "")
     side = side if side in SIDES else ""

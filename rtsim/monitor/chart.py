@@ -27,6 +27,7 @@ FLAT = 1e-5  # a curve that changes less, beside its size, is a straight line
 N_DIRECT = 6  # more curves than this are named at their ends, as their colours repeat
 N_POINT = 3000  # of a curve; more show nothing
 LEADING = 1.15
+MARKED = 120  # opacity of the lines at gait events, of 255
 OF_SIDES = {"right": Qt.PenStyle.SolidLine, "left": Qt.PenStyle.DashLine}
 """Legs are told apart without colour, too."""
 STYLES = (
@@ -102,6 +103,7 @@ class Chart:
         """Draw everything."""
         self._paint_flagged(painter)
         self._paint_axes(painter)
+        self._paint_marks(painter)
         ends = self._paint_curves(painter)
         painter.setPen(QColor(LIGHT.text))
         title = f"{self.panel.title} [{self.panel.unit}]" if self.panel.unit else self.panel.title
@@ -159,6 +161,18 @@ class Chart:
             painter.setPen(QColor(LIGHT.text))
             below = QRectF(plot.left(), plot.bottom() + 19.0, plot.width(), 18.0)
             painter.drawText(below, centred, self.panel.x_title)
+
+    def _paint_marks(self, painter: QPainter) -> None:
+        """Lines at gait events, in the colour of the leg: dotted where a foot leaves the ground."""
+        left, right = self.x_range
+        for at, side, comes_down in self.panel.marks:
+            if not left <= at <= right:
+                continue
+            colour = side_pen(side).color()
+            colour.setAlpha(MARKED)
+            painter.setPen(QPen(colour, 1.0, Qt.PenStyle.SolidLine if comes_down else Qt.PenStyle.DotLine))
+            x = float(self._place(np.array([at]), np.zeros(1))[0][0])
+            painter.drawLine(QPointF(x, self.plot.top()), QPointF(x, self.plot.bottom()))
 
     def _paint_curves(self, painter: QPainter) -> list[QPointF | None]:
         """Draw the curves; where each one ends."""

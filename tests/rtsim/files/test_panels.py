@@ -10,6 +10,7 @@ from rtsim.files.panels import (
     MOST_CELLS,
     MOST_CURVES,
     Drawn,
+    gait_marks,
     largest_of,
     panels_of_results,
     with_bands,
@@ -98,3 +99,16 @@ def test_a_band_wider_than_the_panel_is_a_word() -> None:
     assert drawn is not None
     assert list(drawn) == ["protrusion", "still"]
     assert with_bands(curves, {}) == (curves, None)
+
+
+def test_gait_events_are_marked() -> None:
+    """Protects the lines at strikes and offs: those of the file, else those found; odd rows are none."""
+    found = [
+        [1.0, "left", "foot strike", "markers"],
+        [1.6, "left", "foot off", "plates"],
+        [2.0, "", "Jump", "file"],
+    ]
+    assert gait_marks(found) == ((1.0, "left", True), (1.6, "left", False))
+    assert gait_marks([*found, [1.1, "left", "foot strike", "file"]]) == ((1.1, "left", True),)
+    assert gait_marks([["x", "left", "foot strike", "file"], [1.0], "abcd", None]) == ()
+    assert gait_marks(None) == gait_marks("file") == ()
