@@ -14,6 +14,13 @@ Name = Annotated[str, msgspec.Meta(min_length=1)]
 Names = Annotated[tuple[Name, ...], msgspec.Meta(min_length=1)]
 
 
+ALWAYS = ("asis", "asis_opposite", "epicondyle_lateral", "malleolus_lateral", "calcaneus")
+KEYPOINTS = (
+    "hip_centre", "hip_centre_opposite", "knee_centre", "ankle_centre", "calcaneus", "metatarsal_1",
+    "metatarsal_5", "neck",
+)  # fmt: skip
+
+
 def check_once(names: tuple[str, ...]) -> None:
     """ValueError where a marker is on more than one segment, or on one twice."""
     twice = sorted({name for name in names if names.count(name) > 1})
@@ -54,12 +61,13 @@ class Trunk(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 class LabSide(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """Markers of one leg by what they stand on; an empty name means that the lab has no such marker."""
 
-    asis: Name
-    asis_opposite: Name
-    epicondyle_lateral: Name
-    malleolus_lateral: Name
-    calcaneus: Name
     tracking: Tracking
+    # needed of every lab but those of keypoints
+    asis: Name = ""
+    asis_opposite: Name = ""
+    epicondyle_lateral: Name = ""
+    malleolus_lateral: Name = ""
+    calcaneus: Name = ""
     # without it the ankle centre needs shank_lateral and the width of the ankle
     malleolus_medial: str = ""
     # on the outside of the shank, in the frontal plane of the ankle
@@ -91,11 +99,31 @@ class LabSide(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     metatarsal_2: str = ""
     metatarsal_3: str = ""
     hallux: str = ""
+    # of keypoints, as cameras without markers tell them: centres of joints, and the neck
+    hip_centre: str = ""
+    hip_centre_opposite: str = ""
+    knee_centre: str = ""
+    ankle_centre: str = ""
+    neck: str = ""
     # where it is marked
     trunk: Trunk | None = None
 
     def __post_init__(self) -> None:
         check_once((*self.tracking.names, *(self.trunk.tracking if self.trunk else ())))
+        lacking = [role for role in (KEYPOINTS if self.is_keypoints else ALWAYS) if not getattr(self, role)]
+        if lacking:
+            raise ValueError(f"needs {', '.join(lacking)}")
+        if not self.is_keypoints:
+            self._check_landmarks()
+        self._check_roles()
+
+    @property
+    def is_keypoints(self) -> bool:
+        """Whether joint centres are named, and no markers about them."""
+        return bool(self.hip_centre or self.knee_centre or self.ankle_centre)
+
+    def _check_landmarks(self) -> None:
+        """ValueError where neither a landmark nor what stands in for it is named."""
         if not self.sacrum and not (self.psis and self.psis_opposite):
             raise ValueError("needs psis and psis_opposite, or sacrum")
         if not self.epicondyle_medial and not self.thigh_lateral:
@@ -104,6 +132,9 @@ class LabSide(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
             raise ValueError("needs malleolus_medial, or shank_lateral to construct the ankle centre")
         if not (self.metatarsal_1 and self.metatarsal_5) and not self.toe:
             raise ValueError("needs metatarsal_1 and metatarsal_5, or toe to stand in for their middle")
+
+    def _check_roles(self) -> None:
+        """ValueError for a marker in two roles, and for a part of a device."""
         device = [name for role, name in self.roles.items() if role.startswith("knee_device")]
         if len(device) not in (0, 3):
             raise ValueError("a knee alignment device needs knee_device_axis, knee_device_1, knee_device_2")

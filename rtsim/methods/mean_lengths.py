@@ -26,8 +26,11 @@ MOVES = np.radians(20.0)
 def with_mean_lengths(spec: ModelSpec, subject: Subject, trial_path: Path, run: Run) -> Subject:
     """The subject with ligament_mean_mm from a movement.
 
-    Unchanged where fewer than half the frames solve, and for a knee that hardly moves (a static trial).
+    Unchanged where fewer than half the frames solve, for a knee that hardly moves (a static trial), and for
+    keypoints, which tell nothing of ligaments.
     """
+    if subject.keypoints:
+        return subject
     trial = read_markers(trial_path, up=run.up or None, units=run.units or None, person=run.person)
     estimator = MultibodyEstimator(spec, subject, "zero", (), run.solver, run.markers)
     measured = markers_of(trial, subject)

@@ -21,6 +21,7 @@ from rtsim.config.model_schema import ModelSpec
 from rtsim.config.run_schema import Run
 from rtsim.errors import ConfigError
 from rtsim.methods.force_feed import ForceFeed
+from rtsim.methods.keypoint_limits import for_keypoints
 from rtsim.stages.asked import BALANCED, LOADS, RECRUITED, without, without_load
 from rtsim.stages.stage import Stage
 from rtsim.subjects.subject import Subject
@@ -112,6 +113,7 @@ def make_stages(
     mass_kg: float = 0.0,
 ) -> list[Stage]:
     """The stages of a run in order; ConfigError where one needs another that does not come before it."""
+    run = for_keypoints(run) if subject is not None and subject.keypoints else run
     setting = Setting(run, spec, subject, forces=forces, mass_kg=mass_kg)
     for name in run.stages or setting.usual:
         stage = find_stage(name)(setting)

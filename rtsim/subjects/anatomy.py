@@ -11,6 +11,7 @@ from rtsim.config.model_schema import ModelSpec
 from rtsim.config.place_schema import Place, Vector
 from rtsim.errors import ConfigError
 from rtsim.subjects.natural import Segment
+from rtsim.subjects.plain_joints import plain_joints
 from rtsim.subjects.subject import Subject
 
 Array = NDArray[np.float64]
@@ -22,8 +23,10 @@ def for_person(spec: ModelSpec, subject: Subject) -> ModelSpec:
     """The model with those of its optional bodies that the person has, and without a root that is not marked.
 
     A left leg alone is solved as its mirror image; the angles of optional bodies, which belong to neither
-    side, are told as outside of the mirror.
+    side, are told as outside of the mirror. Of keypoints simple joints are solved, and nothing acts on them.
     """
+    if subject.keypoints:
+        return plain_joints(spec)
     bodies = [body.name for body in spec.bodies]
     if bodies[0] not in subject.segments and list(subject.segments) == bodies[1:]:
         try:

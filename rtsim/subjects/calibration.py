@@ -22,6 +22,7 @@ from rtsim.files.trial import MarkerTrial, count_of, name_some, with_names_told
 from rtsim.subjects import plausible, proportions
 from rtsim.subjects.conventional.measures import ConventionalMeasures
 from rtsim.subjects.hip_centre import find_regression, hip_measures
+from rtsim.subjects.keypoints import NOTES, landmarks_about
 from rtsim.subjects.knee_centre import knee_offset
 from rtsim.subjects.labs import cover, find_lab, load_lab, side_of
 from rtsim.subjects.landmarks import (
@@ -183,7 +184,8 @@ def calibrate(
         source=f"{count_of(n_frame, 'frame')} of {file_name(source)}, marker map {lab.name}",
         segments=segments,
         side="left" if anatomy.side == "left" else "right",
-        hip_regression=hip_regression if PELVIS in anatomy.Q else "",
+        hip_regression=hip_regression if PELVIS in anatomy.Q and not request.table.is_keypoints else "",
+        keypoints=request.table.is_keypoints,
         n_frame=n_frame,
         notes=(*anatomy.notes, *notes, *of_another(trial, source)),
         person=trial.person,
@@ -213,10 +215,12 @@ def measure(source: MarkerTrial, request: Request, remedy: str) -> Anatomy:
     known = role_positions(source, request.table)
     frames = thin(usable_frames(request.table, known, where, remedy))
     known = {role: x[frames] for role, x in known.items()}
+    keypoints = request.table.is_keypoints
+    known |= landmarks_about(known) if keypoints else {}
     found = find_side(known, request.label_side, where)
     mirror = MIRROR if found.side == "left" else np.ones(3)
     known = {role: mirror * x for role, x in known.items()}
-    notes, offset = list(found.notes), None
+    notes, offset = [*found.notes, *(NOTES if keypoints else ())], None
     added: dict[str, Array] = {}
     person = hip_measures(source.subject, request.regression, found.side, where)
     if lacks_pelvis(known):
@@ -236,7 +240,7 @@ def measure(source: MarkerTrial, request: Request, remedy: str) -> Anatomy:
         if request.standoff:
             notes.append(f"the bone of the pelvis was taken {1e3 * request.standoff:g} mm behind its markers")
         notes += told
-    if "fibula_head" not in {**known, **added}:
+    if "fibula_head" not in {**known, **added} and not keypoints:
         notes.append(
             "no fibula head: the malleoli give the shank its frontal plane, so the twist of the tibia shows "
             "as external rotation of the knee"

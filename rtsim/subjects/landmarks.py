@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rtsim.config.lab_schema import LabSide
+from rtsim.config.lab_schema import KEYPOINTS, LabSide
 from rtsim.errors import ConfigError
 from rtsim.files.trial import MarkerTrial, count_of, name_some
 from rtsim.subjects.conventional.chord import chord_centre
@@ -91,6 +91,8 @@ def has_device(positions: Positions) -> bool:
 
 def needed_roles(table: LabSide, positions: Positions) -> tuple[str, ...]:
     """Roles that the landmarks of this lab are built from, given what there is data of."""
+    if table.is_keypoints:
+        return KEYPOINTS
     roles = [*(DEVICE if has_device(positions) else ("epicondyle_lateral",)), "malleolus_lateral"]
     by_wand = "malleolus_medial" not in positions and table.shank_lateral
     roles += ["shank_lateral" if by_wand else "malleolus_medial", "calcaneus"]
@@ -154,6 +156,8 @@ def find_landmarks(
     else:
         asis, asis_opposite, back = positions["asis"], positions["asis_opposite"], back_of(positions)
         hip, hip_opposite = hip_centres(asis, asis_opposite, back, regression, measures, standoff)
+        if "hip_centre" in positions:
+            hip, hip_opposite = positions["hip_centre"], positions["hip_centre_opposite"]
         pelvis = PelvisLandmarks(asis, asis_opposite, back, hip_opposite)
         if knee_offset is None:
             medial = positions["epicondyle_medial"]

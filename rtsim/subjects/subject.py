@@ -65,6 +65,8 @@ class Subject(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     sex: Literal["female", "male", ""] = ""
     # what stood before the names of the markers, where anything did
     person: str = ""
+    # whether its markers are joint centres, of which simple joints alone can be solved
+    keypoints: bool = False
 
     @property
     def marker_names(self) -> tuple[str, ...]:
@@ -163,7 +165,7 @@ def subject_text(subject: Subject) -> str:
         *(entry(key, getattr(subject, key)) for key in ("name", "source", "side", "hip_regression")),
         *(
             entry(key, getattr(subject, key))
-            for key in ("mass_kg", "stature_mm", "sex", "person")
+            for key in ("mass_kg", "stature_mm", "sex", "person", "keypoints")
             if getattr(subject, key)
         ),
         entry("n_frame", subject.n_frame),

@@ -30,10 +30,11 @@ def test_left_mirrors_right(name: str) -> None:
     lab = load_lab(name)
     assert lab.left.roles.keys() == lab.right.roles.keys()
     assert lab.left.asis == lab.right.asis_opposite
+    assert lab.left.hip_centre == lab.right.hip_centre_opposite
     assert set(lab.left.tracking.pelvis) == set(lab.right.tracking.pelvis)
     for segment in ("thigh", "shank", "foot"):
         assert not set(getattr(lab.left.tracking, segment)) & set(getattr(lab.right.tracking, segment))
-    for role in lab.right.roles.keys() - {"sacrum"}:
+    for role in lab.right.roles.keys() - {"sacrum", "neck"}:
         assert lab.right.roles[role].lower().startswith("r") != role.endswith("_opposite")
         assert lab.left.roles[role].lower().startswith("l") != role.endswith("_opposite")
 
@@ -132,6 +133,7 @@ SETS = {
     "isb by R_": "R_IAS L_IAS R_IPS L_IPS R_FTC R_FLE R_FME R_FAX R_TTC R_FAL R_TAM R_FCC R_FM1 R_FM2 R_FM5",
     "cast": "RASIS LASIS RPSIS LPSIS RTH1 RTH2 RTH3 RTH4 RSK1 RSK2 RSK3 RSK4 RHEEL RMT1 RMT5",
     "cast with other words": "RASI LASI RPSI LPSI RTH1 RTH2 RTH3 RTH4 RSH1 RSH2 RSH3 RSH4 RHEE RMH1 RMH5",
+    "halpe": "Hip RHip RKnee RAnkle RBigToe RSmallToe RHeel LHip LKnee Neck Head Nose RShoulder",
     "opencap_video": "r.ASIS_study L.ASIS_study r.PSIS_study L.PSIS_study r_knee_study "
     "r_mknee_study r_ankle_study "
     "r_mankle_study r_calc_study r_toe_study r_5meta_study r_thigh1_study r_sh1_study "

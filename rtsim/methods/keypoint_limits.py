@@ -1,0 +1,30 @@
+"""What is expected of keypoints instead of markers: how far off they are, and from where at fault."""
+
+from __future__ import annotations
+
+import msgspec
+
+from rtsim.config.run_schema import MarkerCheck, Run, Uncertainty
+
+OFF_MM = 20.0
+"""Of a joint centre by several cameras without markers, standard deviation along each axis: of the size that
+comparisons with markers found, 10 to 30 mm, from memory."""
+UNCERTAINTY = Uncertainty(
+    most_noise_mm=OFF_MM, pelvis_mm=OFF_MM, thigh_mm=OFF_MM, shank_mm=OFF_MM, foot_mm=OFF_MM, other_mm=OFF_MM
+)
+CHECK = MarkerCheck(
+    downweight=False,  # of most segments there is one alone
+    floor_mm=6.0 * OFF_MM,
+    unknown_mm=7.0 * OFF_MM,
+    agreement_mm=5.0 * OFF_MM,
+    swap_distance_mm=3.0 * OFF_MM,
+)
+
+
+def for_keypoints(run: Run) -> Run:
+    """A run with the limits of keypoints in the places of the usual ones; what a config sets stays."""
+    usual = Run(name="usual")
+    other = {"uncertainty": UNCERTAINTY, "markers": CHECK}
+    return msgspec.structs.replace(
+        run, **{name: x for name, x in other.items() if getattr(run, name) == getattr(usual, name)}
+    )

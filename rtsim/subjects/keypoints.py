@@ -1,0 +1,57 @@
+"""A leg of keypoints, as cameras without markers tell them: joint centres alone.
+
+Halpe's keypoints are hip, knee and ankle centres, heel and toes, and the neck. Landmarks are put
+about them so that segments have the axes that joint centres can give: flexion axes are parallel to the line
+of the hips, and the pelvis leans as the trunk does. What is no measurement is told, and the model is left
+with simple joints (`rtsim/subjects/plain_joints.py`).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.subjects.landmarks import Positions
+from rtsim.subjects.natural import unit
+
+Array = NDArray[np.float64]
+
+PLACES = {
+    "asis": (0.3, 0.4, 0.65), "asis_opposite": (0.3, 0.4, -0.65),
+    "psis": (-0.6, 0.4, 0.25), "psis_opposite": (-0.6, 0.4, -0.25),
+}  # fmt: skip
+"""From the middle of the hips, in parts of the distance between them: forwards, along the trunk, outwards."""
+KNEE, ANKLE = 0.5, 0.35
+"""Width of a joint in parts of the distance between the hips' centres, twice: nothing but a direction."""
+NOTES = (
+    "keypoints are joint centres alone: only flexions are measurements, about axes parallel to the line of "
+    "the hips; rotation of the hip, adduction and rotation of the knee are held, inversion and rotation of "
+    "the ankle are against such axes, and nothing is said of joint contacts, ligaments and muscles",
+    "no marker on the pelvis: it leans as the line from the hips to the neck, so hip flexion is that of the "
+    "thigh against the trunk",
+)
+
+
+def landmarks_about(known: Positions) -> dict[str, Array]:
+    """Roles of a marked leg (n, 3) [m] about keypoints (n, 3) [m] of a leg on either side of the body."""
+    hip, opposite = known["hip_centre"], known["hip_centre_opposite"]
+    middle, across = 0.5 * (hip + opposite), hip - opposite
+    width = np.linalg.norm(across, axis=-1, keepdims=True)
+    up = unit(known["neck"] - middle)
+    outwards = unit(across - np.sum(across * up, axis=-1, keepdims=True) * up)
+    forwards = np.cross(up, outwards)
+    toes = 0.5 * (known["metatarsal_1"] + known["metatarsal_5"])
+    ahead = float(np.median(np.sum((toes - known["calcaneus"]) * forwards, axis=-1)))
+    forwards = np.copysign(1.0, ahead) * forwards  # a left leg's, where `outwards` is to the left
+    found = {
+        role: middle + width * (x * forwards + y * up + z * outwards) for role, (x, y, z) in PLACES.items()
+    }
+    for joint, upper, share, names in (
+        ("knee_centre", hip, KNEE, ("epicondyle_lateral", "epicondyle_medial")),
+        ("ankle_centre", known["knee_centre"], ANKLE, ("malleolus_lateral", "malleolus_medial")),
+    ):
+        along = unit(upper - known[joint])
+        beside = unit(outwards - np.sum(outwards * along, axis=-1, keepdims=True) * along)
+        half = 0.5 * share * width * beside
+        found |= dict(zip(names, (known[joint] + half, known[joint] - half), strict=True))
+    return found

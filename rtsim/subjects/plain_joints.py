@@ -1,0 +1,46 @@
+"""A model of a leg with simple joints, for persons of whom joint centres alone are known."""
+
+from __future__ import annotations
+
+import msgspec
+
+from rtsim.config.joint_schema import Body
+from rtsim.config.model_schema import MethodSpec, ModelSpec
+from rtsim.config.place_schema import Frame
+from rtsim.subjects.subject import kind_of_segment
+
+HINGE = "hinge"
+
+
+def plain_joints(spec: ModelSpec) -> ModelSpec:
+    """The model with its hinge, without contacts, ligaments, muscles and what else acts on them."""
+    hinges = spec.methods[HINGE].joints if HINGE in spec.methods else {}
+    method = MethodSpec(joints=hinges, about="hinge knees between keypoints")
+    return msgspec.structs.replace(
+        spec,
+        bodies=tuple(map(plain_body, spec.bodies)),
+        optional=(),
+        methods={HINGE: method},
+        **dict.fromkeys(
+            (
+                "elements", "reactions", "rolls", "couplers", "surfaces", "muscles", "ligaments", "springs",
+                "contacts", "frictions", "loads",
+            ),
+            (),
+        ),
+    )  # fmt: skip
+
+
+def plain_body(body: Body) -> Body:
+    """A body whose joint is where the keypoint is; a thigh does not turn about its long axis, which nothing
+    would tell while the knee is straight."""
+    if kind_of_segment(body.name) == "thigh":
+        body = msgspec.structs.replace(body, joint="universal", axes=("w", "u"))
+    return msgspec.structs.replace(
+        body, registered_by=(), in_parent=at_centre(body.in_parent), in_child=at_centre(body.in_child)
+    )
+
+
+def at_centre(place: Frame) -> Frame:
+    """A place without its offset."""
+    return msgspec.structs.replace(place, offset_mm=(0.0, 0.0, 0.0), scaled=None)
