@@ -1,0 +1,191 @@
+"""Results as streams of Lab Streaming Layer, which LabRecorder, MATLAB, PlotJuggler and Python read at once.
+
+Of each field a stream of numbers at the rate of the results, of type JointAngles, JointMoments and so on,
+with a last channel `status`; and one of texts, of type Markers: gait events, and the status when it changes.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.bridges.gait_events import GaitEvents
+from rtsim.errors import ConfigError
+from rtsim.units import IN_FILES, face_of
+from streams.capture.lsl.library import lsl, to_ours_ns
+from streams.messages import UNUSABLE, FieldSpec, Session, Status
+from streams.ring import Frame
+from streams.security import Security
+from streams.subscriber import Subscriber
+
+FIELDS = ("joint_angles", "coordinates", "joint_moments", "coordinate_moments")
+"""What is sent where the results have it and nothing else is asked for."""
+MOST_CHANNELS = 1024
+BUFFER_S = 60
+"""What liblsl keeps for a reader that stalls; older samples are dropped, and nobody waits [s]."""
+LOOK_S = 0.1
+BACKLOG = 512
+FRESH_NS = 1_000_000_000
+"""Captured longer ago than this, or after it was received: the stamp is of another computer's clock [ns]."""
+
+
+class LslOutlets:
+    """Outlets of one result stream, opened anew where its fields change.
+
+    Parameters
+    ----------
+    fields : names of those that are sent; () = FIELDS, those that there are
+    place : where the results come from; part of the streams' source_id, by which readers find them again
+    say : called with plain sentences
+    """
+
+    def __init__(self, fields: Sequence[str], place: str, say: Callable[[str], None]) -> None:
+        self._lsl = lsl()
+        self._wanted, self._place, self._say = tuple(fields), place, say
+        self._ours_ns = to_ours_ns(self._lsl)
+        self._session: Session | None = None
+        self._streams: dict[str, _Stream] = {}
+        self._events = GaitEvents()
+        self._n_event = 0
+        self._status = -1
+        self._told: Any = self._opened("events", "Markers", ["event"], [""], 0.0, self._lsl.cf_string)
+        self.n_sample = 0
+
+    @property
+    def names(self) -> list[str]:
+        """Of the streams that there are."""
+        return ["rtsim events", *(f"rtsim {name}" for name in self._streams)]
+
+    def send(self, frame: Frame) -> None:
+        """Send a frame's numbers, and the events that it brings."""
+        if frame.session is not self._session:
+            self._begin(frame.session)
+        stamp = self._stamp(frame)
+        unusable = bool(frame.status & UNUSABLE)
+        for stream in self._streams.values():
+            stream.outlet.push_sample(stream.values(frame, unusable), stamp)
+        self.n_sample += 1
+        self._events.look(frame)
+        n_new = min(self._events.n_event - self._n_event, len(self._events.kept))
+        self._n_event = self._events.n_event
+        for event in list(self._events.kept)[len(self._events.kept) - n_new :]:
+            self._told.push_sample([f"{event.side} {event.kind}"], stamp + event.time - frame.time)
+        if frame.status != self._status:
+            self._status = frame.status
+            self._told.push_sample([f"status: {Status(frame.status).names()}"], stamp)
+
+    def _begin(self, session: Session) -> None:
+        """Open a stream for each field; those whose channels stay the same go on."""
+        self._session = session
+        specs = {spec.name: spec for spec in session.fields}
+        wanted = self._wanted or tuple(name for name in FIELDS if name in specs)
+        streams: dict[str, _Stream] = {}
+        for name in wanted:
+            if name not in specs:
+                self._say(f"the results have no field {name!r}; they have {', '.join(specs)}")
+                continue
+            masks = [spec for spec in session.fields if spec.of == name and spec.role == "mask"]
+            columns = flat_labels(specs[name])
+            if len(columns) + 1 > MOST_CHANNELS:
+                self._say(f"{name} has {len(columns)} numbers; {MOST_CHANNELS - 1} are the most in a stream")
+                continue
+            unit, scale = face_of(specs[name].unit, IN_FILES)
+            former = self._streams.get(name)
+            key = (columns, unit, session.rate)
+            outlet = former.outlet if former is not None and former.key == key else None
+            if outlet is None:
+                channels, units = [*columns, "status"], [unit] * len(columns) + ["bits"]
+                outlet = self._opened(
+                    name, type_of(name), channels, units, session.rate, self._lsl.cf_float32
+                )
+            streams[name] = _Stream(outlet, key, name, scale, [mask.name for mask in masks])
+        self._streams = streams
+        self._say(f"sending {', '.join(self.names)}")
+
+    def _opened(
+        self, name: str, kind: str, channels: Sequence[str], units: Sequence[str], rate: float, form: Any
+    ) -> Any:
+        info = self._lsl.StreamInfo(
+            f"rtsim {name}", kind, len(channels), rate, form, f"rtsim {name} {self._place}"
+        )
+        acquisition = info.desc().append_child("acquisition")
+        acquisition.append_child_value("manufacturer", "rtsim")
+        described = info.desc().append_child("channels")
+        for label, unit in zip(channels, units, strict=True):
+            channel = described.append_child("channel")
+            channel.append_child_value("label", label)
+            channel.append_child_value("unit", unit)
+            channel.append_child_value("type", kind)
+        return self._lsl.StreamOutlet(info, 0, BUFFER_S)
+
+    def _stamp(self, frame: Frame) -> float:
+        """When the frame was captured, or else received, on liblsl's clock [s]."""
+        local_ns = frame.t_capture
+        if not 0 <= frame.t_received - local_ns < FRESH_NS:
+            local_ns = frame.t_received
+        if not 0 <= frame.t_arrived - local_ns < FRESH_NS:
+            local_ns = frame.t_arrived
+        return 1e-9 * (local_ns - self._ours_ns)
+
+
+class _Stream:
+    """An open outlet of one field."""
+
+    def __init__(self, outlet: Any, key: tuple, name: str, scale: float, masks: list[str]) -> None:
+        self.outlet, self.key = outlet, key
+        self._name, self._scale, self._masks = name, scale, masks
+
+    def values(self, frame: Frame, unusable: bool) -> list[float]:
+        """The numbers of a frame and its status; NaN where they are not to be used."""
+        numbers: NDArray[np.float64] = self._scale * frame.data[self._name].reshape(-1)
+        for mask in self._masks:
+            masked = frame.data[mask].reshape(-1)
+            if masked.shape == numbers.shape:
+                numbers[masked != 0.0] = np.nan
+        if unusable:
+            numbers[:] = np.nan
+        return [*numbers.tolist(), float(frame.status)]
+
+
+def flat_labels(spec: FieldSpec) -> tuple[str, ...]:
+    """A name for every number of a field: its label and its part, or its place."""
+    names = [""]
+    for axis, n in enumerate(spec.shape):
+        given = spec.labels if axis == 0 else spec.parts if axis == 1 else ()
+        ends = given if len(given) == n else [str(k + 1) for k in range(n)]
+        names = [f"{name}_{end}" if name else str(end) for name in names for end in ends]
+    return tuple(names) if names != [""] else (spec.name,)
+
+
+def type_of(name: str) -> str:
+    """The type of a field's stream: JointAngles of joint_angles."""
+    return "".join(word.capitalize() for word in name.split("_"))
+
+
+def serve_lsl(
+    address: str,
+    fields: Sequence[str],
+    security: Security | None,
+    stop: threading.Event,
+    say: Callable[[str], None],
+) -> int:
+    """Send the results at an address until `stop` is set; how many frames were sent.
+
+    Raises CaptureError where liblsl is missing, ConfigError for a field that cannot be named so.
+    """
+    if len(set(fields)) < len(fields):
+        raise ConfigError("a field is named twice", where="--field", remedy="name each once")
+    outlets = LslOutlets(fields, address, say)
+    with Subscriber(address, ("result",), backlog=BACKLOG, security=security) as subscriber:
+        say(f"sending {', '.join(outlets.names)}; others follow with the first results of {address}")
+        while not stop.is_set():
+            frame = subscriber.wait(LOOK_S)
+            if frame is not None:
+                outlets.send(frame)
+            while subscriber.events:
+                say(subscriber.events.popleft())
+    return outlets.n_sample

@@ -1,0 +1,54 @@
+"""`rtsim bridge`: results carried to programs that do not speak our protocol."""
+
+from __future__ import annotations
+
+import threading
+
+import click
+
+from rtsim.cli.lines import tell
+from rtsim.cli.ports import offset_option, placed
+from rtsim.cli.security import connect_options, connect_security
+from rtsim.cli.types import Address
+from rtsim.errors import ConfigError
+from rtsim.live.signals import exit_code, noting_requests
+from streams.sockets import RESULTS_ADDRESS
+
+
+@click.group("bridge")
+def command() -> None:
+    """Carry results to programs that do not speak rtsim's protocol, read only (docs/watching.md)."""
+
+
+@command.command("lsl")
+@click.argument("address", type=Address(), required=False)
+@offset_option(auto=False)
+@click.option("--field", "fields", multiple=True, help="A field to send, may be given again "
+              "(default: joint angles and moments, or coordinates).")  # fmt: skip
+@click.option("--duration", "duration_s", type=float, help="Stop after this many seconds.")
+@connect_options
+def lsl_command(
+    address: str | None, port_offset: int, fields: tuple[str, ...], duration_s: float | None,
+    client_key: str | None, server_key: str | None,
+) -> None:  # fmt: skip
+    """Send the results at ADDRESS (tcp://127.0.0.1:5561 unless given) as streams of Lab Streaming Layer.
+
+    Joint angles, moments, gait events and the status, for LabRecorder, MATLAB, PlotJuggler and others. Needs
+    the extra: pip install 'rtsim[lsl]'.
+    """
+    from rtsim.bridges.lsl_outlets import serve_lsl
+
+    address = placed({"ADDRESS": address}, {"ADDRESS": RESULTS_ADDRESS}, port_offset)["ADDRESS"]
+    stop = threading.Event()
+    if duration_s is not None:
+        if not 0.0 < duration_s < threading.TIMEOUT_MAX:
+            raise ConfigError(f"{duration_s}", where="--duration", allowed="more than 0 s")
+        timer = threading.Timer(duration_s, stop.set)
+        timer.daemon = True
+        timer.start()
+    with noting_requests(lambda _: stop.set()):
+        security = connect_security(client_key, server_key)
+        n_frame = serve_lsl(address, fields, security, stop, tell)
+    tell(f"{n_frame} frames sent")
+    if (code := exit_code()) is not None:
+        raise SystemExit(code)
