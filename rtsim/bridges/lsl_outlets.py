@@ -58,7 +58,7 @@ class LslOutlets:
     @property
     def names(self) -> list[str]:
         """Of the streams that there are."""
-        return ["rtsim events", *(f"rtsim {name}" for name in self._streams)]
+        return ["rtsim_events", *(f"rtsim_{name}" for name in self._streams)]
 
     def send(self, frame: Frame) -> None:
         """Send a frame's numbers, and the events that it brings."""
@@ -110,7 +110,7 @@ class LslOutlets:
         self, name: str, kind: str, channels: Sequence[str], units: Sequence[str], rate: float, form: Any
     ) -> Any:
         info = self._lsl.StreamInfo(
-            f"rtsim {name}", kind, len(channels), rate, form, f"rtsim {name} {self._place}"
+            f"rtsim_{name}", kind, len(channels), rate, form, f"rtsim_{name} {self._place}"
         )
         acquisition = info.desc().append_child("acquisition")
         acquisition.append_child_value("manufacturer", "rtsim")

@@ -23,7 +23,7 @@ GUARD_S = 20.0
 
 def inlet_of(name: str, place: str) -> pylsl.StreamInlet:
     """An inlet of one of our streams, by its source_id."""
-    (info,) = pylsl.resolve_byprop("source_id", f"rtsim {name} {place}", 1, GUARD_S)
+    (info,) = pylsl.resolve_byprop("source_id", f"rtsim_{name} {place}", 1, GUARD_S)
     inlet = pylsl.StreamInlet(info, recover=False)
     inlet.open_stream(GUARD_S)
     return inlet
@@ -65,10 +65,10 @@ def test_a_real_inlet_reads_angles_in_degrees_and_the_status(walk_frames: Callab
     ours_s = 1e-9 * time.perf_counter_ns() - pylsl.local_clock()
     assert stamps[0] == pytest.approx(1e-9 * frames[1].t_capture - ours_s, abs=1e-3)
     info = inlet.info(GUARD_S)
-    assert (info.name(), info.type(), info.nominal_srate()) == ("rtsim joint_angles", "JointAngles", 100.0)
+    assert (info.name(), info.type(), info.nominal_srate()) == ("rtsim_joint_angles", "JointAngles", 100.0)
     channel = info.desc().child("channels").child("channel")
     assert (channel.child_value("label"), channel.child_value("unit")) == ("knee_flexion_r", "deg")
-    assert told[-1] == "sending rtsim events, rtsim joint_angles"
+    assert told[-1] == "sending rtsim_events, rtsim_joint_angles"
 
 
 def test_gait_events_and_changes_of_status_are_markers(walk_frames: Callable) -> None:
@@ -154,5 +154,5 @@ def test_the_command_says_what_it_sends_and_ends() -> None:
     command = [sys.executable, "-m", "rtsim", "bridge", "lsl", "tcp://127.0.0.1:9", "--duration", "0.3"]
     command[1:3] = ["-c", "import sys; from rtsim.cli.entry import main; sys.argv[0] = 'rtsim'; main()"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
-    assert "sending rtsim events" in done.stderr
+    assert "sending rtsim_events" in done.stderr
     assert "0 frames sent" in done.stderr
