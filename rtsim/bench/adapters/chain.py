@@ -61,6 +61,11 @@ class Chain:
                 address = self.relay.wait_ready(PATIENCE_S)["markers"]
             topics = ("markers", "telemetry")
             self._subscriber = self._stack.enter_context(Subscriber(address, topics, backlog=4096))
+            due = time.monotonic() + PATIENCE_S
+            while not self.taken:
+                self.take(0.05)
+                if time.monotonic() > due:
+                    raise RuntimeError(f"no frame of the double of {scheme} came within {PATIENCE_S:g} s")
         except BaseException:
             self.close()
             raise

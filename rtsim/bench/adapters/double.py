@@ -5,7 +5,7 @@ from __future__ import annotations
 import pkgutil
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,12 +68,19 @@ class CaptureDouble(Protocol):
     def send(self, frame: DoubledFrame) -> None:
         """Send a frame to everybody who wants frames."""
 
+    def keep_clock(self, given: Callable[[int], int]) -> None:
+        """The server's clock by ours [ns], for protocols that tell it by itself."""
+
+    def decoder(self, frame: DoubledFrame) -> Callable[[], object]:
+        """A call that decodes the message of this frame by our decoder, to be timed."""
+
+
+class ByteDouble(CaptureDouble, Protocol):
+    """A double whose messages are its own, not those of a library, so that they can be damaged."""
+
     @property
     def head_bytes(self) -> int:
         """How many bytes at the front of a message tell where the next one begins."""
-
-    def keep_clock(self, given: Callable[[int], int]) -> None:
-        """The server's clock by ours [ns], for protocols that tell it by itself."""
 
     def message(self, frame: DoubledFrame) -> bytes:
         """The message by which a frame is sent."""
@@ -81,8 +88,10 @@ class CaptureDouble(Protocol):
     def send_bytes(self, data: bytes) -> None:
         """Send any bytes to everybody, as a message or a part of one."""
 
-    def decoder(self, frame: DoubledFrame) -> Callable[[], object]:
-        """A call that decodes the message of this frame by our decoder, to be timed."""
+
+def has_bytes(double: type[CaptureDouble]) -> TypeGuard[type[ByteDouble]]:
+    """Whether the messages of a double can be damaged."""
+    return hasattr(double, "send_bytes")
 
 
 def double_of(scheme: str) -> type[CaptureDouble]:

@@ -20,12 +20,12 @@ import queue
 import sys
 import threading
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from rtsim.bench.adapters.damage import damaged
-from rtsim.bench.adapters.double import CaptureDouble, DoubledFrame, double_of
+from rtsim.bench.adapters.double import ByteDouble, CaptureDouble, DoubledFrame, double_of
 from streams.clock import now_ns, sleep_until_ns
 from streams.codec import FieldLayout
 from streams.messages import Markers, marker_session
@@ -162,22 +162,21 @@ class Drive:
         elif word == "stuck":
             self._stuck = rest[0] == "1"
             say({"done": word, "t": now_ns()})
-        elif word == "damaged" and self.double is not None:
+        elif word == "damaged":
             self._send_damaged(int(rest[0]))
             say({"done": word, "t": now_ns()})
         return word
 
     def _send_damaged(self, n: int) -> None:
         """Send damaged messages of frames, as fast as they are taken, and wait for who was driven away."""
-        assert self.double is not None
+        double = cast(ByteDouble, self.double)
         random = np.random.default_rng(1)
         for i in range(n):
             frame = DoubledFrame(positions_of(i, self._n_marker), server_ns(now_ns()), i)
-            message = self.double.message(frame)
-            self.double.send_bytes(damaged(message, random, self.double.head_bytes))
-            if not self.double.n_client:
+            double.send_bytes(damaged(double.message(frame), random, double.head_bytes))
+            if not double.n_client:
                 due_ns = now_ns() + 5_000_000_000
-                while not self.double.n_client and now_ns() < due_ns:
+                while not double.n_client and now_ns() < due_ns:
                     sleep_until_ns(now_ns() + 2_000_000)
 
 

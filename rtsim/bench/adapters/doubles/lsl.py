@@ -80,6 +80,9 @@ class LslDouble:
                 self._forces.push_sample(values.tolist(), stamp + k / (n * self.rate))
         self._outlet.push_sample(self._values(frame).tolist(), stamp)
 
+    def keep_clock(self, given: Callable[[int], int]) -> None:
+        self.clock.given = given
+
     def decoder(self, frame: DoubledFrame) -> Callable[[], object]:
         channels = self._marker_channels()
         markers = marker_channels(channels, len(channels))
