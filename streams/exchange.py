@@ -13,19 +13,19 @@ from typing import Generic, TypeVar
 
 import zmq
 
+from streams.access.askers import Askers, is_foreign
+from streams.access.crowd import Connection
+from streams.access.guard import Allowance
+from streams.access.security import Security
 from streams.account import plain
 from streams.addresses import is_here
-from streams.askers import Askers, is_foreign
-from streams.checks import EventLog, OrderCheck
 from streams.clock import now_ns
 from streams.closing import Closing
 from streams.codec import decode, encode
-from streams.crowd import Connection
 from streams.errors import DecodeError, StreamError
-from streams.guard import Allowance
 from streams.link import Link
 from streams.messages import Device, Output
-from streams.security import Security
+from streams.receiving.checks import EventLog, OrderCheck
 from streams.sockets import BoundSocket, ZmqContext, client_socket, hasten, receive_rest
 
 DEVICES = Allowance(part=4096, burst=256 << 10, rate=2 << 20, buffer=64 << 10)

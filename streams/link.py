@@ -6,11 +6,11 @@ from contextlib import suppress
 
 import zmq
 
+from streams.access.wire import EVENT_FORMAT
 from streams.clock import now_ns
 from streams.errors import StreamError
+from streams.receiving.unfinished import Unfinished
 from streams.sockets import ZmqSocket, connect
-from streams.unfinished import Unfinished
-from streams.wire import EVENT_FORMAT
 
 PATIENCE_NS = 1_000_000_000
 """How long a connection may take before it is worth a sentence [ns]."""

@@ -6,12 +6,12 @@ from collections import Counter, deque
 
 import zmq
 
+from streams.access.guard import Allowance
+from streams.access.security import Security
 from streams.clock import now_ns
 from streams.closing import Closing
 from streams.codec import TOPICS, encode
-from streams.guard import Allowance
 from streams.messages import AnyMessage, End, Forces, Markers, Result, Session, StreamName
-from streams.security import Security
 from streams.sockets import BoundSocket
 
 ANNOUNCE_NS = 1_000_000_000

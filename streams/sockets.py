@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 import zmq
 
+from streams.access.admission import Admission
+from streams.access.guard import Allowance, Guard
+from streams.access.security import ZAP_DOMAIN, Security, check_bind, secure_client, secure_server
+from streams.access.wire import WATCHES
 from streams.addresses import check_address
-from streams.admission import Admission
 from streams.errors import AddressInUseError, StreamError
-from streams.guard import Allowance, Guard
-from streams.security import ZAP_DOMAIN, Security, check_bind, secure_client, secure_server
-from streams.wire import WATCHES
 
 if TYPE_CHECKING:
     from zmq.auth.thread import ThreadAuthenticator

@@ -43,8 +43,8 @@ def shared() -> Path:
 def thawed() -> Iterator[None]:
     """A run in the process of the tests forbids to compile; the next test of that process may again."""
     yield
-    if "kernels._jit" in sys.modules:
-        sys.modules["kernels._jit"].allow_compilation()
+    if "kernels.compiler.jit" in sys.modules:
+        sys.modules["kernels.compiler.jit"].allow_compilation()
 
 
 OF_RUNS = ("model", "forces", "coupled-simulation")
@@ -114,9 +114,9 @@ def pytest_configure(config: pytest.Config) -> None:
     share_bytecode(config)
     if os.environ.get("NUMBA_DISABLE_JIT") == "1":
         return
-    from kernels._cache import is_complete
-    from rtsim.live.group_table import GROUPS, ON_DEMAND
-    from rtsim.live.groups import compile_groups
+    from kernels.compiler.cache import is_complete
+    from rtsim.live.compiled.group_table import GROUPS, ON_DEMAND
+    from rtsim.live.compiled.groups import compile_groups
 
     chosen = {Path(argument).resolve() for argument in config.args}
     of_runs = OF_RUNS if chosen == {ROOT / "tests" / "kernels"} else ()

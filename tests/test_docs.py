@@ -21,8 +21,8 @@ PACKAGES = ("kernels", "streams", "rtsim")
 FOLDERS = (*PACKAGES, "configs", "docs", "tests", ".ci")
 MODULES = [path for package in PACKAGES for path in (ROOT / package).rglob("*.py")]
 LOOPS = (
-    *(ROOT / "rtsim" / "live" / f"{name}.py" for name in ("loop", "inputs")),
-    *(ROOT / "rtsim" / "stages").glob("*.py"),
+    *(ROOT / "rtsim" / "live" / f"{name}.py" for name in ("loop", "inputs/inputs")),
+    *(ROOT / "rtsim" / "stages").rglob("*.py"),
 )
 # options of other programs in commands that the documents show
 FOREIGN = {"--quiet", "--help", "--version", "--cflags", "--libs"}
@@ -190,8 +190,8 @@ def test_options_in_sentences_are_there():
 def test_the_tests_of_the_documents_find_something():
     """Protects these tests from patterns that match nothing."""
     architecture = ROOT / "docs" / "architecture.md"
-    assert is_there("kernels/tree.pose")
-    assert not is_there("kernels/tree.posture")
+    assert is_there("kernels/joints/tree.pose")
+    assert not is_there("kernels/joints/tree.posture")
     assert not is_there("rtsim/live/gone.py")
     assert len([span for span in spans(architecture) if "/" in span]) > 30
     assert len(commands_in(ROOT / "README.md")) > 15
@@ -216,7 +216,7 @@ def test_every_counter_and_gauge_is_in_the_protocol():
         r'(?:counters|gauges)\[f?"(\w+)"\]|[._]count\(\s*"(\w+)"|\{"(\w+)": (?:float\(self|n\b|1e3)'
     )
     names = {f"{stage}_us" for stage in StageTimes.STAGES}
-    for path in (*(ROOT / "streams").glob("*.py"), *LOOPS):
+    for path in (*(ROOT / "streams").rglob("*.py"), *LOOPS):
         names |= {"".join(found) for found in spoken.findall(path.read_text(encoding="utf-8"))}
     assert {"marker_rms_mm", "turned_away", "wrong_up_axis", "received", "publish_us"} <= names
     assert sorted(name for name in names if f"`{name}`" not in text) == []

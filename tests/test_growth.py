@@ -12,12 +12,12 @@ import pytest
 
 import kernels.contact.geometries
 import kernels.contact.pressure
-import kernels.friction
+import kernels.forces.friction
 import kernels.joints.kinds
 from rtsim.config.contact_geometries import GEOMETRIES
-from rtsim.config.friction_laws import Friction
 from rtsim.config.joint_kinds import KINDS
-from rtsim.config.pressure_laws import Pressure
+from rtsim.config.models.friction_laws import Friction
+from rtsim.config.models.pressure_laws import Pressure
 
 ROOT = Path(__file__).parents[1]
 SOURCES = {
@@ -26,9 +26,9 @@ SOURCES = {
     for path in (ROOT / package).rglob("*.py")
 }
 TESTS = sorted((ROOT / "tests").rglob("*.py"))
-FRICTION = {"kernels/friction.py", "rtsim/config/friction_laws.py"}
-PRESSURE = {"kernels/contact/pressure.py", "rtsim/config/pressure_laws.py"}
-EXPERIMENTS = {"rtsim/bench/friction.py", "rtsim/bench/friction_reference.py"}
+FRICTION = {"kernels/forces/friction.py", "rtsim/config/models/friction_laws.py"}
+PRESSURE = {"kernels/contact/pressure.py", "rtsim/config/models/pressure_laws.py"}
+EXPERIMENTS = {"rtsim/bench/mechanics/friction.py", "rtsim/bench/mechanics/friction_reference.py"}
 """They compare four laws with their own references."""
 TORQUES = {"kernels/contact/patch_torques.py"}
 """Of the ellipsoid's patch: a second file of that kind."""
@@ -107,9 +107,9 @@ def named_in(pattern: str) -> set[str]:
 def test_a_function_of_a_coordinate_touches_six_files() -> None:
     """Protects the count of a function: its constant, its key and its record, beside OpenSim's name of it."""
     assert named_in(r"\bSINE\b|\.sine\b|\bsine: |, \"sine\"\)") - OSIM_FUNCTIONS == {
-        "kernels/functions.py",
+        "kernels/algebra/functions.py",
         "kernels/dynamics/third_derivative.py",
-        "rtsim/config/function_schema.py",
+        "rtsim/config/models/function_schema.py",
         "rtsim/models/packing/tree.py",
         "rtsim/models/packing/functions.py",
         "rtsim/models/scaling.py",
@@ -120,17 +120,17 @@ def test_a_filter_of_rates_touches_four_files() -> None:
     """Protects the count of a filter; the other one is also what smooths a whole recording."""
     assert named_in(r"savitzky_golay|SavitzkyGolay") == {
         "kernels/rates/savitzky_golay.py",
-        "rtsim/config/rate_schema.py",
-        "rtsim/methods/rates.py",
-        "rtsim/live/group_table.py",
+        "rtsim/config/runs/rate_schema.py",
+        "rtsim/methods/kinematics/rates.py",
+        "rtsim/live/compiled/group_table.py",
     }
 
 
 def test_a_file_format_touches_two_files() -> None:
     """Protects the count of a format, by a format of forces."""
     assert named_in(r"cortex_forces|\"\.forces\"") == {
-        "rtsim/files/cortex_forces.py",
-        "rtsim/files/forces.py",
+        "rtsim/files/forces/cortex_forces.py",
+        "rtsim/files/forces/forces.py",
     }
 
 
@@ -155,7 +155,7 @@ def test_no_function_takes_too_many_arguments() -> None:
 def test_every_name_in_a_model_file_has_its_kernel() -> None:
     """Protects packing, which finds a kind's number by its name: all are there, and each is another one."""
     for module, names in (
-        (kernels.friction, laws(Friction)),
+        (kernels.forces.friction, laws(Friction)),
         (kernels.contact.pressure, laws(Pressure)),
         (kernels.contact.geometries, tuple(GEOMETRIES)),
         (kernels.joints.kinds, ("chain", *(kind for kind, row in KINDS.items() if row.steps is None))),

@@ -15,7 +15,7 @@ from pathlib import Path
 import msgpack
 import pytest
 
-from rtsim.live.children import Child
+from rtsim.live.processes.children import Child
 
 README = Path(__file__).resolve().parents[1] / "README.md"
 

@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kernels._jit import njit
 from kernels.bezier.corner import (
     N_TERM,
     NO_CORNER,
@@ -24,6 +23,7 @@ from kernels.bezier.corner import (
     write_corner,
     write_corner_slope,
 )
+from kernels.compiler.jit import njit
 
 STEADY = 1e-6
 """A step below this is the last one: the next would be its cube."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 
-from kernels._jit import njit
+from kernels.compiler.jit import njit
 
 OK, NO_CORNER = 0, 1
 """What `write_corner` returns."""

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import math
 
-from kernels._jit import inlined
+from kernels.compiler.jit import inlined
 from kernels.contact.elements import AXIS, FORCE, GYRATION, PATCH, POINT, PRESSING, RUBBING, SLIP
 from kernels.contact.geometries import find_patch
 from kernels.contact.patch_torques import add_patch_torque
 from kernels.contact.pressure import normal_force
+from kernels.forces.friction import friction_force
 from kernels.forces.pairs import VELOCITY
 from kernels.forces.places import add_force, direction
-from kernels.friction import friction_force
 
 
 @inlined

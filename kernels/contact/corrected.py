@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kernels._jit import entry, inlined
+from kernels.compiler.jit import entry, inlined
 from kernels.contact.prescribed import (
     Motion,
     Prescribed,

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kernels.friction import N_FRICTION
+from kernels.forces.friction import N_FRICTION
 from kernels.mesh.meshes import MeshContacts, Meshes, MeshWork, new_mesh_work
 
 DEPTH, NORMAL, FRICTION, PLACE, SLIDING = 0, 1, 2, 5, 8
@@ -59,7 +59,7 @@ class Contacts(NamedTuple):
     law: np.ndarray  # (n_contact,) int64 - of kernels/contact/pressure
     spread: np.ndarray  # (n_contact,) int64 - 1 = force at the centroid, 0 = at the deepest point
     pressure: np.ndarray  # (n_contact, N_PRESSURE) - parameters of the law
-    friction_law: np.ndarray  # (n_contact,) int64 - of kernels/friction, -1 = frictionless
+    friction_law: np.ndarray  # (n_contact,) int64 - of kernels/forces/friction, -1 = frictionless
     friction: np.ndarray  # (n_contact, N_FRICTION)
     spin_friction: np.ndarray  # (n_contact, N_FRICTION) - likewise by angular velocities: V_T [rad/s], dry
     rolls: np.ndarray  # (n_contact,) int64 - 1 = with rolling resistance

@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kernels._jit import entry
-from kernels.copying import copy
-from kernels.initial_pose import fit_body
-from kernels.rotation import matrix_to_quaternion, quaternion_to_matrix, rotate
+from kernels.algebra.copying import copy
+from kernels.algebra.rotation import matrix_to_quaternion, quaternion_to_matrix, rotate
+from kernels.compiler.jit import entry
+from kernels.solver.initial_pose import fit_body
 
 N_POSE, N_TWIST = 7, 6
 """Coordinates and speeds of a free joint (kernels/joints/free)."""

@@ -7,7 +7,7 @@ rtsim/config/contact_geometries.
 
 from __future__ import annotations
 
-from kernels._jit import inlined
+from kernels.compiler.jit import inlined
 from kernels.contact.ellipsoid_on_plane import (
     ellipsoid_metric,
     ellipsoid_on_plane,

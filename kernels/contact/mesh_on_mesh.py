@@ -9,7 +9,7 @@ else.
 
 from __future__ import annotations
 
-from kernels._jit import inlined
+from kernels.compiler.jit import inlined
 from kernels.contact.elements import CENTRE
 from kernels.forces.places import place
 from kernels.mesh.contact import mesh_contact, mesh_stiffness

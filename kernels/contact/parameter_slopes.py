@@ -8,7 +8,7 @@ in both coefficients of friction.
 
 from __future__ import annotations
 
-from kernels._jit import inlined, njit
+from kernels.compiler.jit import inlined, njit
 from kernels.contact.elements import (
     AXIS,
     CENTRE,
@@ -26,9 +26,9 @@ from kernels.contact.geometries import find_grown
 from kernels.contact.patch_torques import grown_torque, patch_torque, size_of
 from kernels.contact.pressure import DAMPING, STIFFNESS, force_by_parameters
 from kernels.contact.slopes import force_slopes, moved_wrench, swept
+from kernels.forces.friction import K_V, MU_D, MU_S, MU_V, N_FRICTION, friction_force
 from kernels.forces.pairs import BY_PLACE
 from kernels.forces.places import add_force, direction
-from kernels.friction import K_V, MU_D, MU_S, MU_V, N_FRICTION, friction_force
 
 BY_CENTRE, BY_TURN, BY_RADIUS, BY_STIFFNESS, BY_DAMPING, BY_STATIC, BY_DYNAMIC = 0, 3, 6, 9, 10, 11, 12
 """Rows of the derivatives: centre along the axes of body A (3) [m], turning about the centre and these

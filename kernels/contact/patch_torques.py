@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 
-from kernels._jit import inlined, njit
+from kernels.compiler.jit import inlined, njit
 from kernels.contact.elements import (
     AXIS,
     CENTRE,
@@ -34,8 +34,8 @@ from kernels.contact.elements import (
 )
 from kernels.contact.ellipsoid_on_plane import HEIGHT, SUPPORT
 from kernels.contact.pressure import DAMPING, STIFFNESS
+from kernels.forces.friction import friction_force
 from kernels.forces.pairs import BY_PLACE, BY_SPEED
-from kernels.friction import friction_force
 
 
 @njit

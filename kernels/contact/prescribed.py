@@ -12,13 +12,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kernels._jit import inlined, njit
+from kernels.compiler.jit import inlined, njit
 from kernels.contact.contacts import add_contacts
 from kernels.contact.elements import Contacts, ContactWork, new_contact_work
 from kernels.contact.parameter_slopes import N_PARAMETER, parameter_slopes
 from kernels.contact.slopes import add_contact_slopes
 from kernels.forces.pairs import BY_PLACE, BY_SPEED, N_TWIST, VELOCITY, Pairs, PairWork, clear_slopes
-from kernels.tree import Pose, new_pose
+from kernels.joints.tree import Pose, new_pose
 
 POSITION, TURNED, SPEED, TURNING = 0, 3, 6, 9
 """Rows of the derivatives by the motion of a body, three each along the axes of ground: where its origin lies

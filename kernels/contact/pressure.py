@@ -1,7 +1,7 @@
 """Normal forces of contact, one scalar kernel per law.
 
 A new law is one constant, one kernel with its equation and source, one branch in `normal_force`, and its
-name in rtsim/config/pressure_laws.py.
+name in rtsim/config/models/pressure_laws.py.
 
 Arguments of a law, whatever the geometry: the depth [m], the volume of the overlap [m^3], and the normal
 velocity v_n [m/s], positive where the bodies part. Results: the force [N], never negative, and its
@@ -10,7 +10,7 @@ derivatives by these.
 
 from __future__ import annotations
 
-from kernels._jit import njit
+from kernels.compiler.jit import njit
 
 VOLUMETRIC, KELVIN_VOIGT, HUNT_CROSSLEY, POWER = 0, 1, 2, 3
 STIFFNESS, DAMPING, EXPONENT = 0, 1, 2

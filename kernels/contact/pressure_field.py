@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kernels._jit import inlined, njit
+from kernels.compiler.jit import inlined, njit
 from kernels.contact.elements import AXIS, CENTRE, PATCH, POINT, PRESSING
 from kernels.contact.geometries import find_columns
 from kernels.contact.pressure import DAMPING, STIFFNESS

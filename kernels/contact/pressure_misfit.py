@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kernels._jit import entry, inlined, njit
+from kernels.compiler.jit import entry, inlined, njit
 from kernels.contact.parameter_slopes import (
     BY_CENTRE,
     BY_DAMPING,

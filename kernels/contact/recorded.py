@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kernels._jit import entry, inlined
+from kernels.compiler.jit import entry, inlined
 from kernels.contact.parameter_slopes import N_PARAMETER
 from kernels.contact.prescribed import (
     N_MOTION,

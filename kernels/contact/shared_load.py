@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kernels._jit import entry, njit
+from kernels.compiler.jit import entry, njit
 from kernels.contact.elements import PATCH, POINT
 from kernels.contact.prescribed import Prescribed, contact_wrenches
 from kernels.contact.standing_foot import StandingWork, Toes, pressed, set_foot, stand

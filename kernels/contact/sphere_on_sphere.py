@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 
-from kernels._jit import inlined, njit
+from kernels.compiler.jit import inlined, njit
 from kernels.contact.elements import AXIS, CENTRE, D_DEPTH, D_VOLUME, OWN, PATCH, POINT
 from kernels.forces.places import place
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kernels._jit import entry, njit
+from kernels.compiler.jit import entry, njit
 from kernels.contact.corrected import along, turned
 from kernels.contact.elements import PATCH
 from kernels.contact.prescribed import (

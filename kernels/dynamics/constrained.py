@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kernels._jit import entry, inlined, njit
-from kernels.constraints import HARD, element_wrench
+from kernels.algebra.linear import cholesky, cholesky_drop, solve_lower, solve_lower_transposed
+from kernels.compiler.jit import entry, inlined, njit
 from kernels.dynamics.constraints import (
     DEPENDENT,
     constraint_bias,
@@ -14,8 +14,8 @@ from kernels.dynamics.inverse import newton_euler, transmit
 from kernels.dynamics.mass import composite_mass
 from kernels.dynamics.motion import velocities
 from kernels.dynamics.rolling import GAPS, SLIPS, relieve_rolling, rolling_bias, rolling_rows
-from kernels.linear import cholesky, cholesky_drop, solve_lower, solve_lower_transposed
-from kernels.tree import point_in_ground, pose
+from kernels.joints.tree import point_in_ground, pose
+from kernels.solver.constraints import HARD, element_wrench
 
 OK, MASSLESS = 0, 1
 NO_MASS = 1e-14

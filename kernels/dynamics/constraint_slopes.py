@@ -6,15 +6,16 @@ q_e, beside being turned along by S_e = (s, .), by psi_dot and psi_ddot of kerne
 and with v_e
   dx_dot = S o x,   dx_ddot = sway o x + 2 s x x_dot,
 where (w, u) o x = u + w x x is the velocity of the place under a twist. Of a direction u is left out. With
-Phi of two such places and a normal (kernels/constraints) the chain rule does the rest. A dof that moves both
-bodies changes nothing. Our own derivation from dV/dq and dA/dq there; d(2 w x x_dot) gathers what is left.
+Phi of two such places and a normal (kernels/solver/constraints) the chain rule does the rest. A dof that
+moves both bodies changes nothing. Our own derivation from dV/dq and dA/dq there; d(2 w x x_dot) gathers what
+is left.
 """
 
 from __future__ import annotations
 
-from kernels._jit import inlined, njit
-from kernels.constraints import DISTANCE
-from kernels.spatial import vector_product
+from kernels.algebra.spatial import vector_product
+from kernels.compiler.jit import inlined, njit
+from kernels.solver.constraints import DISTANCE
 
 A, B, N = 0, 3, 6
 """First rows of `motion`: the end on body A, that on B, the normal; each with its first and second rate."""

@@ -1,6 +1,6 @@
 """The hard constraints of a system as rows: value, Jacobian and bias.
 
-Rows are the hard elements (kernels/constraints) in their order, then the couplers.
+Rows are the hard elements (kernels/solver/constraints) in their order, then the couplers.
 """
 
 from __future__ import annotations
@@ -9,8 +9,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kernels._jit import njit
-from kernels.constraints import (
+from kernels.algebra.functions import evaluate
+from kernels.algebra.linear import cholesky_drop, solve_lower, solve_lower_transposed
+from kernels.compiler.jit import njit
+from kernels.joints.couplers import Couplers
+from kernels.joints.tree import Tree, along
+from kernels.path.lengths import length_bias, length_slope, length_values, new_length_work
+from kernels.solver.constraints import (
     DISTANCE,
     HARD,
     PATH_LENGTH,
@@ -24,12 +29,7 @@ from kernels.constraints import (
     is_angle,
     new_element_work,
 )
-from kernels.couplers import Couplers
-from kernels.functions import evaluate
-from kernels.levers import SLIGHT, lever_of
-from kernels.linear import cholesky_drop, solve_lower, solve_lower_transposed
-from kernels.path.lengths import length_bias, length_slope, length_values, new_length_work
-from kernels.tree import Tree, along
+from kernels.solver.levers import SLIGHT, lever_of
 
 DEPENDENT = SLIGHT
 """Part of a row, squared, at the length of its element's lever, below which what it adds to earlier rows is

@@ -5,7 +5,7 @@ Of a translation x the three terms cancel (Jacobi's identity), so that twelve nu
 
 from __future__ import annotations
 
-from kernels._jit import njit
+from kernels.compiler.jit import njit
 from kernels.dynamics.inertia import MASS, MOMENT, XX, XY, XZ, YY, YZ, ZZ
 
 # B (w, u) = (N w, w x P), whatever u. Columns: N row by row (9) [kg m^2/s], then P (3) [kg m/s].

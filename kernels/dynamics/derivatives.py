@@ -18,14 +18,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kernels._jit import inlined, njit
+from kernels.algebra.spatial import power
+from kernels.compiler.jit import inlined, njit
 from kernels.dynamics.coriolis import IMPULSE, N_CORIOLIS, add_coriolis, coriolis
 from kernels.dynamics.inertia import N_INERTIA, momentum
 from kernels.dynamics.inverse import body_force
 from kernels.dynamics.twist_rates import twist_rates
 from kernels.joints.kinds import joint_jerks, joint_within
-from kernels.spatial import power
-from kernels.tree import Tree
+from kernels.joints.tree import Tree
 
 
 class DerivativeWork(NamedTuple):
@@ -66,7 +66,7 @@ def new_derivative_work(tree: Tree) -> DerivativeWork:
 def inverse_dynamics_derivatives(system, q, v, v_dot, work, derivative_work, tau_q_out, tau_v_out):
     """tau_q_out, tau_v_out : (n_v, n_v) - dtau_d/dq_e, dtau_d/dv_e of tau = M v_dot + h, row d, column e.
 
-    Gravity is in h, external wrenches are not. dq is the tangent step of kernels/tree.integrate.
+    Gravity is in h, external wrenches are not. dq is the tangent step of kernels/joints/tree.integrate.
 
     q, v, v_dot : (n_q,), (n_v,), (n_v,)
     system : System

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kernels._jit import entry
+from kernels.compiler.jit import entry
 from kernels.dynamics.inertia import MASS, MOMENT, momentum
 from kernels.dynamics.inverse import inverse_dynamics
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from kernels._jit import inlined, njit
+from kernels.compiler.jit import inlined, njit
 from kernels.dynamics.inertia import MASS, MOMENT, XX, XY, XZ, YY, YZ, ZZ, spatial_inertia
 from kernels.dynamics.inverse import body_force, carry, take_off
 from kernels.dynamics.motion import velocities
-from kernels.tree import pose
+from kernels.joints.tree import pose
 
 
 @njit

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kernels._jit import inlined, njit
+from kernels.compiler.jit import inlined, njit
 
 # Columns of a spatial inertia about the reference point, in ground axes.
 MASS = 0

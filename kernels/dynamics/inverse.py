@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from kernels._jit import njit
+from kernels.compiler.jit import njit
 from kernels.dynamics.inertia import MASS, MOMENT, XX, XY, XZ, YY, YZ, ZZ, spatial_inertia
 from kernels.dynamics.motion import velocities
-from kernels.tree import pose
+from kernels.joints.tree import pose
 
 
 @njit

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from kernels._jit import inlined, njit
+from kernels.compiler.jit import inlined, njit
 from kernels.dynamics.inertia import MASS, MOMENT, N_INERTIA, XX, XY, XZ, YY, YZ, ZZ, spatial_inertia
-from kernels.tree import pose
+from kernels.joints.tree import pose
 
 
 @njit

@@ -1,7 +1,7 @@
 """Velocities and bias accelerations of all bodies, as spatial vectors in ground axes.
 
 Every spatial vector (angular part, linear part) is taken about one point at rest, the place where the
-origin of body 0 is at this instant (the reference point of kernels/tree.Pose.twist). So nothing is
+origin of body 0 is at this instant (the reference point of kernels/joints/tree.Pose.twist). So nothing is
 transformed on the way along the tree: velocities, forces and inertias simply add (Featherstone 2008,
 Rigid Body Dynamics Algorithms, chapter 2; all bodies in one coordinate system).
 """
@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kernels._jit import inlined
+from kernels.compiler.jit import inlined
 from kernels.joints.kinds import joint_velocity
 
 
@@ -31,7 +31,7 @@ def new_velocities(n_body: int) -> Velocities:
 
 @inlined
 def velocities(tree, pose, v, velocities_out):
-    """velocities_out of all bodies at the speeds v : (n_v,), after kernels/tree.pose."""
+    """velocities_out of all bodies at the speeds v : (n_v,), after kernels/joints/tree.pose."""
     body, bias, carrier = velocities_out.body, velocities_out.bias, velocities_out.carrier
     for b in range(tree.parent.shape[0]):
         p, own, own_bias = tree.parent[b], body[b], bias[b]

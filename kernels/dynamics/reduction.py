@@ -1,11 +1,11 @@
 """Dynamics in the coordinates that are left when others are given: E'ME, its bias and its slopes.
 
-A follower has q_f = f(q_d), a prescribed coordinate q_p = f(t) (kernels/couplers: it drives itself). With
-E = dq/dq_i of the independent coordinates,
+A follower has q_f = f(q_d), a prescribed coordinate q_p = f(t) (kernels/joints/couplers: it drives itself).
+With E = dq/dq_i of the independent coordinates,
   v = E v_i + dq/dt,   v_dot = E v_i_dot + c,   E'ME v_i_dot = E'(tau - h - M c),
 c the acceleration at zero v_i_dot: f'' v_d^2 of a follower, f''(t) of a prescribed coordinate. Given rows and
 columns stay in the matrices as those of the unit matrix, so that nothing is renumbered; couplers are folded
-in from the last to the first, as in kernels/couplers. A follower may be anywhere in the tree.
+in from the last to the first, as in kernels/joints/couplers. A follower may be anywhere in the tree.
 What is left of tau - h - M v_dot along a given coordinate is what its coupler, or who prescribes it, must
 withstand (Kane, Levinson 1985, Dynamics: Theory and Applications, sections 4.4 and 4.5).
 """
@@ -17,14 +17,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kernels._jit import entry, inlined, njit
-from kernels.couplers import CouplerWork, fold_vector, new_coupler_work
+from kernels.algebra.functions import evaluate
+from kernels.algebra.linear import cholesky, solve_lower, solve_lower_transposed
+from kernels.compiler.jit import entry, inlined, njit
 from kernels.dynamics.inverse import newton_euler, transmit
 from kernels.dynamics.mass import composite_mass, mass_matrix
 from kernels.dynamics.third_derivative import third_derivative
-from kernels.functions import evaluate
-from kernels.linear import cholesky, solve_lower, solve_lower_transposed
-from kernels.tree import along
+from kernels.joints.couplers import CouplerWork, fold_vector, new_coupler_work
+from kernels.joints.tree import along
 
 OK, MASSLESS = 0, 1
 NO_MASS = 1e-14

@@ -18,11 +18,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kernels._jit import njit
-from kernels.constraints import direction_in_ground
+from kernels.algebra.spatial import dot
+from kernels.compiler.jit import njit
 from kernels.dynamics.constraints import point_motion
-from kernels.spatial import dot
-from kernels.tree import along, point_in_ground
+from kernels.joints.tree import along, point_in_ground
+from kernels.solver.constraints import direction_in_ground
 
 FLAT = 1e-9
 """Sine of the angle between axis and normal below which a disc lies flat and has no lowest point."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from kernels.dynamics.inertia import N_INERTIA, Bodies
 from kernels.dynamics.motion import Velocities, new_velocities
-from kernels.tree import Pose, Tree, new_pose
+from kernels.joints.tree import Pose, Tree, new_pose
 
 
 class System(NamedTuple):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from kernels._jit import njit
-from kernels.functions import POLYNOMIAL, SINE, SPLINE, knot_before
+from kernels.algebra.functions import POLYNOMIAL, SINE, SPLINE, knot_before
+from kernels.compiler.jit import njit
 
 
 @njit

@@ -1,19 +1,19 @@
 """How the coordinates move the twists of the dofs, and with them the velocities of all bodies.
 
 A dof e carries round everything beyond it. Two facts say all of it, about one point at rest (the reference
-point of kernels/tree.Pose.twist) and in ground axes:
+point of kernels/joints/tree.Pose.twist) and in ground axes:
   dV_i/dq_e = psi_dot_e + S_e x V_i   for every body i that e moves (`twist_rates` gives psi_dot)
   dS_d/dq_e = S_e x S_d               where e carries dof d; inside a joint see `twist_shift`
-with S the twists, V the velocities of the bodies, and steps of q along the tangent (kernels/tree.integrate).
-Singh, Russo, Wensing 2022 (IEEE Robotics and Automation Letters 7(2), 1776-1783) for joints whose dofs act
-at once; a chain is taken motion by motion, s_n at the rate f_n' v_e.
+with S the twists, V the velocities of the bodies, and steps of q along the tangent
+(kernels/joints/tree.integrate). Singh, Russo, Wensing 2022 (IEEE Robotics and Automation Letters 7(2),
+1776-1783) for joints whose dofs act at once; a chain is taken motion by motion, s_n at the rate f_n' v_e.
 """
 
 from __future__ import annotations
 
-from kernels._jit import inlined, njit
+from kernels.algebra.spatial import crossed
+from kernels.compiler.jit import inlined, njit
 from kernels.joints.kinds import joint_twist_rates, joint_twist_shift
-from kernels.spatial import crossed
 
 
 @inlined

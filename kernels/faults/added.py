@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kernels._jit import njit
-from kernels.health import is_seen, median
+from kernels.compiler.jit import njit
+from kernels.markers.marker_health import is_seen, median
 
 SHIFT, TURN = 0.025, math.radians(5.0)
 """Steps below these move no angle by more than its limit [m, rad]: flexions move by 1.3 to 2.8 degrees for

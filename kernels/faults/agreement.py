@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import math
 
-from kernels._jit import njit
-from kernels.health import distance_between, is_known
-from kernels.rotation import rotate
-from kernels.segments import turn_segment, usual_place
+from kernels.algebra.rotation import rotate
+from kernels.compiler.jit import njit
+from kernels.markers.marker_health import distance_between, is_known
+from kernels.markers.segment_filling import turn_segment, usual_place
 
 FIT = 3
 """Markers of a segment from which their shape tells exchanged labels from others."""

@@ -7,13 +7,20 @@ as any others from there on.
 
 from __future__ import annotations
 
-from kernels._jit import njit
-from kernels.copying import copy
+from kernels.algebra.copying import copy
+from kernels.compiler.jit import njit
 from kernels.faults.agreement import FIT, allowed_gap, disagreement, shape_gap
 from kernels.faults.foreseen import TURNS
 from kernels.faults.segment import exchange_means
 from kernels.faults.verdict import leave_out
-from kernels.health import EXCHANGED, distance_between, is_foreseen, is_known, is_recent, surprise_of
+from kernels.markers.marker_health import (
+    EXCHANGED,
+    distance_between,
+    is_foreseen,
+    is_known,
+    is_recent,
+    surprise_of,
+)
 
 
 @njit

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kernels._jit import njit
-from kernels.copying import copy_matrix
+from kernels.algebra.copying import copy_matrix
+from kernels.compiler.jit import njit
 from kernels.faults.exchanged import find_swaps, put_right
 from kernels.faults.foreseen import VOID, find_strays, median_surprise
 from kernels.faults.frozen import find_frozen

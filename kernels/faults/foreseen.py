@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import math
 
-from kernels._jit import njit
+from kernels.compiler.jit import njit
 from kernels.faults.agreement import allowed_gap
 from kernels.faults.verdict import leave_out
-from kernels.health import (
+from kernels.markers.marker_health import (
     ASTRAY,
     distance_between,
     is_foreseen,

@@ -6,10 +6,10 @@ repeat to the last bit, unless a file has rounded them.
 
 from __future__ import annotations
 
-from kernels._jit import njit
-from kernels.copying import copy
+from kernels.algebra.copying import copy
+from kernels.compiler.jit import njit
 from kernels.faults.verdict import leave_out
-from kernels.health import FROZEN, distance_between, is_seen
+from kernels.markers.marker_health import FROZEN, distance_between, is_seen
 
 N_SAME = 2
 """Samples without any change from which markers are frozen: of one in a row, or of several of a segment."""

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import math
 
-from kernels._jit import njit
-from kernels.copying import copy
+from kernels.algebra.copying import copy
+from kernels.compiler.jit import njit
 from kernels.faults.agreement import (
     allowed_gap,
     disagreement,
@@ -23,7 +23,7 @@ from kernels.faults.agreement import (
 )
 from kernels.faults.foreseen import leave_out_unforeseen
 from kernels.faults.verdict import in_doubt, leave_out, suspect
-from kernels.health import ASTRAY, distance_between
+from kernels.markers.marker_health import ASTRAY, distance_between
 
 SOUND = 4
 """Markers of a segment from which their agreement outweighs the prediction: one plane holds any three."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 
-from kernels._jit import njit
-from kernels.copying import copy
+from kernels.algebra.copying import copy
+from kernels.compiler.jit import njit
 from kernels.faults.foreseen import has_leapt, is_where_foreseen
 from kernels.faults.verdict import in_doubt, suspect
-from kernels.health import ASTRAY, SEGMENT, distance_between, is_blamed, is_known, unusual
+from kernels.markers.marker_health import ASTRAY, SEGMENT, distance_between, is_blamed, is_known, unusual
 
 BUMPED = 0.03
 """Mean distance of a segment's markers from their usual residuals that is no fault [m]."""
@@ -16,7 +16,7 @@ SETTLED = 0.5
 """Part of the bound within which a residual ends a doubt ..."""
 OFTEN = 9.0
 """... and its square over its mean square up to which it does so anywhere within the bound: three deviations
-from home are usual (kernels/departures)."""
+from home are usual (kernels/uncertainty/variance_inflation)."""
 CALM = 0.05
 """Where markers were left out as astray a doubt ends when nothing has been at fault for as long as they were,
 at most for so long [s]: half of the time in which a status should recover (docs/damage.md)."""

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kernels._jit import njit
-from kernels.copying import copy, copy_matrix
+from kernels.algebra.copying import copy, copy_matrix
+from kernels.compiler.jit import njit
 from kernels.faults.added import (
     FORESEEN_S,
     Motion,
@@ -25,7 +25,7 @@ from kernels.faults.added import (
     length,
     new_motion,
 )
-from kernels.health import distance_between, is_known, is_seen
+from kernels.markers.marker_health import distance_between, is_known, is_seen
 
 QUIET_S, QUIET = 0.1, 0.5
 """For how long frames bear a step out [s], as none of them adds more than that part of it; noise goes on."""

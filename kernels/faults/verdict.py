@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from kernels._jit import njit
-from kernels.copying import copy_matrix
-from kernels.health import SEGMENT, is_blamed, is_seen
+from kernels.algebra.copying import copy_matrix
+from kernels.compiler.jit import njit
+from kernels.markers.marker_health import SEGMENT, is_blamed, is_seen
 
 
 @njit

@@ -15,9 +15,9 @@ from __future__ import annotations
 
 import math
 
-from kernels._jit import njit
+from kernels.algebra.linear import inner_product, lu, lu_solve
+from kernels.compiler.jit import njit
 from kernels.fdk.problem import BALANCED, NOT_BORNE, NOT_RECRUITED
-from kernels.linear import inner_product, lu, lu_solve
 from kernels.recruitment.criterion import power_of, slopes
 from kernels.recruitment.problem import NOT_CONVERGED, VIOLATED
 from kernels.recruitment.recruit import recruit

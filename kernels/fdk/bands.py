@@ -1,7 +1,7 @@
 """Ligaments along paths, through points and over surfaces, in the balance of a joint.
 
-A band of the length L, g = dL/dq, pulls with -F(L, g . v) g (kernels/ligament). It is smooth, as muscles are,
-so that the slopes of f take it along by differences (kernels/fdk/slopes).
+A band of the length L, g = dL/dq, pulls with -F(L, g . v) g (kernels/forces/ligament). It is smooth, as
+muscles are, so that the slopes of f take it along by differences (kernels/fdk/slopes).
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kernels._jit import njit
-from kernels.ligament import TOE_LINEAR, line_force
-from kernels.linear import inner_product
+from kernels.algebra.linear import inner_product
+from kernels.compiler.jit import njit
+from kernels.forces.ligament import TOE_LINEAR, line_force
 from kernels.path.muscle_path import (
     OK,
     PathWork,
@@ -29,7 +29,7 @@ class Bands(NamedTuple):
 
     stations: Stations
     surfaces: Surfaces
-    parameter: np.ndarray  # (n_band, N_LIGAMENT) - of kernels/ligament
+    parameter: np.ndarray  # (n_band, N_LIGAMENT) - of kernels/forces/ligament
 
 
 def n_band_of(bands: Bands | None) -> int:

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import math
 
-from kernels._jit import entry, njit
-from kernels.copying import copy, copy_matrix
+from kernels.algebra.copying import copy, copy_matrix
+from kernels.algebra.linear import inner_product, lu, lu_solve
+from kernels.compiler.jit import entry, njit
 from kernels.fdk.problem import BALANCED, NOT_BALANCED, NOT_BORNE
 from kernels.fdk.residual import fdk_residual
 from kernels.fdk.slopes import fdk_differences, fdk_slopes
-from kernels.linear import inner_product, lu, lu_solve
 
 GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
 N_PART = 12

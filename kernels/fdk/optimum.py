@@ -5,19 +5,20 @@ The conditions of optimality of Andersen et al. 2017, eq. 4, differentiated once
     [H A'] [v       ]   [J'W x-dot]
     [A 0 ] [lambda-dot] = [0        ],    H the Hessian of the Lagrangian, residuals and multipliers in it
 
-(kernels/sensitivity); eq. 9 has J'WJ for H. Differentiated once more they need third derivatives: instead
-v-dot is the central difference of v along the motion, markers moved with it, and nothing is solved again.
+(kernels/uncertainty/sensitivity); eq. 9 has J'WJ for H. Differentiated once more they need third derivatives:
+instead v-dot is the central difference of v along the motion, markers moved with it, and nothing is solved
+again.
 """
 
 from __future__ import annotations
 
-from kernels._jit import njit
-from kernels.copying import copy_matrix
+from kernels.algebra.copying import copy_matrix
+from kernels.compiler.jit import njit
 from kernels.dynamics.constraints import constraint_rows
 from kernels.fdk.rates import gather, moving_pose
-from kernels.markers import model_markers
-from kernels.sensitivity import stand_with_targets, velocity
-from kernels.tree import integrate, pose
+from kernels.joints.tree import integrate, pose
+from kernels.markers.marker_cost import model_markers
+from kernels.uncertainty.sensitivity import stand_with_targets, velocity
 
 MOMENT = 1e-5
 """Time to either side [s]: at 10 Hz truncation and rounding are both below 1e-6 of an acceleration."""

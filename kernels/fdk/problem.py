@@ -19,10 +19,8 @@ from kernels.dynamics.derivatives import DerivativeWork, new_derivative_work
 from kernels.dynamics.system import DynamicsWork, System, new_dynamics_work
 from kernels.fdk.bands import Bands, n_band_of, new_band_work
 from kernels.forces.assembly import Forces, ForceWork, new_force_work
-from kernels.kkt import Options
-from kernels.markers import MarkerWork, new_marker_work
+from kernels.markers.marker_cost import MarkerWork, new_marker_work
 from kernels.muscle.hill import Muscles
-from kernels.optimality import Problem, Work, new_work
 from kernels.path.lengths import new_length_work
 from kernels.path.muscle_path import PathWork, new_path_work, wraps_in_closed_form
 from kernels.path.stations import Stations
@@ -35,7 +33,9 @@ from kernels.recruitment.problem import (
     RecruitmentWork,
     new_recruitment,
 )
-from kernels.sensitivity import OneAnswer, new_one_answer
+from kernels.solver.kkt import Options
+from kernels.solver.optimality import Problem, Work, new_work
+from kernels.uncertainty.sensitivity import OneAnswer, new_one_answer
 
 BALANCED, NOT_BALANCED, NOT_BORNE, NOT_PLACED, NOT_RECRUITED = 0, 1, 2, 3, 4
 """f is 0 within the tolerance; it is not; it is, but muscles bear the load only in part; no pose or no speeds

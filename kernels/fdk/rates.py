@@ -9,7 +9,7 @@ With J the slopes of all markers, w their weights, A those of the constraints, a
 x-dot and x-double-dot, of the measured markers, are Psi_t and the rates of the residuals together: as
 residuals change, the markers' own rates are what the model should follow (kernels/fdk/optimum has what the
 pose found really does). J'WJ is the mass matrix of the
-markers' weights (kernels/markers).
+markers' weights (kernels/markers/marker_cost).
 
 Drivers are dofs that fit.hold weighs: they stand beside J with the unit row of their dof, without markers.
 With as many independent rows, of drivers and constraints, as dofs nothing is left over and the minimum
@@ -18,14 +18,14 @@ fulfils Phi_q v = -Phi_t, Phi_q v-dot = gamma (eqs 2 and 3), whatever the weight
 
 from __future__ import annotations
 
-from kernels._jit import njit
+from kernels.algebra.linear import cholesky, cholesky_drop, solve_lower, solve_lower_transposed
+from kernels.algebra.spatial import power
+from kernels.compiler.jit import njit
 from kernels.dynamics.constrained import drift
 from kernels.dynamics.constraints import constraint_bias, constraint_rows, point_motion
 from kernels.dynamics.motion import velocities
-from kernels.linear import cholesky, cholesky_drop, solve_lower, solve_lower_transposed
-from kernels.markers import marker_hessian, marker_moments, weight_of
-from kernels.spatial import power
-from kernels.tree import pose
+from kernels.joints.tree import pose
+from kernels.markers.marker_cost import marker_hessian, marker_moments, weight_of
 
 AUGMENTATION, PIVOT_FLOOR, DEPENDENT = 10.0, 1e-13, 1e-13
 """Curvature of rho A'A, and the least pivot, in parts of the mean diagonal of J'WJ; what repeats a row."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 
-from kernels._jit import njit
-from kernels.constraints import DISTANCE
+from kernels.compiler.jit import njit
 from kernels.fdk.balance import bear
 from kernels.fdk.problem import BALANCED, NOT_BORNE, NOT_PLACED
 from kernels.fdk.smooth import smooth_parts
 from kernels.forces.assembly import generalized_forces
-from kernels.kkt import CONVERGED, solve
+from kernels.solver.constraints import DISTANCE
+from kernels.solver.kkt import CONVERGED, solve
 
 
 @njit

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from kernels._jit import entry
+from kernels.compiler.jit import entry
 from kernels.dynamics.constraints import constraint_rows
-from kernels.tree import integrate, pose
+from kernels.joints.tree import integrate, pose
 
 
 @entry

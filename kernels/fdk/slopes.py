@@ -1,6 +1,6 @@
 """df/dalpha: by implicit differentiation of all that an evaluation solves, or by central differences.
 
-Along dq/dalpha of the fit (kernels/sensitivity) contacts and ligaments change by their own slopes
+Along dq/dalpha of the fit (kernels/uncertainty/sensitivity) contacts and ligaments change by their own slopes
 (kernels/forces), recruitment by its conditions with the elements between their bounds kept,
 
     [C' W^-1 C  A'] [dy  ]   [dd - dC' x - dA' phi - C' W^-1 dC y]
@@ -14,18 +14,18 @@ Andersen et al. 2017 take central differences of f itself, of 5e-5 m.
 
 from __future__ import annotations
 
-from kernels._jit import njit
-from kernels.constraints import DISTANCE
-from kernels.copying import copy
+from kernels.algebra.copying import copy
+from kernels.algebra.linear import inner_product, lu_solve
+from kernels.compiler.jit import njit
 from kernels.dynamics.twist_rates import twist_rates
 from kernels.fdk.balance import along_rows, drive_of
 from kernels.fdk.problem import BALANCED, NOT_BORNE, NOT_PLACED
 from kernels.fdk.residual import fdk_residual, per_metre
 from kernels.fdk.smooth import smooth_parts
 from kernels.forces.assembly import force_derivatives
-from kernels.linear import inner_product, lu_solve
-from kernels.sensitivity import answer, stand_at
-from kernels.tree import integrate
+from kernels.joints.tree import integrate
+from kernels.solver.constraints import DISTANCE
+from kernels.uncertainty.sensitivity import answer, stand_at
 
 
 @njit

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from kernels._jit import njit
-from kernels.copying import copy
+from kernels.algebra.copying import copy
+from kernels.algebra.linear import inner_product
+from kernels.compiler.jit import njit
 from kernels.dynamics.inertia import spatial_inertia
 from kernels.dynamics.inverse import newton_euler, transmit
 from kernels.fdk.bands import bands_at
 from kernels.fdk.optimum import optimum_rates
 from kernels.fdk.problem import BALANCED, NOT_PLACED, NOT_RECRUITED
 from kernels.fdk.rates import drivers_of, moving_pose, rates
-from kernels.linear import inner_product
 from kernels.muscle.elastic import OK
 from kernels.muscle.strengths import all_strengths
 from kernels.path.muscle_path import follow_paths, gradients

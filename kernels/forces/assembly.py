@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from kernels._jit import inlined
+from kernels.compiler.jit import inlined
 from kernels.contact.contacts import add_contacts
 from kernels.contact.elements import Contacts, ContactWork, new_contact_work
 from kernels.contact.slopes import add_contact_slopes
@@ -36,7 +36,7 @@ from kernels.forces.pairs import (
     relative_motion,
 )
 from kernels.forces.springs import Springs, add_spring_slopes, add_springs
-from kernels.tree import Tree
+from kernels.joints.tree import Tree
 
 
 class Forces(NamedTuple):

@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kernels._jit import inlined
+from kernels.compiler.jit import inlined
+from kernels.forces.friction import friction_force
 from kernels.forces.pairs import BY_PLACE, BY_SPEED, ONSET, VELOCITY
 from kernels.forces.places import add_displaced, add_force, add_stiffness, direction, place
-from kernels.friction import friction_force
 
 SLIDING_SPEED, FORCE = 0, 1
 N_FRICTION_OUT = 2
@@ -27,7 +27,7 @@ class Frictions(NamedTuple):
     """Sliding points, by the pair of bodies that rub."""
 
     pair: np.ndarray  # (n_friction,) int64
-    law: np.ndarray  # (n_friction,) int64 - of kernels/friction
+    law: np.ndarray  # (n_friction,) int64 - of kernels/forces/friction
     point: np.ndarray  # (n_friction, 3) - on body A [m]
     direction: np.ndarray  # (n_friction, 3) - unit, on body B
     drift: np.ndarray  # (n_friction,) - speed of B's surface along the direction [m/s]

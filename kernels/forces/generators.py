@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kernels._jit import njit
-from kernels.functions import Functions, evaluate
+from kernels.algebra.functions import Functions, evaluate
+from kernels.compiler.jit import njit
 from kernels.muscle.activation import activations_of_step
 from kernels.torque_generator.torque import (
     BY_ANGLE,

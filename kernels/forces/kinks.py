@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import math
 
-from kernels._jit import inlined, njit
+from kernels.compiler.jit import inlined, njit
 from kernels.contact.elements import LIMIT, PLACE, RATE, SPEED, SPIN, SPIN_RATE
 from kernels.contact.slopes import spinning
+from kernels.forces.friction import V_T
 from kernels.forces.frictions import DIRECTION, POINT, SLIDING_RATE, SLIDING_SPEED, along
 from kernels.forces.pairs import JERK, relative_motion
-from kernels.friction import V_T
 
 ONSET = 16.0
 """Weight of the rate of the sliding acceleration [1]."""

@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kernels._jit import inlined
+from kernels.compiler.jit import inlined
+from kernels.forces.ligament import line_force
 from kernels.forces.pairs import BY_PLACE, BY_SPEED, VELOCITY
 from kernels.forces.places import add_force, add_stiffness, place
-from kernels.ligament import line_force
 
 LENGTH, RATE, TENSION = 0, 1, 2
 N_LINE_OUT = 3
@@ -28,10 +28,10 @@ class Lines(NamedTuple):
     """Ligaments and springs, by the pair of bodies that they join."""
 
     pair: np.ndarray  # (n_line,) int64
-    law: np.ndarray  # (n_line,) int64 - of kernels/ligament
+    law: np.ndarray  # (n_line,) int64 - of kernels/forces/ligament
     point_a: np.ndarray  # (n_line, 3) - on body A of the pair [m]
     point_b: np.ndarray  # (n_line, 3)
-    parameter: np.ndarray  # (n_line, N_LIGAMENT) - of kernels/ligament
+    parameter: np.ndarray  # (n_line, N_LIGAMENT) - of kernels/forces/ligament
 
 
 class LineWork(NamedTuple):

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kernels._jit import inlined
+from kernels.compiler.jit import inlined
 from kernels.forces.pairs import BY_PLACE
 from kernels.forces.places import add_displaced, add_force, direction, place
 

@@ -1,9 +1,9 @@
 """Pairs of bodies between which force elements act: what the elements add up to, and its way into the joints.
 
 Every element of a pair gives a wrench on body A (B feels the opposite) that depends on where A lies and how
-it moves relative to B. Wrenches and twists are about the reference point of kernels/tree.Pose, in ground
-axes. Their derivatives are taken with B held: slopes[BY_PLACE] . xi is the change of the wrench where A is
-displaced by the twist xi, slopes[BY_SPEED] . eta its change where the relative velocity grows by eta. A
+it moves relative to B. Wrenches and twists are about the reference point of kernels/joints/tree.Pose, in
+ground axes. Their derivatives are taken with B held: slopes[BY_PLACE] . xi is the change of the wrench where
+A is displaced by the twist xi, slopes[BY_SPEED] . eta its change where the relative velocity grows by eta. A
 motion of both bodies only turns the wrench along, so that nothing but the dofs between the two bodies
 enters.
 """
@@ -14,11 +14,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kernels._jit import inlined
+from kernels.algebra.spatial import power
+from kernels.compiler.jit import inlined
 from kernels.dynamics.twist_rates import twist_shift
 from kernels.joints.motions import DRIVEN
-from kernels.spatial import power
-from kernels.tree import Tree
+from kernels.joints.tree import Tree
 
 VELOCITY, ONSET, JERK = 0, 1, 2
 """Rows of PairWork.motion: velocity of A relative to B, its rate by the joints' accelerations alone, and the

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from kernels._jit import inlined, njit
+from kernels.compiler.jit import inlined, njit
 
 
 @inlined
 def place(pose, body, point):
-    """(x, y, z) of a point of a body about the reference point of kernels/tree.Pose, in ground axes [m]."""
+    """(x, y, z) of a point of a body about the reference point of kernels/joints/tree, in ground axes [m]."""
     o, x, y, z = pose.position[0], point[0], point[1], point[2]
     if body < 0:
         return x - o[0], y - o[1], z - o[2]

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kernels._jit import njit
+from kernels.compiler.jit import njit
 
 
 class Springs(NamedTuple):

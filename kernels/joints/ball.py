@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from kernels._jit import inlined
+from kernels.algebra.rotation import matrix_to_quaternion, quaternion_difference
+from kernels.compiler.jit import inlined
 from kernels.joints.motions import ROTATES, Layout, add_group
 from kernels.joints.turning import turn_by, turned_axes, turning_step
-from kernels.rotation import matrix_to_quaternion, quaternion_difference
 
 BALL_LAYOUT = Layout(4, (ROTATES, ROTATES, ROTATES), (0, 0, 0))
 

@@ -8,13 +8,13 @@ the motion n of dof e with its screw s_n at the rate f_n' v_e.
 
 from __future__ import annotations
 
-from kernels._jit import inlined, njit
-from kernels.copying import copy_vector
+from kernels.algebra.copying import copy_vector
+from kernels.algebra.functions import evaluate
+from kernels.algebra.rotation import rotate, turn_about
+from kernels.algebra.spatial import add_scaled_cross, cross, crossed, power
+from kernels.compiler.jit import inlined, njit
 from kernels.dynamics.third_derivative import third_derivative
-from kernels.functions import evaluate
 from kernels.joints.motions import DRIVEN, add_motion, pass_motion
-from kernels.rotation import rotate, turn_about
-from kernels.spatial import add_scaled_cross, cross, crossed, power
 
 
 @inlined

@@ -12,13 +12,13 @@ so that everything is that of a ball and what K adds.
 
 from __future__ import annotations
 
-from kernels._jit import njit
-from kernels.copying import copy_frame
+from kernels.algebra.copying import copy_frame
+from kernels.algebra.rotation import multiply
+from kernels.algebra.spatial import crossed, vector_product
+from kernels.compiler.jit import njit
 from kernels.joints.ball import ball_velocity
 from kernels.joints.motions import DRIVEN, ROTATES, Layout, group_rates
 from kernels.joints.turning import order_turning, turn_by, turning_jerks
-from kernels.rotation import multiply
-from kernels.spatial import crossed, vector_product
 
 ELLIPSOIDAL_LAYOUT = Layout(4, (DRIVEN, DRIVEN, ROTATES), (0, 0, 0))
 

@@ -6,8 +6,10 @@ in the child's frame.
 
 from __future__ import annotations
 
-from kernels._jit import inlined
-from kernels.copying import copy_vector
+from kernels.algebra.copying import copy_vector
+from kernels.algebra.rotation import matrix_to_quaternion, quaternion_difference
+from kernels.algebra.spatial import crossed
+from kernels.compiler.jit import inlined
 from kernels.joints.motions import (
     ROTATES,
     TRANSLATES,
@@ -18,8 +20,6 @@ from kernels.joints.motions import (
     pass_motion,
 )
 from kernels.joints.turning import turn_by, turned_axes, turning_jerks, turning_step
-from kernels.rotation import matrix_to_quaternion, quaternion_difference
-from kernels.spatial import crossed
 
 FREE_LAYOUT = Layout(7, 3 * (TRANSLATES,) + 3 * (ROTATES,), (0, 0, 0, 1, 1, 1))
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
-from kernels._jit import inlined, njit
-from kernels.copying import copy_vector
+from kernels.algebra.copying import copy_vector
+from kernels.algebra.rotation import turn_about
+from kernels.compiler.jit import inlined, njit
 from kernels.joints.motions import ROTATES, Layout
-from kernels.rotation import turn_about
 
 HINGE_LAYOUT = Layout(1, (ROTATES,), (0,))
 

@@ -12,8 +12,9 @@ and likewise psi_ddot of accelerations. Motions one by one, and rotations that a
 
 from __future__ import annotations
 
-from kernels._jit import inlined, njit
-from kernels.copying import copy_frame
+from kernels.algebra.copying import copy_frame
+from kernels.algebra.spatial import crossed
+from kernels.compiler.jit import inlined, njit
 from kernels.joints.ball import (
     BALL_LAYOUT,
     ball_coordinates,
@@ -66,7 +67,6 @@ from kernels.joints.motions import (
 )
 from kernels.joints.slider import SLIDER_LAYOUT, slider_coordinates, slider_motion
 from kernels.joints.turning import local_turning, local_turning_solve, order_turning, turn, turning_jerks
-from kernels.spatial import crossed
 
 WELD, HINGE, SLIDER, BALL, FREE, CHAIN, ELLIPSOIDAL = 0, 1, 2, 3, 4, 5, 6
 LAYOUTS = (Layout(0), HINGE_LAYOUT, SLIDER_LAYOUT, BALL_LAYOUT, FREE_LAYOUT, Layout(0), ELLIPSOIDAL_LAYOUT)
@@ -300,7 +300,7 @@ def order_joint(tree, pose, b, factor, wrench, H):
     tree : Tree, pose : Pose
     b : int - body that the joint carries
     factor : float - scales the wrench
-    wrench : (6,) - moment about the reference point of kernels/tree.Pose.twist [N m] and force [N]
+    wrench : (6,) - moment about the reference point of kernels/joints/tree.Pose.twist [N m] and force [N]
     H : (n_v, n_v) - changed
     """
     kind = tree.kind[b]
@@ -369,7 +369,7 @@ GENERAL = (CHAIN, ELLIPSOIDAL)
 
 @inlined
 def is_chain(tree, b):
-    """Whether joint b is read off a pose by least squares (kernels/chain_fit)."""
+    """Whether joint b is read off a pose by least squares (kernels/joints/chain_fit)."""
     return tree.kind[b] == CHAIN
 
 

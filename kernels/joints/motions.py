@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from kernels._jit import inlined, njit
-from kernels.spatial import add_cross, add_scaled_cross, cross
+from kernels.algebra.spatial import add_cross, add_scaled_cross, cross
+from kernels.compiler.jit import inlined, njit
 
 TRANSLATES, ROTATES, DRIVEN = 0, 1, 2
 """What a dof does: one motion along or about its axis; driven = anything else, as by functions."""

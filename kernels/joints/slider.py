@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from kernels._jit import inlined
-from kernels.copying import copy_vector
+from kernels.algebra.copying import copy_vector
+from kernels.algebra.rotation import rotate
+from kernels.compiler.jit import inlined
 from kernels.joints.motions import TRANSLATES, Layout
-from kernels.rotation import rotate
 
 SLIDER_LAYOUT = Layout(1, (TRANSLATES,), (0,))
 

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import math
 
-from kernels._jit import inlined, njit
-from kernels.copying import copy_frame
-from kernels.rotation import multiply, quaternion_step, quaternion_to_matrix
-from kernels.spatial import add_scaled_cross, cross, crossed, vector_product
+from kernels.algebra.copying import copy_frame
+from kernels.algebra.rotation import multiply, quaternion_step, quaternion_to_matrix
+from kernels.algebra.spatial import add_scaled_cross, cross, crossed, vector_product
+from kernels.compiler.jit import inlined, njit
 
 N_TERM = 14
 """Terms of the series of J: 1e-16 up to a half turn."""

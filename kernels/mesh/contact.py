@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from kernels._jit import inlined, njit
+from kernels.compiler.jit import inlined, njit
 from kernels.mesh.meshes import OF_A, OF_B, OF_BOTH, PRESSED_AT, VOLUME
 from kernels.mesh.pressing import add_pressed, add_stiffness_of, add_turned
 from kernels.mesh.touching import find_touching

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 
-from kernels._jit import entry, inlined, njit
+from kernels.compiler.jit import entry, inlined, njit
 from kernels.mesh.meshes import (
     BOX,
     BOX_DEPTH,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from kernels._jit import inlined, njit
+from kernels.compiler.jit import inlined, njit
 from kernels.contact.elements import AXIS, CENTRE, D_DEPTH, D_VOLUME, PATCH, POINT
 from kernels.mesh.meshes import LARGEST_DEPTH, PRESSED_AT
 

@@ -10,7 +10,7 @@ the next, and has no potential. f_i changes by -p a_i m n' x, and turns along.
 
 from __future__ import annotations
 
-from kernels._jit import inlined, njit
+from kernels.compiler.jit import inlined, njit
 from kernels.forces.places import add_force
 from kernels.mesh.meshes import (
     ALONG,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from kernels._jit import inlined, njit
+from kernels.compiler.jit import inlined, njit
 from kernels.mesh.meshes import BOX, BOX_DEPTH, LEAF, MIDDLE, N_DISC, REACH, TRIANGLES_IN_LEAF, UPRIGHT
 from kernels.mesh.nearest import gap_to
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 
-from kernels._jit import inlined, njit
+from kernels.compiler.jit import inlined, njit
 from kernels.mesh.meshes import (
     ALONG,
     AREA,

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 
-from kernels._jit import njit
+from kernels.compiler.jit import njit
 from kernels.muscle.curves import held, limited
 
 SWITCH = 10.0

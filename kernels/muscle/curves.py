@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 
-from kernels._jit import njit
+from kernels.compiler.jit import njit
 
 # Bells of the active force-length curve, b1 exp(-((x - b2) / (b3 + b4 x))^2 / 2), supplement S2.
 B21, B31, B41 = 1.055033428970575, 0.162384573599574, 0.063303448465465

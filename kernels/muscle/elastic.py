@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 
-from kernels._jit import njit
+from kernels.compiler.jit import njit
 from kernels.muscle.curves import force_length, force_velocity, held, limited, passive_force, tendon_force
 from kernels.muscle.hill import fibre
 

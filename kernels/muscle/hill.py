@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kernels._jit import njit
+from kernels.compiler.jit import njit
 from kernels.muscle.curves import force_length, force_velocity, limited, passive_force, positive_part
 
 # Shortest fibre length along the tendon and the width of its rounded corner, in optimal fibre lengths:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from kernels._jit import njit
+from kernels.compiler.jit import njit
 from kernels.muscle.curves import force_velocity, limited, positive_part, tendon_force
 from kernels.muscle.elastic import OK, fibre_equilibrium
 from kernels.muscle.hill import PASSIVE_CORNER, fibre, rigid_tendon

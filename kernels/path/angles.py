@@ -17,11 +17,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kernels._jit import njit
-from kernels.copying import copy
+from kernels.algebra.copying import copy
+from kernels.algebra.functions import evaluate
+from kernels.algebra.linear import inner_product
+from kernels.compiler.jit import njit
 from kernels.dynamics.constraints import add_transposed
-from kernels.functions import evaluate
-from kernels.linear import inner_product
 
 OK, UNDETERMINED, LOCKED = 0, 1, 2
 STATUS_NAMES = ("ok", "no coordinate determines the angle here", "the constraints hold the angle fixed")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 
-from kernels._jit import entry
+from kernels.compiler.jit import entry
 from kernels.dynamics.constraints import add_transposed, constraint_rows, factor_rows
 from kernels.dynamics.rolling import GAPS, rolling_rows
+from kernels.joints.tree import integrate, pose
 from kernels.path.angles import angle_value
-from kernels.tree import integrate, pose
 
 OK, NOT_CONVERGED, NON_FINITE = 0, 1, 2
 

@@ -15,11 +15,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kernels._jit import njit
+from kernels.algebra.rotation import rotate
+from kernels.algebra.spatial import dot
+from kernels.compiler.jit import njit
 from kernels.path.geodesic import flow
 from kernels.path.surfaces import curvatures, lay_on, normal
-from kernels.rotation import rotate
-from kernels.spatial import dot
 
 N_NEWTON = 8
 CONVERGED = 1e-9  # step, of the sizes and in rad; the next one would be its square

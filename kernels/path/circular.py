@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 
-from kernels._jit import njit
+from kernels.compiler.jit import njit
 
 FREE = -1.0  # instead of an arc: the path does not touch
 # Below this sine P and Q count as seen in one direction, or in opposite ones: no plane of their own.

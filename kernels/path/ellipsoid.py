@@ -15,12 +15,12 @@ from __future__ import annotations
 
 import math
 
-from kernels._jit import njit
-from kernels.copying import copy
+from kernels.algebra.copying import copy
+from kernels.algebra.spatial import dot
+from kernels.compiler.jit import njit
 from kernels.path.circular import COLLINEAR, FREE, across, wrap_sphere
 from kernels.path.geodesic import arrive, depart, flow, step, step_length
 from kernels.path.surfaces import ELLIPSOID
-from kernels.spatial import dot
 
 FAILED = -2.0  # instead of an arc: no path found
 N_NEWTON = 12

@@ -15,7 +15,8 @@ from __future__ import annotations
 
 import math
 
-from kernels._jit import njit
+from kernels.algebra.spatial import dot
+from kernels.compiler.jit import njit
 from kernels.path.nystrom import (
     NODES,
     SPEEDS,
@@ -32,7 +33,6 @@ from kernels.path.nystrom import (
     plus_3,
 )
 from kernels.path.surfaces import CYLINDER, SPHERE
-from kernels.spatial import dot
 
 STEP = 0.25  # of the local radius of curvature
 N_STEP = 400  # against endless loops: many times round

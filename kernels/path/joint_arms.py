@@ -1,8 +1,8 @@
 """Muscle lengths and moment arms about anatomical joint angles, at the pose of a solved frame.
 
-The angles are those of kernels/joint_angles. With e1, e3 fixed to the bodies and e2 = e3 x e1 floating,
-w = a' e1 + b' e2 + c' e3 of the distal body in the proximal one (Grood and Suntay 1983), so a' is w times
-the vector dual to e1, and the angle's own motion is the joint's rotation about e1. Where the method
+The angles are those of kernels/joints/joint_angles. With e1, e3 fixed to the bodies and e2 = e3 x e1
+floating, w = a' e1 + b' e2 + c' e3 of the distal body in the proximal one (Grood and Suntay 1983), so a' is w
+times the vector dual to e1, and the angle's own motion is the joint's rotation about e1. Where the method
 constrains the joint, the motion that goes with the angle is the mechanism's; soft elements take part as
 rows with compliance, so that they keep their lengths as far as the hard ones and the angle let them.
 
@@ -18,8 +18,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kernels._jit import njit
-from kernels.constraints import SOFT
+from kernels.algebra.rotation import rotate
+from kernels.compiler.jit import njit
 from kernels.dynamics.constraints import (
     Constraints,
     ConstraintWork,
@@ -28,7 +28,8 @@ from kernels.dynamics.constraints import (
     factor_rows,
     new_constraint_work,
 )
-from kernels.joint_angles import JointAxes
+from kernels.joints.joint_angles import JointAxes
+from kernels.joints.tree import Tree
 from kernels.path.angles import LOCKED, OK, AngleWork, couplings, new_angle_work
 from kernels.path.moment_arms import arms_by_partial_velocity
 from kernels.path.muscle_path import (
@@ -41,8 +42,7 @@ from kernels.path.muscle_path import (
 )
 from kernels.path.stations import Stations
 from kernels.path.surfaces import Surfaces
-from kernels.rotation import rotate
-from kernels.tree import Tree
+from kernels.solver.constraints import SOFT
 
 YIELD = 1e-6
 """Weight of the angle's own motion against that of soft elements [1/rad^2, 1/m^2]: small: they win."""

@@ -13,9 +13,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kernels._jit import entry, njit
-from kernels.copying import copy
-from kernels.linear import inner_product
+from kernels.algebra.copying import copy
+from kernels.algebra.linear import inner_product
+from kernels.compiler.jit import entry, njit
+from kernels.joints.tree import Pose, Tree, integrate, new_pose, pose
 from kernels.path.muscle_path import (
     OK,
     PathWork,
@@ -26,7 +27,6 @@ from kernels.path.muscle_path import (
 from kernels.path.stations import Stations
 from kernels.path.surfaces import Surfaces
 from kernels.path.wrap import place_surfaces
-from kernels.tree import Pose, Tree, integrate, new_pose, pose
 
 STEP = 5e-5
 """Of the differences of g, as the largest entry of a step of q [rad, m]."""
@@ -36,7 +36,7 @@ PART = (8.0 / 12.0, -8.0 / 12.0, -1.0 / 12.0, 1.0 / 12.0)
 
 
 class PathLengths(NamedTuple):
-    """Paths whose lengths are elements (kernels/constraints)."""
+    """Paths whose lengths are elements (kernels/solver/constraints)."""
 
     path: np.ndarray  # (n_element,) int64 - which path is an element's, -1 = it is of another kind
     stations: Stations
@@ -129,7 +129,7 @@ def add_length_curvature(tree, lengths, e, factor, dofs, work, H):
     """H : (n_v, n_v), lower triangle += factor * d2Phi of element e, which is a path, after length_values.
 
     What g changes by along the tangent depends, inside a joint that turns freely, on the order of two dofs;
-    half the sum of both orders is the second derivative along steps of kernels/tree.integrate.
+    half the sum of both orders is the second derivative along steps of kernels/joints/tree.integrate.
 
     tree : Tree
     lengths : PathLengths - None: no element is a path

@@ -14,8 +14,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kernels._jit import entry, njit
-from kernels.copying import copy
+from kernels.algebra.copying import copy
+from kernels.algebra.linear import inner_product
+from kernels.compiler.jit import entry, njit
 from kernels.dynamics.constraints import (
     Constraints,
     ConstraintWork,
@@ -26,7 +27,7 @@ from kernels.dynamics.constraints import (
 from kernels.dynamics.inverse import transmit
 from kernels.dynamics.motion import Velocities, new_velocities, velocities
 from kernels.dynamics.rolling import GAPS, SLIPS, rolling_rows
-from kernels.linear import inner_product
+from kernels.joints.tree import Pose, Tree, new_pose, pose
 from kernels.path.angles import Angles, AngleWork, couplings, new_angle_work, place_angles
 from kernels.path.muscle_path import (
     PathWork,
@@ -38,7 +39,6 @@ from kernels.path.muscle_path import (
 )
 from kernels.path.stations import Stations
 from kernels.path.surfaces import Surfaces
-from kernels.tree import Pose, Tree, new_pose, pose
 
 FORCE, PARTIAL_VELOCITY, VELOCITY = 0, 1, 2
 

@@ -18,12 +18,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kernels._jit import njit
+from kernels.compiler.jit import njit
+from kernels.joints.tree import along
 from kernels.path.stations import CONDITIONAL, PASSING, WRAP, YIELDS, Stations, place_station
 from kernels.path.surfaces import CYLINDER, SPHERE, Surfaces
 from kernels.path.touch import WrapWork, lies_inside, new_wrap_work, wrap_station
 from kernels.path.wrap import place_surfaces, wrap_run
-from kernels.tree import along
 
 OK, POINT_INSIDE, NOT_CONVERGED, NO_LENGTH = 0, 1, 2, 3
 STATUS_NAMES = (

@@ -6,7 +6,7 @@ The five numbers are a point and two fields, held as a tuple: kept in registers 
 
 from __future__ import annotations
 
-from kernels._jit import njit
+from kernels.compiler.jit import njit
 
 NODES = (0.0, 1 / 20, 1 / 10, 3 / 10, 1 / 2, 7 / 10, 9 / 10, 1.0)
 STAGE_1 = (1 / 800,)

@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kernels._jit import njit
-from kernels.functions import evaluate
-from kernels.tree import point_in_ground
+from kernels.algebra.functions import evaluate
+from kernels.compiler.jit import njit
+from kernels.joints.tree import point_in_ground
 
 POINT, CONDITIONAL, MOVING, WRAP = 0, 1, 2, 3
 YIELDS, PASSING = 1, 2

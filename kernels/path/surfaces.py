@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kernels._jit import njit
-from kernels.copying import copy_matrix
-from kernels.rotation import multiply, rotate
-from kernels.tree import point_in_ground
+from kernels.algebra.copying import copy_matrix
+from kernels.algebra.rotation import multiply, rotate
+from kernels.compiler.jit import njit
+from kernels.joints.tree import point_in_ground
 
 SPHERE, CYLINDER, ELLIPSOID = 0, 1, 2
 

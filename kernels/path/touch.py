@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kernels._jit import njit
-from kernels.copying import copy
+from kernels.algebra.copying import copy
+from kernels.compiler.jit import njit
 from kernels.path.chain import ChainWork, new_chain_work
 from kernels.path.circular import wrap_cylinder, wrap_sphere
 from kernels.path.ellipsoid import FAILED, N_SCRATCH, wrap_ellipsoid

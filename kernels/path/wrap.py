@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kernels._jit import njit
-from kernels.copying import copy, copy_matrix
+from kernels.algebra.copying import copy, copy_matrix
+from kernels.compiler.jit import njit
 from kernels.path.chain import refine
 from kernels.path.surfaces import CYLINDER, Surfaces, place
 from kernels.path.touch import NOT_CONVERGED, OFF, OK, wrap_station, write_end

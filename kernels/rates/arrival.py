@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kernels._jit import njit
+from kernels.compiler.jit import njit
 from kernels.rates.manifold import IGNORED, OK, RESTARTED, is_usable
 
 

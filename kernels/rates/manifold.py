@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kernels._jit import entry, njit
+from kernels.compiler.jit import entry, njit
 from kernels.joints.kinds import CHAIN, joint_speeds
-from kernels.tree import Tree, difference, integrate
+from kernels.joints.tree import Tree, difference, integrate
 
 OK, SETTLING, RESTARTED, IGNORED = 0, 1, 2, 3
 """Status of a frame. SETTLING: too soon after a start for the stated delay; RESTARTED: the first frame, or
@@ -21,7 +21,7 @@ changed."""
 
 
 class Manifold(NamedTuple):
-    """The part of a kernels/tree.Tree that tells how coordinates step."""
+    """The part of a kernels/joints/tree.Tree that tells how coordinates step."""
 
     parent: np.ndarray  # (n_body,) int64 - only counted
     kind: np.ndarray  # (n_body,) int64

@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kernels._jit import entry, njit
+from kernels.compiler.jit import entry, njit
+from kernels.joints.tree import difference, integrate
 from kernels.rates.arrival import arrival
 from kernels.rates.manifold import IGNORED, OK, RESTARTED, SETTLING, at_rest, to_child_frames
-from kernels.tree import difference, integrate
 
 TIE = 1e-9
 """Of two frames as near as this to the time that is read, the newer one is the base: not rounding decides

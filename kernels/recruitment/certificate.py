@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from kernels._jit import njit
+from kernels.compiler.jit import njit
 from kernels.recruitment.criterion import least, power_of
 
 NO_DRIVE, PROVED = 1e-7, 1e-9

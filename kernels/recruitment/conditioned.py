@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import math
 
-from kernels._jit import njit
-from kernels.linear import inner_product
+from kernels.algebra.linear import inner_product
+from kernels.compiler.jit import njit
 
 REPEATED = 1e-10
 """Part of a row below which what others leave of it is rounding: it asks for nothing more [1]."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from kernels._jit import njit
+from kernels.compiler.jit import njit
 
 SPREAD = 1e-9
 """Weight of the mean of weight x^2 / 2 beside max x. So little only keeps the steps of min/max determined: of

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import math
 
-from kernels._jit import entry, njit
-from kernels.constraints import element_values, element_wrench
-from kernels.tree import along
+from kernels.compiler.jit import entry, njit
+from kernels.joints.tree import along
+from kernels.solver.constraints import element_values, element_wrench
 
 
 @entry
 def reaction_rows(elements, which, target, pose, work, rows_out):
     """rows_out : (n_reaction, n_v) - generalized forces of a unit force along each element [1, m].
 
-    Where a body of the element is A of kernels/constraints, the force on A is positive where Phi grows
+    Where a body of the element is A of kernels/solver/constraints, the force on A is positive where Phi grows
     (C^(R) of Andersen et al. 2017, eqs 11-14, for one row, in newtons also where Phi is a squared length).
 
     elements : Elements

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 
-from kernels._jit import njit
-from kernels.copying import copy
+from kernels.algebra.copying import copy
+from kernels.compiler.jit import njit
 from kernels.recruitment.certificate import certified, is_impossible
 from kernels.recruitment.conditioned import put_back, resize, size_of, square_rows
 from kernels.recruitment.criterion import SPREAD, power_of, slopes

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import math
 
-from kernels._jit import njit
-from kernels.linear import cholesky_drop, solve_lower, solve_lower_transposed
+from kernels.algebra.linear import cholesky_drop, solve_lower, solve_lower_transposed
+from kernels.compiler.jit import njit
 from kernels.recruitment.certificate import certified, is_impossible
 from kernels.recruitment.problem import NOT_CONVERGED, OPTIMAL, VIOLATED
 from kernels.recruitment.step import DEPENDENT

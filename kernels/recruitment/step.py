@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import math
 
-from kernels._jit import inlined, njit
-from kernels.linear import cholesky_drop, solve_lower, solve_lower_transposed
+from kernels.algebra.linear import cholesky_drop, solve_lower, solve_lower_transposed
+from kernels.compiler.jit import inlined, njit
 from kernels.recruitment.criterion import slopes
 
 TO_BOUNDARY = 0.995

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from kernels._jit import entry
+from kernels.compiler.jit import entry
 from kernels.dynamics.reduction import set_time
 from kernels.forces.generators import keep_activations, set_activations
 from kernels.forces.loads import set_levels
-from kernels.forces.pulls import set_excitations
+from kernels.forces.path_forces import set_excitations
 from kernels.rosenbrock.step import ERROR_LARGE, OK, step
 from kernels.rosenbrock.trace import N_LARGE, N_PART, STATUS, STEP
 

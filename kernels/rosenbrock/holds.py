@@ -21,10 +21,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kernels._jit import inlined, njit
-from kernels.constraints import DISTANCE, element_wrench
-from kernels.copying import copy
-from kernels.couplers import fold_vector
+from kernels.algebra.copying import copy
+from kernels.algebra.linear import (
+    cholesky_drop,
+    inner_product,
+    lu,
+    lu_solve,
+    solve_lower,
+    solve_lower_transposed,
+)
+from kernels.compiler.jit import inlined, njit
 from kernels.dynamics.constrained import drift
 from kernels.dynamics.constraint_slopes import N_CHANGE, N_MOTION, element_motion, onset_slopes
 from kernels.dynamics.constraints import (
@@ -38,9 +44,10 @@ from kernels.dynamics.constraints import (
 from kernels.dynamics.reduction import follow_accelerations
 from kernels.forces.pairs import BY_PLACE, Pairs, PairWork, add_pair_derivatives, clear_slopes, new_pair_work
 from kernels.forces.places import add_displaced, add_stiffness
-from kernels.linear import cholesky_drop, inner_product, lu, lu_solve, solve_lower, solve_lower_transposed
+from kernels.joints.couplers import fold_vector
+from kernels.joints.tree import Tree
 from kernels.rosenbrock.local import local_solve
-from kernels.tree import Tree
+from kernels.solver.constraints import DISTANCE, element_wrench
 
 
 class Holds(NamedTuple):

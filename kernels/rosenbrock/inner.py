@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kernels._jit import inlined, njit
-from kernels.couplers import fold_vector
-from kernels.forces.pulls import A_BY_A, BY_OWN, X_BY_A, X_BY_L, X_BY_X
+from kernels.compiler.jit import inlined, njit
+from kernels.forces.path_forces import A_BY_A, BY_OWN, X_BY_A, X_BY_L, X_BY_X
+from kernels.joints.couplers import fold_vector
 from kernels.rosenbrock.stages import combine
 from kernels.rosenbrock.tableau import MAX_STAGES
 

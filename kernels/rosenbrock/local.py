@@ -1,12 +1,12 @@
 """Coordinates of one step: tangent vectors theta at the step's start, in which the motion is an ordinary ODE.
 
-q = q_n moved by theta (kernels/tree.integrate). For coordinates that are numbers theta-dot = v; for rotations
-by quaternions see kernels/joints/turning.
+q = q_n moved by theta (kernels/joints/tree.integrate). For coordinates that are numbers theta-dot = v; for
+rotations by quaternions see kernels/joints/turning.
 """
 
 from __future__ import annotations
 
-from kernels._jit import inlined
+from kernels.compiler.jit import inlined
 from kernels.joints.kinds import joint_local_rate, joint_local_solve
 
 

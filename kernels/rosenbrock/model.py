@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kernels._jit import entry, inlined, njit
-from kernels.couplers import Couplers
+from kernels.algebra.linear import cholesky, invert
+from kernels.compiler.jit import entry, inlined, njit
 from kernels.dynamics.derivatives import DerivativeWork, derivatives_after_rates, new_derivative_work
 from kernels.dynamics.forward import accelerate, eliminate, free_bodies
 from kernels.dynamics.inertia import spatial_inertia
@@ -27,8 +27,9 @@ from kernels.dynamics.reduction import (
 from kernels.dynamics.system import DynamicsWork, System, new_dynamics_work
 from kernels.dynamics.twist_rates import twist_rates
 from kernels.forces.assembly import Forces, ForceWork, force_derivatives, generalized_forces, new_force_work
-from kernels.forces.pulls import Pulls, PullWork, add_pull_slopes, add_pulls, new_pull_work
-from kernels.linear import cholesky, invert
+from kernels.forces.path_forces import Pulls, PullWork, add_pull_slopes, add_pulls, new_pull_work
+from kernels.joints.couplers import Couplers
+from kernels.joints.tree import pose
 from kernels.rosenbrock.holds import (
     Holds,
     HoldWork,
@@ -40,7 +41,6 @@ from kernels.rosenbrock.holds import (
 )
 from kernels.rosenbrock.inner import Inner, new_inner, reduce_gradients
 from kernels.rosenbrock.stages import StageWork, new_stage_work
-from kernels.tree import pose
 
 
 class Simulation(NamedTuple):

@@ -13,17 +13,17 @@ from __future__ import annotations
 
 import math
 
-from kernels._jit import entry, inlined, njit
-from kernels.constraints import DISTANCE
-from kernels.couplers import isolate
+from kernels.algebra.linear import cholesky, inner_product
+from kernels.compiler.jit import entry, inlined, njit
 from kernels.dynamics.constraints import constraint_rows
 from kernels.dynamics.inertia import spatial_inertia
 from kernels.dynamics.mass import composite_mass
 from kernels.dynamics.reduction import fold_mass, follow
-from kernels.levers import BORNE, lever_of
-from kernels.linear import cholesky, inner_product
+from kernels.joints.couplers import isolate
+from kernels.joints.tree import integrate, pose
 from kernels.rosenbrock.holds import choose_rows, push_back, spread_active
-from kernels.tree import integrate, pose
+from kernels.solver.constraints import DISTANCE
+from kernels.solver.levers import BORNE, lever_of
 
 HELD, LOST = 1e-12, 1e-9
 """Gap [m, rad] from which on one correction is enough, and that is borne where rounding leaves it."""

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kernels._jit import inlined
+from kernels.compiler.jit import inlined
 from kernels.rosenbrock.holds import factor_bordered, solve_bordered
 from kernels.rosenbrock.local import local_solve
 from kernels.rosenbrock.tableau import MAX_STAGES

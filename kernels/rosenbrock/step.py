@@ -9,11 +9,12 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from kernels._jit import inlined, njit
-from kernels.copying import copy
+from kernels.algebra.copying import copy
+from kernels.algebra.linear import cholesky, solve_lower, solve_lower_transposed
+from kernels.compiler.jit import inlined, njit
 from kernels.dynamics.reduction import add_onset, follow, follow_jerks
 from kernels.forces.kinks import part_length, sticks
-from kernels.linear import cholesky, solve_lower, solve_lower_transposed
+from kernels.joints.tree import integrate
 from kernels.rosenbrock.holds import hold_jerk
 from kernels.rosenbrock.inner import (
     begin_inner,
@@ -30,7 +31,6 @@ from kernels.rosenbrock.model import acceleration, linearise
 from kernels.rosenbrock.projection import close
 from kernels.rosenbrock.stages import factor, next_stage, stage_solve
 from kernels.rosenbrock.trace import write_row
-from kernels.tree import integrate
 
 OK, ERROR_LARGE, SINGULAR, NON_FINITE, UNHELD = 0, 1, 2, 3, 4
 """Outcome of a step: the state has moved on after the first two, and stays where it was after the others."""

@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kernels._jit import inlined, njit
+from kernels.compiler.jit import inlined, njit
 from kernels.contact.elements import N_CONTACT_OUT
 from kernels.forces.frictions import N_FRICTION_OUT
 from kernels.forces.generators import N_GENERATOR_OUT
 from kernels.forces.lines import N_LINE_OUT
-from kernels.forces.pulls import N_PULL_OUT
+from kernels.forces.path_forces import N_PULL_OUT
 from kernels.rosenbrock.model import Simulation
 
 STEP, RECORDED, N_LARGE, N_PART, STATUS = 0, 1, 2, 3, 4

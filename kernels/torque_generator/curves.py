@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import math
 
-from kernels._jit import njit
 from kernels.bezier.chain import evaluate_segment, write_corner_of
+from kernels.compiler.jit import njit
 
 N_ANGLE, N_PASSIVE, N_VELOCITY = 4, 2, 4
 """Corners of t^A, t^PE and t^V."""

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kernels._jit import njit
 from kernels.bezier.chain import Curves
+from kernels.compiler.jit import njit
 from kernels.torque_generator.torque import (
     DAMPING,
     DELTA,

@@ -17,9 +17,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kernels._jit import entry, njit
-from kernels.linear import cholesky
-from kernels.quadratic import Quadratic, QuadraticWork, new_quadratic, solve_quadratic
+from kernels.algebra.linear import cholesky
+from kernels.algebra.quadratic import Quadratic, QuadraticWork, new_quadratic, solve_quadratic
+from kernels.compiler.jit import entry, njit
 from kernels.torque_generator.demands import (
     N_KIND,
     N_PIECE,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kernels._jit import njit
+from kernels.compiler.jit import njit
 from kernels.torque_generator.torque import TORQUE_SIGN, activation_of
 
 

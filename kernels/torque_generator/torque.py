@@ -17,8 +17,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kernels._jit import entry, njit
 from kernels.bezier.chain import Curves, evaluate
+from kernels.compiler.jit import entry, njit
 
 ANGLE_CURVE, PASSIVE_CURVE, FIRST_VELOCITY = 0, 1, 2
 """Curves of the table: t^A and t^PE, which all generators share, and t^V of each."""

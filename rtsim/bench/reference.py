@@ -17,7 +17,7 @@ from time import perf_counter_ns
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels._jit import entry
+from kernels.compiler.jit import entry
 
 VERSION = "cholesky-24, version 1"
 SIZE = 24

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kernels._jit import bind
+from kernels.compiler.jit import bind
 from kernels.rosenbrock.advance import advance
 from kernels.rosenbrock.trace import N_PART
 from rtsim.simulation.simulator import Simulator

@@ -7,7 +7,7 @@ from collections import deque
 from typing import NamedTuple
 
 from streams.messages import Session
-from streams.ring import Frame
+from streams.receiving.ring import Frame
 
 COUNTS = {"heel_strikes": "heel strike", "toe_offs": "toe-off"}
 """Fields that count events of each leg, and what one is called."""

@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 from rtsim.bridges.gait_events import GaitEvents
 from rtsim.errors import ConfigError
 from rtsim.units import IN_FILES, face_of
+from streams.access.security import Security
 from streams.capture.lsl.library import lsl, to_ours_ns
 from streams.messages import UNUSABLE, FieldSpec, Session, Status
-from streams.ring import Frame
-from streams.security import Security
-from streams.subscriber import Subscriber
+from streams.receiving.ring import Frame
+from streams.receiving.subscriber import Subscriber
 
 FIELDS = ("joint_angles", "coordinates", "joint_moments", "coordinate_moments")
 """What is sent where the results have it and nothing else is asked for."""

@@ -14,11 +14,11 @@ from rtsim.bridges.page_server import TURN_S, PageServer, Showing
 from rtsim.errors import ConfigError
 from rtsim.monitor.app import BACKLOG, QUEUE, TOPICS
 from rtsim.monitor.feed import Feed
+from streams.access.security import Security
 from streams.errors import StreamError
 from streams.messages import Session, Telemetry
-from streams.ring import Frame
-from streams.security import Security
-from streams.subscriber import Subscriber
+from streams.receiving.ring import Frame
+from streams.receiving.subscriber import Subscriber
 
 
 class PageOptions(NamedTuple):

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rtsim.errors import ConfigError
+from streams.access.ownership import check_kept
+from streams.access.security import check_private
 from streams.errors import StreamError
-from streams.opening import open_regular
-from streams.ownership import check_kept
-from streams.security import check_private
+from streams.recording.opening import open_regular
 
 COOKIE = "rtsim_page"
 TOKEN_LEAST, TOKEN_MOST = 20, 200  # characters

@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtsim.bridges.gait_events import GaitEvents
-from rtsim.files.legs import SIDES
+from rtsim.files.tables.legs import SIDES
 from rtsim.monitor.feed import Feed
-from rtsim.monitor.history import Quality, Window, envelope
 from rtsim.monitor.layout import LINES, POINTS, Layout
-from rtsim.monitor.projection import (
+from rtsim.monitor.plots.history import Quality, Window, envelope
+from rtsim.monitor.pose.projection import (
     ASPECT,
     EXTENT_LEAST,
     EYE_DISTANCE,

@@ -14,8 +14,8 @@ import click
 from msgspec import structs
 
 from rtsim.cli.frame_progress import progress_of
-from rtsim.cli.lines import tell
-from rtsim.cli.options import (
+from rtsim.cli.terminal.lines import tell
+from rtsim.cli.terminal.options import (
     ANYWAY_OPTION,
     COLUMNS,
     USUAL_FRAMES,
@@ -26,17 +26,17 @@ from rtsim.cli.options import (
     table_options,
     tell_notes,
 )
-from rtsim.cli.plotting import draw_results, paper_for, plot_options
-from rtsim.cli.types import Source
+from rtsim.cli.terminal.plotting import draw_results, paper_for, plot_options
+from rtsim.cli.terminal.types import Source
 from rtsim.errors import ConfigError
-from rtsim.live.signals import Interrupted, exit_code, noting_requests
-from rtsim.live.sources import is_driven, side_of_walker
+from rtsim.live.inputs.sources import is_driven, side_of_walker
+from rtsim.live.processes.signals import Interrupted, exit_code, noting_requests
 from streams.addresses import is_stream
 
 if TYPE_CHECKING:
-    from rtsim.config.run_schema import Run
+    from rtsim.config.runs.run_schema import Run
     from rtsim.files.recording import Results
-    from rtsim.live.recorded import TimesInput
+    from rtsim.live.inputs.recorded import TimesInput
     from rtsim.methods.gait.summary import RunGait
     from rtsim.stages.stage import Stage
 
@@ -70,9 +70,9 @@ def command(
     early; what is done by then is told and written.
     """
     from rtsim.cli.c3d_results import check_into
-    from rtsim.cli.console import LastingConsole
-    from rtsim.files.outputs import check_outputs
-    from rtsim.files.storage import STORAGE_SUFFIXES
+    from rtsim.cli.terminal.console import LastingConsole
+    from rtsim.files.tables.outputs import check_outputs
+    from rtsim.files.tables.storage import STORAGE_SUFFIXES
     from rtsim.methods.gait.summary import as_figures, gait_of, in_sentences, recorded_with
     from rtsim.report import agreement
 
@@ -153,13 +153,13 @@ class Ready(NamedTuple):
 
 def driven(run: Run, console: Any) -> Ready:
     """A run of a motion that drives its model."""
-    from rtsim.cli.compiling import compile_first
-    from rtsim.live.driven import GROUPS, check_driven, session_of, stage_of
+    from rtsim.cli.terminal.compiling import compile_first
+    from rtsim.live.inputs.prescribed_motion_run import GROUPS, check_driven, session_of, stage_of
 
     check_driven(run)
     tell_notes(run)
     compile_first(console, GROUPS)
-    from rtsim.live.recorded import TimesInput
+    from rtsim.live.inputs.recorded import TimesInput
 
     notes: list[str] = []
     with console.status("starting"):
@@ -172,12 +172,12 @@ def driven(run: Run, console: Any) -> Ready:
 
 def recorded(run: Run, anyway: bool, console: Any) -> Ready:
     """A run of a recording of markers, with or without force plates."""
-    from rtsim.cli.compiling import compile_first
+    from rtsim.cli.terminal.compiling import compile_first
     from rtsim.live.checks import check_run
+    from rtsim.live.compiled.group_table import groups_of
     from rtsim.live.forces import check_forces, checked_before, forces_of
-    from rtsim.live.group_table import groups_of
-    from rtsim.live.persons import with_person
-    from rtsim.live.whose import notes_before
+    from rtsim.live.subjects.persons import with_person
+    from rtsim.live.subjects.subject_check import notes_before
 
     check_run(run)
     check_forces(run, streamed=False)
@@ -186,10 +186,10 @@ def recorded(run: Run, anyway: bool, console: Any) -> Ready:
     for note in (notes := (*whose, *notes_before(run, anyway=anyway))):
         tell(note)
     compile_first(console, groups_of(run))
-    from rtsim.live.recorded import RecordingInput
-    from rtsim.live.serve import prepare
-    from rtsim.live.sources import load_trial
-    from rtsim.methods.force_feed import ForceFeed
+    from rtsim.live.inputs.recorded import RecordingInput
+    from rtsim.live.inputs.sources import load_trial
+    from rtsim.live.processes.serve import prepare
+    from rtsim.methods.plates.force_feed import ForceFeed
 
     with console.status("starting"):
         trial = load_trial(
@@ -219,9 +219,9 @@ def recorded(run: Run, anyway: bool, console: Any) -> Ready:
 
 def gone_through(run: Run, ready: Ready, console: Any) -> Solved:
     """The loop over all frames, until the last or an interruption."""
+    from rtsim.live.inputs.recorded import Kept
     from rtsim.live.loop import Loop
-    from rtsim.live.recorded import Kept
-    from rtsim.live.serve import meta_of
+    from rtsim.live.processes.serve import meta_of
 
     kept = Kept()
     meta = meta_of(structs.replace(run, person=ready.person), ready.notes)
@@ -242,8 +242,8 @@ def gone_through(run: Run, ready: Ready, console: Any) -> Solved:
 
 def compared(run: Run, options: dict[str, Any], anyway: bool, console: Any) -> dict[str, Any]:
     """How far the results of all choices under the name that is compared agree; told as it goes on."""
-    from rtsim.config.choices import choices_of
     from rtsim.config.paths import find_config
+    from rtsim.config.runs.choices import choices_of
     from rtsim.report import agreement
 
     assert run.compare is not None
@@ -297,7 +297,7 @@ def deliver(
     of_tables : --frames and --columns; paper : of the figure
     """
     from rtsim.cli.c3d_results import is_c3d, write_beside
-    from rtsim.files.outputs import write
+    from rtsim.files.tables.outputs import write
 
     for note in gait.notes:
         tell(f"{source}: {note}")
@@ -317,8 +317,8 @@ def deliver(
 
 def summary(solved: Solved) -> dict[str, Any]:
     """What is told about a run; NaN is told as nothing."""
-    from rtsim.files.sound import flags_by_joint
-    from rtsim.methods.kinetic_figures import kinetic_figures
+    from rtsim.files.tables.sound import flags_by_joint
+    from rtsim.methods.plates.kinetic_figures import kinetic_figures
     from streams.messages import Status
 
     results, wall = solved.results, solved.seconds
@@ -361,7 +361,7 @@ def implausible(results: Results) -> dict[str, int]:
 
 def in_words(told: dict[str, Any]) -> str:
     """The summary for people."""
-    from rtsim.methods.kinetic_figures import in_sentences
+    from rtsim.methods.plates.kinetic_figures import in_sentences
     from rtsim.report.tally import in_full, pace
 
     factor = told["real_time_factor"]

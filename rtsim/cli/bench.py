@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from rtsim.cli import bench_kernels, bench_runs
-from rtsim.cli.bench_group import command
+from rtsim.cli.benches import bench_kernels, bench_runs
+from rtsim.cli.benches.bench_group import command
 
 BENCHES = (bench_kernels, bench_runs)
 """Whose commands are in the group."""

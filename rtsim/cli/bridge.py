@@ -6,12 +6,12 @@ import threading
 
 import click
 
-from rtsim.cli.lines import tell
-from rtsim.cli.ports import offset_option, placed
-from rtsim.cli.security import connect_options, connect_security
-from rtsim.cli.types import Address
+from rtsim.cli.terminal.lines import tell
+from rtsim.cli.terminal.ports import offset_option, placed
+from rtsim.cli.terminal.security import connect_options, connect_security
+from rtsim.cli.terminal.types import Address
 from rtsim.errors import ConfigError
-from rtsim.live.signals import exit_code, noting_requests
+from rtsim.live.processes.signals import exit_code, noting_requests
 from streams.sockets import RESULTS_ADDRESS
 
 

@@ -56,7 +56,7 @@ def export_beside(recording: Path, out: Path, into: Path | None, up: str | None,
     """
     import click
 
-    from rtsim.cli.lines import tell
+    from rtsim.cli.terminal.lines import tell
     from rtsim.files.c3d_bytes.write import check_source
     from rtsim.files.recording import read_results
     from rtsim.methods.gait.summary import gait_of

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
-from rtsim.cli.lines import tell
 from rtsim.cli.measure_options import SPELT, measure_options, measures_given
-from rtsim.cli.options import (
+from rtsim.cli.terminal.lines import tell
+from rtsim.cli.terminal.options import (
     ANYWAY_OPTION,
     PERSON_OPTION,
     SIDE_OPTION,
@@ -18,16 +18,16 @@ from rtsim.cli.options import (
     file_options,
     static_option,
 )
-from rtsim.cli.types import Config
+from rtsim.cli.terminal.types import Config
 from rtsim.config.measures_schema import PersonMeasures
-from rtsim.config.run_schema import Run
+from rtsim.config.runs.run_schema import Run
 from rtsim.errors import ConfigError
 from rtsim.files.output import check_free
 
 if TYPE_CHECKING:
-    from rtsim.config.jaw_scan_schema import JawScan
-    from rtsim.config.model_schema import ModelSpec
-    from rtsim.models.jaw_scan import Motion
+    from rtsim.config.models.jaw_scan_schema import JawScan
+    from rtsim.config.models.model_schema import ModelSpec
+    from rtsim.models.jaw.jaw_scan import Motion
 
 
 @click.command("calibrate")
@@ -83,13 +83,13 @@ def command(
             trial, scan_path, out or trial.with_suffix(".mandible.toml"), person or "", units, up, force
         )
         return
-    from rtsim.live.whose import notes_on_fit
-    from rtsim.methods.mean_lengths import with_mean_lengths
+    from rtsim.live.subjects.subject_check import notes_on_fit
+    from rtsim.methods.kinematics.mean_lengths import with_mean_lengths
     from rtsim.models.load import load_model, model_for
-    from rtsim.subjects.calibration import subject_for
-    from rtsim.subjects.labs import load_lab
+    from rtsim.subjects.calibration.calibration import subject_for
+    from rtsim.subjects.markers.labs import load_lab
+    from rtsim.subjects.markers.persons import read_one, share_of_labs
     from rtsim.subjects.person_measures import AskedMeasures
-    from rtsim.subjects.persons import read_one, share_of_labs
     from rtsim.subjects.subject import save_subject
 
     path = out or trial.with_suffix(".subject.toml")
@@ -121,14 +121,14 @@ def calibrate_mandible(
     trial: Path, scan_path: Path, path: Path, person: str, units: str | None, up: str | None, force: bool
 ) -> None:
     """Write the shipped mandible with the frame, the markers and the surfaces of a scan and a trial."""
-    from rtsim.config.jaw_scan_schema import JawScan
     from rtsim.config.load import load_toml
+    from rtsim.config.models.jaw_scan_schema import JawScan
     from rtsim.files.model_toml import model_text
     from rtsim.files.output import write_text
-    from rtsim.models.jaw_scan import frame_of, model_of, registered
-    from rtsim.models.jaw_scan_muscles import with_muscles
+    from rtsim.models.jaw.jaw_scan import frame_of, model_of, registered
+    from rtsim.models.jaw.jaw_scan_muscles import with_muscles
     from rtsim.models.load import load_model
-    from rtsim.subjects.persons import read_one, share_of
+    from rtsim.subjects.markers.persons import read_one, share_of
 
     check_names(path, scan_path)
     check_free(path, overwrite=force)
@@ -158,9 +158,9 @@ def on_surfaces(
 ) -> tuple[ModelSpec, list[str]]:
     """The mandible on the scan's surfaces, which are written beside its path, and sentences."""
     from rtsim.files.output import write_text
-    from rtsim.files.surfaces import obj_text
-    from rtsim.models.jaw_scan import surfaces_of
-    from rtsim.models.jaw_surfaces import pressing
+    from rtsim.files.surfaces.surfaces import obj_text
+    from rtsim.models.jaw.jaw_scan import surfaces_of
+    from rtsim.models.jaw.jaw_surfaces import pressing
 
     surfaces, notes = surfaces_of(scan, frame, scan_path)
     files = {name: path.with_name(f"{path.stem}.{name}.obj") for name in surfaces}

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rtsim.cli.lines import tell
+from rtsim.cli.terminal.lines import tell
 from rtsim.config.load import read_toml
 from rtsim.config.paths import configs_root, find_config
 from rtsim.errors import ConfigError
-from rtsim.live.sources import FILES, MADE_UP
+from rtsim.live.inputs.sources import FILES, MADE_UP
 from streams.addresses import is_stream
 
 if TYPE_CHECKING:
-    from rtsim.config.hil_schema import HilSpec
-    from rtsim.config.model_schema import ModelSpec
-    from rtsim.config.run_schema import Run
+    from rtsim.config.models.model_schema import ModelSpec
+    from rtsim.config.runs.hil_schema import HilSpec
+    from rtsim.config.runs.run_schema import Run
     from rtsim.subjects.subject import Subject
 
 RECORDINGS = (".trc", ".c3d", ".mcap", ".npz")
@@ -94,8 +94,8 @@ def shipped(path: Path) -> list[Path]:
 
 def asked_of(path: Path, ik_setup: Path) -> list[str]:
     """What a setup of inverse kinematics asks of a model; ConfigError where it cannot be done."""
+    from rtsim.files.markers.trial import count_of
     from rtsim.files.osim.setup_ik import read_ik_setup
-    from rtsim.files.trial import count_of
     from rtsim.models.following import following_of
     from rtsim.models.load import load_model
 
@@ -114,15 +114,15 @@ def asked_of(path: Path, ik_setup: Path) -> list[str]:
 
 def check_config(path: Path) -> list[str]:
     """What the config is, then what is noteworthy of it; ConfigError says what is wrong with it."""
-    from rtsim.config.choices import choices_in, load_run
-    from rtsim.config.device_schema import DeviceSpec
-    from rtsim.config.hil_schema import HilSpec
-    from rtsim.config.inertia_schema import InertiaTable
     from rtsim.config.load import load_toml
-    from rtsim.files.pressure import PRESSURE_SUFFIXES, read_pressure, told
+    from rtsim.config.runs.choices import choices_in, load_run
+    from rtsim.config.runs.device_schema import DeviceSpec
+    from rtsim.config.runs.hil_schema import HilSpec
+    from rtsim.config.runs.inertia_schema import InertiaTable
+    from rtsim.files.pressure.pressure import PRESSURE_SUFFIXES, read_pressure, told
     from rtsim.models.load import OPENSIM, load_model
     from rtsim.report.model import feet_told, size_of, understood
-    from rtsim.subjects.labs import load_lab
+    from rtsim.subjects.markers.labs import load_lab
     from rtsim.subjects.subject import load_subject
 
     if path.suffix.lower() in PRESSURE_SUFFIXES:
@@ -190,10 +190,10 @@ def check_hil(spec: HilSpec, path: Path) -> str:
     """Whether model, coordinate and device fit, and the loop is stable; what the config is."""
     from msgspec.structs import asdict
 
-    from rtsim.cli.ports import check_twins
-    from rtsim.cli.types import checked
-    from rtsim.live.hardware import fields_of, parts_of
-    from rtsim.live.worn import run_of
+    from rtsim.cli.terminal.ports import check_twins
+    from rtsim.cli.terminal.types import checked
+    from rtsim.live.hardware.device_loop import fields_of, parts_of
+    from rtsim.live.hardware.wearable_run import run_of
     from rtsim.tuning.costs import places_of
     from rtsim.tuning.problem import parameters_of
 
@@ -229,17 +229,17 @@ def check_run(run: Run, path: Path) -> list[str]:
     """
     import msgspec
 
-    from rtsim.cli.options import check_addresses
-    from rtsim.cli.ports import check_twins
-    from rtsim.files.axes import parse_up
-    from rtsim.files.force_units import check_units
+    from rtsim.cli.terminal.options import check_addresses
+    from rtsim.cli.terminal.ports import check_twins
+    from rtsim.files.forces.force_units import check_units
+    from rtsim.files.markers.axes import parse_up
     from rtsim.live.checks import check_measured, check_side
-    from rtsim.live.sources import brings_markers
-    from rtsim.live.whose import notes_before
+    from rtsim.live.inputs.sources import brings_markers
+    from rtsim.live.subjects.subject_check import notes_before
     from rtsim.models.load import load_model
-    from rtsim.stages.asked import BALANCED, check_asked
     from rtsim.stages.find import find_stage
-    from rtsim.subjects.labs import load_lab
+    from rtsim.stages.run_checks import BALANCED, check_asked
+    from rtsim.subjects.markers.labs import load_lab
     from rtsim.subjects.subject import load_subject
 
     for key, file in (("source", run.source), ("static", run.static)):
@@ -292,7 +292,7 @@ def check_run(run: Run, path: Path) -> list[str]:
 def check_either(run: Run) -> None:
     """ConfigError for a share of the load that neither one leg can have, nor both, where a trial decides."""
     from rtsim.models.load import load_model, model_for
-    from rtsim.stages.asked import check_balanced
+    from rtsim.stages.run_checks import check_balanced
 
     faults = []
     for model in dict.fromkeys(model_for(run.model, side) for side in ("right", "both")):
@@ -310,7 +310,7 @@ def check_model(spec: ModelSpec, note: Callable[[str], None] = lambda text: None
 
     A model that needs a person's anatomy is built with the shipped subject.
     """
-    from rtsim.config.model_checks import check_inertias
+    from rtsim.config.models.model_checks import check_inertias
     from rtsim.models.model import build_each
     from rtsim.models.roles import roles_of
     from rtsim.subjects.both_sides import stand_in

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import click
 
-from rtsim.cli.ports import offset_option, placed
-from rtsim.cli.security import connect_options, connect_security
-from rtsim.cli.types import Address
+from rtsim.cli.terminal.ports import offset_option, placed
+from rtsim.cli.terminal.security import connect_options, connect_security
+from rtsim.cli.terminal.types import Address
 from rtsim.device.arming import EMERGENCY
-from rtsim.device.asked import ARM, DISARM, OF_RUN
+from rtsim.device.requests import ARM, DISARM, OF_RUN
 from rtsim.errors import ConfigError
 from streams.sockets import CONTROL_ADDRESS
 
@@ -39,7 +39,7 @@ def command(
     emergency_stop, pause, step ticks=10, resume, reset, status, stop. emergency_stop goes two ways at once:
     as a datagram, which nobody can keep out and which needs no key, and as a command.
     """
-    from streams.control import ESTIMATOR, NO_COMMAND, request
+    from streams.control.commands import ESTIMATOR, NO_COMMAND, request
 
     address = placed({"--control": control}, {"--control": CONTROL_ADDRESS}, port_offset)["--control"]
     if name == EMERGENCY:
@@ -72,8 +72,8 @@ def stop(address: str, keys: tuple[str | None, str | None]) -> None:
     """
     from concurrent.futures import ThreadPoolExecutor, as_completed
 
-    from streams.control import request
-    from streams.emergency_stop import request_stop, stop_address
+    from streams.control.commands import request
+    from streams.control.emergency_stop import request_stop, stop_address
     from streams.errors import StreamError
 
     def by_datagram() -> tuple[bool, str]:

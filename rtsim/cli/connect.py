@@ -8,13 +8,13 @@ from collections.abc import Callable, Sequence
 
 import click
 
-from rtsim.cli.lines import tell
-from rtsim.cli.ports import check_ports, offset_option, placed
-from rtsim.cli.security import bind_options, bind_security
-from rtsim.cli.states import say
-from rtsim.cli.types import Address, Config, checked_capture
+from rtsim.cli.terminal.lines import tell
+from rtsim.cli.terminal.ports import check_ports, offset_option, placed
+from rtsim.cli.terminal.security import bind_options, bind_security
+from rtsim.cli.terminal.states import say
+from rtsim.cli.terminal.types import Address, Config, checked_capture
 from rtsim.errors import ConfigError
-from rtsim.live.signals import Interrupted, exit_code, noting_requests
+from rtsim.live.processes.signals import Interrupted, exit_code, noting_requests
 from streams.capture.system import systems
 from streams.messages import Telemetry
 from streams.sockets import MARKERS_ADDRESS
@@ -143,8 +143,8 @@ def list_found(system: str | None, as_json: bool) -> None:
 
 def markers_lacking(lab: str) -> Callable[[Sequence[str]], list[str]]:
     """What is told of a session: which followed markers of a map are not in it."""
-    from rtsim.files.trial import name_some
-    from rtsim.subjects.labs import SIDES, cover, load_lab
+    from rtsim.files.markers.trial import name_some
+    from rtsim.subjects.markers.labs import SIDES, cover, load_lab
 
     known = load_lab(lab)
 

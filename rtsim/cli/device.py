@@ -6,11 +6,11 @@ from pathlib import Path
 
 import click
 
-from rtsim.cli.lines import tell
-from rtsim.cli.security import connect_options, connect_security
-from rtsim.cli.types import Address, Config
+from rtsim.cli.terminal.lines import tell
+from rtsim.cli.terminal.security import connect_options, connect_security
+from rtsim.cli.terminal.types import Address, Config
 from rtsim.config.paths import find_config
-from rtsim.live.signals import exit_code, noting_requests
+from rtsim.live.processes.signals import exit_code, noting_requests
 from streams.sockets import DEVICE_ADDRESS
 
 
@@ -43,13 +43,13 @@ def command(
 
     It connects to a model, as of `rtsim hil`, and again by itself. SIGUSR1 is its emergency stop.
     """  # fmt: skip
-    from rtsim.cli.states import say
-    from rtsim.config.device_schema import DeviceSpec
+    from rtsim.cli.terminal.states import say
     from rtsim.config.load import load_toml
+    from rtsim.config.runs.device_schema import DeviceSpec
     from rtsim.files.output import check_folder
-    from rtsim.live.collection import no_collection
-    from rtsim.live.device_process import SimulatedDevice, listen_for_emergency
-    from rtsim.live.urgency import may_be_urgent, urgent
+    from rtsim.live.hardware.device_process import SimulatedDevice, listen_for_emergency
+    from rtsim.live.processes.gc_control import no_collection
+    from rtsim.live.processes.thread_priority import may_be_urgent, urgent
 
     if log is not None:
         check_folder(log, "--log", in_place=True)

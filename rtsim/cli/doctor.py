@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rtsim.cli.lines import line
-from rtsim.cli.security import connect_options, connect_security
-from rtsim.cli.types import Address, Config
+from rtsim.cli.terminal.lines import line
+from rtsim.cli.terminal.security import connect_options, connect_security
+from rtsim.cli.terminal.types import Address, Config
 from rtsim.errors import ConfigError
 
 if TYPE_CHECKING:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import click
 import msgspec
 
-from rtsim.cli.options import ANYWAY_OPTION, check_bound, make_run, run_options
-from rtsim.cli.security import bind_options, bind_security, connect_options, connect_security
-from rtsim.cli.states import say
-from rtsim.cli.types import Address
-from rtsim.config.run_schema import LONGEST_S
+from rtsim.cli.terminal.options import ANYWAY_OPTION, check_bound, make_run, run_options
+from rtsim.cli.terminal.security import bind_options, bind_security, connect_options, connect_security
+from rtsim.cli.terminal.states import say
+from rtsim.cli.terminal.types import Address
+from rtsim.config.runs.run_schema import LONGEST_S
 from rtsim.errors import ConfigError
 from rtsim.live.checks import check_run
 from rtsim.live.forces import check_tare
@@ -71,6 +71,6 @@ def command(
     check_run(run)
     check_bound(run, bind)
 
-    from rtsim.live.serve import serve
+    from rtsim.live.processes.serve import serve
 
     serve(run, address, say, wait_s, subscribers, bind, connect, notes, anyway)

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import click
 
-from rtsim.cli.lines import tell
-from rtsim.cli.options import COLUMNS, USUAL_FRAMES, check_of_use, file_options, table_options
+from rtsim.cli.terminal.lines import tell
+from rtsim.cli.terminal.options import COLUMNS, USUAL_FRAMES, check_of_use, file_options, table_options
 from rtsim.errors import ConfigError
 
 FORMATS = ("trc", "mot", "sto", "csv")
@@ -64,8 +64,8 @@ def command(
 
     OUT may be -, the standard output, with --format.
     """
-    from rtsim.files.export import EXPORT_SUFFIXES, PICTURES, export, exported
     from rtsim.files.output import check_free
+    from rtsim.files.tables.export import EXPORT_SUFFIXES, PICTURES, export, exported
 
     suffix = f".{form}" if form else ""
     if out is None:
@@ -133,10 +133,10 @@ def draw(recording: Path, out: Path, instants: tuple[float, ...], view: str, nam
     """The stick figure at some instants."""
     import numpy as np
 
-    from rtsim.files.legs import SIDES
     from rtsim.files.recording import read_results
-    from rtsim.monitor.paper import paper_of
-    from rtsim.monitor.sticks import save_sticks
+    from rtsim.files.tables.legs import SIDES
+    from rtsim.monitor.figures.paper import paper_of
+    from rtsim.monitor.figures.sticks import save_sticks
 
     paper = paper_of(out, None, None, "OUT")
     results = read_results(recording)

@@ -14,25 +14,25 @@ import click
 from msgspec import to_builtins
 from msgspec.structs import asdict
 
-from rtsim.cli.beside import Beside
-from rtsim.cli.emergency import EmergencySignal, emergency_key
-from rtsim.cli.hil_words import in_words, in_words_of, latched, said_first, said_of_access
-from rtsim.cli.lines import tell
-from rtsim.cli.options import check_of_use, check_recording
-from rtsim.cli.ports import check_ports, check_twins, offset_option, placed
-from rtsim.cli.security import bind_options, role_keys
-from rtsim.cli.types import Address, Config, Source
+from rtsim.cli.runs.hil_words import in_words, in_words_of, latched, said_first, said_of_access
+from rtsim.cli.terminal.beside import Beside
+from rtsim.cli.terminal.emergency import EmergencySignal, emergency_key
+from rtsim.cli.terminal.lines import tell
+from rtsim.cli.terminal.options import check_of_use, check_recording
+from rtsim.cli.terminal.ports import check_ports, check_twins, offset_option, placed
+from rtsim.cli.terminal.security import bind_options, role_keys
+from rtsim.cli.terminal.types import Address, Config, Source
 from rtsim.config.paths import find_config
-from rtsim.config.run_schema import LONGEST_S
+from rtsim.config.runs.run_schema import LONGEST_S
 from rtsim.errors import ConfigError, ModelError
-from rtsim.live.signals import exit_code, noting_requests
+from rtsim.live.processes.signals import exit_code, noting_requests
 
 if TYPE_CHECKING:
-    from rtsim.config.device_schema import DeviceSpec
-    from rtsim.config.hil_schema import HilSpec
+    from rtsim.config.runs.device_schema import DeviceSpec
+    from rtsim.config.runs.hil_schema import HilSpec
+    from rtsim.live.hardware.device_replay import RecordedPort
     from rtsim.live.loop import Loop
-    from rtsim.live.run_again import RecordedPort
-    from streams.roles import RoleKeys
+    from streams.access.roles import RoleKeys
 
 NO_DEVICE = "none"
 PORTS = ("results", "control", "device")
@@ -108,14 +108,14 @@ def command(config: str, device: str | None, arm_s: float | None, **options: Any
     """
     press = EmergencySignal()
     click.get_current_context().call_on_close(press.close)
-    from rtsim.cli.compiling import compile_first
-    from rtsim.cli.console import LastingConsole
     from rtsim.cli.live import require_window
-    from rtsim.config.hil_schema import HilSpec
+    from rtsim.cli.terminal.compiling import compile_first
+    from rtsim.cli.terminal.console import LastingConsole
     from rtsim.config.load import load_toml
-    from rtsim.live.group_table import group_of_simulation
-    from rtsim.live.hardware import hil_loop, moved, parts_of, simulator_for
-    from rtsim.live.hil_summary import summary_of
+    from rtsim.config.runs.hil_schema import HilSpec
+    from rtsim.live.compiled.group_table import group_of_simulation
+    from rtsim.live.hardware.device_loop import hil_loop, moved, parts_of, simulator_for
+    from rtsim.live.hardware.hil_summary import summary_of
 
     spec = changed(load_toml(find_config(config, "hil"), HilSpec), device, options)
     if arm_s is not None and not 0.0 <= arm_s <= LONGEST_S:
@@ -151,23 +151,23 @@ def command(config: str, device: str | None, arm_s: float | None, **options: Any
 
 def run_worn(spec: HilSpec, source: str, ways: Ways) -> None:
     """The same with a person who wears the device; source : of the markers, in the place of the run's own."""
-    from rtsim.cli.compiling import compile_first
-    from rtsim.cli.console import LastingConsole
-    from rtsim.config.device_schema import DeviceSpec
+    from rtsim.cli.terminal.compiling import compile_first
+    from rtsim.cli.terminal.console import LastingConsole
     from rtsim.config.load import load_toml
-    from rtsim.live import worn
-    from rtsim.live.group_table import groups_of
+    from rtsim.config.runs.device_schema import DeviceSpec
+    from rtsim.live.compiled.group_table import groups_of
+    from rtsim.live.hardware import wearable_run
 
-    estimate = worn.run_of(spec, source)
+    estimate = wearable_run.run_of(spec, source)
     note_joint(spec, load_toml(find_config(spec.device, "devices"), DeviceSpec), ways)
     check_addresses(spec, ways)
     compile_first(LastingConsole(stderr=True), groups_of(estimate))
-    run(spec, ways, partial(worn.worn_loop, spec, estimate), worn.summary_of)
+    run(spec, ways, partial(wearable_run.worn_loop, spec, estimate), wearable_run.summary_of)
 
 
 def note_joint(spec: HilSpec, device: DeviceSpec, ways: Ways) -> None:
     """Say that the device which is started beside is for another joint, where it is."""
-    from rtsim.live.hardware import of_another_joint
+    from rtsim.live.hardware.device_loop import of_another_joint
 
     if ways.with_device and (text := of_another_joint(spec, device)):
         tell(f"note: {text}")
@@ -175,8 +175,8 @@ def note_joint(spec: HilSpec, device: DeviceSpec, ways: Ways) -> None:
 
 def changed(spec: HilSpec, device: str | None, options: dict[str, Any]) -> HilSpec:
     """The config with what the command line says otherwise; ConfigError for what cannot be."""
-    from rtsim.config.hil_schema import LONGEST_MS, HilSpec
     from rtsim.config.load import check_record
+    from rtsim.config.runs.hil_schema import LONGEST_MS, HilSpec
 
     given = dict(zip(ADDRESSES, (options[key] for key in ("results", "control", "port")), strict=True))
     usual = dict(zip(given, asdict(spec.ports).values(), strict=True))
@@ -196,7 +196,7 @@ def changed(spec: HilSpec, device: str | None, options: dict[str, Any]) -> HilSp
 
 def check_addresses(spec: HilSpec, ways: Ways) -> None:
     """ConfigError for an address that cannot be bound, by the option that it comes from."""
-    from streams.emergency_stop import check_stop_free
+    from streams.control.emergency_stop import check_stop_free
     from streams.errors import StreamError
 
     security = ways.keys.people if ways.keys is not None else None
@@ -212,7 +212,7 @@ def check_addresses(spec: HilSpec, ways: Ways) -> None:
 
 def recorded(path: Path, spec: HilSpec) -> RecordedPort:
     """The recording of a run of this config; sentences on what of it is not repeated."""
-    from rtsim.live.run_again import RecordedPort
+    from rtsim.live.hardware.device_replay import RecordedPort
 
     port = RecordedPort(path)
     port.check(spec)
@@ -223,7 +223,7 @@ def recorded(path: Path, spec: HilSpec) -> RecordedPort:
 
 def check_processor(cpu: int | None) -> None:
     """ConfigError for a processor that there is not."""
-    from rtsim.live.urgency import processors
+    from rtsim.live.processes.thread_priority import processors
 
     known = processors()
     if cpu is not None and known and cpu not in known:
@@ -260,12 +260,12 @@ def run(
     """
     from rtsim.device.arming import EMERGENCY
     from rtsim.device.rights import Rights
-    from rtsim.live.urgency import may_be_urgent, pinned
-    from streams.control import ControlServer
+    from rtsim.live.processes.thread_priority import may_be_urgent, pinned
+    from streams.access.users import own_name
+    from streams.control.commands import ControlServer
     from streams.exchange import DevicePort
     from streams.messages import Command
     from streams.publisher import Publisher
-    from streams.users import own_name
 
     child = None
     people, devices, with_keys = (
@@ -322,7 +322,7 @@ def conclude(
 
     of_child : why the simulated device ended, in words; failed : whether a process beside the run did
     """
-    from rtsim.live.hardware import NOBODY
+    from rtsim.live.hardware.device_loop import NOBODY
 
     if ways.as_json:
         click.echo(json.dumps({"state": "over", **summary}))

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
-from rtsim.cli.lines import tell
-from rtsim.cli.options import (
+from rtsim.cli.page_options import check_page, page_option
+from rtsim.cli.terminal.lines import tell
+from rtsim.cli.terminal.options import (
     ANYWAY_OPTION,
     check_bound,
     check_recording,
@@ -23,20 +24,19 @@ from rtsim.cli.options import (
     tare_arguments,
     tell_notes,
 )
-from rtsim.cli.page_options import check_page, page_option
-from rtsim.cli.ports import held
-from rtsim.config.run_schema import Run
+from rtsim.cli.terminal.ports import held
+from rtsim.config.runs.run_schema import Run
 from rtsim.errors import ConfigError
 from rtsim.live.checks import check_run
 from rtsim.live.forces import check_tare
-from rtsim.live.signals import exit_code
-from rtsim.live.sources import MADE_UP, WALKER, check_playing, side_of_walker
+from rtsim.live.inputs.sources import MADE_UP, WALKER, check_playing, side_of_walker
+from rtsim.live.processes.signals import exit_code
 from streams.account import bounded
 from streams.addresses import is_stream
 from streams.capture.system import is_capture
 
 if TYPE_CHECKING:
-    from rtsim.live.children import Child
+    from rtsim.live.processes.children import Child
 
 READY_S = 600.0  # the first start compiles
 
@@ -61,10 +61,10 @@ def command(
 ) -> None:  # fmt: skip
     """Estimate joints live; without options a built-in synthetic walker is played for ten seconds."""
 
-    from rtsim.cli.compiling import compile_first
-    from rtsim.cli.console import LastingConsole
-    from rtsim.cli.watch import Watch
-    from rtsim.live.persons import with_person
+    from rtsim.cli.terminal.compiling import compile_first
+    from rtsim.cli.terminal.console import LastingConsole
+    from rtsim.cli.terminal.watch import Watch
+    from rtsim.live.subjects.persons import with_person
     from rtsim.report.table import print_summary
 
     run = make_run(**options)
@@ -94,8 +94,8 @@ def command(
         bound = [run.ports.results, run.ports.control]
         bound += [] if players or is_stream(run.source) else [run.ports.markers]
         with held(bound):
-            from rtsim.live.group_table import groups_of
-            from rtsim.live.whose import notes_before
+            from rtsim.live.compiled.group_table import groups_of
+            from rtsim.live.subjects.subject_check import notes_before
 
             notes = (*whose, *notes_before(run, anyway=anyway))
             for note in notes:
@@ -177,7 +177,7 @@ def check_recorded(record: Path | None) -> None:
 def played_forces(run: Run) -> str:
     """The forces that the player has beside the markers, "" = none; what is wrong with them is told."""
     from rtsim.live.forces import has_forces, load_forces, tared, told_before
-    from rtsim.live.sources import load_trial
+    from rtsim.live.inputs.sources import load_trial
 
     if is_stream(run.forces):
         return ""
@@ -196,7 +196,7 @@ def played_forces(run: Run) -> str:
 
 def start(stack: contextlib.ExitStack, name: str, arguments: list[str]) -> Child:
     """Start a child that ends with the stack."""
-    from rtsim.live.children import Child
+    from rtsim.live.processes.children import Child
 
     child = Child(name, arguments)
     stack.callback(child.close)

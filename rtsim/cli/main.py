@@ -13,10 +13,10 @@ from typing import Any
 
 import click
 
-from rtsim.cli.states import end_with_parent
+from rtsim.cli.terminal.states import end_with_parent
 from rtsim.errors import RtsimError
-from rtsim.live.children import CHILD
-from rtsim.live.signals import CLOSED_PIPE, answer_requests, exit_code
+from rtsim.live.processes.children import CHILD
+from rtsim.live.processes.signals import CLOSED_PIPE, answer_requests, exit_code
 
 COMMANDS = {
     "live": "Estimate joints live from a walker, a file or a stream, with a table in the terminal.",
@@ -132,7 +132,7 @@ def open_closed() -> None:
 def outcome(args: list[str] | None) -> int:
     """Run a command; its exit code, once everything was told."""
     try:
-        from rtsim.cli.lines import line
+        from rtsim.cli.terminal.lines import line
         from streams.errors import StreamError
     except KeyboardInterrupt:
         return say_last("interrupted", exit_code() or 130)

@@ -8,7 +8,7 @@ from typing import Any
 import click
 import msgspec
 
-from rtsim.cli.types import option_of
+from rtsim.cli.terminal.types import option_of
 from rtsim.config.measures_schema import PersonMeasures
 from rtsim.errors import ConfigError
 

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rtsim.cli.lines import tell
-from rtsim.cli.plotting import paper_for, plot_options
-from rtsim.cli.types import Config
+from rtsim.cli.terminal.lines import tell
+from rtsim.cli.terminal.plotting import paper_for, plot_options
+from rtsim.cli.terminal.types import Config
 from rtsim.errors import ConfigError
 
 if TYPE_CHECKING:
-    from rtsim.methods.moment_arms import MomentArms, SweepPoint
-    from rtsim.monitor.paper import Paper
+    from rtsim.methods.muscles.moment_arms import MomentArms, SweepPoint
+    from rtsim.monitor.figures.paper import Paper
 
 WAYS = ("force", "partial-velocity", "velocity", "differences")
 
@@ -74,10 +74,10 @@ def command(
 
     A moment arm is positive where the muscle's tension turns the angle the positive way: r = -dl/dtheta.
     """
-    from rtsim.cli.compiling import compile_first
-    from rtsim.cli.console import LastingConsole
+    from rtsim.cli.terminal.compiling import compile_first
+    from rtsim.cli.terminal.console import LastingConsole
     from rtsim.config.paths import find_config
-    from rtsim.methods.moment_arms import MomentArms, index_of
+    from rtsim.methods.muscles.moment_arms import MomentArms, index_of
     from rtsim.models.load import load_model
     from rtsim.models.model import build
     from rtsim.models.roles import roles_of
@@ -204,8 +204,8 @@ def draw(arms: MomentArms, angle: str, rows: list[int], points: list[SweepPoint]
     """The sweep as a figure."""
     import numpy as np
 
-    from rtsim.files.panels import Panel
-    from rtsim.monitor.stack import save_panels
+    from rtsim.files.tables.panels import Panel
+    from rtsim.monitor.figures.stack import save_panels
 
     said, unit = angle.replace("_", " "), "deg" if arms.is_rotation(angle) else "mm"
     x = np.array([arms.shown(angle, point.value) for point in points])

@@ -6,9 +6,9 @@ import sys
 
 import click
 
-from rtsim.cli.ports import offset_option, placed
-from rtsim.cli.security import connect_options, connect_security
-from rtsim.cli.types import Address
+from rtsim.cli.terminal.ports import offset_option, placed
+from rtsim.cli.terminal.security import connect_options, connect_security
+from rtsim.cli.terminal.types import Address
 from streams.sockets import RESULTS_ADDRESS
 
 

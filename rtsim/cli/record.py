@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rtsim.cli.lines import tell
-from rtsim.cli.options import check_recording
-from rtsim.cli.security import connect_options, connect_security
-from rtsim.cli.types import Address
+from rtsim.cli.terminal.lines import tell
+from rtsim.cli.terminal.options import check_recording
+from rtsim.cli.terminal.security import connect_options, connect_security
+from rtsim.cli.terminal.types import Address
 from rtsim.errors import ConfigError
-from rtsim.files.trial import count_of
-from rtsim.live.signals import Interrupted, exit_code, noting_requests
+from rtsim.files.markers.trial import count_of
+from rtsim.live.processes.signals import Interrupted, exit_code, noting_requests
 
 if TYPE_CHECKING:
-    from streams.recorder import Recorded
+    from streams.recording.recorder import Recorded
 
 
 @click.command("record")
@@ -29,7 +29,7 @@ def command(
     address: str, path: Path, duration_s: float | None, client_key: str | None, server_key: str | None
 ) -> None:
     """Record the stream at ADDRESS (markers or results) to PATH (.mcap), until it ends or Ctrl-C."""
-    from streams.recorder import record
+    from streams.recording.recorder import record
 
     check_recording(path, "PATH")
     stop = threading.Event()

@@ -5,16 +5,16 @@ from __future__ import annotations
 import click
 import numpy as np
 
-from rtsim.cli.lines import tell
-from rtsim.cli.options import PERSON_OPTION, TARE_OPTION, file_options
-from rtsim.cli.ports import check_ports, offset_option, placed
-from rtsim.cli.security import bind_options, bind_security
-from rtsim.cli.states import say
-from rtsim.cli.types import Address, Source
-from rtsim.config.run_schema import LONGEST_S, Run
+from rtsim.cli.terminal.lines import tell
+from rtsim.cli.terminal.options import PERSON_OPTION, TARE_OPTION, file_options
+from rtsim.cli.terminal.ports import check_ports, offset_option, placed
+from rtsim.cli.terminal.security import bind_options, bind_security
+from rtsim.cli.terminal.states import say
+from rtsim.cli.terminal.types import Address, Source
+from rtsim.config.runs.run_schema import LONGEST_S, Run
 from rtsim.errors import ConfigError
 from rtsim.live.forces import check_forces, load_forces, part_of, tared
-from rtsim.live.sources import check_playing, load_trial
+from rtsim.live.inputs.sources import check_playing, load_trial
 from streams.sockets import MARKERS_ADDRESS
 
 
@@ -55,12 +55,12 @@ def command(
     side: str | None, person: str | None,
 ) -> None:  # fmt: skip
     """Play SOURCE (walker, jaw:TASK, .trc, .c3d, .mcap) as a live stream at its rate, with force plates."""
-    from rtsim.files.force_stream import force_channel
+    from rtsim.files.forces.force_stream import force_channel
     from streams.account import bounded
     from streams.clock import now_ns
     from streams.messages import marker_session, new_session_id
-    from streams.player import play
     from streams.publisher import Publisher
+    from streams.recording.player import play
 
     check_forces(Run(name="replay", source=source, forces=forces or ""), streamed=False)
     check_playing(source, speed, rate, duration_s, start_s, end_s)

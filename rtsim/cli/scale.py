@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rtsim.cli.lines import tell
-from rtsim.cli.options import PERSON_OPTION
+from rtsim.cli.terminal.lines import tell
+from rtsim.cli.terminal.options import PERSON_OPTION
 from rtsim.errors import ConfigError
 from rtsim.files.output import check_free
 
 if TYPE_CHECKING:
-    from rtsim.methods.scaling import Scaled
+    from rtsim.methods.kinematics.scaling import Scaled
 
 SUFFIXES = (".osim", ".toml")
 STATURES_MM, PER_SQUARE = (500.0, 2500.0), (8.0, 120.0)
@@ -57,14 +57,14 @@ def command(
 
     Without --setup: the planar_body of a person of --sex, --mass and --stature.
     """
-    from rtsim.cli.compiling import compile_first
-    from rtsim.cli.console import LastingConsole
+    from rtsim.cli.terminal.compiling import compile_first
+    from rtsim.cli.terminal.console import LastingConsole
     from rtsim.config.bounds import UNITS
     from rtsim.files.model_toml import model_text
     from rtsim.files.osim.scaled import scaled_text
     from rtsim.files.osim.setup_scale import read_scale_setup
     from rtsim.files.output import write_text
-    from rtsim.methods.scaling import scale
+    from rtsim.methods.kinematics.scaling import scale
     from rtsim.models.load import OPENSIM, load_model
 
     suffix = out.suffix.lower()
@@ -116,7 +116,7 @@ def body_of(
     """The text of the planar body of a person; ConfigError where something is not told."""
     from rtsim.files.model_toml import model_text
     from rtsim.models.planar_body import NAME, planar_body
-    from rtsim.subjects.masses import notes_on_size
+    from rtsim.subjects.calibration.masses import notes_on_size
 
     if model != NAME:
         raise ConfigError(

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import click
 
-from rtsim.cli.lines import tell
 from rtsim.cli.page_options import page_option
-from rtsim.cli.ports import offset_option, placed
-from rtsim.cli.security import connect_options, connect_security
-from rtsim.cli.states import say
-from rtsim.cli.types import Address
+from rtsim.cli.terminal.lines import tell
+from rtsim.cli.terminal.ports import offset_option, placed
+from rtsim.cli.terminal.security import connect_options, connect_security
+from rtsim.cli.terminal.states import say
+from rtsim.cli.terminal.types import Address
 from rtsim.errors import ConfigError
-from rtsim.live.signals import exit_code, noting_requests
+from rtsim.live.processes.signals import exit_code, noting_requests
 from streams.sockets import RESULTS_ADDRESS
 
 FILE = click.Path(dir_okay=False, path_type=Path)

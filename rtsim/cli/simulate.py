@@ -11,20 +11,20 @@ from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
 import click
 
-from rtsim.cli.lines import tell
-from rtsim.cli.options import results_option
-from rtsim.cli.plotting import paper_for, plot_options
-from rtsim.cli.simulate_live import check_live, live_options, paced_by, run_live
-from rtsim.cli.types import Config, Source
-from rtsim.config.force_schema import SimulationSpec
+from rtsim.cli.runs.simulate_live import check_live, live_options, paced_by, run_live
+from rtsim.cli.terminal.lines import tell
+from rtsim.cli.terminal.options import results_option
+from rtsim.cli.terminal.plotting import paper_for, plot_options
+from rtsim.cli.terminal.types import Config, Source
+from rtsim.config.models.force_schema import SimulationSpec
 from rtsim.errors import ConfigError
-from rtsim.live.signals import exit_code, noting_requests
+from rtsim.live.processes.signals import exit_code, noting_requests
 from streams.addresses import is_stream
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from rtsim.monitor.paper import Paper
+    from rtsim.monitor.figures.paper import Paper
     from rtsim.simulation.load import Setup
     from rtsim.simulation.run import Run
     from rtsim.simulation.simulator import Simulator
@@ -112,10 +112,10 @@ def command(
     What is not given as an option is what [simulation] in the model's file says. Ctrl-C ends early; what is
     done by then is told and written. With --live the model starts anew each time its own duration is over.
     """
-    from rtsim.cli.compiling import compile_first
-    from rtsim.cli.console import LastingConsole
-    from rtsim.files.outputs import check_outputs
-    from rtsim.live.group_table import group_of_simulation
+    from rtsim.cli.terminal.compiling import compile_first
+    from rtsim.cli.terminal.console import LastingConsole
+    from rtsim.files.tables.outputs import check_outputs
+    from rtsim.live.compiled.group_table import group_of_simulation
     from rtsim.simulation.load import read_setup, simulator_of
     from rtsim.simulation.motion import moved_names
 
@@ -168,7 +168,7 @@ def finish(
     simulator: Simulator, done: Run, outputs: tuple[Path, ...], paper: Paper | None, over: str, as_json: bool
 ) -> None:
     """Tell, write and draw what was done, then say what is wrong with it."""
-    from rtsim.files.outputs import write
+    from rtsim.files.tables.outputs import write
     from rtsim.report.simulation import summary, text
     from rtsim.simulation.results import results_of
     from rtsim.simulation.run import check_run
@@ -180,7 +180,7 @@ def finish(
             tell(f"{path}: {note}")
         click.echo(f"wrote {path}", err=True)
     if paper:
-        from rtsim.monitor.stack import save_panels
+        from rtsim.monitor.figures.stack import save_panels
         from rtsim.simulation.panels import panels_of
 
         title = f"{simulator.model.name}: {told['method']}, {told['step_ms']:g} ms"

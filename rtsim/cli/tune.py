@@ -7,11 +7,11 @@ from typing import Any
 
 import click
 
-from rtsim.cli.plotting import plot_options
-from rtsim.cli.ports import offset_option, placed
-from rtsim.cli.security import connect_options, connect_security
-from rtsim.cli.types import Address, Config
-from rtsim.device.asked import OF_RUN
+from rtsim.cli.terminal.plotting import plot_options
+from rtsim.cli.terminal.ports import offset_option, placed
+from rtsim.cli.terminal.security import connect_options, connect_security
+from rtsim.cli.terminal.types import Address, Config
+from rtsim.device.requests import OF_RUN
 from rtsim.errors import ConfigError
 from streams.sockets import CONTROL_ADDRESS
 
@@ -58,11 +58,11 @@ def command(
     With --auto or --validate CONFIG, a .toml or a shipped name, says what is tuned and what it costs (table
     [tuning]). Ctrl-C ends a search: parameters go back to where they were, the best so far is told and kept.
     """
-    from streams.control import request
+    from streams.control.commands import request
 
     searching = {name: asked.pop(name) for name in OF_SEARCHES}
     if auto or validate:
-        from rtsim.cli.tuned import search
+        from rtsim.cli.runs.tuned import search
 
         by_hand = next((name for name, value in {**asked, "set": settings}.items() if value), None)
         if by_hand or (auto and validate):

@@ -12,11 +12,11 @@ import click
 @click.option("--json", "as_json", is_flag=True, help="Print what it took, of each group too, as JSON.")
 def command(as_json: bool) -> None:
     """Compile all kernels into the cache, so that every later start takes seconds."""
-    from kernels._cache import cache_fault, cache_mb, cache_root, prune_cache
-    from rtsim.cli.compiling import compile_first
-    from rtsim.cli.console import LastingConsole
+    from kernels.compiler.cache import cache_fault, cache_mb, cache_root, prune_cache
+    from rtsim.cli.terminal.compiling import compile_first
+    from rtsim.cli.terminal.console import LastingConsole
     from rtsim.errors import ConfigError
-    from rtsim.live.group_table import GROUPS
+    from rtsim.live.compiled.group_table import GROUPS
 
     if cache_fault():
         raise ConfigError(cache_fault(), where="kernel cache")

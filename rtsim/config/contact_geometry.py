@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from rtsim.config.place_schema import Place, Vector
+from rtsim.config.models.place_schema import Place, Vector
 
 NONE = (0.0, 0.0, 0.0)
 

@@ -50,7 +50,7 @@ class Kind(NamedTuple):
     angular : whether each of its named coordinates is an angle; None where the model's file says how many
     needs : key of a body that it needs -> what is said where that is not given
     keys : those of them that are its own -> their type; None where they are not given
-    parameter : (body, directed) -> its numbers for the kernels, kernels/tree.Tree.parameter
+    parameter : (body, directed) -> its numbers for the kernels, kernels/joints/tree.Tree.parameter
     steps : (body, directed) -> its motions, of a chain; None of every other
     neutral : coordinates without names in the neutral pose
     offset : its numbers -> (3,) where the frame on the child lies there, in the one on the parent [m]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from rtsim.errors import ConfigError
 from streams.errors import StreamError
-from streams.opening import open_regular
+from streams.recording.opening import open_regular
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 
-from rtsim.config.hil_schema import Limits
+from rtsim.config.runs.hil_schema import Limits
 
 WINDOW_NS = 1_000_000_000
 """Times are compared over so long [ns]."""

@@ -10,16 +10,16 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from rtsim.config.device_schema import Mechanics
-from rtsim.config.hil_schema import HilSpec
+from rtsim.config.runs.device_schema import Mechanics
+from rtsim.config.runs.hil_schema import HilSpec
 from rtsim.device.arming import Arming
 from rtsim.device.clock_check import ClockCheck
+from rtsim.device.command_compliance import Obedience
 from rtsim.device.controller import NOBODY_WALKS, ControllerError, Seen, law_of
-from rtsim.device.hold import Hold
 from rtsim.device.limits import EnergyWatch, TorqueLimit, too_weak, unbelievable
 from rtsim.device.misalignment import Misalignment
-from rtsim.device.obedience import Obedience
 from rtsim.device.passive_torque import PassiveTorque
+from rtsim.device.pause_control import Hold
 from rtsim.device.sensor_check import LONGEST_S, SensorCheck
 from rtsim.device.tuning import Tuning
 from streams.clock import now_ns

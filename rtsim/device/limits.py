@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from rtsim.config.device_schema import DeviceSpec
-from rtsim.config.hil_schema import HilSpec, Limits
+from rtsim.config.runs.device_schema import DeviceSpec
+from rtsim.config.runs.hil_schema import HilSpec, Limits
 from rtsim.errors import ConfigError
 from streams.messages import Device
 

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from rtsim.config.hil_schema import MisalignmentSpec
+from rtsim.config.runs.hil_schema import MisalignmentSpec
 from rtsim.errors import ConfigError
 
 NEAREST = 0.5

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rtsim.config.device_schema import DeviceSpec
+from rtsim.config.runs.device_schema import DeviceSpec
 from rtsim.device.limits import within
 from rtsim.device.watchdog import NOTHING, Watchdog
 

@@ -14,8 +14,8 @@ from __future__ import annotations
 
 import math
 
-from rtsim.config.device_schema import Mechanics
-from rtsim.config.hil_schema import Limits
+from rtsim.config.runs.device_schema import Mechanics
+from rtsim.config.runs.hil_schema import Limits
 from streams.messages import Device
 
 

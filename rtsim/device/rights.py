@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from rtsim.device.arming import EMERGENCY
-from streams.askers import Asker
+from streams.access.askers import Asker
 
 ROLES = ("watch", "set", "arm")
 """Each may what those before it may."""

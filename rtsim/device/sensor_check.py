@@ -33,7 +33,7 @@ from __future__ import annotations
 
 import math
 
-from rtsim.config.hil_schema import Limits
+from rtsim.config.runs.hil_schema import Limits
 from rtsim.device.lag_fit import MEMORY_S, LagFit
 from rtsim.device.told_angles import ToldAngles
 from streams.messages import Device

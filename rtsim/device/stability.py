@@ -11,8 +11,8 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from rtsim.config.device_schema import DeviceSpec
-from rtsim.config.hil_schema import HilSpec
+from rtsim.config.runs.device_schema import DeviceSpec
+from rtsim.config.runs.hil_schema import HilSpec
 from rtsim.device.misalignment import Misalignment, Worst
 from rtsim.errors import ConfigError
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 
-from rtsim.config.device_schema import SafeState
+from rtsim.config.runs.device_schema import SafeState
 from streams.messages import DeviceState, Output
 
 WINDOW_NS = 10_000_000_000

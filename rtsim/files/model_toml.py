@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from rtsim.config.model_schema import ModelSpec
+from rtsim.config.models.model_schema import ModelSpec
 from rtsim.files.toml_text import entries, entry, is_table
 
 

@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtsim.errors import ConfigError
-from rtsim.files.ground import RATES, to_ground
-from rtsim.files.trial import MarkerTrial, RawTrial, samples_seen, unique_names
+from rtsim.files.markers.ground import RATES, to_ground
+from rtsim.files.markers.trial import MarkerTrial, RawTrial, samples_seen, unique_names
 from streams.codec import FieldLayout, decode
 from streams.errors import DecodeError, StreamError
 from streams.messages import FieldSpec, Forces, Markers, Result, Session
-from streams.recorded import read_messages
+from streams.recording.recorded import read_messages
 
 Frame = Markers | Forces | Result
 FloatArray = NDArray[np.float64]

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtsim.errors import ConfigError
-from rtsim.files.landmarks import foot_to, thin, upper_and_lower
+from rtsim.files.markers.landmarks import foot_to, thin, upper_and_lower
 from rtsim.units import METRES, STREAMED
 
 FOOT_TO_PELVIS = (0.15, 2.0)  # [m] from a crouching child to a tall adult in mid-leap

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rtsim.config.paths import find_config
-from rtsim.config.run_schema import Run
+from rtsim.config.runs.run_schema import Run
 from rtsim.errors import ConfigError
 from rtsim.live.forces import check_forces, has_forces
-from rtsim.live.sources import (
+from rtsim.live.inputs.sources import (
     JAW,
     WALKER,
     brings_markers,
@@ -22,19 +22,19 @@ from rtsim.live.sources import (
 )
 
 if TYPE_CHECKING:
-    from rtsim.config.model_schema import ModelSpec
+    from rtsim.config.models.model_schema import ModelSpec
 
 
 def check_run(run: Run) -> None:
     """ConfigError for a model, method, source, subject, static trial or lab that the run cannot have."""
-    from rtsim.files.markers import check_kind
-    from rtsim.live.feet import placed_feet
-    from rtsim.methods.choice import followed_by, methods_of
+    from rtsim.files.markers.markers import check_kind
+    from rtsim.live.subjects.feet import placed_feet
+    from rtsim.methods.kinematics.choice import followed_by, methods_of
     from rtsim.models.load import load_model
     from rtsim.models.roles import check_fits_markers
-    from rtsim.stages.asked import check_asked
     from rtsim.stages.find import find_stage
-    from rtsim.subjects.labs import load_lab
+    from rtsim.stages.run_checks import check_asked
+    from rtsim.subjects.markers.labs import load_lab
     from rtsim.subjects.subject import load_subject
 
     spec = load_model(run.model)

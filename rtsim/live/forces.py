@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rtsim.config.run_schema import Run
+from rtsim.config.runs.run_schema import Run
 from rtsim.errors import ConfigError
-from rtsim.live.sources import LOADS, WALKER, is_c3d
+from rtsim.live.inputs.sources import LOADS, WALKER, is_c3d
 from streams.addresses import is_stream
 
 if TYPE_CHECKING:
-    from rtsim.config.model_schema import ModelSpec
-    from rtsim.files.force_trial import ForceTrial
-    from rtsim.files.trial import MarkerTrial
+    from rtsim.config.models.model_schema import ModelSpec
+    from rtsim.files.forces.force_trial import ForceTrial
+    from rtsim.files.markers.trial import MarkerTrial
     from rtsim.subjects.subject import Subject
 
 FOOT = re.compile(r"foot|feet|calc|heel|tal(us|ar)|toe|hallux|meta|sole|shoe", re.IGNORECASE)
@@ -37,7 +37,7 @@ WEIGHTLESS = "The model has no mass: forces in its joints are left out. Give its
 
 def check_forces(run: Run, streamed: bool = True) -> None:
     """ConfigError for forces that the run cannot have; streamed : whether those of a stream will do."""
-    from rtsim.files.forces import FORCE_SUFFIXES
+    from rtsim.files.forces.forces import FORCE_SUFFIXES
 
     allowed = ", ".join(FORCE_SUFFIXES) + (f", {WALKER}" if run.source == WALKER else "")
     allowed += ", or tcp://HOST:PORT" if streamed else ""
@@ -72,11 +72,11 @@ def load_forces(
 
     units, up : of the files, where they are wrong
     """
-    from rtsim.files.c3d_plates import NoPlatesError
-    from rtsim.files.forces import read_forces
+    from rtsim.files.forces.c3d_plates import NoPlatesError
+    from rtsim.files.forces.forces import read_forces
 
     if forces == WALKER:
-        from rtsim.subjects.walker_forces import walker_forces
+        from rtsim.subjects.made_up.walker_forces import walker_forces
 
         return walker_forces(trial)
     if forces:
@@ -100,7 +100,7 @@ def check_tare(run: Run) -> None:
 
 def tared(forces: ForceTrial | None, span: tuple[float, float] | None) -> ForceTrial | None:
     """The plates of a recording, without their mean over a span of time [s], where one is given."""
-    from rtsim.files.force_tare import tare
+    from rtsim.files.forces.force_tare import tare
 
     if span is None:
         return forces
@@ -120,7 +120,7 @@ def has_forces(run: Run) -> bool:
     """Whether forces are asked for, or may be in the source and the model has feet for them."""
     if run.forces or not is_c3d(run.source):
         return bool(run.forces)
-    from rtsim.live.feet import placed_feet
+    from rtsim.live.subjects.feet import placed_feet
     from rtsim.models.load import load_model
 
     try:
@@ -163,7 +163,7 @@ def forces_of(run: Run, trial: MarkerTrial) -> ForceTrial | None:
 
 def weigh(forces: ForceTrial) -> float:
     """Mass [kg] of who stands still on the plates; 0 where nobody does."""
-    from rtsim.methods.plate_check import GRAVITY
+    from rtsim.methods.plates.plate_check import GRAVITY
 
     weight = forces.force[:, :, 1].sum(axis=1)
     weight = weight[np.isfinite(weight)]
@@ -176,8 +176,8 @@ def mass_of(run: Run, spec: ModelSpec, subject: Subject | None) -> float:
     """Mass [kg] of the model, where it brings its own markers, else of the person: as given, of the subject,
     or weighed in a static trial; 0 = not known.
     """
-    from rtsim.files.c3d_plates import NoPlatesError
-    from rtsim.files.forces import read_forces
+    from rtsim.files.forces.c3d_plates import NoPlatesError
+    from rtsim.files.forces.forces import read_forces
 
     if subject is None:
         return sum(body.mass_kg for body in spec.bodies)
@@ -192,7 +192,7 @@ def mass_of(run: Run, spec: ModelSpec, subject: Subject | None) -> float:
 
 def stored_mass(run: Run) -> float:
     """Mass [kg] that the person's file of measures, the static trial or the recording stores; 0 = none."""
-    from rtsim.live.sources import load_trial
+    from rtsim.live.inputs.sources import load_trial
     from rtsim.subjects.person_measures import load_measures
 
     stored = [load_measures(run.measures)[1]] if run.measures else []
@@ -222,12 +222,12 @@ def checked_before(run: Run, trial: MarkerTrial, forces: ForceTrial) -> tuple[li
     """What is wrong with the plates of a recording, in sentences, and that of them with which nothing of the
     plates can be used; "" = none.
     """
-    from rtsim.live.feet import beginning, lines_of_model, placed_feet
-    from rtsim.methods.plate_check import UNUSABLE, check_plates
-    from rtsim.methods.plate_loads import at_times
+    from rtsim.live.subjects.feet import beginning, lines_of_model, placed_feet
+    from rtsim.methods.plates.plate_check import UNUSABLE, check_plates
+    from rtsim.methods.plates.plate_loads import at_times
     from rtsim.models.load import load_model
-    from rtsim.subjects.foot_lines import foot_lines
-    from rtsim.subjects.labs import lab_of
+    from rtsim.subjects.feet.foot_lines import foot_lines
+    from rtsim.subjects.markers.labs import lab_of
 
     spec, told = load_model(run.model), [*told_outside(trial, forces), *told_bodies(run)]
     if run.plates.borne_by:
@@ -266,9 +266,9 @@ def told_bodies(run: Run) -> list[str]:
     """The sentence, if any, on bodies of external loads that have no name of a foot, where the model is not
     the one that they were made for.
     """
+    from rtsim.files.markers.trial import name_some
     from rtsim.files.osim.external_loads import read_external_loads
-    from rtsim.files.trial import name_some
-    from rtsim.live.sources import brings_markers
+    from rtsim.live.inputs.sources import brings_markers
     from rtsim.models.load import load_model
 
     if Path(run.forces).suffix.lower() != LOADS or brings_markers(run, load_model(run.model)):
@@ -284,7 +284,7 @@ def told_bodies(run: Run) -> list[str]:
 
 def check_borne(run: Run, forces: ForceTrial) -> None:
     """ConfigError where a run states who bears a plate that a recording has not."""
-    from rtsim.files.trial import name_some
+    from rtsim.files.markers.trial import name_some
 
     if absent := [plate for plate in run.plates.borne_by if plate not in forces.names]:
         raise ConfigError(
@@ -295,8 +295,8 @@ def check_borne(run: Run, forces: ForceTrial) -> None:
 
 def told_outside(trial: MarkerTrial, forces: ForceTrial) -> list[str]:
     """The sentence, if any, that the forces of a recording begin after its markers or end before them."""
-    from rtsim.files.trial import count_of
-    from rtsim.methods.plate_intake import SLACK_S
+    from rtsim.files.markers.trial import count_of
+    from rtsim.methods.plates.plate_intake import SLACK_S
 
     first, last = float(forces.times[0]), float(forces.times[-1])
     outside = (trial.times < first - 2.0 * SLACK_S) | (trial.times > last + SLACK_S)

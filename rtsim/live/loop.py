@@ -1,8 +1,8 @@
 """The loop: wait for a frame, hand it to the stages, publish; once a second say how it goes.
 
-One loop for everything that runs in time: an input hands over frames (rtsim/live/inputs.py), stages work on
-them (rtsim/stages), and the loop owns what all runs have in common: deadlines, stale frames, commands,
-telemetry, counters and garbage collection. It does not know what a stage computes.
+One loop for everything that runs in time: an input hands over frames (rtsim/live/inputs/inputs.py), stages
+work on them (rtsim/stages), and the loop owns what all runs have in common: deadlines, stale frames,
+commands, telemetry, counters and garbage collection. It does not know what a stage computes.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from typing import Any, Protocol
 
 from msgspec.structs import replace
 
-from kernels._jit import n_compiled
-from rtsim.live.collection import no_collection
-from rtsim.live.course import Course, FrameResult
-from rtsim.live.inputs import Input
+from kernels.compiler.jit import n_compiled
+from rtsim.live.inputs.inputs import Input
+from rtsim.live.inputs.mailbox import Mailbox
 from rtsim.live.latency import StageTimes
-from rtsim.live.mailbox import Mailbox
-from rtsim.live.urgency import urgent
+from rtsim.live.processes.gc_control import no_collection
+from rtsim.live.processes.thread_priority import urgent
+from rtsim.live.result_session import Course, FrameResult
 from rtsim.stages.stage import Order, Stage
 from streams.account import LONGEST_NAME, Sentences, account, plain
 from streams.clock import now_ns
 from streams.messages import AnyMessage, Command, Result, Session, Status
-from streams.ring import Frame
+from streams.receiving.ring import Frame
 
 TELEMETRY_NS = 1_000_000_000
 STALE_NS = 250_000_000

@@ -6,16 +6,16 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from rtsim.live.inputs import ClockInput
+from rtsim.live.compiled.warm_up import warm_up
+from rtsim.live.inputs.inputs import ClockInput
+from rtsim.live.inputs.motion_stream import MotionStream, MovedClock
 from rtsim.live.latency import PERCENTILES
 from rtsim.live.loop import Loop
-from rtsim.live.moved import MotionStream, MovedClock
-from rtsim.live.warm_up import warm_up
 from rtsim.simulation.motion_feed import MotionFeed
 from rtsim.simulation.simulator import Simulator
-from rtsim.stages.forward import ForwardStep
+from rtsim.stages.device.forward import ForwardStep
+from streams.access.security import Security
 from streams.publisher import Publisher
-from streams.security import Security
 
 
 def paced_loop(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from rtsim.files.axes import up_by_names
+from rtsim.files.markers.axes import up_by_names
 from rtsim.units import METRES
 from streams.capture.records import CaptureDescription, CaptureFrame, LengthUnit, Upwards
 from streams.capture.relayed import Labelled

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from streams.ring import Frame
+from streams.receiving.ring import Frame
 
 STEP = (0.5, 1.5)
 """The time of a frame goes on by as many periods as its number, within these parts of that."""

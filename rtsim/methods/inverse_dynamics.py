@@ -10,17 +10,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels._jit import hold
-from kernels.dynamics.system import System, new_dynamics_work
-from kernels.joint_angles import JointAxes
-from kernels.kinetic_errors import (
-    KineticDeviations,
-    LoadErrors,
-    kinetic_deviations,
-    new_error_work,
-    new_kinetic_deviations,
-)
-from kernels.kinetics import (
+from kernels.compiler.jit import hold
+from kernels.dynamics.kinetics import (
     ALONG_AXES,
     IN_DISTAL,
     IN_GROUND,
@@ -29,13 +20,22 @@ from kernels.kinetics import (
     joint_kinetics,
     new_kinetics,
 )
-from kernels.tree import Tree
-from rtsim.config.model_schema import ModelSpec
+from kernels.dynamics.system import System, new_dynamics_work
+from kernels.joints.joint_angles import JointAxes
+from kernels.joints.tree import Tree
+from kernels.uncertainty.kinetic_errors import (
+    KineticDeviations,
+    LoadErrors,
+    kinetic_deviations,
+    new_error_work,
+    new_kinetic_deviations,
+)
+from rtsim.config.models.model_schema import ModelSpec
 from rtsim.errors import ConfigError
-from rtsim.methods.multibody import MultibodyEstimator
+from rtsim.methods.kinematics.multibody import MultibodyEstimator
 from rtsim.methods.vectors import vector_product
 from rtsim.models.model import Model, build
-from rtsim.subjects.masses import Person, with_masses
+from rtsim.subjects.calibration.masses import Person, with_masses
 from rtsim.subjects.subject import Subject
 
 Array = NDArray[np.float64]

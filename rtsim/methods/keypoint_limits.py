@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from rtsim.config.run_schema import MarkerCheck, Run, Uncertainty
+from rtsim.config.runs.run_schema import MarkerCheck, Run, Uncertainty
 
 OFF_MM = 20.0
 """Of a joint centre by several cameras without markers, standard deviation along each axis: of the size that

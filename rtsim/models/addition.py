@@ -6,11 +6,11 @@ from typing import Any
 
 import msgspec
 
-from rtsim.config.addition_schema import Addition
-from rtsim.config.contact_schema import Contact
-from rtsim.config.force_schema import Ligament
 from rtsim.config.load import check_record
-from rtsim.config.model_schema import ModelSpec
+from rtsim.config.models.addition_schema import Addition
+from rtsim.config.models.contact_schema import Contact
+from rtsim.config.models.force_schema import Ligament
+from rtsim.config.models.model_schema import ModelSpec
 from rtsim.errors import ConfigError
 
 LAWFUL: dict[str, type[msgspec.Struct]] = {"contacts": Contact, "ligaments": Ligament}

@@ -10,10 +10,10 @@ from typing import Any
 
 import msgspec
 
-from rtsim.config.both_sides_schema import SUFFIXES, BothSides
-from rtsim.config.force_schema import SimulationSpec
 from rtsim.config.joint_kinds import KINDS
-from rtsim.config.model_schema import ModelSpec
+from rtsim.config.models.both_sides_schema import SUFFIXES, BothSides
+from rtsim.config.models.force_schema import SimulationSpec
+from rtsim.config.models.model_schema import ModelSpec
 from rtsim.errors import ConfigError
 
 RIGHT, LEFT = SUFFIXES["right"], SUFFIXES["left"]

@@ -1,4 +1,5 @@
-"""Distances that movement leaves alone, of a model that brings its own markers (`rtsim/subjects/distances`).
+"""Distances that movement leaves alone, of a model that brings its own markers
+(`rtsim/subjects/markers/distances`).
 
 Between the markers of a body, and from them to the points that it shares with its neighbours: the centres of
 joints that rotate about them. OpenSim's knees glide by functions of the angle, so that whether a joint has
@@ -11,11 +12,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.tree import new_pose, pose
+from kernels.joints.tree import new_pose, pose
 from rtsim.errors import ConfigError
 from rtsim.models.feet import find_feet
 from rtsim.models.model import Model
-from rtsim.subjects.distances import Joint, Ruler
+from rtsim.subjects.markers.distances import Joint, Ruler
 
 Array = NDArray[np.float64]
 

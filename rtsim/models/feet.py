@@ -19,11 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtsim.errors import ConfigError
-from rtsim.files.trial import name_some
+from rtsim.files.markers.trial import name_some
 from rtsim.models.model import Model
 from rtsim.models.neutral import neutral_places
-from rtsim.subjects.foot_lines import FOREFOOT, TOES
-from rtsim.subjects.labs import SIDES
+from rtsim.subjects.feet.foot_lines import FOREFOOT, TOES
+from rtsim.subjects.markers.labs import SIDES
 
 Array = NDArray[np.float64]
 

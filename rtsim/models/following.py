@@ -14,15 +14,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.constraints import Roles
-from kernels.coordinates import Limits, Tasks
-from rtsim.config.joint_schema import coordinates_of, in_degrees, is_angular
-from rtsim.config.model_schema import ModelSpec
+from kernels.solver.constraints import Roles
+from kernels.solver.coordinates import Limits, Tasks
+from rtsim.config.models.joint_schema import coordinates_of, in_degrees, is_angular
+from rtsim.config.models.model_schema import ModelSpec
 from rtsim.errors import ConfigError
+from rtsim.files.markers.trial import count_of, name_some
 from rtsim.files.osim.setup_ik import IkSetup
 from rtsim.files.osim.tasks import CoordinateTask
-from rtsim.files.storage import read_storage
-from rtsim.files.trial import count_of, name_some
+from rtsim.files.tables.storage import read_storage
 from rtsim.models.model import Model
 
 Array = NDArray[np.float64]

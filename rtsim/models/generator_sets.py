@@ -7,8 +7,8 @@ from functools import lru_cache
 from msgspec.structs import replace
 
 from rtsim.config.load import load_toml
+from rtsim.config.models.torque_generator_schema import GeneratorFit, GeneratorSet, TorqueGenerator
 from rtsim.config.paths import find_config
-from rtsim.config.torque_generator_schema import GeneratorFit, GeneratorSet, TorqueGenerator
 from rtsim.errors import ConfigError
 from rtsim.models.packing.torque_generators import Placed
 

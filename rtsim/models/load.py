@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from rtsim.config import addition_schema
-from rtsim.config.addition_schema import Addition
-from rtsim.config.both_sides_schema import KEY, BothSides
 from rtsim.config.load import check_record, read_toml
-from rtsim.config.model_schema import ModelSpec
+from rtsim.config.models import addition_schema
+from rtsim.config.models.addition_schema import Addition
+from rtsim.config.models.both_sides_schema import KEY, BothSides
+from rtsim.config.models.model_schema import ModelSpec
 from rtsim.config.paths import find_config
 from rtsim.errors import ConfigError
 from rtsim.models.addition import with_addition

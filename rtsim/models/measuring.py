@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtsim.errors import ConfigError
+from rtsim.files.markers.trial import MarkerTrial, count_of, name_some
 from rtsim.files.osim.setup_scale import MEASURED, Measurement, Scaler
-from rtsim.files.trial import MarkerTrial, count_of, name_some
 
 Array = NDArray[np.float64]
 Note = Callable[[str], None]

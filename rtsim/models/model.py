@@ -8,22 +8,22 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.constraints import Elements, Roles
-from kernels.couplers import Couplers
 from kernels.dynamics.constraints import Constraints
 from kernels.dynamics.rolling import Rolls
 from kernels.dynamics.system import System
 from kernels.forces.assembly import Forces
-from kernels.forces.pulls import Pulls
-from kernels.joint_angles import JointAxes
-from kernels.markers import Markers
+from kernels.forces.path_forces import Pulls
+from kernels.joints.couplers import Couplers
+from kernels.joints.joint_angles import JointAxes
+from kernels.joints.tree import Tree
+from kernels.markers.marker_cost import Markers
 from kernels.muscle.hill import Muscles
 from kernels.path.angles import Angles
 from kernels.path.stations import Stations
 from kernels.path.surfaces import Surfaces
 from kernels.rosenbrock.holds import Holds
-from kernels.tree import Tree
-from rtsim.config.model_schema import ModelSpec
+from kernels.solver.constraints import Elements, Roles
+from rtsim.config.models.model_schema import ModelSpec
 from rtsim.models.packing.bodies import (
     Outline,
     body_index,

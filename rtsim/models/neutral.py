@@ -1,4 +1,5 @@
-"""Where the bodies of a model are in its neutral pose: as kernels/tree.pose tells, but without compiling it.
+"""Where the bodies of a model are in its neutral pose: as kernels/joints/tree.pose tells, but without
+compiling it.
 
 `rtsim check` and the beginning of a run ask for a model's feet; they need not wait seconds for that.
 """
@@ -8,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.functions import SPLINE, Functions
+from kernels.algebra.functions import SPLINE, Functions
 from kernels.joints.kinds import CHAIN
 from kernels.joints.motions import ROTATES
 from rtsim.models.model import Model

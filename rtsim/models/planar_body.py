@@ -21,10 +21,10 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from rtsim.config.inertia_schema import Population, SegmentShare
-from rtsim.config.model_schema import ModelSpec
+from rtsim.config.models.model_schema import ModelSpec
+from rtsim.config.runs.inertia_schema import Population, SegmentShare
 from rtsim.errors import ConfigError
-from rtsim.subjects.masses import load_inertia_table
+from rtsim.subjects.calibration.masses import load_inertia_table
 
 NAME = "planar_body"
 SOURCE = (

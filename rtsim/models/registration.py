@@ -21,8 +21,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from rtsim.config.joint_schema import Body
-from rtsim.config.model_schema import ModelSpec
+from rtsim.config.models.joint_schema import Body
+from rtsim.config.models.model_schema import ModelSpec
 from rtsim.errors import ConfigError
 from rtsim.models.packing.elements import ScalarElement, neutral_length, row_of_ligament, scalar_elements
 from rtsim.subjects.anatomy import Anatomy

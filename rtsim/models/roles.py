@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernels.constraints import DISTANCE, HARD, OFF, SOFT, Roles
-from rtsim.config.joint_schema import JointKind
-from rtsim.config.model_schema import MethodSpec, ModelSpec
+from kernels.solver.constraints import DISTANCE, HARD, OFF, SOFT, Roles
+from rtsim.config.models.joint_schema import JointKind
+from rtsim.config.models.model_schema import MethodSpec, ModelSpec
 from rtsim.errors import ConfigError
 from rtsim.models.packing.elements import ScalarElement, scalar_elements
 from rtsim.subjects.subject import Subject

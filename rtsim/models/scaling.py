@@ -16,12 +16,12 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from rtsim.config.function_schema import FunctionSpec
 from rtsim.config.joint_kinds import KINDS
-from rtsim.config.joint_schema import Axis, Body, Motion, coordinates_of
-from rtsim.config.model_schema import Coupler, Element, ModelSpec
-from rtsim.config.muscle_schema import Moving, Muscle, Station, Surface
-from rtsim.config.place_schema import Frame, Place
+from rtsim.config.models.function_schema import FunctionSpec
+from rtsim.config.models.joint_schema import Axis, Body, Motion, coordinates_of
+from rtsim.config.models.model_schema import Coupler, Element, ModelSpec
+from rtsim.config.models.muscle_schema import Moving, Muscle, Station, Surface
+from rtsim.config.models.place_schema import Frame, Place
 from rtsim.errors import ConfigError
 from rtsim.models.packing.joints import turned
 

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from rtsim.files.surfaces import Surface
+from rtsim.files.surfaces.surfaces import Surface
 from rtsim.models.packing.meshes import vertex_normals
 
 Array = NDArray[np.float64]

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 from rtsim.errors import ConfigError
 from rtsim.files.output import check_folder
-from rtsim.live.signals import exit_code
+from rtsim.live.processes.signals import exit_code
 from rtsim.monitor.feed import Feed
 from streams.errors import StreamError
-from streams.subscriber import Subscriber
+from streams.receiving.subscriber import Subscriber
 
 if TYPE_CHECKING:
-    from streams.security import Security
+    from streams.access.security import Security
 
 BACKLOG = 512  # frames that may wait for the window: half a second at 1 kHz
 QUEUE = 32  # messages that may wait before they are looked at; the rest waits at the sender

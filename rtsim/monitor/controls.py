@@ -10,9 +10,9 @@ from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QButtonGroup, QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
 from rtsim.device.arming import EMERGENCY
-from rtsim.monitor.figure import Figure
 from rtsim.monitor.flow import Flow
-from rtsim.monitor.projection import VIEWS
+from rtsim.monitor.pose.figure import Figure
+from rtsim.monitor.pose.projection import VIEWS
 
 Choice = TypeVar("Choice")
 

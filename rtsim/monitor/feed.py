@@ -14,15 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtsim.monitor.connection import Connection, Listener
-from rtsim.monitor.history import History, Quality, Timeline
 from rtsim.monitor.layout import LARGEST, Layout, layout_of
+from rtsim.monitor.message_log import Transcript
 from rtsim.monitor.meter import Meter, quality_of
-from rtsim.monitor.transcript import Transcript
-from rtsim.monitor.turnover import Turnover
+from rtsim.monitor.plots.history import History, Quality, Timeline
+from rtsim.monitor.rebuild_limit import Turnover
 from rtsim.monitor.words import SENTENCE_MOST, printable
 from streams.errors import StreamError
 from streams.messages import Session, Status, Telemetry
-from streams.ring import Frame
+from streams.receiving.ring import Frame
 
 Array = NDArray[np.float64]
 
@@ -45,7 +45,7 @@ class Change(IntEnum):
 
 
 class Source(Protocol):
-    """The part of streams.subscriber.Subscriber that is used here."""
+    """The part of streams.receiving.subscriber.Subscriber that is used here."""
 
     @property
     def session(self) -> Session | None: ...

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rtsim.files.legs import SIDES, sides_of
-from rtsim.monitor.device_layout import DeviceLayout, device_of
+from rtsim.files.tables.legs import SIDES, sides_of
+from rtsim.monitor.device.device_layout import DeviceLayout, device_of
 from rtsim.monitor.naming import bones, joints, labels_of, spoken
 from rtsim.monitor.words import NAME_MOST, printable
 from rtsim.units import ON_SCREEN

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rtsim.monitor.history import Quality
+from rtsim.monitor.plots.history import Quality
 from streams.messages import Status
-from streams.ring import Frame
+from streams.receiving.ring import Frame
 
 N_FRAME = 1000  # frames over which latencies are taken
 RATE_SECONDS = 2.0  # the measured rate is an average over this time

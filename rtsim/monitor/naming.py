@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rtsim.config.both_sides_schema import SUFFIXES
+from rtsim.config.models.both_sides_schema import SUFFIXES
 from rtsim.monitor.words import printable
 
 if TYPE_CHECKING:

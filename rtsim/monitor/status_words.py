@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from rtsim.monitor.feed import Feed
-from rtsim.monitor.history import Quality
 from rtsim.monitor.layout import Layout
 from rtsim.monitor.meter import Latency, quality_of, status_words
+from rtsim.monitor.plots.history import Quality
 
 NO_VALUE = "–"
 COUNT_MOST = 100_000_000  # larger counts and rates are written with a power of ten

@@ -23,19 +23,19 @@ from PySide6.QtWidgets import (
 from rtsim.device.arming import EMERGENCY
 from rtsim.errors import ConfigError
 from rtsim.files.output import write_bytes
-from rtsim.live.signals import noting_requests
-from rtsim.monitor.commands import Commander
-from rtsim.monitor.contact import ContactPlot
+from rtsim.live.processes.signals import noting_requests
 from rtsim.monitor.controls import FigureCard, ToolBar
-from rtsim.monitor.curves import Curves
-from rtsim.monitor.device import DevicePanel
+from rtsim.monitor.device.commands import Commander
+from rtsim.monitor.device.device import DevicePanel
 from rtsim.monitor.feed import Change, Feed
-from rtsim.monitor.heat import HeatImage
-from rtsim.monitor.history import Quality
+from rtsim.monitor.plots.curves import Curves
+from rtsim.monitor.plots.history import Quality
+from rtsim.monitor.pose.contact import ContactPlot
+from rtsim.monitor.pose.heat import HeatImage
 from rtsim.monitor.status import StatusStrip
 from rtsim.monitor.theme import DARK, LIGHT, Theme, scale_of, style_sheet
 from rtsim.monitor.words import SENTENCE_MOST, printable
-from streams.security import Security
+from streams.access.security import Security
 
 REDRAW_MS = 33  # 30 Hz
 N_TURN_PER_CURVE = 2  # curves move 15 times per second at most: still smooth, at half the cost

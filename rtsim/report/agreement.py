@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from rtsim.config.run_schema import Compare
+from rtsim.config.runs.run_schema import Compare
 from rtsim.errors import ConfigError
 from rtsim.files.recording import Results
 from rtsim.methods.agreement import Agreement, cycles_of, frequency_of, over_cycles

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rtsim.methods.moment_arms import MomentArms, SweepPoint
+from rtsim.methods.muscles.moment_arms import MomentArms, SweepPoint
 
 Array = NDArray[np.float64]
 

@@ -13,14 +13,14 @@ import numpy as np
 
 from rtsim.config.paths import configs_root, find_config
 from rtsim.errors import RtsimError
+from streams.access.security import Security
 from streams.account import plain
 from streams.clock import now_ns
 from streams.errors import StreamError
 from streams.messages import Session, marker_session
-from streams.player import MarkerFrames, play
 from streams.publisher import Publisher
-from streams.security import Security
-from streams.subscriber import Subscriber
+from streams.receiving.subscriber import Subscriber
+from streams.recording.player import MarkerFrames, play
 
 NEEDED = ("numba", "numpy", "scipy", "pyzmq", "msgspec", "msgpack", "mcap", "ezc3d", "rich", "click")
 OPTIONAL = (("pyqtgraph", "pyqtgraph"), ("PySide6", "PySide6-Essentials"))
@@ -72,7 +72,7 @@ def shipped_configs() -> Finding:
 
 
 def kernel_cache() -> Finding:
-    from kernels._cache import cache_fault, cache_root, n_cached
+    from kernels.compiler.cache import cache_fault, cache_root, n_cached
 
     if cache_fault():
         return Finding(False, cache_fault())
@@ -175,8 +175,8 @@ def judge_markers(session: Session, subject: str | None, n_missing: int, n_value
         share = 100.0 * n_missing / n_value
         findings.append(Finding(share < 50.0, f"{share:.1f} % of the marker coordinates are occluded"))
     if subject:
-        from rtsim.stages.door import Door
-        from rtsim.stages.yardstick import of_subject
+        from rtsim.stages.markers.marker_input import Door
+        from rtsim.stages.markers.reference_length import of_subject
         from rtsim.subjects.subject import load_subject
 
         door = Door(of_subject(load_subject(find_config(subject, "subjects"))), session)

@@ -7,9 +7,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rtsim.methods.foot_misfit import StepMisfit, Weights
-from rtsim.methods.foot_parameters import BODY, ELLIPSOIDS, N_GLOBAL, N_SHAPE, NAMES, euler, fill, new_foot
-from rtsim.methods.foot_pressure import StepPressure, chosen_frames
+from rtsim.methods.foot.foot_misfit import StepMisfit, Weights
+from rtsim.methods.foot.foot_parameters import (
+    BODY,
+    ELLIPSOIDS,
+    N_GLOBAL,
+    N_SHAPE,
+    NAMES,
+    euler,
+    fill,
+    new_foot,
+)
+from rtsim.methods.foot.foot_pressure import StepPressure, chosen_frames
 from rtsim.report.foot_fit import Step, panels
 
 Array = NDArray[np.float64]
@@ -22,7 +31,7 @@ ACROSS, ALONG = (-0.07, 0.09), (-0.05, 0.31)
 
 
 def drawn(step: Step, parameters: Array) -> dict[str, Any]:
-    """The fields of rtsim.monitor.foot_figure.Drawn, for a step and the parameters (30,) of its foot."""
+    """The fields of foot_figure.Drawn, for a step and the parameters (30,) of its foot."""
     trial, maps = step.trial, {}
     if trial.pressure is not None:
         maps["measured"] = trial.pressure.pressure

@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rtsim.files.panels import Panel
-from rtsim.methods.foot_fit import FootFit
-from rtsim.methods.foot_misfit import BEARS_COP, Errors, Simulated
-from rtsim.methods.foot_motion import LARGEST_LIFT
-from rtsim.methods.foot_parameters import NAMES, SLOW, TABLE_5_6, UNITS
-from rtsim.methods.foot_trial import FootTrial
+from rtsim.files.tables.panels import Panel
+from rtsim.methods.foot.foot_fit import FootFit
+from rtsim.methods.foot.foot_misfit import BEARS_COP, Errors, Simulated
+from rtsim.methods.foot.foot_motion import LARGEST_LIFT
+from rtsim.methods.foot.foot_parameters import NAMES, SLOW, TABLE_5_6, UNITS
+from rtsim.methods.foot.foot_trial import FootTrial
 
 Array = NDArray[np.float64]
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from rtsim.config.function_schema import MOTION, TIME
 from rtsim.config.joint_kinds import KINDS
-from rtsim.config.joint_schema import coordinates_of
-from rtsim.config.model_schema import ModelSpec
+from rtsim.config.models.function_schema import MOTION, TIME
+from rtsim.config.models.joint_schema import coordinates_of
+from rtsim.config.models.model_schema import ModelSpec
 from rtsim.errors import ConfigError
-from rtsim.files.trial import count_of, name_some
+from rtsim.files.markers.trial import count_of, name_some
 from rtsim.models.feet import find_feet, in_words
 from rtsim.models.following import passed_names
 from rtsim.models.model import build

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtsim.live.latency import PERCENTILES, StageTimes
-from rtsim.stages.fault_words import SHORT
+from rtsim.stages.markers.fault_words import SHORT
 from streams.account import bounded, plain
 from streams.messages import UNUSABLE, Status, Telemetry
-from streams.ring import Frame
+from streams.receiving.ring import Frame
 
 Array = NDArray[np.float64]
 

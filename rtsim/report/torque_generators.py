@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from kernels.torque_generator.torque import S_TAU
-from rtsim.config.torque_generator_schema import MOST_STRENGTH_NM
+from rtsim.config.models.torque_generator_schema import MOST_STRENGTH_NM
 from rtsim.files.toml_text import entry
-from rtsim.methods.strength_bounds import StrengthBounds
-from rtsim.methods.torque_generator_fit import Assessment, Fit
-from rtsim.methods.torque_generator_search import ROW_WORDS
+from rtsim.methods.generators.strength_bounds import StrengthBounds
+from rtsim.methods.generators.torque_generator_fit import Assessment, Fit
+from rtsim.methods.generators.torque_generator_search import ROW_WORDS
 from rtsim.models.feet import LEFT, RIGHT
 from rtsim.models.packing.torque_generators import UNFITTED
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from rtsim.config.model_schema import ModelSpec
+from rtsim.config.models.model_schema import ModelSpec
 from rtsim.errors import ConfigError
 from rtsim.models.model import Model
 from rtsim.models.packing.functions import spline_at

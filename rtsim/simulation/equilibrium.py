@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from kernels.dynamics.reduction import PACE
 from kernels.joints.motions import TRANSLATES
+from kernels.joints.tree import integrate
 from kernels.rosenbrock.trace import Trace
-from kernels.tree import integrate
 from rtsim.errors import ModelError
 from rtsim.simulation.statics import Statics, statics_at
 

@@ -7,7 +7,7 @@ import numpy as np
 from kernels.dynamics.inverse import inverse_dynamics
 from kernels.dynamics.mass import mass_matrix
 from kernels.dynamics.system import System, new_dynamics_work
-from kernels.tree import integrate
+from kernels.joints.tree import integrate
 
 N_POSE = 3
 ROUNDING = 1e-12

@@ -11,10 +11,10 @@ import numpy as np
 from kernels.dynamics.mass import mass_matrix
 from kernels.dynamics.reduction import new_reduction_work, reduced_mass
 from kernels.dynamics.system import new_dynamics_work
-from rtsim.config.force_checks import holdable
-from rtsim.config.force_schema import SimulationSpec
-from rtsim.config.model_checks import check_inertias
-from rtsim.config.model_schema import ModelSpec
+from rtsim.config.models.force_checks import holdable
+from rtsim.config.models.force_schema import SimulationSpec
+from rtsim.config.models.model_checks import check_inertias
+from rtsim.config.models.model_schema import ModelSpec
 from rtsim.config.paths import find_config
 from rtsim.errors import ConfigError, ModelError
 from rtsim.models.load import Note, load_model

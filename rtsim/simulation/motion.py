@@ -9,12 +9,12 @@ import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from rtsim.config.function_schema import MOTION, Spline
-from rtsim.config.joint_schema import coordinates_of, in_degrees, is_angular
-from rtsim.config.model_schema import Coupler, ModelSpec
-from rtsim.config.run_schema import LONGEST_S
+from rtsim.config.models.function_schema import MOTION, Spline
+from rtsim.config.models.joint_schema import coordinates_of, in_degrees, is_angular
+from rtsim.config.models.model_schema import Coupler, ModelSpec
+from rtsim.config.runs.run_schema import LONGEST_S
 from rtsim.errors import ConfigError
-from rtsim.files.storage import STORAGE_SUFFIXES, Table, read_storage
+from rtsim.files.tables.storage import STORAGE_SUFFIXES, Table, read_storage
 from streams.addresses import is_stream
 
 Array = NDArray[np.float64]

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rtsim.config.both_sides_schema import SUFFIXES
+from rtsim.config.models.both_sides_schema import SUFFIXES
 from rtsim.errors import ConfigError
 from rtsim.models.packing.couplers import N_KNOT
 from rtsim.models.packing.functions import spline_at
@@ -17,7 +17,7 @@ from rtsim.simulation.simulator import Simulator
 from rtsim.units import ANGLES, PER_TIME, STREAMED, streamed_scale
 from streams.account import plain
 from streams.messages import FieldSpec, Session, Status
-from streams.ring import Frame
+from streams.receiving.ring import Frame
 
 Array = NDArray[np.float64]
 

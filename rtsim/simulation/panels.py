@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtsim.errors import ConfigError
-from rtsim.files.panels import Drawn, Panel, curves_of, small_of, told
 from rtsim.files.recording import Results
+from rtsim.files.tables.panels import Drawn, Panel, curves_of, small_of, told
 from rtsim.simulation.results import largest, specs_of
 from rtsim.simulation.run import Run
 from rtsim.simulation.simulator import Simulator

@@ -8,11 +8,11 @@ from numpy.typing import NDArray
 from kernels.contact.elements import DEPTH, FRICTION, NORMAL, PLACE, SLIDING
 from kernels.forces.frictions import FORCE, SLIDING_SPEED
 from kernels.forces.generators import GIVEN_ACTIVATION, GIVEN_TORQUE
+from kernels.forces.ligament import LINEAR
 from kernels.forces.lines import LENGTH, TENSION
-from kernels.forces.pulls import ACTIVATION, FIBRE, PATH_LENGTH, PATH_SPEED, PULL
-from kernels.ligament import LINEAR
+from kernels.forces.path_forces import ACTIVATION, FIBRE, PATH_LENGTH, PATH_SPEED, PULL
+from kernels.joints.tree import Pose
 from kernels.rosenbrock.trace import Trace
-from kernels.tree import Pose
 from rtsim.models.packing.joints import rotations, translations
 from rtsim.quantity import ACTIVATIONS, AXES, GROUND, QUATERNION, Quantity, is_rotation
 from rtsim.simulation.simulator import Simulator, Still

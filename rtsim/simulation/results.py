@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from kernels.tree import new_pose, pose
+from kernels.joints.tree import new_pose, pose
 from rtsim.files.recording import Results
 from rtsim.quantity import Fields
 from rtsim.simulation.quantities import SimulatedQuantities

@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.constraints import DISTANCE
 from kernels.forces.generators import BEGIN, END, set_activations
-from kernels.forces.pulls import set_excitations, settle
+from kernels.forces.path_forces import set_excitations, settle
 from kernels.rosenbrock.advance import advance
 from kernels.rosenbrock.model import Simulation, SimulationWork, new_simulation_work, set_constants
 from kernels.rosenbrock.step import Options
 from kernels.rosenbrock.tableau import METHODS
 from kernels.rosenbrock.trace import STEP, Trace, new_trace
-from rtsim.config.force_schema import SimulationSpec
+from kernels.solver.constraints import DISTANCE
+from rtsim.config.models.force_schema import SimulationSpec
 from rtsim.errors import ModelError
 from rtsim.models.model import Model
 from rtsim.models.packing.couplers import drivers_first

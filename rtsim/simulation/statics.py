@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 import kernels.contact.elements
 import kernels.forces.frictions
 import kernels.forces.lines
-from kernels.forces.pulls import PULL
+from kernels.forces.path_forces import PULL
 from kernels.rosenbrock.inner import fold_fibres
 from kernels.rosenbrock.trace import RECORDED, Trace
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kernels._jit import bind
+from kernels.compiler.jit import bind
 from kernels.rosenbrock.advance import advance
 from kernels.rosenbrock.trace import N_PART, RECORDED, STEP
 from rtsim.errors import ConfigError

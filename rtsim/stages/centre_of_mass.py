@@ -9,17 +9,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from rtsim.config.model_schema import ModelSpec
-from rtsim.methods.deviations import mean_place
+from rtsim.config.models.model_schema import ModelSpec
+from rtsim.methods.kinematics.deviations import mean_place
 from rtsim.quantity import AXES, GROUND, Quantity
 from rtsim.stages.find import Setting
-from rtsim.stages.kinematic_results import mirror
 from rtsim.stages.kinematics import Kinematics
+from rtsim.stages.poses.kinematic_results import mirror
 from rtsim.stages.stage import FINE, Outcome, Stage
 from rtsim.subjects.anatomy import for_person
-from rtsim.subjects.masses import load_inertia_table, person_of, with_masses
+from rtsim.subjects.calibration.masses import load_inertia_table, person_of, with_masses
 from rtsim.subjects.subject import Subject
-from streams.ring import Frame
+from streams.receiving.ring import Frame
 
 
 class CentreOfMass(Stage):

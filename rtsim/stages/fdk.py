@@ -9,30 +9,30 @@ import math
 
 import numpy as np
 
-from kernels.constraints import PATH_LENGTH, Roles
 from kernels.fdk.problem import BALANCED, NOT_BALANCED, NOT_BORNE, NOT_PLACED
+from kernels.forces.ligament import LINEAR
 from kernels.forces.lines import TENSION
-from kernels.ligament import LINEAR
 from kernels.rates.manifold import OK, plain
-from rtsim.config.fdk_schema import FdkSpec
-from rtsim.config.rate_schema import RateSpec
-from rtsim.config.recruitment_schema import RecruitmentSpec
+from kernels.solver.constraints import PATH_LENGTH, Roles
+from rtsim.config.runs.fdk_schema import FdkSpec
+from rtsim.config.runs.rate_schema import RateSpec
+from rtsim.config.runs.recruitment_schema import RecruitmentSpec
 from rtsim.errors import ConfigError
-from rtsim.methods.fdk import ForceDependentKinematics
-from rtsim.methods.joint_forces import JointForces
-from rtsim.methods.rates import RateEstimator
+from rtsim.methods.fdk.fdk import ForceDependentKinematics
+from rtsim.methods.fdk.joint_forces import JointForces
+from rtsim.methods.kinematics.rates import RateEstimator
 from rtsim.models.model import Model, build
 from rtsim.quantity import ACTIVATIONS, AXES, Quantity
-from rtsim.stages.asked import LOADS, without_load_of_person
 from rtsim.stages.find import Setting
 from rtsim.stages.inverse_dynamics import PersonLoads
-from rtsim.stages.joint_loads import JointLoads
 from rtsim.stages.kinematics import Kinematics
-from rtsim.stages.lacking import lacking
+from rtsim.stages.loads.joint_loads import JointLoads
+from rtsim.stages.loads.unbalanced_dofs import lacking
+from rtsim.stages.run_checks import LOADS, without_load_of_person
 from rtsim.stages.stage import FINE, Outcome, Stage
-from rtsim.subjects.masses import with_masses
+from rtsim.subjects.calibration.masses import with_masses
 from streams.messages import Curves, Session, Status, time_rate
-from streams.ring import Frame
+from streams.receiving.ring import Frame
 
 TORN = "No equilibrium of the joint was found: it is pulled apart, or too few steps are allowed."
 PART = "Muscles bear the load of the joint's bodies only in part"

@@ -17,12 +17,12 @@ from importlib import import_module
 from importlib.metadata import entry_points
 
 import rtsim.stages
-from rtsim.config.model_schema import ModelSpec
-from rtsim.config.run_schema import Run
+from rtsim.config.models.model_schema import ModelSpec
+from rtsim.config.runs.run_schema import Run
 from rtsim.errors import ConfigError
-from rtsim.methods.force_feed import ForceFeed
 from rtsim.methods.keypoint_limits import for_keypoints
-from rtsim.stages.asked import BALANCED, LOADS, RECRUITED, without, without_load
+from rtsim.methods.plates.force_feed import ForceFeed
+from rtsim.stages.run_checks import BALANCED, LOADS, RECRUITED, without, without_load
 from rtsim.stages.stage import Stage
 from rtsim.subjects.subject import Subject
 

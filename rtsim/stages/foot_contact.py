@@ -11,27 +11,27 @@ from typing import Any
 
 import numpy as np
 
-from rtsim.config.foot_schema import FootSpec
-from rtsim.config.lab_schema import Lab
+from rtsim.config.runs.foot_schema import FootSpec
+from rtsim.config.runs.lab_schema import Lab
 from rtsim.errors import ConfigError
-from rtsim.files.trial import MarkerTrial
-from rtsim.methods.foot_contact import FootContact, centre_on, contact_foot
+from rtsim.files.markers.trial import MarkerTrial
+from rtsim.methods.foot.foot_contact import FootContact, centre_on, contact_foot
 from rtsim.models.named_feet import feet_of
 from rtsim.quantity import AXES, GROUND, Quantity
-from rtsim.stages.filtered_loads import FilteredLoads
 from rtsim.stages.find import Setting
-from rtsim.stages.followed_feet import FollowedFeet, axes_of
 from rtsim.stages.ground_reaction import GroundReaction
+from rtsim.stages.loads.filtered_loads import FilteredLoads
+from rtsim.stages.loads.followed_feet import FollowedFeet, axes_of
+from rtsim.stages.loads.shared_loads import SharedLoads
 from rtsim.stages.plates import FootLoads
 from rtsim.stages.rates import FilteredMotion, stated
-from rtsim.stages.shared_loads import SharedLoads
 from rtsim.stages.stage import FINE, Outcome, Stage
-from rtsim.subjects.foot_marks import UP
-from rtsim.subjects.labs import SIDES, lab_of
-from rtsim.subjects.persons import read_one, share_of_labs
+from rtsim.subjects.feet.foot_marks import UP
+from rtsim.subjects.markers.labs import SIDES, lab_of
+from rtsim.subjects.markers.persons import read_one, share_of_labs
 from rtsim.subjects.subject import Subject
 from streams.messages import Curves, Image, Session
-from streams.ring import Frame
+from streams.receiving.ring import Frame
 
 GRAVITY, TOUCH_N = 9.81, 1.0
 """On a person [m/s^2]; of a foot that just touches, where the weight is not known."""

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from rtsim.errors import ConfigError
-from rtsim.files.force_trial import THRESHOLD
+from rtsim.files.forces.force_trial import THRESHOLD
 from rtsim.methods.frame_pace import FramePace, seconds_of
 from rtsim.methods.gait_phase import GaitPhase, Stride, falling
 from rtsim.methods.person_motion import WalkDirection
@@ -25,9 +25,9 @@ from rtsim.stages.find import Setting
 from rtsim.stages.kinematics import Kinematics
 from rtsim.stages.plates import FootLoads
 from rtsim.stages.stage import FINE, Outcome, Stage
-from rtsim.subjects.labs import SIDES
+from rtsim.subjects.markers.labs import SIDES
 from streams.messages import Curves, Session, time_rate
-from streams.ring import Frame
+from streams.receiving.ring import Frame
 
 FORWARDS = np.array([1.0, 0.0, 0.0])
 UNSEEN_S = (0.1, 0.25)

@@ -3,8 +3,8 @@
 What moves and weighs all segments comes from outside: the sum of mass times acceleration less gravity, and
 the moments of that. It is what inverse dynamics leaves at the pelvis where no force is given on the feet, if
 the model is the whole body: both legs, and a trunk that is marked, to which head and arms are counted
-(rtsim/subjects/upper_body). Everything has the delay of the rates. Where there are force plates, the
-difference from them is told.
+(rtsim/subjects/calibration/upper_body). Everything has the delay of the rates. Where there are force plates,
+the difference from them is told.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtsim.errors import ConfigError
-from rtsim.methods.foot_contact import centre_on
+from rtsim.methods.foot.foot_contact import centre_on
 from rtsim.methods.inverse_dynamics import InverseDynamics, dynamics_of_methods
 from rtsim.quantity import AXES, GROUND, Quantity
-from rtsim.stages.filtered_loads import FilteredLoads
 from rtsim.stages.find import Setting
+from rtsim.stages.loads.filtered_loads import FilteredLoads
 from rtsim.stages.plates import FootLoads
 from rtsim.stages.rates import FilteredMotion
 from rtsim.stages.stage import FINE, Outcome, Stage
-from rtsim.subjects.masses import Person, load_inertia_table, person_of
+from rtsim.subjects.calibration.masses import Person, load_inertia_table, person_of
+from rtsim.subjects.calibration.trunk import TRUNK
 from rtsim.subjects.subject import Subject
-from rtsim.subjects.trunk import TRUNK
 from streams.messages import Curves, Session
-from streams.ring import Frame
+from streams.receiving.ring import Frame
 
 Array = NDArray[np.float64]
 

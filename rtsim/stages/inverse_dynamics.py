@@ -7,25 +7,25 @@ from typing import Any
 
 import numpy as np
 
-from kernels._jit import hold
-from kernels.shown import new_shown_loads, show_loads
-from rtsim.config.model_schema import ModelSpec
+from kernels.compiler.jit import hold
+from kernels.solver.published_values import new_shown_loads, show_loads
+from rtsim.config.models.model_schema import ModelSpec
 from rtsim.errors import ConfigError
 from rtsim.methods.inverse_dynamics import dynamics_of_methods, dynamics_of_model
 from rtsim.models.entries import coordinate_names, turning
 from rtsim.models.named_feet import feet_of
 from rtsim.quantity import AXES, GROUND, Quantity
-from rtsim.stages.applied_loads import AppliedLoads
-from rtsim.stages.filtered_loads import FilteredLoads, FootWrenches
 from rtsim.stages.find import Setting
 from rtsim.stages.foot_contact import FootContacts
-from rtsim.stages.joint_loads import JointLoads, take_over
-from rtsim.stages.joint_status import joint_names
-from rtsim.stages.kinematic_results import lateral_signs
+from rtsim.stages.loads.applied_loads import AppliedLoads
+from rtsim.stages.loads.filtered_loads import FilteredLoads, FootWrenches
+from rtsim.stages.loads.joint_loads import JointLoads, take_over
+from rtsim.stages.markers.reference_length import LEG
+from rtsim.stages.poses.joint_status import joint_names
+from rtsim.stages.poses.kinematic_results import lateral_signs
 from rtsim.stages.rates import FilteredMotion
-from rtsim.stages.yardstick import LEG
-from rtsim.subjects.labs import SIDES
-from rtsim.subjects.masses import Person, load_inertia_table, person_of
+from rtsim.subjects.calibration.masses import Person, load_inertia_table, person_of
+from rtsim.subjects.markers.labs import SIDES
 from rtsim.subjects.subject import Subject, kind_of_segment
 from streams.messages import Curves, Session
 

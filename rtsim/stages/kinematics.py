@@ -9,28 +9,28 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rtsim.methods.choice import followed_by, method_of, methods_of
-from rtsim.methods.multibody import NO_FRAME, MultibodyEstimator, Solution
+from rtsim.methods.kinematics.choice import followed_by, method_of, methods_of
+from rtsim.methods.kinematics.multibody import NO_FRAME, MultibodyEstimator, Solution
 from rtsim.models.model import Model
 from rtsim.quantity import Quantity
-from rtsim.stages.angle_ranges import AngleRanges
-from rtsim.stages.door import Door
 from rtsim.stages.find import Setting
-from rtsim.stages.identity import OTHER_PERSON, WHOSE, Identity
-from rtsim.stages.joint_status import JointStatus
-from rtsim.stages.kinematic_results import KinematicResults
-from rtsim.stages.marker_faults import faults_in_words
+from rtsim.stages.markers.identity import OTHER_PERSON, WHOSE, Identity
+from rtsim.stages.markers.marker_faults import faults_in_words
+from rtsim.stages.markers.marker_input import Door
+from rtsim.stages.markers.missing_root import beside_unseen_root
+from rtsim.stages.markers.reference_length import yardstick_of
+from rtsim.stages.markers.stepped import STEPPED, SteppedSegments
+from rtsim.stages.poses.angle_ranges import AngleRanges
+from rtsim.stages.poses.joint_status import JointStatus
+from rtsim.stages.poses.kinematic_results import KinematicResults
+from rtsim.stages.poses.observability_check import vague_beforehand
+from rtsim.stages.poses.stick import stick, tree_lines
 from rtsim.stages.stage import Args, Order, Outcome, Stage
-from rtsim.stages.stepped import STEPPED, SteppedSegments
-from rtsim.stages.stick import stick, tree_lines
-from rtsim.stages.unseen import beside_unseen_root
-from rtsim.stages.vague_beforehand import vague_beforehand
-from rtsim.stages.yardstick import yardstick_of
+from rtsim.subjects.calibration.trunk import TRUNK
 from rtsim.subjects.subject import Subject
-from rtsim.subjects.trunk import TRUNK
 from streams.account import plain
 from streams.messages import Session, Status
-from streams.ring import Frame
+from streams.receiving.ring import Frame
 
 Array = NDArray[np.float64]
 

@@ -6,12 +6,12 @@ import math
 
 import numpy as np
 
-from rtsim.methods.moment_arms import MomentArms
+from rtsim.methods.muscles.moment_arms import MomentArms
 from rtsim.quantity import Quantity
 from rtsim.stages.find import Setting
 from rtsim.stages.rates import FilteredMotion
 from rtsim.stages.stage import FINE, Outcome, Stage
-from streams.ring import Frame
+from streams.receiving.ring import Frame
 
 
 class MuscleSpeeds(Stage):

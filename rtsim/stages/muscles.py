@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from rtsim.methods.muscle_arms import CoordinateArms, MuscleArms, arms_at
+from rtsim.methods.muscles.muscle_arms import CoordinateArms, MuscleArms, arms_at
 from rtsim.quantity import Quantity
 from rtsim.stages.find import Setting
 from rtsim.stages.kinematics import Kinematics
 from rtsim.stages.stage import FINE, Outcome, Stage
-from streams.ring import Frame
+from streams.receiving.ring import Frame
 
 N_NAMED = 8
 """So many muscles are named where more have no length."""

@@ -7,8 +7,8 @@ from collections.abc import Collection
 
 import numpy as np
 
-from kernels._jit import hold
-from kernels.bearing import (
+from kernels.compiler.jit import hold
+from kernels.plates.plate_assignment import (
     BEARS,
     FAR,
     OFF_PLATE,
@@ -20,25 +20,25 @@ from kernels.bearing import (
     new_bearing,
     new_rules,
 )
-from kernels.plate_errors import tell_plates
-from kernels.standing import may_stand
-from rtsim.config.run_schema import Uncertainty
+from kernels.plates.plate_errors import tell_plates
+from kernels.plates.standing import may_stand
+from rtsim.config.runs.run_schema import Uncertainty
 from rtsim.errors import ConfigError
-from rtsim.methods.force_feed import ForceFeed
+from rtsim.methods.plates.force_feed import ForceFeed
 from rtsim.models.feet import PlacedFeet, find_feet
 from rtsim.models.model import build
 from rtsim.quantity import Quantity
-from rtsim.stages.applied_loads import AppliedLoads
-from rtsim.stages.belt import Belt
 from rtsim.stages.find import Setting
 from rtsim.stages.kinematics import Kinematics
-from rtsim.stages.stated_loads import StatedLoads
-from rtsim.subjects.foot_markers import FootMarkers
-from rtsim.subjects.labs import SIDES, lab_of
+from rtsim.stages.loads.applied_loads import AppliedLoads
+from rtsim.stages.loads.belt import Belt
+from rtsim.stages.loads.stated_loads import StatedLoads
+from rtsim.subjects.feet.foot_markers import FootMarkers
+from rtsim.subjects.markers.labs import SIDES, lab_of
 from rtsim.units import METRES
 from streams.codec import FieldLayout
 from streams.messages import Session, force_session, marker_session
-from streams.ring import Frame
+from streams.receiving.ring import Frame
 
 FAULTY = {
     TWO_FEET: (

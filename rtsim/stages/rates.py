@@ -9,10 +9,10 @@ from typing import Any
 import msgspec
 
 from kernels.rates.manifold import OK, Manifold, Rates, manifold_of, new_rates
-from rtsim.config.rate_schema import RateSpec
+from rtsim.config.runs.rate_schema import RateSpec
 from rtsim.errors import ConfigError
-from rtsim.methods.rate_errors import RateDeviations
-from rtsim.methods.rates import FASTEST, RateEstimator, Response, response
+from rtsim.methods.kinematics.rate_errors import RateDeviations
+from rtsim.methods.kinematics.rates import FASTEST, RateEstimator, Response, response
 from rtsim.models.entries import coordinate_names
 from rtsim.models.model import Model
 from rtsim.quantity import Quantity
@@ -20,7 +20,7 @@ from rtsim.stages.find import Setting
 from rtsim.stages.kinematics import Kinematics
 from rtsim.stages.stage import FINE, Outcome, Stage
 from streams.messages import Session, time_rate
-from streams.ring import Frame
+from streams.receiving.ring import Frame
 
 UNITS = ("rad, m", "rad/s, m/s", "rad/s^2, m/s^2")
 

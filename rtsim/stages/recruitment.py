@@ -7,16 +7,16 @@ import math
 import numpy as np
 
 from kernels.recruitment.problem import NOT_CONVERGED, VIOLATED
-from rtsim.config.recruitment_schema import RecruitmentSpec
-from rtsim.methods.recruitment import MuscleRecruitment
+from rtsim.config.runs.recruitment_schema import RecruitmentSpec
+from rtsim.methods.muscles.recruitment import MuscleRecruitment
 from rtsim.quantity import ACTIVATIONS, Quantity
-from rtsim.stages.asked import of_person_otherwise
 from rtsim.stages.find import Setting
 from rtsim.stages.inverse_dynamics import ModelLoads
-from rtsim.stages.lacking import lacking
+from rtsim.stages.loads.unbalanced_dofs import lacking
+from rtsim.stages.run_checks import of_person_otherwise
 from rtsim.stages.stage import FINE, Outcome, Stage
 from streams.messages import Status
-from streams.ring import Frame
+from streams.receiving.ring import Frame
 
 
 class SharedLoads(Stage):

@@ -9,8 +9,8 @@ import math
 
 import numpy as np
 
-from kernels.tree import new_pose, pose
-from rtsim.config.both_sides_schema import SUFFIXES
+from kernels.joints.tree import new_pose, pose
+from rtsim.config.models.both_sides_schema import SUFFIXES
 from rtsim.errors import ConfigError
 from rtsim.methods.sagittal import UP, Progress, faced, inclined, moved
 from rtsim.models.model import Model
@@ -20,7 +20,7 @@ from rtsim.stages.find import Setting
 from rtsim.stages.rates import FilteredMotion
 from rtsim.stages.stage import FINE, Outcome, Stage
 from streams.messages import Session
-from streams.ring import Frame
+from streams.receiving.ring import Frame
 
 PELVIS, THIGH = "pelvis", "thigh"
 TRUNK = ("pelvis_x", "pelvis_y", "pelvis_tilt")

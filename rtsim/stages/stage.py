@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Self
 from rtsim.quantity import Quantity
 from streams.account import plain
 from streams.messages import Session, Status
-from streams.ring import Frame
+from streams.receiving.ring import Frame
 
 Args = Mapping[str, Any]
 SAY_EVERY = 500

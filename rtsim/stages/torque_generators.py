@@ -6,13 +6,13 @@ import math
 
 import numpy as np
 
-from kernels._jit import hold
+from kernels.compiler.jit import hold
 from kernels.torque_generator.needed import needed_activations
 from rtsim.quantity import ACTIVATIONS, Quantity
 from rtsim.stages.find import Setting
 from rtsim.stages.inverse_dynamics import ModelLoads
 from rtsim.stages.stage import FINE, Outcome, Stage
-from streams.ring import Frame
+from streams.receiving.ring import Frame
 
 TOO_STIFF, TOO_WEAK = -1.0, 1.0
 ROUNDING = 1e-9

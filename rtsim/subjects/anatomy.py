@@ -6,11 +6,11 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from rtsim.config.joint_schema import Body
-from rtsim.config.model_schema import ModelSpec
-from rtsim.config.place_schema import Place, Vector
+from rtsim.config.models.joint_schema import Body
+from rtsim.config.models.model_schema import ModelSpec
+from rtsim.config.models.place_schema import Place, Vector
 from rtsim.errors import ConfigError
-from rtsim.subjects.natural import Segment
+from rtsim.subjects.calibration.natural import Segment
 from rtsim.subjects.plain_joints import plain_joints
 from rtsim.subjects.subject import Subject
 

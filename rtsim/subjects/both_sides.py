@@ -10,12 +10,12 @@ from collections.abc import Callable
 
 import msgspec
 
-from rtsim.config.both_sides_schema import SUFFIXES
-from rtsim.config.model_schema import ModelSpec
+from rtsim.config.models.both_sides_schema import SUFFIXES
+from rtsim.config.models.model_schema import ModelSpec
 from rtsim.config.paths import find_config
 from rtsim.errors import ConfigError
+from rtsim.subjects.calibration.trunk import LUMBOSACRAL, TRUNK
 from rtsim.subjects.subject import Subject, SubjectSegment, load_subject
-from rtsim.subjects.trunk import LUMBOSACRAL, TRUNK
 
 MIDDLE = "pelvis"
 UNPAIRED = (TRUNK, LUMBOSACRAL)

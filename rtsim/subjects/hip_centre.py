@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtsim.errors import ConfigError
+from rtsim.subjects.calibration.natural import unit
 from rtsim.subjects.conventional.measures import ConventionalMeasures, check_measures, stored_measures
-from rtsim.subjects.natural import unit
 
 Array = NDArray[np.float64]
 

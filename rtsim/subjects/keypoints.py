@@ -11,8 +11,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from rtsim.subjects.landmarks import Positions
-from rtsim.subjects.natural import unit
+from rtsim.subjects.calibration.landmarks import Positions
+from rtsim.subjects.calibration.natural import unit
 
 Array = NDArray[np.float64]
 

@@ -7,10 +7,10 @@ from collections.abc import Callable
 import msgspec
 
 from rtsim.errors import ConfigError
-from rtsim.files.trial import name_some
-from rtsim.subjects import proportions
+from rtsim.files.markers.trial import name_some
 from rtsim.subjects.both_sides import MIDDLE, join
-from rtsim.subjects.labs import ENOUGH, SIDES, Coverage
+from rtsim.subjects.calibration import proportions
+from rtsim.subjects.markers.labs import ENOUGH, SIDES, Coverage
 from rtsim.subjects.subject import Subject
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rtsim.files.natural import SEGMENTS, NaturalTrial
-from rtsim.subjects.natural import local_points, segment_parameters
+from rtsim.files.markers.natural import SEGMENTS, NaturalTrial
+from rtsim.subjects.calibration.natural import local_points, segment_parameters
 from rtsim.subjects.subject import Subject, subject_segment
 
 ORDER = ("pelvis", "thigh", "shank", "foot")

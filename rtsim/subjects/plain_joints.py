@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
-from rtsim.config.joint_schema import Body
-from rtsim.config.model_schema import MethodSpec, ModelSpec
-from rtsim.config.place_schema import Frame
+from rtsim.config.models.joint_schema import Body
+from rtsim.config.models.model_schema import MethodSpec, ModelSpec
+from rtsim.config.models.place_schema import Frame
 from rtsim.subjects.subject import kind_of_segment
 
 HINGE = "hinge"

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from rtsim.config.lab_schema import Lab, LabSide, names_of
-from rtsim.files.trial import MarkerTrial
-from rtsim.subjects.marker_names import find_markers
+from rtsim.config.runs.lab_schema import Lab, LabSide, names_of
+from rtsim.files.markers.trial import MarkerTrial
+from rtsim.subjects.markers.marker_names import find_markers
 
 
 def as_spelled(lab: Lab, *recordings: Sequence[str]) -> Lab:

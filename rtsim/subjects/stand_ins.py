@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtsim.errors import ConfigError
+from rtsim.subjects.calibration.landmarks import DEVICE, METATARSALS, Positions, back_of, has_device
+from rtsim.subjects.calibration.natural import unit
 from rtsim.subjects.conventional.alignment import check_device, device_origin
 from rtsim.subjects.conventional.chord import chord_centre
 from rtsim.subjects.conventional.measures import (
@@ -23,8 +25,6 @@ from rtsim.subjects.conventional.measures import (
 )
 from rtsim.subjects.hip_centre import hip_centres
 from rtsim.subjects.knee_centre import centre_offset, width_name, width_of
-from rtsim.subjects.landmarks import DEVICE, METATARSALS, Positions, back_of, has_device
-from rtsim.subjects.natural import unit
 from rtsim.units import DEGREES
 
 Array = NDArray[np.float64]

@@ -10,14 +10,14 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from rtsim.config.both_sides_schema import SUFFIXES
 from rtsim.config.bounds import check_numbers
 from rtsim.config.load import load_toml
-from rtsim.config.model_schema import Positive, Vector
+from rtsim.config.models.both_sides_schema import SUFFIXES
+from rtsim.config.models.model_schema import Positive, Vector
 from rtsim.errors import ConfigError
 from rtsim.files.output import write_text
 from rtsim.files.toml_text import entries, entry, word
-from rtsim.subjects.natural import Segment
+from rtsim.subjects.calibration.natural import Segment
 
 # from small children to very tall adults, markers included [m]
 LENGTHS = {

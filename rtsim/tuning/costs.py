@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rtsim.config.tuning_schema import Channel, Term, TuningSpec
+from rtsim.config.runs.tuning_schema import Channel, Term, TuningSpec
 from rtsim.errors import ConfigError
 from streams.messages import FieldSpec
 

@@ -14,21 +14,21 @@ from typing import Any
 
 import numpy as np
 
-from rtsim.config.hil_schema import HilSpec
-from rtsim.config.tuning_schema import LONGEST_CYCLE_S
-from rtsim.device.asked import OF_RUN
+from rtsim.config.runs.hil_schema import HilSpec
+from rtsim.config.runs.tuning_schema import LONGEST_CYCLE_S
+from rtsim.device.requests import OF_RUN
 from rtsim.device.tuning import OVER_S
 from rtsim.errors import ModelError
-from rtsim.stages.exchange import ARM_STATES
+from rtsim.stages.device.exchange import ARM_STATES
 from rtsim.tuning.costs import CycleCost
 from rtsim.tuning.offline import Cost
 from rtsim.tuning.problem import Setting, tuning_of
-from streams.control import request
+from streams.access.security import Security
+from streams.control.commands import request
 from streams.errors import StreamError
 from streams.messages import Status
-from streams.ring import Frame
-from streams.security import Security
-from streams.subscriber import Subscriber
+from streams.receiving.ring import Frame
+from streams.receiving.subscriber import Subscriber
 
 BEFORE, BEST = "before_tuning", "best"
 """Snapshots of the run: its parameters before, and the best at the end."""

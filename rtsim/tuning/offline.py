@@ -17,18 +17,18 @@ from typing import NamedTuple, Protocol, TypeVar
 
 from msgspec.structs import replace
 
-from rtsim.config.device_schema import DeviceSpec
-from rtsim.config.hil_schema import LONGEST_MS, HilSpec
 from rtsim.config.load import load_toml
 from rtsim.config.paths import find_config
-from rtsim.config.tuning_schema import LONGEST_CYCLE_S
+from rtsim.config.runs.device_schema import DeviceSpec
+from rtsim.config.runs.hil_schema import LONGEST_MS, HilSpec
+from rtsim.config.runs.tuning_schema import LONGEST_CYCLE_S
 from rtsim.device.tuning import OVER_S
-from rtsim.live.collection import no_collection
-from rtsim.live.hardware import DeviceClock, hil_loop, simulator_for
-from rtsim.live.in_process import InProcessPort
+from rtsim.live.hardware.device_loop import DeviceClock, hil_loop, simulator_for
+from rtsim.live.hardware.in_process import InProcessPort
 from rtsim.live.loop import Loop
-from rtsim.live.signals import REQUESTS
-from rtsim.stages.exchange import DeviceTorque
+from rtsim.live.processes.gc_control import no_collection
+from rtsim.live.processes.signals import REQUESTS
+from rtsim.stages.device.exchange import DeviceTorque
 from rtsim.tuning.costs import CycleCost
 from rtsim.tuning.problem import tuning_of
 from streams.messages import AnyMessage, Result, Session

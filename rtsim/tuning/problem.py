@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rtsim.config.hil_schema import HilSpec
-from rtsim.config.tuning_schema import TuningSpec
+from rtsim.config.runs.hil_schema import HilSpec
+from rtsim.config.runs.tuning_schema import TuningSpec
 from rtsim.errors import ConfigError
 
 Array = NDArray[np.float64]

@@ -10,16 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-from kernels.constraints import Roles
-from kernels.kkt import CONVERGED, Options, solve
-from kernels.markers import model_markers
-from kernels.optimality import Problem, Work, new_work
-from kernels.tree import pose, without_tables
+from kernels.joints.tree import pose, without_tables
+from kernels.markers.marker_cost import model_markers
+from kernels.solver.constraints import Roles
+from kernels.solver.kkt import CONVERGED, Options, solve
+from kernels.solver.optimality import Problem, Work, new_work
 from rtsim.config.load import load_toml
-from rtsim.config.model_schema import ModelSpec
+from rtsim.config.models.model_schema import ModelSpec
 from rtsim.config.paths import find_config
-from rtsim.config.run_schema import MarkerCheck
-from rtsim.methods.multibody import MultibodyEstimator, Solution
+from rtsim.config.runs.run_schema import MarkerCheck
+from rtsim.methods.kinematics.multibody import MultibodyEstimator, Solution
 from rtsim.models.model import Model, build
 from rtsim.models.roles import roles_of
 from rtsim.subjects.subject import Subject, SubjectSegment

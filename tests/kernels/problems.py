@@ -7,16 +7,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.constraints import DISTANCE, HARD, OFF, SOFT, SPHERE_ON_PLANE, Roles
-from kernels.coordinates import Limits, Tasks
-from kernels.couplers import Couplers
-from kernels.initial_pose import new_fit_work
+from kernels.joints.couplers import Couplers
 from kernels.joints.kinds import BALL, FREE, HINGE, SLIDER
-from kernels.kkt import Options, solve
-from kernels.kkt_step import build_hessian, newton_step
-from kernels.optimality import Problem, Work, new_work, objective, optimality
-from kernels.track import TrackWork, find_open_dofs
-from kernels.tree import without_tables
+from kernels.joints.tree import without_tables
+from kernels.solver.constraints import DISTANCE, HARD, OFF, SOFT, SPHERE_ON_PLANE, Roles
+from kernels.solver.coordinates import Limits, Tasks
+from kernels.solver.initial_pose import new_fit_work
+from kernels.solver.kkt import Options, solve
+from kernels.solver.kkt_step import build_hessian, newton_step
+from kernels.solver.optimality import Problem, Work, new_work, objective, optimality
+from kernels.solver.track import TrackWork, find_open_dofs
 from tests.naive import constraints, kkt, markers, random_models
 from tests.naive.tree import state
 

@@ -7,8 +7,8 @@ import pytest
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-from rtsim.config.run_schema import MarkerCheck, Solver
-from rtsim.methods.multibody import MultibodyEstimator
+from rtsim.config.runs.run_schema import MarkerCheck, Solver
+from rtsim.methods.kinematics.multibody import MultibodyEstimator
 from tests.kernels import leg
 from tests.kernels.leg import (
     FIRST,

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from kernels.kkt import CONVERGED, Options, solve
-from kernels.kkt_step import build_hessian
-from kernels.linear import cholesky_leaves_first, solve_towards_leaves, solve_towards_root
-from kernels.optimality import Problem, objective, optimality
+from kernels.algebra.linear import cholesky_leaves_first, solve_towards_leaves, solve_towards_root
+from kernels.solver.kkt import CONVERGED, Options, solve
+from kernels.solver.kkt_step import build_hessian
+from kernels.solver.optimality import Problem, objective, optimality
 from tests.kernels import leg, two_legs
 from tests.kernels.problems import as_in_runs
 

@@ -7,10 +7,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.constraints import Elements, Roles
-from kernels.markers import Markers
-from kernels.optimality import Work, new_work
-from kernels.tree import Tree
+from kernels.joints.tree import Tree
+from kernels.markers.marker_cost import Markers
+from kernels.solver.constraints import Elements, Roles
+from kernels.solver.optimality import Work, new_work
 from rtsim.models.model import Model
 from rtsim.models.packing.elements import path_between
 from rtsim.models.packing.tree import Joint, build_tree

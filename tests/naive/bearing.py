@@ -1,11 +1,11 @@
-"""Which foot bears which plate, said once more with sets and vectors: the rules of kernels/bearing.py."""
+"""Which foot bears which plate, once more with sets and vectors: rules of kernels/plates/plate_assignment."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.bearing import (
+from kernels.plates.plate_assignment import (
     BEARS,
     CHANGED,
     FAR,
@@ -17,7 +17,7 @@ from kernels.bearing import (
     UNSURE,
     BearingRules,
 )
-from kernels.plates import LOADED, NOT_MEASURED, Plates
+from kernels.plates.plate_contact import LOADED, NOT_MEASURED, Plates
 
 Array = NDArray[np.floating]
 

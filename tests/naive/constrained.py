@@ -12,12 +12,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.constraints import HARD, SPHERE_ON_PLANE, Elements
 from kernels.dynamics.constraints import Constraints
 from kernels.dynamics.inverse import inverse_dynamics
 from kernels.dynamics.mass import mass_matrix
 from kernels.dynamics.system import System, new_dynamics_work
-from kernels.tree import Pose, Tree
+from kernels.joints.tree import Pose, Tree
+from kernels.solver.constraints import HARD, SPHERE_ON_PLANE, Elements
 from tests.naive.functions import evaluated
 from tests.naive.mechanisms import moved, point, posed
 

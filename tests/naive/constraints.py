@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.constraints import AZIMUTH, ELEVATION, SPHERE_ON_PLANE, Elements
-from kernels.tree import Tree
+from kernels.joints.tree import Tree
+from kernels.solver.constraints import AZIMUTH, ELEVATION, SPHERE_ON_PLANE, Elements
 from tests.naive.tree import State, dofs_of
 
 Array = NDArray[np.floating]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.couplers import Couplers
-from kernels.functions import Functions
+from kernels.algebra.functions import Functions
+from kernels.joints.couplers import Couplers
 from tests.naive.functions import evaluated
 
 Array = NDArray[np.floating]

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import null_space
 
-from kernels.frame import Skeleton
-from kernels.optimality import Problem
+from kernels.solver.frame import Skeleton
+from kernels.solver.optimality import Problem
 from tests.naive import kkt
 from tests.naive.constraints import ends
 from tests.naive.joint_angles import angles, displacement

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.tree import Tree
+from kernels.joints.tree import Tree
 from tests.naive.tree import integrate
 
 Array = NDArray[np.floating]

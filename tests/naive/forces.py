@@ -14,8 +14,8 @@ from kernels.contact.elements import Contacts
 from kernels.contact.geometries import SPHERE_ON_SPHERE
 from kernels.contact.pressure import DAMPING, EXPONENT, HUNT_CROSSLEY, KELVIN_VOIGT, STIFFNESS, VOLUMETRIC
 from kernels.forces.assembly import Forces
-from kernels.ligament import LINEAR
-from kernels.tree import Tree
+from kernels.forces.ligament import LINEAR
+from kernels.joints.tree import Tree
 from tests.naive import lens, volumetric
 from tests.naive.dynamics import turning
 from tests.naive.friction import Parameters, friction_force

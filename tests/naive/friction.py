@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kernels.friction import ANDERSSON, BENGISU_AKAY, HOLLARS, PROPOSED
+from kernels.forces.friction import ANDERSSON, BENGISU_AKAY, HOLLARS, PROPOSED
 
 
 class Parameters(NamedTuple):

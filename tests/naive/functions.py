@@ -8,7 +8,7 @@ import numpy as np
 from numpy.polynomial import Polynomial
 from scipy.interpolate import CubicSpline
 
-from kernels.functions import LINEAR, POLYNOMIAL, SINE, SPLINE, Functions
+from kernels.algebra.functions import LINEAR, POLYNOMIAL, SINE, SPLINE, Functions
 
 
 def evaluated(functions: Functions, f: int, x: float) -> tuple[float, float, float]:

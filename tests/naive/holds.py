@@ -11,9 +11,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.couplers import Couplers
 from kernels.dynamics.constraints import Constraints
 from kernels.dynamics.system import System
+from kernels.joints.couplers import Couplers
 from tests.naive import dynamics
 from tests.naive.constrained import bias, rows, values
 from tests.naive.reduction import placed, reduced

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from kernels.dynamics.system import System
-from kernels.joint_angles import JointAxes
+from kernels.joints.joint_angles import JointAxes
 from tests.naive import joint_angles
 from tests.naive.kinetics import projected
 from tests.naive.tree import integrate, state

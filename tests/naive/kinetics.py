@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels.dynamics.system import System
-from kernels.joint_angles import JointAxes
+from kernels.joints.joint_angles import JointAxes
 from tests.naive import dynamics, joint_angles
 from tests.naive.tree import integrate, state
 

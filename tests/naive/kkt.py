@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from kernels.constraints import HARD, SOFT
-from kernels.optimality import Problem
+from kernels.solver.constraints import HARD, SOFT
+from kernels.solver.optimality import Problem
 from tests.naive import constraints, markers
 from tests.naive.tree import difference, integrate, state
 

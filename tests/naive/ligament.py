@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernels.ligament import LINEAR
+from kernels.forces.ligament import LINEAR
 
 
 def line_force(law: int, parameters: np.ndarray, length: float, rate: float) -> float:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.markers import Markers
-from kernels.tree import Tree
+from kernels.joints.tree import Tree
+from kernels.markers.marker_cost import Markers
 from tests.naive.tree import state
 
 Array = NDArray[np.floating]

@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.constraints import DISTANCE, HARD, OFF, SOFT, SPHERE_ON_PLANE, Elements, Roles
 from kernels.dynamics.constraints import Constraints, Couplers
 from kernels.dynamics.rolling import no_rolls
 from kernels.dynamics.system import System
 from kernels.joints.kinds import BALL, CHAIN, FREE, HINGE, SLIDER, WELD
-from kernels.tree import Pose, Tree, integrate, new_pose, pose
+from kernels.joints.tree import Pose, Tree, integrate, new_pose, pose
+from kernels.solver.constraints import DISTANCE, HARD, OFF, SOFT, SPHERE_ON_PLANE, Elements, Roles
 from rtsim.models.packing.joints import neutral_coordinates
 from rtsim.models.packing.tree import (
     Joint,

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
+from kernels.joints.tree import Pose, Tree
 from kernels.path.stations import CONDITIONAL, MOVING, WRAP, YIELDS, Stations
 from kernels.path.surfaces import SPHERE, Surfaces
-from kernels.tree import Pose, Tree
 from tests.naive.functions import evaluated
 from tests.naive.mechanisms import point, posed
 

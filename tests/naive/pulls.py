@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels.dynamics.system import System
-from kernels.forces.pulls import Pulls
+from kernels.forces.path_forces import Pulls
 from tests.naive import hill, muscle_path
 from tests.naive.differences import first_derivative
 from tests.naive.dynamics import inverse_dynamics, mass_matrix

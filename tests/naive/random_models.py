@@ -6,13 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-from kernels.constraints import AZIMUTH, ELEVATION, Elements
+from kernels.algebra.functions import Functions
 from kernels.dynamics.inertia import Bodies
 from kernels.dynamics.system import System
-from kernels.functions import Functions
 from kernels.joints.kinds import BALL, CHAIN, ELLIPSOIDAL, FREE, HINGE, SLIDER, WELD
-from kernels.markers import Markers
-from kernels.tree import Tree
+from kernels.joints.tree import Tree
+from kernels.markers.marker_cost import Markers
+from kernels.solver.constraints import AZIMUTH, ELEVATION, Elements
 from rtsim.models.packing.tree import (
     Joint,
     Motion,

@@ -11,9 +11,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.couplers import Couplers
 from kernels.dynamics.system import System
-from kernels.tree import Tree
+from kernels.joints.couplers import Couplers
+from kernels.joints.tree import Tree
 from tests.naive import dynamics
 from tests.naive.functions import evaluated
 from tests.naive.tree import difference, integrate

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels.dynamics.rolling import Rolls
-from kernels.tree import Pose, Tree
+from kernels.joints.tree import Pose, Tree
 from tests.naive.constrained import first_along
 from tests.naive.mechanisms import moved, point, posed
 

@@ -14,8 +14,8 @@ from scipy.linalg import expm
 
 from kernels.dynamics.system import System
 from kernels.forces.assembly import Forces
+from kernels.joints.tree import Tree
 from kernels.rosenbrock.tableau import Method, lower
-from kernels.tree import Tree
 from tests.naive import rosenbrock
 from tests.naive.dynamics import inverse_dynamics, mass_matrix
 from tests.naive.ligament import line_force

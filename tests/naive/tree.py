@@ -15,7 +15,7 @@ from scipy.spatial.transform import Rotation
 
 from kernels.joints.kinds import BALL, CHAIN, ELLIPSOIDAL, FREE, HINGE, SLIDER
 from kernels.joints.motions import DRIVEN
-from kernels.tree import Tree
+from kernels.joints.tree import Tree
 from tests.naive.functions import evaluated
 
 Array = NDArray[np.floating]

@@ -21,10 +21,10 @@ from kernels.dynamics.inverse import inverse_dynamics
 from kernels.dynamics.mass import mass_matrix
 from kernels.dynamics.system import DynamicsWork, new_dynamics_work
 from kernels.joints.kinds import FREE
-from rtsim.bench.opensim_dynamics import speed_indices
+from rtsim.bench.opensim_peer.opensim_dynamics import speed_indices
 from rtsim.errors import ConfigError
 from rtsim.files.osim.model import read_osim
-from rtsim.methods.moment_arms import MomentArms
+from rtsim.methods.muscles.moment_arms import MomentArms
 from rtsim.models.model import build
 from rtsim.models.roles import roles_of
 

@@ -17,12 +17,12 @@ import pytest
 from click.testing import CliRunner
 from numpy.typing import NDArray
 
-from kernels._jit import allow_compilation
+from kernels.compiler.jit import allow_compilation
 from rtsim.cli.main import cli
-from rtsim.files.storage import Table, read_storage
+from rtsim.files.tables.storage import Table, read_storage
 from streams.codec import decode
 from streams.messages import Result
-from streams.recorded import read_messages
+from streams.recording.recorded import read_messages
 
 Array = NDArray[np.float64]
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rtsim.files.c3d import read_c3d
-from rtsim.files.trial import MarkerTrial
+from rtsim.files.markers.c3d import read_c3d
+from rtsim.files.markers.trial import MarkerTrial
 from rtsim.subjects.conventional.angles import foot_progression, nearest_axis, pelvis_angles, walking_axes
 from rtsim.subjects.conventional.axes import pelvis_frame
 from rtsim.subjects.conventional.foot import FootOffsets

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from kernels._jit import allow_compilation
-from rtsim.bench.moment_arms import random_poses
-from rtsim.config.marker_schema import Marker
-from rtsim.config.model_schema import ModelSpec
-from rtsim.config.run_schema import MarkerCheck
+from kernels.compiler.jit import allow_compilation
+from rtsim.bench.mechanics.moment_arms import random_poses
+from rtsim.config.models.marker_schema import Marker
+from rtsim.config.models.model_schema import ModelSpec
+from rtsim.config.runs.run_schema import MarkerCheck
 from rtsim.files.osim.model import read_osim
-from rtsim.methods.moment_arms import MomentArms
-from rtsim.methods.multibody import MultibodyEstimator
+from rtsim.methods.kinematics.multibody import MultibodyEstimator
+from rtsim.methods.muscles.moment_arms import MomentArms
 from rtsim.models.model import build
 from rtsim.models.roles import roles_of
 

@@ -1,7 +1,7 @@
 """Stick-slip and impact of Brown (2017), section 4.3, under all four friction laws.
 
 Held against SciPy's solution of equations that share nothing with the kernels, that of the bench
-(rtsim/bench/friction_reference.py), and against what follows by hand.
+(rtsim/bench/mechanics/friction_reference.py), and against what follows by hand.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from rtsim.bench.friction import contact_time, error, with_law
-from rtsim.bench.friction_reference import BELT, LAWS, LOAD, STIFFNESS, impact, stick_slip
+from rtsim.bench.mechanics.friction import contact_time, error, with_law
+from rtsim.bench.mechanics.friction_reference import BELT, LAWS, LOAD, STIFFNESS, impact, stick_slip
 from rtsim.models.load import load_model
 from rtsim.models.model import build
 from rtsim.simulation.simulator import Simulator

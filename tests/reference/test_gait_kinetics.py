@@ -14,16 +14,16 @@ import pytest
 from numpy.typing import NDArray
 
 from kernels.rates.manifold import plain
-from rtsim.bench.rates import solved
-from rtsim.config.rate_schema import ButterworthSpec
-from rtsim.files.markers import read_markers
-from rtsim.files.storage import Table, read_storage
+from rtsim.bench.markers.rates import solved
+from rtsim.config.runs.rate_schema import ButterworthSpec
+from rtsim.files.markers.markers import read_markers
+from rtsim.files.tables.storage import Table, read_storage
 from rtsim.methods.inverse_dynamics import inverse_dynamics_of
-from rtsim.methods.rates import Track, track
-from rtsim.methods.smoothing import smooth
+from rtsim.methods.kinematics.rates import Track, track
+from rtsim.methods.kinematics.smoothing import smooth
 from rtsim.models.load import load_model
-from rtsim.subjects.calibration import subject_for
-from rtsim.subjects.masses import load_inertia_table, person_of
+from rtsim.subjects.calibration.calibration import subject_for
+from rtsim.subjects.calibration.masses import load_inertia_table, person_of
 
 Array = NDArray[np.floating]
 

@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rtsim.config.run_schema import MarkerCheck, Run
-from rtsim.live.serve import prepare
-from rtsim.live.sources import load_trial
-from rtsim.stages.door import Door
+from rtsim.config.runs.run_schema import MarkerCheck, Run
+from rtsim.live.inputs.sources import load_trial
+from rtsim.live.processes.serve import prepare
 from rtsim.stages.kinematics import Kinematics
+from rtsim.stages.markers.marker_input import Door
 from streams.messages import marker_session
 
 TRIALS = {

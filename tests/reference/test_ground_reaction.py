@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from kernels._jit import allow_compilation
-from rtsim.bench.ground_reaction import TOTAL
-from rtsim.bench.recordings import RECORDINGS, arguments_of
+from kernels.compiler.jit import allow_compilation
+from rtsim.bench.markers.recordings import RECORDINGS, arguments_of
+from rtsim.bench.runs.ground_reaction import TOTAL
 from rtsim.cli.main import cli
-from rtsim.cli.options import make_run
-from rtsim.files.force_trial import ForceTrial
+from rtsim.cli.terminal.options import make_run
+from rtsim.files.forces.force_trial import ForceTrial
 from rtsim.live.forces import forces_of, told_before
-from rtsim.live.sources import load_trial
+from rtsim.live.inputs.sources import load_trial
 
 FOOT = ("--config", "foot", "--set", "level=whole_body")
 

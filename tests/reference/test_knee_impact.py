@@ -12,8 +12,8 @@ import msgspec
 import numpy as np
 import pytest
 
-from rtsim.bench.knee import PULSES, pulse_run
-from rtsim.config.model_schema import ModelSpec
+from rtsim.bench.contacts.knee import PULSES, pulse_run
+from rtsim.config.models.model_schema import ModelSpec
 from rtsim.models.load import load_model
 from rtsim.models.model import build
 from tests.naive.volumetric_knee import grood_suntay_axes, rotation_of, static_pose

@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rtsim.bench.recordings import RECORDINGS, arguments_of
+from rtsim.bench.markers.recordings import RECORDINGS, arguments_of
 from rtsim.files.recording import read_results
-from rtsim.subjects.trunk import TRUNK
+from rtsim.subjects.calibration.trunk import TRUNK
 from streams.messages import Status
 
 LATE = int(Status.LATE)

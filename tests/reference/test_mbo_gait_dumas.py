@@ -14,12 +14,12 @@ import pytest
 from numpy.typing import NDArray
 
 from rtsim.config.load import load_toml
-from rtsim.config.model_schema import ModelSpec
+from rtsim.config.models.model_schema import ModelSpec
 from rtsim.config.paths import find_config
-from rtsim.config.run_schema import MarkerCheck
-from rtsim.files.natural import SEGMENTS, NaturalTrial, read_natural
-from rtsim.methods.multibody import MultibodyEstimator
-from rtsim.subjects.natural import local_points, segment_parameters
+from rtsim.config.runs.run_schema import MarkerCheck
+from rtsim.files.markers.natural import SEGMENTS, NaturalTrial, read_natural
+from rtsim.methods.kinematics.multibody import MultibodyEstimator
+from rtsim.subjects.calibration.natural import local_points, segment_parameters
 from rtsim.subjects.subject import Subject, subject_segment
 from tests.naive import knee_results, knee_tables, mbo
 from tests.naive.natural_coordinates import segment_frame

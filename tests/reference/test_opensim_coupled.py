@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from rtsim.files.export import table_parts
 from rtsim.files.osim.model import read_osim
 from rtsim.files.recording import Results
-from rtsim.files.storage import read_storage
+from rtsim.files.tables.export import table_parts
+from rtsim.files.tables.storage import read_storage
 from rtsim.models.model import build
 from rtsim.quantity import Fields
 from rtsim.simulation.motion import read_motion
-from rtsim.stages.coordinates import CoordinateValues
+from rtsim.stages.poses.coordinates import CoordinateValues
 from tests.reference.opensim_peer import quiet
 from tests.rtsim.files.osim_texts import (
     GROUND,

@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-from kernels._jit import allow_compilation
+from kernels.compiler.jit import allow_compilation
 from kernels.dynamics.forward import forward_dynamics
 from kernels.dynamics.system import DynamicsWork, new_dynamics_work
 from rtsim.files.osim.model import read_osim

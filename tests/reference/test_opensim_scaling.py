@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rtsim.bench.opensim_scaling import (
+from rtsim.bench.opensim_peer.opensim_scaling import (
     SCALED,
     SETUP,
     STATIC,
@@ -25,9 +25,9 @@ from rtsim.bench.opensim_scaling import (
 )
 from rtsim.files.osim.model import read_osim
 from rtsim.files.osim.setup_scale import read_scale_setup
-from rtsim.methods.moment_arms import arms_of
-from rtsim.methods.scaling import Scaled, coordinate_goals, read_static, scale
-from rtsim.methods.static_pose import mean_places
+from rtsim.methods.kinematics.scaling import Scaled, coordinate_goals, read_static, scale
+from rtsim.methods.kinematics.static_pose import mean_places
+from rtsim.methods.muscles.moment_arms import arms_of
 from rtsim.models.measuring import frames_between
 from tests.reference.opensim_peer import quiet
 

@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from kernels.joints.kinds import BALL, CHAIN, FREE, HINGE, SLIDER, WELD
-from kernels.tree import Tree, new_pose, pose
+from kernels.joints.tree import Tree, new_pose, pose
 from tests.kernels.dynamics.cases import Case, assert_same, forward, inverse, mass
 from tests.naive import random_models
 from tests.naive.tree import dofs_of
@@ -16,7 +16,7 @@ pytest.importorskip("pinocchio")
 
 import pinocchio
 
-from rtsim.bench.pinocchio_mirror import Mirror, mirror
+from rtsim.bench.mechanics.pinocchio_mirror import Mirror, mirror
 
 Array = NDArray[np.floating]
 

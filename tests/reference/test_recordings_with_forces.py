@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from kernels._jit import allow_compilation
-from rtsim.bench.recordings import RECORDINGS, Recording, arguments_of
+from kernels.compiler.jit import allow_compilation
+from rtsim.bench.markers.recordings import RECORDINGS, Recording, arguments_of
 from rtsim.cli.main import cli
-from rtsim.files.cortex_forces import read_cortex_forces
-from rtsim.methods.plate_check import UNDER
+from rtsim.files.forces.cortex_forces import read_cortex_forces
+from rtsim.methods.plates.plate_check import UNDER
 
 TWO_FEET = {"bmc.walk2": 14, "mcgill.HC002D_static": 51, "mcgill.HC030A_static": 300}
 STANDING = (

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from kernels._jit import allow_compilation
+from kernels.compiler.jit import allow_compilation
 from rtsim.cli.main import cli
 from rtsim.files.recording import read_results
 

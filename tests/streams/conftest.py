@@ -9,7 +9,7 @@ import pytest
 import zmq
 
 from streams.publisher import Publisher
-from streams.subscriber import Subscriber
+from streams.receiving.subscriber import Subscriber
 
 LOCAL = "tcp://127.0.0.1:0"
 GUARD_S = 20.0  # how long a test may wait before it counts as hung

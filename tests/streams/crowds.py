@@ -101,7 +101,7 @@ class Crowd:
 
 def holders(address: str, n: int, keys: list[str]) -> None:
     """As many ZeroMQ clients, with keys, that say nothing; libzmq answers heartbeats for them."""
-    from streams.security import Security
+    from streams.access.security import Security
     from streams.sockets import client_socket, connect
 
     security = Security.for_client(*keys) if keys else None

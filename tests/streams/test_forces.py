@@ -10,9 +10,9 @@ import numpy as np
 from streams.clock import now_ns
 from streams.codec import FieldLayout, decode
 from streams.messages import Forces, force_session, marker_session
-from streams.player import Channel, MarkerFrames, play
-from streams.recorded import read_messages
-from streams.recorder import record
+from streams.recording.player import Channel, MarkerFrames, play
+from streams.recording.recorded import read_messages
+from streams.recording.recorder import record
 
 GUARD_S = 20.0
 OTHER = "00000000000000bb"

@@ -7,9 +7,12 @@ import msgspec
 import numpy as np
 import pytest
 
-from streams import checks, codec, control, crowd, messages, publisher, sockets, unfinished
+from streams import codec, messages, publisher, sockets
+from streams.access import crowd
 from streams.codec import FieldLayout, decode, encode
+from streams.control import commands
 from streams.messages import Status, marker_session
+from streams.receiving import checks, unfinished
 
 TEXT = (Path(__file__).resolve().parents[2] / "docs" / "protocol.md").read_text(encoding="utf-8")
 CODE = set(re.findall(r"`([^`\n]+)`", TEXT))
@@ -117,10 +120,10 @@ def test_numbers_are_documented():
     assert f"{sockets.HIGH_WATER} messages at the" in TEXT
     assert f"{checks.RECENT} used frames" in TEXT
     assert f"{sockets.HARD_LIMIT >> 20} MiB at subscribers" in TEXT
-    assert f"{control.COMMAND_LIMIT >> 10} KiB at the control endpoint" in TEXT
+    assert f"{commands.COMMAND_LIMIT >> 10} KiB at the control endpoint" in TEXT
     assert f"{publisher.UPSTREAM.part >> 10} KiB towards a publisher" in TEXT
     assert f"{sockets.RECEIVE_HIGH_WATER} at each receiver" in TEXT
-    for allowance in (publisher.UPSTREAM, control.COMMANDS):
+    for allowance in (publisher.UPSTREAM, commands.COMMANDS):
         assert f"{allowance.burst >> 10} KiB, and {allowance.rate} bytes a second" in TEXT
     assert f"{publisher.MOST_TOPICS} subscriptions of at most {publisher.LONGEST_TOPIC} bytes" in TEXT
     assert f"{crowd.PLACES} connections; {crowd.MOST} while newcomers" in TEXT

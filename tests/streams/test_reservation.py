@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 import pytest
 
-from rtsim.cli.ports import STEP, free_offset
+from rtsim.cli.terminal.ports import STEP, free_offset
 from streams.errors import AddressInUseError
 from streams.reservation import Reservation
 from streams.sockets import check_free

@@ -12,7 +12,7 @@ import pytest
 from streams.clock import now_ns
 from streams.codec import FieldLayout
 from streams.messages import FieldSpec, Result, Session, Status, Telemetry, force_session, new_session_id
-from streams.subscriber import Subscriber
+from streams.receiving.subscriber import Subscriber
 
 CLIENT = Path(__file__).with_name("stranger_client.py")
 GUARD_S = 30.0

@@ -5,11 +5,11 @@ from time import thread_time_ns
 
 import pytest
 
-from streams.allowance import MOST_NS, Allowance
+from streams.access.allowance import MOST_NS, Allowance
 from streams.clock import now_ns
 from streams.codec import decode
-from streams.intake import SHARE
-from streams.known import AHEAD, LONGEST_SILENCE_NS, SHORTEST_SILENCE_NS
+from streams.receiving.intake import SHARE
+from streams.receiving.known import AHEAD, LONGEST_SILENCE_NS, SHORTEST_SILENCE_NS
 
 OTHER = "00000000000000bb"
 THIRD = "00000000000000cc"
@@ -27,9 +27,9 @@ def clock(monkeypatch) -> list[int]:
             added[0] += TAKES_NS
         return decode(parts)
 
-    monkeypatch.setattr("streams.intake.decode", slow_decode)
-    monkeypatch.setattr("streams.subscriber.now_ns", lambda: now_ns() + added[0])
-    monkeypatch.setattr("streams.subscriber.thread_time_ns", lambda: thread_time_ns() + added[0])
+    monkeypatch.setattr("streams.receiving.intake.decode", slow_decode)
+    monkeypatch.setattr("streams.receiving.subscriber.now_ns", lambda: now_ns() + added[0])
+    monkeypatch.setattr("streams.receiving.subscriber.thread_time_ns", lambda: thread_time_ns() + added[0])
     return added
 
 
@@ -109,7 +109,7 @@ def test_the_time_that_strangers_take_is_no_pause_of_the_one_that_leads(
     raw_sender, subscribe, clock, eventually, monkeypatch
 ):
     """Protects the lead of a session from one message that takes longer than any pause, were it read."""
-    monkeypatch.setattr("streams.intake.SHARE", 2.0)
+    monkeypatch.setattr("streams.receiving.intake.SHARE", 2.0)
     subscriber = subscribe(raw_sender.address, ("markers", "telemetry"))
     raw_sender.wait_joined()
     raw_sender.descriptor()
@@ -139,7 +139,7 @@ def test_a_descriptor_that_was_put_off_does_not_undo_the_end(joined, clock, even
 
 def test_an_id_that_is_held_is_not_taken_away(joined, read_until, monkeypatch):
     """Protects a session that goes on from another's descriptor under its id, after that of a third."""
-    monkeypatch.setattr("streams.known.STRETCH_NS", 0)  # every frame is a stretch of time
+    monkeypatch.setattr("streams.receiving.known.STRETCH_NS", 0)  # every frame is a stretch of time
     sender, subscriber = joined
     for seq in range(1, AHEAD + 2):
         sender.frame(seq)

@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtsim.bench.adapters.drive import PER_METRE, ZEROMQ
-from rtsim.live.children import Child
+from rtsim.live.processes.children import Child
 from streams.clock import now_ns
 from streams.messages import Telemetry
-from streams.subscriber import Subscriber
+from streams.receiving.subscriber import Subscriber
 
 RATE, N_MARKER = 200.0, 60
 PATIENCE_S, LONGEST_S = 30.0, 1200.0

@@ -8,14 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels.rates.manifold import OK, manifold_of
-from rtsim.config.rate_schema import ButterworthSpec
-from rtsim.config.run_schema import Uncertainty
-from rtsim.methods.deviations import MethodDeviations, displaced_joints, places_of
-from rtsim.methods.moment_arms import MomentArms
-from rtsim.methods.multibody import MultibodyEstimator
-from rtsim.methods.muscle_arms import arms_at
-from rtsim.methods.rate_errors import RateDeviations
-from rtsim.methods.rates import RateEstimator
+from rtsim.config.runs.rate_schema import ButterworthSpec
+from rtsim.config.runs.run_schema import Uncertainty
+from rtsim.methods.kinematics.deviations import MethodDeviations, displaced_joints, places_of
+from rtsim.methods.kinematics.multibody import MultibodyEstimator
+from rtsim.methods.kinematics.rate_errors import RateDeviations
+from rtsim.methods.kinematics.rates import RateEstimator
+from rtsim.methods.muscles.moment_arms import MomentArms
+from rtsim.methods.muscles.muscle_arms import arms_at
 from rtsim.models.entries import coordinate_names
 
 Array = NDArray[np.float64]

@@ -14,17 +14,17 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from rtsim.bench.course import counted
 from rtsim.bench.coverage.run import LEARNING, Tally, add, figures_of, new_tally
 from rtsim.bench.coverage.skin import SIZE_MM, draw_course, draw_noise, draw_skin
 from rtsim.bench.coverage.truth import N_ROUND, Told
 from rtsim.bench.figures import Figure
-from rtsim.bench.moment_arms import random_poses
-from rtsim.config.marker_schema import Marker
-from rtsim.config.model_schema import ModelSpec
-from rtsim.config.run_schema import MarkerCheck, Uncertainty
-from rtsim.methods.moment_arms import MomentArms
-from rtsim.methods.multibody import MultibodyEstimator
+from rtsim.bench.mechanics.moment_arms import random_poses
+from rtsim.bench.progress import counted
+from rtsim.config.models.marker_schema import Marker
+from rtsim.config.models.model_schema import ModelSpec
+from rtsim.config.runs.run_schema import MarkerCheck, Uncertainty
+from rtsim.methods.kinematics.multibody import MultibodyEstimator
+from rtsim.methods.muscles.moment_arms import MomentArms
 from rtsim.models.load import load_model
 from rtsim.models.model import build
 from rtsim.models.roles import roles_of

@@ -9,17 +9,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rtsim.bench.course import counted
 from rtsim.bench.coverage.numbers import names_of
 from rtsim.bench.coverage.skin import SIZE_MM, draw_noise, draw_skin
 from rtsim.bench.coverage.truth import Told, Truth, tell, truth_of
 from rtsim.bench.coverage.walkers import Walker, draw_walker
 from rtsim.bench.figures import Figure
+from rtsim.bench.progress import counted
 from rtsim.config.load import load_toml
-from rtsim.config.model_schema import ModelSpec
+from rtsim.config.models.model_schema import ModelSpec
 from rtsim.config.paths import find_config
-from rtsim.config.run_schema import MarkerCheck, Uncertainty
-from rtsim.methods.multibody import MultibodyEstimator
+from rtsim.config.runs.run_schema import MarkerCheck, Uncertainty
+from rtsim.methods.kinematics.multibody import MultibodyEstimator
 from rtsim.models.load import ONE_LEG, load_model
 from rtsim.subjects.subject import Subject
 

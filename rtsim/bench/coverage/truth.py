@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtsim.bench.coverage.numbers import Numbers
-from rtsim.methods.multibody import MultibodyEstimator
+from rtsim.methods.kinematics.multibody import MultibodyEstimator
 
 Array = NDArray[np.float64]
 

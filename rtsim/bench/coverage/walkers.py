@@ -8,10 +8,10 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from rtsim.config.model_schema import ModelSpec
+from rtsim.config.models.model_schema import ModelSpec
 from rtsim.subjects.anatomy import Anatomy
+from rtsim.subjects.made_up.walker import ANGLES, CYCLE_S, Angles, body_poses
 from rtsim.subjects.subject import Subject, SubjectSegment
-from rtsim.subjects.walker import ANGLES, CYCLE_S, Angles, body_poses
 
 Array = NDArray[np.float64]
 Generator = np.random.Generator

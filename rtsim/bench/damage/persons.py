@@ -11,18 +11,18 @@ import numpy as np
 from msgspec.structs import astuple
 
 from rtsim.bench.damage.scene import Damage, Scene
-from rtsim.bench.trials import static_of, trials
-from rtsim.config.run_schema import Run
+from rtsim.bench.markers.trials import static_of, trials
+from rtsim.config.runs.run_schema import Run
 from rtsim.errors import ConfigError
-from rtsim.files.trc import write_trc
-from rtsim.files.trial import MarkerTrial
-from rtsim.live.serve import meta_of, prepare
-from rtsim.live.sources import NATURAL, WALKER, check_source, load_trial
-from rtsim.live.whose import notes_before
+from rtsim.files.markers.trc import write_trc
+from rtsim.files.markers.trial import MarkerTrial
+from rtsim.live.inputs.sources import NATURAL, WALKER, check_source, load_trial
+from rtsim.live.processes.serve import meta_of, prepare
+from rtsim.live.subjects.subject_check import notes_before
 from rtsim.models.load import ONE_LEG, load_model
 from rtsim.stages.kinematics import Kinematics
-from rtsim.subjects.labs import find_lab, side_of
-from rtsim.subjects.marker_names import find_markers
+from rtsim.subjects.markers.labs import find_lab, side_of
+from rtsim.subjects.markers.marker_names import find_markers
 
 SIDES = ("right", "left", "both")
 LONGEST_S = 3.0

@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rtsim.bench.course import Course
 from rtsim.bench.damage.cases import Done, Plan, Workshop, full_cases, parse_case, quick_cases
 from rtsim.bench.damage.kinds import find_kinds
 from rtsim.bench.damage.persons import SIDES, all_methods, recordings
@@ -17,8 +16,9 @@ from rtsim.bench.damage.scores import deviations, is_flexion, largest
 from rtsim.bench.damage.solving import solve
 from rtsim.bench.damage.summary import Alarms, alarms_of, figures_of, table, worst_cases
 from rtsim.bench.figures import Figure, say
+from rtsim.bench.progress import Course
 from rtsim.errors import ConfigError
-from rtsim.live.signals import noting_requests
+from rtsim.live.processes.signals import noting_requests
 from rtsim.units import DEGREES
 from streams.messages import Status
 

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from rtsim.bench.damage.persons import Person
 from rtsim.bench.damage.scene import Damage, Scene
-from rtsim.files.trial import MarkerTrial
-from rtsim.live.course import Course
-from rtsim.live.recorded import RecordingInput
+from rtsim.files.markers.trial import MarkerTrial
+from rtsim.live.inputs.recorded import RecordingInput
+from rtsim.live.result_session import Course
 
 Array = NDArray[np.float64]
 

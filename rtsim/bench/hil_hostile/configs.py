@@ -6,10 +6,10 @@ import tomllib
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from rtsim.config.device_schema import DeviceSpec
-from rtsim.config.hil_schema import HilSpec
 from rtsim.config.load import load_toml
 from rtsim.config.paths import find_config
+from rtsim.config.runs.device_schema import DeviceSpec
+from rtsim.config.runs.hil_schema import HilSpec
 from rtsim.files.toml_text import entries
 
 ANY_PORT = "tcp://127.0.0.1:0"

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from rtsim.bench.hil_hostile.wire import packed
-from rtsim.bench.zmtp import dial, frame
+from rtsim.bench.strangers.zmtp import dial, frame
 from streams.clock import now_ns
 
 SETTLE_S = 0.4

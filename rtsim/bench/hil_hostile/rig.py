@@ -15,7 +15,7 @@ from rtsim.bench.hil_hostile.listener import Listener
 from rtsim.bench.hil_hostile.stream import FalseStream
 from rtsim.bench.hil_hostile.wire import ask
 from rtsim.errors import RtsimError
-from rtsim.live.children import Child
+from rtsim.live.processes.children import Child
 from streams.clock import now_ns
 
 READY_S, ARM_S, LOOK_S = 120.0, 12.0, 0.005

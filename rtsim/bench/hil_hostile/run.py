@@ -16,7 +16,7 @@ from rtsim.bench.hil_hostile.lab import Lab
 from rtsim.bench.hil_hostile.rig import NotArmedError
 from rtsim.bench.hil_hostile.summary import figures_of, line_of, listed
 from rtsim.errors import ConfigError
-from rtsim.live.signals import noting_requests
+from rtsim.live.processes.signals import noting_requests
 
 SWITCH_S = 0.0005
 """How long one thread of this process may keep the others waiting [s]: each plays a peer with a clock."""

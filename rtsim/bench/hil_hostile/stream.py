@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from rtsim.bench.hil_hostile.wire import Keys, Parts, new_session, offered, packed
 from rtsim.config.paths import find_config
 from rtsim.models.load import load_model
+from rtsim.subjects.made_up.walker import CYCLE_S, walk
 from rtsim.subjects.subject import load_subject
-from rtsim.subjects.walker import CYCLE_S, walk
 from streams.clock import now_ns, sleep_until_ns
 
 RATE = 100.0

@@ -29,7 +29,7 @@ from rtsim.bench.hil_hostile.wire import (
     packed,
     unpacked,
 )
-from rtsim.live.children import Child
+from rtsim.live.processes.children import Child
 from streams.clock import now_ns
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"

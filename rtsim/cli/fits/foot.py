@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rtsim.cli.foot_results import (
+from rtsim.cli.fitting.foot_results import (
     check_figures,
     draw_steps,
     footprint_told,
@@ -18,16 +18,16 @@ from rtsim.cli.foot_results import (
     source_of,
     write_model,
 )
-from rtsim.cli.lines import tell
-from rtsim.cli.options import PERSON_OPTION, file_options
-from rtsim.cli.plotting import paper_for, plot_options
+from rtsim.cli.terminal.lines import tell
+from rtsim.cli.terminal.options import PERSON_OPTION, file_options
+from rtsim.cli.terminal.plotting import paper_for, plot_options
 from rtsim.errors import ConfigError
 from rtsim.files.output import check_free
 
 if TYPE_CHECKING:
-    from rtsim.files.pressure_trial import PressureTrial
-    from rtsim.methods.foot_trial import FootTrial
-    from rtsim.methods.walked_steps import WalkedSteps
+    from rtsim.files.pressure.pressure_trial import PressureTrial
+    from rtsim.methods.foot.foot_trial import FootTrial
+    from rtsim.methods.foot.walked_steps import WalkedSteps
     from rtsim.report.foot_fit import Step
 
 FILE = click.Path(path_type=Path)
@@ -98,17 +98,17 @@ def command(
     The first complete step is fitted, or those of --plate; the others are then held against it. Ctrl-C keeps
     the best so far.
     """
-    from rtsim.cli.compiling import compile_first
-    from rtsim.cli.console import LastingConsole
-    from rtsim.live.signals import exit_code
-    from rtsim.methods.foot_fit import fit_foot
-    from rtsim.methods.foot_misfit import Weights
-    from rtsim.methods.foot_model import foot_of, marked_alike, model_of, with_toes
-    from rtsim.methods.foot_parameters import guess, guesses
+    from rtsim.cli.terminal.compiling import compile_first
+    from rtsim.cli.terminal.console import LastingConsole
+    from rtsim.live.processes.signals import exit_code
+    from rtsim.methods.foot.foot_fit import fit_foot
+    from rtsim.methods.foot.foot_misfit import Weights
+    from rtsim.methods.foot.foot_model import foot_of, marked_alike, model_of, with_toes
+    from rtsim.methods.foot.foot_parameters import guess, guesses
     from rtsim.models.load import load_model
     from rtsim.report.foot_fit import as_lines, as_table, steps_of
-    from rtsim.subjects.labs import load_lab
-    from rtsim.subjects.persons import read_one, share_of_labs
+    from rtsim.subjects.markers.labs import load_lab
+    from rtsim.subjects.markers.persons import read_one, share_of_labs
 
     paper = paper_for(plot, plot_size, plot_dpi)
     check_options(trials, forces, pressure_delay, out, force, mass_kg)
@@ -162,7 +162,7 @@ def command(
 
 def walks_of(trials: Sequence[Path], forces: Sequence[Path], **said: Any) -> list[WalkedSteps]:
     """The steps of each trial; what was found in it, or left out, is told. said : as for walked_steps"""
-    from rtsim.methods.walked_steps import walked_steps
+    from rtsim.methods.foot.walked_steps import walked_steps
 
     walks = []
     for k, path in enumerate(trials):
@@ -175,7 +175,7 @@ def walks_of(trials: Sequence[Path], forces: Sequence[Path], **said: Any) -> lis
 
 def read_told(path: Path) -> PressureTrial:
     """A file of pressure; what was assumed or left out as it was read is told."""
-    from rtsim.files.pressure import read_pressure
+    from rtsim.files.pressure.pressure import read_pressure
 
     found = read_pressure(path)
     for note in found.notes:
@@ -252,7 +252,7 @@ def with_pressure(
     fitted: list[FootTrial], mat: PressureTrial, delay: float, scaled: bool, placed: bool
 ) -> FootTrial:
     """The one fitted step with its pressure."""
-    from rtsim.methods.foot_pressure import lay_pressure
+    from rtsim.methods.foot.foot_pressure import lay_pressure
 
     if len(fitted) > 1:
         raise ConfigError("it belongs to one step", where="--pressure", remedy="give one --plate")

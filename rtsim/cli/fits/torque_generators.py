@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from rtsim.cli.generator_figures import draw, figures_of
-from rtsim.cli.generator_files import check_config_name, motion_of, set_of, write_set
-from rtsim.cli.lines import tell
-from rtsim.cli.plotting import plot_options
+from rtsim.cli.fitting.generator_figures import draw, figures_of
+from rtsim.cli.fitting.generator_files import check_config_name, motion_of, set_of, write_set
+from rtsim.cli.terminal.lines import tell
+from rtsim.cli.terminal.plotting import plot_options
 from rtsim.errors import ConfigError
 from rtsim.files.output import check_free
 
 if TYPE_CHECKING:
-    from rtsim.methods.joint_motion import JointMotion
-    from rtsim.methods.strength_bounds import Measured, StrengthBounds
-    from rtsim.methods.torque_generator_fit import Fit, FitSettings
+    from rtsim.methods.generators.joint_motion import JointMotion
+    from rtsim.methods.generators.strength_bounds import Measured, StrengthBounds
+    from rtsim.methods.generators.torque_generator_fit import Fit, FitSettings
     from rtsim.models.packing.torque_generators import Placed
 
 
@@ -168,9 +168,9 @@ def command(
     with markers of its own, which are analysed first. Each generator is assessed, changed as little as
     lets it make the motion (Millard et al. 2019), and assessed again. Ctrl-C keeps what was fitted by then.
     """
-    from rtsim.cli.generator_options import WHOLE, Said, asked_of, known, limits_of, settings_of
-    from rtsim.live.signals import exit_code
-    from rtsim.methods.strength_bounds import weakened
+    from rtsim.cli.fitting.generator_options import WHOLE, Said, asked_of, known, limits_of, settings_of
+    from rtsim.live.processes.signals import exit_code
+    from rtsim.methods.generators.strength_bounds import weakened
     from rtsim.models.generator_sets import generators_of, load_set
 
     figures = figures_of(plot, plot_size, plot_dpi, curves, parameters, muscles)
@@ -232,11 +232,11 @@ def fitted(
     weak: Sequence[Placed], found: JointMotion, settings: FitSettings, measured: dict[str, Measured] | None
 ) -> Outcome:
     """All fits, each told as it begins; measured : of a healthy person, where strengths are to be bounded."""
-    from rtsim.cli.compiling import compile_first
-    from rtsim.cli.console import LastingConsole
-    from rtsim.live.signals import noting_requests
-    from rtsim.methods.strength_bounds import strength_bounds
-    from rtsim.methods.torque_generator_fit import fit_all
+    from rtsim.cli.terminal.compiling import compile_first
+    from rtsim.cli.terminal.console import LastingConsole
+    from rtsim.live.processes.signals import noting_requests
+    from rtsim.methods.generators.strength_bounds import strength_bounds
+    from rtsim.methods.generators.torque_generator_fit import fit_all
 
     console = LastingConsole(stderr=True)
     compile_first(console, ("torque-generator-fit",))

@@ -8,7 +8,7 @@ from typing import Annotated
 import msgspec
 
 from rtsim.config.contact_geometry import Geometry, Shape
-from rtsim.config.place_schema import Frame, Place, Positive, Vector
+from rtsim.config.models.place_schema import Frame, Place, Positive, Vector
 
 
 class Ellipsoid(Frame, forbid_unknown_fields=True, frozen=True, kw_only=True):

@@ -8,7 +8,7 @@ from typing import Annotated, Final, Literal
 import msgspec
 
 from rtsim.config.contact_geometry import Geometry, Shape
-from rtsim.config.place_schema import Frame, Place, Positive
+from rtsim.config.models.place_schema import Frame, Place, Positive
 
 Lines = Annotated[int, msgspec.Meta(ge=4, le=400)]
 USUAL_LINES: Final = 24

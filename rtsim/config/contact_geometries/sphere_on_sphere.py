@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from rtsim.config.contact_geometry import Geometry, Shape
-from rtsim.config.place_schema import Frame, Place, Positive
+from rtsim.config.models.place_schema import Frame, Place, Positive
 
 
 class Sphere(Frame, forbid_unknown_fields=True, frozen=True, kw_only=True):

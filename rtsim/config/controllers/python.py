@@ -8,7 +8,7 @@ from typing import ClassVar
 import msgspec
 
 from rtsim.config.controller import ControllerSpec
-from rtsim.config.place_schema import Name, NonNegative
+from rtsim.config.models.place_schema import Name, NonNegative
 
 
 class Controller(ControllerSpec, frozen=True, tag="python"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from rtsim.config.controller import ControllerSpec
-from rtsim.config.place_schema import NonNegative
+from rtsim.config.models.place_schema import NonNegative
 
 
 class Controller(ControllerSpec, frozen=True, tag="stiffness_damping"):

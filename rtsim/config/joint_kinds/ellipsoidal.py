@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 
 from rtsim.config.joint_kind import Array, Directed, Kind
-from rtsim.config.place_schema import Positive
+from rtsim.config.models.place_schema import Positive
 
 NEEDS = {"radii_mm": "an ellipsoidal joint needs three radii; add radii_mm = [x, y, z]"}
 # along the axes of the joint's frame on the parent

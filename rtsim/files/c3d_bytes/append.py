@@ -18,7 +18,7 @@ from rtsim.files.c3d_bytes.frames import Layout, as_reals, rows_of, widened
 from rtsim.files.c3d_bytes.lists import extend, list_of
 from rtsim.files.c3d_bytes.section import REAL, Section
 from rtsim.files.c3d_bytes.words import MIPS
-from rtsim.files.c3d_check import BLOCK
+from rtsim.files.markers.c3d_check import BLOCK
 
 FloatArray = NDArray[np.float64]
 MOST_POINTS = 65_535

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from rtsim.files.c3d_bytes.lists import shortened
 from rtsim.files.c3d_bytes.section import BYTE, INTEGER, MOST_ENTRIES, REAL, Parameter, Section
 from rtsim.files.gait.events import OFF, STRIKE, GaitEvent
-from rtsim.files.trial import count_of
+from rtsim.files.markers.trial import count_of
 
 CONTEXTS = {"right": "Right", "left": "Left", "": "General"}
 LABELS = {STRIKE: "Foot Strike", OFF: "Foot Off"}

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from rtsim.files.c3d_bytes.append import NewPoint
 from rtsim.files.c3d_bytes.source import C3dSource
-from rtsim.files.legs import SIDES, groups_of, sides_of
+from rtsim.files.markers.trial import name_some
 from rtsim.files.recording import Results
-from rtsim.files.trial import name_some
+from rtsim.files.tables.legs import SIDES, groups_of, sides_of
 from streams.messages import UNUSABLE, FieldSpec
 
 FloatArray = NDArray[np.float64]

@@ -11,7 +11,7 @@ from rtsim.config.reading import read_bounded
 from rtsim.errors import ConfigError
 from rtsim.files.c3d_bytes.section import INTEGER, REAL, Section
 from rtsim.files.c3d_bytes.words import INTEL, Words
-from rtsim.files.c3d_check import BLOCK, MOST_BYTES
+from rtsim.files.markers.c3d_check import BLOCK, MOST_BYTES
 
 INTEGERS_AT = (2, 4, 6, 8, 10, 16, 18, 294, 296, 298, 300)
 REALS_AT = (12, 20, *range(304, 376, 4))

@@ -14,7 +14,7 @@ from typing import NamedTuple, NoReturn
 
 from rtsim.errors import ConfigError
 from rtsim.files.c3d_bytes.words import MIPS, Words
-from rtsim.files.c3d_check import BLOCK
+from rtsim.files.markers.c3d_check import BLOCK
 
 HEAD = 4
 """Bytes before the first record: two of old use, the number of blocks, the processor."""

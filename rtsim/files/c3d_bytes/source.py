@@ -10,16 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtsim.errors import ConfigError
-from rtsim.files.axes import ROTATIONS
-from rtsim.files.c3d import raw_markers, whole_content
 from rtsim.files.c3d_bytes.append import layout_of
 from rtsim.files.c3d_bytes.frames import Layout, points_of, rows_of
 from rtsim.files.c3d_bytes.lists import list_of
 from rtsim.files.c3d_bytes.processor import read_all
 from rtsim.files.c3d_bytes.section import REAL, Section
-from rtsim.files.c3d_check import BLOCK, check_c3d
-from rtsim.files.c3d_process import Content
-from rtsim.files.ground import settle
+from rtsim.files.markers.axes import ROTATIONS
+from rtsim.files.markers.c3d import raw_markers, whole_content
+from rtsim.files.markers.c3d_check import BLOCK, check_c3d
+from rtsim.files.markers.c3d_process import Content
+from rtsim.files.markers.ground import settle
 
 FloatArray = NDArray[np.float64]
 MOST = 65_536

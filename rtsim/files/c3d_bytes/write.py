@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 
 from rtsim.errors import ConfigError
-from rtsim.files.c3d import whole_content
 from rtsim.files.c3d_bytes.append import NewPoint, widened_file
 from rtsim.files.c3d_bytes.marks import AnalysisValue, put_analysis, put_events, put_units, subject_of
 from rtsim.files.c3d_bytes.model_outputs import outputs_of
 from rtsim.files.c3d_bytes.source import SUFFIX, C3dSource
 from rtsim.files.gait.events import GaitEvent
+from rtsim.files.markers.c3d import whole_content
 from rtsim.files.output import whole
 from rtsim.files.recording import Results
 

@@ -9,12 +9,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from rtsim.files.c3d import whole_content
 from rtsim.files.c3d_bytes.processor import read_all
 from rtsim.files.c3d_bytes.section import HEAD, decoded
 from rtsim.files.c3d_bytes.words import MIPS, Words
-from rtsim.files.c3d_check import BLOCK
-from rtsim.files.trial import count_of, name_some
+from rtsim.files.markers.c3d import whole_content
+from rtsim.files.markers.c3d_check import BLOCK
+from rtsim.files.markers.trial import count_of, name_some
 
 STRIKE, OFF = "foot strike", "foot off"
 FILE, PLATES, MARKERS = "file", "plates", "markers"

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from rtsim.config.load import check_record
-from rtsim.config.marker_schema import Marker
+from rtsim.config.models.marker_schema import Marker
 from rtsim.files.osim.document import Node, read_part
 from rtsim.files.osim.frames import GROUND, Frames
 

@@ -1,7 +1,7 @@
 """Read OpenSim models (.osim, documents of OpenSim 3.0 to 4.6) as models of rtsim.
 
-What the file says becomes the tables of a model file (rtsim/config/model_schema.py), which are checked like
-any other. What has no counterpart is either left out with a note that names it, if it is no part of the
+What the file says becomes the tables of a model file (rtsim/config/models/model_schema.py), which are checked
+like any other. What has no counterpart is either left out with a note that names it, if it is no part of the
 mechanics asked for (contact, controllers), or refused.
 """
 
@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from rtsim.config.load import check_record
-from rtsim.config.model_schema import ModelSpec
+from rtsim.config.models.model_schema import ModelSpec
+from rtsim.files.markers.trial import name_some
 from rtsim.files.osim.bodies import body_tables
 from rtsim.files.osim.constraints import read_constraints
 from rtsim.files.osim.document import Node, read_document
@@ -20,7 +21,6 @@ from rtsim.files.osim.frames import OFFSET_FRAME, Frames
 from rtsim.files.osim.joints import read_joints, units_of
 from rtsim.files.osim.markers import read_markers
 from rtsim.files.osim.muscles import Paths, read_muscles
-from rtsim.files.trial import name_some
 
 # sets that are left out, and what a user misses
 LEFT_OUT = {

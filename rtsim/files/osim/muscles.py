@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from rtsim.files.markers.trial import name_some
 from rtsim.files.osim.document import Node
 from rtsim.files.osim.frames import Frames, Transform
 from rtsim.files.osim.functions import function_below, read_function, rough_value
 from rtsim.files.osim.wraps import PathPoint, WrapObjects
-from rtsim.files.trial import name_some
 
 Table = dict[str, Any]
 # property of the tendon's strain at maximum isometric force, and its default

@@ -14,8 +14,8 @@ from xml.etree import ElementTree
 import numpy as np
 from numpy.typing import NDArray
 
-from rtsim.config.marker_schema import Marker
-from rtsim.config.model_schema import ModelSpec
+from rtsim.config.models.marker_schema import Marker
+from rtsim.config.models.model_schema import ModelSpec
 from rtsim.files.osim.document import NEWEST_LAYOUT, Node, read_document
 from rtsim.files.osim.frames import GROUND, Frame, Frames
 from rtsim.files.osim.functions import function_below, read_function

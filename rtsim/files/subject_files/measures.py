@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from rtsim.files.trial import name_some
+from rtsim.files.markers.trial import name_some
 
 MILLIMETRES, KILOGRAMS, RADIANS = "length", "mass", "angle"
 UNITS = {MILLIMETRES: "m", KILOGRAMS: "kg", RADIANS: "rad"}

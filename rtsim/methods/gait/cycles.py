@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtsim.files.gait.events import OFF, STRIKE, GaitEvent
-from rtsim.files.legs import SIDES, groups_of
 from rtsim.files.recording import Results
+from rtsim.files.tables.legs import SIDES, groups_of
 from rtsim.methods.gait_phase import ODD, STRIDE_S
 
 FloatArray = NDArray[np.float64]

@@ -12,10 +12,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from rtsim.files.force_trial import THRESHOLD
+from rtsim.files.forces.force_trial import THRESHOLD
 from rtsim.files.gait.events import MARKERS, OFF, PLATES, STRIKE, GaitEvent
-from rtsim.files.legs import groups_of
 from rtsim.files.recording import Results
+from rtsim.files.tables.legs import groups_of
 from rtsim.methods.gait_phase import HEEL_STRIKE, Swing
 from rtsim.methods.person_motion import WalkDirection
 

@@ -11,8 +11,8 @@ from msgspec import structs
 
 from rtsim.errors import ConfigError
 from rtsim.files.gait.events import FILE, MARKERS, OFF, PLATES, STRIKE, GaitEvent, ToldEvents, read_events
-from rtsim.files.legs import SIDES
 from rtsim.files.recording import Results
+from rtsim.files.tables.legs import SIDES
 from rtsim.methods.gait.cycles import UNITS, GaitCycle, cycles_of, spatio_temporal
 from rtsim.methods.gait.found_events import SAME_S, found_events, nearest
 

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels.dynamics.inertia import Bodies
-from kernels.joint_angles import JointAxes
-from kernels.markers import Markers
-from rtsim.config.model_schema import ModelSpec
-from rtsim.config.place_schema import GROUND
+from kernels.joints.joint_angles import JointAxes
+from kernels.markers.marker_cost import Markers
+from rtsim.config.models.model_schema import ModelSpec
+from rtsim.config.models.place_schema import GROUND
 from rtsim.errors import ConfigError
 from rtsim.subjects.anatomy import Anatomy
 from rtsim.subjects.subject import Subject

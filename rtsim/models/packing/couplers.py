@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.couplers import Couplers
-from kernels.functions import CONSTANT, IDENTITY
+from kernels.algebra.functions import CONSTANT, IDENTITY
+from kernels.joints.couplers import Couplers
+from kernels.joints.tree import Tree
 from kernels.path.angles import Angles
-from kernels.tree import Tree
-from rtsim.config.function_schema import FunctionSpec, Spline
-from rtsim.config.model_schema import ModelSpec
+from rtsim.config.models.function_schema import FunctionSpec, Spline
+from rtsim.config.models.model_schema import ModelSpec
 from rtsim.errors import ConfigError
 from rtsim.models.packing.functions import FunctionTable, value
 from rtsim.models.packing.joints import Coordinates
@@ -50,7 +50,7 @@ def at_rest(value: float) -> FunctionSpec:
 
 
 def drivers_first(couplers: Couplers) -> Couplers:
-    """The couplers in an order in which no follower is needed before it is placed (kernels/couplers)."""
+    """The couplers in an order in which no follower is needed before it has its value."""
     order: list[int] = []
     waiting = dict(enumerate(couplers.coordinate))
     while waiting:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from kernels.forces.generators import DrivenGenerators
-from rtsim.config.function_schema import FunctionSpec
-from rtsim.config.model_schema import ModelSpec
+from rtsim.config.models.function_schema import FunctionSpec
+from rtsim.config.models.model_schema import ModelSpec
 from rtsim.errors import ConfigError
 from rtsim.models.generator_sets import generators_of
 from rtsim.models.packing.functions import FunctionTable

@@ -1,4 +1,4 @@
-"""Constraints between segments one by one into the tables of kernels/constraints."""
+"""Constraints between segments one by one into the tables of kernels/solver/constraints."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.constraints import DISTANCE, SPHERE_ON_PLANE, Elements
-from kernels.tree import Tree
-from rtsim.config.contact_schema import Contact
-from rtsim.config.force_schema import Length, Ligament
-from rtsim.config.model_schema import Element, ModelSpec
-from rtsim.config.place_schema import Place
+from kernels.joints.tree import Tree
+from kernels.solver.constraints import DISTANCE, SPHERE_ON_PLANE, Elements
+from rtsim.config.models.contact_schema import Contact
+from rtsim.config.models.force_schema import Length, Ligament
+from rtsim.config.models.model_schema import Element, ModelSpec
+from rtsim.config.models.place_schema import Place
 from rtsim.errors import ConfigError
 from rtsim.subjects.anatomy import Anatomy
-from rtsim.subjects.natural import unit
+from rtsim.subjects.calibration.natural import unit
 
 Array = NDArray[np.float64]
 NO_LENGTH = Length()

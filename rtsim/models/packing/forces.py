@@ -10,17 +10,13 @@ from numpy.typing import NDArray
 
 import kernels.contact.geometries
 import kernels.contact.pressure
-import kernels.friction
+import kernels.forces.friction
 from kernels.contact.elements import Contacts
 from kernels.contact.pressure import N_PRESSURE, normal_force
 from kernels.forces.assembly import Forces
+from kernels.forces.friction import N_FRICTION
 from kernels.forces.frictions import Frictions
-from kernels.forces.lines import Lines
-from kernels.forces.loads import Loads
-from kernels.forces.pairs import Pairs
-from kernels.forces.springs import Springs
-from kernels.friction import N_FRICTION
-from kernels.ligament import (
+from kernels.forces.ligament import (
     LINEAR,
     N_LIGAMENT,
     TOE_LINEAR,
@@ -28,18 +24,22 @@ from kernels.ligament import (
     slack_length_from_stiffnesses,
     toe_from_strain_stiffness,
 )
-from kernels.tree import Pose, Tree, new_pose, pose
-from rtsim.config.contact_schema import Contact
-from rtsim.config.force_schema import Ligament, Spring
-from rtsim.config.model_schema import ModelSpec
-from rtsim.config.place_schema import GROUND, Place
+from kernels.forces.lines import Lines
+from kernels.forces.loads import Loads
+from kernels.forces.pairs import Pairs
+from kernels.forces.springs import Springs
+from kernels.joints.tree import Pose, Tree, new_pose, pose
+from rtsim.config.models.contact_schema import Contact
+from rtsim.config.models.force_schema import Ligament, Spring
+from rtsim.config.models.model_schema import ModelSpec
+from rtsim.config.models.place_schema import GROUND, Place
 from rtsim.errors import ConfigError
 from rtsim.models.packing.driven_generators import pack_driven_generators
 from rtsim.models.packing.elements import path_between
 from rtsim.models.packing.joints import Coordinates, turned
 from rtsim.models.packing.mesh_contacts import pack_mesh_contacts
 from rtsim.subjects.anatomy import Anatomy
-from rtsim.subjects.natural import unit
+from rtsim.subjects.calibration.natural import unit
 
 Array = NDArray[np.float64]
 
@@ -143,7 +143,7 @@ def distance(at_rest: Pose, body_a: int, body_b: int, points: tuple[Array, Array
 
 
 def ligament_row(ligament: Ligament, neutral_length: float) -> tuple[float, ...]:
-    """Parameters of kernels/ligament from either set of numbers."""
+    """Parameters of kernels/forces/ligament from either set of numbers."""
     strain = ligament.threshold_strain
     slack = None if ligament.slack_length_mm is None else 1e-3 * ligament.slack_length_mm
     if ligament.reference_strain is not None:
@@ -199,7 +199,9 @@ def pack_contacts(spec: ModelSpec, anatomy: Anatomy, pairs: PairTable) -> Contac
         law=whole(number(kernels.contact.pressure, contact.law) for contact in contacts),
         spread=whole(contact.is_spread for contact in contacts),
         pressure=np.array([contact.pressure_row for contact in contacts], float).reshape(-1, N_PRESSURE),
-        friction_law=whole(number(kernels.friction, c.friction.law) if c.friction else -1 for c in contacts),
+        friction_law=whole(
+            number(kernels.forces.friction, c.friction.law) if c.friction else -1 for c in contacts
+        ),
         friction=np.array(rows, float).reshape(-1, N_FRICTION),
         spin_friction=np.array(spin_rows, float).reshape(-1, N_FRICTION),
         rolls=whole(contact.rolling for contact in contacts),
@@ -254,7 +256,7 @@ def pack_frictions(spec: ModelSpec, anatomy: Anatomy, pairs: PairTable) -> Frict
         pair=np.array(
             [pairs.find(f.a.segment, f.b, key) for f, key in zip(frictions, keys, strict=True)], np.int64
         ),
-        law=whole(number(kernels.friction, f.friction.law) for f in frictions),
+        law=whole(number(kernels.forces.friction, f.friction.law) for f in frictions),
         point=points([f.a for f in frictions], anatomy, keys),
         direction=np.array([unit(np.array(f.direction)) for f in frictions], float).reshape(-1, 3),
         drift=1e-3 * np.array([f.velocity_mm_s for f in frictions], float),

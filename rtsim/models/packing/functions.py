@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from kernels.functions import IDENTITY, POLYNOMIAL, SINE, SPLINE, Functions
-from rtsim.config.function_schema import FunctionSpec
+from kernels.algebra.functions import IDENTITY, POLYNOMIAL, SINE, SPLINE, Functions
+from rtsim.config.models.function_schema import FunctionSpec
 from rtsim.models.packing.tree import (
     Function,
     build_functions,
@@ -55,7 +55,7 @@ def function_of(spec: FunctionSpec) -> Function:
 
 
 def value(function: Function, x: float) -> float:
-    """The function at x, as kernels/functions.evaluate gives it in kernels."""
+    """The function at x, as kernels/algebra/functions.evaluate gives it in kernels."""
     numbers = function.numbers
     if function.kind == SPLINE:
         return spline_at(np.reshape(numbers, (3, -1)), x)[0]

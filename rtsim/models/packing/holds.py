@@ -8,10 +8,10 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from kernels.constraints import Elements
 from kernels.dynamics.constraints import Constraints
 from kernels.rosenbrock.holds import Holds
-from rtsim.config.model_schema import ModelSpec
+from kernels.solver.constraints import Elements
+from rtsim.config.models.model_schema import ModelSpec
 from rtsim.errors import ConfigError
 from rtsim.models.model import Model
 from rtsim.models.packing.bodies import body_index

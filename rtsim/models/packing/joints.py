@@ -10,16 +10,16 @@ from numpy.typing import NDArray
 
 import kernels.joints.kinds
 from kernels.joints.kinds import CHAIN
-from kernels.tree import N_PARAMETER, Tree
+from kernels.joints.tree import N_PARAMETER, Tree
 from rtsim.config.joint_kinds import KINDS
-from rtsim.config.joint_schema import Axis, Body, JointKind, coordinates_of, in_degrees, is_angular
-from rtsim.config.model_schema import MethodSpec, ModelSpec
-from rtsim.config.place_schema import GROUND, Frame
+from rtsim.config.models.joint_schema import Axis, Body, JointKind, coordinates_of, in_degrees, is_angular
+from rtsim.config.models.model_schema import MethodSpec, ModelSpec
+from rtsim.config.models.place_schema import GROUND, Frame
 from rtsim.errors import ConfigError
 from rtsim.models.packing.functions import FunctionTable
 from rtsim.models.packing.tree import Joint, Motion
 from rtsim.subjects.anatomy import Anatomy
-from rtsim.subjects.natural import unit
+from rtsim.subjects.calibration.natural import unit
 
 Array = NDArray[np.float64]
 NUMBERS: dict[str, int] = {

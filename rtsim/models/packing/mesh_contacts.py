@@ -22,7 +22,7 @@ from kernels.mesh.meshes import (
     new_mesh_contacts,
 )
 from rtsim.errors import ConfigError
-from rtsim.files.surfaces import Surface, read_surface
+from rtsim.files.surfaces.surfaces import Surface, read_surface
 from rtsim.models.packing.meshes import pack_meshes
 from rtsim.models.shapes import ball, grown, plate
 

@@ -18,7 +18,7 @@ from kernels.mesh.meshes import (
     VERTICES_IN_LEAF,
     Meshes,
 )
-from rtsim.files.surfaces import Surface
+from rtsim.files.surfaces.surfaces import Surface
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
@@ -27,7 +27,8 @@ Whole = NDArray[np.int64]
 def pack_meshes(surfaces: Sequence[Surface]) -> Meshes:
     """The tables of these surfaces, numbered as they come.
 
-    Every triangle has an area and no edge more than two triangles: rtsim/files/surfaces.check_surface.
+    Every triangle has an area and no edge more than two triangles:
+    rtsim/files/surfaces/surfaces.check_surface.
     """
     rows, parts = [], []
     begin = np.zeros(5, np.int64)  # vertex, triangle, box, ball, leaf

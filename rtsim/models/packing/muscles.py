@@ -7,16 +7,16 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.functions import IDENTITY
+from kernels.algebra.functions import IDENTITY
 from kernels.muscle.hill import Muscles
 from kernels.path.stations import CONDITIONAL, MOVING, PASSING, POINT, WRAP, YIELDS, Stations
 from kernels.path.surfaces import CYLINDER, ELLIPSOID, SPHERE, Surfaces
-from rtsim.config.model_schema import ModelSpec
-from rtsim.config.muscle_schema import Hill, Muscle, Station
+from rtsim.config.models.model_schema import ModelSpec
+from rtsim.config.models.muscle_schema import Hill, Muscle, Station
 from rtsim.models.packing.functions import FunctionTable
 from rtsim.models.packing.joints import Coordinates, turned
 from rtsim.subjects.anatomy import Anatomy
-from rtsim.subjects.natural import unit
+from rtsim.subjects.calibration.natural import unit
 
 Array = NDArray[np.float64]
 SURFACE_KINDS = {"sphere": SPHERE, "cylinder": CYLINDER, "ellipsoid": ELLIPSOID}

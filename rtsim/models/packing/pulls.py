@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.forces.pulls import MUSCLE, Pulls
-from kernels.ligament import N_LIGAMENT, TOE_LINEAR
+from kernels.forces.ligament import N_LIGAMENT, TOE_LINEAR
+from kernels.forces.path_forces import MUSCLE, Pulls
+from kernels.joints.tree import Tree
 from kernels.muscle.hill import Muscles
 from kernels.path.stations import Stations
 from kernels.path.surfaces import Surfaces
-from kernels.tree import Tree
-from rtsim.config.function_schema import FunctionSpec
-from rtsim.config.model_schema import ModelSpec
+from rtsim.config.models.function_schema import FunctionSpec
+from rtsim.config.models.model_schema import ModelSpec
 from rtsim.models.packing.forces import ligament_row
 from rtsim.models.packing.functions import FunctionTable
 from rtsim.models.packing.muscles import pack_hill

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.constraints import HARD, OFF, Roles
-from rtsim.config.model_schema import ModelSpec
+from kernels.solver.constraints import HARD, OFF, Roles
+from rtsim.config.models.model_schema import ModelSpec
 from rtsim.models.packing.elements import ScalarElement
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from kernels.dynamics.rolling import Rolls
-from rtsim.config.model_schema import ModelSpec
+from rtsim.config.models.model_schema import ModelSpec
 from rtsim.subjects.anatomy import Anatomy
-from rtsim.subjects.natural import unit
+from rtsim.subjects.calibration.natural import unit
 
 
 def pack_rolls(spec: ModelSpec, anatomy: Anatomy, index: dict[str, int]) -> Rolls | None:

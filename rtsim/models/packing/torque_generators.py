@@ -19,7 +19,7 @@ from kernels.torque_generator.curves import (
     velocity_knots,
 )
 from kernels.torque_generator.torque import ANGLE_CURVE, FIRST_VELOCITY, PASSIVE_CURVE, Generators
-from rtsim.config.torque_generator_schema import JointGenerators, TorqueGenerator
+from rtsim.config.models.torque_generator_schema import JointGenerators, TorqueGenerator
 from rtsim.errors import ConfigError
 
 UNFITTED = (1.0, 1.0, 0.0, 0.0, 1.0)

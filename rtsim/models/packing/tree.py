@@ -1,4 +1,4 @@
-"""Joints one by one into the tables of kernels/tree."""
+"""Joints one by one into the tables of kernels/joints/tree."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.functions import CONSTANT, LINEAR, POLYNOMIAL, SINE, SPLINE, Functions
+from kernels.algebra.functions import CONSTANT, LINEAR, POLYNOMIAL, SINE, SPLINE, Functions
 from kernels.joints.kinds import CHAIN, LAYOUTS
 from kernels.joints.motions import DRIVEN, Layout
-from kernels.tree import Chains, Tree
+from kernels.joints.tree import Chains, Tree
 
 Array = NDArray[np.float64]
 
@@ -28,7 +28,7 @@ class Motion:
 
 @dataclass(frozen=True)
 class Joint:
-    """A body and the joint that carries it; frames as in kernels/tree.Tree."""
+    """A body and the joint that carries it; frames as in kernels/joints/tree.Tree."""
 
     parent: int
     kind: int
@@ -124,7 +124,7 @@ def build_chains(joints: Sequence[Joint]) -> Chains:
 
 @dataclass(frozen=True)
 class Function:
-    """A function of one coordinate: its kind in kernels/functions and its numbers there."""
+    """A function of one coordinate: its kind in kernels/algebra/functions and its numbers there."""
 
     kind: int
     count: int

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtsim.errors import ConfigError
+from rtsim.subjects.calibration.natural import unit
 from rtsim.subjects.conventional.chord import TURNS, chord_centre, wand_rotation
-from rtsim.subjects.natural import unit
 
 Array = NDArray[np.float64]
 

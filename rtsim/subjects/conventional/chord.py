@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from rtsim.subjects.natural import unit
+from rtsim.subjects.calibration.natural import unit
 
 Array = NDArray[np.float64]
 

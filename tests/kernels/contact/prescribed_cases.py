@@ -17,7 +17,7 @@ from kernels.contact.prescribed import (
     prescribe,
 )
 from kernels.contact.pressure import VOLUMETRIC
-from kernels.friction import PROPOSED
+from kernels.forces.friction import PROPOSED
 from tests.naive import volumetric
 from tests.naive.friction import Parameters, friction_force
 from tests.naive.mechanisms import dirty

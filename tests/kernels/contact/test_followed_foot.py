@@ -8,8 +8,8 @@ from scipy.spatial.transform import Rotation
 
 from kernels.contact.followed_foot import N_POSE, Followed, fit_feet, follow
 from kernels.contact.prescribed import Motion, new_motion
-from kernels.initial_pose import new_fit_work
-from kernels.markers import Markers
+from kernels.markers.marker_cost import Markers
+from kernels.solver.initial_pose import new_fit_work
 
 Array = NDArray[np.floating]
 RNG = np.random.default_rng(3)

@@ -7,10 +7,10 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from kernels.contact.elements import AXIS, CENTRE, D_VOLUME, N_MOVED, N_STATE, PATCH, POINT
+from kernels.joints.tree import new_pose
 from kernels.mesh.contact import mesh_contact, mesh_stiffness
 from kernels.mesh.meshes import GRADIENT, OF_A, OF_B, OF_BOTH, OWN_AREA, new_mesh_contacts, new_mesh_work
 from kernels.mesh.patch import relative_pose, write_moved, write_patch
-from kernels.tree import new_pose
 from rtsim.models.packing.meshes import pack_meshes
 from rtsim.models.shapes import ball
 

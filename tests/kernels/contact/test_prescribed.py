@@ -30,7 +30,7 @@ from kernels.contact.prescribed import (
     new_prescribed_work,
 )
 from kernels.contact.pressure import HUNT_CROSSLEY, KELVIN_VOIGT, POWER, VOLUMETRIC
-from kernels.friction import ANDERSSON, BENGISU_AKAY, HOLLARS, MU_D, MU_S, PROPOSED, SPECKER
+from kernels.forces.friction import ANDERSSON, BENGISU_AKAY, HOLLARS, MU_D, MU_S, PROPOSED, SPECKER
 from tests.kernels.contact.prescribed_cases import DEPTHS, derivatives, some_contacts, twin, wrenches
 from tests.naive import volumetric
 

@@ -17,7 +17,7 @@ from kernels.contact.prescribed import (
 )
 from kernels.contact.pressure_field import Grid, add_pressure, add_pressures, new_field_work
 from kernels.forces.assembly import generalized_forces
-from kernels.tree import pose
+from kernels.joints.tree import pose
 from rtsim.simulation.load import load_simulator
 from tests.kernels.contact.prescribed_cases import DEPTHS, some_contacts
 from tests.naive import volumetric

@@ -7,7 +7,7 @@ import pytest
 
 from kernels.contact.pressure import HUNT_CROSSLEY, KELVIN_VOIGT, POWER, VOLUMETRIC
 from kernels.contact.sphere_on_sphere import lens
-from kernels.friction import HOLLARS, PROPOSED, SPECKER
+from kernels.forces.friction import HOLLARS, PROPOSED, SPECKER
 from tests.kernels.forces import calls
 from tests.kernels.forces.cases import NO_FRICTION, TREES, ContactPlan, changed, only, some_case
 from tests.naive.forces import potential, twin

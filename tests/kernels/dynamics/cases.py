@@ -7,7 +7,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.couplers import Couplers
 from kernels.dynamics.forward import forward_dynamics
 from kernels.dynamics.inertia import spatial_inertia
 from kernels.dynamics.inverse import inverse_dynamics
@@ -15,7 +14,8 @@ from kernels.dynamics.mass import mass_matrix
 from kernels.dynamics.motion import velocities
 from kernels.dynamics.reduction import ReductionWork, follow, reduced_accelerations
 from kernels.dynamics.system import DynamicsWork, System, new_dynamics_work
-from kernels.tree import pose
+from kernels.joints.couplers import Couplers
+from kernels.joints.tree import pose
 from tests.naive import random_models
 
 Array = NDArray[np.floating]

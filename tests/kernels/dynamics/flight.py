@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.tree import Tree, integrate
+from kernels.joints.tree import Tree, integrate
 from tests.kernels.dynamics.cases import Case, forward
 from tests.naive.tree import TURNING
 

@@ -7,11 +7,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.constraints import HARD
 from kernels.dynamics.constrained import constrained_dynamics
 from kernels.dynamics.constraints import new_constraint_work
 from kernels.dynamics.inertia import Bodies
 from kernels.dynamics.system import System, new_dynamics_work
+from kernels.solver.constraints import HARD
 from rtsim.models.packing.tree import Joint, build_tree
 from tests.naive.constrained import within_constraints
 from tests.naive.mechanisms import Mechanism, dirty, random_mechanism, without_constraints

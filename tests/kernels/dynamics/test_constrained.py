@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from kernels.constraints import DISTANCE, HARD, SPHERE_ON_PLANE
 from kernels.dynamics.constrained import MASSLESS, OK, constrained_dynamics
 from kernels.dynamics.constraints import new_constraint_work
 from kernels.dynamics.forward import forward_dynamics
 from kernels.dynamics.inertia import Bodies
 from kernels.dynamics.system import System, new_dynamics_work
 from kernels.joints.kinds import HINGE, SLIDER
+from kernels.solver.constraints import DISTANCE, HARD, SPHERE_ON_PLANE
 from rtsim.models.packing.tree import Joint, build_tree
 from tests.kernels.dynamics.moving_mechanisms import Case, answer, pendulum, some_case
 from tests.naive import constrained

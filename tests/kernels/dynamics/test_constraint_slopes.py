@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from kernels.constraints import element_values, new_element_work
 from kernels.dynamics.constraint_slopes import N_CHANGE, N_MOTION, element_motion, onset_slopes
 from kernels.dynamics.derivatives import inverse_dynamics_derivatives, new_derivative_work
 from kernels.dynamics.inertia import spatial_inertia
 from kernels.dynamics.motion import velocities
 from kernels.dynamics.system import new_dynamics_work
-from kernels.tree import pose
+from kernels.joints.tree import pose
+from kernels.solver.constraints import element_values, new_element_work
 from tests.naive.constrained import rates_along, values
 from tests.naive.mechanisms import Mechanism, dirty, moved, not_rolling, random_mechanism, with_targets
 

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from kernels.constraints import AZIMUTH, ELEVATION, HARD, Roles
 from kernels.dynamics.constrained import drift
 from kernels.dynamics.constraints import (
     Constraints,
@@ -19,7 +18,8 @@ from kernels.dynamics.constraints import (
     point_motion,
 )
 from kernels.dynamics.motion import new_velocities, velocities
-from kernels.tree import Tree
+from kernels.joints.tree import Tree
+from kernels.solver.constraints import AZIMUTH, ELEVATION, HARD, Roles
 from tests.naive.constrained import bias, first_along, rates_along, rows, values
 from tests.naive.constraints import value
 from tests.naive.differences import second_along_finer

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from kernels.constraints import HARD, SPHERE_ON_PLANE
 from kernels.dynamics.constrained import OK, joint_reactions
 from kernels.dynamics.constraints import new_constraint_work
 from kernels.dynamics.system import new_dynamics_work
 from kernels.joints.kinds import HINGE
+from kernels.solver.constraints import HARD, SPHERE_ON_PLANE
 from rtsim.models.packing.tree import Joint
 from tests.kernels.dynamics.moving_mechanisms import Answer, Case, answer, pendulum, some_case
 from tests.naive import constrained

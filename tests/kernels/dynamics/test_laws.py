@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from kernels.joints.kinds import BALL, CHAIN, ELLIPSOIDAL, FREE, HINGE, SLIDER
-from kernels.tree import Tree
+from kernels.joints.tree import Tree
 from rtsim.models.packing.tree import Motion, build_functions, polynomial
 from tests.kernels.dynamics.cases import (
     TREES,

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from kernels.couplers import Couplers
 from kernels.dynamics import reduction
 from kernels.dynamics.constrained import constrained_dynamics
 from kernels.dynamics.constraints import new_constraint_work
 from kernels.dynamics.derivatives import inverse_dynamics_derivatives, new_derivative_work
 from kernels.dynamics.inertia import spatial_inertia
 from kernels.dynamics.system import DynamicsWork, System, new_dynamics_work
+from kernels.joints.couplers import Couplers
 from tests.kernels.dynamics import cases
 from tests.naive import dynamics, random_models
 from tests.naive.mechanisms import NO_ELEMENT, NO_ROLE, couplers, dirty, not_rolling

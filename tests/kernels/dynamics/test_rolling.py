@@ -15,9 +15,9 @@ from kernels.dynamics.inertia import Bodies
 from kernels.dynamics.rolling import GAPS, SLIPS, Rolls, rolling_bias, rolling_rows
 from kernels.dynamics.system import System, new_dynamics_work
 from kernels.joints.kinds import FREE
+from kernels.joints.tree import new_pose
 from kernels.path.angles import Angles
 from kernels.path.assembly import assemble
-from kernels.tree import new_pose
 from rtsim.models.packing.tree import Joint, build_tree
 from tests.kernels.dynamics.flight import moved, tangent_rate
 from tests.naive import constrained, random_models, rolling

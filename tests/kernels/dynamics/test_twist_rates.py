@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from kernels.algebra.functions import evaluate
 from kernels.dynamics.motion import new_velocities, velocities
 from kernels.dynamics.third_derivative import third_derivative
 from kernels.dynamics.twist_rates import twist_rates, twist_shift
-from kernels.functions import evaluate
-from kernels.tree import Pose, Tree, new_pose, pose
+from kernels.joints.tree import Pose, Tree, new_pose, pose
 from tests.kernels.dynamics.cases import Case, assert_same
 from tests.kernels.dynamics.derivative_cases import CASES, any_case
 from tests.naive.differences import first_derivative

@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from kernels.faults.finding import find_faults
-from kernels.frame import FrameOptions
-from kernels.health import Health, new_health, visibility
-from kernels.initial_pose import FitWork, new_fit_work
-from kernels.markers import Markers
-from kernels.segments import FillOptions, Segments, new_segments
-from rtsim.config.run_schema import MarkerCheck, Solver
-from rtsim.methods.frame_options import health_options, track_options
+from kernels.markers.marker_cost import Markers
+from kernels.markers.marker_health import Health, new_health, visibility
+from kernels.markers.segment_filling import FillOptions, Segments, new_segments
+from kernels.solver.frame import FrameOptions
+from kernels.solver.initial_pose import FitWork, new_fit_work
+from rtsim.config.runs.run_schema import MarkerCheck, Solver
+from rtsim.methods.kinematics.frame_options import health_options, track_options
 
 Array = NDArray[np.floating]
 DT, N_MARKER = 0.01, 8

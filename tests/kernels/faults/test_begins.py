@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kernels.health import ASTRAY, EXCHANGED
+from kernels.markers.marker_health import ASTRAY, EXCHANGED
 from tests.kernels.faults.scene import BODY, N_MARKER, Scene, new_scene
 
 SIZES = [0.06, 0.1, 0.15]

@@ -12,8 +12,8 @@ from kernels.faults.exchanged import find_swaps
 from kernels.faults.foreseen import CREEP, LEAP, TURNS, find_strays, median_surprise
 from kernels.faults.segment import SETTLED, leave_out_two
 from kernels.faults.verdict import keep_in
-from kernels.health import ASTRAY, EXCHANGED, RECENT, SEGMENT, is_blamed, visibility
-from kernels.markers import Markers
+from kernels.markers.marker_cost import Markers
+from kernels.markers.marker_health import ASTRAY, EXCHANGED, RECENT, SEGMENT, is_blamed, visibility
 from tests.kernels.faults.scene import BODY, DT, LOCAL, N_MARKER, OPTIONS, Scene, new_scene
 from tests.naive.faults import rigid_gaps, rings, strays
 

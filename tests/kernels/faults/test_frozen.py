@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from kernels.faults.frozen import MOVES, N_FINE, N_SAME, N_STALLED, find_frozen, is_sent_again
-from kernels.health import FROZEN, new_health, visibility
-from kernels.markers import Markers
+from kernels.markers.marker_cost import Markers
+from kernels.markers.marker_health import FROZEN, new_health, visibility
 from tests.kernels.faults.scene import BODY, DT, LOCAL, N_MARKER
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from kernels.faults.foreseen import has_leapt
 from kernels.faults.solved import BUMPED, CALM, SETTLED, judge_solved, weigh_worst
-from kernels.health import ASTRAY, EXCHANGED, SEGMENT
+from kernels.markers.marker_health import ASTRAY, EXCHANGED, SEGMENT
 from tests.kernels.faults.scene import BODY, DT, N_MARKER, OPTIONS, Scene, new_scene
 
 ASIDE = np.array([0.6, 0.0, -0.8])

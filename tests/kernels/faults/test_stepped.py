@@ -9,10 +9,10 @@ from scipy.spatial.transform import Rotation
 
 from kernels.faults.added import FLAT, find_added, go_on, new_motion
 from kernels.faults.stepped import find_steps, new_steps
-from kernels.health import new_health
-from kernels.markers import Markers
-from rtsim.config.run_schema import MarkerCheck
-from rtsim.methods.frame_options import health_options
+from kernels.markers.marker_cost import Markers
+from kernels.markers.marker_health import new_health
+from rtsim.config.runs.run_schema import MarkerCheck
+from rtsim.methods.kinematics.frame_options import health_options
 from tests.naive.faults import added_motion
 
 Array = NDArray[np.float64]

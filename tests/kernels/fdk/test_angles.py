@@ -11,11 +11,11 @@ from scipy.optimize import root
 from scipy.spatial.transform import Rotation
 
 from kernels.fdk.problem import BALANCED, NOT_PLACED
-from kernels.tree import difference
-from rtsim.config.fdk_schema import FdkSpec
-from rtsim.config.recruitment_schema import RecruitmentSpec
+from kernels.joints.tree import difference
+from rtsim.config.runs.fdk_schema import FdkSpec
+from rtsim.config.runs.recruitment_schema import RecruitmentSpec
 from rtsim.errors import ConfigError
-from rtsim.methods.fdk import ForceDependentKinematics
+from rtsim.methods.fdk.fdk import ForceDependentKinematics
 from rtsim.models.entries import coordinate_names
 from rtsim.models.model import Model, build
 from rtsim.models.roles import roles_of

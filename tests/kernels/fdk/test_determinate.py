@@ -7,9 +7,9 @@ import pytest
 from numpy.typing import NDArray
 
 from kernels.fdk.problem import BALANCED, NOT_PLACED
-from kernels.tree import difference, integrate
-from rtsim.config.fdk_schema import FdkSpec
-from rtsim.methods.fdk import ForceDependentKinematics
+from kernels.joints.tree import difference, integrate
+from rtsim.config.runs.fdk_schema import FdkSpec
+from rtsim.methods.fdk.fdk import ForceDependentKinematics
 from rtsim.models.model import Model, build
 from rtsim.models.roles import roles_of
 from tests.kernels.fdk.test_fdk import DOFS, joint

@@ -10,10 +10,10 @@ from scipy.optimize import root
 from scipy.spatial.transform import Rotation
 
 from kernels.fdk.problem import BALANCED
-from rtsim.config.choices import load_run
 from rtsim.config.paths import find_config
-from rtsim.methods.fdk import ForceDependentKinematics
-from rtsim.methods.joint_forces import JointForces
+from rtsim.config.runs.choices import load_run
+from rtsim.methods.fdk.fdk import ForceDependentKinematics
+from rtsim.methods.fdk.joint_forces import JointForces
 from rtsim.models.load import load_model
 from rtsim.models.model import build
 from rtsim.models.roles import roles_of

@@ -8,13 +8,13 @@ import pytest
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-from kernels.constraints import OFF
 from kernels.fdk.problem import BALANCED, NOT_BALANCED, NOT_BORNE, NOT_PLACED
-from kernels.tree import difference
-from rtsim.config.fdk_schema import FdkSpec
-from rtsim.config.recruitment_schema import RecruitmentSpec
+from kernels.joints.tree import difference
+from kernels.solver.constraints import OFF
+from rtsim.config.runs.fdk_schema import FdkSpec
+from rtsim.config.runs.recruitment_schema import RecruitmentSpec
 from rtsim.errors import ConfigError
-from rtsim.methods.fdk import ForceDependentKinematics
+from rtsim.methods.fdk.fdk import ForceDependentKinematics
 from rtsim.models.load import load_model
 from rtsim.models.model import Model, build
 from rtsim.models.roles import roles_of

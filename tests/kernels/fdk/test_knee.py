@@ -11,18 +11,18 @@ from scipy.spatial.transform import Rotation
 
 from kernels.fdk.problem import BALANCED, NOT_BALANCED, NOT_BORNE
 from kernels.forces.lines import TENSION
-from rtsim.config.choices import load_run
-from rtsim.config.model_schema import ModelSpec
+from rtsim.config.models.model_schema import ModelSpec
 from rtsim.config.paths import find_config
-from rtsim.config.recruitment_schema import RecruitmentSpec
-from rtsim.config.run_schema import Run
-from rtsim.methods.fdk import ForceDependentKinematics
-from rtsim.methods.joint_forces import JointForces
+from rtsim.config.runs.choices import load_run
+from rtsim.config.runs.recruitment_schema import RecruitmentSpec
+from rtsim.config.runs.run_schema import Run
+from rtsim.methods.fdk.fdk import ForceDependentKinematics
+from rtsim.methods.fdk.joint_forces import JointForces
 from rtsim.models.load import load_model
 from rtsim.models.model import build
 from rtsim.models.neutral import neutral_places
 from rtsim.models.roles import roles_of
-from rtsim.subjects.masses import load_inertia_table, person_of, with_masses
+from rtsim.subjects.calibration.masses import load_inertia_table, person_of, with_masses
 from rtsim.subjects.subject import load_subject
 from tests.naive.differences import first_derivative
 from tests.naive.fdk import places, values, work_of_wrench

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from kernels.fdk.problem import BALANCED
-from rtsim.config.fdk_schema import FdkSpec
+from rtsim.config.runs.fdk_schema import FdkSpec
 from rtsim.errors import ConfigError
-from rtsim.methods.fdk import ForceDependentKinematics
+from rtsim.methods.fdk.fdk import ForceDependentKinematics
 from rtsim.models.model import build
 from rtsim.models.roles import roles_of
 from tests.naive.fdk import places

@@ -7,18 +7,18 @@ import pytest
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-from kernels.constraints import Roles
 from kernels.fdk.problem import BALANCED, NOT_PLACED
+from kernels.joints.tree import difference
 from kernels.path.lengths import new_length_work, path_lengths
 from kernels.path.muscle_path import OK, follow_paths, new_path_work
-from kernels.tree import difference
-from rtsim.config.fdk_schema import FdkSpec
-from rtsim.config.model_schema import ModelSpec
-from rtsim.config.recruitment_schema import RecruitmentSpec
+from kernels.solver.constraints import Roles
+from rtsim.config.models.model_schema import ModelSpec
+from rtsim.config.runs.fdk_schema import FdkSpec
+from rtsim.config.runs.recruitment_schema import RecruitmentSpec
 from rtsim.errors import ConfigError
-from rtsim.methods.fdk import ForceDependentKinematics
-from rtsim.methods.fdk_coordinates import with_coordinates
-from rtsim.methods.fdk_rows import check_rows
+from rtsim.methods.fdk.fdk import ForceDependentKinematics
+from rtsim.methods.fdk.fdk_coordinates import with_coordinates
+from rtsim.methods.fdk.fdk_rows import check_rows
 from rtsim.models.entries import coordinate_names
 from rtsim.models.model import Model, build
 from rtsim.models.roles import roles_of

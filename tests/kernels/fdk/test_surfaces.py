@@ -8,13 +8,13 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from kernels.fdk.problem import BALANCED, NOT_BALANCED, NOT_BORNE
-from rtsim.config.contact_schema import Contact
-from rtsim.config.fdk_schema import FdkSpec, JointForceSpec
-from rtsim.config.model_schema import ModelSpec
+from rtsim.config.models.contact_schema import Contact
+from rtsim.config.models.model_schema import ModelSpec
+from rtsim.config.runs.fdk_schema import FdkSpec, JointForceSpec
 from rtsim.errors import ConfigError
-from rtsim.methods.fdk import ForceDependentKinematics
-from rtsim.methods.joint_forces import JointForces
-from rtsim.models.jaw_surfaces import of_formulas
+from rtsim.methods.fdk.fdk import ForceDependentKinematics
+from rtsim.methods.fdk.joint_forces import JointForces
+from rtsim.models.jaw.jaw_surfaces import of_formulas
 from rtsim.models.load import load_model
 from rtsim.models.model import build
 from rtsim.models.roles import roles_of

@@ -12,7 +12,7 @@ from kernels.dynamics.motion import new_velocities, velocities
 from kernels.dynamics.twist_rates import twist_rates
 from kernels.forces import kinks
 from kernels.forces.assembly import ForceWork, force_derivatives, generalized_forces, new_force_work
-from kernels.tree import Pose, integrate, new_pose, pose
+from kernels.joints.tree import Pose, integrate, new_pose, pose
 from tests.kernels.forces.cases import Case
 from tests.naive.mechanisms import dirty
 

@@ -12,15 +12,15 @@ from kernels.contact.elements import Contacts
 from kernels.contact.geometries import ELLIPSOID_ON_PLANE, SPHERE_ON_SPHERE
 from kernels.contact.pressure import HUNT_CROSSLEY, KELVIN_VOIGT, POWER, VOLUMETRIC
 from kernels.forces.assembly import Forces
+from kernels.forces.friction import ANDERSSON, HOLLARS, PROPOSED, SPECKER
 from kernels.forces.frictions import Frictions
+from kernels.forces.ligament import LINEAR, TOE_LINEAR
 from kernels.forces.lines import Lines
 from kernels.forces.loads import Loads
 from kernels.forces.pairs import Pairs
 from kernels.forces.springs import Springs
-from kernels.friction import ANDERSSON, HOLLARS, PROPOSED, SPECKER
 from kernels.joints.kinds import BALL, FREE, WELD
-from kernels.ligament import LINEAR, TOE_LINEAR
-from kernels.tree import Tree
+from kernels.joints.tree import Tree
 from tests.naive import volumetric
 from tests.naive.constraints import path_between
 from tests.naive.forces import axes, place_jacobian

@@ -7,9 +7,9 @@ import pytest
 from numpy.typing import NDArray
 
 from kernels.contact.pressure import KELVIN_VOIGT, VOLUMETRIC
-from kernels.friction import HOLLARS
+from kernels.forces.friction import HOLLARS
+from kernels.forces.ligament import TOE_LINEAR
 from kernels.joints.kinds import SLIDER
-from kernels.ligament import TOE_LINEAR
 from rtsim.models.packing.tree import Joint, build_tree
 from tests.kernels.forces import calls
 from tests.kernels.forces.cases import (

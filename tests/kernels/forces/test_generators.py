@@ -14,7 +14,7 @@ from kernels.forces.generators import (
     set_activations,
 )
 from kernels.torque_generator.needed import needed_activations
-from rtsim.config.function_schema import FunctionSpec
+from rtsim.config.models.function_schema import FunctionSpec
 from rtsim.models.packing.functions import FunctionTable
 from tests.kernels.torque_generator.generators import random_generators, table
 from tests.naive.torque_generators import torque

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from kernels.forces.friction import SPECKER, friction_force
 from kernels.forces.frictions import FORCE, SLIDING_SPEED
-from kernels.friction import SPECKER, friction_force
 from tests.kernels.forces import calls
 from tests.kernels.forces.cases import FRICTION, LAWS, TREES, Case, ContactPlan, changed, only, some_case
 from tests.naive.differences import random_directions

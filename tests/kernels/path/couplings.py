@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.constraints import DISTANCE, HARD
 from kernels.dynamics.constraints import (
     Constraints,
     Couplers,
@@ -18,8 +17,9 @@ from kernels.dynamics.constraints import (
 from kernels.dynamics.inertia import Bodies
 from kernels.dynamics.system import System
 from kernels.joints.kinds import HINGE, SLIDER
+from kernels.joints.tree import Tree
 from kernels.path.angles import Angles, AngleWork, couplings, new_angle_work, place_angles
-from kernels.tree import Tree
+from kernels.solver.constraints import DISTANCE, HARD
 from rtsim.models.packing.tree import Function, Joint, build_functions, build_tree
 from tests.naive.mechanisms import (
     IDENTITY,

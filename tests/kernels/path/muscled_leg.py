@@ -9,12 +9,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels._jit import hold
-from kernels.constraints import SOFT
-from kernels.joint_angles import joint_angles
+from kernels.compiler.jit import hold
+from kernels.joints.joint_angles import joint_angles
 from kernels.joints.kinds import HINGE
+from kernels.joints.tree import new_pose, pose, without_tables
 from kernels.path.joint_arms import JointLeverage, joint_moment_arms, new_joint_leverage_work
-from kernels.tree import new_pose, pose, without_tables
+from kernels.solver.constraints import SOFT
 from rtsim.models.model import Model
 from tests.kernels import leg
 from tests.naive import differences
@@ -94,7 +94,7 @@ def arms_at(of: Leg, q: Array) -> Arms:
 
 
 def angles_at(of: Leg, q: Array) -> Array:
-    """Return the joint angles (n_angle,) by kernels.joint_angles, which the arms are about."""
+    """Return the joint angles (n_angle,) by kernels.joints.joint_angles, which the arms are about."""
     tree, joints = of.leverage.tree, of.model.joints
     placed = new_pose(len(tree.parent), of.n_v)
     pose(tree, q, placed)

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
+from kernels.joints.tree import Pose, Tree
 from kernels.path.muscle_path import PathWork, follow_paths, gradients, new_path_work
 from kernels.path.stations import CONDITIONAL, MOVING, POINT, WRAP, Stations
 from kernels.path.surfaces import CYLINDER, SPHERE, Surfaces
-from kernels.tree import Pose, Tree
 from tests.naive.mechanisms import (
     CONSTANT,
     IDENTITY,

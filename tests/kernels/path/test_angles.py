@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from kernels.constraints import DISTANCE, HARD
 from kernels.dynamics.constraints import constraint_rows, factor_rows, new_constraint_work
 from kernels.joints.kinds import HINGE
 from kernels.path.angles import LOCKED, OK, STUCK, UNDETERMINED, Angles, coupling, new_angle_work
+from kernels.solver.constraints import DISTANCE, HARD
 from rtsim.models.packing.tree import linear
 from tests.kernels.path.couplings import (
     ANGLES,

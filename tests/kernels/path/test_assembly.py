@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 
 from kernels.dynamics.constraints import Constraints, new_constraint_work
 from kernels.joints.kinds import BALL, FREE
+from kernels.joints.tree import Tree, difference, new_pose
 from kernels.path.angles import Angles
 from kernels.path.assembly import NON_FINITE, NOT_CONVERGED, OK, assemble
-from kernels.tree import Tree, difference, new_pose
 from tests.kernels.path.couplings import ANGLES, angles_of, coupled, only_couplers, slider_crank
 from tests.naive import constrained
 from tests.naive.mechanisms import COUPLED, IDENTITY, dirty, moved, random_mechanism, twice

@@ -7,14 +7,14 @@ import pytest
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-from kernels._jit import hold
-from kernels.constraints import HARD, SOFT
+from kernels.compiler.jit import hold
+from kernels.joints.tree import new_pose, pose
 from kernels.path.angles import LOCKED, OK, UNDETERMINED
 from kernels.path.joint_arms import FOLLOWS, YIELD, joint_moment_arms, new_joint_leverage_work, soft_rows
 from kernels.path.muscle_path import POINT_INSIDE, new_path_work, wraps_in_closed_form
 from kernels.path.stations import WRAP
 from kernels.path.surfaces import ELLIPSOID
-from kernels.tree import new_pose, pose
+from kernels.solver.constraints import HARD, SOFT
 from tests.kernels import leg
 from tests.kernels.path.muscled_leg import (
     angles_at,
@@ -39,7 +39,7 @@ SOFT_KNEE = ("minimised", "prescribed")
 
 @pytest.mark.parametrize("method", leg.METHODS)
 def test_gradients_are_the_differences_of_the_published_angles(method: str) -> None:
-    """Protects the meaning of the angles: the rows are the slopes of kernels.joint_angles along each dof."""
+    """Protects the meaning of the angles: the rows are their slopes along each dof."""
     of = leg_by(method)
     for q in (swing(of), swing(of, 2.9)):
         expected = differences.first_derivative(lambda x, of=of: angles_at(of, x), of.leverage.tree, q)

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from kernels.constraints import HARD, PATH_LENGTH, Elements, Roles, add_curvature
 from kernels.dynamics.constrained import drift
 from kernels.dynamics.constraints import (
     Constraints,
@@ -20,6 +19,7 @@ from kernels.dynamics.constraints import (
 from kernels.dynamics.motion import new_velocities, velocities
 from kernels.path.lengths import PathLengths, new_length_work, path_lengths
 from kernels.path.surfaces import ELLIPSOID
+from kernels.solver.constraints import HARD, PATH_LENGTH, Elements, Roles, add_curvature
 from rtsim.models.packing.pulls import moved_by
 from tests.kernels.path.muscles import Case, random_case
 from tests.naive import muscle_path

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from kernels.dynamics.constraints import Constraints, new_constraint_work
 from kernels.joints.kinds import CHAIN
+from kernels.joints.tree import Tree
 from kernels.path import assembly, muscle_path
 from kernels.path.angles import LOCKED, OK, UNDETERMINED, Angles
 from kernels.path.moment_arms import (
@@ -20,7 +21,6 @@ from kernels.path.moment_arms import (
     new_leverage_work,
 )
 from kernels.path.surfaces import CYLINDER, Surfaces
-from kernels.tree import Tree
 from rtsim.models.packing.tree import Joint, Motion, build_functions, build_tree, linear
 from tests.kernels.path.couplings import ANGLES, Z, angles_of, hinges, only_couplers
 from tests.kernels.path.muscles import GROUND, Case, Station, at, over, random_case, stations_of, surfaces_of

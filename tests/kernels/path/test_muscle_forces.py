@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from kernels.dynamics.inverse import transmit
 from kernels.dynamics.motion import new_velocities, velocities
+from kernels.joints.tree import Pose
 from kernels.path.muscle_path import add_forces, lengthening_speed
-from kernels.tree import Pose
 from tests.kernels.path.muscles import GROUND, Case, at, followed, random_case, stations_of
 from tests.naive import constrained
 from tests.naive.mechanisms import on_a_ground_body, point, posed

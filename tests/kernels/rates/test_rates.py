@@ -19,8 +19,8 @@ from kernels.rates.manifold import (
     plain,
     reflect,
 )
-from rtsim.config.rate_schema import ButterworthSpec, RateSpec, SavitzkyGolaySpec
-from rtsim.methods.rates import RateEstimator, response, track
+from rtsim.config.runs.rate_schema import ButterworthSpec, RateSpec, SavitzkyGolaySpec
+from rtsim.methods.kinematics.rates import RateEstimator, response, track
 from rtsim.models.packing.tree import Joint, build_tree
 from tests.naive import random_models, rates
 from tests.naive.tree import matrix_quaternion

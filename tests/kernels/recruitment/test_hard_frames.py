@@ -9,7 +9,7 @@ import pytest
 
 from kernels.recruitment.problem import OPTIMAL, RecruitmentOptions, new_recruitment
 from kernels.recruitment.recruit import recruit
-from rtsim.bench.recruitment_frames import BORNE, KINDS, N_MUSCLE, frames, try_frames
+from rtsim.bench.mechanics.recruitment_frames import BORNE, KINDS, N_MUSCLE, frames, try_frames
 
 N_FRAME = 60
 GAP = 1e-9

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from kernels.rosenbrock.trace import Trace
 from rtsim.config.load import check_record
-from rtsim.config.model_schema import ModelSpec
+from rtsim.config.models.model_schema import ModelSpec
 from rtsim.models.load import load_model
 from rtsim.models.model import build
 from rtsim.models.packing.holds import with_holds

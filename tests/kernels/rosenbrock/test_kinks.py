@@ -9,8 +9,8 @@ import pytest
 from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
+from kernels.forces.friction import PROPOSED
 from kernels.forces.frictions import FORCE, SLIDING_SPEED
-from kernels.friction import PROPOSED
 from kernels.rosenbrock.trace import N_PART, STEP
 from rtsim.config.paths import find_config
 from tests.kernels.rosenbrock.mechanisms import rows, simulator

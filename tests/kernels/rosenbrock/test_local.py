@@ -7,8 +7,8 @@ import pytest
 from numpy.typing import NDArray
 from scipy.linalg import expm
 
+from kernels.joints.tree import Tree
 from kernels.rosenbrock import local
-from kernels.tree import Tree
 from tests.naive.random_models import branched_tree
 from tests.naive.rosenbrock_step import local_rate, rotations, skew
 

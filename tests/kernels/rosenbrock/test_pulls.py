@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
 import rtsim.simulation.run
-from kernels.forces.pulls import ACTIVATION, FIBRE, PATH_LENGTH, PATH_SPEED, PULL
+from kernels.forces.path_forces import ACTIVATION, FIBRE, PATH_LENGTH, PATH_SPEED, PULL
 from kernels.rosenbrock.step import OK
 from kernels.rosenbrock.tableau import METHODS, lower
 from rtsim.errors import ConfigError, ModelError

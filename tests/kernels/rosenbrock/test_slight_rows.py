@@ -11,15 +11,15 @@ from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 from scipy.optimize import brentq
 
-from kernels.constraints import DISTANCE, Roles, element_values
 from kernels.dynamics.constrained import constrained_dynamics
 from kernels.dynamics.constraints import constraint_rows, factor_rows, new_constraint_work
 from kernels.dynamics.system import new_dynamics_work
-from kernels.kkt import CONVERGED
-from kernels.levers import SLIGHT, lever_of
-from kernels.markers import Markers
-from kernels.optimality import Problem
-from kernels.tree import new_pose, pose
+from kernels.joints.tree import new_pose, pose
+from kernels.markers.marker_cost import Markers
+from kernels.solver.constraints import DISTANCE, Roles, element_values
+from kernels.solver.kkt import CONVERGED
+from kernels.solver.levers import SLIGHT, lever_of
+from kernels.solver.optimality import Problem
 from rtsim.errors import ModelError
 from tests.kernels.problems import solved
 from tests.kernels.rosenbrock.loops import FOUR_BAR

@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-from kernels import linear
+from kernels.algebra import linear
 from kernels.joints.kinds import BALL
 from kernels.rosenbrock import local, stages
 from kernels.rosenbrock.tableau import METHODS, Method

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels.torque_generator.torque import Generators
-from rtsim.config.torque_generator_schema import JointGenerators, TorqueGenerator
+from rtsim.config.models.torque_generator_schema import JointGenerators, TorqueGenerator
 from rtsim.models.packing.torque_generators import Placed, pack_generators
 from tests.naive.torque_generators import Generator
 

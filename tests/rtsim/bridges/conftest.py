@@ -12,7 +12,7 @@ import pytest
 from streams.codec import FieldLayout
 from streams.messages import Curves, FieldSpec, Result, Session, new_session_id
 from streams.publisher import Publisher
-from streams.ring import Frame
+from streams.receiving.ring import Frame
 
 CENTRES = ("lumbar", "hip_r", "knee_r", "hip_l", "knee_l")
 FIELDS = (

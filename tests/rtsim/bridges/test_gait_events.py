@@ -6,7 +6,7 @@ import numpy as np
 
 from rtsim.bridges.gait_events import N_KEPT, GaitEvent, GaitEvents
 from streams.messages import Session
-from streams.ring import Frame
+from streams.receiving.ring import Frame
 
 
 def test_each_event_is_told_once_with_side_and_time(walk_frames: Callable[..., list[Frame]]) -> None:

@@ -13,7 +13,7 @@ from rtsim.bridges.page_messages import curves_message, layout_message, look_mes
 from rtsim.monitor.feed import Feed
 from rtsim.monitor.theme import LIGHT
 from streams.messages import Session, Status
-from streams.ring import Frame
+from streams.receiving.ring import Frame
 
 
 class Frames:

@@ -19,11 +19,11 @@ import pytest
 
 from rtsim.cli.main import main
 from rtsim.config.paths import find_config
-from rtsim.files.trial import MarkerTrial
-from rtsim.live.signals import REQUESTS
+from rtsim.files.markers.trial import MarkerTrial
+from rtsim.live.processes.signals import REQUESTS
 from rtsim.models.load import load_model
+from rtsim.subjects.made_up.walker import walk
 from rtsim.subjects.subject import load_subject
-from rtsim.subjects.walker import walk
 
 ROOT = Path(__file__).resolve().parents[3]
 GUARD_S = 120.0  # how long a test may wait before it counts as hung

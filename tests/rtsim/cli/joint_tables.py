@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from rtsim.methods.emg import torque_of
+from rtsim.methods.generators.emg import torque_of
 from rtsim.models.generator_sets import generators_of
 
 KNEE, HIP = "knee_flexion_r", "hip_flexion_r"

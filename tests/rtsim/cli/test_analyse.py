@@ -12,15 +12,15 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from kernels._jit import allow_compilation
+from kernels.compiler.jit import allow_compilation
 from rtsim.cli.analyse import INTERRUPTED, Solved, check_usable
 from rtsim.cli.main import cli, outcome
 from rtsim.errors import ConfigError
+from rtsim.files.markers.trc import trc_text
 from rtsim.files.recording import Results, read_results
-from rtsim.files.storage import read_storage
-from rtsim.files.trc import trc_text
+from rtsim.files.tables.storage import read_storage
+from rtsim.live.inputs.sources import load_trial
 from rtsim.live.loop import Loop
-from rtsim.live.sources import load_trial
 from streams.messages import Session, Status
 
 

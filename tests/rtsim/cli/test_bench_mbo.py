@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from rtsim.files.markers import write_trc
+from rtsim.files.markers.markers import write_trc
 
 
 @pytest.mark.process

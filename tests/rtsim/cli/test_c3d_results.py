@@ -11,7 +11,7 @@ import pytest
 
 from rtsim.files.gait.events import read_events
 from rtsim.files.recording import read_results
-from rtsim.files.storage import read_storage
+from rtsim.files.tables.storage import read_storage
 
 SHARED = Path(__file__).resolve().parents[3].parent / "shared" / "data" / "gait_mcgill"
 WALK, STATIC = (SHARED / f"HC002D_{name}.c3d" for name in ("straight", "static"))

@@ -7,11 +7,11 @@ import numpy as np
 from click.testing import CliRunner
 
 from rtsim.cli.main import cli
-from rtsim.files.surfaces import obj_text
+from rtsim.files.surfaces.surfaces import obj_text
 from rtsim.files.toml_text import entries, entry
-from rtsim.models.jaw_surfaces import condyle, fossa
+from rtsim.models.jaw.jaw_surfaces import condyle, fossa
 from rtsim.models.load import load_model
-from tests.rtsim.models.test_jaw_scan import OF_SCAN, SCAN, TRUTH, trial
+from tests.rtsim.models.jaw.test_jaw_scan import OF_SCAN, SCAN, TRUTH, trial
 
 
 def write_trc(path) -> None:

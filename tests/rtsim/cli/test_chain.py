@@ -11,10 +11,10 @@ import time
 import numpy as np
 import pytest
 
-from rtsim.files.markers import read_markers, write_trc
+from rtsim.files.markers.markers import read_markers, write_trc
 from rtsim.files.recording import read_results
-from rtsim.files.storage import read_storage
-from streams.recorded import read_messages
+from rtsim.files.tables.storage import read_storage
+from streams.recording.recorded import read_messages
 
 GUARD_S = 120.0
 LOCAL = "tcp://127.0.0.1:0"

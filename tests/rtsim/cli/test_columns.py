@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rtsim.files.recorded import write_results
 from rtsim.files.recording import Results, read_results
-from rtsim.files.storage import Table, read_storage
+from rtsim.files.tables.recorded import write_results
+from rtsim.files.tables.storage import Table, read_storage
 from streams.messages import FieldSpec, Session, new_session_id
 
 N = 40

@@ -13,9 +13,9 @@ import pytest
 from rtsim.bench.adapters.double import DoubledFrame
 from rtsim.bench.adapters.doubles.qtm import QtmDouble
 from rtsim.cli.main import outcome
-from rtsim.live.children import Child
+from rtsim.live.processes.children import Child
 from streams.clock import now_ns
-from streams.subscriber import Subscriber
+from streams.receiving.subscriber import Subscriber
 
 NAMES = ("A", "B", "C")
 

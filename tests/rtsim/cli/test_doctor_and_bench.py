@@ -9,11 +9,11 @@ import threading
 import numpy as np
 import pytest
 
-from rtsim.live.group_table import GROUPS
+from rtsim.live.compiled.group_table import GROUPS
 from streams.clock import now_ns
 from streams.messages import marker_session
-from streams.player import MarkerFrames, play
 from streams.publisher import Publisher
+from streams.recording.player import MarkerFrames, play
 
 GUARD_S = 60.0
 
@@ -59,7 +59,7 @@ def test_warming_up_compiles_and_says_where(here, monkeypatch):
     where they are.
     """
     two = {name: GROUPS[name] for name in ("moment-arms", "muscles")}
-    monkeypatch.setattr("rtsim.live.group_table.GROUPS", two)
+    monkeypatch.setattr("rtsim.live.compiled.group_table.GROUPS", two)
     done = here("warmup")
     assert done.code == 0
     said = " ".join(done.err.split())

@@ -8,14 +8,14 @@ import sys
 import numpy as np
 import pytest
 
-from rtsim.files.markers import read_markers, write_trc
-from rtsim.files.recorded import write_results
+from rtsim.files.markers.markers import read_markers, write_trc
 from rtsim.files.recording import Results, read_results
+from rtsim.files.tables.recorded import write_results
+from rtsim.monitor.figures.sticks import cameras_for, data_of, points_of
 from rtsim.monitor.layout import layout_of
-from rtsim.monitor.sticks import cameras_for, data_of, points_of
 from streams.codec import FieldLayout, encode
 from streams.messages import End, FieldSpec, Markers, Session, marker_session, new_session_id
-from streams.recorder import Recorder
+from streams.recording.recorder import Recorder
 
 OLD = "measured yesterday\n"
 # Nor bytecode: half a file of it would be left to the other tests.

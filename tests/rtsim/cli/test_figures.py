@@ -117,8 +117,8 @@ def test_a_paper_too_small_for_the_names_is_refused(here):
 def painted(tmp_path, panel):
     """(height, width, 3) - pixels of a figure of one panel."""
     pytest.importorskip("pyqtgraph")
-    from rtsim.monitor.paper import paper_of
-    from rtsim.monitor.stack import save_panels
+    from rtsim.monitor.figures.paper import paper_of
+    from rtsim.monitor.figures.stack import save_panels
 
     paper = paper_of(tmp_path / "a.png", "120x80", 96)
     save_panels(paper, "title", [panel])
@@ -143,8 +143,8 @@ def on_paper(colour, alpha=255):
 
 def test_bands_and_flagged_frames_are_drawn(tmp_path):
     """Protects who reads a figure: how sure a curve is, and which frames were called not ok."""
-    from rtsim.files.panels import Panel
-    from rtsim.monitor.outline import ALPHA
+    from rtsim.files.tables.panels import Panel
+    from rtsim.monitor.figures.outline import ALPHA
     from rtsim.monitor.theme import LIGHT
 
     x = np.linspace(0.0, 10.0, 101)
@@ -174,7 +174,7 @@ def test_bands_and_flagged_frames_are_drawn(tmp_path):
 
 def test_a_lone_value_is_a_dot(tmp_path):
     """Protects recordings of one frame, and values with gaps around them: a line of one point is none."""
-    from rtsim.files.panels import Panel
+    from rtsim.files.tables.panels import Panel
     from rtsim.monitor.theme import LIGHT
 
     x, y = np.arange(5.0), np.array([np.nan, 2.0, np.nan, 3.0, 3.0])
@@ -185,8 +185,8 @@ def test_a_lone_value_is_a_dot(tmp_path):
 
 def test_round_off_is_no_curve(tmp_path):
     """Protects from an axis that enlarges round-off, whose numbers have no room beside it."""
-    from rtsim.files.panels import Panel
-    from rtsim.monitor.chart import Chart
+    from rtsim.files.tables.panels import Panel
+    from rtsim.monitor.figures.chart import Chart
 
     pytest.importorskip("PySide6.QtCore")
     from PySide6.QtCore import QRectF
@@ -201,11 +201,11 @@ def test_round_off_is_no_curve(tmp_path):
 
 def test_a_long_title_is_smaller_not_cut(tmp_path):
     """Protects narrow figures: what bands and shades mean stands at the end of the title."""
-    from rtsim.files.panels import Panel
+    from rtsim.files.tables.panels import Panel
 
     pytest.importorskip("pyqtgraph")
-    from rtsim.monitor.paper import paper_of
-    from rtsim.monitor.stack import save_panels
+    from rtsim.monitor.figures.paper import paper_of
+    from rtsim.monitor.figures.stack import save_panels
 
     short, long = "walk.c3d: zero", "walk.c3d: zero; bands: one standard deviation; shaded: flagged frames"
     edges, heights = [], []

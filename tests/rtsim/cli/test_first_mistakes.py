@@ -65,7 +65,7 @@ def test_what_can_be_told_at_once_is(here, monkeypatch, tmp_path, arguments, wor
     (tmp_path / "a.trc").write_text("some text\n")
     for slow in (
         "subprocess.Popen",
-        "rtsim.live.groups.compile_groups",
+        "rtsim.live.compiled.groups.compile_groups",
         "rtsim.report.doctor.examine_stream",
     ):
         monkeypatch.setattr(slow, lambda *_, **__: pytest.fail("something slow began"))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from rtsim.cli.main import main
-from rtsim.methods.foot_model import foot_of
+from rtsim.methods.foot.foot_model import foot_of
 from rtsim.models.load import load_model
 
 

@@ -9,11 +9,11 @@ import signal
 import numpy as np
 import pytest
 
-from rtsim.bench.stoop_recording import BORNE_BY, markers_of, stoop_model, write_loads
+from rtsim.bench.contacts.stoop_recording import BORNE_BY, markers_of, stoop_model, write_loads
 from rtsim.cli.check import check_config
 from rtsim.files.model_toml import model_text
-from rtsim.methods import torque_generator_fit
-from rtsim.methods.torque_generator_figures import panels_of_curves
+from rtsim.methods.generators import torque_generator_fit
+from rtsim.methods.generators.torque_generator_figures import panels_of_curves
 from rtsim.models.generator_sets import generators_of
 from rtsim.models.packing.torque_generators import pack_generators
 from tests.rtsim.cli.joint_tables import HIP, KNEE, knee_and_hip

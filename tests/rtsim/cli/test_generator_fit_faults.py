@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rtsim.errors import ConfigError
-from rtsim.methods.joint_motion import read_joint_motion
+from rtsim.methods.generators.joint_motion import read_joint_motion
 from rtsim.models.generator_sets import generators_of
 from tests.rtsim.cli.joint_tables import HIP, KNEE, N, knee_and_hip
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rtsim.cli.ports import check_ports, held
+from rtsim.cli.terminal.ports import check_ports, held
 from rtsim.errors import ConfigError
 from tests.rtsim.live.rig import free_address
 

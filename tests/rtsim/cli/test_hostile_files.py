@@ -10,10 +10,10 @@ import zipfile
 import numpy as np
 import pytest
 
-from rtsim.files.trc import write_trc
+from rtsim.files.markers.trc import write_trc
 from streams.codec import encode
 from streams.messages import FieldSpec, Markers, Result, Session
-from streams.recorder import Recorder
+from streams.recording.recorder import Recorder
 from tests.rtsim.cli.files import REPLAY, command_for, trc
 
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="no such files")

@@ -13,7 +13,7 @@ import pytest
 from streams.codec import encode
 from streams.messages import AnyMessage, FieldSpec, Markers, Session, new_session_id
 from streams.publisher import Publisher
-from streams.recorder import Recorder
+from streams.recording.recorder import Recorder
 
 LOCAL = "tcp://127.0.0.1:0"
 CODES = ("\x1b", "\u202e", "\x00")

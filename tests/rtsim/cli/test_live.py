@@ -15,11 +15,11 @@ import pytest
 
 from rtsim.cli.live import check_recorded
 from rtsim.errors import ConfigError
-from rtsim.files.markers import write_trc
+from rtsim.files.markers.markers import write_trc
 from rtsim.files.recording import read_results
-from streams.control import request
+from streams.control.commands import request
 from streams.messages import Status
-from streams.recorded import read_messages
+from streams.recording.recorded import read_messages
 
 GUARD_S = 120.0
 pytestmark = pytest.mark.process

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
-from kernels._jit import allow_compilation
+from kernels.compiler.jit import allow_compilation
 from rtsim.cli.main import cli
-from rtsim.files.markers import read_markers
+from rtsim.files.markers.markers import read_markers
+from rtsim.files.markers.trc import trc_text
+from rtsim.files.markers.trial import MarkerTrial
 from rtsim.files.recording import read_results
-from rtsim.files.storage import read_storage
-from rtsim.files.trc import trc_text
-from rtsim.files.trial import MarkerTrial
+from rtsim.files.tables.storage import read_storage
 
 MODEL = """
 name = "boom"

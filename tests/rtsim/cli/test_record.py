@@ -15,9 +15,9 @@ import msgpack
 import pytest
 import zmq
 
+from streams.access.security import Security, create_keys
 from streams.publisher import UPSTREAM
-from streams.recorded import read_messages
-from streams.security import Security, create_keys
+from streams.recording.recorded import read_messages
 from streams.sockets import BoundSocket
 
 pytestmark = pytest.mark.process
@@ -228,12 +228,12 @@ def test_asking_twice_ends_a_recorder_that_hangs(start, tmp_path):
     """Protects who wants to leave: a second request is obeyed where nobody hears the first."""
     stuck = """if True:
         import sys, time
-        import streams.recorder
+        import streams.recording.recorder
         def record(*args, **how):
             print("hanging", file=sys.stderr, flush=True)
             while True:
                 time.sleep(1.0)
-        streams.recorder.record = record
+        streams.recording.recorder.record = record
         from rtsim.cli.main import main
         main()
     """

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from streams.control import request
-from streams.emergency_stop import request_stop
+from streams.access.roles import RoleKeys, read_roles
+from streams.access.security import Security, create_keys
+from streams.access.users import own_name
+from streams.control.commands import request
+from streams.control.emergency_stop import request_stop
 from streams.errors import StreamError
-from streams.roles import RoleKeys, read_roles
-from streams.security import Security, create_keys
-from streams.users import own_name
 from tests.rtsim.live.rig import GUARD_S, ROOT, Rig, until
 
 pytestmark = pytest.mark.process
@@ -168,7 +168,8 @@ def as_another(code: str) -> str:
     # imported before, as the files may be closed to that user
     first = (
         "import encodings.idna, fcntl, termios, streams.exchange, tests.streams.crowds\n"
-        "from streams.control import request\nrequest('tcp://127.0.0.1:1', 'status', timeout_s=0.0)\n"
+        "from streams.control.commands import request\n"
+        "request('tcp://127.0.0.1:1', 'status', timeout_s=0.0)\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", first + text], capture_output=True, text=True, cwd=ROOT, check=True
@@ -183,7 +184,7 @@ def test_another_user_may_watch_and_stop_only(tmp_path: Path) -> None:
         ready(rig, "--device", str(rig.spec), "--arm", "0.1")
         until(lambda: "device armed" in rig.ask("status")[1])
         code = (
-            "from streams.control import request\n"
+            "from streams.control.commands import request\n"
             f"for name in ('status', 'list', 'set', 'arm', 'disarm', 'stop'):\n"
             f"    print(json.dumps([name, *request({rig.control!r}, name)]))\n"
         )
@@ -194,7 +195,9 @@ def test_another_user_may_watch_and_stop_only(tmp_path: Path) -> None:
             assert not answers[name][0]
             assert "has the role watch" in answers[name][1]
         assert "device armed" in rig.ask("status")[1]
-        print_stop = f"from streams.control import request\nprint(request({rig.control!r}, 'emergency_stop'))"
+        print_stop = (
+            f"from streams.control.commands import request\nprint(request({rig.control!r}, 'emergency_stop'))"
+        )
         assert "True" in as_another(print_stop)
         until(lambda: "emergency stop" in rig.ask("status")[1])
         assert rig.ask("arm")[0]  # the run's own user owns it, by --arm
@@ -249,7 +252,7 @@ def test_the_user_of_a_connection_is_told() -> None:
     """Protects the account: this process is its own user, by either family of addresses."""
     import socket
 
-    from streams.users import TELLS, name_of, uid_of
+    from streams.access.users import TELLS, name_of, uid_of
 
     if not TELLS:
         pytest.skip("the system does not tell")

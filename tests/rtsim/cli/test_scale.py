@@ -7,9 +7,9 @@ import json
 import numpy as np
 import pytest
 
+from rtsim.files.markers.trc import write_trc
+from rtsim.files.markers.trial import MarkerTrial
 from rtsim.files.osim.model import read_osim
-from rtsim.files.trc import write_trc
-from rtsim.files.trial import MarkerTrial
 from rtsim.models.load import load_model
 from tests.rtsim.files.osim_texts import GROUND, ZERO, Coordinate, Joint, Model
 
@@ -128,7 +128,7 @@ def test_measurements_that_cannot_be_taken_are_told(here, files):
 def test_a_static_trial_of_another_marker_set_scales_nothing(here, files):
     """Protects from a model of unscaled sizes that is called the person's: of a trial with other markers, as
     of another laboratory, both names are told; one that only lacks some is gone on with."""
-    from rtsim.files.trc import read_trc
+    from rtsim.files.markers.trc import read_trc
 
     own = read_trc(files / "static.trc", up="Y", units="mm")
     for kept, code in ((("low",), 1), ((), 1), (("top", "low", "mid", "toe"), 0)):

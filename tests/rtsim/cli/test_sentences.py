@@ -121,12 +121,12 @@ def test_a_cost_that_no_frame_has_is_told_at_once(refused, cost: str, words: str
 
 def test_names_of_costs_are_those_of_the_run() -> None:
     """Protects the check: what it knows without a step is what the frames of a run hold."""
-    from rtsim.config.device_schema import DeviceSpec
-    from rtsim.config.hil_schema import HilSpec
     from rtsim.config.load import load_toml
     from rtsim.config.paths import find_config
-    from rtsim.live.hardware import fields_of, hil_loop, simulator_for
-    from rtsim.live.in_process import InProcessPort
+    from rtsim.config.runs.device_schema import DeviceSpec
+    from rtsim.config.runs.hil_schema import HilSpec
+    from rtsim.live.hardware.device_loop import fields_of, hil_loop, simulator_for
+    from rtsim.live.hardware.in_process import InProcessPort
     from rtsim.tuning.offline import Measuring, OfflineRuns
 
     spec = load_toml(find_config("ankle", "hil"), HilSpec)
@@ -204,7 +204,8 @@ def test_a_terminal_without_utf_8_is_enough(tmp_path: Path) -> None:
         "COLUMNS": "100",
     }  # fmt: skip
     code = (
-        "import time; from rtsim.cli.console import LastingConsole; from rtsim.cli.main import open_closed\n"
+        "import time; from rtsim.cli.terminal.console import LastingConsole\n"
+        "from rtsim.cli.main import open_closed\n"
         "open_closed()\n"
         "for stderr in (False, True):\n"
         "    with LastingConsole(stderr=stderr).status('starting'): time.sleep(0.3)\n"

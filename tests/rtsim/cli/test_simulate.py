@@ -11,7 +11,7 @@ import signal
 import pytest
 
 from rtsim.files.recording import read_results
-from rtsim.files.storage import read_storage
+from rtsim.files.tables.storage import read_storage
 from rtsim.simulation import motion
 from tests.rtsim.simulation.loose import MODEL
 

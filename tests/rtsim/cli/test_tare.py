@@ -7,11 +7,11 @@ import time
 import numpy as np
 import pytest
 
-from rtsim.files.markers import write_trc
+from rtsim.files.markers.markers import write_trc
 from rtsim.files.recording import read_results
-from rtsim.live.sources import load_trial
-from rtsim.subjects.walker_forces import walker_forces
-from streams.control import request
+from rtsim.live.inputs.sources import load_trial
+from rtsim.subjects.made_up.walker_forces import walker_forces
+from streams.control.commands import request
 
 GUARD_S = 120.0
 DRIFT = np.array([3.0, 12.0, -2.0, 1.0, 0.5, -6.0])

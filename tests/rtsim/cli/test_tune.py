@@ -9,11 +9,11 @@ import click
 import numpy as np
 import pytest
 
-from rtsim.cli import tuned
 from rtsim.cli.main import cli
-from rtsim.config.hil_schema import HilSpec
+from rtsim.cli.runs import tuned
 from rtsim.config.load import load_toml
 from rtsim.config.paths import find_config
+from rtsim.config.runs.hil_schema import HilSpec
 from rtsim.tuning.kept import read_kept
 from rtsim.tuning.offline import Asked, Cost, OfflineRuns
 from rtsim.tuning.problem import Parameters

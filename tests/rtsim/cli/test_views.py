@@ -9,8 +9,8 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from rtsim.files.trc import write_trc
-from rtsim.files.trial import MarkerTrial
+from rtsim.files.markers.trc import write_trc
+from rtsim.files.markers.trial import MarkerTrial
 
 pytest.importorskip("pyqtgraph")
 
@@ -132,8 +132,8 @@ def test_of_whom_nothing_tells_how_they_face_the_room_is_told(here: Callable, tm
 
 def test_a_view_of_the_window_turns_with_the_person() -> None:
     """Protects the window: after a turn the sagittal view is still from the right; steps do not shake it."""
-    from rtsim.monitor.paper import ready_to_draw
-    from rtsim.monitor.projection import VIEWS, Camera, across
+    from rtsim.monitor.figures.paper import ready_to_draw
+    from rtsim.monitor.pose.projection import VIEWS, Camera, across
 
     ready_to_draw()
     labels = ("pelvis", "thigh_r", "thigh_l")
@@ -153,9 +153,9 @@ def test_a_view_of_the_window_turns_with_the_person() -> None:
 
 def test_the_window_follows_who_turns_but_no_step() -> None:
     """Protects the view of a live run: it turns with the person, and not with the pelvis in each step."""
-    from rtsim.monitor.figure import TURNED_LEAST, Figure
+    from rtsim.monitor.figures.paper import ready_to_draw
     from rtsim.monitor.layout import layout_of
-    from rtsim.monitor.paper import ready_to_draw
+    from rtsim.monitor.pose.figure import TURNED_LEAST, Figure
     from streams.messages import FieldSpec, Session
 
     ready_to_draw()

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rtsim.files.markers import read_markers
-from rtsim.files.trc import trc_text
-from rtsim.files.trial import MarkerTrial
+from rtsim.files.markers.markers import read_markers
+from rtsim.files.markers.trc import trc_text
+from rtsim.files.markers.trial import MarkerTrial
 
 DATA = Path(__file__).resolve().parents[3] / ".." / "shared" / "data"
 MCGILL = DATA / "gait_mcgill"
@@ -44,7 +44,7 @@ def mcgill(tmp_path: Path) -> Path:
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is told before the first frame is told before anything is compiled or started."""
-    for slow in ("rtsim.live.children.Child", "rtsim.live.groups.compile_groups"):
+    for slow in ("rtsim.live.processes.children.Child", "rtsim.live.compiled.groups.compile_groups"):
         monkeypatch.setattr(slow, lambda *_, **__: pytest.fail("something slow began"))
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rtsim.files.markers import write_trc
+from rtsim.files.markers.markers import write_trc
 from rtsim.files.recording import read_results
-from rtsim.live.sources import load_trial
-from rtsim.subjects.walker_forces import walker_forces
+from rtsim.live.inputs.sources import load_trial
+from rtsim.subjects.made_up.walker_forces import walker_forces
 
 ASIDE = np.array([1.5, 0.0, 0.7])
 PLATE = [f"right_force_{k}{x}" for k in "vp" for x in "xyz"] + [f"right_torque_{x}" for x in "xyz"]

@@ -7,10 +7,10 @@ import json
 import pytest
 
 from rtsim.config.paths import find_config
-from rtsim.files.markers import write_trc
+from rtsim.files.markers.markers import write_trc
 from rtsim.models.load import load_model
+from rtsim.subjects.made_up.walker import walk
 from rtsim.subjects.subject import load_subject
-from rtsim.subjects.walker import walk
 
 LOCAL = "tcp://127.0.0.1:0"
 SAID = "the distances between its markers are not those of the subject"

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rtsim.config.lab_schema import Lab
 from rtsim.config.load import check_record, load_toml, parse_toml
-from rtsim.config.model_schema import ModelSpec
+from rtsim.config.models.model_schema import ModelSpec
 from rtsim.config.paths import configs_root
-from rtsim.config.run_schema import Run
+from rtsim.config.runs.lab_schema import Lab
+from rtsim.config.runs.run_schema import Run
 from rtsim.errors import ConfigError
 from rtsim.subjects.subject import Subject
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from rtsim.config.joint_schema import coordinates_of, is_angular
 from rtsim.config.load import check_record, parse_toml
-from rtsim.config.model_schema import DEFAULT_METHOD, ModelSpec
+from rtsim.config.models.joint_schema import coordinates_of, is_angular
+from rtsim.config.models.model_schema import DEFAULT_METHOD, ModelSpec
 from rtsim.errors import ConfigError
 
 MODEL = """

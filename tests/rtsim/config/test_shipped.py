@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from rtsim.cli.check import check_config, kind_of
-from rtsim.cli.options import make_run
+from rtsim.cli.terminal.options import make_run
 from rtsim.config.paths import configs_root, find_config, shipped_names
 from rtsim.errors import ConfigError
-from rtsim.live.sources import brings_markers, load_trial, resolve_subject
-from rtsim.methods.choice import method_of
-from rtsim.methods.multibody import MultibodyEstimator
+from rtsim.live.inputs.sources import brings_markers, load_trial, resolve_subject
+from rtsim.methods.kinematics.choice import method_of
+from rtsim.methods.kinematics.multibody import MultibodyEstimator
 from rtsim.models.load import load_model
 
 SHIPPED = sorted(configs_root().glob("*/*.toml"))

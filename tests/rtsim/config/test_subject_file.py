@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rtsim.config.load import check_record, parse_toml
 from rtsim.config.paths import find_config
 from rtsim.errors import ConfigError
-from rtsim.subjects.natural import Segment
+from rtsim.subjects.calibration.natural import Segment
 from rtsim.subjects.subject import (
     Subject,
     SubjectSegment,

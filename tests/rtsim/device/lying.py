@@ -8,8 +8,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from rtsim.config.device_schema import Actuator, DeviceSpec, Mechanics, Sensors
-from rtsim.config.hil_schema import Controller, HilSpec
+from rtsim.config.runs.device_schema import Actuator, DeviceSpec, Mechanics, Sensors
+from rtsim.config.runs.hil_schema import Controller, HilSpec
 from rtsim.device.exchange import DeviceExchange
 from streams.messages import Device
 from tests.rtsim.device.straight import LIMITS, StraightPort, plain_hil

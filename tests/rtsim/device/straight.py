@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from rtsim.config.device_schema import DeviceSpec
-from rtsim.config.hil_schema import Exchange, HilSpec, Limits
 from rtsim.config.load import check_record, load_toml, parse_toml
-from rtsim.config.model_schema import ModelSpec
+from rtsim.config.models.model_schema import ModelSpec
 from rtsim.config.paths import find_config
+from rtsim.config.runs.device_schema import DeviceSpec
+from rtsim.config.runs.hil_schema import Exchange, HilSpec, Limits
 from rtsim.device.orthosis import Orthosis
 from rtsim.device.watchdog import Watchdog
 from streams.clock import now_ns

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from rtsim.config.device_schema import DeviceSpec
-from rtsim.config.hil_schema import Controller
 from rtsim.config.load import load_toml
 from rtsim.config.paths import find_config
+from rtsim.config.runs.device_schema import DeviceSpec
+from rtsim.config.runs.hil_schema import Controller
 from rtsim.device.exchange import MOST_PERIODS, DeviceExchange
 from tests.rtsim.device.straight import LIMITS, StraightPort, plain_hil
 

@@ -10,9 +10,9 @@ from msgspec import to_builtins
 
 import rtsim.device.controllers
 from rtsim.config.controllers import KINDS
-from rtsim.config.hil_schema import HilSpec
 from rtsim.config.load import check_record, load_toml
 from rtsim.config.paths import find_config
+from rtsim.config.runs.hil_schema import HilSpec
 from rtsim.device import torque_spline
 from rtsim.device.controller import AT_REST, Gait, law_of
 from rtsim.device.exchange import DeviceExchange

@@ -9,14 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from rtsim.config.device_schema import DeviceSpec
-from rtsim.config.hil_schema import Controller, MarkersSpec
 from rtsim.config.load import load_toml
 from rtsim.config.paths import find_config
+from rtsim.config.runs.device_schema import DeviceSpec
+from rtsim.config.runs.hil_schema import Controller, MarkersSpec
 from rtsim.device.arming import Arming
+from rtsim.device.command_compliance import Obedience
 from rtsim.device.exchange import DeviceExchange
 from rtsim.device.limits import EnergyWatch, TorqueLimit
-from rtsim.device.obedience import Obedience
 from streams.messages import Device
 from tests.rtsim.device.straight import LIMITS, StraightPort, plain_hil
 

@@ -11,16 +11,16 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from scipy.spatial.transform import Rotation
 
-from kernels._jit import allow_compilation
+from kernels.compiler.jit import allow_compilation
 from kernels.forces.lines import TENSION
-from rtsim.config.hil_schema import Controller, MisalignmentSpec
+from rtsim.config.runs.hil_schema import Controller, MisalignmentSpec
 from rtsim.device.misalignment import Misalignment
 from rtsim.device.stability import check_stable
 from rtsim.errors import ConfigError
 from rtsim.models.load import load_model
 from rtsim.models.model import build
 from rtsim.simulation.simulator import Simulator
-from rtsim.stages.misaligned import joint_of, with_straps
+from rtsim.stages.device.misaligned import joint_of, with_straps
 from tests.rtsim.device.straight import IDEAL, load_limb, plain_hil
 
 CUFF_MM, STRAPS = (30.0, -200.0, 15.0), 5000.0

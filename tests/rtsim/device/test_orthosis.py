@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from rtsim.config.device_schema import Actuator, DeviceSpec, Mechanics, SafeState, Sensors
 from rtsim.config.load import load_toml
 from rtsim.config.paths import find_config, shipped_names
+from rtsim.config.runs.device_schema import Actuator, DeviceSpec, Mechanics, SafeState, Sensors
 from rtsim.device.orthosis import Orthosis
 from rtsim.device.watchdog import Watchdog
 from streams.messages import Output

@@ -8,24 +8,24 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from kernels._jit import allow_compilation
-from rtsim.config.hil_schema import Controller, HilSpec, MisalignmentSpec
+from kernels.compiler.jit import allow_compilation
 from rtsim.config.load import load_toml
-from rtsim.config.model_schema import ModelSpec
+from rtsim.config.models.model_schema import ModelSpec
 from rtsim.config.paths import find_config
+from rtsim.config.runs.hil_schema import Controller, HilSpec, MisalignmentSpec
 from rtsim.device.exchange import DeviceExchange
-from rtsim.live.hardware import parts_of
+from rtsim.live.hardware.device_loop import parts_of
 from rtsim.models.load import load_model
 from rtsim.models.model import build
 from rtsim.simulation.simulator import Simulator
-from rtsim.stages.device_element import with_device
-from rtsim.stages.energy import LABELS, EnergyAccount
-from rtsim.stages.exchange import DeviceTorque, TorqueCommand
-from rtsim.stages.forward import ForwardStep
-from rtsim.stages.misaligned import joint_of, with_straps
+from rtsim.stages.device.device_element import with_device
+from rtsim.stages.device.energy import LABELS, EnergyAccount
+from rtsim.stages.device.exchange import DeviceTorque, TorqueCommand
+from rtsim.stages.device.forward import ForwardStep
+from rtsim.stages.device.misaligned import joint_of, with_straps
 from streams.codec import FieldLayout
 from streams.messages import Session
-from streams.ring import Frame
+from streams.receiving.ring import Frame
 from tests.rtsim.device.straight import IDEAL, StraightPort
 
 N_ARM, N_KICK, N_TICK, N_TRY = 3, 20, 200, 8

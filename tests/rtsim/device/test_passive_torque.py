@@ -7,7 +7,7 @@ import math
 import pytest
 from msgspec.structs import replace
 
-from rtsim.config.device_schema import Mechanics
+from rtsim.config.runs.device_schema import Mechanics
 from tests.rtsim.device.lying import ORTHOSIS, Forge, Honest, swaying
 
 TORQUES: dict[str, Forge] = {

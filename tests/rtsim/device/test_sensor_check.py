@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from rtsim.config.device_schema import Sensors
-from rtsim.config.hil_schema import MarkersSpec
+from rtsim.config.runs.device_schema import Sensors
+from rtsim.config.runs.hil_schema import MarkersSpec
 from rtsim.device.lag_fit import ALIKE_S, LEAST_DEG, MEMORY_S, LagFit
 from rtsim.device.sensor_check import SensorCheck
 from rtsim.device.told_angles import ToldAngles

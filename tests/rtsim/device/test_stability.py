@@ -7,20 +7,20 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from kernels._jit import allow_compilation
-from rtsim.config.device_schema import Mechanics
-from rtsim.config.hil_schema import Controller
+from kernels.compiler.jit import allow_compilation
+from rtsim.config.runs.device_schema import Mechanics
+from rtsim.config.runs.hil_schema import Controller
 from rtsim.device.exchange import DeviceExchange
 from rtsim.device.stability import check_stable, paths_of
 from rtsim.errors import ConfigError
 from rtsim.models.model import build
 from rtsim.simulation.simulator import Simulator
-from rtsim.stages.device_element import with_device
-from rtsim.stages.exchange import DeviceTorque, TorqueCommand
-from rtsim.stages.forward import ForwardStep
+from rtsim.stages.device.device_element import with_device
+from rtsim.stages.device.exchange import DeviceTorque, TorqueCommand
+from rtsim.stages.device.forward import ForwardStep
 from streams.codec import FieldLayout
 from streams.messages import Session
-from streams.ring import Frame
+from streams.receiving.ring import Frame
 from tests.rtsim.device.straight import IDEAL, LIMITS, StraightPort, load_limb, plain_hil
 
 INERTIA = 0.01
@@ -117,7 +117,7 @@ def test_beyond_the_limit_energy_grows_and_the_config_is_refused(limb: Simulator
 
 def test_delay_and_lag_of_the_device_count() -> None:
     """Protects real devices: their delay, lag and friction use up damping, and two clocks more than one."""
-    from rtsim.config.device_schema import Actuator
+    from rtsim.config.runs.device_schema import Actuator
 
     slow = replace(IDEAL, actuator=Actuator(100.0, 1e6, bandwidth_hz=20.0, delay_ms=4.0))
     rough = replace(IDEAL, mechanics=Mechanics(friction_Nm=1.0, friction_deg=1.0))

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rtsim.config.device_schema import SafeState
+from rtsim.config.runs.device_schema import SafeState
 from rtsim.device.watchdog import WINDOW_NS, Delays, Watchdog
 from streams.messages import Output
 

@@ -8,8 +8,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rtsim.errors import ConfigError
-from rtsim.files.storage import read_storage
-from rtsim.files.trc import read_trc
+from rtsim.files.markers.trc import read_trc
+from rtsim.files.tables.storage import read_storage
 
 EDIT = st.tuples(
     st.floats(0.0, 1.0),

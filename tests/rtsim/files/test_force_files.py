@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kernels.plates import EMPTY, LOADED, NOT_MEASURED
+from kernels.plates.plate_contact import EMPTY, LOADED, NOT_MEASURED
 from rtsim.errors import ConfigError
-from rtsim.files.force_tare import tare
-from rtsim.files.forces import FORCE_SUFFIXES, read_forces
+from rtsim.files.forces.force_tare import tare
+from rtsim.files.forces.forces import FORCE_SUFFIXES, read_forces
 
 FORCE = np.array([30.0, 700.0, -20.0])
 POINT = np.array([0.4, 0.0, -0.2])

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from rtsim.config.load import check_record, parse_toml
-from rtsim.config.model_schema import ModelSpec
+from rtsim.config.models.model_schema import ModelSpec
 from rtsim.config.paths import shipped_names
 from rtsim.files.model_toml import model_text
 from rtsim.files.osim.model import read_osim

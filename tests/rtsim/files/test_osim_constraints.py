@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kernels.constraints import HARD
 from kernels.dynamics.constraints import constraint_rows, new_constraint_work
-from kernels.tree import new_pose, pose
+from kernels.joints.tree import new_pose, pose
+from kernels.solver.constraints import HARD
 from rtsim.errors import ConfigError
 from rtsim.files.osim.frames import angles_of
 from rtsim.files.osim.model import read_osim

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rtsim.config.function_schema import FunctionSpec
+from rtsim.config.models.function_schema import FunctionSpec
 from rtsim.errors import ConfigError
 from rtsim.files.osim.model import read_osim
 from rtsim.models.packing.functions import function_of, value

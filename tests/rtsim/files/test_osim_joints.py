@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from kernels.tree import new_pose, pose
+from kernels.joints.tree import new_pose, pose
 from rtsim.errors import ConfigError
 from rtsim.files.osim.document import Aloud
 from rtsim.files.osim.frames import angles_of, turned

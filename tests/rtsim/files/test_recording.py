@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from rtsim.errors import ConfigError
-from rtsim.files.markers import read_markers
+from rtsim.files.markers.markers import read_markers
 from rtsim.files.recording import read_model_markers, read_results
 from streams.codec import FieldLayout, encode
 from streams.messages import AnyMessage, FieldSpec, Markers, Result, Session, marker_session, new_session_id
-from streams.recorder import Recorder
+from streams.recording.recorder import Recorder
 
 NAMES = ("RASI", "RKNE", "RHEE")
 N_FRAME = 12

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rtsim.files.markers import MarkerTrial, read_markers
-from rtsim.files.natural import read_natural
-from rtsim.files.storage import read_storage
+from rtsim.files.markers.markers import MarkerTrial, read_markers
+from rtsim.files.markers.natural import read_natural
+from rtsim.files.tables.storage import read_storage
 
 # file: frames, markers, rate [Hz], an ASIS and an ankle or heel marker, markers with gaps and how many
 TRIALS: dict[str, tuple[int, int, float, str, str, dict[str, int]]] = {

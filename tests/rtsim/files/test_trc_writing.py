@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from rtsim.errors import ConfigError
-from rtsim.files.markers import MarkerTrial, write_trc
-from rtsim.files.trc import read_trc
+from rtsim.files.markers.markers import MarkerTrial, write_trc
+from rtsim.files.markers.trc import read_trc
 
 
 def make_trial(positions: np.ndarray, rate: float = 100.0, start: float = 0.0) -> MarkerTrial:

@@ -14,27 +14,27 @@ import pytest
 import zmq
 from numpy.typing import NDArray
 
-from kernels._jit import allow_compilation
+from kernels.compiler.jit import allow_compilation
 from rtsim.config.paths import find_config
-from rtsim.files.trial import MarkerTrial
-from rtsim.live.inputs import StreamInput
+from rtsim.files.markers.trial import MarkerTrial
+from rtsim.live.compiled.cache_warming import Rehearsal
+from rtsim.live.inputs.inputs import StreamInput
 from rtsim.live.loop import Loop
-from rtsim.live.rehearsal import Rehearsal
-from rtsim.methods.multibody import MultibodyEstimator
+from rtsim.methods.kinematics.multibody import MultibodyEstimator
 from rtsim.models.load import load_model
 from rtsim.models.model import build
 from rtsim.simulation.simulator import Simulator
 from rtsim.stages.kinematics import Kinematics
 from rtsim.stages.muscles import MuscleLengths
 from rtsim.stages.stage import Stage
+from rtsim.subjects.made_up.walker import walk
 from rtsim.subjects.subject import Subject, load_subject
-from rtsim.subjects.walker import walk
 from streams.codec import FieldLayout, encode
-from streams.control import ControlServer, request
+from streams.control.commands import ControlServer, request
 from streams.messages import End, Markers, Session, Telemetry, marker_session
 from streams.publisher import Publisher
-from streams.ring import Frame
-from streams.subscriber import Subscriber
+from streams.receiving.ring import Frame
+from streams.receiving.subscriber import Subscriber
 from tests.rtsim.live.rig import Rig
 
 Array = NDArray[np.float64]

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import zmq
 
 from streams.codec import decode
-from streams.control import request
+from streams.control.commands import request
 from streams.errors import DecodeError
 from streams.messages import Device, Output, Result, Telemetry
 

@@ -7,16 +7,16 @@ from collections import deque
 import pytest
 from msgspec.structs import replace
 
-from kernels._jit import allow_compilation
-from rtsim.config.device_schema import DeviceSpec
-from rtsim.config.hil_schema import HilSpec
+from kernels.compiler.jit import allow_compilation
 from rtsim.config.load import load_toml
 from rtsim.config.paths import find_config
-from rtsim.live.hardware import hil_loop, simulator_for
-from rtsim.stages.energy import EnergyAccount
+from rtsim.config.runs.device_schema import DeviceSpec
+from rtsim.config.runs.hil_schema import HilSpec
+from rtsim.live.hardware.device_loop import hil_loop, simulator_for
+from rtsim.stages.device.energy import EnergyAccount
 from rtsim.stages.stage import Outcome
 from streams.messages import AnyMessage, Output, Session
-from streams.ring import Frame
+from streams.receiving.ring import Frame
 from tests.rtsim.device.straight import StraightPort
 
 TICK, TICKS = 60, 100

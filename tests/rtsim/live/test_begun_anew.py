@@ -8,22 +8,22 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from kernels._jit import allow_compilation
+from kernels.compiler.jit import allow_compilation
 from rtsim.config.paths import find_config
-from rtsim.config.run_schema import Run
-from rtsim.files.force_trial import ForceTrial, RawForces, force_trial
+from rtsim.config.runs.run_schema import Run
+from rtsim.files.forces.force_trial import ForceTrial, RawForces, force_trial
+from rtsim.files.markers.trial import MarkerTrial
 from rtsim.files.recording import Results
-from rtsim.files.trial import MarkerTrial
+from rtsim.live.inputs.recorded import Kept, RecordingInput
 from rtsim.live.loop import Loop
-from rtsim.live.recorded import Kept, RecordingInput
-from rtsim.methods.force_feed import ForceFeed
+from rtsim.methods.plates.force_feed import ForceFeed
 from rtsim.models.load import load_model
 from rtsim.stages.find import make_stages
 from rtsim.stages.kinematics import Kinematics
 from rtsim.stages.stage import Stage
+from rtsim.subjects.made_up.walker import walk
+from rtsim.subjects.made_up.walker_forces import MASS_KG, walker_forces
 from rtsim.subjects.subject import load_subject
-from rtsim.subjects.walker import walk
-from rtsim.subjects.walker_forces import MASS_KG, walker_forces
 
 SPEC, SUBJECT = load_model("lower_limb"), load_subject(find_config("walker", "subjects"))
 TRIAL = walk(SPEC, SUBJECT, 0.6)

@@ -19,10 +19,10 @@ from msgspec.structs import replace
 
 from streams.clock import now_ns
 from streams.codec import decode, encode
-from streams.control import request
+from streams.control.commands import request
 from streams.exchange import DevicePort
 from streams.messages import Command, Device, Output, Telemetry
-from streams.recorded import read_messages
+from streams.recording.recorded import read_messages
 from tests.rtsim.live.rig import FIVE, NAN, RAMP_MS, VALID_MS, Rig, Row, obeys, rows_of, until
 
 pytestmark = [

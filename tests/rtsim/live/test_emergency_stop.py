@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from streams.emergency_stop import ANSWER, WORD, request_stop
+from streams.control.emergency_stop import ANSWER, WORD, request_stop
 from tests.rtsim.live.rig import ROOT, Rig, until
-from tests.streams.test_crowd import crowd_of
+from tests.streams.access.test_crowd import crowd_of
 
 pytestmark = pytest.mark.process
 STOPPED = "-> fault: emergency stop by command"

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from streams.control import request
-from streams.recorded import read_messages
+from streams.control.commands import request
+from streams.recording.recorded import read_messages
 from tests.rtsim.live.rig import ROOT, until
 
 pytestmark = [

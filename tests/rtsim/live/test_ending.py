@@ -13,8 +13,8 @@ import pytest
 
 from streams.clock import now_ns
 from streams.messages import Output
+from tests.rtsim.live.hardware.test_device_loop import heard, hil
 from tests.rtsim.live.rig import Rig, until
-from tests.rtsim.live.test_hardware import heard, hil
 
 pytestmark = [
     pytest.mark.process,

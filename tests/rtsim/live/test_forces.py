@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from rtsim.config.paths import find_config
-from rtsim.config.run_schema import Run
-from rtsim.files.force_trial import ForceTrial, RawForces, force_trial
-from rtsim.files.trial import MarkerTrial
+from rtsim.config.runs.run_schema import Run
+from rtsim.files.forces.force_trial import ForceTrial, RawForces, force_trial
+from rtsim.files.markers.trial import MarkerTrial
 from rtsim.live.forces import checked_before, told_before
 from rtsim.models.load import load_model
+from rtsim.subjects.made_up.walker import walk
 from rtsim.subjects.subject import load_subject, save_subject
-from rtsim.subjects.walker import walk
 
 WEIGHT = 600.0
 

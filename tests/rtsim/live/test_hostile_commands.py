@@ -11,10 +11,10 @@ import zmq
 
 from rtsim.live.paced import paced_loop
 from streams.codec import decode, encode
-from streams.control import ControlServer
+from streams.control.commands import ControlServer
 from streams.messages import Command, Status, Telemetry
 from streams.publisher import Publisher
-from streams.subscriber import Subscriber
+from streams.receiving.subscriber import Subscriber
 
 LOCAL = "tcp://127.0.0.1:0"
 GUARD_S = 60.0

@@ -9,26 +9,26 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import pytest
 
-from kernels._jit import allow_compilation
+from kernels.compiler.jit import allow_compilation
 from rtsim.config.paths import find_config
-from rtsim.config.run_schema import PlateUse, Run
-from rtsim.live.inputs import StreamInput
+from rtsim.config.runs.run_schema import PlateUse, Run
+from rtsim.live.compiled.cache_warming import Rehearsal
+from rtsim.live.inputs.inputs import StreamInput
+from rtsim.live.inputs.paired import SILENT_NS, PairedInput
+from rtsim.live.inputs.recorded import Kept
 from rtsim.live.loop import Loop
-from rtsim.live.paired import SILENT_NS, PairedInput
-from rtsim.live.recorded import Kept
-from rtsim.live.rehearsal import Rehearsal
-from rtsim.live.serve import await_subscribers
-from rtsim.methods.force_feed import ForceFeed
+from rtsim.live.processes.serve import await_subscribers
+from rtsim.methods.plates.force_feed import ForceFeed
 from rtsim.models.load import load_model
 from rtsim.stages.find import make_stages
+from rtsim.subjects.made_up.walker import walk
+from rtsim.subjects.made_up.walker_forces import MASS_KG
 from rtsim.subjects.subject import load_subject
-from rtsim.subjects.walker import walk
-from rtsim.subjects.walker_forces import MASS_KG
 from streams.clock import now_ns
 from streams.codec import FieldLayout
 from streams.messages import End, Forces, Markers, Session, Status, force_session, marker_session
 from streams.publisher import Publisher
-from streams.ring import Frame
+from streams.receiving.ring import Frame
 
 SPEC, SUBJECT = load_model("lower_limb"), load_subject(find_config("walker", "subjects"))
 RUN = Run(
@@ -155,8 +155,8 @@ def test_a_pause_of_both_streams_is_no_silence_of_the_plates(run):
 def test_frames_of_strangers_are_not_rehearsed(monkeypatch):
     """Protects the loop's time: copies of the stages turn to nobody but the session that leads."""
     now = [10_000_000_000]
-    monkeypatch.setattr("rtsim.live.rehearsal.now_ns", lambda: now[0])
-    monkeypatch.setattr("rtsim.live.inputs.now_ns", lambda: now[0])
+    monkeypatch.setattr("rtsim.live.compiled.cache_warming.now_ns", lambda: now[0])
+    monkeypatch.setattr("rtsim.live.inputs.inputs.now_ns", lambda: now[0])
     source = StreamInput(lambda: None)  # type: ignore[arg-type, return-value]
     source.rehearsal = Rehearsal([])
     followed: list[Session] = []

@@ -11,18 +11,18 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from kernels._jit import allow_compilation
+from kernels.compiler.jit import allow_compilation
 from rtsim.cli.main import cli
-from rtsim.config.model_schema import ModelSpec
+from rtsim.config.models.model_schema import ModelSpec
 from rtsim.config.paths import find_config
+from rtsim.files.markers.trc import write_trc
+from rtsim.files.markers.trial import MarkerTrial
 from rtsim.files.recording import read_results
-from rtsim.files.trc import write_trc
-from rtsim.files.trial import MarkerTrial
 from rtsim.models.load import load_model
-from rtsim.subjects.calibration import subject_for
+from rtsim.subjects.calibration.calibration import subject_for
+from rtsim.subjects.made_up.walker import walk
+from rtsim.subjects.made_up.walker_forces import walker_forces
 from rtsim.subjects.subject import load_subject
-from rtsim.subjects.walker import walk
-from rtsim.subjects.walker_forces import walker_forces
 from streams.messages import Status
 from tests.rtsim.live.test_with_forces import Analysed, analysed
 

@@ -10,8 +10,8 @@ import pytest
 from rtsim.live.loop import Loop
 from streams.codec import FieldLayout
 from streams.messages import Status
-from streams.player import MarkerFrames, play
 from streams.publisher import Publisher
+from streams.recording.player import MarkerFrames, play
 
 GUARD_S = 60.0
 LOCAL = "tcp://127.0.0.1:0"

@@ -17,8 +17,8 @@ from msgspec.structs import replace
 from streams.clock import now_ns
 from streams.exchange import ModelLink
 from streams.messages import Device
+from tests.rtsim.live.hardware.test_wearable_run import RUN
 from tests.rtsim.live.rig import Rig, free_address, until
-from tests.rtsim.live.test_worn import RUN
 
 pytestmark = [
     pytest.mark.process,

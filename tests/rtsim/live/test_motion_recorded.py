@@ -17,7 +17,7 @@ from rtsim.simulation.motion_feed import MotionFeed
 from streams.clock import now_ns
 from streams.messages import Result
 from streams.publisher import Publisher
-from tests.rtsim.live.test_hardware import heard, hil
+from tests.rtsim.live.hardware.test_device_loop import heard, hil
 
 pytestmark = pytest.mark.process
 NAMES = ("pelvis_x", "pelvis_y", "pelvis_tilt")

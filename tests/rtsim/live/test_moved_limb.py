@@ -9,14 +9,14 @@ from collections.abc import Callable
 import pytest
 from msgspec.structs import replace
 
-from kernels._jit import allow_compilation
-from rtsim.config.hil_schema import HilSpec
+from kernels.compiler.jit import allow_compilation
 from rtsim.config.load import load_toml
 from rtsim.config.paths import find_config
-from rtsim.live.hardware import SILENT, hil_loop, simulator_for
+from rtsim.config.runs.hil_schema import HilSpec
+from rtsim.live.hardware.device_loop import SILENT, hil_loop, simulator_for
 from streams.publisher import Publisher
 from tests.rtsim.device.straight import IDEAL, StraightPort
-from tests.rtsim.live.test_moved import GUARD_S, LOCAL, Sender
+from tests.rtsim.live.inputs.test_motion_stream import GUARD_S, LOCAL, Sender
 
 FORWARDS = 0.03
 

@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
-from kernels._jit import allow_compilation
+from kernels.compiler.jit import allow_compilation
 from rtsim.cli.main import cli
-from rtsim.config.run_schema import Run
-from rtsim.files.markers import read_markers
+from rtsim.config.runs.run_schema import Run
+from rtsim.files.markers.markers import read_markers
+from rtsim.files.markers.trc import trc_text
 from rtsim.files.recording import Results, read_results
-from rtsim.files.trc import trc_text
-from rtsim.live.feet import told_feet
+from rtsim.live.compiled.group_table import groups_of
 from rtsim.live.forces import has_forces, mass_of
-from rtsim.live.group_table import groups_of
+from rtsim.live.subjects.feet import told_feet
 from rtsim.models.load import load_model
 from tests.rtsim.models import legs
 

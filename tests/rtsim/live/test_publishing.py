@@ -7,7 +7,7 @@ import time
 
 from rtsim.live.paced import paced_loop
 from streams.publisher import Publisher
-from streams.subscriber import Subscriber
+from streams.receiving.subscriber import Subscriber
 
 LOCAL = "tcp://127.0.0.1:0"
 GUARD_S = 60.0

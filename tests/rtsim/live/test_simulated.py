@@ -28,10 +28,10 @@ from rtsim.live.loop import Loop, counting_collections
 from rtsim.live.paced import paced_loop, summary_of
 from rtsim.simulation.simulator import Simulator
 from rtsim.simulation.stride import Stride, steps_per_tick
-from streams.control import ControlServer, request
+from streams.control.commands import ControlServer, request
 from streams.messages import Status, Telemetry
 from streams.publisher import Publisher
-from streams.subscriber import Subscriber
+from streams.receiving.subscriber import Subscriber
 
 ROOT = Path(__file__).resolve().parents[3]
 LOCAL = "tcp://127.0.0.1:0"
@@ -288,7 +288,7 @@ def test_frames_of_large_errors_are_flagged(start, simulator):
 
 LIVE = """
 import sys
-from rtsim.cli.simulate_live import PacedRun, run_live
+from rtsim.cli.runs.simulate_live import PacedRun, run_live
 from rtsim.models.load import load_model
 from rtsim.models.model import build
 from rtsim.simulation.simulator import Simulator
@@ -348,7 +348,7 @@ def test_a_process_ends_cleanly(how):
 )
 def test_impossible_times_are_told(simulator, arguments, option):
     """Protects the user of --live: the option is named before anything is bound."""
-    from rtsim.cli.simulate_live import PacedRun, run_live
+    from rtsim.cli.runs.simulate_live import PacedRun, run_live
 
     with pytest.raises(ConfigError, match=option):
         run_live(simulator, PacedRun(*arguments, results="nowhere"))
@@ -358,7 +358,7 @@ def test_impossible_times_are_told(simulator, arguments, option):
 
 def test_a_short_run_says_where_it_is_and_how_it_went(simulator, capsys):
     """Protects the user of --live: addresses and commands first, then the account; Ctrl-C is as it was."""
-    from rtsim.cli.simulate_live import PacedRun, run_live
+    from rtsim.cli.runs.simulate_live import PacedRun, run_live
 
     former = signal.getsignal(signal.SIGINT)
     assert run_live(simulator, PacedRun(0.05, results=LOCAL, control=LOCAL)) == 0
@@ -374,7 +374,7 @@ def test_a_short_run_says_where_it_is_and_how_it_went(simulator, capsys):
 
 def test_a_simulation_that_fails_is_an_error_with_a_remedy(simulator):
     """Protects the exit code: where it could not go on, what was the matter, what to do about it."""
-    from rtsim.cli.simulate_live import PacedRun, run_live
+    from rtsim.cli.runs.simulate_live import PacedRun, run_live
 
     simulator.v[0] = math.nan
     with pytest.raises(ModelError, match=r"knee: the state is no number any more at 0 s; .*shorten the step"):

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from rtsim.config.device_schema import DeviceSpec
-from rtsim.config.hil_schema import GaitSpec, HilSpec
 from rtsim.config.load import load_toml
 from rtsim.config.paths import find_config
+from rtsim.config.runs.device_schema import DeviceSpec
+from rtsim.config.runs.hil_schema import GaitSpec, HilSpec
 from rtsim.errors import ConfigError
-from rtsim.live.hardware import hil_loop, parts_of, simulator_for
-from rtsim.live.recorded import Kept
-from rtsim.stages.simulated_gait import SimulatedGait
+from rtsim.live.hardware.device_loop import hil_loop, parts_of, simulator_for
+from rtsim.live.inputs.recorded import Kept
+from rtsim.stages.device.simulated_gait import SimulatedGait
 from streams.messages import Command
 from tests.rtsim.device.straight import StraightPort
 

@@ -7,10 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rtsim.config.run_schema import Run
-from rtsim.files.trial import MarkerTrial
-from rtsim.live import forces, sources
+from rtsim.config.runs.run_schema import Run
+from rtsim.files.markers.trial import MarkerTrial
+from rtsim.live import forces
 from rtsim.live.forces import stored_mass
+from rtsim.live.inputs import sources
 
 
 @pytest.mark.parametrize(("stored", "mass"), [(71.5, 71.5), (0.0, 0.0), (71500.0, 0.0)])

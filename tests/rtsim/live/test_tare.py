@@ -9,28 +9,28 @@ import msgspec
 import numpy as np
 import pytest
 
-from kernels._jit import allow_compilation
+from kernels.compiler.jit import allow_compilation
 from rtsim.config.paths import find_config
-from rtsim.config.run_schema import PlateUse, Run
+from rtsim.config.runs.run_schema import PlateUse, Run
 from rtsim.errors import ConfigError
-from rtsim.files.force_stream import force_channel
-from rtsim.files.force_tare import tare
-from rtsim.files.force_trial import ForceTrial, RawForces, force_trial
+from rtsim.files.forces.force_stream import force_channel
+from rtsim.files.forces.force_tare import tare
+from rtsim.files.forces.force_trial import ForceTrial, RawForces, force_trial
 from rtsim.live.forces import check_tare, tared
+from rtsim.live.inputs.paired import PairedInput
+from rtsim.live.inputs.recorded import Kept, RecordingInput
 from rtsim.live.loop import Loop
-from rtsim.live.paired import PairedInput
-from rtsim.live.recorded import Kept, RecordingInput
-from rtsim.methods.force_feed import ForceFeed
+from rtsim.methods.plates.force_feed import ForceFeed
 from rtsim.models.load import load_model
 from rtsim.stages.find import make_stages
+from rtsim.subjects.made_up.walker import CYCLE_S, walk
+from rtsim.subjects.made_up.walker_forces import MASS_KG, STANCE, walker_forces
 from rtsim.subjects.subject import load_subject
-from rtsim.subjects.walker import CYCLE_S, walk
-from rtsim.subjects.walker_forces import MASS_KG, STANCE, walker_forces
 from streams.clock import now_ns
-from streams.control import ControlServer, request
+from streams.control.commands import ControlServer, request
 from streams.messages import marker_session
-from streams.player import play
 from streams.publisher import Publisher
+from streams.recording.player import play
 
 SPEC, SUBJECT = load_model("lower_limb"), load_subject(find_config("walker", "subjects"))
 RUN = Run(

@@ -6,8 +6,8 @@ import os
 
 import pytest
 
+from rtsim.live.processes.thread_priority import urgent
 from rtsim.live.ticks import Ticks
-from rtsim.live.urgency import urgent
 from streams import clock
 
 MS = 1_000_000

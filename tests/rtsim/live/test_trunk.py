@@ -7,16 +7,16 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from rtsim.config.model_schema import ModelSpec
+from rtsim.config.models.model_schema import ModelSpec
 from rtsim.config.paths import find_config
-from rtsim.files.force_trial import ForceTrial
-from rtsim.files.trial import MarkerTrial
+from rtsim.files.forces.force_trial import ForceTrial
+from rtsim.files.markers.trial import MarkerTrial
 from rtsim.models.load import load_model
 from rtsim.subjects.anatomy import for_person
+from rtsim.subjects.calibration.trunk import LUMBOSACRAL, TRUNK
+from rtsim.subjects.made_up.walker import walk
+from rtsim.subjects.made_up.walker_forces import walker_forces
 from rtsim.subjects.subject import Subject, SubjectSegment, load_subject
-from rtsim.subjects.trunk import LUMBOSACRAL, TRUNK
-from rtsim.subjects.walker import walk
-from rtsim.subjects.walker_forces import walker_forces
 from streams.messages import Status
 from tests.rtsim.live.test_with_forces import Analysed, analysed
 

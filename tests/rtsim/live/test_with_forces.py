@@ -9,31 +9,31 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from kernels._jit import allow_compilation
+from kernels.compiler.jit import allow_compilation
 from kernels.rates.manifold import plain
-from rtsim.config.model_schema import ModelSpec
+from rtsim.config.models.model_schema import ModelSpec
 from rtsim.config.paths import find_config
-from rtsim.config.run_schema import PlateUse, Run
-from rtsim.files.force_trial import ForceTrial, RawForces, force_trial
-from rtsim.files.trial import MarkerTrial
+from rtsim.config.runs.run_schema import PlateUse, Run
+from rtsim.files.forces.force_trial import ForceTrial, RawForces, force_trial
+from rtsim.files.markers.trial import MarkerTrial
+from rtsim.live.inputs.recorded import Kept, RecordingInput
 from rtsim.live.loop import Loop
-from rtsim.live.recorded import Kept, RecordingInput
-from rtsim.methods.force_feed import SLACK_S, ForceFeed
 from rtsim.methods.inverse_dynamics import inverse_dynamics_of
-from rtsim.methods.plate_loads import plate_loads
-from rtsim.methods.rates import track
+from rtsim.methods.kinematics.rates import track
+from rtsim.methods.plates.force_feed import SLACK_S, ForceFeed
+from rtsim.methods.plates.plate_loads import plate_loads
 from rtsim.models.load import load_model
 from rtsim.models.named_feet import feet_of
 from rtsim.stages.find import make_stages
 from rtsim.stages.inverse_dynamics import MIRROR
 from rtsim.subjects.both_sides import symmetric
-from rtsim.subjects.foot_lines import foot_lines
-from rtsim.subjects.foot_markers import FootMarkers
-from rtsim.subjects.labs import load_lab
-from rtsim.subjects.masses import load_inertia_table, person_of
+from rtsim.subjects.calibration.masses import load_inertia_table, person_of
+from rtsim.subjects.feet.foot_lines import foot_lines
+from rtsim.subjects.feet.foot_markers import FootMarkers
+from rtsim.subjects.made_up.walker import walk
+from rtsim.subjects.made_up.walker_forces import MASS_KG, walker_forces
+from rtsim.subjects.markers.labs import load_lab
 from rtsim.subjects.subject import Subject, load_subject
-from rtsim.subjects.walker import walk
-from rtsim.subjects.walker_forces import MASS_KG, walker_forces
 from streams.messages import Session, Status
 
 Array = NDArray[np.float64]

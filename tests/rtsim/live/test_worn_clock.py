@@ -11,21 +11,21 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from kernels._jit import allow_compilation
+from kernels.compiler.jit import allow_compilation
 from rtsim.config.controllers.stiffness_damping import Controller
-from rtsim.config.device_schema import DeviceSpec
-from rtsim.config.hil_schema import HilSpec
 from rtsim.config.load import load_toml
 from rtsim.config.paths import find_config
-from rtsim.live.recorded import Kept
-from rtsim.live.sources import load_trial
-from rtsim.live.worn import run_of, worn_loop
+from rtsim.config.runs.device_schema import DeviceSpec
+from rtsim.config.runs.hil_schema import HilSpec
+from rtsim.live.hardware.wearable_run import run_of, worn_loop
+from rtsim.live.inputs.recorded import Kept
+from rtsim.live.inputs.sources import load_trial
 from streams.clock import now_ns
 from streams.messages import Command, Markers, marker_session
 from streams.publisher import Publisher
 from tests.rtsim.device.straight import StraightPort
+from tests.rtsim.live.hardware.test_wearable_run import RUN
 from tests.rtsim.live.rig import until
-from tests.rtsim.live.test_worn import RUN
 
 pytestmark = pytest.mark.process
 BUSY_S = 0.3

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import rtsim.live.worn
-from rtsim.live.sources import load_trial
-from tests.rtsim.live.test_worn import followed, worn
+import rtsim.live.hardware.wearable_run
+from rtsim.live.inputs.sources import load_trial
+from tests.rtsim.live.hardware.test_wearable_run import followed, worn
 
 pytestmark = pytest.mark.process
 SECONDS, CHANGE_S = 18.0, 6.0
@@ -40,7 +40,7 @@ def made(monkeypatch, change) -> None:
         found = load_trial(source, SECONDS, **options)
         return found._replace(positions=change(found.times, found.positions))
 
-    monkeypatch.setattr(rtsim.live.worn, "load_trial", trial)
+    monkeypatch.setattr(rtsim.live.hardware.wearable_run, "load_trial", trial)
 
 
 @pytest.mark.parametrize("change", [backwards, round_])

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from rtsim.errors import ConfigError
+from rtsim.files.markers.trial import MarkerTrial
 from rtsim.files.osim.setup_scale import Placer
 from rtsim.files.osim.tasks import Tasks
-from rtsim.files.trial import MarkerTrial
-from rtsim.methods.scaling import of_file
+from rtsim.methods.kinematics.scaling import of_file
 
 HEAD = "pose\ninDegrees=yes\nendheader\ntime\tknee\thip\n"
 TRIAL = MarkerTrial(("a",), np.array([0.5]), np.zeros((1, 1, 3)), 100.0, "made up")

@@ -7,13 +7,13 @@ import pytest
 
 from kernels.fdk.problem import BALANCED
 from kernels.recruitment.problem import OPTIMAL
-from rtsim.config.fdk_schema import FdkSpec
 from rtsim.config.load import check_record, parse_toml
-from rtsim.config.model_schema import ModelSpec
-from rtsim.config.recruitment_schema import RecruitmentSpec
-from rtsim.methods.fdk import ForceDependentKinematics
+from rtsim.config.models.model_schema import ModelSpec
+from rtsim.config.runs.fdk_schema import FdkSpec
+from rtsim.config.runs.recruitment_schema import RecruitmentSpec
+from rtsim.methods.fdk.fdk import ForceDependentKinematics
 from rtsim.methods.inverse_dynamics import dynamics_of_model
-from rtsim.methods.recruitment import MuscleRecruitment
+from rtsim.methods.muscles.recruitment import MuscleRecruitment
 from rtsim.models.model import build
 from rtsim.models.roles import roles_of
 from tests.naive.fdk import places

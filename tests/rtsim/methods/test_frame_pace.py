@@ -10,7 +10,7 @@ import pytest
 from rtsim.methods.frame_pace import FramePace
 from streams.codec import FieldLayout
 from streams.messages import marker_session
-from streams.ring import Frame
+from streams.receiving.ring import Frame
 
 SESSION = marker_session(("A",), rate=100.0, t_start=0)
 BEGUN_NS = 7 * 10**12

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rtsim.bench.gait_phase import (
+from rtsim.bench.runs.gait_phase import (
     LIMIT,
     N_STRIDE,
     WALKS,

@@ -6,11 +6,11 @@ import msgspec
 import numpy as np
 import pytest
 
-from kernels._jit import allow_compilation, n_compiled
+from kernels.compiler.jit import allow_compilation, n_compiled
 from kernels.dynamics.constrained import joint_reactions
 from kernels.dynamics.constraints import new_constraint_work
+from kernels.dynamics.kinetics import ALONG_AXES
 from kernels.dynamics.system import new_dynamics_work
-from kernels.kinetics import ALONG_AXES
 from rtsim.config.paths import find_config
 from rtsim.errors import ConfigError
 from rtsim.methods.inverse_dynamics import (
@@ -22,7 +22,7 @@ from rtsim.methods.inverse_dynamics import (
 from rtsim.models.load import load_model
 from rtsim.models.model import build
 from rtsim.models.roles import roles_of
-from rtsim.subjects.masses import load_inertia_table, person_of, with_masses
+from rtsim.subjects.calibration.masses import load_inertia_table, person_of, with_masses
 from rtsim.subjects.subject import load_subject
 from tests.naive.tree import integrate, state
 from tests.rtsim.models import legs

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from rtsim.bench.gait_phase import belt
+from rtsim.bench.runs.gait_phase import belt
 from rtsim.methods.person_motion import BACKWARDS, TURNS, PersonLeap, WalkDirection
 
 RATE, STRIDE_S = 100.0, 1.1

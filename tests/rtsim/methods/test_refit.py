@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rtsim.methods.strength_bounds import strength_bounds, with_strength
-from rtsim.methods.torque_generator_figures import panels_of_fit
-from rtsim.methods.torque_generator_fit import FitSettings, fit_all
+from rtsim.methods.generators.strength_bounds import strength_bounds, with_strength
+from rtsim.methods.generators.torque_generator_figures import panels_of_fit
+from rtsim.methods.generators.torque_generator_fit import FitSettings, fit_all
 from rtsim.models.packing.torque_generators import Placed
 from rtsim.report.torque_generators import config_text, story, table
-from tests.rtsim.methods.test_torque_generator_fit import KNEE, TRUTH, made_up, pair
+from tests.rtsim.methods.generators.test_torque_generator_fit import KNEE, TRUTH, made_up, pair
 
 
 def fitted() -> list[Placed]:

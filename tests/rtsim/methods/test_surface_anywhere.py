@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from kernels._jit import allow_compilation
+from kernels.compiler.jit import allow_compilation
 from rtsim.config.load import check_record, parse_toml
-from rtsim.config.model_schema import ModelSpec
-from rtsim.methods.moment_arms import MomentArms
+from rtsim.config.models.model_schema import ModelSpec
+from rtsim.methods.muscles.moment_arms import MomentArms
 from rtsim.models.model import build
 from rtsim.models.roles import roles_of
 from rtsim.simulation.simulator import Simulator

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from rtsim.config.model_schema import ModelSpec
-from rtsim.files.trc import trc_text
-from rtsim.files.trial import MarkerTrial
+from rtsim.config.models.model_schema import ModelSpec
+from rtsim.files.markers.trc import trc_text
+from rtsim.files.markers.trial import MarkerTrial
 from rtsim.models.load import load_model
 from rtsim.models.model import build
 from tests.naive.tree import state

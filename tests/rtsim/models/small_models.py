@@ -6,11 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-from kernels.constraints import Roles
 from kernels.dynamics.constraints import constraint_rows, new_constraint_work
-from kernels.tree import Pose, new_pose, pose
+from kernels.joints.tree import Pose, new_pose, pose
+from kernels.solver.constraints import Roles
 from rtsim.config.load import check_record, parse_toml
-from rtsim.config.model_schema import ModelSpec
+from rtsim.config.models.model_schema import ModelSpec
 from rtsim.models.model import Model, build
 
 Array = NDArray[np.float64]

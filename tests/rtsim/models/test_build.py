@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from kernels.constraints import HARD, OFF, SOFT, SPHERE_ON_PLANE
 from kernels.joints.kinds import BALL, FREE, HINGE, LAYOUTS
-from kernels.tree import Tree
+from kernels.joints.tree import Tree
+from kernels.solver.constraints import HARD, OFF, SOFT, SPHERE_ON_PLANE
 from rtsim.cli.check import check_config
-from rtsim.config.model_schema import MethodSpec, ModelSpec
+from rtsim.config.models.model_schema import MethodSpec, ModelSpec
 from rtsim.config.paths import configs_root, find_config
 from rtsim.errors import ConfigError
 from rtsim.models.load import load_model

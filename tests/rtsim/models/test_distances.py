@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rtsim.files.markers import read_markers
-from rtsim.files.trial import MarkerTrial
+from rtsim.files.markers.markers import read_markers
+from rtsim.files.markers.trial import MarkerTrial
 from rtsim.models.distances import ruler_of_model
 from rtsim.models.load import load_model
 from rtsim.models.model import Model, build
 from rtsim.models.neutral import neutral_places
-from rtsim.subjects.fit import MODELS, fault_of, fit_of_trial
+from rtsim.subjects.markers.fit import MODELS, fault_of, fit_of_trial
 
 from . import legs
 

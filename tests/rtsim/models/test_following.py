@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from kernels.tree import new_pose, pose
+from kernels.joints.tree import new_pose, pose
 from rtsim.config.load import check_record
-from rtsim.config.model_schema import ModelSpec
+from rtsim.config.models.model_schema import ModelSpec
 from rtsim.errors import ConfigError
 from rtsim.files.osim.setup_ik import IkSetup, read_ik_setup
-from rtsim.methods.multibody import MultibodyEstimator
+from rtsim.methods.kinematics.multibody import MultibodyEstimator
 from rtsim.models.following import Following, following_of
 
 Array = NDArray[np.float64]

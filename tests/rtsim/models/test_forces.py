@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kernels.constraints import DISTANCE, HARD, OFF, SPHERE_ON_PLANE
 from kernels.contact.pressure import DAMPING, EXPONENT, HUNT_CROSSLEY, STIFFNESS, VOLUMETRIC
-from kernels.friction import ANDERSSON, F_NT, MU_D, MU_S, SPECKER, V_D, V_S, V_T
-from kernels.ligament import K_LINEAR, K_TOE, LINEAR, SLACK_LENGTH, STRAIN, TOE_LINEAR
+from kernels.forces.friction import ANDERSSON, F_NT, MU_D, MU_S, SPECKER, V_D, V_S, V_T
+from kernels.forces.ligament import K_LINEAR, K_TOE, LINEAR, SLACK_LENGTH, STRAIN, TOE_LINEAR
+from kernels.solver.constraints import DISTANCE, HARD, OFF, SPHERE_ON_PLANE
 from rtsim.errors import ConfigError
 from rtsim.models.model import build
 from rtsim.models.roles import roles_of

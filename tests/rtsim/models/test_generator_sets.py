@@ -11,9 +11,9 @@ from msgspec import ValidationError, convert, to_builtins
 
 from kernels.torque_generator.torque import activations
 from rtsim.config.load import check_record
-from rtsim.config.model_schema import ModelSpec
+from rtsim.config.models.model_schema import ModelSpec
+from rtsim.config.models.torque_generator_schema import GeneratorSet, TorqueGenerator
 from rtsim.config.paths import shipped_names
-from rtsim.config.torque_generator_schema import GeneratorSet, TorqueGenerator
 from rtsim.errors import ConfigError
 from rtsim.models.generator_sets import generators_of, load_set
 from rtsim.models.packing.torque_generators import pack_generators

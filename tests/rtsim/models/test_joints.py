@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from kernels.constraints import HARD, SPHERE_ON_PLANE
-from kernels.functions import evaluate
+from kernels.algebra.functions import evaluate
 from kernels.joints.kinds import BALL, CHAIN, FREE
-from kernels.tree import point_in_ground
-from rtsim.config.function_schema import FunctionSpec, Spline
+from kernels.joints.tree import point_in_ground
+from kernels.solver.constraints import HARD, SPHERE_ON_PLANE
+from rtsim.config.models.function_schema import FunctionSpec, Spline
 from rtsim.models.model import build
 from rtsim.models.packing.functions import FunctionTable, function_of, value
 from rtsim.models.roles import roles_of

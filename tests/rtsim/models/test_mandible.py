@@ -8,9 +8,9 @@ import pytest
 from kernels.dynamics.inverse import inverse_dynamics
 from kernels.dynamics.system import new_dynamics_work
 from kernels.recruitment.problem import OPTIMAL
-from rtsim.config.recruitment_schema import RecruitmentSpec
-from rtsim.methods.moment_arms import MomentArms
-from rtsim.methods.recruitment import MuscleRecruitment
+from rtsim.config.runs.recruitment_schema import RecruitmentSpec
+from rtsim.methods.muscles.moment_arms import MomentArms
+from rtsim.methods.muscles.recruitment import MuscleRecruitment
 from rtsim.models.load import load_model
 from rtsim.models.model import build
 from rtsim.models.roles import roles_of

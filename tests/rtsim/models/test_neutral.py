@@ -6,11 +6,11 @@ from pathlib import Path
 
 import numpy as np
 
-from kernels._jit import allow_compilation
-from kernels.tree import new_pose, pose
+from kernels.compiler.jit import allow_compilation
+from kernels.joints.tree import new_pose, pose
 from rtsim.config.joint_kinds import KINDS
 from rtsim.config.load import check_record
-from rtsim.config.model_schema import ModelSpec
+from rtsim.config.models.model_schema import ModelSpec
 from rtsim.models.load import load_model
 from rtsim.models.model import Model, build
 from rtsim.models.neutral import neutral_places

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from kernels.functions import evaluate
+from kernels.algebra.functions import evaluate
 from kernels.path.stations import CONDITIONAL, MOVING, POINT, WRAP
 from kernels.path.surfaces import CYLINDER, ELLIPSOID, SPHERE
 from rtsim.errors import ConfigError

@@ -6,14 +6,14 @@ import msgspec
 import numpy as np
 import pytest
 
-from rtsim.config.model_schema import ModelSpec
+from rtsim.config.models.model_schema import ModelSpec
 from rtsim.config.paths import find_config
 from rtsim.errors import ConfigError
-from rtsim.methods.multibody import MultibodyEstimator
+from rtsim.methods.kinematics.multibody import MultibodyEstimator
 from rtsim.models.load import load_model
 from rtsim.models.model import build
+from rtsim.subjects.made_up.walker import walk
 from rtsim.subjects.subject import Subject, load_subject
-from rtsim.subjects.walker import walk
 
 from .small_models import ROOT, built, read
 

@@ -8,7 +8,7 @@ import pytest
 from rtsim.errors import ConfigError
 from rtsim.models.model import build
 from rtsim.models.planar_body import SLICES, planar_body, trunk_parts
-from rtsim.subjects.masses import load_inertia_table
+from rtsim.subjects.calibration.masses import load_inertia_table
 
 
 @pytest.mark.parametrize(("sex", "mass", "stature"), [("male", 81.68, 1730.0), ("female", 55.0, 1620.0)])

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from kernels.constraints import DISTANCE
+from kernels.solver.constraints import DISTANCE
 from rtsim.config.paths import find_config
 from rtsim.errors import ConfigError
 from rtsim.models.load import load_model

@@ -8,12 +8,12 @@ import msgspec
 import numpy as np
 import pytest
 
-from rtsim.config.model_schema import ModelSpec
+from rtsim.config.models.model_schema import ModelSpec
 from rtsim.errors import ConfigError
 from rtsim.files.osim.model import read_osim
 from rtsim.files.osim.scaled import scaled_text
-from rtsim.methods.moment_arms import arms_of
-from rtsim.methods.scaling import length_ratios
+from rtsim.methods.kinematics.scaling import length_ratios
+from rtsim.methods.muscles.moment_arms import arms_of
 from rtsim.models.load import load_model
 from rtsim.models.scaling import scale_geometry, scale_masses, scale_muscles, scaled_inertia
 from tests.reference.opensim_peer import quiet

@@ -16,8 +16,8 @@ from streams.codec import FieldLayout
 from streams.errors import StreamError
 from streams.messages import Curves, FieldSpec, Result, Session, Telemetry, new_session_id
 from streams.publisher import Publisher
-from streams.ring import Frame
-from streams.subscriber import Subscriber
+from streams.receiving.ring import Frame
+from streams.receiving.subscriber import Subscriber
 
 if TYPE_CHECKING:
     from rtsim.monitor.window import MonitorWindow
@@ -221,7 +221,7 @@ class Stage:
     """A window on a real subscriber, turned by hand instead of by its timer."""
 
     def __init__(self, address: str, control: str | None = None) -> None:
-        from rtsim.monitor.commands import Commander
+        from rtsim.monitor.device.commands import Commander
         from rtsim.monitor.feed import Feed
         from rtsim.monitor.window import MonitorWindow, make_application
 

@@ -11,7 +11,7 @@ import pytest
 
 from rtsim.device.arming import EMERGENCY
 from rtsim.monitor.layout import layout_of
-from streams.control import ControlServer
+from streams.control.commands import ControlServer
 from streams.messages import FieldSpec, Session, Status, Telemetry
 
 SessionOf = Callable[..., Session]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rtsim.monitor.feed import Change, Feed
-from rtsim.monitor.history import Quality
+from rtsim.monitor.plots.history import Quality
 from streams.messages import FieldSpec, Session, Status, Telemetry
 
 

@@ -353,7 +353,7 @@ def test_replaced_plots_are_freed(stage: Any, sender: Any, session_of: SessionOf
     """Protects the memory over many sessions: the plots of former ones are gone."""
     from PySide6.QtCore import QEvent
 
-    from rtsim.monitor.plots import PlotCard
+    from rtsim.monitor.plots.plots import PlotCard
 
     for k in range(3):
         labels = tuple(f"joint{i}_angle" for i in range(10 + k))

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rtsim.monitor.history import Quality
 from rtsim.monitor.meter import N_FRAME, Meter, quality_of, status_words
+from rtsim.monitor.plots.history import Quality
 from streams.messages import Status
 
 

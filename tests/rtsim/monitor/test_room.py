@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from streams.control import ControlServer
+from streams.control.commands import ControlServer
 from streams.messages import FieldSpec, Session, Status, Telemetry
 
 SessionOf = Callable[..., Session]

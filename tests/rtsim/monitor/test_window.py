@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from rtsim.monitor.connection import Connection
-from streams.control import ControlServer
+from streams.control.commands import ControlServer
 from streams.messages import FieldSpec, Session, Status, Telemetry
 
 SessionOf = Callable[..., Session]

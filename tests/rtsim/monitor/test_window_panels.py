@@ -105,7 +105,7 @@ def test_bands_of_a_crowd_have_the_colours_of_its_curves(
     """Protects the ligaments of both legs: bands that nobody coloured were black, and hid their curves."""
     from PySide6.QtGui import QColor
 
-    from rtsim.monitor.outline import ALPHA
+    from rtsim.monitor.figures.outline import ALPHA
 
     labels = tuple(f"bundle {k}" for k in range(8))
     lengthening = FieldSpec(

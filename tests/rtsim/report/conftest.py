@@ -11,7 +11,7 @@ import pytest
 from rtsim.live.latency import StageTimes
 from streams.codec import FieldLayout
 from streams.messages import FieldSpec, Session, Telemetry, new_session_id
-from streams.ring import Frame
+from streams.receiving.ring import Frame
 
 MARKERS = ("RASI", "RKNE", "RANK", "RHEE")
 FIELDS = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rtsim.config.run_schema import Compare
+from rtsim.config.runs.run_schema import Compare
 from rtsim.errors import ConfigError
 from rtsim.files.recording import Results
 from rtsim.methods.agreement import frequency_of

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kernels import _cache
+from kernels.compiler import cache
 from rtsim.report import doctor
 from rtsim.report.doctor import examine_installation, examine_stream, judge_arrivals
 from streams.clock import now_ns
@@ -150,7 +150,7 @@ def test_a_missing_package_and_an_unwritable_cache_are_found(monkeypatch, tmp_pa
     assert not doctor.package("no-such-package").good
     assert "pip install no-such-package" in doctor.package("no-such-package").text
     (tmp_path / "file").write_text("")
-    monkeypatch.setattr(_cache, "_faults", [])
+    monkeypatch.setattr(cache, "_faults", [])
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "file" / "cache"))
     finding = doctor.kernel_cache()
     assert not finding.good

@@ -8,18 +8,18 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from kernels._jit import allow_compilation
-from rtsim.config.marker_schema import Marker
-from rtsim.config.model_schema import Element, MethodSpec, Reaction
-from rtsim.config.muscle_schema import Hill
+from kernels.compiler.jit import allow_compilation
+from rtsim.config.models.marker_schema import Marker
+from rtsim.config.models.model_schema import Element, MethodSpec, Reaction
+from rtsim.config.models.muscle_schema import Hill
+from rtsim.config.models.place_schema import Place
 from rtsim.config.paths import find_config
-from rtsim.config.place_schema import Place
-from rtsim.config.recruitment_schema import RecruitmentSpec
-from rtsim.config.run_schema import PlateUse, Run, Uncertainty
-from rtsim.live.course import Course
-from rtsim.live.recorded import RecordingInput
-from rtsim.methods.force_feed import ForceFeed
-from rtsim.methods.multibody import MultibodyEstimator
+from rtsim.config.runs.recruitment_schema import RecruitmentSpec
+from rtsim.config.runs.run_schema import PlateUse, Run, Uncertainty
+from rtsim.live.inputs.recorded import RecordingInput
+from rtsim.live.result_session import Course
+from rtsim.methods.kinematics.multibody import MultibodyEstimator
+from rtsim.methods.plates.force_feed import ForceFeed
 from rtsim.models.load import load_model
 from rtsim.models.planar_body import planar_body
 from rtsim.quantity import Fields
@@ -29,9 +29,9 @@ from rtsim.stages.find import make_stages
 from rtsim.stages.kinematics import Kinematics
 from rtsim.stages.muscles import MuscleLengths
 from rtsim.subjects.anatomy import for_person
+from rtsim.subjects.made_up.walker import walk
+from rtsim.subjects.made_up.walker_forces import MASS_KG, walker_forces
 from rtsim.subjects.subject import load_subject
-from rtsim.subjects.walker import walk
-from rtsim.subjects.walker_forces import MASS_KG, walker_forces
 from streams.messages import FieldSpec, marker_session
 from tests.rtsim.models import legs
 from tests.rtsim.simulation.loose import MODEL

@@ -13,7 +13,7 @@ from rtsim.report.table import live_table, print_summary
 from rtsim.report.tally import Tally
 from streams.messages import FieldSpec, Result, Session, Telemetry, new_session_id
 from streams.publisher import Publisher
-from streams.subscriber import Subscriber
+from streams.receiving.subscriber import Subscriber
 
 LOCAL = "tcp://127.0.0.1:0"
 GUARD_S = 20.0

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from rtsim.methods.strength_bounds import StrengthBounds
-from rtsim.methods.torque_generator_fit import Fit
+from rtsim.methods.generators.strength_bounds import StrengthBounds
+from rtsim.methods.generators.torque_generator_fit import Fit
 from rtsim.models.generator_sets import generators_of
 from rtsim.report.torque_generators import bounds_table, doubts
 

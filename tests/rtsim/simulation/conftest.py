@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kernels._jit import allow_compilation
+from kernels.compiler.jit import allow_compilation
 from rtsim.config.paths import find_config
 from rtsim.models.load import load_model
 from rtsim.simulation.load import load_simulator

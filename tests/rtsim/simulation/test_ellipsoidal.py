@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from kernels._jit import allow_compilation
+from kernels.compiler.jit import allow_compilation
 from kernels.joints.kinds import ELLIPSOIDAL
+from kernels.joints.tree import new_pose, pose
 from kernels.rosenbrock.tableau import METHODS
-from kernels.tree import new_pose, pose
 from rtsim.config.joint_kinds import KINDS
 from rtsim.config.load import check_record, parse_toml
-from rtsim.config.model_schema import ModelSpec
+from rtsim.config.models.model_schema import ModelSpec
 from rtsim.errors import ConfigError
 from rtsim.models.entries import coordinate_names
 from rtsim.models.model import build

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kernels.tree import integrate
+from kernels.joints.tree import integrate
 from rtsim.errors import ModelError
 from rtsim.models.load import load_model
 from rtsim.simulation.equilibrium import find_equilibrium

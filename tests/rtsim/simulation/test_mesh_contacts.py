@@ -8,9 +8,9 @@ import pytest
 from click.testing import CliRunner
 
 from kernels.contact.elements import NORMAL
-from rtsim.bench.mesh_runs import energy_growth, run
+from rtsim.bench.mechanics.mesh_runs import energy_growth, run
 from rtsim.cli.main import cli
-from rtsim.config.model_schema import ModelSpec
+from rtsim.config.models.model_schema import ModelSpec
 from rtsim.config.paths import find_config
 from rtsim.errors import ConfigError
 from rtsim.models.load import load_model
@@ -124,7 +124,7 @@ def test_surfaces_are_read_before_anything_is_compiled(tmp_path, monkeypatch) ->
     def never(*_: object) -> None:
         raise AssertionError
 
-    monkeypatch.setattr("rtsim.cli.compiling.compile_first", never)
+    monkeypatch.setattr("rtsim.cli.terminal.compiling.compile_first", never)
     path = tmp_path / "ball.toml"
     text = find_config("mesh_ball", "models").read_text(encoding="utf-8")
     path.write_text(text.replace("ball_radius_mm = 30.0, lines = 48", f'file = "{tmp_path / "no.stl"}"'))

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kernels._jit import allow_compilation
+from kernels.compiler.jit import allow_compilation
 from rtsim.config.paths import find_config
 from rtsim.errors import ConfigError
 from rtsim.models.load import load_model

@@ -8,18 +8,18 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from kernels._jit import allow_compilation
+from kernels.compiler.jit import allow_compilation
 from rtsim.config.paths import find_config
 from rtsim.models.packing.couplers import N_KNOT
 from rtsim.models.packing.functions import spline_at
 from rtsim.simulation.load import load_simulator
 from rtsim.simulation.motion_feed import PIECE, RAMP_S, SILENT_S, MotionFeed
 from rtsim.simulation.simulator import Simulator
-from rtsim.stages.forward import ForwardStep
+from rtsim.stages.device.forward import ForwardStep
 from rtsim.units import streamed_scale
 from streams.codec import FieldLayout
 from streams.messages import FieldSpec, Session, Status
-from streams.ring import Frame
+from streams.receiving.ring import Frame
 
 KICK = find_config("kick", "models").read_text(encoding="utf-8")
 STREAM = "tcp://127.0.0.1:1"

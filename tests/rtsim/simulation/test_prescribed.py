@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kernels._jit import allow_compilation
+from kernels.compiler.jit import allow_compilation
 from rtsim.config.paths import find_config
 from rtsim.errors import ConfigError
-from rtsim.methods.moment_arms import MomentArms
+from rtsim.methods.muscles.moment_arms import MomentArms
 from rtsim.models.load import load_model
 from rtsim.models.model import build
 from rtsim.models.packing.couplers import with_couplers

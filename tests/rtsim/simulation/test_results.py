@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from rtsim.errors import ConfigError
-from rtsim.files.export import export
-from rtsim.files.outputs import check_outputs, write
 from rtsim.files.recording import read_results
-from rtsim.files.storage import read_storage
+from rtsim.files.tables.export import export
+from rtsim.files.tables.outputs import check_outputs, write
+from rtsim.files.tables.storage import read_storage
 from rtsim.report.simulation import summary, text
 from rtsim.simulation.load import load_simulator
 from rtsim.simulation.panels import N_AROUND, first_stick, panels_of

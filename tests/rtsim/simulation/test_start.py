@@ -11,7 +11,7 @@ import pytest
 from kernels.contact.elements import NORMAL
 from kernels.forces.lines import TENSION
 from rtsim.config.load import check_record, parse_toml
-from rtsim.config.model_schema import ModelSpec
+from rtsim.config.models.model_schema import ModelSpec
 from rtsim.errors import ModelError
 from rtsim.models.load import load_model
 from rtsim.models.model import build

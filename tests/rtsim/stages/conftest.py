@@ -8,18 +8,18 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from kernels._jit import allow_compilation
-from rtsim.config.model_schema import ModelSpec
+from kernels.compiler.jit import allow_compilation
+from rtsim.config.models.model_schema import ModelSpec
 from rtsim.config.paths import find_config
-from rtsim.files.trial import MarkerTrial
-from rtsim.methods.multibody import MultibodyEstimator
+from rtsim.files.markers.trial import MarkerTrial
+from rtsim.methods.kinematics.multibody import MultibodyEstimator
 from rtsim.models.load import load_model
 from rtsim.stages.kinematics import Kinematics
+from rtsim.subjects.made_up.walker import walk
 from rtsim.subjects.subject import Subject, load_subject
-from rtsim.subjects.walker import walk
 from streams.codec import FieldLayout
 from streams.messages import Session, marker_session
-from streams.ring import Frame
+from streams.receiving.ring import Frame
 from tests.rtsim.stages.solving import Solving
 
 Array = NDArray[np.float64]

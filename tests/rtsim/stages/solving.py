@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from rtsim.config.model_schema import ModelSpec
-from rtsim.live.course import Course
-from rtsim.methods.multibody import MultibodyEstimator
+from rtsim.config.models.model_schema import ModelSpec
+from rtsim.live.result_session import Course
+from rtsim.methods.kinematics.multibody import MultibodyEstimator
 from rtsim.stages.kinematics import Kinematics
 from rtsim.stages.muscles import MuscleLengths
 from rtsim.subjects.subject import Subject
 from streams.messages import Result, Session, Status
-from streams.ring import Frame
+from streams.receiving.ring import Frame
 
 
 class Solved(NamedTuple):

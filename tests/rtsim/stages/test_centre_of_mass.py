@@ -6,9 +6,9 @@ import msgspec
 import numpy as np
 import pytest
 
-from rtsim.config.run_schema import Run
+from rtsim.config.runs.run_schema import Run
 from rtsim.errors import ConfigError
-from rtsim.live.course import Course
+from rtsim.live.result_session import Course
 from rtsim.stages.centre_of_mass import masses_of
 from rtsim.stages.find import make_stages
 

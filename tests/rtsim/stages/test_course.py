@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from kernels.health import ASTRAY
-from rtsim.methods.multibody import Solution
+from kernels.markers.marker_health import ASTRAY
+from rtsim.methods.kinematics.multibody import Solution
 from rtsim.stages.kinematics import status_of
 from streams.messages import Status
 

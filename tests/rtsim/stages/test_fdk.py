@@ -6,21 +6,21 @@ import msgspec
 import numpy as np
 import pytest
 
-from rtsim.config.choices import load_run
-from rtsim.config.fdk_schema import FdkSpec, JointForceSpec
 from rtsim.config.paths import find_config
-from rtsim.config.rate_schema import SavitzkyGolaySpec
-from rtsim.config.recruitment_schema import RecruitmentSpec
-from rtsim.config.run_schema import Run
+from rtsim.config.runs.choices import load_run
+from rtsim.config.runs.fdk_schema import FdkSpec, JointForceSpec
+from rtsim.config.runs.rate_schema import SavitzkyGolaySpec
+from rtsim.config.runs.recruitment_schema import RecruitmentSpec
+from rtsim.config.runs.run_schema import Run
 from rtsim.errors import ConfigError
-from rtsim.files.panels import panels_of_results
+from rtsim.files.tables.panels import panels_of_results
+from rtsim.live.inputs.recorded import Kept, RecordingInput
 from rtsim.live.loop import Loop
-from rtsim.live.recorded import Kept, RecordingInput
-from rtsim.models.jaw_surfaces import of_formulas
+from rtsim.models.jaw.jaw_surfaces import of_formulas
 from rtsim.models.load import load_model
 from rtsim.stages.fdk import BalancedJoint
 from rtsim.stages.find import make_stages
-from rtsim.subjects.jaw import jaw_in_skull, move_jaw
+from rtsim.subjects.made_up.jaw import jaw_in_skull, move_jaw
 from streams.messages import Status, marker_session
 
 SPEC = load_model("mandible")

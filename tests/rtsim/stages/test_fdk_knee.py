@@ -10,23 +10,23 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from kernels._jit import allow_compilation
+from kernels.compiler.jit import allow_compilation
 from kernels.fdk.problem import NOT_BALANCED
 from rtsim.cli.main import cli
-from rtsim.config.choices import load_run
 from rtsim.config.paths import find_config
-from rtsim.config.run_schema import Run
+from rtsim.config.runs.choices import load_run
+from rtsim.config.runs.run_schema import Run
 from rtsim.errors import ConfigError
-from rtsim.files.trial import MarkerTrial
+from rtsim.files.markers.trial import MarkerTrial
+from rtsim.live.inputs.recorded import Kept, RecordingInput
 from rtsim.live.loop import Loop
-from rtsim.live.recorded import Kept, RecordingInput
-from rtsim.methods.fdk import ForceDependentKinematics
-from rtsim.methods.force_feed import ForceFeed
+from rtsim.methods.fdk.fdk import ForceDependentKinematics
+from rtsim.methods.plates.force_feed import ForceFeed
 from rtsim.models.load import load_model
 from rtsim.stages.find import make_stages
+from rtsim.subjects.made_up.walker import walk
+from rtsim.subjects.made_up.walker_forces import MASS_KG, walker_forces
 from rtsim.subjects.subject import load_subject
-from rtsim.subjects.walker import walk
-from rtsim.subjects.walker_forces import MASS_KG, walker_forces
 from streams.messages import Status
 
 pytestmark = pytest.mark.own_kernels

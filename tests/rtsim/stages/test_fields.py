@@ -8,10 +8,10 @@ import msgspec
 import numpy as np
 import pytest
 
-from rtsim.config.model_schema import MethodSpec
-from rtsim.methods.multibody import MultibodyEstimator
-from rtsim.stages.stick import stick
-from rtsim.subjects.walker import ANGLES, CYCLE_S, series
+from rtsim.config.models.model_schema import MethodSpec
+from rtsim.methods.kinematics.multibody import MultibodyEstimator
+from rtsim.stages.poses.stick import stick
+from rtsim.subjects.made_up.walker import ANGLES, CYCLE_S, series
 from streams.codec import FieldLayout, decode, encode
 from streams.messages import FieldSpec, Session, Status, marker_session
 from tests.rtsim.stages.solving import Solving

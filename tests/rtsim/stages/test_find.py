@@ -7,10 +7,10 @@ import sys
 import numpy as np
 import pytest
 
-from rtsim.config.recruitment_schema import RecruitmentSpec
-from rtsim.config.run_schema import Run
+from rtsim.config.runs.recruitment_schema import RecruitmentSpec
+from rtsim.config.runs.run_schema import Run
 from rtsim.errors import ConfigError
-from rtsim.live.course import Course
+from rtsim.live.result_session import Course
 from rtsim.stages.find import find_stage, make_stages, stage_names
 
 STAGE = '''

@@ -6,17 +6,17 @@ import msgspec
 import numpy as np
 import pytest
 
-from rtsim.config.foot_schema import FootSpec
 from rtsim.config.load import load_toml
 from rtsim.config.paths import find_config
-from rtsim.config.run_schema import Run
+from rtsim.config.runs.foot_schema import FootSpec
+from rtsim.config.runs.run_schema import Run
 from rtsim.errors import ConfigError
-from rtsim.live.course import Course
-from rtsim.live.group_table import groups_of
+from rtsim.live.compiled.group_table import groups_of
+from rtsim.live.result_session import Course
 from rtsim.stages.find import make_stages
 from rtsim.stages.foot_contact import UNCOVERED, FootContacts
 from rtsim.stages.rates import stated
-from rtsim.subjects.labs import load_lab
+from rtsim.subjects.markers.labs import load_lab
 
 Array = np.ndarray
 

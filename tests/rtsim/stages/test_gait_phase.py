@@ -7,16 +7,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rtsim.config.run_schema import Run
-from rtsim.files.force_trial import THRESHOLD
-from rtsim.live.course import Course
+from rtsim.config.runs.run_schema import Run
+from rtsim.files.forces.force_trial import THRESHOLD
+from rtsim.live.inputs.recorded import Kept, RecordingInput
 from rtsim.live.loop import Loop
-from rtsim.live.recorded import Kept, RecordingInput
-from rtsim.methods.force_feed import ForceFeed
+from rtsim.live.result_session import Course
+from rtsim.methods.plates.force_feed import ForceFeed
 from rtsim.stages.find import make_stages
 from rtsim.stages.gait_phase import MEANINGS
-from rtsim.subjects.walker import CYCLE_S, walk
-from rtsim.subjects.walker_forces import MASS_KG, walker_forces
+from rtsim.subjects.made_up.walker import CYCLE_S, walk
+from rtsim.subjects.made_up.walker_forces import MASS_KG, walker_forces
 from streams.messages import marker_session
 
 RUN = Run(name="test", method="zero", stages=("kinematics", "gait_phase"))

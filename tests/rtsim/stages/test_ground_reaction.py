@@ -11,27 +11,27 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from kernels.tree import new_pose, pose
-from rtsim.config.foot_schema import FootSpec
-from rtsim.config.model_schema import ModelSpec
-from rtsim.config.run_schema import Run
+from kernels.joints.tree import new_pose, pose
+from rtsim.config.models.model_schema import ModelSpec
+from rtsim.config.runs.foot_schema import FootSpec
+from rtsim.config.runs.run_schema import Run
 from rtsim.errors import ConfigError
-from rtsim.files.trial import MarkerTrial
-from rtsim.live.course import Course
+from rtsim.files.markers.trial import MarkerTrial
+from rtsim.live.compiled.group_table import groups_of
 from rtsim.live.forces import weighs
-from rtsim.live.group_table import groups_of
+from rtsim.live.result_session import Course
 from rtsim.models.load import load_model
 from rtsim.stages.find import make_stages
 from rtsim.stages.ground_reaction import LOST, GroundReaction, check_whole
 from rtsim.stages.rates import FilteredMotion
 from rtsim.stages.stage import Stage
 from rtsim.subjects.anatomy import for_person
-from rtsim.subjects.foot_marks import UP
+from rtsim.subjects.feet.foot_marks import UP
+from rtsim.subjects.made_up.walker import walk
+from rtsim.subjects.made_up.walker_forces import MASS_KG
 from rtsim.subjects.subject import Subject
-from rtsim.subjects.walker import walk
-from rtsim.subjects.walker_forces import MASS_KG
 from streams.messages import marker_session
-from streams.ring import Frame
+from streams.receiving.ring import Frame
 from tests.rtsim.stages.whole_person import TRUNK_MARKERS, both_legs, whole_person
 
 Array = NDArray[np.float64]

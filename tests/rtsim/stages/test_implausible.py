@@ -9,20 +9,20 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from kernels._jit import allow_compilation
+from kernels.compiler.jit import allow_compilation
 from rtsim.bench.damage.persons import Person
 from rtsim.bench.damage.solving import solve
 from rtsim.config.load import check_record
-from rtsim.config.model_schema import ModelSpec
+from rtsim.config.models.model_schema import ModelSpec
 from rtsim.errors import ConfigError
-from rtsim.live.course import Course
-from rtsim.methods.multibody import MultibodyEstimator
+from rtsim.live.result_session import Course
+from rtsim.methods.kinematics.multibody import MultibodyEstimator
 from rtsim.models.load import load_model
 from rtsim.stages.kinematics import BEYOND, HELD_AT_END, PASSED, Kinematics
 from rtsim.subjects.both_sides import symmetric
-from rtsim.subjects.walker import walk
+from rtsim.subjects.made_up.walker import walk
 from streams.messages import Status, marker_session
-from streams.ring import Frame
+from streams.receiving.ring import Frame
 from tests.rtsim.stages.solving import Solved, Solving
 from tests.rtsim.subjects.recordings import DATA, METHODS, RECORDINGS
 

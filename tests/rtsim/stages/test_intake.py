@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from kernels.intake import FARTHEST, take_in
+from kernels.markers.marker_intake import FARTHEST, take_in
 
 Array = NDArray[np.float64]
 N_MARKER = 7

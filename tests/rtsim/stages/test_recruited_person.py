@@ -8,25 +8,25 @@ import msgspec
 import numpy as np
 import pytest
 
-from kernels._jit import allow_compilation
-from rtsim.config.choices import load_run
-from rtsim.config.model_schema import Body
+from kernels.compiler.jit import allow_compilation
+from rtsim.config.models.model_schema import Body
 from rtsim.config.paths import find_config
-from rtsim.config.run_schema import Run
+from rtsim.config.runs.choices import load_run
+from rtsim.config.runs.run_schema import Run
 from rtsim.errors import ConfigError
+from rtsim.live.inputs.recorded import Kept, RecordingInput
 from rtsim.live.loop import Loop
-from rtsim.live.recorded import Kept, RecordingInput
-from rtsim.methods.fdk_borne import worked_on
-from rtsim.methods.force_feed import ForceFeed
-from rtsim.methods.moment_arms import MomentArms
+from rtsim.methods.fdk.fdk_borne import worked_on
+from rtsim.methods.muscles.moment_arms import MomentArms
+from rtsim.methods.plates.force_feed import ForceFeed
 from rtsim.models.load import load_model
 from rtsim.models.model import build
 from rtsim.models.roles import roles_of
-from rtsim.stages.asked import check_asked
 from rtsim.stages.find import make_stages
+from rtsim.stages.run_checks import check_asked
+from rtsim.subjects.made_up.walker import walk
+from rtsim.subjects.made_up.walker_forces import MASS_KG, walker_forces
 from rtsim.subjects.subject import load_subject
-from rtsim.subjects.walker import walk
-from rtsim.subjects.walker_forces import MASS_KG, walker_forces
 from streams.messages import Status
 
 pytestmark = pytest.mark.own_kernels

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 from scipy.spatial.transform import Rotation
 
-from kernels._jit import allow_compilation
+from kernels.compiler.jit import allow_compilation
 from rtsim.cli.main import cli
 from rtsim.files.recording import read_results
 from rtsim.methods.sagittal import UP, Progress, faced, inclined, moved

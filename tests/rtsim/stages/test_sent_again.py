@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kernels._jit import allow_compilation
-from rtsim.config.run_schema import Uncertainty
-from rtsim.methods.multibody import MultibodyEstimator
+from kernels.compiler.jit import allow_compilation
+from rtsim.config.runs.run_schema import Uncertainty
+from rtsim.methods.kinematics.multibody import MultibodyEstimator
 from streams.messages import Status
 from tests.rtsim.stages.solving import Solving
 

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from kernels._jit import allow_compilation
-from rtsim.config.run_schema import Uncertainty
-from rtsim.files.trial import MarkerTrial
-from rtsim.methods.multibody import MultibodyEstimator
+from kernels.compiler.jit import allow_compilation
+from rtsim.config.runs.run_schema import Uncertainty
+from rtsim.files.markers.trial import MarkerTrial
+from rtsim.methods.kinematics.multibody import MultibodyEstimator
 from rtsim.stages.kinematics import VAGUE
 from streams.messages import Status
 from tests.rtsim.stages.solving import Solved, Solving

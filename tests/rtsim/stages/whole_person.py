@@ -6,8 +6,8 @@ import msgspec
 
 from rtsim.config.paths import find_config
 from rtsim.subjects.both_sides import symmetric
+from rtsim.subjects.calibration.trunk import LUMBOSACRAL, TRUNK
 from rtsim.subjects.subject import Subject, SubjectSegment, load_subject
-from rtsim.subjects.trunk import LUMBOSACRAL, TRUNK
 
 TRUNK_MARKERS = {"RSHO": (0.0, 0.0, 170.0), "LSHO": (0.0, 0.0, -170.0), "C7": (-70.0, 30.0, 0.0),
                  "STRN": (100.0, -170.0, 0.0)}  # fmt: skip

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from rtsim.files.trial import MarkerTrial
-from rtsim.subjects.labs import load_lab
+from rtsim.files.markers.trial import MarkerTrial
+from rtsim.subjects.markers.labs import load_lab
 
 Array = NDArray[np.float64]
 N_FRAME = 12

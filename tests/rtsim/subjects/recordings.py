@@ -14,15 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtsim.config.load import load_toml
-from rtsim.config.model_schema import ModelSpec
+from rtsim.config.models.model_schema import ModelSpec
 from rtsim.config.paths import find_config
-from rtsim.files.markers import read_markers
-from rtsim.files.trial import MarkerTrial
-from rtsim.methods.multibody import MultibodyEstimator
-from rtsim.subjects.calibration import subject_for
-from rtsim.subjects.markers_of import markers_of
+from rtsim.files.markers.markers import read_markers
+from rtsim.files.markers.trial import MarkerTrial
+from rtsim.methods.kinematics.multibody import MultibodyEstimator
+from rtsim.subjects.calibration.calibration import subject_for
+from rtsim.subjects.calibration.trunk import TRUNK
+from rtsim.subjects.markers.markers_of import markers_of
 from rtsim.subjects.subject import Subject
-from rtsim.subjects.trunk import TRUNK
 
 Array = NDArray[np.float64]
 

@@ -6,25 +6,25 @@ import msgspec
 import numpy as np
 import pytest
 
-from rtsim.config.both_sides_schema import SUFFIXES, BothSides
+from rtsim.config.models.both_sides_schema import SUFFIXES, BothSides
 from rtsim.config.paths import find_config
-from rtsim.config.run_schema import Run
+from rtsim.config.runs.run_schema import Run
 from rtsim.errors import ConfigError
-from rtsim.files.markers import read_markers
-from rtsim.live.sources import load_trial, resolve_subject
-from rtsim.methods.multibody import MultibodyEstimator
+from rtsim.files.markers.markers import read_markers
+from rtsim.live.inputs.sources import load_trial, resolve_subject
+from rtsim.methods.kinematics.multibody import MultibodyEstimator
 from rtsim.models.both_sides import both_sides
 from rtsim.models.load import load_model
 from rtsim.subjects.both_sides import join, one_side, symmetric
-from rtsim.subjects.calibration import legs_that_are_there, subject_for
-from rtsim.subjects.labs import Coverage
-from rtsim.subjects.markers_of import markers_of
-from rtsim.subjects.masses import load_inertia_table, person_of, with_masses
+from rtsim.subjects.calibration.calibration import legs_that_are_there, subject_for
+from rtsim.subjects.calibration.masses import load_inertia_table, person_of, with_masses
+from rtsim.subjects.made_up.walker import walk
+from rtsim.subjects.markers.labs import Coverage
+from rtsim.subjects.markers.markers_of import markers_of
 from rtsim.subjects.subject import load_subject, save_subject
-from rtsim.subjects.walker import walk
 from streams.codec import FieldLayout
 from streams.messages import marker_session
-from streams.ring import Frame
+from streams.receiving.ring import Frame
 from tests.rtsim.stages.solving import Solving
 
 METHODS = ("zero", "minimised", "prescribed")

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rtsim.files.storage import read_storage
-from rtsim.subjects.calibration import subject_for
-from rtsim.subjects.trunk import TRUNK
+from rtsim.files.tables.storage import read_storage
+from rtsim.subjects.calibration.calibration import subject_for
+from rtsim.subjects.calibration.trunk import TRUNK
 
 from .recordings import METHODS, RECORDINGS, SIDES, Recording, lower_limb, read, run
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rtsim.config.model_schema import ModelSpec
+from rtsim.config.models.model_schema import ModelSpec
 from rtsim.errors import ConfigError
-from rtsim.files.trial import MarkerTrial
-from rtsim.methods.multibody import MultibodyEstimator
+from rtsim.files.markers.trial import MarkerTrial
+from rtsim.methods.kinematics.multibody import MultibodyEstimator
 from rtsim.models.load import load_model
 from rtsim.subjects.anatomy import for_person
-from rtsim.subjects.calibration import subject_for
-from rtsim.subjects.markers_of import markers_of
+from rtsim.subjects.calibration.calibration import subject_for
+from rtsim.subjects.markers.markers_of import markers_of
 from rtsim.subjects.subject import Subject, load_subject, save_subject
 
 FLEXION = np.radians(np.linspace(5.0, 60.0, 12))

@@ -10,7 +10,7 @@ import pytest
 from rtsim.cli.measure_options import BothLegs, measure_arguments, measures_given
 from rtsim.config.measures_schema import PersonMeasures
 from rtsim.errors import ConfigError
-from rtsim.files.trial import MarkerTrial
+from rtsim.files.markers.trial import MarkerTrial
 from rtsim.subjects.person_measures import AskedMeasures, all_measures, near_measures, with_measures
 
 VSK = """<KinematicModel><Parameters>

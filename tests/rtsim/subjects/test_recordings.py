@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from rtsim.errors import ConfigError
-from rtsim.files.markers import read_markers
-from rtsim.subjects.calibration import Request, measure, subject_for
-from rtsim.subjects.labs import find_lab, load_lab, side_of
+from rtsim.files.markers.markers import read_markers
+from rtsim.subjects.calibration.calibration import Request, measure, subject_for
+from rtsim.subjects.markers.labs import find_lab, load_lab, side_of
 
 from .recordings import RECORDINGS, SIDES, Recording, read
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rtsim.files.trial import MarkerTrial
-from rtsim.subjects.labs import lab_of, load_lab
-from rtsim.subjects.marker_names import find_markers
+from rtsim.files.markers.trial import MarkerTrial
+from rtsim.subjects.markers.labs import lab_of, load_lab
+from rtsim.subjects.markers.marker_names import find_markers
 from rtsim.subjects.spellings import as_spelled, with_names_of
 
 CGM = ("RASI", "LASI", "RPSI", "LPSI", "RTHI", "RKNE", "RTIB", "RANK", "RHEE", "RTOE")

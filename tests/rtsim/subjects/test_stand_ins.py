@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from rtsim.errors import ConfigError
-from rtsim.files.trial import MarkerTrial
-from rtsim.subjects.calibration import calibrate, subject_for
+from rtsim.files.markers.trial import MarkerTrial
+from rtsim.subjects.calibration.calibration import calibrate, subject_for
+from rtsim.subjects.calibration.landmarks import role_positions
+from rtsim.subjects.calibration.natural import unit
 from rtsim.subjects.conventional.alignment import DEVICE_SPACING, tibial_torsion
 from rtsim.subjects.conventional.chord import wand_rotation
 from rtsim.subjects.hip_centre import UNKNOWN, hip_centres
-from rtsim.subjects.labs import load_lab
-from rtsim.subjects.landmarks import role_positions
-from rtsim.subjects.natural import unit
+from rtsim.subjects.markers.labs import load_lab
 from rtsim.subjects.spellings import as_spelled
 from rtsim.subjects.stand_ins import LegMeasures, metatarsals, stand_ins
 from tests.rtsim.subjects.recordings import DATA, RECORDINGS, lower_limb, read, run

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from rtsim.files.trial import MarkerTrial
-from rtsim.methods.multibody import MultibodyEstimator
+from rtsim.files.markers.trial import MarkerTrial
+from rtsim.methods.kinematics.multibody import MultibodyEstimator
 from rtsim.models.load import load_model
 from rtsim.models.registration import turned
-from rtsim.subjects.calibration import calibrate
-from rtsim.subjects.markers_of import markers_of
-from rtsim.subjects.segment_records import in_parent
+from rtsim.subjects.calibration.calibration import calibrate
+from rtsim.subjects.calibration.segment_records import in_parent
+from rtsim.subjects.markers.markers_of import markers_of
 from rtsim.subjects.subject import Subject
 
 Person = Callable[..., MarkerTrial]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rtsim.config.load import check_record
-from rtsim.config.tuning_schema import Term, TuningSpec
+from rtsim.config.runs.tuning_schema import Term, TuningSpec
 from rtsim.errors import ConfigError
 from rtsim.tuning.costs import CycleCost, find, reduced
 from streams.messages import FieldSpec

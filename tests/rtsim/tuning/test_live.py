@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from rtsim.config.hil_schema import HilSpec
 from rtsim.config.load import load_toml
+from rtsim.config.runs.hil_schema import HilSpec
 from rtsim.tuning.live import LiveError, LiveRuns
 from tests.rtsim.live.rig import Rig, until
 

@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from rtsim.config.hil_schema import HilSpec
 from rtsim.config.load import load_toml
 from rtsim.config.paths import find_config
+from rtsim.config.runs.hil_schema import HilSpec
 from rtsim.tuning.costs import CycleCost
 from rtsim.tuning.offline import Asked, OfflineRuns
 from rtsim.tuning.problem import parameters_of, tuning_of
 from streams.codec import decode
 from streams.messages import Result, Session
-from streams.recorded import read_messages
+from streams.recording.recorded import read_messages
 from tests.rtsim.live.rig import ROOT
 
 SETTING = {"neutral_deg": 4.0, "stiffness_N_m_rad": 22.0}

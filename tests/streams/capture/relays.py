@@ -15,7 +15,7 @@ from streams.capture.relay import Relay
 from streams.capture.system import parse_capture
 from streams.clock import now_ns
 from streams.publisher import Publisher
-from streams.subscriber import Subscriber
+from streams.receiving.subscriber import Subscriber
 
 GUARD_S = 20.0
 NAMES = ("LASI", "RASI", "LPSI", "RPSI", "LANK", "RANK")

@@ -14,7 +14,7 @@ from rtsim.bench.hil_hostile.lab import Lab
 from rtsim.bench.hil_hostile.rig import until
 from rtsim.bench.hil_hostile.scenarios import torque_goes_on
 from rtsim.bench.hil_hostile.stranger import asked_by_another
-from rtsim.bench.zmtp import frame
+from rtsim.bench.strangers.zmtp import frame
 from streams.clock import now_ns
 
 STIFFNESS, DAMPING = "stiffness_N_m_rad", "damping_N_m_s_rad"

@@ -35,9 +35,9 @@ COMMAND_S = 1.0
 PROCESS = """
 import sys
 from rtsim.cli.main import cli
-import rtsim.cli.command, streams.control
+import rtsim.cli.command, streams.control.commands
 try:
-    import streams.emergency_stop
+    import streams.control.emergency_stop
 except ImportError:
     pass
 print("ready", flush=True)

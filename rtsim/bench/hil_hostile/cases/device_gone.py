@@ -14,7 +14,7 @@ from rtsim.bench.hil_hostile.lab import Lab
 from rtsim.bench.hil_hostile.rig import HELD_S, Rig, until
 from rtsim.bench.hil_hostile.scenarios import Time, device_lies, torque_goes_on
 from rtsim.bench.hil_hostile.wire import Keys, Parts, packed
-from rtsim.bench.zmtp import PAUSE_S, dial, frame
+from rtsim.bench.strangers.zmtp import PAUSE_S, dial, frame
 from streams.clock import now_ns
 
 UNHEARD = ("answer", "older than", "silent", "no word")

@@ -11,7 +11,7 @@ from rtsim.bench.hil_hostile.case import Case, Evidence
 from rtsim.bench.hil_hostile.configs import device_config
 from rtsim.bench.hil_hostile.lab import Lab
 from rtsim.bench.hil_hostile.rig import HELD_S, READY_S, Rig
-from rtsim.live.children import Child
+from rtsim.live.processes.children import Child
 from streams.clock import now_ns
 
 CLEAN_S = 6.0

@@ -15,7 +15,7 @@ from rtsim.bench.hil_hostile.lab import Lab
 from rtsim.bench.hil_hostile.scenarios import on_all
 from rtsim.bench.hil_hostile.victims import COMES_BACK_S, Victim, Victims
 from rtsim.bench.hil_hostile.wire import packed
-from rtsim.bench.zmtp import frame, greet
+from rtsim.bench.strangers.zmtp import frame, greet
 from streams.clock import now_ns
 
 OLD = ("old", "session", "older", "stopped")

@@ -14,7 +14,7 @@ from rtsim.bench.hil_hostile.configs import device_config, safe_state_ms
 from rtsim.bench.hil_hostile.lab import Lab
 from rtsim.bench.hil_hostile.rig import READY_S, Rig
 from rtsim.bench.hil_hostile.victims import NOTHING_NM, rows_of
-from rtsim.live.children import Child
+from rtsim.live.processes.children import Child
 from streams.clock import now_ns
 
 GONE = ("answer", "older", "old", "falling", "stopped", "killed")

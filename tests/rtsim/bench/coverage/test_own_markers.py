@@ -8,7 +8,7 @@ import pytest
 from rtsim.bench.coverage import own_markers
 from rtsim.bench.coverage.skin import SIZE_MM
 from rtsim.config.paths import find_config
-from rtsim.config.run_schema import Uncertainty
+from rtsim.config.runs.run_schema import Uncertainty
 from rtsim.models.load import load_model
 
 

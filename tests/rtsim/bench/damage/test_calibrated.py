@@ -9,8 +9,8 @@ from rtsim.bench.damage.kinds.calibrated import static_marker_off
 from rtsim.bench.damage.persons import Person
 from rtsim.bench.damage.scores import score
 from rtsim.bench.damage.solving import solve
-from rtsim.files.markers import write_trc
-from rtsim.files.trial import MarkerTrial
+from rtsim.files.markers.markers import write_trc
+from rtsim.files.markers.trial import MarkerTrial
 
 
 @pytest.fixture(scope="module")

@@ -14,10 +14,10 @@ from rtsim.bench.damage.kinds import find_kinds
 from rtsim.bench.damage.persons import Person, all_methods, recordings
 from rtsim.bench.damage.solving import ANGLES, solve
 from rtsim.errors import ConfigError
-from rtsim.files.markers import write_trc
-from rtsim.files.trial import MarkerTrial
+from rtsim.files.markers.markers import write_trc
+from rtsim.files.markers.trial import MarkerTrial
+from rtsim.live.inputs.recorded import Kept, RecordingInput
 from rtsim.live.loop import Loop
-from rtsim.live.recorded import Kept, RecordingInput
 
 CASE = Case("walker", "right", "minimised", "marker_jump_200mm", 4)
 

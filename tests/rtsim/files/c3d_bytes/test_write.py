@@ -13,13 +13,13 @@ import pytest
 from msgspec import structs
 
 from rtsim.errors import ConfigError
-from rtsim.files.c3d import read_c3d
 from rtsim.files.c3d_bytes.marks import AnalysisValue
 from rtsim.files.c3d_bytes.processor import for_processor
 from rtsim.files.c3d_bytes.source import open_source
 from rtsim.files.c3d_bytes.words import DEC, INTEL, MIPS
 from rtsim.files.c3d_bytes.write import check_source, write_c3d
 from rtsim.files.gait.events import FILE, OFF, PLATES, STRIKE, GaitEvent, read_events
+from rtsim.files.markers.c3d import read_c3d
 from rtsim.files.recording import Results
 from streams.messages import FieldSpec, Session, new_session_id
 from tests.rtsim.files.conftest import c3d_bytes

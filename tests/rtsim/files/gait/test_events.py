@@ -117,7 +117,7 @@ def test_times_from_the_first_frame_of_a_cut_file_are_moved() -> None:
 @pytest.mark.skipif(not SHARED.is_dir(), reason="needs the recordings beside the project")
 def test_events_of_a_recording_agree_with_its_plates() -> None:
     """Protects the clock of events against that of the force plates, in a file whose first frame is not 1."""
-    from rtsim.files.c3d_plates import read_c3d_forces
+    from rtsim.files.forces.c3d_plates import read_c3d_forces
 
     told = read_events(SHARED / "HC002D_straight.c3d").events
     forces = read_c3d_forces(SHARED / "HC002D_straight.c3d")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rtsim.errors import ConfigError
-from rtsim.files.c3d import read_c3d
+from rtsim.files.markers.c3d import read_c3d
 from rtsim.files.subject_files.read import read_measures
 
 SHARED = Path(__file__).resolve().parents[4].parent / "shared" / "data" / "gait_pycgm"

@@ -1,0 +1,1 @@
+"""Linear algebra, rotations, spatial vectors, functions of one coordinate, resampling."""

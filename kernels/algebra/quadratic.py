@@ -1,0 +1,188 @@
+"""Small convex quadratic programs with many inequalities: min y'Hy/2 + h'y subject to G y + b >= 0.
+
+A primal-dual interior-point method with a predictor and a corrector (Mehrotra 1992, SIAM J Optim 2:575-601;
+Nocedal & Wright 2006, Numerical Optimization, algorithm 16.4), for a handful of unknowns under hundreds of
+rows: each iteration factorises one matrix of the unknowns. It may start anywhere, and needs H only where the
+rows leave something open.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from kernels.algebra.linear import cholesky, solve_lower, solve_lower_transposed
+from kernels.compiler.jit import njit
+
+SOLVED, UNSOLVED = 0, 1
+"""What `solve_quadratic` returns."""
+MOST_ITERATIONS = 60
+GAP = 1e-15
+"""Mean product of slack and multiplier at which it is solved."""
+CLOSED = 1e-12
+"""Largest violation of a row, in parts of its size, at which it is solved."""
+BACK = 0.995
+"""Part of the way to the nearest bound that is gone."""
+LEAST_SLACK = 1e-2
+"""Slack that a row begins with at least."""
+FIRM = 1e-13
+"""Added to the diagonal of what is factorised, in parts of it."""
+
+
+class Quadratic(NamedTuple):
+    """A program of n unknowns and m rows."""
+
+    H: np.ndarray  # (n, n)
+    h: np.ndarray  # (n,)
+    G: np.ndarray  # (m, n)
+    b: np.ndarray  # (m,)
+
+
+class QuadraticWork(NamedTuple):
+    """The state of the method: y is where it starts and what it finds."""
+
+    y: np.ndarray  # (n,)
+    slack: np.ndarray  # (m,)
+    multiplier: np.ndarray  # (m,)
+    slack_step: np.ndarray  # (m,)
+    multiplier_step: np.ndarray  # (m,)
+    product: np.ndarray  # (m,) - what slack times multiplier is to lose
+    open: np.ndarray  # (m,) - G y + b - slack
+    M: np.ndarray  # (n, n)
+    slope: np.ndarray  # (n,) - H y + h - G' multiplier
+    y_step: np.ndarray  # (n,)
+
+
+def new_quadratic(n: int, m: int) -> tuple[Quadratic, QuadraticWork]:
+    """Room for programs of n unknowns and m rows."""
+    program = Quadratic(np.zeros((n, n)), np.zeros(n), np.zeros((m, n)), np.zeros(m))
+    work = QuadraticWork(
+        np.zeros(n), np.zeros(m), np.zeros(m), np.zeros(m), np.zeros(m), np.zeros(m), np.zeros(m),
+        np.zeros((n, n)), np.zeros(n), np.zeros(n),
+    )  # fmt: skip
+    return program, work
+
+
+@njit
+def solve_quadratic(program, work):
+    """Solve from work.y; SOLVED, or UNSOLVED with the best there is.
+
+    program : Quadratic
+    work : QuadraticWork - y and multiplier are the answer
+    """
+    m = program.b.shape[0]
+    for j in range(m):
+        value = row_value(program, work.y, j)
+        work.slack[j] = max(value, LEAST_SLACK)
+        work.multiplier[j] = LEAST_SLACK / work.slack[j]
+    for _ in range(MOST_ITERATIONS):
+        mean, largest = residuals(program, work)
+        if mean < GAP and largest < CLOSED:
+            return SOLVED
+        if not math.isfinite(mean) or not factorise(program, work):
+            return UNSOLVED
+        for j in range(m):
+            work.product[j] = work.slack[j] * work.multiplier[j]
+        direct(program, work)
+        alpha = longest(work, 1.0)
+        after = 0.0
+        for j in range(m):
+            slack = work.slack[j] + alpha * work.slack_step[j]
+            after += slack * (work.multiplier[j] + alpha * work.multiplier_step[j])
+        after /= m
+        centre = mean * (after / mean) ** 3
+        for j in range(m):
+            work.product[j] += work.slack_step[j] * work.multiplier_step[j] - centre
+        direct(program, work)
+        go(work, longest(work, BACK))
+    mean, largest = residuals(program, work)
+    return SOLVED if mean < 1e6 * GAP and largest < 1e3 * CLOSED else UNSOLVED
+
+
+@njit
+def row_value(program, y, j):
+    """Row j of G y + b."""
+    value = program.b[j]
+    for k in range(y.shape[0]):
+        value += program.G[j, k] * y[k]
+    return value
+
+
+@njit
+def residuals(program, work):
+    """(mean of slack times multiplier, largest violation of a row); writes open and slope of the work."""
+    n, m = work.y.shape[0], program.b.shape[0]
+    for i in range(n):
+        work.slope[i] = program.h[i]
+        for k in range(n):
+            work.slope[i] += program.H[i, k] * work.y[k]
+    mean, largest = 0.0, 0.0
+    for j in range(m):
+        work.open[j] = row_value(program, work.y, j) - work.slack[j]
+        largest = max(largest, abs(work.open[j]) / (1.0 + abs(program.b[j])))
+        mean += work.slack[j] * work.multiplier[j]
+        for i in range(n):
+            work.slope[i] -= program.G[j, i] * work.multiplier[j]
+    return mean / m, largest
+
+
+@njit
+def factorise(program, work):
+    """Factors of H + G' (multiplier / slack) G in work.M; whether there are some."""
+    n, m = work.y.shape[0], program.b.shape[0]
+    for i in range(n):
+        for k in range(i + 1):
+            work.M[i, k] = program.H[i, k]
+    for j in range(m):
+        weight = work.multiplier[j] / work.slack[j]
+        for i in range(n):
+            weighted = weight * program.G[j, i]
+            for k in range(i + 1):
+                work.M[i, k] += weighted * program.G[j, k]
+    for i in range(n):
+        work.M[i, i] *= 1.0 + FIRM
+    return cholesky(work.M, n, 0.0)
+
+
+@njit
+def direct(program, work):
+    """Steps of all that make the residuals and `product` of the work vanish, to first order."""
+    n, m = work.y.shape[0], program.b.shape[0]
+    for i in range(n):
+        work.y_step[i] = -work.slope[i]
+    for j in range(m):
+        pull = (work.product[j] + work.multiplier[j] * work.open[j]) / work.slack[j]
+        for i in range(n):
+            work.y_step[i] -= program.G[j, i] * pull
+    solve_lower(work.M, n, work.y_step)
+    solve_lower_transposed(work.M, n, work.y_step)
+    for j in range(m):
+        step = work.open[j]
+        for i in range(n):
+            step += program.G[j, i] * work.y_step[i]
+        work.slack_step[j] = step
+        work.multiplier_step[j] = -(work.product[j] + work.multiplier[j] * step) / work.slack[j]
+
+
+@njit
+def longest(work, part):
+    """How much of the steps may be gone, at most 1: `part` of the way to where something turns negative."""
+    nearest = 1.0 / part
+    for j in range(work.slack.shape[0]):
+        if work.slack_step[j] < -work.slack[j] / nearest:
+            nearest = -work.slack[j] / work.slack_step[j]
+        if work.multiplier_step[j] < -work.multiplier[j] / nearest:
+            nearest = -work.multiplier[j] / work.multiplier_step[j]
+    return part * nearest
+
+
+@njit
+def go(work, alpha):
+    """Go this part of all steps."""
+    for i in range(work.y.shape[0]):
+        work.y[i] += alpha * work.y_step[i]
+    for j in range(work.slack.shape[0]):
+        work.slack[j] += alpha * work.slack_step[j]
+        work.multiplier[j] += alpha * work.multiplier_step[j]

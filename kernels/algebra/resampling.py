@@ -1,0 +1,160 @@
+"""Samples of one rate at the times of another: the mean of their linear interpolant over a span of time.
+
+    y(start, stop) = 1 / (stop - start) * integral of x from start to stop, x(start) where both are the same
+x is taken as linear between samples: how samples and spans are in phase does not matter. The span (t - T, t]
+has the delay T / 2; the span t +- T / 2 has none and waits for T / 2; start = stop = t has none and averages
+nothing out. All wait for a sample at or after their end.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from kernels.compiler.jit import njit
+
+TAKEN = 0
+EARLY = 1
+WAITING = 2
+GAP = 3
+
+
+class Held(NamedTuple):
+    """The newest samples; made by new_held."""
+
+    times: np.ndarray  # (n_keep,) - in a ring, increasing from the oldest [s]
+    values: np.ndarray  # (n_keep, n_value)
+    ends: np.ndarray  # (2,) int64 - place of the oldest, and how many there are
+
+
+def new_held(n_keep: int, n_value: int) -> Held:
+    """No samples yet, room for n_keep."""
+    return Held(np.zeros(n_keep), np.full((n_keep, n_value), np.nan), np.zeros(2, np.int64))
+
+
+@njit
+def hold_samples(times, values, held):
+    """Add n samples, in the place of the oldest where there is no room.
+
+    times : (n,) [s]; values : (n, n_value) - NaN = missing
+    held : written in place
+    Returns how many were left out because their time is not finite or not after that of the newest.
+    """
+    n_keep = held.times.shape[0]
+    n_out = 0
+    for s in range(times.shape[0]):
+        n = held.ends[1]
+        newest = held.times[(held.ends[0] + n - 1) % n_keep] if n > 0 else -math.inf
+        if not (math.isfinite(times[s]) and times[s] > newest):
+            n_out += 1
+            continue
+        at = (held.ends[0] + n) % n_keep
+        if n == n_keep:
+            held.ends[0] = (held.ends[0] + 1) % n_keep
+        else:
+            held.ends[1] = n + 1
+        held.times[at] = times[s]
+        for i in range(values.shape[1]):
+            held.values[at, i] = values[s, i]
+    return n_out
+
+
+@njit
+def forget_samples(held):
+    """Leave no samples, as where a new session begins."""
+    held.ends[0] = held.ends[1] = 0
+
+
+@njit
+def mean_between(held, start, stop, longest, y_out):
+    """y_out : (n_value,) - mean of the samples' linear interpolant from start to stop [s]; NaN unless TAKEN.
+
+    held : Held
+    start, stop : float - ends of the span [s]
+    longest : float - steps between samples beyond this are gaps, over which nothing is interpolated [s]
+    Returns TAKEN; EARLY: start is before the oldest sample; WAITING: no sample yet at or after stop; or GAP.
+    Where a sample in the span is missing, so are its values in the mean.
+    """
+    n_keep = held.times.shape[0]
+    for i in range(y_out.shape[0]):
+        y_out[i] = math.nan
+    last = find_after(held, stop)
+    if last < 0:
+        return WAITING
+    first = last
+    while first > 0 and held.times[(held.ends[0] + first) % n_keep] > start:
+        first -= 1
+    if held.times[(held.ends[0] + first) % n_keep] > start:
+        return EARLY
+    for k in range(first, last):
+        a, b = (held.ends[0] + k) % n_keep, (held.ends[0] + k + 1) % n_keep
+        if held.times[b] - held.times[a] > longest:
+            return GAP
+    if first == last:  # start = stop = the time of a sample
+        for i in range(y_out.shape[0]):
+            y_out[i] = held.values[(held.ends[0] + first) % n_keep, i]
+        return TAKEN
+    integrate(held, first, last, start, stop, y_out)
+    return TAKEN
+
+
+@njit
+def wrenches_at(held, longest, slack, wrench, t, force_out, moment_out):
+    """force_out, moment_out : (n_plate, 3) - of all plates at a time t [s]; NaN unless TAKEN is returned.
+
+    held : Held - force and moment of each plate in turn
+    longest : float - steps between samples beyond this are gaps [s]
+    slack : float - a time so little before the oldest sample is that sample's [s]
+    wrench : (6 n_plate,) - working space
+    t : float
+    Returns as mean_between.
+    """
+    if held.ends[1] > 0:
+        oldest = held.times[held.ends[0]]
+        if 0.0 < oldest - t <= slack:
+            t = oldest
+    status = mean_between(held, t, t, longest, wrench)
+    for p in range(force_out.shape[0]):
+        for i in range(3):
+            force_out[p, i], moment_out[p, i] = wrench[6 * p + i], wrench[6 * p + 3 + i]
+    return status
+
+
+@njit
+def find_after(held, time):
+    """Number, from the oldest, of the first sample at or after a time [s]; -1 = none."""
+    n_keep = held.times.shape[0]
+    found = -1
+    for k in range(held.ends[1] - 1, -1, -1):
+        if held.times[(held.ends[0] + k) % n_keep] < time:
+            break
+        found = k
+    return found
+
+
+@njit
+def integrate(held, first, last, start, stop, y_out):
+    """y_out : (n_value,) - the mean over start to stop, both within samples first to last.
+
+    held : Held
+    first, last : int - numbers of samples, from the oldest
+    start, stop : float - ends of the span [s]
+    """
+    n_keep = held.times.shape[0]
+    for i in range(y_out.shape[0]):
+        y_out[i] = 0.0
+    for k in range(first, last):
+        a, b = (held.ends[0] + k) % n_keep, (held.ends[0] + k + 1) % n_keep
+        t_a, t_b = held.times[a], held.times[b]
+        low, high = max(start, t_a), min(stop, t_b)
+        weight = (high - low) / (stop - start) if stop > start else 1.0
+        share = (0.5 * (low + high) - t_a) / (t_b - t_a)
+        if weight == 0.0:
+            continue
+        for i in range(y_out.shape[0]):
+            if share > 0.0 and share < 1.0:
+                y_out[i] += weight * ((1.0 - share) * held.values[a, i] + share * held.values[b, i])
+            else:
+                y_out[i] += weight * held.values[b if share >= 1.0 else a, i]

@@ -1,0 +1,1 @@
+"""Compilation of kernels: decorators, groups of arrays by reference, and machine code kept on disk."""

@@ -1,0 +1,103 @@
+"""Arguments of a kernel that stay the same from frame to frame, held as the machine code takes them.
+
+Numba's wrapper looks into every array of every call: for the 183 arrays of a marker solver 2 us, and 30 where
+caches have forgotten them, a fifth of the call. Here that is done once: the arguments lie as words one after
+the other (`kernels.compiler.groups`), each group in a row of its own, from which the code takes what it
+needs.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import numba
+import numpy as np
+from numba.core import types
+from numba.extending import NativeValue, intrinsic, models, register_model, unbox
+
+from kernels.compiler.groups import WORD, load_all, words
+
+
+class Held(types.Type):
+    """Where the words of values of some kinds lie; to Python a whole number, the address.
+
+    kinds : types of the values
+    """
+
+    def __init__(self, kinds: tuple[types.Type, ...]) -> None:
+        self.kinds = kinds
+        super().__init__(name=f"Held({', '.join(map(str, kinds))})")
+
+
+@register_model(Held)
+class _Address(models.PrimitiveModel):
+    def __init__(self, manager: Any, held: Held) -> None:
+        super().__init__(manager, held, WORD)
+
+
+@unbox(Held)
+def _from_python(_: Held, address: Any, at: Any) -> NativeValue:
+    return NativeValue(at.pyapi.long_as_longlong(address))
+
+
+@intrinsic
+def contents(typing_context: Any, held: Any) -> Any:
+    """The values that are held, from their words."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        at = builder.inttoptr(arguments[0], WORD.as_pointer())
+        values = load_all(context, builder, held.kinds, at)
+        return context.make_tuple(builder, signature.return_type, values)
+
+    return types.Tuple(held.kinds)(held), generate
+
+
+class HeldCall:
+    """A kernel with all arguments but some, which are given with every call.
+
+    A copy of it (copy.deepcopy) holds copies of its arguments.
+
+    Parameters
+    ----------
+    code : machine code, called with the address of the words and what is given
+    arguments : what is held; kept alive
+    kinds : Numba's types of these, for which the code was made
+    """
+
+    __slots__ = ("_address", "_arguments", "_code", "_kinds", "_rows")
+
+    def __init__(
+        self, code: Callable[..., Any], arguments: tuple[Any, ...], kinds: tuple[types.Type, ...]
+    ) -> None:
+        self._code, self._kinds = code, kinds
+        self._take(arguments)
+
+    def hold(self, arguments: tuple[Any, ...]) -> None:
+        """Hold others of the same types; TypeError where they are not."""
+        if tuple(numba.typeof(argument) for argument in arguments) != self._kinds:
+            raise TypeError("the arguments have other types than those before")
+        self._take(arguments)
+
+    def _take(self, arguments: tuple[Any, ...]) -> None:
+        self._arguments = arguments
+        rows: list[np.ndarray] = []
+        parts = zip(self._kinds, arguments, strict=True)
+        row = np.frombuffer(b"".join(words(kind, one, rows) for kind, one in parts), np.int64).copy()
+        self._rows, self._address = (*rows, row), row.ctypes.data
+
+    def __call__(self, *given: Any) -> Any:
+        return self._code(self._address, *given)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> HeldCall:
+        return type(self)(self._code, copy.deepcopy(self._arguments, memo), self._kinds)
+
+
+class PlainHeldCall(HeldCall):
+    """The same without the compiler; code : called with the arguments themselves and what is given."""
+
+    __slots__ = ()
+
+    def __call__(self, *given: Any) -> Any:
+        return self._code(self._arguments, *given)

@@ -1,0 +1,227 @@
+"""The one place that compiles: the decorator of every kernel, and the freeze after warm-up."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
+
+import numba
+from numba.core import types
+
+from kernels.compiler.cache import InnerCache, KernelCache
+from kernels.compiler.held_arguments import Held, HeldCall, PlainHeldCall, contents
+from kernels.compiler.inner import EntryCompiler, InnerCompiler
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+class _Flags(set[str]):
+    """Flags in a text that is the same in every process: Numba makes it a part of the names in the code."""
+
+    def __str__(self) -> str:
+        return " ".join(sorted(self))
+
+
+# fastmath=True would delete the isfinite guards; these two flags keep them.
+FAST = _Flags(("reassoc", "contract"))
+# Untyped on purpose: options of Numba that its type stubs do not list.
+_numba_njit: Any = numba.njit
+_COMPILED: list[Any] = []
+
+
+def njit(function: Function) -> Function:
+    """Compile a kernel that other kernels call: cached, without the interpreter lock, IEEE guards kept.
+
+    Without Numba's runtime (_nrt=False) an allocation in a kernel is a compile error and no array is
+    reference counted on its way through the calls; it has no wrapper for Python and no machine code of its
+    own (`kernels.compiler.inner`). Python that calls it all the same, as tests do, calls an entry that is
+    made then.
+    """
+    return _kernel(function)
+
+
+def inlined(function: Function) -> Function:
+    """As njit, for a few operations that are called often: merged into its caller by the compiler."""
+    return _kernel(function, inline=True)
+
+
+def entry(function: Function) -> Function:
+    """Compile a kernel that Python calls, once per frame, and no kernel."""
+    return _kernel(function, is_entry=True)
+
+
+class Kernel:
+    """A kernel; its dispatcher, Numba's, is made when asked for: of a thousand kernels a run calls ten."""
+
+    def __init__(self, function: Callable[..., Any], inline: bool, is_entry: bool) -> None:
+        functools.update_wrapper(self, function)
+        self.py_func, self.is_entry, self._inline = function, is_entry, inline
+
+    def __getattr__(self, name: str) -> Any:
+        """What it has not itself the dispatcher has."""
+        if name.startswith("__"):
+            raise AttributeError(name)
+        if name == "_numba_type_" and self.is_entry:
+            raise TypeError(
+                f"a kernel calls {self.py_func.__module__}.{self.py_func.__qualname__}, an entry, whose code "
+                "is kept for Python alone; decorate it with njit: Python may call it all the same"
+            )
+        if name == "_dispatcher":
+            self._dispatcher = _new_dispatcher(self.py_func, self._inline, self.is_entry)
+            if not self.is_entry:
+                _let_python_call(self)
+            return self._dispatcher
+        return getattr(self._dispatcher, name)
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        return self._dispatcher(*arguments, **named)
+
+    @property
+    def is_used(self) -> bool:
+        """Whether its dispatcher was asked for."""
+        return "_dispatcher" in self.__dict__
+
+
+def _kernel(function: Function, is_entry: bool = False, inline: bool = False) -> Function:
+    if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
+        return function
+    made: Any = Kernel(function, inline, is_entry)
+    _COMPILED.append(made)
+    return made
+
+
+def _let_python_call(kernel: Any) -> None:
+    """Have calls of an inner kernel from Python go to an entry that does nothing but call it."""
+    compiled = kernel._dispatcher
+    compile_kernel = compiled._compile_for_args
+
+    def keep(result: Any) -> None:
+        """As Dispatcher.add_overload, which would give Python a wrapper that is not there."""
+        compiled.overloads[tuple(result.signature.args)] = result
+
+    def compile_for(*arguments: Any) -> Any:
+        compile_kernel(*arguments)
+        code = _entry_of(kernel)._compile_for_args(*arguments)
+        compiled._insert([compiled.typeof_pyval(argument)._code for argument in arguments], code, False)
+        return code
+
+    compiled.add_overload, compiled._compile_for_args = keep, compile_for
+
+
+@functools.cache
+def _entry_of(kernel: Any) -> Any:
+    """An entry that calls a kernel with its own arguments; it stands where the kernel stands."""
+    names = ", ".join(inspect.signature(kernel.py_func).parameters)
+    return _entry_from(kernel, f"def from_python({names}):\n    return kernel({names})\n")
+
+
+def _entry_from(kernel: Any, text: str) -> Any:
+    """An entry of this text, which calls `kernel`; it stands where the kernel stands."""
+    function = getattr(kernel, "py_func", kernel)
+    unpack = tuple if function is kernel else contents  # the compiler is off, or not
+    scope: dict[str, Any] = {"kernel": kernel, "contents": unpack, "__name__": function.__module__}
+    exec(compile(text, function.__code__.co_filename, "exec"), scope)
+    (call,) = (made for name, made in scope.items() if name.startswith("from_"))
+    call.__qualname__ = f"{function.__qualname__}.{call.__name__}"
+    return _kernel(call, is_entry=True)
+
+
+def _new_dispatcher(function: Callable[..., Any], inline: bool, is_entry: bool) -> Any:
+    compiled = _numba_njit(
+        nogil=True,
+        fastmath=FAST,
+        error_model="numpy",
+        _nrt=False,
+        no_cfunc_wrapper=True,
+        no_cpython_wrapper=not is_entry,
+        forceinline=inline,
+        pipeline_class=EntryCompiler if is_entry else InnerCompiler,
+    )(function)
+    compiled._cache = KernelCache(function) if is_entry else InnerCache(function)
+    compiled.get_call_template = functools.partial(_call_of_any_value, compiled.get_call_template)
+    return compiled
+
+
+def _call_of_any_value(template: Callable[..., Any], args: Any, kws: Any) -> Any:
+    """What Numba's type inference asks of a kernel that is called: one version for whole numbers, where it
+    would compile another for calls with a constant in their place.
+    """
+    return template([types.unliteral(a) for a in args], {k: types.unliteral(a) for k, a in kws.items()})
+
+
+def bind(kernel: Any, arguments: tuple[Any, ...]) -> Callable[..., Any]:
+    """The machine code of a kernel for arguments of these types, compiled now, called without dispatch.
+
+    Numba's dispatcher looks at the type of every array of every call, 15 us for a hundred arrays; this
+    leaves it out. The caller vouches that later arguments have the same types and layouts.
+    """
+    if not isinstance(kernel, Kernel):  # the compiler is off
+        return kernel
+    if not kernel.is_entry:
+        kernel = _entry_of(kernel)
+    signature = tuple(numba.typeof(argument) for argument in arguments)
+    found = kernel.overloads.get(signature)
+    return found.entry_point if found is not None else kernel.compile(signature)
+
+
+def hold(kernel: Any, arguments: tuple[Any, ...], given: tuple[int, ...] = ()) -> HeldCall:
+    """A kernel that other kernels call, compiled now for Python with these arguments in place; `given` says
+    which of them are left out, to be handed over, in order and of the same types, with every call.
+    """
+    held = tuple(argument for k, argument in enumerate(arguments) if k not in given)
+    call = _held_entry_of(kernel, len(arguments), given)
+    kinds = tuple(numba.typeof(argument) for argument in held)
+    if not isinstance(kernel, Kernel):  # the compiler is off
+        return PlainHeldCall(call, held, kinds)
+    signature = (Held(kinds), *(numba.typeof(arguments[k]) for k in given))
+    found = call.overloads.get(signature)
+    return HeldCall(found.entry_point if found is not None else call.compile(signature), held, kinds)
+
+
+@functools.cache
+def _held_entry_of(kernel: Any, n: int, given: tuple[int, ...]) -> Any:
+    """An entry that calls a kernel of n arguments with those that are held and those that are given."""
+    places = {k: f"held[{place}]" for place, k in enumerate(k for k in range(n) if k not in given)}
+    head = ", ".join(["at", *(f"x{k}" for k in given)])
+    names = ", ".join(places.get(k, f"x{k}") for k in range(n))
+    text = f"def from_held({head}):\n    held = contents(at)\n    return kernel({names})\n"
+    return _entry_from(kernel, text)
+
+
+def reachable(kernels: Iterable[Any], without: Iterable[Any] = ()) -> list[Any]:
+    """These kernels and all that they call, directly or not, but for some; none with the compiler off."""
+    left_out = {id(kernel) for kernel in without}
+    found: dict[int, Any] = {}
+    ahead = [kernel for kernel in kernels if isinstance(kernel, Kernel)]
+    while ahead:
+        kernel = ahead.pop()
+        if id(kernel) not in found and id(kernel) not in left_out:
+            found[id(kernel)] = kernel
+            function = kernel.py_func
+            called = (function.__globals__.get(name) for name in function.__code__.co_names)
+            ahead.extend(other for other in called if isinstance(other, Kernel))
+    return list(found.values())
+
+
+def freeze_compilation() -> None:
+    """Forbid further compilation: an argument of a new type becomes a TypeError instead of a stall."""
+    for kernel in _used():
+        if kernel.signatures:
+            kernel.disable_compile()
+
+
+def allow_compilation() -> None:
+    """Permit compilation again (tests and benches that change argument types)."""
+    for kernel in _used():
+        kernel.disable_compile(False)
+
+
+def n_compiled() -> int:
+    """Number of compiled specialisations in this process: constant after warm-up."""
+    return sum(len(kernel.signatures) for kernel in _used())
+
+
+def _used() -> list[Any]:
+    return [kernel for kernel in _COMPILED if kernel.is_used]

@@ -1,0 +1,97 @@
+"""What the code of a kernel is made from: its module, what that imports, and what changes the compiler.
+
+A hash of all of it names the folder in which the code is kept (`kernels.compiler.cache`).
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import re
+import sys
+from pathlib import Path
+
+import numba
+
+PACKAGE = Path(__file__).resolve().parents[1]
+"""The kernels; this room makes machine code of them."""
+HASH_LENGTH = 16
+CODE_FLAGS = ("NUMBA_BOUNDSCHECK", "NUMBA_DISABLE_JIT", "NUMBA_DEBUGINFO", "NUMBA_OPT")
+_IMPORT = re.compile(
+    r"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import[ \t]+(\([^)]*\)|[^\n]*)|import[ \t]+([\w.]+))", re.MULTILINE
+)
+
+
+@functools.cache
+def module_hash(path: Path) -> str:
+    """Hash of a module's source, of all sources it imports from the same packages, and of the code flags."""
+    digest = hashlib.sha256()
+    for source in sorted(_reached(path)):
+        digest.update(hashlib.sha256(_text(source)).digest())
+    digest.update(_flags())
+    return digest.hexdigest()[:HASH_LENGTH]
+
+
+@functools.cache
+def package_hash() -> str:
+    """Hash of all sources of this package and of the code flags."""
+    digest = hashlib.sha256(_flags())
+    for source in sorted(PACKAGE.rglob("*.py")):
+        digest.update(hashlib.sha256(_text(source)).digest())
+    return digest.hexdigest()[:HASH_LENGTH]
+
+
+def _flags() -> bytes:
+    """Everything beside the sources that changes the code."""
+    flags = [f"{flag}={os.environ.get(flag, '')}" for flag in CODE_FLAGS]
+    return " ".join([numba.__version__, str(sys.version_info[:3]), *flags]).encode()
+
+
+@functools.cache
+def _text(path: Path) -> bytes:
+    return path.read_bytes()
+
+
+@functools.cache
+def _imports(path: Path) -> frozenset[Path]:
+    """Files that a module names in its imports, of the kernels and of its own package."""
+    own = _top(path)
+    roots = {PACKAGE, own} if own else {PACKAGE}
+    found = set()
+    for module, names, plain in _IMPORT.findall(_text(path).decode()):
+        package = module or plain
+        for root in roots:
+            if package.split(".")[0] == root.name:
+                found |= _files(root.parent, package, re.findall(r"\w+", names))
+    return frozenset(found)
+
+
+def _files(parent: Path, package: str, names: list[str]) -> set[Path]:
+    """The file of a module, of its packages, and of those names that are modules themselves."""
+    parts = package.split(".")
+    candidates = [parent.joinpath(*parts[:k], "__init__.py") for k in range(1, len(parts) + 1)]
+    candidates.append(parent.joinpath(*parts).with_suffix(".py"))
+    candidates += [parent.joinpath(*parts, f"{name}.py") for name in names]
+    return {path for path in candidates if path.is_file()}
+
+
+def _top(path: Path) -> Path | None:
+    """Folder of the outermost package that a file belongs to."""
+    top = None
+    for folder in path.parents:
+        if not (folder / "__init__.py").is_file():
+            break
+        top = folder
+    return top
+
+
+def _reached(path: Path) -> set[Path]:
+    """A module and everything it imports, directly or not."""
+    reached, ahead = set(), [path]
+    while ahead:
+        source = ahead.pop()
+        if source not in reached:
+            reached.add(source)
+            ahead.extend(_imports(source))
+    return reached

@@ -1,0 +1,176 @@
+"""What crosses the joints in a motion: net moments and forces, their powers, and what is left at the root.
+
+A cut through a joint parts the bodies beyond it from the rest. The wrench through the cut is what the bodies
+beyond need besides gravity and the external wrenches: muscles, ligaments, contacts and the joint itself all
+together, wherever they cross. It acts on the distal body (an internal moment, as muscles would deliver it)
+and is taken about the joint's centre, the distal body's reference point (JointAxes.point_distal) or, where
+Cuts.on_proximal says so, the proximal one's.
+
+Along the axes of the joint coordinate system, which are oblique, moments and forces are projections,
+moment . e_k, not components: a projection is the moment that does the work of its angle, so that the power of
+the moment is the sum of moment_k times angle_rate_k. (Which axes are meant changes the numbers: Schache,
+Baker 2007, Gait Posture 25, 440-452.)
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from kernels.algebra.copying import copy_frame
+from kernels.algebra.rotation import multiply
+from kernels.algebra.spatial import dot
+from kernels.compiler.jit import njit
+from kernels.dynamics.inverse import inverse_dynamics
+from kernels.joints.joint_angles import JointAxes, resolve
+from kernels.joints.tree import point_in_ground
+
+IN_GROUND, IN_PROXIMAL, IN_DISTAL, ALONG_AXES = 0, 1, 2, 3
+"""How a moment or a force is resolved: axes of ground, of the proximal and of the distal body's anatomy
+(components), axes of the joint coordinate system (projections)."""
+N_RESOLVED = 4
+
+
+class Cuts(NamedTuple):
+    """Where a model is cut."""
+
+    joints: JointAxes
+    sign: (
+        np.ndarray
+    )  # (n_joint, 3) - of the angles: -1 where an angle counts the other way round than its axis
+    on_proximal: np.ndarray  # (n_joint,) int64 - 1 = the joint's centre is fixed in its proximal body
+    root: int  # body whose joint holds what the external forces should: the residual
+    weight: float  # of the whole person [N]
+
+
+class Kinetics(NamedTuple):
+    """Results; moments and forces act on the distal body, about and at the joint's centre."""
+
+    centre: np.ndarray  # (n_joint, 3) - in ground [m]
+    moment: np.ndarray  # (n_joint, N_RESOLVED, 3) [N m] - ALONG_AXES positive where it raises the angle
+    force: np.ndarray  # (n_joint, N_RESOLVED, 3) [N]
+    angle_rate: np.ndarray  # (n_joint, 3) - of the joint angles, with their signs [rad/s]
+    power: np.ndarray  # (n_joint, 2) - of the moment, of the force [W]
+    residual: np.ndarray  # (2, 3) - moment about the root's origin [N m], force [N], in ground
+    residual_share: np.ndarray  # (2, 3) - the same in parts of the weight [m, 1]
+    work: np.ndarray  # (3, 3, 3) - working space
+
+
+def new_kinetics(n_joint: int) -> Kinetics:
+    """Allocate Kinetics."""
+    return Kinetics(
+        np.zeros((n_joint, 3)),
+        np.zeros((n_joint, N_RESOLVED, 3)),
+        np.zeros((n_joint, N_RESOLVED, 3)),
+        np.zeros((n_joint, 3)),
+        np.zeros((n_joint, 2)),
+        np.zeros((2, 3)),
+        np.zeros((2, 3)),
+        np.zeros((3, 3, 3)),
+    )
+
+
+@njit
+def joint_kinetics(system, cuts, q, v, v_dot, wrench, work, kinetics_out, tau_out):
+    """kinetics_out, tau_out : (n_v,) of a motion under external wrenches.
+
+    system : System
+    cuts : Cuts
+    q : (n_q,) - coordinates [rad, m]
+    v, v_dot : (n_v,) - speeds and accelerations [rad/s, m/s; rad/s^2, m/s^2]
+    work : DynamicsWork - written
+    kinetics_out : Kinetics
+    wrench : (n_body, 6) - external moment about ground's origin [N m] and force [N] on each body, ground axes
+    """
+    inverse_dynamics(system, q, v, v_dot, wrench, work, tau_out)
+    for j in range(cuts.joints.distal.shape[0]):
+        cross_joint(cuts, j, work, kinetics_out)
+    residual, share, root = kinetics_out.residual, kinetics_out.residual_share, work.reaction[cuts.root]
+    move(root, work.pose.position[0], work.pose.position[cuts.root], residual[0])
+    for i in range(3):
+        residual[1, i] = root[3 + i]
+        share[0, i], share[1, i] = residual[0, i] / cuts.weight, residual[1, i] / cuts.weight
+
+
+@njit
+def cross_joint(cuts, j, work, kinetics_out):
+    """Everything of joint j, after inverse dynamics."""
+    joints, pose, origin = cuts.joints, work.pose, work.pose.position[0]
+    p, d = joints.proximal[j], joints.distal[j]
+    P, D, relative = kinetics_out.work[0], kinetics_out.work[1], kinetics_out.work[2]
+    centre, moment, force = kinetics_out.centre[j], kinetics_out.moment[j], kinetics_out.force[j]
+    anatomical_axes(pose, p, joints.axes_proximal[j], P)
+    anatomical_axes(pose, d, joints.axes_distal[j], D)
+    if cuts.on_proximal[j] == 1:
+        point_in_ground(pose, p, joints.point_proximal[j], centre)
+    else:
+        point_in_ground(pose, d, joints.point_distal[j], centre)
+    through = work.reaction[d]
+    move(through, origin, centre, moment[IN_GROUND])
+    for i in range(3):
+        force[IN_GROUND, i] = through[3 + i]
+        relative[0, i] = velocity_of(work, d, i) - velocity_of(work, p, i)
+        relative[1, i] = velocity_of(work, d, 3 + i) - velocity_of(work, p, 3 + i)
+    add_turning(relative[0], origin, centre, relative[1])
+    resolve_all(P, D, moment)
+    resolve_all(P, D, force)
+    resolve(P, D, relative[0], kinetics_out.angle_rate[j])
+    for i in range(3):
+        moment[ALONG_AXES, i] *= cuts.sign[j, i]
+        kinetics_out.angle_rate[j, i] *= cuts.sign[j, i]
+    kinetics_out.power[j, 0] = dot(moment[IN_GROUND], relative[0])
+    kinetics_out.power[j, 1] = dot(force[IN_GROUND], relative[1])
+
+
+@njit
+def anatomical_axes(pose, body, axes, axes_out):
+    """axes_out : (3, 3) - the anatomical axes : (3, 3) of a body (-1 = ground) in ground."""
+    if body < 0:
+        copy_frame(axes, axes_out)
+    else:
+        multiply(pose.rotation[body], axes, axes_out)
+
+
+@njit
+def velocity_of(work, body, i):
+    """Component i of a body's spatial velocity; ground is at rest."""
+    return work.velocities.body[body, i] if body >= 0 else 0.0
+
+
+@njit
+def move(wrench, origin, centre, moment_out):
+    """moment_out : (3,) of a wrench : (6,) about origin, taken about centre: M - (centre - origin) x F."""
+    x, y, z = centre[0] - origin[0], centre[1] - origin[1], centre[2] - origin[2]
+    moment_out[0] = wrench[0] - y * wrench[5] + z * wrench[4]
+    moment_out[1] = wrench[1] - z * wrench[3] + x * wrench[5]
+    moment_out[2] = wrench[2] - x * wrench[4] + y * wrench[3]
+
+
+@njit
+def add_turning(w, origin, centre, u):
+    """u : (3,) += w x (centre - origin): from the velocity at one point of a body to that at another."""
+    x, y, z = centre[0] - origin[0], centre[1] - origin[1], centre[2] - origin[2]
+    u[0] += w[1] * z - w[2] * y
+    u[1] += w[2] * x - w[0] * z
+    u[2] += w[0] * y - w[1] * x
+
+
+@njit
+def resolve_all(P, D, rows):
+    """rows : (N_RESOLVED, 3), given IN_GROUND, in the other three ways; P, D : (3, 3) axes as columns.
+
+    Without a floating axis, where e1 and e3 coincide, there is none along it: 0.
+    """
+    x = rows[IN_GROUND]
+    for i in range(3):
+        rows[IN_PROXIMAL, i] = P[0, i] * x[0] + P[1, i] * x[1] + P[2, i] * x[2]
+        rows[IN_DISTAL, i] = D[0, i] * x[0] + D[1, i] * x[1] + D[2, i] * x[2]
+    e2x = D[1, 1] * P[2, 2] - D[2, 1] * P[1, 2]
+    e2y = D[2, 1] * P[0, 2] - D[0, 1] * P[2, 2]
+    e2z = D[0, 1] * P[1, 2] - D[1, 1] * P[0, 2]
+    size = math.sqrt(e2x * e2x + e2y * e2y + e2z * e2z)
+    rows[ALONG_AXES, 0] = rows[IN_PROXIMAL, 2]
+    rows[ALONG_AXES, 1] = (e2x * x[0] + e2y * x[1] + e2z * x[2]) / size if size > 1e-12 else 0.0
+    rows[ALONG_AXES, 2] = rows[IN_DISTAL, 1]

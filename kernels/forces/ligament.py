@@ -1,0 +1,114 @@
+"""Force along a line: a ligament that only pulls, or a linear spring with a damper.
+
+Ligament with a quadratic toe and a linear region, stretch x = L - L0:
+  F = 0 (x <= 0),  K1 x^2 (x <= 2 eps1 L0),  K2 (x - eps1 L0) beyond
+Brown (2017), MASc thesis, University of Waterloo, eq. 3.1, after Abdel-Rahman & Hefzy (1998), Med Eng Phys
+20:276-290. Force and slope are continuous if K1 = K2 / (4 eps1 L0), eq. 3.2. Tension is positive.
+"""
+
+from __future__ import annotations
+
+from kernels.compiler.jit import njit
+
+TOE_LINEAR, LINEAR = 0, 1
+
+SLACK_LENGTH, K_TOE, K_LINEAR, STRAIN, DAMPING, ONSET = 0, 1, 2, 3, 4, 5
+"""Columns of a row of parameters; LINEAR reads only SLACK_LENGTH, K_LINEAR and DAMPING.
+
+SLACK_LENGTH : L0, length without force [m]
+K_TOE : K1 of the quadratic toe [N/m^2]
+K_LINEAR : K2 of the linear region [N/m]
+STRAIN : eps1; the toe ends at the strain 2 eps1 [1]
+DAMPING : c [N s/m]
+ONSET : stretch over which the damping of a ligament sets in [m], 0 = at once
+"""
+N_LIGAMENT = 6
+
+
+@njit
+def ligament_force(p, length):
+    """Tension of an undamped ligament [N] and its derivative by length [N/m], eq. 3.1.
+
+    p : (N_LIGAMENT,) float64 - parameters, by the columns above
+    length : [m]
+    """
+    stretch = length - p[SLACK_LENGTH]
+    if stretch <= 0.0:
+        return 0.0, 0.0
+    foot = p[STRAIN] * p[SLACK_LENGTH]
+    if stretch <= 2.0 * foot:
+        return p[K_TOE] * stretch * stretch, 2.0 * p[K_TOE] * stretch
+    return p[K_LINEAR] * (stretch - foot), p[K_LINEAR]
+
+
+@njit
+def damped_ligament_force(p, length, rate):
+    """Tension of a ligament with a damper c that works only while it is taut: (F, dF/dL, dF/drate).
+
+    F = max(0, F(L) + c s dL/dt) for L > L0, else 0: it never pushes. Where it is 0, so are the derivatives.
+    s = u^2 (3 - 2 u), u = min(1, x / onset) at the stretch x, so that F and its slopes are continuous where
+    it becomes taut; without an onset s = 1, and F jumps there by c dL/dt.
+    p : (N_LIGAMENT,) float64 - parameters; length : [m]; rate : dL/dt [m/s]
+    Returns F [N], dF/dL [N/m], dF/drate [N s/m].
+    """
+    stretch = length - p[SLACK_LENGTH]
+    if stretch <= 0.0:
+        return 0.0, 0.0, 0.0
+    force, slope = ligament_force(p, length)
+    damping, onset = p[DAMPING], p[ONSET]
+    if stretch < onset:
+        u = stretch / onset
+        slope += damping * 6.0 * u * (1.0 - u) / onset * rate
+        damping *= u * u * (3.0 - 2.0 * u)
+    force += damping * rate
+    if force <= 0.0:
+        return 0.0, 0.0, 0.0
+    return force, slope, damping
+
+
+@njit
+def spring_force(p, length, rate):
+    """Force of a linear spring and damper, which pulls and pushes: F = k (L - L0) + c dL/dt, and derivatives.
+
+    p : (N_LIGAMENT,) float64 - parameters; length : [m]; rate : dL/dt [m/s]
+    Returns F [N], dF/dL [N/m], dF/drate [N s/m].
+    """
+    stiffness, damping = p[K_LINEAR], p[DAMPING]
+    return stiffness * (length - p[SLACK_LENGTH]) + damping * rate, stiffness, damping
+
+
+@njit
+def line_force(law, p, length, rate):
+    """Tension along a line by the law of this number, TOE_LINEAR or LINEAR: (F, dF/dL, dF/drate).
+
+    p : (N_LIGAMENT,) float64 - parameters; length : [m]; rate : dL/dt [m/s]
+    Returns F [N], dF/dL [N/m], dF/drate [N s/m].
+    """
+    if law == TOE_LINEAR:
+        return damped_ligament_force(p, length, rate)
+    return spring_force(p, length, rate)
+
+
+def toe_from_strain_stiffness(stiffness: float, slack_length: float, strain: float) -> tuple[float, float]:
+    """Return (K1 [N/m^2], K2 [N/m]) of a ligament given by its stiffness per strain k [N].
+
+    F = k eps^2 / (4 eps1) in the toe and k (eps - eps1) beyond: K1 = k / (4 eps1 L0^2), K2 = k / L0.
+    Andersen et al. (2017), J Biomech Eng 139:091001, eq. 15.
+    """
+    return stiffness / (4.0 * strain * slack_length**2), stiffness / slack_length
+
+
+def slack_length_from_reference(length: float, reference_strain: float) -> float:
+    """Return the slack length [m] of a ligament that has this strain at this length: L0 = L / (1 + strain).
+
+    Andersen et al. (2017), J Biomech Eng 139:091001, eq. 16.
+    """
+    return length / (1.0 + reference_strain)
+
+
+def slack_length_from_stiffnesses(k_toe: float, k_linear: float, strain: float) -> float:
+    """Return the slack length [m] that joins toe and linear region smoothly: L0 = K2 / (4 K1 eps1).
+
+    Brown (2017), eq. 3.2.
+    """
+    return k_linear / (4.0 * k_toe * strain)

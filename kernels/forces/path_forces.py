@@ -1,0 +1,261 @@
+"""Muscles and ligaments that pull along paths in forward simulation: forces, rates of inner states, slopes.
+
+A muscle with the length L(q), g = dL/dq along the tangent of q, pulls with tau = -F g. On a rigid tendon
+F = F(L, dL/dt, a), on an elastic one F(L, x); its inner states are the activation a and, where elastic, the
+fibre's length x along the tendon (kernels/muscle), with rates of their own. A ligament has
+F = F(L, dL/dt) and no inner state. With dL/dt = g . v,
+  d tau/dv = -g F_rate g',   d tau/dq = -g (F_L g + F_rate dg/dq' v)' - F dg/dq.
+dg/dq is the path's curvature. Nothing closed is known for paths over surfaces, so it is found by differences
+of g, dof by dof, of those paths alone that the dof moves.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from kernels.algebra.functions import Functions, evaluate
+from kernels.compiler.jit import entry, njit
+from kernels.forces.ligament import line_force
+from kernels.joints.tree import Pose, Tree, integrate, new_pose, pose
+from kernels.muscle.activation import activation_rate, asked_activation
+from kernels.muscle.curves import held
+from kernels.muscle.elastic import elastic_tendon, fibre_equilibrium
+from kernels.muscle.hill import Muscles, rigid_tendon
+from kernels.path.muscle_path import (
+    OK,
+    PathWork,
+    follow_path,
+    follow_paths,
+    gradient,
+    gradients,
+    new_path_work,
+    wraps_in_closed_form,
+)
+from kernels.path.stations import Stations
+from kernels.path.surfaces import Surfaces
+from kernels.path.wrap import place_surfaces
+
+ACTIVATION, FIBRE, PATH_LENGTH, PATH_SPEED, PULL = 0, 1, 2, 3, 4
+"""Columns of PullWork.state: activation [1], fibre's length along the tendon [m] (NaN where rigid), length of
+the path [m], lengthening speed [m/s], force along the tendon [N]."""
+N_PULL_OUT = 5
+BY_LENGTH, BY_SPEED, BY_OWN, A_BY_A, X_BY_L, X_BY_X, X_BY_A = 0, 1, 2, 3, 4, 5, 6
+"""Columns of PullWork.newest and slope: of the force by length, by speed, by its own state (the activation
+where rigid, x where elastic); of da/dt by a; of dx/dt by L, x and a."""
+N_PULL_SLOPE = 7
+MUSCLE = -1
+"""In place of the law of a line (kernels/forces/ligament)."""
+DIFFERENCE = 1e-7
+"""Step of the differences of g [rad, m]: beside paths of centimetres it truncates some 1e-6 of a slope."""
+
+
+class Pulls(NamedTuple):
+    """Muscles with a force, then ligaments, in the order of their paths."""
+
+    stations: Stations
+    surfaces: Surfaces
+    muscles: Muscles  # rows of ligaments stand in
+    law: np.ndarray  # (n_pull,) int64 - MUSCLE, or of kernels/forces/ligament
+    parameter: np.ndarray  # (n_pull, N_LIGAMENT) - of ligaments
+    cross_start: np.ndarray  # (n_v + 1,) int64 - of each dof in cross
+    cross: np.ndarray  # (n_cross,) int64 - muscles whose path the dof moves
+    functions: Functions  # of time [s]
+    excitation: np.ndarray  # (n_pull,) int64 - function of each, 0 to 1
+
+
+class PullWork(NamedTuple):
+    """Results and working space."""
+
+    excitation: np.ndarray  # (n_pull,) - held over a step
+    state: np.ndarray  # (n_pull, N_PULL_OUT)
+    newest: np.ndarray  # (n_pull, N_PULL_SLOPE) - slopes at the state
+    slope: np.ndarray  # (n_pull, N_PULL_SLOPE) - at the start of the step
+    gradient: np.ndarray  # (n_pull, n_v) - g there
+    path: PathWork
+    beside: PathWork
+    near: Pose
+    q: np.ndarray  # (n_q,)
+    move: np.ndarray  # (n_v,)
+
+
+def new_pull_work(pulls: Pulls, tree: Tree) -> PullWork:
+    """Allocate a PullWork."""
+    n, n_v = len(pulls.excitation), len(tree.dof_body)
+    stations, surfaces = pulls.stations, pulls.surfaces
+    closed = wraps_in_closed_form(stations, surfaces)
+    return PullWork(
+        np.zeros(n),
+        np.zeros((n, N_PULL_OUT)),
+        np.zeros((n, N_PULL_SLOPE)),
+        np.zeros((n, N_PULL_SLOPE)),
+        np.zeros((n, n_v)),
+        new_path_work(stations, surfaces, n_v, closed),
+        new_path_work(stations, surfaces, n_v, closed),
+        new_pose(len(tree.parent), n_v, len(tree.chains.dof)),
+        np.zeros(tree.q_start[-1]),
+        np.zeros(n_v),
+    )
+
+
+@njit
+def set_excitations(pulls, t, work):
+    """work.excitation : (n_pull,) at the time t [s]; pulls None: nobody pulls."""
+    if pulls is None:
+        return
+    for m in range(work.excitation.shape[0]):
+        work.excitation[m] = held(evaluate(pulls.functions, pulls.excitation[m], t)[0])[0]
+
+
+@entry
+def settle(pulls, tree, at, q, work, inner_out):
+    """inner_out : (2 n_pull,) - activations that excitations ask for, and fibres at rest at q.
+
+    NaN where a path or a rest is not found.
+
+    pulls : Pulls
+    tree : Tree
+    at : Pose - written
+    q : (n_q,) - coordinates [rad, m]
+    work : PullWork - written
+    """
+    muscles, n = pulls.muscles, work.excitation.shape[0]
+    pose(tree, q, at)
+    follow_paths(tree, pulls.stations, pulls.surfaces, at, q, work.path)
+    for m in range(n):
+        activation = asked_activation(muscles, m, work.excitation[m])
+        inner_out[m], inner_out[n + m] = (activation if pulls.law[m] == MUSCLE else 0.0), 0.0
+        if muscles.elastic[m]:
+            x, status = fibre_equilibrium(muscles, m, work.path.length[m], activation)
+            inner_out[n + m] = x if status == OK and work.path.status[m] == OK else math.nan
+
+
+@njit
+def add_pulls(pulls, tree, at, q, v, inner, work, rate_out, tau):
+    """tau : (n_v,) += forces of all muscles; rate_out : (2 n_pull,) of their inner states.
+
+    A path that is not found has no force that is a number.
+
+    pulls : Pulls - None: nobody pulls
+    tree : Tree
+    at : Pose
+    q : (n_q,) - coordinates [rad, m]
+    v : (n_v,) - speeds [rad/s, m/s]
+    inner : (2 n_pull,) - activations, then fibre lengths along the tendon [m]
+    work : PullWork - written, with slopes but for the gradient
+    """
+    if pulls is None:
+        return
+    path, muscles, n = work.path, pulls.muscles, work.excitation.shape[0]
+    follow_paths(tree, pulls.stations, pulls.surfaces, at, q, path)
+    gradients(tree, pulls.stations, at, 1, path)
+    for m in range(n):
+        g, length, speed = path.gradient[m], path.length[m], 0.0
+        for d in range(v.shape[0]):
+            speed += g[d] * v[d]
+        if pulls.law[m] == MUSCLE:
+            force = pull(muscles, m, length, speed, inner, rate_out, work)
+        else:
+            force, work.newest[m, BY_LENGTH], work.newest[m, BY_SPEED] = line_force(
+                pulls.law[m], pulls.parameter[m], length, speed
+            )
+        if path.status[m] != OK:
+            force = math.nan
+        state = work.state[m]
+        state[ACTIVATION], state[PATH_LENGTH], state[PATH_SPEED], state[PULL] = inner[m], length, speed, force
+        state[FIBRE] = inner[n + m] if muscles.elastic[m] else math.nan
+        if pulls.law[m] != MUSCLE:
+            state[ACTIVATION] = math.nan
+        for d in range(v.shape[0]):
+            tau[d] -= force * g[d]
+
+
+@njit
+def pull(muscles, m, length, speed, inner, rate_out, work):
+    """Force of muscle m [N]; the rates of its states in rate_out : (2 n_pull,), and work.newest.
+
+    muscles : Muscles
+    m : int
+    length, speed : float - of its path [m], [m/s]
+    inner : (2 n_pull,) - activations, fibre lengths along the tendon [m]
+    work : PullWork - written
+    """
+    slope, n = work.newest[m], work.excitation.shape[0]
+    rate_out[m], slope[A_BY_A], _ = activation_rate(muscles, m, work.excitation[m], inner[m])
+    if muscles.elastic[m]:
+        force, rate, by_length, x_l, x_x, x_a, status = elastic_tendon(
+            muscles, m, length, inner[m], inner[n + m]
+        )
+        rate_out[n + m] = rate if status == OK else math.nan
+        slope[BY_LENGTH], slope[BY_SPEED], slope[BY_OWN] = by_length, 0.0, -by_length
+        slope[X_BY_L], slope[X_BY_X], slope[X_BY_A] = x_l, x_x, x_a
+        return force
+    strength, passive, strength_l, strength_v, passive_l, passive_v = rigid_tendon(muscles, m, length, speed)
+    a, inside = held(inner[m])
+    rate_out[n + m] = 0.0
+    slope[BY_LENGTH], slope[BY_SPEED] = a * strength_l + passive_l, a * strength_v + passive_v
+    slope[BY_OWN] = inside * strength
+    slope[X_BY_L], slope[X_BY_X], slope[X_BY_A] = 0.0, 0.0, 0.0
+    return a * strength + passive
+
+
+@njit
+def add_pull_slopes(pulls, tree, q, v, work, tau_q, tau_v):
+    """tau_q, tau_v : (n_v, n_v) += slopes at held inner states, right after add_pulls; slope, gradient.
+
+    pulls : Pulls - None: nobody pulls
+    tree : Tree
+    q : (n_q,) - coordinates [rad, m]
+    v : (n_v,) - speeds [rad/s, m/s]
+    work : PullWork - written
+    """
+    if pulls is None:
+        return
+    n_v = v.shape[0]
+    for m in range(work.excitation.shape[0]):
+        g, slope = work.gradient[m], work.slope[m]
+        for d in range(n_v):
+            g[d] = work.path.gradient[m, d]
+        for k in range(N_PULL_SLOPE):
+            slope[k] = work.newest[m, k]
+        for i in range(n_v):
+            if g[i] != 0.0:
+                for j in range(n_v):
+                    tau_q[i, j] -= g[i] * slope[BY_LENGTH] * g[j]
+                    tau_v[i, j] -= g[i] * slope[BY_SPEED] * g[j]
+    for d in range(n_v):
+        first, stop = pulls.cross_start[d], pulls.cross_start[d + 1]
+        if first < stop:
+            add_curvature(pulls, tree, q, v, d, work, tau_q)
+
+
+@njit
+def add_curvature(pulls, tree, q, v, d, work, tau_q):
+    """tau_q : (n_v, n_v), column d += what the change of g along dof d makes of all muscles that it moves.
+
+    pulls : Pulls
+    tree : Tree
+    q : (n_q,) - coordinates [rad, m]
+    v : (n_v,) - speeds [rad/s, m/s]
+    d : int - dof
+    work : PullWork - written
+    """
+    n_v, beside, near = v.shape[0], work.beside, work.near
+    for k in range(n_v):
+        work.move[k] = DIFFERENCE if k == d else 0.0
+    integrate(tree, q, work.move, 1.0, work.q)
+    pose(tree, work.q, near)
+    place_surfaces(pulls.surfaces, near, beside.wrap)
+    for c in range(pulls.cross_start[d], pulls.cross_start[d + 1]):
+        m = pulls.cross[c]
+        follow_path(tree, pulls.stations, pulls.surfaces, near, work.q, m, beside)
+        gradient(tree, pulls.stations, near, 1, m, beside)
+        g, force, by_speed, swing = work.gradient[m], work.state[m, PULL], work.slope[m, BY_SPEED], 0.0
+        for k in range(n_v):
+            bend = (beside.gradient[m, k] - g[k]) / DIFFERENCE
+            swing += v[k] * bend
+            tau_q[k, d] -= force * bend
+        for k in range(n_v):
+            tau_q[k, d] -= g[k] * by_speed * swing

@@ -1,0 +1,138 @@
+"""Coordinates that others give, q_f = f(q_d): followers are no unknowns, they are eliminated.
+
+With E = dq/dq_d (ones, and the slope f' in a follower's row) a gradient or a row g becomes E'g, and the
+Hessian of a Lagrangian E'HE + f'' l_f on the driver's diagonal, l_f its slope along the follower. Couplers
+stand drivers first; folded from the last to the first, a follower may drive another. What a follower leaves
+behind is an unknown of its own with unit curvature and no slope, whose step is zero.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from kernels.algebra.functions import evaluate
+from kernels.compiler.jit import njit
+
+
+class Couplers(NamedTuple):
+    """Coordinates given by others: Phi = q[coordinate] - f(q[driver]).
+
+    A prescribed coordinate drives itself: f is CONSTANT, or of time for kernels that know one
+    (kernels/dynamics/reduction).
+    """
+
+    coordinate: np.ndarray  # (n_coupler,) int64 - index in q
+    dof: np.ndarray  # (n_coupler,) int64 - index in v
+    driver: np.ndarray  # (n_coupler,) int64 - index in q
+    driver_dof: np.ndarray  # (n_coupler,) int64 - index in v
+    function: np.ndarray  # (n_coupler,) int64 - of the driver
+
+
+class CouplerWork(NamedTuple):
+    """Slopes of the couplers at the coordinates at hand; the first n_coupler are used."""
+
+    slope: np.ndarray  # (n_v,) - f'
+    curvature: np.ndarray  # (n_v,) - f''
+    pull: np.ndarray  # (n_v,) - slope of the Lagrangian along the follower
+
+
+def new_coupler_work(n_v: int) -> CouplerWork:
+    """Allocate a CouplerWork."""
+    return CouplerWork(np.zeros(n_v), np.zeros(n_v), np.zeros(n_v))
+
+
+@njit
+def place_followers(couplers, functions, q):
+    """q : (n_q,) - every follower to where its driver puts it; couplers None: nothing follows."""
+    if couplers is None:
+        return
+    for k in range(couplers.dof.shape[0]):
+        q[couplers.coordinate[k]], _, _ = evaluate(functions, couplers.function[k], q[couplers.driver[k]])
+
+
+@njit
+def coupler_slopes(couplers, functions, q, work):
+    """work.slope, work.curvature at q : (n_q,)."""
+    if couplers is None:
+        return
+    for k in range(couplers.dof.shape[0]):
+        _, work.slope[k], work.curvature[k] = evaluate(functions, couplers.function[k], q[couplers.driver[k]])
+
+
+@njit
+def fold_vector(couplers, work, x):
+    """x : (n_v,) <- E'x, a gradient or a row, after coupler_slopes."""
+    if couplers is None:
+        return
+    for k in range(couplers.dof.shape[0] - 1, -1, -1):
+        f, d = couplers.dof[k], couplers.driver_dof[k]
+        pulled = x[f]
+        x[f] = 0.0
+        if d != f:
+            x[d] += work.slope[k] * pulled
+
+
+@njit
+def fold_columns(couplers, work, X):
+    """As fold_vector, of every column of X : (n_v, K)."""
+    if couplers is None:
+        return
+    for k in range(couplers.dof.shape[0] - 1, -1, -1):
+        f, d = couplers.dof[k], couplers.driver_dof[k]
+        for i in range(X.shape[1]):
+            if d != f:
+                X[d, i] += work.slope[k] * X[f, i]
+            X[f, i] = 0.0
+
+
+@njit
+def unfold_columns(couplers, work, X):
+    """X : (n_v, K) <- E X, columns of rates: every follower's from its driver's, after coupler_slopes."""
+    if couplers is None:
+        return
+    for k in range(couplers.dof.shape[0]):
+        f, d = couplers.dof[k], couplers.driver_dof[k]
+        for i in range(X.shape[1]):
+            X[f, i] = work.slope[k] * X[d, i] if d != f else 0.0
+
+
+@njit
+def fold_lagrangian(couplers, work, x):
+    """As fold_vector, of the gradient of the Lagrangian: work.pull keeps what fold_matrix needs."""
+    if couplers is None:
+        return
+    for k in range(couplers.dof.shape[0] - 1, -1, -1):
+        f, d = couplers.dof[k], couplers.driver_dof[k]
+        work.pull[k] = x[f]
+        x[f] = 0.0
+        if d != f:
+            x[d] += work.slope[k] * work.pull[k]
+
+
+@njit
+def fold_matrix(couplers, work, second_order, H):
+    """H : (n_v, n_v), lower triangle <- E'HE + second_order * f'' l_f, after fold_lagrangian."""
+    if couplers is None:
+        return
+    n = H.shape[0]
+    for k in range(couplers.dof.shape[0] - 1, -1, -1):
+        f, d, s = couplers.dof[k], couplers.driver_dof[k], work.slope[k]
+        if d != f:
+            H[d, d] += s * (2.0 * H[max(d, f), min(d, f)] + s * H[f, f])
+            H[d, d] += second_order * work.curvature[k] * work.pull[k]
+            for i in range(n):
+                if i != d and i != f:
+                    H[max(i, d), min(i, d)] += s * H[max(i, f), min(i, f)]
+        isolate(f, H)
+
+
+@njit
+def isolate(d, H):
+    """Row and column d of H : (n_v, n_v), lower triangle, become those of the unit matrix."""
+    for i in range(d):
+        H[d, i] = 0.0
+    for i in range(d + 1, H.shape[0]):
+        H[i, d] = 0.0
+    H[d, d] = 1.0

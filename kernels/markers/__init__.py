@@ -1,0 +1,1 @@
+"""Measured markers: their cost, their health, and what stands in for those that are missing."""

@@ -1,0 +1,106 @@
+"""Heel and tip of the toes of both feet, frame by frame, from the markers of a stream.
+
+Which markers are on the forefoot is told by the frames so far: those that are, in the mean, nearly as far
+from the heel along the floor as the farthest one. Lengths are in parts of the line from the heel to their
+middle, as rtsim/subjects/feet/foot_lines has them. A marker farther than any foot is long is not seen: one
+frame of it would count for as many as it is too far.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from kernels.compiler.jit import njit
+from kernels.markers.marker_intake import take_in
+
+LONGEST = 0.5
+"""No foot is longer [m]."""
+
+
+class MarkedFeet(NamedTuple):
+    """The markers of the feet that are known, those of a foot on end, its heel first."""
+
+    source: np.ndarray  # (n,) int64 - rows of the stream
+    first: np.ndarray  # (n_foot + 1,) int64 - where each foot begins
+    line: np.ndarray  # (n_foot,) int64 - 0 right, 1 left
+    fifth: np.ndarray  # (n_foot,) int64 - place of the fifth metatarsal's marker, -1 = none
+    reach: np.ndarray  # (n,) - sums of the distances from the heel, along the floor [m]
+    n_seen: np.ndarray  # (n,) int64 - how many distances these are
+    group: np.ndarray  # (n,) int64 - zeros
+    place: np.ndarray  # (n, 3) - of the markers in ground [m]
+
+
+class FootShape(NamedTuple):
+    """Where toes are beside markers; all in parts of lengths."""
+
+    forefoot: float  # least part of the farthest marker's distance
+    toes: float  # from the heel to the tip, in lengths to the forefoot's middle
+    middle: float  # from the fifth metatarsal inwards, in lengths from the heel
+
+
+def new_marked_feet(source, first, line, fifth):
+    """A MarkedFeet before its first frame."""
+    n = len(source)
+    return MarkedFeet(
+        source, first, line, fifth, np.zeros(n), np.zeros(n, np.int64), np.zeros(n, np.int64),
+        np.full((n, 3), math.nan),
+    )  # fmt: skip
+
+
+@njit
+def draw_feet(positions, scale, z_up, shape, feet, lines_out):
+    """lines_out : (2, 2, 3) - heel and tip of the toes of right and left foot [m], of those that are known.
+
+    positions : (n_label, 3) - as received, in a unit of `scale` metres
+    scale : float
+    z_up : int - 1 = turn Z up to Y up
+    shape : FootShape
+    feet : MarkedFeet - reach, n_seen, place written
+    """
+    take_in(positions, feet.source, scale, z_up, 0, feet.group, feet.place)
+    for f in range(feet.line.shape[0]):
+        draw_foot(feet, f, shape, lines_out[feet.line[f]])
+
+
+@njit
+def draw_foot(feet, f, shape, line_out):
+    """line_out : (2, 3) of foot f; NaN where it is not known, or a marker that it needs is not seen.
+
+    feet : MarkedFeet - reach, n_seen, place written
+    shape : FootShape
+    """
+    heel, end, place = feet.first[f], feet.first[f + 1], feet.place
+    farthest = 0.0
+    for k in range(heel + 1, end):
+        away = math.hypot(place[k, 0] - place[heel, 0], place[k, 2] - place[heel, 2])
+        if away <= LONGEST:
+            feet.reach[k] += away
+            feet.n_seen[k] += 1
+        else:
+            place[k, :] = math.nan
+        farthest = max(farthest, mean_reach(feet, k))
+    n_fore, x, y, z, fifth_alone = 0, 0.0, 0.0, 0.0, False
+    for k in range(heel + 1, end):
+        if farthest > 0.0 and mean_reach(feet, k) >= shape.forefoot * farthest:
+            x, y, z, n_fore = x + place[k, 0], y + place[k, 1], z + place[k, 2], n_fore + 1
+            fifth_alone = n_fore == 1 and k == feet.fifth[f]
+    if n_fore == 0:
+        line_out[:, :] = math.nan
+        return
+    hx, hy, hz = place[heel, 0], place[heel, 1], place[heel, 2]
+    x, y, z = x / n_fore, y / n_fore, z / n_fore
+    if fifth_alone:
+        inwards = shape.middle * (1.0 - 2.0 * feet.line[f])
+        x, z = x + inwards * (z - hz), z - inwards * (x - hx)
+    line_out[0, 0], line_out[0, 1], line_out[0, 2] = hx, hy, hz
+    line_out[1, 0], line_out[1, 1] = hx + shape.toes * (x - hx), hy + shape.toes * (y - hy)
+    line_out[1, 2] = hz + shape.toes * (z - hz)
+
+
+@njit
+def mean_reach(feet, k):
+    """Mean distance of marker k from the heel [m]; 0 as long as it was not seen."""
+    return feet.reach[k] / feet.n_seen[k] if feet.n_seen[k] > 0 else 0.0

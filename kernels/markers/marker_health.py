@@ -1,0 +1,326 @@
+"""Health of single markers: gaps, what is usual for each, where it is expected, and which were at fault.
+
+Every marker's residual is followed in its body's frame: its mean (soft tissue and model misfit) stays near a
+slow one, its home, and that near the place of the calibration, so that no fault can make itself usual. Only
+markers that are not at fault teach. Faults are found by kernels/faults; on clean data all weights stay
+exactly 1.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from kernels.algebra.copying import copy
+from kernels.compiler.jit import njit
+
+ASTRAY, FROZEN, EXCHANGED, SEGMENT, MOVED = 1, 2, 3, 4, 5
+"""Faults: against the rest of its segment, the prediction or the pose; equal to the last bit while others
+move; at another label's place; its segment or frame as a whole; moved for good, and learnt anew."""
+BALL = 0.025
+"""How far the mean residual may be from home: markers of clean walks vary by up to 22 mm [m]."""
+SLOW = 0.1
+"""Rate of home over that of the mean [1]."""
+STILL = 1.0
+"""Time constant of the place of a marker that may have moved for good [s]."""
+RECENT = 0.3
+"""A residual is that of just now for so long [s]."""
+FAR = 0.1
+"""A marker farther from its home than this belongs to something else: it is not learnt anew [m]."""
+
+
+class Health(NamedTuple):
+    """What is remembered of each marker."""
+
+    weight: np.ndarray  # (n_marker,) - weight of this frame; 0 = takes no part
+    gap_age: np.ndarray  # (n_marker,) - time since last seen [s]
+    mean: np.ndarray  # (n_marker, 3) - mean residual, measured - model, in the body frame [m]
+    home: np.ndarray  # (n_marker, 3) - slow mean of it, which the mean stays near [m]
+    origin: np.ndarray  # (n_marker, 3) - what home stays near: 0, or where it was learnt anew [m]
+    n_seen: np.ndarray  # (n_marker,) int64 - frames it was seen in without a fault
+    spread: np.ndarray  # (n_marker,) - mean square of the distance from home in these [m^2]
+    swap_with: np.ndarray  # (n_marker,) int64 - marker at whose place it is, -1 = none
+    expected: np.ndarray  # (n_marker, 3) - where it is expected, in ground; NaN = not [m]
+    surprise: np.ndarray  # (n_marker,) - distance from there, sorted in place [m]
+    fault: np.ndarray  # (n_marker,) int64 - of this frame, 0 = none
+    last: np.ndarray  # (n_marker, 3) - the frame before [m]
+    residual: np.ndarray  # (n_marker, 3) - measured - model of the frame at hand, in the body frame [m]
+    good: np.ndarray  # (n_marker, 3) - that of its last frame without a fault [m]
+    good_age: np.ndarray  # (n_marker,) - how long ago that was, inf = there was none [s]
+    n_same: np.ndarray  # (n_marker,) int64 - frames in which it has not changed at all
+    n_sample: np.ndarray  # (2,) int64 - samples so far, and those that repeat one or two coordinates
+    labelled: np.ndarray  # (n_marker, 3) - the frame at hand, with labels put right where that is certain [m]
+    still: np.ndarray  # (n_marker,) - how long a marker at fault has been where it is in its body [s]
+    still_at: np.ndarray  # (n_marker, 3) - that place, as a residual [m]
+    certain: np.ndarray  # (n_marker,) int64 - 1 = its label is put right for certain: it is as any other
+    waited: np.ndarray  # (1,) - time for which the sample at hand has been sent again [s]
+
+
+class HealthOptions(NamedTuple):
+    """Numbers of the marker checks."""
+
+    downweight: np.ndarray  # (1,) int64 - 1 = leave markers at fault out, 0 = only report; may change
+    floor: float  # distance from the usual residual at the solution that is no fault [m]
+    unknown: float  # the same until a marker is learnt, and how far home may be from its origin [m]
+    agreement: float  # distance from where the rest of the segment has a marker that is no fault [m]
+    n_learn: int  # frames to learn a marker
+    time_constant: float  # of the mean [s]
+    swap_distance: float  # closest two markers that are checked for a swap [m]
+    stray_speed: float  # unforeseen motion that is no fault [m/s]
+    relearn: float  # time for which a marker must stay elsewhere to be learnt anew [s]
+    slack: np.ndarray  # (n_marker,) - factor of all bounds of a marker that are distances [1]
+
+
+def new_health(n_marker: int) -> Health:
+    """Allocate the health of n_marker markers, none seen yet."""
+    return Health(
+        np.ones(n_marker),
+        np.zeros(n_marker),
+        np.zeros((n_marker, 3)),
+        np.zeros((n_marker, 3)),
+        np.zeros((n_marker, 3)),
+        np.zeros(n_marker, np.int64),
+        np.zeros(n_marker),
+        np.full(n_marker, -1, np.int64),
+        np.full((n_marker, 3), math.nan),
+        np.zeros(n_marker),
+        np.zeros(n_marker, np.int64),
+        np.full((n_marker, 3), math.nan),
+        np.zeros((n_marker, 3)),
+        np.zeros((n_marker, 3)),
+        np.full(n_marker, math.inf),
+        np.zeros(n_marker, np.int64),
+        np.zeros(2, np.int64),
+        np.full((n_marker, 3), math.nan),
+        np.zeros(n_marker),
+        np.zeros((n_marker, 3)),
+        np.zeros(n_marker, np.int64),
+        np.zeros(1),
+    )
+
+
+@njit
+def is_seen(measured, m):
+    """Whether marker m of a frame is there."""
+    return math.isfinite(measured[m, 0]) and math.isfinite(measured[m, 1]) and math.isfinite(measured[m, 2])
+
+
+@njit
+def visibility(measured, dt, health):
+    """Weights 1 or 0 of a new frame from NaN, no faults, gap ages advanced by dt [s]; returns how many are
+    visible.
+    """
+    n_visible = 0
+    for m in range(measured.shape[0]):
+        seen = is_seen(measured, m)
+        health.weight[m] = 1.0 if seen else 0.0
+        health.swap_with[m] = -1
+        health.fault[m] = health.certain[m] = 0
+        health.gap_age[m] = 0.0 if seen else health.gap_age[m] + dt
+        n_visible += int(seen)
+    return n_visible
+
+
+@njit
+def is_known(m, options, health):
+    """Whether marker m was seen often enough for its mean residual to be believed."""
+    return health.n_seen[m] >= options.n_learn
+
+
+@njit
+def expect(markers, pose, model, options, health):
+    """health.expected : (n_marker, 3) - model markers plus their residuals at a pose [m].
+
+    Those that they had just now, or else their means. The first frames may be wrong ones: until a marker is
+    known it is expected where the model has it.
+
+    markers : Markers
+    pose : Pose
+    model : (n_marker, 3) - model markers in ground [m]
+    options : HealthOptions
+    health : Health - written
+    """
+    for m in range(markers.body.shape[0]):
+        b, usual = markers.body[m], health.mean[m]
+        if is_recent(m, health):
+            usual = health.good[m]
+        elif not is_known(m, options, health):
+            usual = health.origin[m]
+        for i in range(3):
+            health.expected[m, i] = (
+                model[m, i]
+                + pose.rotation[b, i, 0] * usual[0]
+                + pose.rotation[b, i, 1] * usual[1]
+                + pose.rotation[b, i, 2] * usual[2]
+            )
+
+
+@njit
+def is_recent(m, health):
+    """Whether marker m was seen without a fault just now."""
+    return health.good_age[m] <= RECENT
+
+
+@njit
+def expect_nothing(health):
+    """health.expected : (n_marker, 3) - NaN: nothing is known of where markers are to be."""
+    health.expected[:, :] = math.nan
+
+
+@njit
+def forget_unseen(health):
+    """health.expected : (n_marker, 3) - NaN for the markers that the last frame did not show.
+
+    Where dofs were held, only what was seen is known to be where the pose has it.
+    """
+    for m in range(health.gap_age.shape[0]):
+        if health.gap_age[m] > 0.0:
+            health.expected[m, :] = math.nan
+
+
+@njit
+def is_foreseen(m, health):
+    """Whether marker m takes part and is expected somewhere."""
+    return health.weight[m] > 0.0 and math.isfinite(health.expected[m, 0])
+
+
+@njit
+def surprise_of(m, measured, health):
+    """Distance of marker m from where it is expected [m]."""
+    total = 0.0
+    for i in range(3):
+        total += (measured[m, i] - health.expected[m, i]) ** 2
+    return math.sqrt(total)
+
+
+@njit
+def median(x, n):
+    """Lower median of x[:n], which is sorted in place (insertion: n is small)."""
+    for i in range(1, n):
+        value, k = x[i], i
+        while k > 0 and x[k - 1] > value:
+            x[k] = x[k - 1]
+            k -= 1
+        x[k] = value
+    return x[(n - 1) // 2]
+
+
+@njit
+def residuals(markers, pose, model, measured, health):
+    """health.residual of a pose; NaN where occluded.
+
+    markers : Markers
+    pose : Pose
+    model : (n_marker, 3) - model markers in ground [m]
+    measured : (n_marker, 3) - in ground, NaN = occluded [m]
+    health : Health - written
+    """
+    for m in range(measured.shape[0]):
+        b = markers.body[m]
+        for i in range(3):
+            r = 0.0
+            for k in range(3):
+                r += pose.rotation[b, k, i] * (measured[m, k] - model[m, k])
+            health.residual[m, i] = r
+
+
+@njit
+def unusual(m, options, health):
+    """Distance of the residual of marker m from its mean, or from home where that is nearer, in parts of the
+    bound: more than 1 is a fault. A fault that shows late has drawn the mean along, home hardly.
+    """
+    if is_known(m, options, health):
+        r = health.residual[m]
+        away = min(distance_between(r, health.mean[m]), distance_between(r, health.home[m]))
+        return away / (options.slack[m] * options.floor)
+    return distance_between(health.residual[m], health.origin[m]) / (options.slack[m] * options.unknown)
+
+
+@njit
+def distance_between(a, b):
+    """|a - b| of two points."""
+    return math.sqrt((a[0] - b[0]) ** 2 + (a[1] - b[1]) ** 2 + (a[2] - b[2]) ** 2)
+
+
+@njit
+def keep_near(centre, radius, x):
+    """x : (3,) - brought back to a ball of a radius [m] about a centre, in place."""
+    d = distance_between(x, centre)
+    if d > radius:
+        for i in range(3):
+            x[i] = centre[i] + radius / d * (x[i] - centre[i])
+
+
+@njit
+def learn(markers, dt, options, health, silent):
+    """Update mean residuals after a solved frame and `residuals`, by the markers that are not wrong.
+
+    markers : Markers
+    dt : float - since the last frame [s]
+    options : HealthOptions
+    health : Health - written
+    silent : (n_body,) int64 - 1 = it teaches nothing: other markers of it were filled in by what was learnt
+        so far, or it hangs on a dof that was held
+    """
+    for m in range(health.weight.shape[0]):
+        r = health.residual[m]
+        if not math.isfinite(r[0] + r[1] + r[2]):
+            continue
+        if health.fault[m] == ASTRAY:
+            watch(m, dt, options, health)
+            continue
+        health.still[m] = 0.0
+        copy(r, health.still_at[m])
+        if is_wrong(m, options, health):
+            continue
+        copy(r, health.good[m])
+        health.good_age[m] = 0.0
+        if silent[markers.body[m]] == 1:
+            continue
+        health.n_seen[m] += 1
+        first, rate = 1.0 / health.n_seen[m], min(1.0, dt / options.time_constant)
+        for i in range(3):
+            health.home[m, i] += max(first, SLOW * rate) * (r[i] - health.home[m, i])
+            health.mean[m, i] += max(first, rate) * (r[i] - health.mean[m, i])
+        keep_near(health.origin[m], options.slack[m] * options.unknown, health.home[m])
+        keep_near(health.home[m], BALL, health.mean[m])
+        away = distance_between(r, health.home[m])
+        health.spread[m] += max(first, SLOW * rate) * (away * away - health.spread[m])
+
+
+@njit
+def is_wrong(m, options, health):
+    """Whether marker m is at fault, and not by a label put right: that teaches as any other does."""
+    put_right = health.fault[m] == EXCHANGED and health.weight[m] > 0.0 and options.downweight[0] == 1
+    return health.fault[m] != 0 and not put_right
+
+
+@njit
+def is_blamed(m, health):
+    """Whether marker m is at fault, and not by a label put right for certain: that is as any other."""
+    certain = health.fault[m] == EXCHANGED and health.certain[m] == 1
+    return health.fault[m] != 0 and not certain
+
+
+@njit
+def watch(m, dt, options, health):
+    """Whether marker m, at fault, stays at another place of its body: after a time it is learnt anew there.
+
+    m : int - marker
+    dt : float - since the last frame [s]
+    options : HealthOptions
+    health : Health - still, still_at written; where it is learnt anew mean, home, origin, fault
+    """
+    r, at = health.residual[m], health.still_at[m]
+    near = distance_between(r, at) <= options.agreement and distance_between(r, health.home[m]) <= FAR
+    health.still[m] = health.still[m] + dt if near else 0.0
+    part = min(1.0, dt / STILL) if near else 1.0
+    for i in range(3):
+        at[i] += part * (r[i] - at[i])
+    if near and health.still[m] >= options.relearn:
+        health.fault[m], health.still[m] = MOVED, 0.0
+        copy(at, health.origin[m])
+        copy(at, health.home[m])
+        copy(at, health.mean[m])

@@ -1,0 +1,57 @@
+"""Received markers into the model's order, unit, axes and side."""
+
+from __future__ import annotations
+
+import math
+
+from kernels.compiler.jit import njit
+
+FARTHEST = 1e9
+"""No marker is so far away [m]; squares and sums of what is nearer stay finite."""
+
+
+@njit
+def take_in(positions, source, scale, z_up, mirror, group, x_out):
+    """x_out : (n_marker, 3) - received markers in ground (Y up) [m]; NaN where the stream has none,
+    sends exactly 0, 0, 0, or a coordinate beyond FARTHEST.
+
+    positions : (n, 3) - as received, in a unit of `scale` metres
+    source : (n_marker,) int64 - row of each model marker, -1 = not in the stream
+    z_up : int - 1 = turn Z up to Y up
+    mirror : int - 1 = mirror across the body (a left leg becomes a right one)
+    group : (n_marker,) int64 - 1 = of the upper group, -1 = of the lower one, 0 = of neither
+    Returns (length, rise, sideways) of the line from the middle of the lower group's visible markers to that
+    of the upper one's, before mirroring [m], NaN where one has none; and the number of markers beyond
+    FARTHEST.
+
+    scale : float - metres per unit of the stream
+    """
+    n_marker = source.shape[0]
+    top_x, top_y, top_z, n_top = 0.0, 0.0, 0.0, 0
+    low_x, low_y, low_z, n_low = 0.0, 0.0, 0.0, 0
+    n_far = 0
+    for m in range(n_marker):
+        row = source[m]
+        if row < 0:
+            x_out[m, 0] = x_out[m, 1] = x_out[m, 2] = math.nan
+            continue
+        x, y, z = scale * positions[row, 0], scale * positions[row, 1], scale * positions[row, 2]
+        if x == 0.0 and y == 0.0 and z == 0.0:
+            x = y = z = math.nan  # how some systems say "not seen"
+        if abs(x) > FARTHEST or abs(y) > FARTHEST or abs(z) > FARTHEST:
+            x = y = z = math.nan
+            n_far += 1
+        if z_up == 1:
+            y, z = z, -y
+        if math.isfinite(x) and math.isfinite(y) and math.isfinite(z):
+            if group[m] > 0:
+                top_x, top_y, top_z, n_top = top_x + x, top_y + y, top_z + z, n_top + 1
+            elif group[m] < 0:
+                low_x, low_y, low_z, n_low = low_x + x, low_y + y, low_z + z, n_low + 1
+        x_out[m, 0], x_out[m, 1], x_out[m, 2] = x, y, -z if mirror == 1 else z
+    if n_top == 0 or n_low == 0:
+        return math.nan, math.nan, math.nan, n_far
+    dx = top_x / n_top - low_x / n_low
+    dy = top_y / n_top - low_y / n_low
+    dz = top_z / n_top - low_z / n_low
+    return math.sqrt(dx * dx + dy * dy + dz * dz), dy, dz, n_far

@@ -1,0 +1,29 @@
+"""What a shift of a measured marker changes the gradient of the cost by."""
+
+from __future__ import annotations
+
+from kernels.compiler.jit import njit
+from kernels.joints.couplers import fold_vector
+
+
+@njit
+def shift_gradient(tree, b, w, place, i, solver, along_out):
+    """along_out : (n_v,) = w J'e_i, what the gradient loses by a shift along axis i of ground.
+
+    tree : Tree
+    b : int - body of the marker
+    w : float - weight of it
+    place : (3,) - of it, in ground [m]
+    i : int - axis
+    solver : Work - pose, coupler
+    along_out : (n_v,) - written
+    """
+    twist, origin = solver.pose.twist, solver.pose.position[0]
+    j, k = (i + 1) % 3, (i + 2) % 3
+    y, z = place[j] - origin[j], place[k] - origin[k]
+    along_out[:] = 0.0
+    d = tree.last_dof[b]
+    while d >= 0:
+        along_out[d] = w * (twist[d, 3 + i] + twist[d, j] * z - twist[d, k] * y)
+        d = tree.dof_parent[d]
+    fold_vector(tree.couplers, solver.coupler, along_out)

@@ -1,0 +1,369 @@
+"""Markers of a segment that are gone for a while, put where the rest of the segment has them.
+
+The optimum over the markers that are left moves as soon as one is gone, by tens of degrees where a segment
+has three: every marker sits some millimetres off the model for whole phases of a motion, and the fit leans
+on all of them. So a marker that is gone, or left out, is kept for a while as one that is rigid with the
+others of its segment, with the offset from the model that it had. What these leave open, a turn about the
+line through two markers, goes on at the rate it had and comes to rest. The longer that lasts the less is
+known of it, and the less the solver is bound by it: the deviation of the place follows from the second
+moments of the markers that are there and from how fast the segment has been turning. A segment of which
+less than two markers are left is left to the joints, and to what holds open dofs (kernels/solver/track).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from kernels.algebra.copying import copy, copy_matrix
+from kernels.algebra.rotation import multiply_transposed, rotate, turn_about
+from kernels.compiler.jit import njit
+from kernels.markers.marker_health import is_known
+from kernels.solver.initial_pose import dominant_rotation
+
+PRIOR = 1e-6
+"""Second moment with which the predicted orientation counts beside markers [m^2]: it decides only what they
+leave open."""
+WITHIN = 0.005
+"""Deviation of a marker within its segment, its usual offset taken off [m]."""
+OF_ROOT, OF_LIMB = 0.7, 1.5
+"""Least rates that segments are credited with [rad/s], however still they were seen: of limbs the root mean
+square of a thigh's in walking, which swings by some 20 degrees to either side in a stride of a second; of the
+root that of a pelvis, which turns by some 5 degrees to either side about each axis."""
+SHARE = 0.5
+"""Deviation of a predicted turn over the way that the segment's usual rate would go in that time [1]."""
+PULLS = 10.0
+"""Weight of a place that was filled in against the misfit of the model. The misfit is no noise: it pulls one
+way in frame after frame, and would by and by move what nothing holds."""
+ANY_TURN = 0.6
+"""Deviation of a turn of which nothing is known any more [rad]."""
+
+
+class Segments(NamedTuple):
+    """What is remembered of each segment, and what the solver is asked to fit in the frame at hand."""
+
+    rotation: np.ndarray  # (n_body, 3, 3) - orientation in the last frame
+    rate: np.ndarray  # (n_body, 3) - angular velocity in ground, smoothed [rad/s]
+    swing: np.ndarray  # (n_body,) - mean square of it [rad^2/s^2]
+    turned: np.ndarray  # (n_body, 3, 3) - orientation of the frame at hand, where markers are filled in
+    filled: np.ndarray  # (n_body,) int64 - 1 = markers of it are filled in
+    since: np.ndarray  # (n_body,) - time since none of its markers was missed [s]
+    away: np.ndarray  # (n_marker,) - time since a marker took part [s]
+    place: np.ndarray  # (n_marker, 3) - where the solver is to find it, in ground [m]
+    weight: np.ndarray  # (n_marker,) - with which it does, those of the health for markers that are there
+    doubt: np.ndarray  # (n_marker,) - deviation of a place that was filled in, 0 = measured [m]
+    misfit: np.ndarray  # (1,) - mean square of the distances of markers from the model, lately [m^2]
+    begun: np.ndarray  # (1,) int64 - 1 = the last frame was solved
+    sound: np.ndarray  # (n_body,) int64 - 1 = enough markers of it agree, whatever is expected
+    doubted: np.ndarray  # (n_body,) - time for which markers of it have been at fault [s]
+    barred: np.ndarray  # (n_body,) - of that, time for which markers were left out as astray [s]
+    calm: np.ndarray  # (n_body,) - of a doubted one, time for which none has been at fault again [s]
+    regained: np.ndarray  # (n_body,) int64 - 1 = a marker of it took part again in the last frame
+    silent: np.ndarray  # (n_body,) int64 - 1 = its markers teach nothing of what is usual
+
+
+class FillOptions(NamedTuple):
+    """How gaps are filled."""
+
+    longest: float  # a marker that is gone for longer is no more filled in [s]; 0 = none ever is
+    smoothing: float  # time constant of the rate [s]
+    rest: float  # time constant with which a predicted turn comes to rest [s]
+    least: float  # least distance with which markers are credited to be off the model [m]
+
+
+def new_segments(n_body: int, n_marker: int) -> Segments:
+    """Allocate the segments of n_body bodies, none seen yet."""
+    return Segments(
+        np.zeros((n_body, 3, 3)),
+        np.zeros((n_body, 3)),
+        np.zeros(n_body),
+        np.zeros((n_body, 3, 3)),
+        np.zeros(n_body, np.int64),
+        np.zeros(n_body),
+        np.zeros(n_marker),
+        np.zeros((n_marker, 3)),
+        np.zeros(n_marker),
+        np.zeros(n_marker),
+        np.zeros(1),
+        np.zeros(1, np.int64),
+        np.zeros(n_body, np.int64),
+        np.zeros(n_body),
+        np.zeros(n_body),
+        np.zeros(n_body),
+        np.zeros(n_body, np.int64),
+        np.zeros(n_body, np.int64),
+    )
+
+
+@njit
+def fill_in(markers, measured, dt, options, health, segments, fit):
+    """segments.place, weight, doubt of a frame: the markers of it, and those that are missed, filled in.
+
+    markers : Markers
+    measured : (n_marker, 3) - in ground, NaN = occluded [m]
+    dt : float - time since the last frame [s]; 0 = unknown, then nothing is filled in
+    options : FrameOptions
+    health : Health - weight of the markers that are there
+    segments : Segments - written
+    fit : FitWork - written
+    """
+    for m in range(measured.shape[0]):
+        copy(measured[m], segments.place[m])
+        segments.weight[m] = health.weight[m]
+        segments.doubt[m] = 0.0
+    segments.filled[:] = 0
+    if segments.begun[0] == 0 or not dt > 0.0:
+        return
+    for b in range(segments.filled.shape[0]):
+        age = missed_for(markers, b, dt, options, health, segments)
+        if not 0.0 < age <= options.fill.longest:
+            continue
+        if turn_segment(markers, b, measured, age, dt, options, health, segments, fit):
+            segments.filled[b] = 1
+            place_missed(markers, b, age, dt, options, health, segments, fit)
+
+
+@njit
+def is_missed(m, dt, options, health, segments):
+    """Whether marker m is known, takes no part, and not for too long.
+
+    m : int - marker
+    dt : float - time since the last frame [s]
+    options : FrameOptions
+    health : Health
+    segments : Segments
+    """
+    known = health.weight[m] == 0.0 and is_known(m, options.health, health)
+    return known and segments.away[m] + dt <= options.fill.longest
+
+
+@njit
+def missed_for(markers, b, dt, options, health, segments):
+    """Time since all markers of a segment were there, but for those given up [s]; 0 = they are.
+
+    Markers that come and go in turn say little of a segment that is never seen whole.
+
+    markers : Markers
+    b : int - body
+    dt : float - time since the last frame [s]
+    options : FrameOptions
+    health : Health
+    segments : Segments
+    """
+    for m in range(markers.body.shape[0]):
+        if markers.body[m] == b and is_missed(m, dt, options, health, segments):
+            return segments.since[b] + dt
+    return 0.0
+
+
+@njit
+def usual_place(markers, m, health, y_out):
+    """y_out : (3,) - where marker m usually is, in its body's frame: on the model plus its mean offset."""
+    for i in range(3):
+        y_out[i] = markers.position[m, i] + health.mean[m, i]
+
+
+@njit
+def turn_segment(markers, b, measured, age, dt, options, health, segments, fit):
+    """segments.turned[b] by the markers that are there and the prediction; False where they are too few.
+
+    markers : Markers
+    b : int - body
+    measured : (n_marker, 3) - in ground [m]
+    age : float - time since the segment was complete [s]
+    dt : float - [s]
+    options : FrameOptions
+    health : Health
+    segments : Segments - written
+    fit : FitWork - vectors[0], [1]: middle of the markers in the body and in ground; matrices[4]: their
+        second moments in the body
+    """
+    local, middle, y = fit.vectors[0], fit.vectors[1], fit.vectors[2]
+    local[:] = 0.0
+    middle[:] = 0.0
+    n = 0
+    for m in range(measured.shape[0]):
+        if markers.body[m] == b and health.weight[m] > 0.0:
+            usual_place(markers, m, health, y)
+            n += 1
+            for i in range(3):
+                local[i] += y[i]
+                middle[i] += measured[m, i]
+    if n < 2:
+        return False
+    for i in range(3):
+        local[i] /= n
+        middle[i] /= n
+    C, moments, ahead = fit.matrices[1], fit.matrices[4], fit.matrices[2]
+    predict_turn(b, dt * math.exp(-age / options.fill.rest), segments, fit)
+    moments[:, :] = 0.0
+    for i in range(3):
+        for j in range(3):
+            C[i, j] = PRIOR * ahead[j, i]
+    for m in range(measured.shape[0]):
+        if markers.body[m] == b and health.weight[m] > 0.0:
+            usual_place(markers, m, health, y)
+            for i in range(3):
+                for j in range(3):
+                    C[i, j] += (y[i] - local[i]) * (measured[m, j] - middle[j])
+                    moments[i, j] += (y[i] - local[i]) * (y[j] - local[j])
+    return dominant_rotation(C, fit.K, fit.V, fit.quaternion, segments.turned[b])
+
+
+@njit
+def predict_turn(b, time, segments, fit):
+    """fit.matrices[2] : (3, 3) - orientation of body b a time [s] after the last frame, at its rate."""
+    R, w, axis, ahead = segments.rotation[b], segments.rate[b], fit.vectors[3], fit.matrices[2]
+    speed = math.sqrt(w[0] * w[0] + w[1] * w[1] + w[2] * w[2])
+    copy_matrix(R, ahead)
+    if speed > 0.0:
+        for i in range(3):
+            axis[i] = (R[0, i] * w[0] + R[1, i] * w[1] + R[2, i] * w[2]) / speed
+        turn_about(R, axis, speed * time, ahead, fit.vectors[2])
+
+
+@njit
+def place_missed(markers, b, age, dt, options, health, segments, fit):
+    """segments.place, weight, doubt of the markers of a segment that are missed, after turn_segment.
+
+    markers : Markers
+    b : int - body
+    age : float - time since the segment was complete [s]
+    dt : float - time since the last frame [s]
+    options : FrameOptions
+    health : Health
+    segments : Segments - written
+    fit : FitWork - as turn_segment leaves it; vectors[2], matrices[1] written
+    """
+    local, middle, a, spread = fit.vectors[0], fit.vectors[1], fit.vectors[2], fit.matrices[1]
+    least = OF_ROOT if b == 0 else OF_LIMB
+    usual = SHARE * max(least, math.sqrt(segments.swing[b])) * age
+    spread_of_turn(fit.matrices[4], min(ANY_TURN, usual), spread)
+    trace = spread[0, 0] + spread[1, 1] + spread[2, 2]
+    for m in range(markers.body.shape[0]):
+        if markers.body[m] != b or not is_missed(m, dt, options, health, segments):
+            continue
+        usual_place(markers, m, health, a)
+        square, along = 0.0, 0.0
+        for i in range(3):
+            a[i] -= local[i]
+            square += a[i] * a[i]
+        for i in range(3):
+            for j in range(3):
+                along += a[i] * spread[i, j] * a[j]
+        rotate(segments.turned[b], a, segments.place[m])
+        for i in range(3):
+            segments.place[m, i] += middle[i]
+        variance = WITHIN * WITHIN + max(0.0, square * trace - along)
+        segments.doubt[m] = math.sqrt(variance)
+        own = max(options.fill.least * options.fill.least, PULLS * segments.misfit[0])
+        segments.weight[m] = own / (own + variance)
+
+
+@njit
+def spread_of_turn(moments, prior, spread_out):
+    """spread_out : (3, 3) - covariance of a segment's turn by its markers and a prediction [rad^2].
+
+    The inverse of (tr(M) 1 - M) / WITHIN^2 + 1 / prior^2, M the second moments of the markers.
+
+    moments : (3, 3) - of the markers about their middle [m^2]
+    prior : float - deviation of the predicted turn [rad]
+    """
+    scale = 1.0 / (WITHIN * WITHIN)
+    least = 1.0 / (prior * prior)
+    xx = scale * (moments[1, 1] + moments[2, 2]) + least
+    yy = scale * (moments[0, 0] + moments[2, 2]) + least
+    zz = scale * (moments[0, 0] + moments[1, 1]) + least
+    xy, xz, yz = -scale * moments[0, 1], -scale * moments[0, 2], -scale * moments[1, 2]
+    A, B, C = yy * zz - yz * yz, xz * yz - xy * zz, xy * yz - xz * yy
+    inverse = 1.0 / (xx * A + xy * B + xz * C)
+    spread_out[0, 0] = inverse * A
+    spread_out[1, 1] = inverse * (xx * zz - xz * xz)
+    spread_out[2, 2] = inverse * (xx * yy - xy * xy)
+    spread_out[0, 1] = spread_out[1, 0] = inverse * B
+    spread_out[0, 2] = spread_out[2, 0] = inverse * C
+    spread_out[1, 2] = spread_out[2, 1] = inverse * (xy * xz - xx * yz)
+
+
+@njit
+def find_silent(tree, is_open, loose, segments):
+    """segments.silent : (n_body,) int64 - 1 = filled in, or on a dof that was held: its place is a guess.
+
+    tree : Tree
+    is_open : (n_v,) int64 - 1 = held, as no marker determines it
+    loose : (n_v,) int64 - 1 = open in every frame
+    segments : Segments - filled; silent written
+    """
+    silent, parent = segments.silent, tree.parent
+    silent[:] = 0
+    for d in range(is_open.shape[0]):
+        if is_open[d] == 1 and loose[d] == 0:
+            silent[tree.dof_body[d]] = 1
+    for b in range(parent.shape[0]):
+        if parent[b] >= 0 and silent[parent[b]] == 1:
+            silent[b] = 1
+    for b in range(parent.shape[0]):
+        silent[b] = max(silent[b], segments.filled[b])
+
+
+@njit
+def learn_segments(markers, pose, rms, dt, options, health, segments, fit):
+    """Orientations, rates and ages after a frame; what is filled in or missed teaches no rate.
+
+    A segment of which too few markers were left to fill in the others keeps its orientation: the pose that
+    the joints made of the rest may be far off.
+
+    markers : Markers
+    pose : Pose - of the solution
+    rms : float - of the distances of markers from the model [m]; NaN = it is no solution
+    dt : float - time since the last frame [s]
+    options : FrameOptions
+    health : Health - weight of the markers
+    segments : Segments - written
+    fit : FitWork - written
+    """
+    began = segments.begun[0] == 1
+    segments.begun[0] = int(math.isfinite(rms))
+    if segments.begun[0] == 1:
+        part = min(1.0, 0.1 * dt / options.fill.smoothing) if began else 1.0
+        segments.misfit[0] += part * (rms * rms - segments.misfit[0])
+        for b in range(segments.filled.shape[0]):
+            missed = missed_for(markers, b, dt, options, health, segments)
+            if began and missed == 0.0 and segments.since[b] == 0.0 and dt > 0.0:
+                learn_rate(b, pose.rotation[b], dt, options.fill.smoothing, segments, fit)
+            segments.since[b] = missed
+            if segments.filled[b] == 1:
+                copy_matrix(segments.turned[b], segments.rotation[b])
+            elif not 0.0 < missed <= options.fill.longest:
+                copy_matrix(pose.rotation[b], segments.rotation[b])
+    segments.regained[:] = 0
+    for m in range(health.weight.shape[0]):
+        if health.weight[m] > 0.0 and segments.away[m] > 0.0:
+            segments.regained[markers.body[m]] = 1
+        segments.away[m] = 0.0 if health.weight[m] > 0.0 else segments.away[m] + dt
+
+
+@njit
+def learn_rate(b, R, dt, smoothing, segments, fit):
+    """segments.rate[b], swing[b] from the turn since the last frame.
+
+    b : int - body
+    R : (3, 3) - its orientation now
+    dt : float - time since the last frame [s]
+    smoothing : float - time constant of the rate [s]; a tenth of that of its mean square
+    segments : Segments - written
+    fit : FitWork - matrices[1] written
+    """
+    turn, rate = fit.matrices[1], segments.rate[b]
+    multiply_transposed(R, segments.rotation[b], turn)
+    x, y, z = turn[2, 1] - turn[1, 2], turn[0, 2] - turn[2, 0], turn[1, 0] - turn[0, 1]
+    sine = 0.5 * math.sqrt(x * x + y * y + z * z)
+    factor = 0.5 / dt if sine < 1e-9 else 0.5 * math.asin(min(1.0, sine)) / (sine * dt)
+    part, slow = min(1.0, dt / smoothing), min(1.0, 0.1 * dt / smoothing)
+    rate[0] += part * (factor * x - rate[0])
+    rate[1] += part * (factor * y - rate[1])
+    rate[2] += part * (factor * z - rate[2])
+    square = rate[0] * rate[0] + rate[1] * rate[1] + rate[2] * rate[2]
+    segments.swing[b] += slow * (square - segments.swing[b])

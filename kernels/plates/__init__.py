@@ -1,0 +1,1 @@
+"""Force plates: their contacts, which foot is on which, and their errors."""

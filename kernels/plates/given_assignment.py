@@ -1,0 +1,66 @@
+"""What each body bears of force plates where that is stated: fixed parts of whole plates.
+
+As kernels/plates/plate_assignment and kernels/plates/plate_errors have it for feet that are found, for parts
+that are not whole: the wrench on a body is the sum of its parts of the plates' wrenches, and so are the
+variances of their noise, with the squares of the parts.
+"""
+
+from __future__ import annotations
+
+from kernels.compiler.jit import njit
+from kernels.plates.plate_assignment import UNMEASURED
+from kernels.plates.plate_contact import NOT_MEASURED
+from kernels.plates.plate_errors import add_place
+
+
+@njit
+def stated_wrenches(loaded, share, force, moment, force_out, moment_out, status_out):
+    """Wrenches on the bodies that bear plates, the moments about the ground origin.
+
+    loaded : (n_plate,) int64 - as kernels.plates.plate_contact.contacts has it
+    share : (n_plate, n_body) - part of each plate that each body bears [1]
+    force, moment : (n_plate, 3) - of the plates [N], [N m]; NaN = not measured
+    force_out, moment_out : (n_body, 3) - written [N], [N m]; NaN for a body with a part in a plate that was
+        not measured
+    status_out : (n_plate,) int64 - written: UNMEASURED or 0
+    Returns the number of plates that were not measured.
+    """
+    n_odd = 0
+    for p in range(loaded.shape[0]):
+        status_out[p] = UNMEASURED if loaded[p] == NOT_MEASURED else 0
+        n_odd += status_out[p] != 0
+    for b in range(share.shape[1]):
+        for i in range(3):
+            force_out[b, i] = moment_out[b, i] = 0.0
+        for p in range(loaded.shape[0]):
+            part = share[p, b]
+            if part != 0.0:
+                for i in range(3):
+                    force_out[b, i] += part * force[p, i]
+                    moment_out[b, i] += part * moment[p, i]
+    return n_odd
+
+
+@njit
+def tell_stated(status, share, force, body_force, off, errors, told):
+    """Status as numbers, and the deviations of wrenches.
+
+    status : (n_plate,) int64
+    share : (n_plate, n_body) [1]
+    force : (n_plate, 3), body_force : (n_body, 3) [N]
+    off : float - how far the centre of pressure is off [m]
+    errors : PlateErrors
+    told : ToldPlates - of n_body bearers, written
+    """
+    told.foot_deviation[:] = 0.0
+    for p in range(status.shape[0]):
+        told.status[p] = status[p]
+        for i in range(6):
+            told.deviation[p, i] = errors.covariance[p, i, i]
+        for b in range(share.shape[1]):
+            told.share[p, b] = share[p, b]
+            for i in range(6):
+                told.foot_deviation[b, i] += share[p, b] ** 2 * errors.covariance[p, i, i]
+        add_place(force[p], off, told.deviation[p])
+    for b in range(share.shape[1]):
+        add_place(body_force[b], off, told.foot_deviation[b])

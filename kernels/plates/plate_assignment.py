@@ -1,0 +1,390 @@
+"""Which foot bears which force plate, from where the feet are and where the plates are pressed.
+
+A foot is the line from its heel to the tip of its toes. It is under a centre of pressure that is no farther
+from this line, along the plate, than about half its width; the foot that bears a plate keeps it up to a
+somewhat greater distance, and another takes over only when it is nearer for some frames on end. A plate that
+knows moments to m places a pressing force F to m / F: lightly loaded, it adds that to each distance, and
+takes a foot only where no other may be meant. Pressure that is farther from every foot than any reading is
+wrong comes of a plate that lies elsewhere, or of other units: then each low foot that bears no plate may have
+this one. Two feet are on one plate when both have a low point on its
+surface and do not move against each other: a foot that swings past one that stands does, on a treadmill as
+well.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from kernels.algebra.spatial import dot
+from kernels.compiler.jit import njit
+from kernels.plates.plate_contact import LOADED, NOT_MEASURED
+
+NONE = 0
+BEARS = 1
+UNSURE = 2
+
+OFF_PLATE = 1
+FAR = 2
+TWO_FEET = 4
+CHANGED = 8
+UNSEEN = 16
+UNMEASURED = 32
+
+
+class BearingRules(NamedTuple):
+    """What counts as bearing; see new_rules."""
+
+    reach: float  # distance from a foot's line within which the foot takes a plate [m]
+    keep: float  # the same within which it keeps one [m]
+    nearer: float  # by how much another foot has to be nearer to take over [m]
+    patience: int  # for how many frames on end
+    low: float  # height of a point above the plate up to which it may touch [m]
+    slip: float  # relative speed up to which two points stand on the same ground [m/s]
+    moment: float  # error of a plate's moments; over the force it is that of the centre of pressure [N m]
+    edge: float  # a centre of pressure lies so far beyond the edge, or a foot so far inside, to be there [m]
+    stray: float  # distance from every foot beyond which pressure does not tell which is nearer [m]
+
+
+class Bearing(NamedTuple):
+    """What is carried from frame to frame, for n_plate plates and n_foot feet; made by new_bearing."""
+
+    bearer: np.ndarray  # (n_plate,) int64 - the foot that has the plate; -1 = none
+    rival: np.ndarray  # (n_plate,) int64 - frames on end for which another foot was nearer
+    former: np.ndarray  # (n_foot, 2, 3) - the feet of the frame before [m]; NaN before the first
+    speed: np.ndarray  # (n_foot, 2, 3) - velocities of heel and toes [m/s]; NaN = not known
+    distance: np.ndarray  # (n_foot,) - of one centre of pressure from each foot's line [m]
+
+
+def new_rules() -> BearingRules:
+    """The rules in use: half the width of a shod foot and a margin for where markers sit on it; a moment as
+    plates of several laboratories have it wrong (docs/forces.md); pressure strays by 0.2 m there."""
+    return BearingRules(0.06, 0.09, 0.03, 3, 0.1, 0.8, 2.5, 0.02, 0.3)
+
+
+def new_bearing(n_plate: int, n_foot: int) -> Bearing:
+    """Nothing known yet."""
+    return Bearing(
+        np.full(n_plate, -1),
+        np.zeros(n_plate, np.int64),
+        np.full((n_foot, 2, 3), np.nan),
+        np.full((n_foot, 2, 3), np.nan),
+        np.full(n_foot, np.inf),
+    )
+
+
+@njit
+def assign_feet(plates, force, centre, loaded, feet, dt, rules, state, share_out, status_out):
+    """Share of each foot in each plate, in one frame.
+
+    plates : Plates - n_plate of them
+    force : (n_plate, 3) - on the person [N]
+    centre : (n_plate, 3) - centres of pressure [m]
+    loaded : (n_plate,) int64 - as kernels.plates.plate_contact.contacts has it
+    feet : (n_foot, 2, 3) - heel and tip of the toes of each foot [m]; NaN = not seen
+    dt : float - time since the frame before [s]; not positive where there was none
+    rules : BearingRules
+    state : Bearing - written in place
+    share_out : (n_plate, n_foot) int64 - NONE, BEARS the whole plate, or UNSURE: may bear any part of it
+    status_out : (n_plate,) int64 - bits: OFF_PLATE the centre of pressure lies beyond the edge; FAR from
+        every foot; TWO_FEET on the plate; CHANGED: another foot took over; UNSEEN: a foot that is not seen
+        may bear it; UNMEASURED: no wrench; 0 = in order or empty
+    Returns the number of plates with a status other than 0.
+    """
+    find_speeds(feet, dt, state)
+    n_odd = 0
+    for p in range(loaded.shape[0]):
+        for f in range(feet.shape[0]):
+            share_out[p, f] = NONE
+        status_out[p] = 0
+        if loaded[p] == LOADED:
+            status_out[p] = assign_plate(plates, p, force[p], centre[p], feet, rules, state, share_out[p])
+        else:
+            state.bearer[p] = -1
+            state.rival[p] = 0
+            if loaded[p] == NOT_MEASURED:
+                status_out[p] = UNMEASURED
+                mark_possible(plates, p, feet, rules, share_out[p])
+        n_odd += status_out[p] != 0
+    for p in range(loaded.shape[0]):
+        if status_out[p] & FAR and is_astray(plates, p, force[p], centre[p], feet, rules):
+            doubt_idle_feet(plates, p, feet, rules, share_out)
+    return n_odd
+
+
+@njit
+def is_astray(plates, p, force, centre, feet, rules):
+    """Whether plate p is pressed so far from every foot, all seen, that none is likelier for being nearer.
+
+    plates : Plates; p : int - the plate
+    force, centre : (3,) - on the person [N], and where it is pressed [m]
+    feet : (n_foot, 2, 3) - heel and tip of the toes [m]
+    rules : BearingRules
+    """
+    nearest = math.inf
+    for f in range(feet.shape[0]):
+        nearest = min(nearest, distance_to_foot(plates.axes[p, 2], centre, feet[f]))
+    return nearest > rules.stray + rules.moment / pressing_force(plates, p, force)
+
+
+@njit
+def doubt_idle_feet(plates, p, feet, rules, share_out):
+    """UNSURE on plate p for every foot that bears no plate and is low enough to press one.
+
+    plates : Plates; p : int - the plate
+    feet : (n_foot, 2, 3) - heel and tip of the toes [m]
+    rules : BearingRules
+    share_out : (n_plate, n_foot) int64 - as in assign_feet; row p is written
+    """
+    for f in range(feet.shape[0]):
+        idle = True
+        for q in range(share_out.shape[0]):
+            idle = idle and share_out[q, f] != BEARS
+        low = (
+            height_above(plates, p, feet[f, 0]) <= rules.low
+            or height_above(plates, p, feet[f, 1]) <= rules.low
+        )
+        if idle and low:
+            share_out[p, f] = UNSURE
+
+
+@njit
+def foot_wrenches(share, force, moment, force_out, moment_out):
+    """force_out, moment_out : (n_foot, 3) - what all plates apply to each foot, the moment about the ground
+    origin [N], [N m]; NaN for a foot whose part in a plate is UNSURE.
+
+    share : (n_plate, n_foot) int64 - of assign_feet
+    force, moment : (n_plate, 3) - of the plates [N], [N m]
+    Returns the number of feet that are NaN.
+    """
+    n_unknown = 0
+    for f in range(share.shape[1]):
+        known = True
+        for i in range(3):
+            force_out[f, i] = moment_out[f, i] = 0.0
+        for p in range(share.shape[0]):
+            known = known and share[p, f] != UNSURE
+            if share[p, f] == BEARS:
+                for i in range(3):
+                    force_out[f, i] += force[p, i]
+                    moment_out[f, i] += moment[p, i]
+        if not known:
+            n_unknown += 1
+            for i in range(3):
+                force_out[f, i] = moment_out[f, i] = math.nan
+    return n_unknown
+
+
+@njit
+def find_speeds(feet, dt, state):
+    """state.speed from the feet (n_foot, 2, 3) [m] of this frame and the one before, dt [s] apart."""
+    for f in range(feet.shape[0]):
+        for k in range(2):
+            for i in range(3):
+                state.speed[f, k, i] = (feet[f, k, i] - state.former[f, k, i]) / dt if dt > 0.0 else math.nan
+                state.former[f, k, i] = feet[f, k, i]
+
+
+@njit
+def assign_plate(plates, p, force, centre, feet, rules, state, share_out):
+    """The status of one loaded plate.
+
+    plates : Plates
+    p : int - the plate
+    force : (3,) - on the person [N]
+    centre : (3,) - where it is pressed [m]
+    feet : (n_foot, 2, 3) - heel and tip of the toes [m]
+    rules : BearingRules
+    state : Bearing - written in place
+    share_out : (n_foot,) int64 - as in assign_feet
+    """
+    n_foot = feet.shape[0]
+    status = OFF_PLATE if beyond_edge(plates, p, centre) > rules.edge else 0
+    nearest, unseen = -1, False
+    for f in range(n_foot):
+        state.distance[f] = distance_to_foot(plates.axes[p, 2], centre, feet[f])
+        unseen = unseen or math.isnan(state.distance[f])
+        if not math.isnan(state.distance[f]) and (nearest < 0 or state.distance[f] < state.distance[nearest]):
+            nearest = f
+    blur = rules.moment / pressing_force(plates, p, force)
+    partner = other_foot(plates, p, centre, blur, feet, rules, state)
+    chosen = choose(p, nearest, blur, rules, state)
+    if partner:
+        status |= TWO_FEET
+        mark_possible(plates, p, feet, rules, share_out)
+        return status
+    if chosen >= 0:
+        if state.bearer[p] >= 0 and state.bearer[p] != chosen:
+            status |= CHANGED
+        state.bearer[p] = chosen
+        share_out[chosen] = BEARS
+        return status
+    status |= UNSEEN if unseen else FAR
+    for f in range(n_foot):
+        blamed = f == nearest and not unseen  # somebody presses it, and there is nobody else
+        if blamed or not state.distance[f] > rules.keep + blur:  # NaN, not seen, may be anywhere
+            share_out[f] = UNSURE
+    return status
+
+
+@njit
+def pressing_force(plates, p, force):
+    """Force (3,) of plate p along its normal, upwards [N]."""
+    return dot(plates.axes[p, 2], force)
+
+
+@njit
+def choose(p, nearest, blur, rules, state):
+    """The foot that bears plate p by state.distance, -1 = none; the one that had it keeps it in doubt.
+
+    p : int - the plate
+    nearest : int - the nearest foot, -1 = none is seen
+    blur : float - error of the centre of pressure [m]
+    rules : BearingRules
+    state : Bearing - distance is read, bearer and rival are too; rival is written in place
+    """
+    old = state.bearer[p]
+    if nearest < 0:
+        return -1
+    if old < 0 or math.isnan(state.distance[old]) or state.distance[old] > rules.keep + blur:
+        state.rival[p] = 0
+        return nearest if is_under(nearest, blur, rules, state) else -1
+    if nearest != old and state.distance[nearest] + rules.nearer + blur < state.distance[old]:
+        state.rival[p] += 1
+        if state.rival[p] >= rules.patience:
+            state.rival[p] = 0
+            return nearest
+    else:
+        state.rival[p] = 0
+    return old
+
+
+@njit
+def is_under(nearest, blur, rules, state):
+    """Whether the nearest foot, and no other, may be under a centre of pressure that is known to blur [m]."""
+    if state.distance[nearest] <= rules.reach:
+        return True
+    for f in range(state.distance.shape[0]):
+        if f != nearest and state.distance[f] <= rules.reach + blur:
+            return False
+    return state.distance[nearest] <= rules.reach + blur
+
+
+@njit
+def other_foot(plates, p, centre, blur, feet, rules, state):
+    """Whether two feet stand on plate p together: on its surface, or where that has no known end, to either
+    side of a centre of pressure that is under neither of them.
+
+    plates : Plates
+    p : int - the plate
+    centre : (3,) - where it is pressed [m]
+    blur : float - error of that [m]
+    feet : (n_foot, 2, 3) - heel and tip of the toes [m]
+    rules : BearingRules
+    state : Bearing - distance and speed are read
+    """
+    bounded = math.isfinite(plates.half[p, 0] + plates.half[p, 1])
+    for f in range(feet.shape[0]):
+        for g in range(f):
+            if bounded:
+                near = True
+            else:
+                near = min(state.distance[f], state.distance[g]) > rules.reach + blur
+                near = near and between(centre, feet[f], feet[g])
+            if near and stand_together(plates, p, feet, f, g, rules, state):
+                return True
+    return False
+
+
+@njit
+def stand_together(plates, p, feet, f, g, rules, state):
+    """Whether feet f and g have each a point on plate p, and these do not move against each other.
+
+    plates : Plates
+    feet : (n_foot, 2, 3) - heel and tip of the toes [m]
+    p, f, g : int - the plate and the two feet
+    rules : BearingRules
+    state : Bearing - speed is read
+    """
+    for k in range(2):
+        if not touches(plates, p, feet[f, k], rules):
+            continue
+        for m in range(2):
+            if not touches(plates, p, feet[g, m], rules):
+                continue
+            square = 0.0
+            for i in range(3):
+                square += (state.speed[f, k, i] - state.speed[g, m, i]) ** 2
+            if not square > rules.slip * rules.slip:  # not known before the second frame: then they may
+                return True
+    return False
+
+
+@njit
+def mark_possible(plates, p, feet, rules, share_out):
+    """UNSURE for every foot with a point on plate p, and for every foot that is not seen.
+
+    plates : Plates
+    p : int - the plate
+    feet : (n_foot, 2, 3) - heel and tip of the toes [m]
+    rules : BearingRules
+    share_out : (n_foot,) int64
+    """
+    for f in range(feet.shape[0]):
+        for k in range(2):
+            if math.isnan(feet[f, k, 0]) or touches(plates, p, feet[f, k], rules):
+                share_out[f] = UNSURE
+
+
+@njit
+def touches(plates, p, point, rules):
+    """Whether a point (3,) is low enough above plate p, and inside its edges."""
+    return height_above(plates, p, point) <= rules.low and beyond_edge(plates, p, point) <= -rules.edge
+
+
+@njit
+def height_above(plates, p, point):
+    """Height of a point (3,) above the surface of plate p, along its normal [m]."""
+    n, c = plates.axes[p, 2], plates.centre[p]
+    return n[0] * (point[0] - c[0]) + n[1] * (point[1] - c[1]) + n[2] * (point[2] - c[2])
+
+
+@njit
+def beyond_edge(plates, p, point):
+    """How far a point (3,) lies beyond the nearest edge of plate p, along it [m]; negative inside."""
+    beyond = -math.inf
+    for k in range(2):
+        along = 0.0
+        for i in range(3):
+            along += plates.axes[p, k, i] * (point[i] - plates.centre[p, i])
+        beyond = max(beyond, abs(along) - plates.half[p, k])
+    return beyond
+
+
+@njit
+def distance_to_foot(normal, point, foot):
+    """Distance of a point (3,) from the line of a foot (2, 3), seen along the normal [m]."""
+    ux, uy, uz = foot[1, 0] - foot[0, 0], foot[1, 1] - foot[0, 1], foot[1, 2] - foot[0, 2]
+    wx, wy, wz = point[0] - foot[0, 0], point[1] - foot[0, 1], point[2] - foot[0, 2]
+    u_n = ux * normal[0] + uy * normal[1] + uz * normal[2]
+    w_n = wx * normal[0] + wy * normal[1] + wz * normal[2]
+    ux, uy, uz = ux - u_n * normal[0], uy - u_n * normal[1], uz - u_n * normal[2]
+    wx, wy, wz = wx - w_n * normal[0], wy - w_n * normal[1], wz - w_n * normal[2]
+    square = ux * ux + uy * uy + uz * uz
+    share = (ux * wx + uy * wy + uz * wz) / square if square > 0.0 else square
+    share = share if math.isnan(share) else min(1.0, max(0.0, share))
+    wx, wy, wz = wx - share * ux, wy - share * uy, wz - share * uz
+    return math.sqrt(wx * wx + wy * wy + wz * wz)
+
+
+@njit
+def between(point, foot, other):
+    """Whether a point (3,) lies between the middles of two feet (2, 3), within 45 degrees of their line."""
+    dot = a2 = b2 = 0.0
+    for i in range(3):
+        a = 0.5 * (foot[0, i] + foot[1, i]) - point[i]
+        b = 0.5 * (other[0, i] + other[1, i]) - point[i]
+        dot, a2, b2 = dot + a * b, a2 + a * a, b2 + b * b
+    return dot < 0.0 and dot * dot > 0.5 * a2 * b2

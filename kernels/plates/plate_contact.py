@@ -1,0 +1,155 @@
+"""Force plates: from the wrench on a plate to its contact, and the taring of what a plate says when empty.
+
+A wrench is the force that the floor applies to the person and its moment about the ground origin, in ground.
+With the point c and the unit normal n (up) of a plate's surface, M' = M - c x F and F' = n . F:
+  centre of pressure   p = c + n x M' / F'
+  free moment          T = n . (M' - (p - c) x F)
+so that M = p x F + T n. (Zatsiorsky 2002, Kinetics of Human Motion, chapter 1: p is the one point of
+the surface about which the moment is along the normal.)
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from kernels.compiler.jit import entry, njit
+
+NOT_MEASURED = -1
+EMPTY = 0
+LOADED = 1
+
+
+class Plates(NamedTuple):
+    """Where n_plate plates lie, in ground (Y up)."""
+
+    centre: np.ndarray  # (n_plate, 3) - middle of the surface [m]
+    axes: np.ndarray  # (n_plate, 3, 3) - unit vectors along two edges and the normal (up), as rows
+    half: np.ndarray  # (n_plate, 2) - half the length of these edges [m]; infinite where it is not known
+
+
+class Tare(NamedTuple):
+    """What n_plate plates say while they are empty; made by new_tare."""
+
+    total: np.ndarray  # (n_plate, 6) - sum of force and moment since the last settling [N, N m]
+    extent: np.ndarray  # (n_plate, 2) - least and greatest normal force among these [N]
+    n_sample: np.ndarray  # (n_plate,) int64 - how many samples that are
+    baseline: np.ndarray  # (n_plate, 6) - force and moment to be taken off [N, N m]
+
+
+def new_tare(n_plate: int) -> Tare:
+    """A tare of zero."""
+    extent = np.empty((n_plate, 2))
+    extent[:] = math.inf, -math.inf
+    return Tare(np.zeros((n_plate, 6)), extent, np.zeros(n_plate, np.int64), np.zeros((n_plate, 6)))
+
+
+@njit
+def contacts(plates, force, moment, threshold, centre_out, free_moment_out, loaded_out):
+    """Contact of each of n samples on each plate.
+
+    plates : Plates - n_plate of them
+    force, moment : (n, n_plate, 3) - on the person, the moment about the ground origin [N], [N m]
+    threshold : float - least normal force of a contact [N]
+    centre_out : (n, n_plate, 3) - centre of pressure on the plate's surface [m]; NaN without contact
+    free_moment_out : (n, n_plate) - about the normal through it [N m]; NaN without contact
+    loaded_out : (n, n_plate) int64 - LOADED, EMPTY, or NOT_MEASURED where the wrench is not finite
+    Returns the number of contacts.
+    """
+    n_contact = 0
+    for s in range(force.shape[0]):
+        for p in range(force.shape[1]):
+            c, n = plates.centre[p], plates.axes[p, 2]
+            fx, fy, fz = force[s, p, 0], force[s, p, 1], force[s, p, 2]
+            mx = moment[s, p, 0] - (c[1] * fz - c[2] * fy)
+            my = moment[s, p, 1] - (c[2] * fx - c[0] * fz)
+            mz = moment[s, p, 2] - (c[0] * fy - c[1] * fx)
+            centre_out[s, p, 0] = centre_out[s, p, 1] = centre_out[s, p, 2] = math.nan
+            free_moment_out[s, p] = math.nan
+            if not math.isfinite(fx + fy + fz + mx + my + mz):
+                loaded_out[s, p] = NOT_MEASURED
+                continue
+            normal = n[0] * fx + n[1] * fy + n[2] * fz
+            if normal < threshold or normal <= 0.0:
+                loaded_out[s, p] = EMPTY
+                continue
+            rx = (n[1] * mz - n[2] * my) / normal
+            ry = (n[2] * mx - n[0] * mz) / normal
+            rz = (n[0] * my - n[1] * mx) / normal
+            centre_out[s, p, 0], centre_out[s, p, 1], centre_out[s, p, 2] = c[0] + rx, c[1] + ry, c[2] + rz
+            tx, ty, tz = mx - (ry * fz - rz * fy), my - (rz * fx - rx * fz), mz - (rx * fy - ry * fx)
+            free_moment_out[s, p] = n[0] * tx + n[1] * ty + n[2] * tz
+            loaded_out[s, p] = LOADED
+            n_contact += 1
+    return n_contact
+
+
+@entry
+def gather_tare(plates, values, tare):
+    """Add n samples of empty plates to what settle_tare takes the mean of; those not finite are left out.
+
+    values : (n, 6 n_plate) - force and moment of each plate in turn, as measured [N], [N m]
+    tare : total, extent and n_sample are written in place
+    """
+    for s in range(values.shape[0]):
+        for p in range(tare.n_sample.shape[0]):
+            first, n = 6 * p, plates.axes[p, 2]
+            total = 0.0
+            for i in range(6):
+                total += values[s, first + i]
+            if not math.isfinite(total):
+                continue
+            normal = n[0] * values[s, first] + n[1] * values[s, first + 1] + n[2] * values[s, first + 2]
+            tare.extent[p, 0] = min(tare.extent[p, 0], normal)
+            tare.extent[p, 1] = max(tare.extent[p, 1], normal)
+            for i in range(6):
+                tare.total[p, i] += values[s, first + i]
+            tare.n_sample[p] += 1
+
+
+@entry
+def settle_tare(tare, spread, most, found_out):
+    """Let the mean of what was gathered be each plate's baseline, and gather anew.
+
+    tare : written in place
+    spread : range of the normal force beyond which a plate was not empty [N]; its baseline stays
+    most : the same for the middle of that range, to either side [N]: somebody may stand still
+    found_out : (n_plate,) int64 - EMPTY: the baseline is new; it stays where LOADED, or NOT_MEASURED: without
+        a sample
+    """
+    for p in range(tare.n_sample.shape[0]):
+        if is_empty(tare, p, spread, most):
+            found_out[p] = EMPTY
+            for i in range(6):
+                tare.baseline[p, i] = tare.total[p, i] / tare.n_sample[p]
+        else:
+            found_out[p] = LOADED if tare.n_sample[p] > 0 else NOT_MEASURED
+    forget_tare(tare)
+
+
+@njit
+def forget_tare(tare):
+    """Gather anew; the baselines of tare stay."""
+    for p in range(tare.n_sample.shape[0]):
+        for i in range(6):
+            tare.total[p, i] = 0.0
+        tare.extent[p, 0], tare.extent[p, 1] = math.inf, -math.inf
+        tare.n_sample[p] = 0
+
+
+@njit
+def is_empty(tare, p, spread, most):
+    """Whether what was gathered of plate p is the force of an empty one; arguments as of settle_tare."""
+    low, high = tare.extent[p, 0], tare.extent[p, 1]
+    return tare.n_sample[p] > 0 and high - low <= spread and abs(0.5 * (low + high)) <= most
+
+
+@njit
+def take_off(tare, values):
+    """Subtract the baselines from values : (n, 6 n_plate), as of gather_tare, in place."""
+    for s in range(values.shape[0]):
+        for p in range(tare.n_sample.shape[0]):
+            for i in range(6):
+                values[s, 6 * p + i] -= tare.baseline[p, i]

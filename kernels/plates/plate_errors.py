@@ -1,0 +1,131 @@
+"""How far the wrenches of force plates may be off: their noise, and where they are pressed.
+
+Noise is that of the values of a frame, from second differences over three frames in a row on an empty plate,
+whose covariance is six times that of the noise and in which a drift leaves no trace; it is the same while the
+plate is loaded, and no less than what is stated, as a file may have zeros where nobody stood. The centre of
+pressure is off by a stated distance that lasts, as plates, their corners and their crosstalk are.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from kernels.compiler.jit import njit
+from kernels.plates.plate_contact import EMPTY
+
+N_DIFFERENCE = 3
+"""Frames in a row that a second difference needs."""
+ENOUGH = 500
+"""Differences after which nothing more is learnt: the deviation is known to 3 %."""
+
+
+class PlateErrors(NamedTuple):
+    """Of n_plate plates: moment about ground's origin and force [N m, N]."""
+
+    least: np.ndarray  # (n_plate, 6, 6) - covariance of the noise, at the least
+    covariance: np.ndarray  # (n_plate, 6, 6) - of the noise
+    learnt: np.ndarray  # (n_plate, 6, 6) - of it, what differences show
+    last: np.ndarray  # (n_plate, 6) - wrench of the last empty frame
+    before: np.ndarray  # (n_plate, 6) - and of the one before it
+    n_row: np.ndarray  # (n_plate,) int64 - empty frames in a row
+    n_learnt: np.ndarray  # (n_plate,) int64 - differences so far
+
+
+class ToldPlates(NamedTuple):
+    """Plates and feet as they are published."""
+
+    status: np.ndarray  # (n_plate,)
+    share: np.ndarray  # (n_plate, n_foot)
+    deviation: np.ndarray  # (n_plate, 6) - of moment and force [N m, N]
+    foot_deviation: np.ndarray  # (n_foot, 6)
+
+
+def new_plate_errors(least: np.ndarray) -> PlateErrors:
+    """Allocate PlateErrors; nothing is learnt yet."""
+    n = len(least)
+    counts = np.zeros(n, np.int64), np.zeros(n, np.int64)
+    return PlateErrors(least, least.copy(), np.zeros((n, 6, 6)), np.zeros((n, 6)), np.zeros((n, 6)), *counts)
+
+
+def new_told_plates(n_plate: int, n_foot: int = 2) -> ToldPlates:
+    """Allocate ToldPlates; n_foot : bearers of plates."""
+    deviations = np.full((n_plate, 6), math.nan), np.full((n_foot, 6), math.nan)
+    return ToldPlates(np.zeros(n_plate), np.zeros((n_plate, n_foot)), *deviations)
+
+
+@njit
+def learn_plate_errors(loaded, moment, force, errors):
+    """Learn the noise of empty plates from a frame.
+
+    loaded : (n_plate,) int64 - of kernels/plates/plate_contact.contacts
+    moment, force : (n_plate, 3) - about ground's origin [N m], [N]
+    errors : PlateErrors - written
+    """
+    for p in range(loaded.shape[0]):
+        if loaded[p] != EMPTY:
+            errors.n_row[p] = 0
+            continue
+        if errors.n_learnt[p] >= ENOUGH:
+            continue
+        errors.n_row[p] += 1
+        learns = errors.n_row[p] >= N_DIFFERENCE
+        errors.n_learnt[p] += int(learns)
+        for i in range(6):
+            now = moment[p, i] if i < 3 else force[p, i - 3]
+            # the difference takes the place of the oldest value until the row is moved on
+            errors.before[p, i] += now - 2.0 * errors.last[p, i]
+        if learns:
+            for i in range(6):
+                for k in range(6):
+                    new = errors.before[p, i] * errors.before[p, k] / 6.0
+                    errors.learnt[p, i, k] += (new - errors.learnt[p, i, k]) / errors.n_learnt[p]
+                    errors.covariance[p, i, k] = errors.learnt[p, i, k] + errors.least[p, i, k]
+        for i in range(6):
+            errors.before[p, i] = errors.last[p, i]
+            errors.last[p, i] = moment[p, i] if i < 3 else force[p, i - 3]
+
+
+@njit
+def tell_plates(status, share, force, foot_force, off, errors, told):
+    """Status and bearers as numbers, and the deviations of wrenches.
+
+    status : (n_plate,) int64
+    share : (n_plate, 2) int64
+    force : (n_plate, 3), foot_force : (2, 3) [N]
+    off : float - how far the centre of pressure is off [m]
+    errors : PlateErrors
+    told : ToldPlates - written
+    """
+    told.foot_deviation[:] = 0.0
+    for p in range(status.shape[0]):
+        told.status[p] = status[p]
+        for i in range(6):
+            told.deviation[p, i] = errors.covariance[p, i, i]
+        for f in range(2):
+            told.share[p, f] = share[p, f]
+            if share[p, f] == 1:
+                for i in range(6):
+                    told.foot_deviation[f, i] += errors.covariance[p, i, i]
+        add_place(force[p], off, told.deviation[p])
+    for f in range(2):
+        add_place(foot_force[f], off, told.foot_deviation[f])
+
+
+@njit
+def add_place(force, off, variance):
+    """From variances of noise to deviations, with those of where a force acts, off along X and along Z.
+
+    force : (3,) [N] - NaN = not known, and so are its deviations
+    off : float [m]
+    variance : (6,) - of moment and force; deviations afterwards
+    """
+    x, y, z = off * force[0], off * force[1], off * force[2]
+    variance[0] += y * y
+    variance[1] += x * x + z * z
+    variance[2] += y * y
+    unknown = math.isnan(x + y + z)
+    for i in range(6):
+        variance[i] = math.nan if unknown else math.sqrt(variance[i])

@@ -1,0 +1,53 @@
+"""Received samples of force plates as rows of one sample each, in ground."""
+
+from __future__ import annotations
+
+import math
+
+from kernels.compiler.jit import njit
+
+GREATEST = 1e6
+"""No plate measures such a force [N] or moment [N m]; squares and sums of what is smaller stay finite."""
+THRESHOLD = 20.0
+"""Least normal force of a contact [N]: a plate whose force has no greater part is empty."""
+
+
+@njit
+def take_in_samples(sample_times, force, moment, z_up, shift, times_out, values_out):
+    """times_out : (n_sample,) [s] and values_out : (n_sample, 6 n_plate) of the rows in use: force and moment
+    of each plate in turn, in ground (Y up); NaN where a plate was not measured.
+
+    sample_times : (n_sample,) - [s]; the rows in use come first, the first that is not finite ends them
+    force, moment : (n_plate, n_sample, 3) - as received [N], [N m]
+    z_up : int - 1 = turn Z up to Y up
+    shift : float - added to the times [s]
+    Where the force is that of an empty plate, a moment that is missing or beyond GREATEST is 0: some programs
+    divide by the force. Returns the number of rows in use, and the number of other wrenches that were partly
+    missing or beyond GREATEST, which are NaN as a whole.
+    """
+    n_used = n_odd = 0
+    for s in range(sample_times.shape[0]):
+        if not math.isfinite(sample_times[s]):
+            break
+        times_out[s] = sample_times[s] + shift
+        n_used += 1
+        for p in range(force.shape[0]):
+            n_missing, great, known, empty = 0, False, True, True
+            for i in range(3):
+                n_missing += math.isnan(force[p, s, i]) + math.isnan(moment[p, s, i])
+                great = great or abs(force[p, s, i]) > GREATEST or abs(moment[p, s, i]) > GREATEST
+                known = known and abs(moment[p, s, i]) <= GREATEST
+                empty = empty and abs(force[p, s, i]) < THRESHOLD
+            good = (n_missing == 0 and not great) or empty
+            n_odd += not good and (great or 0 < n_missing < 6)
+            for i in range(3):
+                values_out[s, 6 * p + i] = force[p, s, i] if good else math.nan
+                values_out[s, 6 * p + 3 + i] = moment[p, s, i] if good else math.nan
+                if empty and not known:
+                    values_out[s, 6 * p + 3 + i] = 0.0
+            if z_up == 1:
+                for first in (6 * p, 6 * p + 3):
+                    y = values_out[s, first + 1]
+                    values_out[s, first + 1] = values_out[s, first + 2]
+                    values_out[s, first + 2] = -y
+    return n_used, n_odd

@@ -1,0 +1,65 @@
+"""Which feet may stand on the floor beside the force plates."""
+
+from __future__ import annotations
+
+import math
+
+from kernels.compiler.jit import njit
+from kernels.plates.plate_contact import NOT_MEASURED
+
+STANDS = 0.25
+"""Speed up to which a point of a foot may stand on the floor [m/s]."""
+
+
+@njit
+def may_stand(plates, loaded, share, feet, former, dt, floor, rules, stands_out):
+    """stands_out : (n_foot,) int64 - 1 = the foot bears no plate, and its heel or its toes are low and slow,
+    and not above a plate that was measured, or not seen; 0 else.
+
+    plates : Plates - n_plate of them
+    loaded : (n_plate,) int64 - as kernels.plates.plate_contact.contacts has it
+    share : (n_plate, n_foot) int64 - as kernels.plates.plate_assignment.assign_feet has it
+    feet, former : (n_foot, 2, 3) - heel and tip of the toes now and in the frame before [m]; NaN = not seen
+    dt : float - time between the two [s]; not positive where there was no frame before
+    floor : float - height of the floor [m]
+    rules : BearingRules
+    Returns how many feet may stand there.
+    """
+    n = 0
+    for f in range(feet.shape[0]):
+        stands_out[f] = 0
+        bears = False
+        for p in range(share.shape[0]):
+            bears = bears or share[p, f] != 0
+        for k in range(2):
+            if bears or feet[f, k, 1] - floor > rules.low:
+                continue
+            square = 0.0
+            for i in range(3):
+                square += (feet[f, k, i] - former[f, k, i]) ** 2
+            moves = dt > 0.0 and square > (STANDS * dt) ** 2
+            if not moves and not is_above_plate(plates, loaded, feet[f, k]):
+                stands_out[f] = 1
+        n += stands_out[f]
+    return n
+
+
+@njit
+def is_above_plate(plates, loaded, point):
+    """Whether a point (3,) [m] is inside the edges of a plate of known extent that was measured.
+
+    plates : Plates
+    loaded : (n_plate,) int64
+    """
+    for p in range(loaded.shape[0]):
+        if loaded[p] == NOT_MEASURED:
+            continue
+        inside = True
+        for k in range(2):
+            along = 0.0
+            for i in range(3):
+                along += plates.axes[p, k, i] * (point[i] - plates.centre[p, i])
+            inside = inside and abs(along) <= plates.half[p, k] < math.inf
+        if inside:
+            return True
+    return False

@@ -1,0 +1,1 @@
+"""The pose of a skeleton from markers: constrained least squares, frame after frame."""

@@ -1,0 +1,318 @@
+"""The other assembly of a mechanism, followed beside the one that is published, and how probable it is.
+
+Rigid elements that leave a joint one way to move can be put together in more than one way, and a curvature at
+one optimum knows nothing of the other (docs/uncertainty.md, the other assembly). With the probability p that
+it is the true one (kernels/solver/configuration_likelihood), a number that is more by d there has the mean
+square p d^2 about what is published. The other one is solved anew once in some frames, from where it was
+beside the published pose; its probability and what numbers are more there hold in between.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from kernels.algebra.copying import copy, copy_matrix
+from kernels.algebra.linear import inner_product
+from kernels.compiler.jit import inlined, njit
+from kernels.joints.tree import difference, integrate
+from kernels.solver.configuration_likelihood import add_up, evidence
+from kernels.solver.constraints import HARD
+from kernels.solver.frame import Outputs, new_outputs
+from kernels.solver.kkt import CONVERGED, Options, largest_of, solve
+from kernels.solver.optimality import objective
+from kernels.solver.outputs import read_numbers
+from kernels.solver.weak_turn import weak_turn
+
+EVERY, SELDOM = 5, 10
+"""Frames from one solution of the other assembly to the next, and where it is next to impossible."""
+IMPOSSIBLE = 1e-3
+"""Probability below which it is."""
+LOOK, LOOK_SELDOM = 5, 80
+"""Frames from one look for another assembly to the next: at first, and when many have been in vain."""
+APART = 5e-3
+"""Step from one optimum to another one [rad, m]: less is the same."""
+TOLERANCE = 1e-4
+"""Optimality residual at which the other is solved [m, m^2]: poses were at most 0.4 mrad or mm off by it."""
+
+
+class OtherAssembly(NamedTuple):
+    """What is known of the other assembly of R joints; K = n_output."""
+
+    body: np.ndarray  # (R,) int64 - that the joint carries
+    there: np.ndarray  # (R,) int64 - 1 = it is followed
+    gap: np.ndarray  # (R, n_v) - tangent step from the published pose to it
+    multiplier: np.ndarray  # (R, n_element) - of its last solution
+    odds: np.ndarray  # (R,) - logarithm of the odds for the published one
+    part: np.ndarray  # (R,) - probability of the other one
+    shift: np.ndarray  # (R, K) - what numbers are more there
+    since: np.ndarray  # (R,) - time since its last solution [s]
+    wait: np.ndarray  # (R,) int64 - frames until the next
+    pause: np.ndarray  # (R,) int64 - frames between looks
+    side: np.ndarray  # (R,) - to which the next look turns, 1 or -1
+
+
+class OtherWork(NamedTuple):
+    """Working space, beside that of the frame."""
+
+    q: np.ndarray  # (n_q,)
+    delta: np.ndarray  # (n_v,)
+    was: np.ndarray  # (n_v,)
+    out: Outputs
+    value: np.ndarray  # (2, K) - numbers of the published pose, and of the other
+    here: np.ndarray  # (n_marker, 3) - model markers of the published pose in ground [m]
+    drawn: np.ndarray  # (n_marker, 3) - w D of each marker [m]
+    fixed: np.ndarray  # (n_v,) int64 - 1 = at a bound in the published pose
+    vectors: np.ndarray  # (3, 3)
+
+
+def new_other_assembly(body: np.ndarray, n_v: int, n_element: int, K: int) -> OtherAssembly:
+    """Allocate an OtherAssembly of the joints of some bodies."""
+    R = len(body)
+    return OtherAssembly(
+        body.astype(np.int64),
+        np.zeros(R, np.int64),
+        np.zeros((R, n_v)),
+        np.zeros((R, n_element)),
+        np.zeros(R),
+        np.zeros(R),
+        np.zeros((R, K)),
+        np.zeros(R),
+        np.arange(1, R + 1),
+        np.full(R, LOOK, np.int64),
+        np.ones(R),
+    )
+
+
+def new_other_work(
+    n_q: int, n_v: int, n_marker: int, n_joint: int, n_ligament: int, n_contact: int, K: int
+) -> OtherWork:
+    """Allocate an OtherWork."""
+    return OtherWork(
+        np.zeros(n_q),
+        np.zeros(n_v),
+        np.zeros(n_v),
+        new_outputs(n_joint, n_ligament, n_contact, n_marker, 0),
+        np.zeros((2, K)),
+        np.zeros((n_marker, 3)),
+        np.zeros((n_marker, 3)),
+        np.zeros(n_v, np.int64),
+        np.zeros((3, 3)),
+    )
+
+
+@inlined
+def follow_others(model, problem, track, dt, options, solver_options, variance, frame, state, work):
+    """Bring what is known of the other assemblies up to date, when all else is done with the frame's factors.
+
+    model : Skeleton
+    problem : Problem - of the frame
+    track : Track - with the published pose, and the one before
+    dt : float - time since the last frame [s]; 0 = unknown
+    options : DeviationOptions
+    solver_options : Options
+    variance : (n_marker,) - of each marker's own errors along an axis [m^2]
+    frame : TrackWork - solver at the published pose; where one is solved without its factors afterwards
+    state : OtherAssembly - written
+    work : OtherWork - written
+    """
+    for r in range(state.body.shape[0]):
+        state.since[r] += dt
+        state.wait[r] -= 1
+        if state.wait[r] <= 0 or has_changed_over(model.tree, track, r, state, work):
+            follow_other(model, problem, track.q, options, solver_options, variance, frame, r, state, work)
+
+
+@njit
+def has_changed_over(tree, track, r, state, work):
+    """Whether the published pose has gone more than half of the way to the other assembly in one frame: what
+    was said of that is of this one now.
+
+    tree : Tree
+    track : Track
+    r : int - which joint's
+    state : OtherAssembly
+    work : OtherWork - delta written
+    """
+    if state.there[r] == 0:
+        return False
+    difference(tree, track.q_begin, track.q, work.delta)
+    return inner_product(work.delta, state.gap[r]) > 0.5 * inner_product(state.gap[r], state.gap[r])
+
+
+@njit
+def follow_other(model, problem, q, options, solver_options, variance, frame, r, state, work):
+    """As follow_others, of one joint and where that is due.
+
+    model : Skeleton
+    problem : Problem
+    q : (n_q,) - published
+    options : DeviationOptions
+    solver_options : Options
+    variance : (n_marker,) - of each marker's own errors along an axis [m^2]
+    frame : TrackWork
+    r : int - which joint's
+    state : OtherAssembly - written
+    work : OtherWork - written
+    """
+    at, known = frame.solver, state.there[r] == 1
+    how = Options(TOLERANCE, solver_options.max_iterations, solver_options.max_step)
+    copy_matrix(at.marker.model, work.here)
+    copy(at.fixed, work.fixed)
+    read_numbers(model, options.displaced, at.pose, at.element, work.out, work.value[0])
+    if known:
+        found = solve_again(model.tree, problem, how, q, r, at, state, work)
+    else:
+        found = look(model, problem, how, q, options.bounds.size, frame, r, state, work)
+    state.there[r] = int(found)
+    if found:
+        told = evidence(model, problem, options.bounds.skin, variance, at, work)
+        state.odds[r] = add_up(state.odds[r], told, known, state.since[r], options.lasting)
+        state.since[r] = 0.0
+        state.part[r] = 1.0 / (1.0 + math.exp(state.odds[r]))
+        state.wait[r] = EVERY if state.part[r] > IMPOSSIBLE else SELDOM
+        find_shifts(model, problem.roles.mode, options.displaced, at, work, state.shift[r])
+    else:
+        state.odds[r] = state.part[r] = 0.0
+        state.wait[r] = state.pause[r] = LOOK if known else min(2 * state.pause[r], LOOK_SELDOM)
+    copy(q, at.q_trial)
+    at.size[0] = math.inf
+    objective(problem, q, at)
+    copy(work.fixed, at.fixed)
+
+
+@njit
+def solve_again(tree, problem, how, q, r, at, state, work):
+    """Whether the other assembly is there still, near where it was beside the published pose.
+
+    The published pose may be the other one itself meanwhile: then the one it has left lies on the other side,
+    and what was said for it speaks for the other now.
+
+    tree : Tree
+    problem : Problem
+    how : Options
+    q : (n_q,) - published
+    r : int - which joint's
+    at : Work - written
+    state : OtherAssembly - gap, multiplier, odds written
+    work : OtherWork - written
+    """
+    copy(state.gap[r], work.delta)
+    copy(state.gap[r], work.was)
+    if solve_beside(tree, problem, how, q, r, at, state, work):
+        if inner_product(state.gap[r], work.was) < 0.0:  # found on the other side, from this one
+            state.odds[r] = -state.odds[r]
+        return True
+    for i in range(work.delta.shape[0]):
+        work.delta[i] = -state.gap[r, i]
+    state.multiplier[r, :] = 0.0
+    if solve_beside(tree, problem, how, q, r, at, state, work):
+        state.odds[r] = -state.odds[r]
+        return True
+    return False
+
+
+@njit
+def look(model, problem, how, q, size, frame, r, state, work):
+    """Whether there is another assembly to one side, where markers do not feel much of it.
+
+    model : Skeleton
+    problem : Problem
+    how : Options
+    q : (n_q,) - published
+    size : (n_marker,) - deviation of each marker along an axis [m]
+    frame : TrackWork - solver at the published pose; written
+    r : int - which joint's
+    state : OtherAssembly - gap, multiplier, side written
+    work : OtherWork - written
+    """
+    weak_turn(
+        model.tree, model.markers, frame.solver.marker.model, problem.weight, size, frame.solver.pose,
+        state.body[r], frame.fit, work.delta,
+    )  # fmt: skip
+    for i in range(work.delta.shape[0]):
+        work.delta[i] *= state.side[r]
+    state.multiplier[r, :] = 0.0
+    if solve_beside(model.tree, problem, how, q, r, frame.solver, state, work):
+        return True
+    state.side[r] = -state.side[r]
+    return False
+
+
+@njit
+def solve_beside(tree, problem, how, q, r, at, state, work):
+    """Whether the optimum found from q + work.delta is another one; state.gap[r] gets the step to it.
+
+    tree : Tree
+    problem : Problem
+    how : Options
+    q : (n_q,) - published
+    r : int - which joint's
+    at : Work - written
+    state : OtherAssembly - gap, multiplier written
+    work : OtherWork - delta; q, delta written
+    """
+    integrate(tree, q, work.delta, 1.0, work.q)
+    if solve(problem, how, at, work.q, state.multiplier[r]).status != CONVERGED:
+        return False
+    difference(tree, q, work.q, work.delta)
+    if largest_of(work.delta) < APART:
+        return False
+    copy(work.delta, state.gap[r])
+    return True
+
+
+@njit
+def find_shifts(model, mode, displaced, at, work, shift_out):
+    """shift_out : (K,) - what the numbers of the other pose are more than those of the published one.
+
+    Lengths of hard elements are the same in both.
+
+    model : Skeleton
+    mode : (n_element,) int64 - of kernels/solver/constraints
+    displaced : (n_displaced,) int64 - joints, ascending
+    at : Work - of the other pose
+    work : OtherWork - value of the published one; out, value written
+    shift_out : (K,) - written
+    """
+    read_numbers(model, displaced, at.pose, at.element, work.out, work.value[1])
+    n_angle = 3 * model.joints.proximal.shape[0]
+    for k in range(shift_out.shape[0]):
+        shift_out[k] = work.value[1, k] - work.value[0, k]
+        if k < n_angle:
+            shift_out[k] -= 2.0 * math.pi * round(shift_out[k] / (2.0 * math.pi))
+    first = n_angle + 3 * displaced.shape[0]
+    for n in range(model.ligaments.shape[0]):
+        if mode[model.ligaments[n]] == HARD:
+            shift_out[first + n] = 0.0
+
+
+@njit
+def add_others(due, state, C, value):
+    """value : (K,) - variances, and C : (n_v, n_v) - covariance of the pose, with the other assemblies.
+
+    due : bool - whether C was made anew
+    state : OtherAssembly
+    C : (n_v, n_v) - written
+    value : (K,) - written
+    """
+    for r in range(state.body.shape[0]):
+        p, shift, gap = state.part[r], state.shift[r], state.gap[r]
+        if state.there[r] == 1:
+            for k in range(value.shape[0]):
+                value[k] += p * shift[k] * shift[k]
+            if due:
+                for i in range(C.shape[0]):
+                    for j in range(C.shape[0]):
+                        C[i, j] += p * gap[i] * gap[j]
+
+
+def forget_others(state: OtherAssembly) -> None:
+    """Nothing is known of any other assembly."""
+    for array in (state.there, state.odds, state.part, state.shift, state.since):
+        array[:] = 0
+    state.wait[:] = np.arange(1, len(state.wait) + 1)
+    state.pause[:] = LOOK
+    state.side[:] = 1.0

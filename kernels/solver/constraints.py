@@ -1,0 +1,379 @@
+"""Elements between two bodies that hold a scalar Phi(q) at zero, hard or soft.
+
+SPHERE_ON_PLANE: Phi = (a - b) . n - target, a sphere centre on body A, point b and unit normal n on B
+  (point-on-plane: target 0). Sancisi et al. 2017, section 2.1.
+DISTANCE: Phi = |a - b|^2 - target^2 [m^2] (eq. 4).
+AZIMUTH, ELEVATION: Phi = angle - target of a direction a that body A carries, in axes of B: about n from the
+  direction b, and above the plane across n. Of three axes that turn one after the other, z of B, then a
+  line between, then y of A (Grood and Suntay 1983, kernels/joints/joint_angles), the first angle is an
+  azimuth, the second an elevation, the third an azimuth of z of B in A. Forces are couples without work along
+the others. PATH_LENGTH: Phi = L - target, the length of a path through points and over surfaces of any bodies
+  (kernels/path/lengths); its value is for those to ask who know the coordinates.
+
+Only the dofs on the path between the two bodies change Phi: dofs nearer to ground move both rigidly.
+Side +1 of a path dof moves body A, side -1 moves body B. A new kind is one branch in `element_values`,
+`element_wrench`, `add_curvature` and `element_bias` (kernels/dynamics/constraints), with its line here and a
+row in tests/kernels/solver/test_constraints.py.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from kernels.algebra.copying import copy
+from kernels.algebra.rotation import rotate
+from kernels.compiler.jit import njit
+from kernels.joints.kinds import order_joint
+from kernels.joints.tree import along, point_in_ground
+from kernels.path.lengths import add_length_curvature, length_slope
+from kernels.solver.coordinates import Limits, Tasks
+
+SPHERE_ON_PLANE, DISTANCE, AZIMUTH, ELEVATION, PATH_LENGTH = 0, 1, 2, 3, 4
+OFF, SOFT, HARD = 0, 1, 2
+
+
+class Elements(NamedTuple):
+    """Geometry of n_element scalar constraints."""
+
+    kind: np.ndarray  # (n_element,) int64
+    body_a: np.ndarray  # (n_element,) int64
+    body_b: np.ndarray  # (n_element,) int64
+    point_a: np.ndarray  # (n_element, 3) - in body A [m]; of angles a direction, unit
+    point_b: np.ndarray  # (n_element, 3) - in body B [m]; of an azimuth a direction across normal_b, unit
+    normal_b: np.ndarray  # (n_element, 3) - in body B, unit; not of distances
+    n_path: np.ndarray  # (n_element,) int64 - number of dofs on the path
+    path: np.ndarray  # (n_element, n_path_max) int64 - those dofs, ground first within a side
+    side: np.ndarray  # (n_element, n_path_max) float64 - +1 moves A, -1 moves B; of path lengths +1
+    lengths: Any = None  # kernels/path/lengths.PathLengths; None where no element is a path's length
+
+
+class Roles(NamedTuple):
+    """What one method asks of each element, and of coordinates."""
+
+    mode: np.ndarray  # (n_element,) int64 - OFF, SOFT or HARD
+    weight: np.ndarray  # (n_element,) - weight of a soft one [1/m^2 for DISTANCE, 1 for planes]
+    target: np.ndarray  # (n_element,) - radius, or length [m]; angle [rad]
+    tasks: Tasks | None = None
+    limits: Limits | None = None
+
+
+class ElementWork(NamedTuple):
+    """Working space: end points, gaps and path motions of every element."""
+
+    value: np.ndarray  # (n_element,) - Phi
+    row: np.ndarray  # (n_element, n_path_max) - dPhi along the path
+    end_a: np.ndarray  # (n_element, 3) - in ground [m]; of angles the direction
+    end_b: np.ndarray  # (n_element, 3)
+    normal: np.ndarray  # (n_element, 3)
+    motion: np.ndarray  # (n_path_max, 3) - motion of A's (or B's) end by each path dof
+    turn: np.ndarray  # (n_path_max, 3) - motion of the normal
+    lever: np.ndarray  # (n_path_max, 3) - gap or normal X rotation of the dof
+    lever_turn: np.ndarray  # (n_path_max, 3) - gap X rotation of the dof
+    wrench: np.ndarray  # (6,) - of the element at hand
+    lengths: Any = None  # kernels/path/lengths.LengthWork; None where no element is a path's length
+
+
+def new_element_work(n_element: int, n_path: int, lengths: Any = None) -> ElementWork:
+    """Allocate an ElementWork; lengths : LengthWork, where an element is the length of a path."""
+    return ElementWork(
+        np.zeros(n_element),
+        np.zeros((n_element, n_path)),
+        np.zeros((n_element, 3)),
+        np.zeros((n_element, 3)),
+        np.zeros((n_element, 3)),
+        np.zeros((n_path, 3)),
+        np.zeros((n_path, 3)),
+        np.zeros((n_path, 3)),
+        np.zeros((n_path, 3)),
+        np.zeros(6),
+        lengths,
+    )
+
+
+@njit
+def element_values(elements, pose, target, work):
+    """work.value, end_a, end_b, normal of all elements at a pose; target : (n_element,) [m, rad].
+
+    Of lengths of paths kernels/path/lengths.length_values has the value.
+    """
+    for e in range(elements.kind.shape[0]):
+        a, b, n = work.end_a[e], work.end_b[e], work.normal[e]
+        if is_angle(elements.kind[e]):
+            direction_in_ground(pose, elements.body_a[e], elements.point_a[e], a)
+            direction_in_ground(pose, elements.body_b[e], elements.point_b[e], b)
+            direction_in_ground(pose, elements.body_b[e], elements.normal_b[e], n)
+            work.value[e] = angle_from(elements.kind[e], a, b, n, target[e])
+            continue
+        point_in_ground(pose, elements.body_a[e], elements.point_a[e], a)
+        point_in_ground(pose, elements.body_b[e], elements.point_b[e], b)
+        dx, dy, dz = a[0] - b[0], a[1] - b[1], a[2] - b[2]
+        if elements.kind[e] == SPHERE_ON_PLANE:
+            direction_in_ground(pose, elements.body_b[e], elements.normal_b[e], n)
+            work.value[e] = dx * n[0] + dy * n[1] + dz * n[2] - target[e]
+        elif elements.kind[e] == DISTANCE:
+            work.value[e] = dx * dx + dy * dy + dz * dz - target[e] * target[e]
+
+
+@njit
+def is_angle(kind):
+    """Whether an element of this kind is an angle between two bodies, whose force is a couple."""
+    return kind == AZIMUTH or kind == ELEVATION
+
+
+@njit
+def direction_in_ground(pose, body, x, y_out):
+    """y_out : (3,) - a direction x : (3,) of a body (-1 = ground) in ground."""
+    if body < 0:
+        copy(x, y_out)
+    else:
+        rotate(pose.rotation[body], x, y_out)
+
+
+@njit
+def angle_from(kind, a, b, n, target):
+    """Angle of a direction less a target, between -pi and pi [rad].
+
+    kind : int - AZIMUTH or ELEVATION
+    a : (3,) - the direction, unit
+    b : (3,) - from which an azimuth is counted, unit, across n
+    n : (3,) - unit
+    target : float [rad]
+    """
+    if kind == ELEVATION:
+        return math.asin(min(1.0, max(-1.0, a[0] * n[0] + a[1] * n[1] + a[2] * n[2]))) - target
+    x = n[1] * b[2] - n[2] * b[1]
+    y = n[2] * b[0] - n[0] * b[2]
+    z = n[0] * b[1] - n[1] * b[0]
+    along_b = a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+    found = math.atan2(a[0] * x + a[1] * y + a[2] * z, along_b) - target
+    return found - 2.0 * math.pi * math.floor(0.5 * found / math.pi + 0.5)
+
+
+@njit
+def couple(kind, a, n):
+    """Three components of what an angle grows by per turn of A beside B: its force is this couple.
+
+    (n - c a) / (1 - c^2) of an azimuth, a X n / sqrt(1 - c^2) of an elevation, c = a . n.
+
+    kind : int - AZIMUTH or ELEVATION
+    a, n : (3,) - unit, not along each other
+    """
+    c = a[0] * n[0] + a[1] * n[1] + a[2] * n[2]
+    across = 1.0 - c * c
+    if kind == AZIMUTH:
+        return (n[0] - c * a[0]) / across, (n[1] - c * a[1]) / across, (n[2] - c * a[2]) / across
+    s = 1.0 / math.sqrt(across)
+    return (
+        s * (a[1] * n[2] - a[2] * n[1]),
+        s * (a[2] * n[0] - a[0] * n[2]),
+        s * (a[0] * n[1] - a[1] * n[0]),
+    )
+
+
+@njit
+def couple_rate(kind, a, n, da, dn, out):
+    """out : (3,) - change of `couple` as a and n change by da and dn.
+
+    kind : int - AZIMUTH or ELEVATION
+    a, n : (3,) - unit
+    da, dn : (3,) - across them
+    out : (3,) - written
+    """
+    m = couple(kind, a, n)
+    c, dc = 0.0, 0.0
+    for i in range(3):
+        c += a[i] * n[i]
+        dc += da[i] * n[i] + a[i] * dn[i]
+    g = 1.0 / (1.0 - c * c)
+    if kind == AZIMUTH:
+        for i in range(3):
+            out[i] = g * (dn[i] - dc * a[i] - c * da[i] + 2.0 * c * dc * m[i])
+        return
+    for i in range(3):
+        j, k = (i + 1) % 3, (i + 2) % 3
+        turned = da[j] * n[k] - da[k] * n[j] + a[j] * dn[k] - a[k] * dn[j]
+        out[i] = math.sqrt(g) * turned + g * c * dc * m[i]
+
+
+@njit
+def element_rows(elements, pose, work):
+    """work.row : (n_element, n_path_max) - dPhi/dq along each path, after element_values.
+
+    The force that works along Phi is equal and opposite on one line through both bodies: its wrench is
+    (r x F, F) with F = n for a plane and 2 (a - b) for a distance, a couple for an angle, and each dof's
+    slope is twist . wrench.
+    """
+    for e in range(elements.kind.shape[0]):
+        if elements.kind[e] == PATH_LENGTH:
+            for k in range(elements.n_path[e]):
+                work.row[e, k] = length_slope(elements.lengths, e, elements.path[e, k], work.lengths)
+            continue
+        mx, my, mz, fx, fy, fz = element_wrench(elements, pose, e, work)
+        for k in range(elements.n_path[e]):
+            work.row[e, k] = elements.side[e, k] * along(
+                pose.twist, elements.path[e, k], mx, my, mz, fx, fy, fz
+            )
+
+
+@njit
+def element_wrench(elements, pose, e, work):
+    """Wrench of element e, no length of a path, on body A per unit multiplier, after element_values: moment
+    about the reference point and force; body B feels the opposite."""
+    end_a, end_b, normal, origin = work.end_a, work.end_b, work.normal, pose.position[0]
+    if is_angle(elements.kind[e]):
+        mx, my, mz = couple(elements.kind[e], end_a[e], normal[e])
+        return mx, my, mz, 0.0, 0.0, 0.0
+    fx, fy, fz = normal[e, 0], normal[e, 1], normal[e, 2]
+    if elements.kind[e] == DISTANCE:
+        fx = 2.0 * (end_a[e, 0] - end_b[e, 0])
+        fy = 2.0 * (end_a[e, 1] - end_b[e, 1])
+        fz = 2.0 * (end_a[e, 2] - end_b[e, 2])
+    x, y, z = end_a[e, 0] - origin[0], end_a[e, 1] - origin[1], end_a[e, 2] - origin[2]
+    return y * fz - z * fy, z * fx - x * fz, x * fy - y * fx, fx, fy, fz
+
+
+@njit
+def path_motions(elements, pose, e, work):
+    """work.motion, turn, lever, lever_turn of the dofs of element e's path.
+
+    motion of the end that a dof carries, turn of the normal; lever = x X w with x the gap (distance) or the
+    normal (plane) and w the dof's rotation, lever_turn = gap X w.
+    """
+    end_a, end_b, normal, twist, origin = work.end_a, work.end_b, work.normal, pose.twist, pose.position[0]
+    nx, ny, nz = normal[e, 0], normal[e, 1], normal[e, 2]
+    gx, gy, gz = end_a[e, 0] - end_b[e, 0], end_a[e, 1] - end_b[e, 1], end_a[e, 2] - end_b[e, 2]
+    plane = elements.kind[e] == SPHERE_ON_PLANE
+    for k in range(elements.n_path[e]):
+        d = elements.path[e, k]
+        wx, wy, wz = twist[d, 0], twist[d, 1], twist[d, 2]
+        end = end_a if elements.side[e, k] > 0.0 else end_b
+        x, y, z = end[e, 0] - origin[0], end[e, 1] - origin[1], end[e, 2] - origin[2]
+        cross_into(wx, wy, wz, x, y, z, work.motion[k])
+        for i in range(3):
+            work.motion[k, i] += twist[d, 3 + i]
+        if plane:
+            cross_into(wx, wy, wz, nx, ny, nz, work.turn[k])
+            cross_into(nx, ny, nz, wx, wy, wz, work.lever[k])
+            cross_into(gx, gy, gz, wx, wy, wz, work.lever_turn[k])
+        else:
+            cross_into(gx, gy, gz, wx, wy, wz, work.lever[k])
+
+
+@njit
+def cross_into(ax, ay, az, bx, by, bz, c_out):
+    """c = a X b.
+
+    ax, ay, az, bx, by, bz : float
+    c_out : (3,) - written
+    """
+    c_out[0], c_out[1], c_out[2] = ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx
+
+
+@njit
+def add_curvature(tree, elements, pose, e, factor, work, H):
+    """H += factor * d2Phi/dq2 of element e, lower triangle, after element_values.
+
+    With x the gap (DISTANCE) or the normal (plane), and m the first derivatives of an end, its second
+    derivative along x is x . (w_i x m_k) = (x X w_i) . m_k, i nearer to ground than k: the levers x X w_i
+    are taken once per dof. Then kernels/joints/kinds.order_joint puts the dofs of one joint right.
+
+    tree : Tree
+    elements : Elements
+    pose : Pose
+    e : int - element
+    factor : float
+    work : ElementWork - motion, turn, lever, lever_turn, wrench written
+    H : (n_v, n_v) - written
+    """
+    if elements.kind[e] == PATH_LENGTH:
+        dofs = elements.path[e, : elements.n_path[e]]
+        add_length_curvature(tree, elements.lengths, e, factor, dofs, work.lengths, H)
+        return
+    if is_angle(elements.kind[e]):
+        add_angle_curvature(elements, pose, e, factor, work, H)
+        order_path(tree, elements, pose, e, factor, work, H)
+        return
+    path_motions(elements, pose, e, work)
+    motion, turn, lever, lever_turn = work.motion, work.turn, work.lever, work.lever_turn
+    plane = elements.kind[e] == SPHERE_ON_PLANE
+    scale = factor if plane else 2.0 * factor
+    for k in range(elements.n_path[e]):
+        q, side_k = elements.path[e, k], elements.side[e, k]
+        for i in range(k + 1):
+            p, side_i = elements.path[e, i], elements.side[e, i]
+            h = side_i * dot(lever, i, motion, k) if side_i == side_k else 0.0
+            if not plane:
+                h += side_i * side_k * dot(motion, i, motion, k)
+            else:
+                if side_i < 0.0:
+                    h += side_k * dot(turn, i, motion, k)
+                    if side_k < 0.0:
+                        h += dot(lever_turn, i, turn, k)
+                if side_k < 0.0:
+                    h += side_i * dot(turn, k, motion, i)
+            H[max(p, q), min(p, q)] += scale * h
+    order_path(tree, elements, pose, e, factor, work, H)
+
+
+@njit
+def add_angle_curvature(elements, pose, e, factor, work, H):
+    """As add_curvature before order_path, of an angle, whose slope by dof k of rotation w_k is w_k . m.
+
+    Dof i nearer to ground turns w_k, by w_i X w_k, where both move the same body, and changes the couple m.
+
+    elements : Elements
+    pose : Pose
+    e : int - element
+    factor : float
+    work : ElementWork - motion, turn, lever, wrench written
+    H : (n_v, n_v) - lower triangle, written
+    """
+    kind, a, n, w = elements.kind[e], work.end_a[e], work.normal[e], work.wrench
+    mx, my, mz = couple(kind, a, n)
+    for k in range(elements.n_path[e]):
+        q, side_k, row = elements.path[e, k], elements.side[e, k], work.motion[k]
+        for i in range(3):
+            row[i] = pose.twist[q, i]
+        for i in range(6):
+            w[i] = 0.0
+        if side_k > 0.0:
+            cross_into(row[0], row[1], row[2], a[0], a[1], a[2], w[:3])
+        else:
+            cross_into(row[0], row[1], row[2], n[0], n[1], n[2], w[3:])
+        couple_rate(kind, a, n, w[:3], w[3:], work.turn[k])
+        cross_into(mx, my, mz, row[0], row[1], row[2], work.lever[k])
+        for i in range(k + 1):
+            p, h = elements.path[e, i], dot(work.turn, i, work.motion, k)
+            if elements.side[e, i] == side_k:
+                h += dot(work.lever, i, work.motion, k)
+            H[max(p, q), min(p, q)] += factor * side_k * h
+
+
+@njit
+def order_path(tree, elements, pose, e, factor, work, H):
+    """The part of add_curvature that kernels/joints/kinds.order_joint tells: inside each joint of the path.
+
+    tree : Tree
+    elements : Elements
+    pose : Pose
+    e : int - element
+    factor : float
+    work : ElementWork - wrench written
+    H : (n_v, n_v) - lower triangle, written
+    """
+    w = work.wrench
+    w[0], w[1], w[2], w[3], w[4], w[5] = element_wrench(elements, pose, e, work)
+    for k in range(elements.n_path[e]):
+        d = elements.path[e, k]
+        b = tree.dof_body[d]
+        if d == tree.v_start[b]:
+            order_joint(tree, pose, b, factor * elements.side[e, k], w, H)
+
+
+@njit
+def dot(a, i, b, k):
+    """Row i of a : (., 3) times row k of b : (., 3)."""
+    return a[i, 0] * b[k, 0] + a[i, 1] * b[k, 1] + a[i, 2] * b[k, 2]

@@ -1,0 +1,254 @@
+"""A first pose from scratch: each body fitted to its own markers, then read off as joint coordinates.
+
+The rigid fit is Horn's (1987, J. Opt. Soc. Am. A 4, 629-642): the unit quaternion is the dominant
+eigenvector of a symmetric 4 x 4 matrix, found by cyclic Jacobi rotations.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from kernels.algebra.copying import copy, copy_matrix
+from kernels.algebra.rotation import multiply, quaternion_to_matrix, rotate
+from kernels.compiler.jit import njit
+from kernels.joints.chain_fit import fit_chain
+from kernels.joints.couplers import place_followers
+from kernels.joints.kinds import is_chain, is_loose, joint_coordinates
+from kernels.joints.tree import pose
+
+N_CHAIN = 6  # coordinates of a chain joint that is fitted; one of more is left where it is
+
+
+class FitWork(NamedTuple):
+    """Working space of the fit."""
+
+    K: np.ndarray  # (4, 4)
+    V: np.ndarray  # (4, 4)
+    matrices: np.ndarray  # (5, 3, 3)
+    vectors: np.ndarray  # (4, 3)
+    quaternion: np.ndarray  # (4,)
+    chain_matrix: np.ndarray  # (N_CHAIN, N_CHAIN) - these six of kernels/joints/chain_fit
+    chain_step: np.ndarray  # (N_CHAIN,)
+    chain_slope: np.ndarray  # (N_CHAIN, 3)
+    chain_q: np.ndarray  # (3, N_CHAIN)
+    chain_point: np.ndarray  # (3,)
+    chain_gap: np.ndarray  # (3,)
+
+
+def new_fit_work() -> FitWork:
+    """Allocate a FitWork."""
+    return FitWork(
+        np.zeros((4, 4)),
+        np.zeros((4, 4)),
+        np.zeros((5, 3, 3)),
+        np.zeros((4, 3)),
+        np.zeros(4),
+        np.zeros((N_CHAIN, N_CHAIN)),
+        np.zeros(N_CHAIN),
+        np.zeros((N_CHAIN, 3)),
+        np.zeros((3, N_CHAIN)),
+        np.zeros(3),
+        np.zeros(3),
+    )
+
+
+@njit
+def initial_pose(tree, markers, measured, weight, q_neutral, pose_work, fit, q_out):
+    """From the markers of each body on its own; bodies with fewer than three visible markers, or with
+    markers on a line, keep q_neutral. Returns how many bodies were fitted.
+
+    tree : Tree
+    markers : Markers
+    measured : (n_marker, 3) - in ground [m]
+    weight : (n_marker,) - 0 = takes no part
+    q_neutral : (n_q,) [m, rad]
+    pose_work : Pose - written
+    fit : FitWork - written
+    q_out : (n_q,) - written [m, rad]
+
+    A chain is fitted by least squares (kernels/joints/chain_fit). A free joint inside the tree takes its
+    rotation only: its translation is small against the soft tissue, and the neutral one is nearly feasible.
+    """
+    copy(q_neutral, q_out)
+    n_fitted = 0
+    for b in range(tree.parent.shape[0]):
+        pose(tree, q_out, pose_work)
+        if not fit_body(markers, b, measured, weight, fit):
+            continue
+        n_fitted += 1
+        if is_chain(tree, b):
+            place_chain(tree.chains, tree, b, pose_work, fit, q_out)
+            continue
+        displace(tree, b, pose_work, fit)
+        if is_loose(tree, b):
+            copy(q_neutral[tree.q_start[b] : tree.q_start[b] + 3], fit.vectors[3])
+        joint_coordinates(tree, b, fit.matrices[3], fit.vectors[3], q_out)
+        place_followers(tree.couplers, tree.functions, q_out)
+    return n_fitted
+
+
+@njit
+def displace(tree, b, pose_work, fit):
+    """Rotation fit.matrices[3] and displacement fit.vectors[3] of joint b, after fit_body.
+
+    From its frame on the parent, as pose_work has it, to the one on the child, as it was fitted.
+    """
+    R, x, p = fit.matrices[0], fit.vectors[0], tree.parent[b]
+    parent_frame, child_frame, joint = fit.matrices[1], fit.matrices[2], fit.matrices[3]
+    origin, gap = fit.vectors[1], fit.vectors[2]
+    if p < 0:
+        copy_matrix(tree.rotation_in_parent[b], parent_frame)
+        copy(tree.position_in_parent[b], origin)
+    else:
+        multiply(pose_work.rotation[p], tree.rotation_in_parent[b], parent_frame)
+        rotate(pose_work.rotation[p], tree.position_in_parent[b], origin)
+        for i in range(3):
+            origin[i] += pose_work.position[p, i]
+    multiply(R, tree.rotation_in_child[b], child_frame)
+    rotate(R, tree.position_in_child[b], gap)
+    for i in range(3):
+        gap[i] += x[i] - origin[i]
+    for i in range(3):
+        for j in range(3):
+            s = 0.0
+            for k in range(3):
+                s += parent_frame[k, i] * child_frame[k, j]
+            joint[i, j] = s
+        fit.vectors[3, i] = (
+            parent_frame[0, i] * gap[0] + parent_frame[1, i] * gap[1] + parent_frame[2, i] * gap[2]
+        )
+
+
+@njit
+def place_chain(chains, tree, b, pose_work, fit, q_out):
+    """Fit of a chain joint, if there are any in the tree, after fit_body.
+
+    chains : Chains - those of tree, or None, which prunes the rest
+    tree : Tree
+    b : int - body that the joint carries
+    pose_work : Pose - written
+    fit : FitWork - written
+    q_out : (n_q,) - written [m, rad]
+    """
+    if chains is None:
+        return
+    fit_chain(tree, b, fit.matrices[0], fit.vectors[0], pose_work, fit, q_out)
+    place_followers(tree.couplers, tree.functions, q_out)
+
+
+@njit
+def fit_body(markers, body, measured, weight, fit):
+    """Rigid fit of one body to its visible markers: rotation in fit.matrices[0], origin in fit.vectors[0].
+
+    markers : Markers
+    body : int
+    measured : (n_marker, 3) - in ground [m]
+    weight : (n_marker,) - 0 = takes no part
+    fit : FitWork - written
+    False if fewer than three markers are visible or they lie on a line.
+    """
+    R, C = fit.matrices[0], fit.matrices[4]
+    local_mean, mean = fit.vectors[1], fit.vectors[2]
+    local_mean[:] = 0.0
+    mean[:] = 0.0
+    n = 0
+    for m in range(markers.body.shape[0]):
+        if markers.body[m] == body and weight[m] > 0.0:
+            n += 1
+            for i in range(3):
+                local_mean[i] += markers.position[m, i]
+                mean[i] += measured[m, i]
+    if n < 3:
+        return False
+    C[:, :] = 0.0
+    for i in range(3):
+        local_mean[i] /= n
+        mean[i] /= n
+    for m in range(markers.body.shape[0]):
+        if markers.body[m] == body and weight[m] > 0.0:
+            for i in range(3):
+                for j in range(3):
+                    C[i, j] += (markers.position[m, i] - local_mean[i]) * (measured[m, j] - mean[j])
+    if not dominant_rotation(C, fit.K, fit.V, fit.quaternion, R):
+        return False
+    rotate(R, local_mean, fit.vectors[0])
+    for i in range(3):
+        fit.vectors[0, i] = mean[i] - fit.vectors[0, i]
+    return True
+
+
+@njit
+def dominant_rotation(C, K, V, q, R_out):
+    """The rotation that best turns a into b, from the sum of a b' over the points. False if not unique.
+
+    C : (3, 3) - that sum
+    K, V : (4, 4) - scratch
+    q : (4,) - the rotation as a quaternion, written
+    R_out : (3, 3) - written
+    """
+    K[0, 0] = C[0, 0] + C[1, 1] + C[2, 2]
+    K[1, 1] = C[0, 0] - C[1, 1] - C[2, 2]
+    K[2, 2] = -C[0, 0] + C[1, 1] - C[2, 2]
+    K[3, 3] = -C[0, 0] - C[1, 1] + C[2, 2]
+    K[0, 1] = C[1, 2] - C[2, 1]
+    K[0, 2] = C[2, 0] - C[0, 2]
+    K[0, 3] = C[0, 1] - C[1, 0]
+    K[1, 2] = C[0, 1] + C[1, 0]
+    K[1, 3] = C[2, 0] + C[0, 2]
+    K[2, 3] = C[1, 2] + C[2, 1]
+    for i in range(4):
+        for j in range(i):
+            K[i, j] = K[j, i]
+    jacobi_eigen(K, V)
+    best = 0
+    for i in range(1, 4):
+        if K[i, i] > K[best, best]:
+            best = i
+    second = -math.inf
+    for i in range(4):
+        if i != best:
+            second = max(second, K[i, i])
+    # collinear points leave the two largest eigenvalues equal
+    if not K[best, best] - second > 1e-6 * abs(K[best, best]):
+        return False
+    for i in range(4):
+        q[i] = V[i, best]
+    quaternion_to_matrix(q, R_out)
+    return True
+
+
+@njit
+def jacobi_eigen(K, V):
+    """Diagonalise the symmetric K : (4, 4) in place; eigenvectors are the columns of V."""
+    V[:, :] = 0.0
+    for i in range(4):
+        V[i, i] = 1.0
+    for _ in range(30):
+        off = 0.0
+        for i in range(4):
+            for j in range(i):
+                off += K[i, j] * K[i, j]
+        if off < 1e-30:
+            return
+        for p in range(4):
+            for r in range(p + 1, 4):
+                if abs(K[p, r]) < 1e-300:
+                    continue
+                theta = 0.5 * (K[r, r] - K[p, p]) / K[p, r]
+                t = 1.0 / (abs(theta) + math.sqrt(theta * theta + 1.0))
+                if theta < 0.0:
+                    t = -t
+                c = 1.0 / math.sqrt(t * t + 1.0)
+                s = t * c
+                for k in range(4):
+                    a, b = K[k, p], K[k, r]
+                    K[k, p], K[k, r] = c * a - s * b, s * a + c * b
+                for k in range(4):
+                    a, b = K[p, k], K[r, k]
+                    K[p, k], K[r, k] = c * a - s * b, s * a + c * b
+                for k in range(4):
+                    a, b = V[k, p], V[k, r]
+                    V[k, p], V[k, r] = c * a - s * b, s * a + c * b

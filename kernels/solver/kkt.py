@@ -1,0 +1,156 @@
+"""min 1/2 Psi' W Psi subject to Phi = 0 on the manifold of the joint tree, by Newton's method.
+
+The problem and its residual |(g + A' lambda, Phi)| stand in kernels/solver/optimality, a step in
+kernels/solver/kkt_step. Where the step does not head for a minimum, H is taken without its second-order terms
+(Gauss-Newton). Steps are accepted when the residual or an l1 merit function falls, and halved otherwise.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from kernels.algebra.copying import copy
+from kernels.compiler.jit import inlined, njit
+from kernels.joints.couplers import place_followers
+from kernels.joints.tree import integrate
+from kernels.solver.coordinates import clamp
+from kernels.solver.kkt_step import find_step
+from kernels.solver.optimality import hold_cost, objective, optimality
+
+CONVERGED, NOT_CONVERGED, NON_FINITE = 0, 1, 2
+ROUNDING = 1e-14
+"""Part of the merit below which a change of it is no more than rounding [1]."""
+N_HALVING = 12
+
+
+class Options(NamedTuple):
+    """Numbers of the solver."""
+
+    tolerance: float  # optimality residual at which a frame is solved
+    max_iterations: int
+    max_step: float  # largest rotation [rad] or displacement [m] of one iteration
+
+
+class Solved(NamedTuple):
+    """How one solve ended."""
+
+    status: int  # CONVERGED, NOT_CONVERGED or NON_FINITE
+    iterations: int
+    residual: float  # |(g + A' multiplier, Phi)|
+    cost: float  # objective, with what holds dofs
+
+
+@njit
+def solve(problem, options, work, q, multiplier):
+    """Solve one frame from q and multiplier, both overwritten by the solution; returns Solved.
+
+    problem : Problem
+    options : Options
+    work : Work - of the solution afterwards
+    q : (n_q,) - written [m, rad]
+    multiplier : (n_element,) - written; packed: entry k belongs to the k-th hard element
+    """
+    clamp(problem.roles.limits, q)
+    place_followers(problem.tree.couplers, problem.tree.functions, q)
+    warm = False
+    for k in range(multiplier.shape[0]):
+        warm = warm or multiplier[k] != 0.0
+    copy(q, work.q_trial)
+    work.size[0] = math.inf
+    cost = objective(problem, q, work)
+    work.cost_start[0] = cost - hold_cost(problem, q, work.hold_gap)
+    n_hard, residual = optimality(problem, multiplier, work)
+    for iteration in range(options.max_iterations):
+        if residual <= options.tolerance:
+            return Solved(CONVERGED, iteration, residual, cost)
+        if not math.isfinite(residual):
+            return Solved(NON_FINITE, iteration, residual, cost)
+        # without multipliers the Lagrangian's curvature is not known yet
+        newton = (warm or iteration > 0) and find_step(problem, multiplier, n_hard, 1.0, work, q)
+        if not newton and not find_step(problem, multiplier, n_hard, 0.0, work, q):
+            return Solved(NOT_CONVERGED, iteration, residual, cost)
+        accepted, residual_trial, cost_trial = search(
+            problem, options.max_step, residual, cost, n_hard, work, q, multiplier
+        )
+        work.size[0] = largest_of(work.delta) if newton else math.inf
+        if not accepted:
+            # no descent in double precision: the state before the step is the best there is
+            copy(q, work.q_trial)
+            objective(problem, q, work)
+            return Solved(NOT_CONVERGED, iteration + 1, residual, cost)
+        copy(work.q_trial, q)
+        for k in range(n_hard):
+            multiplier[k] = work.multiplier_trial[k]
+        cost, residual = cost_trial, residual_trial
+    status = CONVERGED if residual <= options.tolerance else NOT_CONVERGED
+    return Solved(status, options.max_iterations, residual, cost)
+
+
+@inlined
+def search(problem, max_step, residual, cost, n_hard, work, q, multiplier):
+    """Go along work.delta and work.mu, by half the way each time, until residual or merit falls.
+
+    problem : Problem
+    max_step : float - largest entry of the step [rad, m]
+    residual : float - where it begins
+    cost : float - objective there
+    n_hard : int
+    work : Work - after find_step; q_trial, multiplier_trial and all that objective and optimality leave
+    q : (n_q,) - where it begins
+    multiplier : (n_element,) - there
+    Returns (whether one of them fell, residual, objective where it ended).
+    """
+    tree, limits = problem.tree, problem.roles.limits
+    scale = step_scale(work.delta, max_step)
+    penalty = merit_penalty(work.mu, n_hard)
+    merit = cost + penalty * infeasibility(work.phi, n_hard)
+    residual_trial, cost_trial = residual, cost
+    for _ in range(N_HALVING):
+        integrate(tree, q, work.delta, scale, work.q_trial)
+        clamp(limits, work.q_trial)
+        place_followers(tree.couplers, tree.functions, work.q_trial)
+        for k in range(n_hard):
+            work.multiplier_trial[k] = multiplier[k] + scale * (work.mu[k] - multiplier[k])
+        cost_trial = objective(problem, work.q_trial, work)
+        _, residual_trial = optimality(problem, work.multiplier_trial, work)
+        merit_trial = cost_trial + penalty * infeasibility(work.phi, n_hard)
+        # a merit that falls by rounding alone is no descent: steps would wander about the optimum
+        if residual_trial < residual or merit_trial < merit * (1.0 - ROUNDING):
+            return True, residual_trial, cost_trial
+        scale *= 0.5
+    return False, residual_trial, cost_trial
+
+
+@njit
+def step_scale(delta, max_step):
+    """Factor <= 1 that keeps every entry of delta within max_step."""
+    largest = largest_of(delta)
+    return max_step / largest if largest > max_step else 1.0
+
+
+@njit
+def largest_of(delta):
+    """Largest |entry| of a step : (n_v,)."""
+    largest = 0.0
+    for d in range(delta.shape[0]):
+        largest = max(largest, abs(delta[d]))
+    return largest
+
+
+@njit
+def merit_penalty(mu, n_hard):
+    """Penalty of the l1 merit function: above the largest multiplier, so that it is exact."""
+    largest = 0.0
+    for k in range(n_hard):
+        largest = max(largest, abs(mu[k]))
+    return 1.5 * largest + 1e-9
+
+
+@njit
+def infeasibility(phi, n_hard):
+    """Sum of |Phi| over the hard elements."""
+    total = 0.0
+    for k in range(n_hard):
+        total += abs(phi[k])
+    return total

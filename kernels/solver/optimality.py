@@ -1,0 +1,232 @@
+"""The constrained least-squares problem of a frame, and its conditions of optimality.
+
+min 1/2 Psi' W Psi subject to Phi = 0 on the manifold of the joint tree. Psi: markers
+(kernels/markers/marker_cost) and soft elements, Phi: hard elements (kernels/solver/constraints); Sancisi et
+al. 2017, eqs 5-9, in joint coordinates instead of natural ones. At an optimum g + A' lambda = 0 and Phi = 0,
+g the objective's gradient, A = dPhi.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from kernels.compiler.jit import njit
+from kernels.joints.couplers import (
+    CouplerWork,
+    coupler_slopes,
+    fold_lagrangian,
+    fold_vector,
+    new_coupler_work,
+)
+from kernels.joints.tree import Pose, Tree, difference, new_pose, pose
+from kernels.markers.marker_cost import Markers, MarkerWork, marker_gradient, marker_moments, new_marker_work
+from kernels.path.lengths import length_values
+from kernels.solver.constraints import (
+    HARD,
+    PATH_LENGTH,
+    SOFT,
+    Elements,
+    ElementWork,
+    Roles,
+    element_rows,
+    element_values,
+    new_element_work,
+)
+from kernels.solver.coordinates import bind_bounds, find_bounds
+from kernels.solver.levers import BORNE, SLIGHT, lever_of
+
+
+class Problem(NamedTuple):
+    """One frame: the model, what is asked of it, and what was measured."""
+
+    tree: Tree
+    markers: Markers
+    elements: Elements
+    roles: Roles
+    measured: np.ndarray  # (n_marker, 3) - in ground [m]
+    weight: np.ndarray  # (n_marker,) - of the frame, times the markers' own; 0 = takes no part
+    hold: np.ndarray  # (n_v,) - weights that hold dofs near q_hold; 0 = free
+    q_hold: np.ndarray  # (n_q,)
+
+
+class Work(NamedTuple):
+    """Working space of one solve; n = n_v, m = number of elements."""
+
+    pose: Pose
+    marker: MarkerWork
+    element: ElementWork
+    coupler: CouplerWork
+    H: np.ndarray  # (n, n)
+    A: np.ndarray  # (m, n) - rows of the hard elements, first n_hard used
+    span: np.ndarray  # (m, 2) int64 - first and last dof of each row
+    Y: np.ndarray  # (m, n) - L'^-1 A'
+    S: np.ndarray  # (m, m) - Y Y'
+    phi: np.ndarray  # (m,)
+    g: np.ndarray  # (n,) - gradient of the objective
+    lagrangian: np.ndarray  # (n,) - gradient of the Lagrangian
+    unbound: np.ndarray  # (n,) - the same without what bounds take up
+    delta: np.ndarray  # (n,)
+    mu: np.ndarray  # (m,) - multipliers after the step
+    multiplier_trial: np.ndarray  # (m,)
+    hold_gap: np.ndarray  # (n,)
+    q_trial: np.ndarray  # (n_q,) - where objective and optimality were taken last, by a solve
+    size: np.ndarray  # (1,) - of the Newton step there, whose factors H, Y and S are; inf = of none
+    scale: np.ndarray  # (m,) - rho of each hard row
+    cost_start: np.ndarray  # (1,) - objective where the last solve began, without what holds dofs
+    bound: np.ndarray  # (n,) int64 - which bound a coordinate is at (kernels/solver/coordinates)
+    fixed: np.ndarray  # (n,) int64 - 1 = goes to its bound and no further
+    gap: np.ndarray  # (n,) - the way there
+    slope: np.ndarray  # (n,) - g that the step starts from: coordinates that are fixed have gone
+    aim: np.ndarray  # (m,) - Phi, in the same way
+
+
+def new_work(
+    n_body: int, n_q: int, n_v: int, n_marker: int, n_element: int, n_path: int, n_motion: int = 0,
+    lengths: Any = None,
+) -> Work:  # fmt: skip
+    """Allocate a Work; lengths : LengthWork, where an element is the length of a path."""
+    n, m = n_v, n_element
+    return Work(
+        new_pose(n_body, n_v, n_motion),
+        new_marker_work(n_marker, n_body),
+        new_element_work(n_element, n_path, lengths),
+        new_coupler_work(n),
+        np.zeros((n, n)),
+        np.zeros((m, n)),
+        np.zeros((m, 2), np.int64),
+        np.zeros((m, n)),
+        np.zeros((m, m)),
+        np.zeros(m),
+        np.zeros(n),
+        np.zeros(n),
+        np.zeros(n),
+        np.zeros(n),
+        np.zeros(m),
+        np.zeros(m),
+        np.zeros(n),
+        np.zeros(n_q),
+        np.full(1, math.inf),
+        np.zeros(m),
+        np.zeros(1),
+        np.zeros(n, np.int64),
+        np.zeros(n, np.int64),
+        np.zeros(n),
+        np.zeros(n),
+        np.zeros(m),
+    )
+
+
+@njit
+def objective(problem, q, work):
+    """Objective at q : (n_q,); leaves pose, moments, element values and hold gaps in work : Work."""
+    tree, elements, roles = problem.tree, problem.elements, problem.roles
+    pose(tree, q, work.pose)
+    coupler_slopes(tree.couplers, tree.functions, q, work.coupler)
+    find_bounds(roles.limits, q, work.bound)
+    cost = marker_moments(tree, problem.markers, work.pose, problem.measured, problem.weight, work.marker)
+    own = work.element
+    element_values(elements, work.pose, roles.target, own)
+    length_values(tree, elements.lengths, work.pose, q, roles.target, own.lengths, own.value)
+    for e in range(roles.mode.shape[0]):
+        if roles.mode[e] == SOFT:
+            cost += 0.5 * roles.weight[e] * work.element.value[e] ** 2
+    return cost + hold_cost(problem, q, work.hold_gap)
+
+
+@njit
+def hold_cost(problem, q, gap_out):
+    """Sum of 1/2 hold gap^2, gap_out : (n_v,) = q - q_hold along the tangent."""
+    difference(problem.tree, problem.q_hold, q, gap_out)
+    cost = 0.0
+    for d in range(problem.hold.shape[0]):
+        cost += 0.5 * problem.hold[d] * gap_out[d] ** 2
+    return cost
+
+
+@njit
+def optimality(problem, multiplier, work):
+    """Gradient, hard rows and (n_hard, |(g + A' multiplier, Phi)|), after objective.
+
+    What presses a coordinate against its bound is no part of the residual: work.lagrangian has it.
+    multiplier : (n_element,) - entry k belongs to the k-th hard element
+    """
+    tree, elements, roles, hold = problem.tree, problem.elements, problem.roles, problem.hold
+    marker_gradient(tree, work.pose, work.marker, work.g)
+    element_rows(elements, work.pose, work.element)
+    n_v = work.g.shape[0]
+    for d in range(n_v):
+        work.g[d] += hold[d] * work.hold_gap[d]
+    n_hard = 0
+    for e in range(roles.mode.shape[0]):
+        value, row = work.element.value[e], work.element.row[e]
+        if roles.mode[e] == SOFT:
+            for k in range(elements.n_path[e]):
+                work.g[elements.path[e, k]] += roles.weight[e] * value * row[k]
+        elif roles.mode[e] == HARD:
+            lever = hard_row(tree.couplers, elements, e, n_hard, work)
+            work.phi[n_hard] = 0.0 if value * value <= BORNE * BORNE * lever else value
+            n_hard += 1
+    lagrangian_gradient(tree.couplers, n_hard, multiplier, work)
+    for d in range(n_v):
+        work.unbound[d] = work.lagrangian[d]
+    bind_bounds(roles.limits, work.bound, work.unbound, work.fixed, work.gap)
+    total = 0.0
+    for d in range(n_v):
+        total += work.unbound[d] * work.unbound[d]
+    for k in range(n_hard):
+        work.aim[k] = work.phi[k]
+        total += work.phi[k] * work.phi[k]
+    return n_hard, math.sqrt(total)
+
+
+@njit
+def hard_row(couplers, elements, e, n, work):
+    """Row n of A from element e, and the range of its entries, after element_rows; returns 0.
+
+    Where its slopes are rounding beside its lever the row is zero; then the lever's square is returned, in
+    parts of which the element may be off.
+
+    couplers : Couplers - or None
+    elements : Elements
+    e : int - element
+    n : int - row
+    work : Work - A, span written
+    """
+    A, row, n_v, size = work.A[n], work.element.row[e], work.g.shape[0], 0.0
+    for d in range(n_v):
+        A[d] = 0.0
+    first, last = n_v - 1, 0
+    for k in range(elements.n_path[e]):
+        d = elements.path[e, k]
+        A[d] = row[k]
+        size += row[k] * row[k]
+        first, last = min(first, d), max(last, d)
+    if couplers is not None:  # noqa: SIM102 - the compiler leaves out what stands below None alone
+        if couplers.dof.shape[0] > 0:  # a driver may be anywhere
+            first, last = 0, n_v - 1
+    work.span[n, 0], work.span[n, 1] = first, last
+    if elements.kind[e] == PATH_LENGTH:
+        return 0.0
+    lever = lever_of(elements, work.pose, e, work.element)
+    if size <= SLIGHT * lever:
+        for k in range(elements.n_path[e]):
+            A[elements.path[e, k]] = 0.0
+        return lever
+    return 0.0
+
+
+@njit
+def lagrangian_gradient(couplers, n_hard, multiplier, work):
+    """work.lagrangian : (n_v,) = g + A' multiplier; then it, work.g and work.A lose the followers."""
+    for d in range(work.g.shape[0]):
+        work.lagrangian[d] = work.g[d]
+    for k in range(n_hard):
+        for d in range(work.span[k, 0], work.span[k, 1] + 1):
+            work.lagrangian[d] += work.A[k, d] * multiplier[k]
+    fold_lagrangian(couplers, work.coupler, work.lagrangian)
+    fold_vector(couplers, work.coupler, work.g)
+    for k in range(n_hard):
+        fold_vector(couplers, work.coupler, work.A[k])

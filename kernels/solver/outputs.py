@@ -1,0 +1,38 @@
+"""The published numbers of a pose in a row, in the order of kernels/solver/output_jacobian."""
+
+from __future__ import annotations
+
+from kernels.compiler.jit import njit
+from kernels.joints.joint_angles import joint_angles
+from kernels.solver.frame import report_elements
+
+
+@njit
+def read_numbers(model, displaced, pose, element, out, value_out):
+    """value_out : (K,) - numbers of a pose, after element_values.
+
+    model : Skeleton
+    displaced : (n_displaced,) int64 - joints, ascending
+    pose : Pose
+    element : ElementWork
+    out : Outputs - written
+    value_out : (K,) - written
+    """
+    joint_angles(model.joints, pose, out.axes, out.angles, out.displacements)
+    report_elements(model, pose, element, out)
+    k = 0
+    for j in range(out.angles.shape[0]):
+        for i in range(3):
+            value_out[k] = out.angles[j, i]
+            k += 1
+    for j in displaced:
+        for i in range(3):
+            value_out[k] = out.displacements[j, i]
+            k += 1
+    for n in range(out.lengthening.shape[0]):
+        value_out[k] = out.lengthening[n]
+        k += 1
+    for n in range(out.contact_points.shape[0]):
+        for i in range(3):
+            value_out[k] = out.contact_points[n, i]
+            k += 1

@@ -1,0 +1,116 @@
+"""Results of a frame as they are published: in the signs of the labels, as numbers, NaN where not known."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from kernels.compiler.jit import njit
+from kernels.dynamics.kinetics import ALONG_AXES, IN_DISTAL
+
+
+class Found(NamedTuple):
+    """As the kernels leave it; deviations may have no entries."""
+
+    angle: np.ndarray  # (n_angle,) [rad]
+    sign: np.ndarray  # (n_angle,)
+    deviation: np.ndarray  # (n_angle,) - of the angles [rad]
+    uncertain: np.ndarray  # (n_angle,) - 1 = above the limit
+    swap_with: np.ndarray  # (n_marker,) int64
+    fault: np.ndarray  # (n_marker,) int64
+
+
+class Shown(NamedTuple):
+    """The same as it is published."""
+
+    angle: np.ndarray
+    deviation: np.ndarray
+    uncertain: np.ndarray
+    swap_with: np.ndarray  # (n_marker,)
+    fault: np.ndarray  # (n_marker,)
+
+
+class ShownLoads(NamedTuple):
+    """What crosses the joints of a person, as it is published; `of_` are its standard deviations."""
+
+    moment: np.ndarray  # (3 n_joint,) - along the axes of the angles [N m]
+    force: np.ndarray  # (n_joint, 3) - in the distal body's axes, Z outwards on either side [N]
+    residual: np.ndarray  # (2, 3) - in parts of the weight [m, 1]
+    of_moment: np.ndarray
+    of_force: np.ndarray
+    of_rate: np.ndarray  # (3 n_joint,) [rad/s]
+    of_power: np.ndarray  # (n_joint, 2) [W]
+    of_residual: np.ndarray
+
+
+def new_shown_loads(n_joint: int) -> ShownLoads:
+    """Allocate ShownLoads, NaN throughout."""
+    shapes = ((3 * n_joint,), (n_joint, 3), (2, 3)) * 2
+    rates = ((3 * n_joint,), (n_joint, 2))
+    return ShownLoads(*(np.full(shape, math.nan) for shape in (*shapes[:5], *rates, shapes[5])))
+
+
+def new_shown(found: Found) -> Shown:
+    """Allocate a Shown."""
+    return Shown(*(np.zeros(len(found[k])) for k in (0, 2, 3, 4, 5)))
+
+
+@njit
+def show(found, unknown, shown):
+    """shown of what was found.
+
+    found : Found
+    unknown : (n_angle,) bool - angles that are NaN
+    shown : Shown - written
+    """
+    for k in range(shown.angle.shape[0]):
+        shown.angle[k] = math.nan if unknown[k] else found.sign[k] * found.angle[k]
+    for k in range(shown.deviation.shape[0]):
+        shown.deviation[k] = math.nan if unknown[k] else found.deviation[k]
+        shown.uncertain[k] = 1.0 if unknown[k] else found.uncertain[k]
+    for m in range(shown.fault.shape[0]):
+        shown.swap_with[m], shown.fault[m] = found.swap_with[m], found.fault[m]
+
+
+@njit
+def show_loads(found, deviations, unknown, lateral, side, weight, shown):
+    """shown of what inverse dynamics found; its rates and powers become NaN where the angles are.
+
+    found : Kinetics - angle_rate, power written
+    deviations : KineticDeviations
+    unknown : (3 n_joint,) bool - angles that are NaN, of a joint all three; any: the root is not seen
+    lateral : (n_joint, 3) - signs of forces
+    side : (2, 3) - signs of the residual
+    weight : float - of the whole person [N]
+    shown : ShownLoads - written
+    """
+    anywhere = False
+    for j in range(shown.force.shape[0]):
+        anywhere = anywhere or unknown[3 * j]
+        for i in range(3):
+            k, lost = 3 * j + i, unknown[3 * j + i]
+            if lost:
+                found.angle_rate[j, i] = math.nan
+            moment = math.nan if lost else found.moment[j, ALONG_AXES, i]
+            force = math.nan if unknown[3 * j] else lateral[j, i] * found.force[j, IN_DISTAL, i]
+            shown.moment[k], shown.of_moment[k] = moment, beside(moment, deviations.moment[j, ALONG_AXES, i])
+            shown.force[j, i] = force
+            shown.of_force[j, i] = beside(force, deviations.force[j, IN_DISTAL, i])
+            shown.of_rate[k] = beside(found.angle_rate[j, i], deviations.angle_rate[j, i])
+        for i in range(2):
+            if unknown[3 * j]:
+                found.power[j, i] = math.nan
+            shown.of_power[j, i] = beside(found.power[j, i], deviations.power[j, i])
+    for i in range(2):
+        for k in range(3):
+            share = math.nan if anywhere else side[i, k] * found.residual_share[i, k]
+            shown.residual[i, k] = share
+            shown.of_residual[i, k] = beside(share, deviations.residual[i, k] / weight)
+
+
+@njit
+def beside(value, deviation):
+    """A deviation : float, NaN where its value : float is."""
+    return math.nan if math.isnan(value) else deviation

@@ -1,0 +1,395 @@
+"""Follow one skeleton from frame to frame: prediction, dofs that the markers leave open, new starts."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from kernels.algebra.copying import copy
+from kernels.compiler.jit import inlined, njit
+from kernels.joints.couplers import fold_matrix, fold_vector, place_followers
+from kernels.joints.kinds import is_chain, is_loose
+from kernels.joints.motions import TRANSLATES
+from kernels.joints.tree import difference, integrate, pose
+from kernels.markers.marker_cost import marker_hessian, model_markers, weight_of
+from kernels.solver.constraints import HARD, element_rows
+from kernels.solver.coordinates import FREE_TO_MOVE, clamp, set_tasks
+from kernels.solver.initial_pose import FitWork, initial_pose
+from kernels.solver.kkt import CONVERGED, NON_FINITE, NOT_CONVERGED, Options, Solved, solve
+from kernels.solver.kkt_step import augment
+from kernels.solver.optimality import Problem, Work, hard_row, hold_cost, objective
+
+# Curvature of the marker cost per unit weight below which a dof counts as open: one marker on a lever of
+# 1 cm for a rotation [m^2], a hundredth of a marker for a translation [1].
+OPEN_ROTATION, OPEN_TRANSLATION = 1e-4, 1e-2
+HOLD_ROTATION, HOLD_TRANSLATION = 0.1, 1.0
+HARD_CURVATURE = 1e3
+WHOLLY, PARTLY = 1, 2
+"""How far the last frame is trusted: it left nothing open, or dofs were held; 0 where it was not solved."""
+CLEARLY_BETTER = 0.95  # objective of another assembly against the one at hand
+WORSE = 2.0
+"""Objective over its least since the last look for a better assembly from which it is time for another: two
+assemblies may fit one pose alike, and only one of them the next. That much again after a look in vain."""
+LEAST_RMS = 0.003
+"""Residuals up to which no other assembly is looked for, whatever they were: skin moves by as much [m]."""
+
+
+class Track(NamedTuple):
+    """State of one solution that is followed."""
+
+    q: np.ndarray  # (n_q,)
+    speed: np.ndarray  # (n_v,) - tangent speed, to predict the next frame
+    multiplier: np.ndarray  # (n_element,)
+    hold: np.ndarray  # (n_v,) - weights of coordinate tasks, and those that hold open dofs
+    started: np.ndarray  # (1,) int64 - 1 once a frame has been solved
+    doubt: np.ndarray  # (1,) int64 - frames until the solution is compared with new starts
+    fit: np.ndarray  # (1,) - least objective since it was, over the weight of the markers [m^2]
+    patience: np.ndarray  # (1,) - how many times that is reason to compare it again
+    trusted: np.ndarray  # (1,) int64 - WHOLLY, PARTLY, or 0: last frame not solved
+    loose: np.ndarray  # (n_v,) int64 - 1 = open though every marker is seen: held, and not counted as open
+    surveyed: (
+        np.ndarray
+    )  # (1,) int64 - 0 until a frame with all markers has told, then 1, or 2 where some are
+    q_begin: np.ndarray  # (n_q,) - before the frame at hand
+    multiplier_begin: np.ndarray  # (n_element,)
+    doubt_begin: np.ndarray  # (1,) int64
+    fit_begin: np.ndarray  # (1,)
+    patience_begin: np.ndarray  # (1,)
+    q_before: np.ndarray  # (n_q,) - scratch
+    q_hold: np.ndarray  # (n_q,) - where hold draws to
+    q_try: np.ndarray  # (n_q,) - scratch
+    multiplier_try: np.ndarray  # (n_element,) - scratch
+
+
+class TrackOptions(NamedTuple):
+    """How one solution is followed, and when to start anew."""
+
+    solver: Options
+    restart_rms: float  # a frame with a larger marker RMS is tried from scratch as well [m]
+    max_prediction: float  # longest gap that is bridged by the last speed [s]
+    second_opinion: int  # every so many frames the solution is compared with new starts
+
+
+def new_track(n_q: int, n_v: int, n_element: int) -> Track:
+    """Allocate a Track that has not started."""
+    return Track(
+        np.zeros(n_q),
+        np.zeros(n_v),
+        np.zeros(n_element),
+        np.zeros(n_v),
+        np.zeros(1, np.int64),
+        np.zeros(1, np.int64),
+        np.zeros(1),
+        np.full(1, WORSE),
+        np.zeros(1, np.int64),
+        np.zeros(n_v, np.int64),
+        np.zeros(1, np.int64),
+        np.zeros(n_q),
+        np.zeros(n_element),
+        np.zeros(1, np.int64),
+        np.zeros(1),
+        np.zeros(1),
+        np.zeros(n_q),
+        np.zeros(n_q),
+        np.zeros(n_q),
+        np.zeros(n_element),
+    )
+
+
+class TrackWork(NamedTuple):
+    """Working space of one frame; of solutions of the same sizes, one after the other."""
+
+    solver: Work
+    fit: FitWork
+    open: np.ndarray  # (n_v,) int64 - 1 = left open by the markers
+
+
+@njit
+def predict(tree, dt, options, track, q_out):
+    """Where the skeleton should be some time after the last frame.
+
+    tree : Tree
+    dt : float - that time [s]; 0 = unknown, then nothing moves
+    options : TrackOptions
+    track : Track
+    q_out : (n_q,) - written [m, rad]
+    """
+    step = dt if 0.0 < dt <= options.max_prediction else 0.0
+    integrate(tree, track.q, track.speed, step, q_out)
+    place_followers(tree.couplers, tree.functions, q_out)
+
+
+@njit
+def find_open_dofs(problem, q, work, loose):
+    """problem.hold gets a weight for every dof that markers, hard elements and hold so far leave open.
+
+    The pivots of J'WJ + rho A'A in tree order are the curvatures left to each dof by the ones before it.
+    Returns how many are open, work.open which. Not counted: the loose ones : (n_v,) int64, which no frame
+    determines, and a coordinate at its bound, which its bound determines.
+    """
+    tree, elements, mode = problem.tree, problem.elements, problem.roles.mode
+    hold, at = problem.hold, work.solver
+    objective(problem, q, at)
+    element_rows(elements, at.pose, at.element)
+    marker_hessian(tree, at.pose, at.marker, 0.0, at.H)
+    for j in range(hold.shape[0]):
+        at.H[j, j] += hold[j]
+    fold_matrix(tree.couplers, at.coupler, 0.0, at.H)
+    n_hard = 0
+    for e in range(mode.shape[0]):
+        if mode[e] == HARD:
+            hard_row(tree.couplers, elements, e, n_hard, at)
+            fold_vector(tree.couplers, at.coupler, at.A[n_hard])
+            n_hard += 1
+    augment(n_hard, HARD_CURVATURE, at)
+    H, n_open = at.H, 0
+    for j in range(hold.shape[0]):
+        translates = tree.dof_rotates[j] == TRANSLATES
+        work.open[j] = 0
+        for k in range(j):
+            H[j, j] -= H[j, k] * H[j, k]
+        if H[j, j] < (OPEN_TRANSLATION if translates else OPEN_ROTATION) and hold[j] == 0.0:
+            hold[j] = HOLD_TRANSLATION if translates else HOLD_ROTATION
+            H[j, j] = max(H[j, j], 0.0) + hold[j]
+            work.open[j] = 1
+            n_open += int(at.bound[j] == FREE_TO_MOVE and loose[j] == 0)
+        pivot = math.sqrt(H[j, j])
+        H[j, j] = pivot
+        for i in range(j + 1, hold.shape[0]):
+            for k in range(j):
+                H[i, j] -= H[i, k] * H[j, k]
+            H[i, j] /= pivot
+    return n_open
+
+
+@njit
+def remember(track):
+    """Keep the state before a frame, so that it can be solved again."""
+    copy(track.q, track.q_begin)
+    copy(track.multiplier, track.multiplier_begin)
+    track.doubt_begin[0] = track.doubt[0]
+    track.fit_begin[0] = track.fit[0]
+    track.patience_begin[0] = track.patience[0]
+
+
+@njit
+def rewind(track):
+    """Back to the state before the frame."""
+    copy(track.q_begin, track.q)
+    copy(track.multiplier_begin, track.multiplier)
+    track.doubt[0] = track.doubt_begin[0]
+    track.fit[0] = track.fit_begin[0]
+    track.patience[0] = track.patience_begin[0]
+
+
+@njit
+def conclude(tree, dt, followed, solved, track):
+    """After the frame's last solution: speed for the next prediction, and whether to trust it.
+
+    A speed lies between two solutions: after a frame that was not solved there is none yet.
+
+    tree : Tree
+    dt : float - time since the frame before [s]
+    followed : bool - the frame was solved from a frame before
+    solved : int - WHOLLY, PARTLY, or 0 where it did not converge; held dofs have no speed
+    track : Track - speed and trusted written
+    """
+    between = followed and solved > 0 and track.trusted[0] > 0
+    track.trusted[0] = int(solved)
+    track.speed[:] = 0.0
+    if between and dt > 0.0:
+        difference(tree, track.q_begin, track.q, track.speed)
+        for d in range(track.speed.shape[0]):
+            held = solved == PARTLY and track.hold[d] > 0.0
+            track.speed[d] = 0.0 if held else track.speed[d] / dt
+
+
+@njit
+def follow(model, roles, measured, weight, dt, options, track, work):
+    """Solve one frame from the last one, or from scratch where that fails.
+
+    model : Skeleton
+    roles : Roles
+    measured : (n_marker, 3) - in ground [m]
+    weight : (n_marker,) - 0 = takes no part
+    dt : float - time since the last frame [s]; 0 = unknown
+    options : TrackOptions
+    track : Track - q gets the solution
+    work : TrackWork - holds the solution's pose
+    Returns (status, iterations, residual, objective, n_open): status of kernels.solver.kkt, n_open = dofs
+    held near the last pose because nothing determines them.
+    """
+    problem = Problem(
+        model.tree, model.markers, model.elements, roles, measured, weight, track.hold, track.q_hold
+    )
+    complete, visible = visible_weight(model.markers, weight)
+    started = track.started[0] == 1
+    set_out(model, roles.limits, dt, options, track)
+    track.hold[:] = 0.0
+    copy(track.q_before, track.q_hold)
+    set_tasks(roles.tasks, visible, track.hold, track.q_hold)
+    n_open = 0
+    work.open[:] = 0
+    if not complete or track.surveyed[0] != 1:
+        n_open = find_open_dofs(problem, track.q, work, track.loose)
+        n_open = survey(n_open, complete, work, track)
+    found = Solved(NOT_CONVERGED, 0, math.inf, math.inf)
+    if started:
+        found = solve(problem, options.solver, work.solver, track.q, track.multiplier)
+    limit = 0.5 * visible * options.restart_rms**2
+    # A mechanism can be assembled in more than one way, and following keeps a wrong choice: look again now
+    # and then, after a jump, where it fits much worse, and as soon as everything is determined anew.
+    jumped = started and work.solver.cost_start[0] > limit
+    worse, cost = fits_worse(found, visible, track), found.cost
+    track.doubt[0] = 0 if n_open > 0 else track.doubt[0] - 1
+    look_again = n_open == 0 and (track.doubt[0] <= 0 or jumped or worse)
+    if not started or look_again or is_ruined(problem, found, limit, track, work):
+        found = restart(problem, model.q_neutral, options.solver, found, track, work)
+        ruined = is_ruined(problem, found, limit, track, work)
+        track.doubt[0] = 0 if n_open > 0 or ruined else options.second_opinion
+        forget_fit(worse and found.cost == cost, track)
+        pose(model.tree, track.q, work.solver.pose)
+        model_markers(model.markers, work.solver.pose, work.solver.marker.model)
+    if found.status == NON_FINITE:
+        copy(track.q_before, track.q)
+        track.multiplier[:] = 0.0
+    if found.status == CONVERGED:
+        track.started[0] = 1
+        track.fit[0] = min(track.fit[0], found.cost / visible) if visible > 0.0 else track.fit[0]
+    return found.status, found.iterations, found.residual, found.cost, n_open
+
+
+@njit
+def visible_weight(markers, weight):
+    """(whether every marker takes part, sum of the weights of those that do); weight : (n_marker,)."""
+    complete, visible = True, 0.0
+    for m in range(weight.shape[0]):
+        complete = complete and weight[m] > 0.0
+        if weight[m] > 0.0:
+            visible += weight_of(markers.weight, m, 1.0)
+    return complete, visible
+
+
+@inlined
+def set_out(model, limits, dt, options, track):
+    """track.q : (n_q,) - from the last frame, kept in q_before, to where the solver begins.
+
+    model : Skeleton
+    limits : Limits - or None
+    dt : float - time since the last frame [s]; 0 = unknown
+    options : TrackOptions
+    track : Track - written
+    """
+    if track.started[0] != 1:
+        copy(model.q_neutral, track.q)
+        track.speed[:] = 0.0
+        track.multiplier[:] = 0.0
+    copy(track.q, track.q_before)
+    predict(model.tree, dt, options, track, track.q)
+    clamp(limits, track.q)
+
+
+@inlined
+def fits_worse(found, visible, track):
+    """Whether a solution fits so much worse than others since the last look that it is time for another.
+
+    found : Solved
+    visible : float - weight of the markers
+    track : Track
+    """
+    usual = visible * max(track.fit[0], 0.5 * LEAST_RMS**2)
+    return found.status == CONVERGED and found.cost > track.patience[0] * usual
+
+
+@inlined
+def forget_fit(in_vain, track):
+    """After a look, which was in vain where a worse fit led to it and no better one came of it."""
+    track.fit[0] = math.inf
+    track.patience[0] = WORSE * track.patience[0] if in_vain else WORSE
+
+
+@njit
+def survey(n_open, complete, work, track):
+    """Keep what the first complete frame leaves open as loose; returns n_open without it."""
+    if track.surveyed[0] != 0 or not complete:
+        return n_open
+    track.surveyed[0] = 1
+    for d in range(track.loose.shape[0]):
+        track.loose[d] = int(work.open[d] == 1 and work.solver.bound[d] == FREE_TO_MOVE)
+        if track.loose[d] == 1:
+            track.surveyed[0] = 2
+    return 0
+
+
+@inlined
+def is_ruined(problem, found, limit, track, work):
+    """Whether a solution is none, or leaves the markers farther away than a frame from scratch might.
+
+    problem : Problem
+    found : Solved
+    limit : float - objective without what holds dofs [m^2]
+    track : Track - with the solution in q
+    work : TrackWork - solver.hold_gap written
+    """
+    if found.status != CONVERGED:
+        return True
+    return found.cost - hold_cost(problem, track.q, work.solver.hold_gap) > limit
+
+
+@njit
+def restart(problem, q_neutral, options, found, track, work):
+    """Solve from scratch, from some starts, and keep the best converged result (also against the one given).
+
+    Start 0 fits every body to its markers; start 1 does too, but has inner free joints and chains in their
+    neutral pose: a knee mechanism has two assemblies, and the fitted knee may fall into the wrong one. Where
+    there are more free joints inside the tree, one more start for each has it alone in the neutral pose.
+
+    problem : Problem
+    q_neutral : (n_q,) [m, rad]
+    options : Options
+    found : Solved - what is in track now
+    track : Track - q, multiplier written
+    work : TrackWork - written
+    Returns Solved, with the iterations of all.
+    """
+    tree, best = problem.tree, found
+    total, n_inner = found.iterations, 0
+    for b in range(tree.parent.shape[0]):
+        n_inner += int(is_loose(tree, b))
+    for start in range(2 + n_inner if n_inner > 1 else 2):
+        n_fitted = initial_pose(
+            tree, problem.markers, problem.measured, problem.weight, track.q_before, work.solver.pose,
+            work.fit, track.q_try,
+        )  # fmt: skip
+        if start > 0:
+            if n_fitted == 0:
+                break  # no body could be fitted: the first start was the neutral one already
+            relax(tree, q_neutral, start - 2, track.q_try)
+        track.multiplier_try[:] = 0.0
+        trial = solve(problem, options, work.solver, track.q_try, track.multiplier_try)
+        total += trial.iterations
+        if trial.status == CONVERGED and (
+            best.status != CONVERGED or trial.cost < CLEARLY_BETTER * best.cost
+        ):
+            best = trial
+            copy(track.q_try, track.q)
+            copy(track.multiplier_try, track.multiplier)
+    return Solved(best.status, total, best.residual, best.cost)
+
+
+@njit
+def relax(tree, q_neutral, only, q_out):
+    """q_out : (n_q,) - gets the neutral pose of inner free joints and chains.
+
+    only : int - of the free joint of that number alone, -1 = of all
+    """
+    n_inner = 0
+    for b in range(tree.parent.shape[0]):
+        loose = is_loose(tree, b)
+        if loose or (is_chain(tree, b) and tree.parent[b] >= 0):
+            if only < 0 or (loose and n_inner == only):
+                k, stop = tree.q_start[b], tree.q_start[b + 1]
+                copy(q_neutral[k:stop], q_out[k:stop])
+            n_inner += int(loose)

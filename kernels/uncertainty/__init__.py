@@ -1,0 +1,1 @@
+"""Standard deviations of results, from the errors of what was measured."""

@@ -1,0 +1,290 @@
+"""How errors of the markers move a pose while it moves itself: columns of a factor of its covariance in time.
+
+An optimum answers errors dm of markers by dq = S dm, S = P J'W (kernels/uncertainty/sensitivity). While the
+skeleton moves S changes: elements turn, and markers lie otherwise to the joints. Errors go with the segments:
+what they do to the gradient is a wrench on each body, whose covariance (kernels/uncertainty/gradient_errors)
+has a factor of six columns that stay as they are in the body's frame. So S times this factor, at three times
+of a motion, tells the first two rates of every error of the pose (rtsim/methods/kinematics/rate_errors).
+Markers are taken to be where the skeleton has them: residuals of another time would bend the objective. What
+rests on a bound in the frame does so at all three times: no error moves it.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from kernels.algebra.copying import copy
+from kernels.algebra.linear import cholesky_drop
+from kernels.algebra.spatial import power
+from kernels.compiler.jit import njit
+from kernels.joints.couplers import fold_columns, place_followers
+from kernels.joints.tree import Pose, difference, integrate, new_pose, pose
+from kernels.markers.marker_cost import model_markers
+from kernels.solver.optimality import Problem
+from kernels.solver.undetermined_dofs import deviation_left
+from kernels.uncertainty.deviation import Answers, new_answers
+from kernels.uncertainty.followed_lengths import add_answers_before
+from kernels.uncertainty.gradient_errors import body_covariances
+from kernels.uncertainty.pose_errors import add_coordinates
+from kernels.uncertainty.sensitivity import answer, soft_answers, stand_beside
+
+LASTING, NOISE = 0, 1
+"""Kinds of errors: skin and a marker's own error; noise."""
+DEPENDENT = 1e-9
+"""Part of its variance below which a motion of a body's markers counts as following from the others."""
+
+
+class Course(NamedTuple):
+    """A motion, and three poses of it."""
+
+    q: np.ndarray  # (n_q,) - at the time in question
+    v: np.ndarray  # (n_v,) - speeds
+    v_dot: np.ndarray  # (n_v,) - and accelerations
+    apart: np.ndarray  # (1,) - from one of the three to the next [s]
+    pose: np.ndarray  # (3, n_q) - before, at and after it
+
+
+class ColumnWork(NamedTuple):
+    """Working space."""
+
+    at_home: Pose  # every body's axes and origin those of ground: places in it are places in the bodies
+    place: np.ndarray  # (n_marker, 3) [m]
+    variance: np.ndarray  # (n_marker,) - without noise [m^2]
+    factor: np.ndarray  # (2, n_body, 6, 6) - wrenches of LASTING errors and of NOISE, a column each
+    wrench: np.ndarray  # (6,)
+    gradient: np.ndarray  # (2, n_v, n_column) - six of every body, then one of every dof that is held
+    q: np.ndarray  # (n_q,)
+    step: np.ndarray  # (n_v,)
+    answers: Answers  # of all tangent coordinates
+
+
+def new_column_work(n_q: int, n_v: int, n_body: int, n_marker: int, n_element: int) -> ColumnWork:
+    """Allocate a ColumnWork."""
+    at_home = new_pose(n_body, n_v)
+    at_home.rotation[:] = np.eye(3)
+    return ColumnWork(
+        at_home, np.zeros((n_marker, 3)), np.zeros(n_marker), np.zeros((2, n_body, 6, 6)), np.zeros(6),
+        np.zeros((2, n_v, 6 * n_body + n_v)), np.zeros(n_q), np.zeros(n_v), new_answers(n_v, n_element, n_v),
+    )  # fmt: skip
+
+
+def new_course(n_q: int, n_v: int) -> Course:
+    """Allocate a Course."""
+    return Course(np.zeros(n_q), np.zeros(n_v), np.zeros(n_v), np.zeros(1), np.zeros((3, n_q)))
+
+
+def new_columns(n_v: int, n_body: int, n_other: int) -> np.ndarray:
+    """(3, 2, n_v, n_column) - before, at and after a time; of LASTING errors and of NOISE.
+
+    n_other : mechanisms that may be put together otherwise
+    """
+    return np.zeros((3, 2, n_v, 6 * n_body + n_v + n_other))
+
+
+@njit
+def columns_in_time(model, method, course, skin, frame_state, state, solver, own, work, columns_out):
+    """columns_out : (3, 2, n_v, n_column) - errors of the pose before, at, and after a time, by each error of
+    size 1; returns how many columns are written, 0 where one of the three poses is not determined.
+
+    model : Skeleton
+    method : Method
+    course : Course - pose written
+    skin : SkinMotion
+    frame_state : FrameState - weights of the markers, and what holds dofs
+    state : DeviationState - after deviate
+    solver : Work - written: not that of the frame, which others read
+    own : (TrackWork, DeviationWork) - of the frame, which dofs are open and which at a bound; of the
+        deviations, scratch written
+    work : ColumnWork - written
+    """
+    scratch = own[1]
+    factor_wrenches(
+        model, skin, scratch.still, frame_state.segments.weight, state.errors, scratch.gradient, work
+    )
+    n_column = 0
+    for k in range(3):
+        n_column = hold_columns(
+            model.tree, frame_state.track.hold, own[0].open, state.held_for, work.gradient
+        )  # anew: followers among them are folded into their drivers at each pose
+        time = (k - 1) * course.apart[0]
+        for d in range(course.v.shape[0]):
+            work.step[d] = time * (course.v[d] + 0.5 * time * course.v_dot[d])
+        integrate(model.tree, course.q, work.step, 1.0, course.pose[k])
+        place_followers(model.tree.couplers, model.tree.functions, course.pose[k])
+        copy(course.pose[k], work.q)
+        if not answers_at(model, method, frame_state, own[0].solver.fixed, solver, scratch, work):
+            return 0
+        for of in range(2):
+            product(work.answers.X, work.gradient[of], n_column, columns_out[k, of])
+    return add_other_assemblies(state.other, n_column, columns_out)
+
+
+@njit
+def add_other_assemblies(other, n_column, columns_out):
+    """columns_out : (3, 2, n_v, n_column) - with a column behind the others for each mechanism that may be
+    put together otherwise (kernels/solver/alternative_configuration), its way there as in the frame; returns
+    how many count.
+
+    other : OtherAssembly
+    n_column : int - before
+    """
+    n = n_column
+    for r in range(other.body.shape[0]):
+        if other.there[r] == 1:
+            size = math.sqrt(other.part[r])
+            for k in range(3):
+                for d in range(other.gap.shape[1]):
+                    columns_out[k, LASTING, d, n] = size * other.gap[r, d]
+                    columns_out[k, NOISE, d, n] = 0.0
+            n += 1
+    return n
+
+
+@njit
+def hold_columns(tree, hold, is_open, held_for, gradient):
+    """gradient : (2, n_v, n_column) - behind the columns of bodies, one for every dof that is held because
+    nothing determines it (kernels/solver/undetermined_dofs); returns how many columns count.
+
+    tree : Tree
+    hold, held_for : (n_v,)
+    is_open : (n_v,) int64
+    """
+    first, n_v = 6 * tree.parent.shape[0], hold.shape[0]
+    gradient[:, :, first:] = 0.0
+    n_column = first
+    for d in range(n_v):
+        if hold[d] > 0.0 and is_open[d] == 1:
+            gradient[LASTING, d, first + d] = hold[d] * deviation_left(tree, d, held_for[d])
+            n_column = first + n_v
+    return n_column
+
+
+@njit
+def factor_wrenches(model, skin, still, weight, errors, scratch, work):
+    """work.factor : (2, n_body, 6, 6) - of the covariance of what a body's markers do to the gradient.
+
+    model : Skeleton
+    skin, still : SkinMotion - as it moves, and that does not
+    weight : (n_marker,) - of the frame
+    errors : MarkerErrors
+    scratch : GradientErrorWork - written
+    work : ColumnWork - variance, factor written
+    """
+    tree, markers = model.tree, model.markers
+    for m in range(weight.shape[0]):
+        work.variance[m] = errors.variance[m] - errors.noise[m]
+    for of in range(2):
+        variance = work.variance if of == LASTING else errors.noise
+        moving = skin if of == LASTING else still
+        body_covariances(tree, markers, work.at_home, markers.position, weight, variance, moving, scratch)
+        for b in range(tree.parent.shape[0]):
+            L = work.factor[of, b]
+            for i in range(6):
+                for k in range(6):
+                    L[i, k] = scratch.matrix[b, i, k] if k <= i else 0.0
+            cholesky_drop(L, 6, DEPENDENT)
+            for k in range(6):
+                if L[k, k] == math.inf:
+                    L[k, k] = 0.0
+
+
+@njit
+def answers_at(model, method, frame_state, fixed, solver, own, work):
+    """work.answers.X : (n_v, n_v), work.gradient : (2, n_v, n_column) - how every tangent coordinate answers
+    to the gradient at work.q, and what the errors do to that; False where the pose is not determined.
+
+    model : Skeleton
+    method : Method
+    frame_state : FrameState
+    fixed : (n_v,) int64 - 1 = a coordinate at its bound
+    solver : Work - written
+    own : DeviationWork - scratch written
+    work : ColumnWork - q, place, step, gradient, answers written
+    """
+    tree, answers, track = model.tree, work.answers, frame_state.track
+    n_hard = stand_among(model, method.roles, track, frame_state.segments.weight, fixed, solver, work)
+    if n_hard < 0:
+        return False
+    for of in range(2):
+        gradient_columns(tree, solver.pose, work.factor[of], work.wrench, work.gradient[of])
+        fold_columns(tree.couplers, solver.coupler, work.gradient[of])
+    add_coordinates(0, answers.X)
+    answer(tree.couplers, n_hard, solver, answers.X, answers.B)
+    if method.follows == 1:
+        soft_answers(model, method.roles, n_hard, solver, answers.X, answers.B)
+        first = frame_state.first  # as far from the pose as in the frame
+        difference(tree, track.q, first.q, work.step)
+        integrate(tree, work.q, work.step, 1.0, work.q)
+        n_hard = stand_among(model, method.first, first, frame_state.segments.weight, fixed, solver, work)
+        if n_hard < 0:
+            return False
+        add_answers_before(model, method, n_hard, solver, own, answers)
+    return True
+
+
+@njit
+def stand_among(model, roles, track, weight, fixed, solver, work):
+    """As kernels/uncertainty/sensitivity.stand_beside at work.q, among markers that are where the model has
+    them.
+
+    model : Skeleton
+    roles : Roles
+    track : Track - what holds dofs
+    weight : (n_marker,) - of the frame
+    fixed : (n_v,) int64 - 1 = a coordinate at its bound
+    solver : Work - written
+    work : ColumnWork - place written
+    """
+    pose(model.tree, work.q, solver.pose)
+    model_markers(model.markers, solver.pose, work.place)
+    problem = Problem(
+        model.tree, model.markers, model.elements, roles, work.place, weight, track.hold, track.q_hold
+    )
+    return stand_beside(problem, work.q, fixed, solver)
+
+
+@njit
+def gradient_columns(tree, pose, factor, wrench, gradient_out):
+    """gradient_out : (n_v, n_column) - change of the gradient by wrenches on the bodies, in 6 n_body columns.
+
+    tree : Tree
+    pose : Pose
+    factor : (n_body, 6, 6) - wrenches in the bodies, moment first, about their origins, a column each
+    wrench : (6,) - written
+    """
+    gradient_out[:, : 6 * tree.parent.shape[0]] = 0.0
+    for b in range(tree.parent.shape[0]):
+        R = pose.rotation[b]
+        x = pose.position[b, 0] - pose.position[0, 0]
+        y = pose.position[b, 1] - pose.position[0, 1]
+        z = pose.position[b, 2] - pose.position[0, 2]
+        for k in range(6):
+            if factor[b, k, k] == 0.0:
+                continue
+            for i in range(3):
+                wrench[i] = wrench[3 + i] = 0.0
+                for j in range(3):
+                    wrench[i] += R[i, j] * factor[b, j, k]
+                    wrench[3 + i] += R[i, j] * factor[b, 3 + j, k]
+            wrench[0] += y * wrench[5] - z * wrench[4]
+            wrench[1] += z * wrench[3] - x * wrench[5]
+            wrench[2] += x * wrench[4] - y * wrench[3]
+            d = tree.last_dof[b]
+            while d >= 0:
+                gradient_out[d, 6 * b + k] = power(pose.twist[d], wrench)
+                d = tree.dof_parent[d]
+
+
+@njit
+def product(X, gradient, n_column, columns_out):
+    """columns_out : (n, K) = X' gradient in the first n_column columns; X : (n, n), gradient : (n, K)."""
+    columns_out[:, :] = 0.0
+    for i in range(X.shape[0]):
+        for d in range(X.shape[1]):
+            y = X[i, d]
+            if y != 0.0:
+                for k in range(n_column):
+                    columns_out[d, k] += y * gradient[i, k]

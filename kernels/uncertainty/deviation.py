@@ -1,0 +1,379 @@
+"""Standard deviations of the numbers of a frame, from the optimum itself (docs/uncertainty.md).
+
+The optimum of a frame moves with the markers m by dq = -P dg, dg = -J' W dm the change of the gradient
+(kernels/uncertainty/sensitivity). A number with the slopes f has x = P f and the variance x' M x, M the
+covariance of the gradient (kernels/uncertainty/gradient_errors). Covariance: Bar-Shalom et al. 2001, section
+3.4.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from kernels.algebra.copying import copy
+from kernels.compiler.jit import njit
+from kernels.joints.couplers import fold_matrix
+from kernels.markers.marker_health import is_wrong
+from kernels.solver.alternative_configuration import OtherAssembly, add_others, follow_others
+from kernels.solver.optimality import Problem
+from kernels.solver.output_jacobian import RowWork, new_row_work, output_rows
+from kernels.solver.undetermined_dofs import (
+    MOST_ANGLE,
+    MOST_LENGTH,
+    NEVER,
+    add_held,
+    age,
+    age_folded,
+    angle_left,
+)
+from kernels.uncertainty.followed_lengths import add_method_before
+from kernels.uncertainty.gradient_errors import (
+    GradientErrorWork,
+    SkinMotion,
+    gradient_covariance,
+    new_gradient_error_work,
+)
+from kernels.uncertainty.marker_errors import (
+    ErrorBounds,
+    MarkerErrors,
+    add_doubts,
+    learn_noise,
+    marker_variances,
+)
+from kernels.uncertainty.pose_errors import (
+    ALL,
+    NOISE,
+    PoseErrors,
+    add_coordinates,
+    covary_kinds,
+    falls_due,
+    know_nothing,
+    new_pose_errors,
+)
+from kernels.uncertainty.reliability_bound import FORESIGHT, BeyondWork, find_beyond, new_beyond_work
+from kernels.uncertainty.sensitivity import answer, quadratic_forms, soft_answers, stand_at
+from kernels.uncertainty.variance_inflation import add_departures
+
+
+class DeviationOptions(NamedTuple):
+    """Numbers of the deviations."""
+
+    bounds: ErrorBounds
+    limit: np.ndarray  # (3,) - deviation of a joint's angles beyond which each is uncertain [rad]
+    enough: np.ndarray  # (n_body,) int64 - markers that a body must show; 0 = it carries none
+    displaced: np.ndarray  # (n_displaced,) int64 - joints whose displacements count, ascending
+    averaging: float  # time constant of the mean of the variances [s]; 0 = none
+    lasting: float  # time for which errors by skin are the same [s]
+
+
+class DeviationState(NamedTuple):
+    """What goes on from frame to frame."""
+
+    errors: MarkerErrors  # of the markers, whatever the method
+    held_for: np.ndarray  # (n_v,) - time since each dof was determined [s]
+    folded_for: np.ndarray  # (n_body,) - time since the body was no part of a chain that could fold [s]
+    mean: np.ndarray  # (K,) - of the variances of frames that the same markers determine wholly
+    n_mean: np.ndarray  # (1,) int64 - so many
+    weight: np.ndarray  # (n_marker,) - in them
+    usual: np.ndarray  # (K,) - the last mean in which no marker of an earlier one was missed
+    most: np.ndarray  # (n_marker,) - weight in that
+    away: np.ndarray  # (1,) - time since the last of them [s]
+    pose: PoseErrors
+    other: OtherAssembly
+
+
+class Answers(NamedTuple):
+    """Of K numbers side by side."""
+
+    X: np.ndarray  # (n_v, K) - slopes, then x = P f of every number
+    B: np.ndarray  # (n_element, K) - answers of the numbers to the hard elements' targets
+    row: np.ndarray  # (K,)
+    value: np.ndarray  # (K,) - variances
+
+
+class DeviationWork(NamedTuple):
+    """Working space; K = n_output."""
+
+    rows: RowWork
+    M: np.ndarray  # (2, n_v, n_v) - covariance of the gradient by ALL errors, by NOISE
+    numbers: Answers  # K
+    coordinates: Answers  # K and n_v: with all tangent coordinates behind the numbers
+    theta: np.ndarray  # (n_joint,) - flexions in the method solved before [deg]
+    X_first: np.ndarray  # (n_v, n_joint) - of the flexions in the method solved before
+    B_first: np.ndarray  # (n_element, n_joint)
+    gradient: GradientErrorWork
+    still: SkinMotion  # skin that does not move
+    sight: np.ndarray  # (n_body,) int64 - markers that a body shows
+    beyond: BeyondWork
+
+
+class Deviations(NamedTuple):
+    """Standard deviations, in the order of kernels/solver/output_jacobian."""
+
+    value: np.ndarray  # (K,)
+    uncertain: np.ndarray  # (3 n_joint,) - 1 = an angle whose deviation is beyond the limit
+
+
+def new_deviation_state(
+    n_v: int, n_body: int, K: int, errors: MarkerErrors, other: OtherAssembly
+) -> DeviationState:
+    """Allocate what is remembered of a solution; of the markers it is shared."""
+    return DeviationState(
+        errors,
+        np.full(n_v, NEVER),
+        np.full(n_body, NEVER),
+        np.zeros(K),
+        np.zeros(1, np.int64),
+        np.zeros(len(errors.variance)),
+        np.zeros(K),
+        np.zeros(len(errors.variance)),
+        np.full(1, NEVER),
+        new_pose_errors(n_v, len(errors.variance)),
+        other,
+    )
+
+
+def new_answers(n_v: int, n_element: int, K: int) -> Answers:
+    """Allocate the Answers of K numbers."""
+    return Answers(np.zeros((n_v, K)), np.zeros((n_element, K)), np.zeros(K), np.zeros(K))
+
+
+def new_deviation_work(n_v: int, n_body: int, n_element: int, n_joint: int, K: int) -> DeviationWork:
+    """Allocate a DeviationWork."""
+    return DeviationWork(
+        new_row_work(),
+        np.zeros((2, n_v, n_v)),
+        new_answers(n_v, n_element, K),
+        new_answers(n_v, n_element, K + n_v),
+        np.zeros(n_joint),
+        np.zeros((n_v, n_joint)),
+        np.zeros((n_element, n_joint)),
+        new_gradient_error_work(n_body),
+        SkinMotion(np.zeros((n_body, 3)), np.zeros(n_body), np.zeros(n_body)),
+        np.zeros(n_body, np.int64),
+        new_beyond_work(n_v, n_element, K),
+    )
+
+
+def new_deviations(n_joint: int, K: int) -> Deviations:
+    """Allocate a Deviations of K numbers."""
+    return Deviations(np.zeros(K), np.zeros(3 * n_joint))
+
+
+@njit
+def deviate(model, method, dt, frame_options, options, frame_state, state, work, out):
+    """Deviations of a converged frame's results, after kernels/solver/frame.estimate; returns how many angles
+    are uncertain: all, where there is no minimum that deviations could belong to.
+
+    model : Skeleton
+    method : Method
+    dt : float - time since the last frame [s]; 0 = unknown
+    frame_options : FrameOptions
+    options : DeviationOptions
+    frame_state : FrameState - as the frame left it
+    state : DeviationState - updated
+    work : (TrackWork, DeviationWork, OtherWork) - of the frame, whose scratch is written, of the deviations,
+        and of other assemblies
+    out : Deviations - written
+    """
+    track, health, segments, own = frame_state.track, frame_state.health, frame_state.segments, work[1]
+    at, is_open, weight, of_health = work[0].solver, work[0].open, segments.weight, frame_options.health
+    learn_noise(model.markers, at.pose, at.marker.model, of_health, health, state.errors)
+    age(track.hold, is_open, dt, state.held_for)
+    age_folded(model, options.enough, health.weight, dt, own.sight, state.folded_for)
+    problem = Problem(
+        model.tree, model.markers, model.elements, method.roles, segments.place, weight, track.hold,
+        track.q_hold,
+    )  # fmt: skip
+    n_hard = stand_at(problem, track.q, track.multiplier, at)
+    if n_hard < 0:
+        return unknown(dt, state, out)
+    due = falls_due(weight, state.pose)
+    answers = own.coordinates if due else own.numbers
+    output_rows(model, options.displaced, at.pose, at.element, own.rows, answers.X)
+    if due:
+        add_coordinates(out.value.shape[0], answers.X)
+    answer(model.tree.couplers, n_hard, at, answers.X, answers.B)
+    n_free = own.M.shape[1] - n_hard
+    errors, how = state.errors, frame_options.track.solver
+    shown = marker_variances(model.markers, n_free, options.bounds, of_health, health, errors)
+    add_doubts(model.markers, segments, errors.variance)
+    errors_of_gradient(model, options, frame_state, is_open, due, state, at, own)
+    if method.follows == 1:
+        soft_answers(model, method.roles, n_hard, at, answers.X, answers.B)
+        if not add_method_before(model, method, frame_state, problem, at, own, answers):
+            return unknown(dt, state, out)
+    quadratic_forms(own.M[ALL], answers.X, answers.row, answers.value)
+    copy(answers.value, out.value)
+    whole = is_whole(segments.filled, is_open)
+    if due:
+        covary_kinds(own.M, answers.X, out.value.shape[0], answers.row, state.pose.covariance)
+    sound = whole and not is_spoilt(of_health, health)
+    average_variances(dt, options.averaging, weight, sound, state, out.value)
+    add_departures(model, of_health, health, weight, shown, errors, at, answers.X, answers.row, out.value)
+    find_beyond(model, method, dt, options, of_health, frame_state, errors.ranges, at, answers.X, own.beyond)
+    follow_others(model, problem, track, dt, options, how, errors.variance, work[0], state.other, work[2])
+    add_others(due, state.other, state.pose.covariance[ALL], out.value)
+    least = own.beyond.least
+    return conclude_deviations(model.joints, state.folded_for, state.usual, options.limit, least, out)
+
+
+@njit
+def errors_of_gradient(model, options, frame_state, is_open, due, state, solver, work):
+    """work.M : (2, n_v, n_v) - by ALL errors, and where the covariance of the pose is due by NOISE.
+
+    model : Skeleton
+    options : DeviationOptions
+    frame_state : FrameState
+    is_open : (n_v,) int64 - 1 = held, as no marker determines it
+    due : bool
+    state : DeviationState - after marker_variances
+    solver : Work - after stand_at
+    work : DeviationWork - gradient, M written
+    """
+    pose, places, weight, tree = solver.pose, solver.marker.model, frame_state.segments.weight, model.tree
+    gradient_covariance(
+        tree, model.markers, pose, places, weight, state.errors.variance, options.bounds.skin,
+        work.gradient, work.M[ALL],
+    )  # fmt: skip
+    add_held(tree, frame_state.track.hold, is_open, state.held_for, work.M[ALL])
+    fold_matrix(tree.couplers, solver.coupler, 0.0, work.M[ALL])
+    if due:
+        gradient_covariance(
+            tree, model.markers, pose, places, weight, state.errors.noise, work.still, work.gradient,
+            work.M[NOISE],
+        )  # fmt: skip
+        fold_matrix(tree.couplers, solver.coupler, 0.0, work.M[NOISE])
+
+
+@njit
+def is_whole(filled, is_open):
+    """Whether no marker is filled in and no dof held; filled : (n_body,), is_open : (n_v,) int64."""
+    n = 0
+    for b in range(filled.shape[0]):
+        n += filled[b]
+    for d in range(is_open.shape[0]):
+        n += is_open[d]
+    return n == 0
+
+
+@njit
+def is_spoilt(options, health):
+    """Whether any marker of a frame is wrong; options : HealthOptions, health : Health."""
+    n = 0
+    for m in range(health.fault.shape[0]):
+        n += int(is_wrong(m, options, health))
+    return n > 0
+
+
+@njit
+def unknown(dt, state, out):
+    """No deviations: a pose that is no minimum belongs to no markers. Returns how many angles there are.
+
+    dt : float - time since the last frame [s]
+    state : DeviationState - pose, since of other assemblies written
+    out : Deviations - written
+    """
+    know_nothing(state.pose)
+    for r in range(state.other.since.shape[0]):
+        state.other.since[r] += dt
+    out.value[:] = math.nan
+    out.uncertain[:] = 1.0
+    return out.uncertain.shape[0]
+
+
+@njit
+def average_variances(dt, time_constant, weight, sound, state, value):
+    """value : (K,) - from the variances of a frame to their running mean.
+
+    A variance is that of the pose at hand, which is itself off: where the slopes of a number change within
+    that, as near a turning point, poses nearby count as well, and those of the last frames are such. Where
+    other markers take part or with other weights, places are filled in or dofs are held, it is the frame's
+    own, but no less than the mean before. So it is where a marker is wrong: the pose may be any. A new mean
+    begins where markers stay away for a time constant, and at once where more take part than in the one
+    before.
+
+    dt : float - time since the last frame [s]
+    time_constant : float - of the mean [s]; 0 = none
+    weight : (n_marker,) - of the frame
+    sound : bool - nothing is filled in, no dof is held, and no marker is wrong
+    state : DeviationState - mean, n_mean, weight, usual, most, away written
+    value : (K,) - written
+    """
+    same, more = 0.0 < dt < time_constant, True
+    for m in range(weight.shape[0]):
+        same = same and weight[m] == state.weight[m]
+        more = more and weight[m] >= state.weight[m]
+    if more and sound and not same:
+        copy(weight, state.weight)
+        state.n_mean[0] = 0
+        same = 0.0 < dt < time_constant
+    if same and sound:
+        state.away[0] = 0.0
+        state.n_mean[0] += 1
+        rate = max(1.0 / state.n_mean[0], dt / time_constant)
+        for k in range(value.shape[0]):
+            if rate < 1.0:  # else nothing is left of a mean before, whatever it was
+                value[k] = state.mean[k] + rate * (value[k] - state.mean[k])
+            state.mean[k] = value[k]
+        keep_usual(weight, state)
+        return
+    for k in range(value.shape[0]):
+        value[k] = max(value[k], state.mean[k])
+    state.away[0] += dt
+    if sound and state.away[0] > time_constant:
+        copy(weight, state.weight)
+        state.away[0] = 0.0
+        state.n_mean[0] = 0
+
+
+@njit
+def keep_usual(weight, state):
+    """state.usual : (K,) - the mean, where no marker is missed that took part in what is there.
+
+    Beside it a frame is more or less certain than usual. What markers that are missed take away does not
+    become usual by lasting, though the mean begins anew without them.
+
+    weight : (n_marker,) - of the frame
+    state : DeviationState - usual, most written
+    """
+    for m in range(weight.shape[0]):
+        if weight[m] < state.most[m]:
+            return
+    copy(weight, state.most)
+    copy(state.mean, state.usual)
+
+
+@njit
+def conclude_deviations(joints, folded_for, usual, limit, least, out):
+    """out.value : (K,) - from variances to deviations, none larger than of what nothing is known.
+
+    What a frame adds to the usual counts FORESIGHT times against the limit: it comes and goes within a trial.
+
+    joints : JointAxes
+    folded_for : (n_body,) [s]
+    usual : (K,) - variances of frames that show all markers, 0 = none is known
+    limit : (3,) - [rad]
+    least : (K,) - deviations that they are no less than
+    out : Deviations - uncertain written
+    Returns how many angles are uncertain.
+    """
+    n_angle, n_uncertain = out.uncertain.shape[0], 0
+    for k in range(n_angle):
+        own = min(usual[k], out.value[k]) if usual[k] > 0.0 else out.value[k]
+        believed = own + FORESIGHT * FORESIGHT * (out.value[k] - own)
+        out.uncertain[k] = 0.0 if believed <= limit[k % 3] ** 2 else 1.0
+    for k in range(out.value.shape[0]):
+        most = MOST_ANGLE if k < n_angle else MOST_LENGTH
+        out.value[k] = min(max(math.sqrt(max(out.value[k], 0.0)), least[k]), most)
+    for k in range(n_angle):
+        time = max(folded_for[joints.proximal[k // 3]], folded_for[joints.distal[k // 3]])
+        if time > 0.0:
+            out.value[k] = max(out.value[k], angle_left(time))
+        if not out.value[k] <= limit[k % 3]:
+            out.uncertain[k] = 1.0
+        n_uncertain += int(out.uncertain[k])
+    return n_uncertain

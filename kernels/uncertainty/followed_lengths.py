@@ -1,0 +1,130 @@
+"""How numbers answer to lengths of elements that follow a flexion of the method solved before (eq. 1).
+
+The flexion is an answer of that method to the markers, x1 = P1 f_theta; a length t(theta) of a hard element
+moves a number by 2 t t' times its own entry of the answers, a soft one likewise (docs/uncertainty.md).
+Sancisi et al. 2017, eq. 1.
+"""
+
+from __future__ import annotations
+
+import math
+
+from kernels.compiler.jit import njit
+from kernels.solver.constraints import HARD, SOFT
+from kernels.solver.optimality import Problem, objective
+from kernels.solver.output_jacobian import add_column, joint_frame
+from kernels.uncertainty.sensitivity import answer, stand_at
+
+
+@njit
+def first_angle_rows(model, pose, rows, work):
+    """work.X_first : (n_v, n_joint) - slopes of the first angle of every joint, work.theta the angles.
+
+    model : Skeleton
+    pose : Pose
+    rows : RowWork - written
+    """
+    work.X_first[:, :] = 0.0
+    joints, w = model.joints, rows.wrench
+    for j in range(joints.proximal.shape[0]):
+        joint_frame(joints, pose, j, rows)
+        P, D = rows.frame[0], rows.frame[1]
+        r01 = P[0, 0] * D[0, 1] + P[1, 0] * D[1, 1] + P[2, 0] * D[2, 1]
+        r11 = P[0, 1] * D[0, 1] + P[1, 1] * D[1, 1] + P[2, 1] * D[2, 1]
+        work.theta[j] = math.degrees(math.atan2(-r01, r11))
+        for i in range(3):
+            w[i], w[3 + i] = rows.dual[0, i], 0.0
+        add_column(model.tree, pose, joints.distal[j], joints.proximal[j], w, j, work.X_first)
+
+
+@njit
+def add_method_before(model, method, frame_state, problem, solver, work, answers):
+    """answers.X by the lengths that follow a flexion of the method before; False where that has no minimum.
+
+    model : Skeleton
+    method : Method
+    frame_state : FrameState
+    problem : Problem - of the method
+    solver : Work - written; of the method again afterwards, but for its factors
+    work : DeviationWork - theta, X_first, B_first written
+    answers : Answers - after answer and soft_answers; X written
+    """
+    track, first, segments = frame_state.track, frame_state.first, frame_state.segments
+    before = Problem(
+        model.tree, model.markers, model.elements, method.first, segments.place, segments.weight,
+        first.hold, first.q_hold,
+    )  # fmt: skip
+    n_hard = stand_at(before, first.q, first.multiplier, solver)
+    if n_hard >= 0:
+        add_answers_before(model, method, n_hard, solver, work, answers)
+    objective(problem, track.q, solver)
+    return n_hard >= 0
+
+
+@njit
+def add_answers_before(model, method, n_hard, solver, work, answers):
+    """answers.X by the lengths that follow a flexion, where the solver stands at the method before.
+
+    model : Skeleton
+    method : Method
+    n_hard : int - of the method before
+    solver : Work - after stand_at
+    work : DeviationWork - theta, X_first, B_first written
+    answers : Answers - X written
+    """
+    first_angle_rows(model, solver.pose, work.rows, work)
+    answer(model.tree.couplers, n_hard, solver, work.X_first, work.B_first)
+    add_targets(model, method, work, answers)
+
+
+@njit
+def add_targets(model, method, work, answers):
+    """answers.X : (n_v, K) - also by lengths that follow a flexion of the method before (eq. 1).
+
+    Of a length t(theta) a number changes by 2 t t' theta's own x times its answer to the element, in B.
+
+    model : Skeleton
+    method : Method
+    work : DeviationWork - after add_method_before
+    answers : Answers - X written
+    """
+    mode, n_hard, n_soft = method.roles.mode, 0, 0
+    for e in range(mode.shape[0]):
+        n_soft += int(mode[e] == HARD)
+    for e in range(mode.shape[0]):
+        if mode[e] == HARD:
+            row = answers.B[n_hard]
+            n_hard += 1
+        elif mode[e] == SOFT:
+            row = answers.B[n_soft]
+            n_soft += 1
+        else:
+            continue
+        slope = target_slope(model, e, work.theta[method.flexion[e]])
+        if slope != 0.0:
+            add_product(2.0 * method.roles.target[e] * slope, work.X_first, method.flexion[e], row, answers.X)
+
+
+@njit
+def target_slope(model, e, theta):
+    """dt/dtheta [m/rad] of eq. 1 of element e at a flexion [deg]; 0 where its length follows none."""
+    s, polynomial = 0.0, model.polynomial[e]
+    for k in range(polynomial.shape[0] - 1, -1, -1):
+        s = s * theta + (k + 1) * polynomial[k]
+    return math.degrees(s) * model.neutral_length[e] if s != 0.0 else 0.0
+
+
+@njit
+def add_product(scale, X_first, j, row, X):
+    """X : (n_v, K) += scale * (column j of X_first) row'.
+
+    scale : float
+    X_first : (n_v, n_joint)
+    j : int
+    row : (K,)
+    X : (n_v, K) - written
+    """
+    for d in range(X.shape[0]):
+        s = scale * X_first[d, j]
+        for k in range(X.shape[1]):
+            X[d, k] += s * row[k]

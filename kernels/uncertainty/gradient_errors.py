@@ -1,0 +1,188 @@
+"""Covariance of the gradient of the markers' cost, from errors that the markers of a segment share.
+
+Skin carries the markers of a segment along as one body, a shift and a turn, and moves each on its own
+beside. The cost has the gradient sum w J' (x - m): with J = S T for a marker at x on a body of the twists T,
+S = [-[x]x 1], errors of its own give sum T' (w^2 variance S'S) T, and a shift and turn of all markers of a
+body by the twist p give T' A p with A = sum w S'S. Matrices of 6 x 6 of every body, about one point, add up
+over subtrees like inertias (composite rigid bodies, Featherstone 2008, table 6.2), and need not be inertias
+of anything for that.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from kernels.algebra.spatial import power
+from kernels.compiler.jit import inlined, njit
+from kernels.joints.tree import point_in_ground
+from kernels.markers.marker_cost import weight_of
+
+N_SUM = 10
+"""Sums over markers: weight, weight x (3), weight x x' (xx, xy, xz, yy, yz, zz)."""
+
+
+class SkinMotion(NamedTuple):
+    """Skin of a segment that moves as one body, standard deviations about and along each axis."""
+
+    centre: np.ndarray  # (n_body, 3) - what it turns about, in the body frame [m]
+    turn: np.ndarray  # (n_body,) [rad]
+    shift: np.ndarray  # (n_body,) [m]
+
+
+class GradientErrorWork(NamedTuple):
+    """Working space."""
+
+    total: np.ndarray  # (2, n_body, N_SUM) - by the markers' weights; by what their own errors weigh
+    matrix: np.ndarray  # (n_body, 6, 6) - of every body, then of its subtree
+    inertia: np.ndarray  # (6, 6) - A of one body
+    wrench: np.ndarray  # (6,)
+    point: np.ndarray  # (3,) [m]
+
+
+def new_gradient_error_work(n_body: int) -> GradientErrorWork:
+    """Allocate a GradientErrorWork."""
+    return GradientErrorWork(
+        np.zeros((2, n_body, N_SUM)),
+        np.zeros((n_body, 6, 6)),
+        np.zeros((6, 6)),
+        np.zeros(6),
+        np.zeros(3),
+    )
+
+
+@njit
+def gradient_covariance(tree, markers, pose, model, weight, variance, skin, work, M_out):
+    """M_out : (n_v, n_v) - covariance of the gradient, lower triangle.
+
+    tree : Tree
+    markers : Markers
+    pose : Pose
+    model : (n_marker, 3) - model markers in ground [m]
+    weight : (n_marker,) - of the frame
+    variance : (n_marker,) - of each marker's own error along an axis [m^2]
+    skin : SkinMotion
+    work : GradientErrorWork - written
+    M_out : (n_v, n_v) - written
+    """
+    body_covariances(tree, markers, pose, model, weight, variance, skin, work)
+    matrix, twist, y = work.matrix, pose.twist, work.wrench
+    for b in range(tree.parent.shape[0] - 1, 0, -1):
+        p = tree.parent[b]
+        if p >= 0:
+            for i in range(6):
+                for k in range(6):
+                    matrix[p, i, k] += matrix[b, i, k]
+    M_out[:, :] = 0.0
+    for j in range(tree.dof_parent.shape[0]):
+        K = matrix[tree.dof_body[j]]
+        for k in range(6):
+            y[k] = 0.0
+        for i in range(6):
+            rate = twist[j, i]
+            for k in range(6):
+                y[k] += rate * K[i, k]
+        i = j
+        while i >= 0:
+            M_out[j, i] = power(twist[i], y)
+            i = tree.dof_parent[i]
+
+
+@inlined
+def body_covariances(tree, markers, pose, model, weight, variance, skin, work):
+    """work.matrix : (n_body, 6, 6) - covariance of the wrench by which the markers of each body change the
+    gradient, moment first, about the origin of body 0.
+
+    tree : Tree
+    markers : Markers
+    pose : Pose
+    model : (n_marker, 3) - model markers in ground [m]
+    weight : (n_marker,) - of the frame
+    variance : (n_marker,) - of each marker's own error along an axis [m^2]
+    skin : SkinMotion
+    work : GradientErrorWork - written
+    """
+    sum_markers(markers, pose, model, weight, variance, work)
+    for b in range(tree.parent.shape[0]):
+        expand(work.total[1, b], work.matrix[b])
+        if work.total[0, b, 0] > 0.0:
+            expand(work.total[0, b], work.inertia)
+            add_skin(pose, b, skin, work)
+
+
+@njit
+def sum_markers(markers, pose, model, weight, variance, work):
+    """work.total : sums over the markers of every body, about the reference point of the twists.
+
+    markers : Markers
+    pose : Pose
+    model : (n_marker, 3) - in ground [m]
+    weight : (n_marker,)
+    variance : (n_marker,) [m^2]
+    work : GradientErrorWork - written
+    """
+    work.total[:, :, :] = 0.0
+    origin = pose.position[0]
+    for m in range(markers.body.shape[0]):
+        w, b = weight_of(markers.weight, m, weight[m]), markers.body[m]
+        if w <= 0.0 or b < 0:
+            continue
+        x, y, z = model[m, 0] - origin[0], model[m, 1] - origin[1], model[m, 2] - origin[2]
+        for k in range(2):
+            s, row = w if k == 0 else w * w * variance[m], work.total[k, b]
+            row[0] += s
+            row[1] += s * x
+            row[2] += s * y
+            row[3] += s * z
+            row[4] += s * x * x
+            row[5] += s * x * y
+            row[6] += s * x * z
+            row[7] += s * y * y
+            row[8] += s * y * z
+            row[9] += s * z * z
+
+
+@njit
+def expand(total, A_out):
+    """A_out : (6, 6) = sum w S'S, moment first, from the sums (N_SUM,) of a body."""
+    w, x, y, z = total[0], total[1], total[2], total[3]
+    xx, xy, xz, yy, yz, zz = total[4], total[5], total[6], total[7], total[8], total[9]
+    A_out[:, :] = 0.0
+    A_out[0, 0], A_out[1, 1], A_out[2, 2] = yy + zz, xx + zz, xx + yy
+    A_out[1, 0] = A_out[0, 1] = -xy
+    A_out[2, 0] = A_out[0, 2] = -xz
+    A_out[2, 1] = A_out[1, 2] = -yz
+    A_out[3, 3] = A_out[4, 4] = A_out[5, 5] = w
+    A_out[0, 4] = A_out[4, 0] = -z
+    A_out[0, 5] = A_out[5, 0] = y
+    A_out[1, 3] = A_out[3, 1] = z
+    A_out[1, 5] = A_out[5, 1] = -x
+    A_out[2, 3] = A_out[3, 2] = -y
+    A_out[2, 4] = A_out[4, 2] = x
+
+
+@njit
+def add_skin(pose, b, skin, work):
+    """work.matrix[b] += A C A', C the covariance of the twist of a body's skin, work.inertia = A.
+
+    pose : Pose
+    b : int - body
+    skin : SkinMotion
+    work : GradientErrorWork - matrix, point, wrench written
+    """
+    A, K, y, c = work.inertia, work.matrix[b], work.wrench, work.point
+    point_in_ground(pose, b, skin.centre[b], c)
+    for i in range(3):
+        c[i] -= pose.position[0, i]
+    for k in range(6):
+        if k < 3:  # about axis k through c: at the reference point the skin moves by c x e_k
+            n, p = (k + 1) % 3, (k + 2) % 3
+            for i in range(6):
+                y[i] = skin.turn[b] * (A[k, i] + c[p] * A[3 + n, i] - c[n] * A[3 + p, i])
+        else:
+            for i in range(6):
+                y[i] = skin.shift[b] * A[k, i]
+        for i in range(6):
+            for j in range(6):
+                K[i, j] += y[i] * y[j]

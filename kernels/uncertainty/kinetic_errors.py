@@ -1,0 +1,280 @@
+"""Standard deviations of what crosses the joints: moments, forces, powers, generalized forces, the residual.
+
+An error of the pose moves every body by a twist xi z(t): xi follows from one column of a factor of the
+covariance of the tangent coordinates, z is of size 1, and value, speed and acceleration that a filter leaves
+of it have a covariance of their own (rtsim/methods/kinematics/rate_errors). As xi goes with the body, its
+velocity is off by xi z' and its acceleration by xi z'' + V x xi z'. Seen from the body, where its inertia
+stays, they change by - xi x V z and - xi x A z as well, and the force that it needs turns and shifts with it,
+xi x* f z (Featherstone 2008, section 2.9); of a quadratic function half the difference of two values is the
+slope. What crosses a joint changes by the sum over the bodies beyond; its centre and the axes in which it is
+told go with their bodies. Errors of a body's mass, and of the external wrench on it, add their own part. All
+errors are independent, their squares add up.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from kernels.algebra.linear import cholesky_drop
+from kernels.algebra.spatial import cross
+from kernels.compiler.jit import njit
+from kernels.dynamics.inertia import MASS
+from kernels.dynamics.inverse import body_force, take_off
+from kernels.dynamics.kinetics import N_RESOLVED
+from kernels.fdk.read_joints import JointFrames, new_joint_frames, place_frames, read_joints
+
+DEPENDENT = 1e-9
+"""Part of its variance below which an error counts as following from the others."""
+
+
+class KineticDeviations(NamedTuple):
+    """Standard deviations of kernels/dynamics/kinetics.Kinetics, and of generalized forces."""
+
+    moment: np.ndarray  # (n_joint, N_RESOLVED, 3) [N m]
+    force: np.ndarray  # (n_joint, N_RESOLVED, 3) [N]
+    angle_rate: np.ndarray  # (n_joint, 3) [rad/s]
+    power: np.ndarray  # (n_joint, 2) [W]
+    residual: np.ndarray  # (2, 3) [N m], [N]
+    tau: np.ndarray  # (n_v,) [N m, N]
+
+
+class LoadErrors(NamedTuple):
+    """Errors of what inverse dynamics reads."""
+
+    covariance: np.ndarray  # (2, n_v, n_v) - of tangent coordinates, of each kind of errors
+    rates: (
+        np.ndarray
+    )  # (2, 3, 3) - z, z', z'' in independent parts, one a row, that a filter leaves of each kind
+    mass: np.ndarray  # (n_body,) - deviation of a body's mass in parts of it
+    wrench: (
+        np.ndarray
+    )  # (n_body, 6, 6) - of the external wrench about ground's origin, a factor's columns as rows
+
+
+class ErrorWork(NamedTuple):
+    """Working space."""
+
+    factor: np.ndarray  # (2, n_v, n_v)
+    shift: np.ndarray  # (n_body + 1, 6) - xi of each body, about the reference point; the last: ground
+    force: np.ndarray  # (n_body, 6) - change of what each joint transmits
+    own: np.ndarray  # (n_body, 6) - what each body needs by itself
+    spatial: np.ndarray  # (5, 6)
+    frames: JointFrames
+
+
+def new_kinetic_deviations(n_joint: int, n_v: int) -> KineticDeviations:
+    """Allocate KineticDeviations."""
+    shape = (n_joint, N_RESOLVED, 3)
+    return KineticDeviations(
+        np.zeros(shape), np.zeros(shape), np.zeros((n_joint, 3)), np.zeros((n_joint, 2)),
+        np.zeros((2, 3)), np.zeros(n_v),
+    )  # fmt: skip
+
+
+def new_error_work(n_body: int, n_v: int, n_joint: int) -> ErrorWork:
+    """Allocate an ErrorWork."""
+    return ErrorWork(
+        np.zeros((2, n_v, n_v)), np.zeros((n_body + 1, 6)), np.zeros((n_body, 6)), np.zeros((n_body, 6)),
+        np.zeros((5, 6)), new_joint_frames(n_joint),
+    )  # fmt: skip
+
+
+@njit
+def kinetic_deviations(system, cuts, errors, dynamics, kinetics, work, out):
+    """out : standard deviations of the results of kernels/dynamics/kinetics.joint_kinetics, which has just
+    run.
+
+    system : System
+    cuts : Cuts
+    errors : LoadErrors
+    dynamics : DynamicsWork - as joint_kinetics left it
+    kinetics : Kinetics - its results
+    work : ErrorWork - written
+    out : KineticDeviations - written
+    """
+    tree, shift = system.tree, work.shift
+    for array in (out.moment, out.force):
+        array[:, :, :] = 0.0
+    for array in (out.angle_rate, out.power, out.residual):
+        array[:, :] = 0.0
+    out.tau[:] = 0.0
+    place_frames(cuts, dynamics, kinetics, work.frames)
+    own_forces(dynamics, work)
+    for kind in range(2):
+        factor_covariance(errors.covariance[kind], work.factor[kind])
+        for k in range(out.tau.shape[0]):
+            if work.factor[kind, k, k] > 0.0 and work.factor[kind, k, k] < math.inf:
+                move_bodies(tree, dynamics.pose.twist, work.factor[kind], k, shift)
+                for c in range(3):
+                    change_forces(tree, errors.rates[kind, c], dynamics, work)
+                    read_joints(tree, cuts, errors.rates[kind, c], dynamics, kinetics, work, out)
+    shift[:, :] = 0.0
+    still = errors.rates[0, 0]
+    for b in range(tree.parent.shape[0]):
+        if errors.mass[b] * dynamics.inertia[b, MASS] > 0.0:
+            only_at(tree, b, errors.mass[b], work.own[b], work)
+            read_joints(tree, cuts, still, dynamics, kinetics, work, out)
+        for k in range(6):
+            if add_wrench(tree, b, errors.wrench[b, k], dynamics, work):
+                read_joints(tree, cuts, still, dynamics, kinetics, work, out)
+    conclude(out)
+
+
+@njit
+def factor_covariance(covariance, factor_out):
+    """factor_out : (n, n) - lower factor, an infinite pivot where a column has nothing of its own."""
+    n = covariance.shape[0]
+    for i in range(n):
+        for k in range(i + 1):
+            factor_out[i, k] = covariance[i, k]
+    cholesky_drop(factor_out, n, DEPENDENT)
+
+
+@njit
+def own_forces(dynamics, work):
+    """work.own : (n_body, 6) - forces of inertia and weight of each body alone, about the reference point."""
+    for b in range(work.own.shape[0]):
+        body_force(dynamics.inertia, b, dynamics.acceleration[b], dynamics.velocities.body[b], work.own[b])
+
+
+@njit
+def move_bodies(tree, twist, factor, k, shift_out):
+    """shift_out : (n_body + 1, 6) - twists of all bodies by column k of a lower factor : (n_v, n_v).
+
+    tree : Tree
+    twist : (n_v, 6) - of all dofs
+    k : int
+    """
+    for b in range(tree.parent.shape[0]):
+        p = tree.parent[b]
+        for i in range(6):
+            shift_out[b, i] = shift_out[p, i] if p >= 0 else 0.0
+        for d in range(max(tree.v_start[b], k), tree.v_start[b + 1]):
+            s = factor[d, k]
+            for i in range(6):
+                shift_out[b, i] += s * twist[d, i]
+
+
+@njit
+def change_forces(tree, rates, dynamics, work):
+    """work.force : (n_body, 6) - change of what each joint transmits by the shifts of all bodies.
+
+    tree : Tree
+    rates : (3,) - z, z', z''
+    dynamics : DynamicsWork
+    work : ErrorWork - force, spatial written
+    """
+    a, v, more, less, carried = (
+        work.spatial[0], work.spatial[1], work.spatial[2], work.spatial[3], work.spatial[4],
+    )  # fmt: skip
+    for b in range(tree.parent.shape[0]):
+        xi, V, own = work.shift[b], dynamics.velocities.body[b], work.own[b]
+        cross(V, xi, carried)
+        cross(dynamics.acceleration[b], xi, more)
+        for i in range(6):
+            a[i] = xi[i] * rates[2] + carried[i] * rates[1] + more[i] * rates[0]
+            v[i] = xi[i] * rates[1] + carried[i] * rates[0]
+        force_slope(dynamics.inertia, b, a, v, V, more, less)
+        for i in range(6):
+            work.force[b, i] = more[i]
+        add_carried(xi, own, rates[0], work.force[b])
+    sum_beyond(tree, work.force)
+
+
+@njit
+def add_carried(xi, force, z, change):
+    """change : (6,) += z xi x* force, of a force : (6,) that goes with a body, moved by xi : (6,)."""
+    for i in range(3):
+        j, k = (i + 1) % 3, (i + 2) % 3
+        change[i] += z * (
+            xi[j] * force[k] - xi[k] * force[j] + xi[3 + j] * force[3 + k] - xi[3 + k] * force[3 + j]
+        )
+        change[3 + i] += z * (xi[j] * force[3 + k] - xi[k] * force[3 + j])
+
+
+@njit
+def force_slope(inertia, b, a, v, V, slope_out, work):
+    """slope_out : (6,) - of a body's force, by changes a, v : (6,) of its acceleration and velocity V : (6,).
+
+    inertia : (n_body, N_INERTIA)
+    b : int - its row
+    a, v, work : (6,) - written
+    """
+    for i in range(6):
+        v[i] = V[i] + v[i]
+    body_force(inertia, b, a, v, slope_out)
+    for i in range(6):
+        a[i] = -a[i]
+        v[i] = 2.0 * V[i] - v[i]
+    body_force(inertia, b, a, v, work)
+    for i in range(6):
+        slope_out[i] = 0.5 * (slope_out[i] - work[i])
+
+
+@njit
+def sum_beyond(tree, force):
+    """force : (n_body, 6) - each with those of the bodies beyond."""
+    for b in range(tree.parent.shape[0] - 1, 0, -1):
+        p = tree.parent[b]
+        if p >= 0:
+            for i in range(6):
+                force[p, i] += force[b, i]
+
+
+@njit
+def only_at(tree, b, scale, wrench, work):
+    """work.force : (n_body, 6) by what one body alone needs more.
+
+    tree : Tree
+    b : int - the body
+    scale : float - of its wrench : (6,), about the reference point
+    work : ErrorWork - force written
+    """
+    work.force[:, :] = 0.0
+    for i in range(6):
+        work.force[b, i] = scale * wrench[i]
+    sum_beyond(tree, work.force)
+
+
+@njit
+def add_wrench(tree, b, wrench, dynamics, work):
+    """work.force by an external wrench on one body; False where there is none.
+
+    tree : Tree
+    b : int - the body
+    wrench : (6,) - about ground's origin
+    dynamics : DynamicsWork
+    work : ErrorWork - force, spatial written
+    """
+    size = 0.0
+    for i in range(6):
+        size += abs(wrench[i])
+    if not size > 0.0:
+        return False
+    for i in range(6):
+        work.spatial[0, i] = 0.0
+    take_off(wrench, dynamics.pose.position[0], work.spatial[0])
+    only_at(tree, b, 1.0, work.spatial[0], work)
+    return True
+
+
+@njit
+def conclude(out):
+    """From variances to deviations, in all arrays of KineticDeviations."""
+    for j in range(out.moment.shape[0]):
+        for f in range(out.moment.shape[1]):
+            for i in range(3):
+                out.moment[j, f, i] = math.sqrt(out.moment[j, f, i])
+                out.force[j, f, i] = math.sqrt(out.force[j, f, i])
+        for i in range(3):
+            out.angle_rate[j, i] = math.sqrt(out.angle_rate[j, i])
+        for i in range(2):
+            out.power[j, i] = math.sqrt(out.power[j, i])
+    for k in range(2):
+        for i in range(3):
+            out.residual[k, i] = math.sqrt(out.residual[k, i])
+    for d in range(out.tau.shape[0]):
+        out.tau[d] = math.sqrt(out.tau[d])

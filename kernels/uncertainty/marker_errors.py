@@ -1,0 +1,182 @@
+"""How far each marker may be off: the noise of its measurement, and the error of the model about it.
+
+Noise is white, and shows in the second difference of a marker's residual over three frames, whose variance is
+6 sigma^2 and in which neither a lasting offset nor skin that moves slowly leaves a trace. The error of the
+model is what lasts: skin moving on the bone, a marker placed beside its place, a joint that is none. A pose
+leans on markers that are off, so that their residuals show a part of it only: it is never taken to be smaller
+than what was published for the segment, and larger where the residuals are (docs/uncertainty.md). Of that,
+the part which the markers of a segment share stands apart (kernels/uncertainty/gradient_errors): residuals
+cannot show it, whatever their size.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from kernels.compiler.jit import njit
+from kernels.markers.marker_health import is_known, is_seen, is_wrong
+from kernels.uncertainty.gradient_errors import SkinMotion
+from kernels.uncertainty.reliability_bound import Ranges, new_ranges
+
+N_DIFFERENCE = 3
+"""Frames in a row that a second difference needs."""
+N_DEPARTURE = 3
+"""Ways in which a marker departs from what is usual."""
+LEARN_NOISE = 0.01
+"""Part of its estimate that a new frame makes, once there are a hundred [1]."""
+
+
+class ErrorBounds(NamedTuple):
+    """Between what the errors of markers are believed to lie, standard deviations along each axis."""
+
+    least_noise: float  # [m]
+    most_noise: float  # [m]
+    own: np.ndarray  # (n_marker,) - least error of the model that a marker has alone, by its segment [m]
+    most_own: np.ndarray  # (n_marker,) - largest that residuals can make it [m]
+    size: np.ndarray  # (n_marker,) - what it has by skin, alone and with its segment [m]
+    skin: SkinMotion  # what the markers of a segment share
+
+
+class MarkerErrors(NamedTuple):
+    """What the last frames tell of each marker."""
+
+    last: np.ndarray  # (n_marker, 3) - residual of the last frame, in the body frame [m]
+    before: np.ndarray  # (n_marker, 3) - of the frame before it
+    n_row: np.ndarray  # (n_marker,) int64 - frames in a row that it was there in
+    n_learnt: np.ndarray  # (n_marker,) int64 - second differences so far
+    square: np.ndarray  # (n_marker,) - running variance of the noise along an axis, as far as residuals tell
+    variance: np.ndarray  # (n_marker,) - of noise and own model error together, along an axis [m^2]
+    noise: np.ndarray  # (n_marker,) - of the noise in that [m^2]
+    step: np.ndarray  # (n_marker,) - how far its residual is from that of the last frame, 0 = not known [m]
+    usual: np.ndarray  # (n_marker, N_DEPARTURE) - mean squares of its departures [m^2]
+    ranges: Ranges  # that residuals have kept to
+
+
+def new_marker_errors(n_marker: int) -> MarkerErrors:
+    """Allocate a MarkerErrors that knows nothing."""
+    return MarkerErrors(
+        np.zeros((n_marker, 3)),
+        np.zeros((n_marker, 3)),
+        np.zeros(n_marker, np.int64),
+        np.zeros(n_marker, np.int64),
+        np.zeros(n_marker),
+        np.zeros(n_marker),
+        np.zeros(n_marker),
+        np.zeros(n_marker),
+        np.zeros((n_marker, N_DEPARTURE)),
+        new_ranges(n_marker),
+    )
+
+
+@njit
+def learn_noise(markers, pose, model, options, health, errors):
+    """Follow the noise of every marker that takes full part in a solved frame.
+
+    A residual that is wrong is no noise: the three frames in a row begin after it.
+
+    markers : Markers
+    pose : Pose
+    model : (n_marker, 3) - model markers in ground [m]
+    options : HealthOptions
+    health : Health - labelled, weight, fault of the frame
+    errors : MarkerErrors - written
+    """
+    measured = health.labelled
+    for m in range(measured.shape[0]):
+        errors.step[m] = 0.0
+        if not is_seen(measured, m) or health.weight[m] < 1.0:
+            errors.n_row[m] = 0
+            continue
+        b, total, step = markers.body[m], 0.0, 0.0
+        for i in range(3):
+            r = 0.0
+            for k in range(3):
+                r += pose.rotation[b, k, i] * (measured[m, k] - model[m, k])
+            total += (r - 2.0 * errors.last[m, i] + errors.before[m, i]) ** 2
+            step += (r - errors.last[m, i]) ** 2
+            errors.before[m, i] = errors.last[m, i]
+            errors.last[m, i] = r
+        errors.step[m] = math.sqrt(step) if errors.n_row[m] > 0 else 0.0
+        errors.n_row[m] = 0 if is_wrong(m, options, health) else errors.n_row[m] + 1
+        if errors.n_row[m] >= N_DIFFERENCE:
+            errors.n_learnt[m] += 1
+            rate = max(LEARN_NOISE, 1.0 / errors.n_learnt[m])
+            errors.square[m] += rate * (total / 18.0 - errors.square[m])
+
+
+@njit
+def marker_variances(markers, n_free, bounds, options, health, errors):
+    """errors.variance, noise : (n_marker,) - of noise and own model error together, and of noise [m^2].
+
+    Residuals of n markers about an optimum with n_free dofs have 3 n - n_free of the 3 n errors left; returns
+    that part.
+
+    markers : Markers
+    n_free : int
+    bounds : ErrorBounds
+    options : HealthOptions
+    health : Health
+    errors : MarkerErrors - written
+    """
+    n = 0
+    for m in range(markers.body.shape[0]):
+        n += int(health.weight[m] > 0.0)
+    shown = max(3.0 * n - n_free, 1.0) / max(3.0 * n, 1.0)
+    for m in range(markers.body.shape[0]):
+        noise = errors.square[m] / shown
+        noise = min(max(noise, bounds.least_noise**2), bounds.most_noise**2)
+        own = 0.0
+        if is_known(m, options, health) or (health.n_seen[m] > 0 and is_short(markers, m, health)):
+            for i in range(3):
+                own += health.mean[m, i] ** 2 / (3.0 * shown)
+        own = min(max(own, bounds.own[m] ** 2), bounds.most_own[m] ** 2)
+        errors.noise[m] = noise
+        errors.variance[m] = noise + own
+    return shown
+
+
+@njit
+def is_short(markers, m, health):
+    """Whether a marker of the segment of marker m has never been there.
+
+    Then fewer hold it, the pose leans more on the error of each, and what residuals show of that counts at
+    once, not only when markers are known: nothing else tells of it.
+
+    markers : Markers
+    m : int - marker
+    health : Health
+    """
+    for k in range(markers.body.shape[0]):
+        if markers.body[k] == markers.body[m] and health.weight[k] == 0.0 and health.n_seen[k] == 0:
+            return True
+    return False
+
+
+@njit
+def add_doubts(markers, segments, variance):
+    """variance : (n_marker,) [m^2] - with those of places that were filled in, after marker_variances.
+
+    Such a place is no measurement of its own: it has the errors of the markers that it was made of, and what
+    is doubtful about it. Of a segment of n markers with weights of w in all beside them, each counts as if
+    it were (n + w) / n times as uncertain, as n markers tell no more than n markers.
+
+    markers : Markers
+    segments : Segments - of the frame
+    variance : (n_marker,) - written
+    """
+    for b in range(segments.filled.shape[0]):
+        if segments.filled[b] == 0:
+            continue
+        there, beside = 0.0, 0.0
+        for m in range(variance.shape[0]):
+            if markers.body[m] == b:
+                if segments.doubt[m] > 0.0:
+                    beside += segments.weight[m]
+                else:
+                    there += segments.weight[m]
+        for m in range(variance.shape[0]):
+            if markers.body[m] == b:
+                variance[m] = variance[m] * (there + beside) / there + segments.doubt[m] * segments.doubt[m]

@@ -1,0 +1,91 @@
+"""Standard deviations of places: points of bodies, and means of such, as the centre of mass.
+
+A point of a body moves by u + w x r per unit speed of each dof between the body and ground; with these rows J
+and the covariance C of the tangent coordinates (kernels/uncertainty/pose_errors) its variances along ground's
+axes are the diagonal of J C J'.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from kernels.algebra.spatial import vector_product
+from kernels.compiler.jit import entry, njit
+from kernels.joints.tree import point_in_ground
+from kernels.solver.undetermined_dofs import MOST_LENGTH
+
+
+class Places(NamedTuple):
+    """Places, each the sum of shares times points of bodies."""
+
+    start: np.ndarray  # (n_place + 1,) int64 - first part of each place
+    body: np.ndarray  # (n_part,) int64 - -1 = ground
+    point: np.ndarray  # (n_part, 3) - in the body frame [m]
+    share: np.ndarray  # (n_part,)
+
+
+class PlaceWork(NamedTuple):
+    """Working space."""
+
+    row: np.ndarray  # (3, n_v) - slopes of one place
+    arm: np.ndarray  # (3,) [m]
+
+
+def new_place_work(n_v: int) -> PlaceWork:
+    """Allocate a PlaceWork."""
+    return PlaceWork(np.zeros((3, n_v)), np.zeros(3))
+
+
+@entry
+def place_deviations(last_dof, dof_parent, places, pose, covariance, work, deviation_out):
+    """deviation_out : (n_place, 3) - along ground's axes [m].
+
+    last_dof, dof_parent : (n_body,), (n_v,) int64 - of the tree
+    places : Places
+    pose : Pose
+    covariance : (n_v, n_v) - of tangent coordinates, symmetric
+    work : PlaceWork - written
+    deviation_out : (n_place, 3) - written
+    """
+    row = work.row
+    for p in range(deviation_out.shape[0]):
+        row[:, :] = 0.0
+        for k in range(places.start[p], places.start[p + 1]):
+            if places.body[k] >= 0:
+                add_point(last_dof, dof_parent, places, k, pose, work)
+        for i in range(3):
+            square = 0.0
+            for a in range(row.shape[1]):
+                if row[i, a] != 0.0:
+                    s = 0.0
+                    for b in range(row.shape[1]):
+                        s += covariance[a, b] * row[i, b]
+                    square += row[i, a] * s
+            deviation_out[p, i] = min(math.sqrt(max(square, 0.0)), MOST_LENGTH)
+
+
+@njit
+def add_point(last_dof, dof_parent, places, k, pose, work):
+    """work.row : (3, n_v) += the slopes of part k of a place.
+
+    last_dof, dof_parent : (n_body,), (n_v,) int64 - of the tree
+    places : Places
+    k : int
+    pose : Pose
+    work : PlaceWork - written
+    """
+    body, share, arm = places.body[k], places.share[k], work.arm
+    point_in_ground(pose, body, places.point[k], arm)
+    for i in range(3):
+        arm[i] -= pose.position[0, i]
+    d = last_dof[body]
+    while d >= 0:
+        twist = pose.twist[d]
+        x, y, z = vector_product(twist, arm)
+        work.row[0, d] += share * (twist[3] + x)
+        work.row[1, d] += share * (twist[4] + y)
+        work.row[2, d] += share * (twist[5] + z)
+        d = dof_parent[d]

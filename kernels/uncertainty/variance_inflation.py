@@ -1,0 +1,101 @@
+"""What markers that depart from what is usual add to the deviations of a frame, as long as it is no fault.
+
+The errors of the markers (kernels/uncertainty/marker_errors) are those that they usually have. A marker that
+is farther from its usual place, from where it was foreseen, or from where the last frame's pose had it, has
+an error of that size: not enough to be called a fault, but enough to be stated. What a marker often departs
+by is usual. This is not averaged over frames, and costs next to nothing where no marker departs.
+"""
+
+from __future__ import annotations
+
+import math
+
+from kernels.compiler.jit import njit
+from kernels.markers.marker_cost import weight_of
+from kernels.markers.marker_health import distance_between, is_blamed, is_known, surprise_of
+from kernels.markers.marker_perturbation import shift_gradient
+
+OFTEN_AWAY, OFTEN_NEW = 9.0, 4.0
+"""Squares of departures over their mean squares up to which they are usual: three deviations from home, as
+skin takes its time and comes again, two of what is new in a frame."""
+MOST_TAUGHT = 9.0
+"""Once that mean is learnt, no departure counts for more in it: what slides does not become usual by that."""
+LEARN_USUAL = 0.002
+"""Part of that mean square that a new frame makes, once there are five hundred [1]."""
+
+
+@njit
+def add_departures(model, options, health, weight, shown, errors, solver, X, row, value):
+    """value : (K,) - variances, with those of the markers that depart from what is usual.
+
+    model : Skeleton
+    options : HealthOptions
+    health : Health - residual of the solution
+    weight : (n_marker,) - of the frame
+    shown : float - part of the markers' errors that residuals show, as variances
+    errors : MarkerErrors - variance of what is usual, step; usual written
+    solver : Work - pose, marker.model of the solution; delta written
+    X : (n_v, K) - what numbers follow of a change of the gradient
+    row : (K,) - written
+    value : (K,) - written
+    """
+    for m in range(weight.shape[0]):
+        if health.weight[m] == 0.0 or not is_known(m, options, health):
+            continue
+        excess = departure(m, shown, options, health, errors) - errors.variance[m]
+        if excess > 0.0:
+            add_error(model, m, weight, solver, X, row)
+            for k in range(value.shape[0]):
+                value[k] += excess * row[k]
+
+
+@njit
+def departure(m, shown, options, health, errors):
+    """Largest variance along an axis that a departure of marker m makes probable beyond what is usual [m^2].
+
+    m : int - marker, known
+    shown : float - part of the markers' errors that residuals show, as variances
+    options : HealthOptions
+    health : Health
+    errors : MarkerErrors - usual written
+    """
+    n, most = health.n_seen[m], 0.0
+    for k in range(errors.usual.shape[1]):
+        often, part, n_mean = OFTEN_NEW, 3.0 * shown, n  # at first nothing that is new is usual
+        if k == 0:
+            away = distance_between(health.residual[m], health.home[m])
+            often, n_mean = OFTEN_AWAY, n - options.n_learn + 1
+        elif k == 1:
+            away, part = surprise_of(m, health.labelled, health), 3.0
+        else:
+            away = errors.step[m]
+        if math.isfinite(away):
+            square, usual = away * away, errors.usual[m, k]
+            most = max(most, (square - often * usual) / part)
+            if not is_blamed(m, health):
+                if n >= 2 * options.n_learn:
+                    square = min(square, MOST_TAUGHT * max(usual, errors.noise[m]))
+                errors.usual[m, k] += max(LEARN_USUAL, 1.0 / n_mean) * (square - usual)
+    return most
+
+
+@njit
+def add_error(model, m, weight, solver, X, row_out):
+    """row_out : (K,) - variances of all numbers per variance of the place of marker m along each axis.
+
+    model : Skeleton
+    m : int - marker
+    weight : (n_marker,) - of the frame
+    solver : Work - pose, marker.model; delta written
+    X : (n_v, K)
+    row_out : (K,) - written
+    """
+    b, w, along = model.markers.body[m], weight_of(model.markers.weight, m, weight[m]), solver.delta
+    row_out[:] = 0.0
+    for i in range(3):
+        shift_gradient(model.tree, b, w, solver.marker.model[m], i, solver, along)
+        for n in range(row_out.shape[0]):
+            s = 0.0
+            for d in range(X.shape[0]):
+                s += along[d] * X[d, n]
+            row_out[n] += s * s

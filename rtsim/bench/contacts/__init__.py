@@ -1,0 +1,1 @@
+"""Benches of knee, jaw, foot and lifting: contact and force-dependent kinematics."""

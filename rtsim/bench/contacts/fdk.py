@@ -1,0 +1,253 @@
+"""Force-dependent kinematics of the shipped mandible in three tasks, frame by frame as live.
+
+Markers of the synthetic jaw go through the filter of a run; then each frame is timed: pose, rates, load,
+recruitment of 24 muscles, contacts, until nothing is left along three degrees of freedom. Condyles and fossae
+are surfaces of 5194 and 20 808 triangles a side, read from files as a user's are; figures of the shipped
+ellipsoids stand beside them.
+"""
+
+from __future__ import annotations
+
+import gc
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import perf_counter_ns, thread_time_ns
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.fdk.problem import BALANCED, NOT_BORNE
+from kernels.mesh.meshes import ALONG, BEND, VERTEX
+from kernels.rates.manifold import OK, plain
+from rtsim.bench.contacts import jaw_cartilage
+from rtsim.bench.figures import Figure, say
+from rtsim.config.models.model_schema import ModelSpec
+from rtsim.config.runs.fdk_schema import FdkSpec
+from rtsim.config.runs.rate_schema import ButterworthSpec
+from rtsim.errors import RtsimError
+from rtsim.methods.fdk.fdk import ForceDependentKinematics
+from rtsim.methods.kinematics.rates import RateEstimator
+from rtsim.models.jaw.jaw_surfaces import of_formulas
+from rtsim.models.load import load_model
+from rtsim.models.model import build
+from rtsim.models.roles import roles_of
+from rtsim.subjects.made_up.jaw import TASKS, move_jaw
+
+Array = NDArray[np.float64]
+
+MODEL, METHOD = "mandible", "pop"
+DOFS = ("right_normal", "left_normal", "midline")
+EVERY, OFTEN, FINEST, OF_TRIANGLES = 50, 10, 2e-6, 1e-9
+"""Frames from one comparison of Jacobians to the next, and of those that look for triangles that change; its
+steps [m]: two, or one so short that hardly a triangle changes."""
+FINE_MM = 1e-3
+"""Step of differences on a rough surface, on which the paper's of 0.05 mm goes over many triangles."""
+P50_MS, P99_MS, LOST_PERCENT, SLOPES, SAME_M = 5.0, 10.0, 0.1, 1e-6, 1e-7
+
+
+class Motion(NamedTuple):
+    """Filtered markers of a task."""
+
+    position: Array  # (n, n_marker, 3)
+    velocity: Array
+    acceleration: Array
+
+
+def run(seconds: float = 10.0, folder: Path | None = None) -> list[Figure]:
+    """Figures of all tasks, with triangles and without; folder : of real cartilage, if there."""
+    motions = {task: filtered(task, seconds) for task in TASKS}
+    smooth = load_model(MODEL)
+    with TemporaryDirectory() as made:
+        triangles = of_formulas(smooth, Path(made))
+        found = [*figures_of("", triangles, motions), *figures_of("ellipsoids.", smooth, motions)]
+        cartilage = folder or jaw_cartilage.FOLDER
+        if jaw_cartilage.there(cartilage):
+            found += cartilage_figures(jaw_cartilage.of_cartilage(smooth, cartilage, Path(made)), motions)
+        return found
+
+
+def figures_of(prefix: str, spec: ModelSpec, motions: dict[str, Motion]) -> list[Figure]:
+    """Figures of one geometry."""
+    say(f"fdk: compiling {prefix or 'triangles'}")
+    jaw = mandible(spec, tolerance_N=0.1)
+    pressed = jaw.model.forces.contacts.meshes is not None
+    by_task = {}
+    for task, motion in motions.items():
+        say(f"fdk: {prefix}{task}")
+        by_task[task] = timed(jaw, motion)
+    say(f"fdk: {prefix}slopes")
+    slopes, apart, ended = compared(spec, motions["chewing"])
+    kept: tuple[Any, ...] = () if pressed else (SLOPES, "lower")  # slopes of triangles leap now and then
+    found = [
+        *timing_figures(by_task),
+        Figure("jacobian_difference.least", min(slopes), "1", SLOPES, "lower"),
+        Figure("jacobian_difference.median", float(np.median(slopes)), "1", *kept),
+        Figure("jacobian_difference.most", max(slopes), "1", *kept),
+        *(switched_figures(spec, motions["chewing"]) if pressed else ()),
+        Figure("alpha_difference", max(apart), "m", SAME_M, "lower"),
+        Figure("to_a_micronewton_percent", 100.0 * ended, "%"),
+    ]
+    return [figure._replace(name=prefix + figure.name) for figure in found]
+
+
+def timing_figures(by_task: dict[str, Timed]) -> list[Figure]:
+    """Of the frames of all tasks: time, steps, those without balance."""
+    every = [ms for timing in by_task.values() for ms in timing.ms]
+    busy = [ms for timing in by_task.values() for ms in timing.busy_ms]
+    steps = [n for timing in by_task.values() for n in timing.steps]
+    lost, partly = (sum(getattr(timing, name) for timing in by_task.values()) for name in ("lost", "partly"))
+    return [
+        Figure("frame_ms.p50", percentile(every, 50), "ms", P50_MS, "lower"),
+        Figure("frame_ms.p99", percentile(every, 99), "ms", P99_MS, "lower"),
+        Figure("processor_ms.p50", percentile(busy, 50), "ms"),
+        Figure("processor_ms.p99", percentile(busy, 99), "ms"),
+        *(Figure(f"frame_ms.{task}.p99", percentile(t.ms, 99), "ms") for task, t in by_task.items()),
+        Figure("newton_iterations", float(np.mean(steps)), "1"),
+        Figure("newton_iterations.most", float(max(steps)), "1"),
+        Figure("not_converged_percent", 100.0 * lost / len(every), "%", LOST_PERCENT, "lower"),
+        Figure("borne_in_part_percent", 100.0 * partly / len(every), "%"),
+    ]
+
+
+def cartilage_figures(spec: ModelSpec, motions: dict[str, Motion]) -> list[Figure]:
+    """Of real cartilage: time, steps, frames without balance; both Jacobians where no triangle changes."""
+    say("fdk: cartilage")
+    jaw = mandible(spec, tolerance_N=0.1)
+    _, apart, ended = compared(spec, motions["chewing"], difference_mm=FINE_MM)
+    found = [
+        *timing_figures({task: timed(jaw, motion) for task, motion in motions.items()}),
+        *switched_figures(spec, motions["chewing"]),
+        Figure("alpha_difference", max(apart), "m", SAME_M, "lower"),
+        Figure("to_a_micronewton_percent", 100.0 * ended, "%"),
+    ]
+    return [figure._replace(name=f"cartilage.{figure.name}") for figure in found]
+
+
+def mandible(spec: ModelSpec, **options: Any) -> ForceDependentKinematics:
+    """A mandible with the paper's three FDK degrees of freedom."""
+    settings, model = FdkSpec(dofs=DOFS, **options), build(spec, method=METHOD)
+    return ForceDependentKinematics(model, roles_of(spec, METHOD), settings)
+
+
+class Timed(NamedTuple):
+    """Of every frame milliseconds, those of the processor, Newton steps; frames without balance, and those
+    borne in part.
+    """
+
+    ms: list[float]
+    busy_ms: list[float]
+    steps: list[int]
+    lost: int
+    partly: int
+
+
+def filtered(task: str, seconds: float) -> Motion:
+    """A task as the filter of a run gives it, from where it has settled on."""
+    trial = move_jaw(load_model(MODEL), task, seconds)
+    n, shape = trial.positions[0].size, trial.positions[0].shape
+    estimator = RateEstimator(ButterworthSpec(), plain(n), trial.rate)
+    rows: list[list[Array]] = []
+    for t, x in zip(trial.times, trial.positions, strict=True):
+        if estimator.take(float(t), x.ravel()) == OK:
+            rows.append([np.array(row).reshape(shape) for row in estimator.rates])
+    if not rows:
+        raise RtsimError("bench fdk: the filter has not settled; give more --seconds")
+    return Motion(*(np.array(column) for column in zip(*rows, strict=True)))
+
+
+def timed(jaw: ForceDependentKinematics, motion: Motion) -> Timed:
+    """Every frame, one after the other; the first is balanced before."""
+    weight = np.ones(motion.position.shape[1])
+    jaw.forget()
+    jaw.balance(motion.position[0], motion.velocity[0], motion.acceleration[0], weight)
+    ms, busy_ms, steps, lost, partly = [], [], [], 0, 0
+    gc.collect()
+    gc.disable()
+    try:
+        for x, v, a in zip(*motion, strict=True):
+            start, begun = perf_counter_ns(), thread_time_ns()
+            status = jaw.balance(x, v, a, weight)
+            busy_ms.append(1e-6 * (thread_time_ns() - begun))
+            ms.append(1e-6 * (perf_counter_ns() - start))
+            steps.append(jaw.iterations)
+            lost += status not in (BALANCED, NOT_BORNE)
+            partly += status == NOT_BORNE
+    finally:
+        gc.enable()
+    return Timed(ms, busy_ms, steps, lost, partly)
+
+
+def compared(spec: ModelSpec, motion: Motion, **differences: float) -> tuple[list[float], list[float], float]:
+    """How far both Jacobians are apart, in parts of the largest slope, and alpha by either [m], of frames in
+    which both end at a micronewton; the part of frames in which they do.
+
+    differences : the settings of the other one, the paper's if none are given
+    """
+    one = mandible(spec, tolerance_N=1e-6)
+    other = mandible(spec, tolerance_N=1e-6, jacobian="difference", **differences)
+    weight, frames = np.ones(motion.position.shape[1]), range(0, len(motion.position), EVERY)
+    slopes, apart = [], []
+    for k in frames:
+        markers = (motion.position[k], motion.velocity[k], motion.acceleration[k], weight)
+        if one.balance(*markers) != BALANCED or other.balance(*markers) != BALANCED:
+            continue
+        apart.append(float(np.abs(one.alpha - other.alpha).max()))
+        analytic = one.slopes(0.0)
+        if one.model.forces.contacts.meshes is not None:
+            finest = one.slopes(OF_TRIANGLES)
+        else:
+            finest = (4.0 * one.slopes(0.5 * FINEST) - one.slopes(FINEST)) / 3.0
+        slopes.append(float(np.abs(analytic - finest).max() / np.abs(analytic).max()))
+    if not slopes:
+        raise RtsimError("bench fdk: no frame ended at a micronewton")
+    return slopes, apart, len(slopes) / len(frames)
+
+
+def switched_figures(spec: ModelSpec, motion: Motion) -> list[Figure]:
+    """Both Jacobians where no vertex goes over to another triangle, edge or corner within the differences."""
+    jaw, weight = mandible(spec, tolerance_N=0.1), np.ones(motion.position.shape[1])
+    frames, apart = range(0, len(motion.position), OFTEN), []
+    for k in frames:
+        jaw.balance(motion.position[k], motion.velocity[k], motion.acceleration[k], weight)
+        analytic, columns = jaw.slopes(0.0), []
+        alpha, place, same = jaw.alpha.copy(), pressed_places(jaw), True
+        for step in OF_TRIANGLES * np.eye(len(alpha)):
+            ends = []
+            for jaw.alpha[:] in (alpha + step, alpha - step):
+                jaw.slopes(0.0)
+                ends.append(jaw.residual.copy())
+                same = same and np.array_equal(pressed_places(jaw), place)
+            columns.append((ends[0] - ends[1]) / (2.0 * OF_TRIANGLES))
+        jaw.alpha[:] = alpha
+        if same:
+            apart.append(float(np.abs(analytic - np.array(columns).T).max() / np.abs(analytic).max()))
+    found = [Figure("jacobian_difference.unswitched_percent", 100.0 * len(apart) / len(frames), "%")]
+    if apart:
+        found.append(Figure("jacobian_difference.unswitched", max(apart), "1", SLOPES, "lower"))
+    return found
+
+
+def pressed_places(jaw: ForceDependentKinematics) -> Array:
+    """(n, 6) - of every vertex that touches: number; triangle whose face is closest, or -1; whether an edge
+    or a corner is, and along which edge, either way, as any of its triangles may have been found.
+    """
+    meshes, contacts = jaw.model.forces.contacts.meshes, jaw.model.forces.contacts.pressed
+    mesh, rows = jaw.work.forces.contacts.meshes, []
+    if meshes is None or contacts is None or mesh is None:
+        return np.zeros((0, 6))
+    for e, surfaces in enumerate(zip(contacts.mesh_a, contacts.mesh_b, strict=True)):
+        for side, surface in enumerate(surfaces):
+            first = contacts.vertex[e, side]
+            touch = slice(first, first + mesh.n_touch[e, side])
+            vertex = mesh.touching[touch]
+            triangle = mesh.guess[first + vertex - meshes.table[surface, VERTEX]]
+            bent = mesh.touch[touch, BEND] != 0.0
+            along = np.abs(mesh.touch[touch, ALONG : ALONG + 3]).round(9)
+            rows.append(np.column_stack((vertex, np.where(bent, -1, triangle), bent, along)))
+    return np.concatenate(rows)
+
+
+def percentile(ms: list[float], q: float) -> float:
+    """Of frames that were timed."""
+    return float(np.percentile(ms, q))

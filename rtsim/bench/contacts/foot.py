@@ -1,0 +1,220 @@
+"""How long the foot's contact with the ground takes: one contact, a recorded step, its pressure, a drop."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable
+from time import perf_counter
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.interpolate import CubicSpline
+from scipy.spatial.transform import Rotation
+
+import rtsim.simulation.run
+from kernels.compiler.jit import bind, entry
+from kernels.contact.corrected import (
+    N_SPLINE,
+    SHIFT,
+    TOES,
+    TURN,
+    CorrectedWork,
+    Correction,
+    FootMotion,
+    corrected_wrenches,
+    new_corrected_work,
+)
+from kernels.contact.elements import PATCH
+from kernels.contact.prescribed import (
+    Prescribed,
+    contact_derivatives,
+    contact_wrenches,
+    new_prescribed_work,
+)
+from kernels.contact.pressure_field import Grid
+from rtsim.bench.figures import Figure, say
+from rtsim.bench.timed_runs import time_runs
+from rtsim.methods.foot.prescribed_contacts import prescribed_contacts
+from rtsim.models.model import Model
+from rtsim.simulation.load import load_simulator
+
+Array = NDArray[np.float64]
+
+US_PER_CONTACT = 0.4
+INVERSE, WITH_PRESSURE, FORWARD = 5000.0, 500.0, 100.0
+"""Least times faster than real time: a step without and with its pressure, the foot's drop."""
+RATE = 128.0
+"""Frames per second of the thesis' motion."""
+SHAPE = (39, 16)
+"""Rows and columns of its pressure mat."""
+N_KNOT = 10
+N_REPEAT, N_LAP = 2000, 40
+
+
+class Step(NamedTuple):
+    """A step of the foot as it would be recorded, and what corrects it."""
+
+    contacts: Prescribed
+    motion: FootMotion
+    correction: Correction
+    grid: Grid
+
+
+@entry
+def repeat_wrenches(model, motion, work, n):
+    """contact_wrenches n times : int."""
+    for _ in range(n):
+        contact_wrenches(model, motion, work)
+
+
+@entry
+def repeat_derivatives(model, motion, work, with_parameters, n):
+    """contact_derivatives n times.
+
+    model : Prescribed
+    motion : Motion
+    work : PrescribedWork - written
+    with_parameters : bool
+    n : int
+    """
+    for _ in range(n):
+        contact_derivatives(model, motion, work, with_parameters)
+
+
+def run() -> list[Figure]:
+    """All figures."""
+    step = rolled_step()
+    say("foot: contacts")
+    figures = contact_figures(step)
+    say("foot: a step")
+    n = len(step.motion.time)
+    plain, pressed = new_corrected_work(step.contacts, n), new_corrected_work(step.contacts, n, SHAPE)
+    length = n / RATE
+    for name, work, limit in (
+        ("inverse_real_time_factor", plain, INVERSE),
+        ("with_pressure_real_time_factor", pressed, WITH_PRESSURE),
+    ):
+        seconds = float(np.median(step_seconds(step, work)))
+        figures.append(Figure(name, length / seconds, "1", limit, "higher"))
+    figures += [
+        Figure("frames", float(n), "1"),
+        Figure("contacts_per_frame", touching(step), "1"),
+        Figure("pressure_error", pressure_error(step, pressed), "1"),
+    ]
+    say("foot: the drop")
+    simulator = load_simulator("foot")
+    n_step = round(simulator.settings.duration_s / simulator.options.step)
+    timing = time_runs(simulator, n_step, N_LAP)
+    factor = simulator.settings.duration_s / timing.best
+    figures.append(Figure("forward_real_time_factor", factor, "1", FORWARD, "higher"))
+    return figures
+
+
+def rolled_step() -> Step:
+    """The motion of the model foot_rolled at the frames of a recording, its toes in the spline."""
+    simulator = load_simulator("foot_rolled")
+    duration = simulator.settings.duration_s
+    done = rtsim.simulation.run.run(simulator, round(duration / simulator.options.step))
+    times = np.arange(int(duration * RATE)) / RATE
+    rows = np.rint(times / simulator.options.step).astype(int)
+    q, v = done.trace.q[rows], done.trace.v[rows]
+    pitch = Rotation.from_rotvec(np.outer(q[:, 4], [0.0, 0.0, 1.0])).as_matrix()
+    model = simulator.model
+    motion = FootMotion(
+        times, q[:, :3].copy(), pitch, v[:, :3].copy(), np.outer(v[:, 4], [0.0, 0.0, 1.0]),
+        *toes_of(model),
+    )  # fmt: skip
+    knots = correction_knots(np.interp(np.linspace(0.0, times[-1], N_KNOT), times, q[:, 6]))
+    heel = q[0, :3] - [0.06, 0.0, 0.06]
+    grid = Grid(heel * [1.0, 0.0, 1.0], np.eye(3)[2], np.eye(3)[0], np.array([0.0075, 0.0085]))
+    return Step(prescribed_contacts(model), motion, spline(knots, 0.0, times[-1] / (N_KNOT - 1)), grid)
+
+
+def toes_of(model: Model) -> tuple[Array, Array, Array]:
+    """Origin of the toes on the foot [m], their axes there, and what they turn about."""
+    tree = model.tree
+    return tree.position_in_parent[1].copy(), tree.rotation_in_parent[1].copy(), tree.parameter[1].copy()
+
+
+def correction_knots(toes: Array) -> Array:
+    """(N_SPLINE, N_KNOT) - some correction within the thesis' bounds, and the toes' own turn."""
+    knots = np.zeros((N_SPLINE, N_KNOT))
+    rng = np.random.default_rng(0)
+    knots[SHIFT:TURN] = rng.uniform(-0.0005, 0.0005, (3, N_KNOT))
+    knots[TURN:TOES] = rng.uniform(-0.005, 0.005, (3, N_KNOT))
+    knots[TOES] = toes
+    return knots
+
+
+def spline(knots: Array, start: float, step: float) -> Correction:
+    """Cubic splines through knots (N_SPLINE, n_knot) from a time on."""
+    found = CubicSpline(np.arange(knots.shape[1]), knots, axis=1)
+    return Correction(start, step, np.ascontiguousarray(found.c[::-1].transpose(2, 1, 0)))
+
+
+def contact_figures(step: Step) -> list[Figure]:
+    """Of one contact of three, all pressed as in the middle of the step."""
+    model, n = step.contacts, len(step.contacts.contacts.pair)
+    frames = new_corrected_work(model, 1)
+    figures: list[Figure] = []
+    middle = len(step.motion.time) // 2
+    at = step.motion._replace(**{name: getattr(step.motion, name)[middle : middle + 1] for name in RECORDED})
+    corrected_wrenches(model, at, step.correction, step.grid, frames)
+    frames.motion.position[:, 1] -= 0.006  # so that the toes press, too
+    work = new_prescribed_work(model, 2)
+    contact_wrenches(model, frames.motion, work)
+    if not (work.contacts.state[:, PATCH] > 0.0).all():
+        raise AssertionError("a contact of the bench is open")
+    for name, call, limit in (
+        ("", lambda: repeat_wrenches(model, frames.motion, work, N_REPEAT), US_PER_CONTACT),
+        (".slopes", lambda: repeat_derivatives(model, frames.motion, work, False, N_REPEAT), None),
+        (".parameters", lambda: repeat_derivatives(model, frames.motion, work, True, N_REPEAT), None),
+    ):
+        seconds = timed(call)
+        us = 1e6 * float(np.median(seconds)) / (N_REPEAT * n)
+        figures.append(Figure(f"us_per_contact{name}", us, "us", limit, "lower" if limit else ""))
+    return figures
+
+
+RECORDED = ("time", "position", "rotation", "velocity", "turning")
+"""What of a FootMotion is there frame by frame."""
+
+
+def step_seconds(step: Step, work: CorrectedWork) -> Array:
+    """(N_LAP,) - of the whole step, splines and all, in one call [s]."""
+    arguments = step.contacts, step.motion, step.correction, step.grid, work
+    kernel = bind(corrected_wrenches, arguments)
+    return timed(lambda: kernel(*arguments))
+
+
+def timed(call: Callable[[], object]) -> Array:
+    """(N_LAP,) - how long calls take, after one that is not counted [s]."""
+    call()
+    taken = np.empty(N_LAP)
+    gc.disable()
+    try:
+        for i in range(N_LAP):
+            start = perf_counter()
+            call()
+            taken[i] = perf_counter() - start
+    finally:
+        gc.enable()
+    return taken
+
+
+def touching(step: Step) -> float:
+    """How many contacts a frame of the step has, in the mean."""
+    work, total = new_corrected_work(step.contacts, 1), 0
+    for n in range(len(step.motion.time)):
+        frame = step.motion._replace(**{name: getattr(step.motion, name)[n : n + 1] for name in RECORDED})
+        corrected_wrenches(step.contacts, frame, step.correction, step.grid, work)
+        total += int((work.contacts.contacts.state[:, PATCH] > 0.0).sum())
+    return total / len(step.motion.time)
+
+
+def pressure_error(step: Step, work: CorrectedWork) -> float:
+    """By how much the pressure adds up to another normal force, of the largest one."""
+    cell = float(np.prod(step.grid.cell))
+    total, normal = cell * work.pressure.sum(axis=(1, 2)), work.wrench[:, 4]
+    return float(np.abs(total - normal).max() / normal.max())

@@ -1,0 +1,161 @@
+"""How well and how fast the contact of a foot is found again: synthetic steps, and real ones where they are.
+
+Synthetic steps have the thesis' size (Brown 2017, section 5.3: 100 unknowns, pressure in 15 frames of 39 x 16
+cells) and known parameters; every search starts within 10 % of the initial guess, a tenth to a fifth off the
+truth. seconds.* are of one search. What the data determine is told by the singular values of the slopes by
+the parameters, once the motion correction may follow (`rtsim.methods.foot.foot_fit.determined`): determined.*
+is how many parameters have next to no part in weak directions, off.* the greatest error among them, in parts
+of the parameter or of its scale where that is larger.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from time import perf_counter
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.bench.figures import Figure, say
+from rtsim.methods.foot.foot_fit import (
+    WEAK,
+    FootProblem,
+    determined,
+    fit_foot,
+    outcome,
+    search,
+    validate_foot,
+)
+from rtsim.methods.foot.foot_misfit import Errors, Weights
+from rtsim.methods.foot.foot_model import marked_alike, with_toes
+from rtsim.methods.foot.foot_parameters import SCALE, guess, guesses, nearest_form
+from rtsim.methods.foot.foot_trial import FootTrial
+from rtsim.methods.foot.rolling_foot import Known, known_step, true_parameters
+from rtsim.methods.foot.walked_steps import walked_steps
+
+Array = NDArray[np.float64]
+
+KINDS = {
+    "with_pressure": (Weights(), 10.0),
+    "force_only": (Weights(pressure=0.0), 1.0),
+    "friction": (Weights(friction=1.0, spin=1.0), 11.0),
+}
+"""Weights of each kind of fit, and the seconds it may take (thesis: 164, 10, 180)."""
+VALIDATE_S = 5.0
+"""Seconds of a validation (thesis: 82)."""
+PRESSURE_RMS, OTHER_STEP, DETERMINED = 0.2, 0.03, 0.01
+CALIBRATION, OTHERS = (0.034, 0.032), (0.049, 0.066)
+"""Of normal force and centre of pressure on real steps: the thesis' on its own (table 5.7)."""
+N_START = 3
+NOISE = 0.01
+LOOSE = 0.01
+"""Part of a parameter's square that may lie along directions that the data hardly determine."""
+
+
+class Found(NamedTuple):
+    """The best of some searches."""
+
+    parameters: Array
+    seconds: float  # median of the searches
+    pressure: float  # RMS of eq. 5.56
+    off: float
+    n_determined: int
+
+
+def run(data: Path | None = None) -> list[Figure]:
+    """Figures of synthetic steps; data : folder with gait_bmc, whose steps are fitted as well."""
+    truth = true_parameters(0)
+    step, other = known_step(truth, 1), known_step(truth, 2, seconds=0.65)
+    figures = []
+    for name, (weights, most) in KINDS.items():
+        say(f"foot-fit: {name}")
+        found = find(known_step(truth, 1, friction=True) if weights.rubs else step, weights)
+        figures.append(Figure(f"seconds.{name}", found.seconds, "s", most, "lower"))
+        figures.append(Figure(f"determined.{name}", float(found.n_determined), "1"))
+        most_off = DETERMINED if name == "with_pressure" else None
+        figures.append(Figure(f"off.{name}", found.off, "1", most_off, "lower" if most_off else ""))
+        if name == "with_pressure":
+            figures.append(Figure("rms.pressure", found.pressure, "1", PRESSURE_RMS, "lower"))
+    say("foot-fit: 1 % noise")
+    weights = Weights()
+    noisy = find(known_step(truth, 1, noise=NOISE), weights)
+    begin = perf_counter()
+    errors = validate_foot([other.trial], weights, noisy.parameters).errors[0]
+    figures.append(Figure("seconds.validate", perf_counter() - begin, "s", VALIDATE_S, "lower"))
+    figures.append(Figure("rms.other_step.normal", errors.normal, "1", OTHER_STEP, "lower"))
+    figures.append(Figure("rms.other_step.cop", errors.cop, "1", OTHER_STEP, "lower"))
+    return figures if data is None else figures + real_figures(data)
+
+
+def find(known: Known, weights: Weights) -> Found:
+    """The best of some searches for the parameters of a step."""
+    trial = known.trial
+    around = guess(trial.frame)
+    seconds, best, least = [], None, np.inf
+    for start in guesses(around, N_START, 1):
+        problem = FootProblem([trial], weights, around)
+        begin = perf_counter()
+        result = search(problem, problem.start(start))
+        seconds.append(perf_counter() - begin)
+        if result.cost < least:
+            least, best = result.cost, problem
+    assert best is not None
+    parameters, _ = best.split(best.best[1])
+    values, directions, kept = determined(best, best.best[1], np.zeros(len(best.scale), bool))
+    weak = directions[values < WEAK * values[0]]
+    names = best.free[kept[(weak**2).sum(axis=0) < LOOSE]]
+    off = np.abs(nearest_form(parameters, known.parameters) - known.parameters)[names]
+    off /= np.maximum(np.abs(known.parameters), SCALE)[names]
+    errors = outcome(best, np.zeros(1), 0, True).errors[0]
+    return Found(
+        parameters,
+        float(np.median(seconds)),
+        errors.pressure,
+        float(off.max()),
+        len(names),
+    )
+
+
+def real_figures(data: Path) -> list[Figure]:
+    """Each step of gait_bmc fitted, then both steps of one foot together; the other steps held against that.
+    The other foot is a mirrored one; the thesis had one foot.
+    """
+    figures = []
+    for name in ("walk1", "walk2"):
+        steps = walked_steps(data / "gait_bmc" / f"{name}.trc").steps
+        for plate, step in steps.items():
+            say(f"foot-fit: {name}, {plate}, {step.side} foot")
+            figures += real_fit(f"{name}.{plate}", [step], {k: s for k, s in steps.items() if k != plate})
+        for side in ("right", "left"):
+            together = {plate: step for plate, step in steps.items() if step.side == side}
+            if len(together) > 1:
+                say(f"foot-fit: {name}, {side} foot, {len(together)} steps together")
+                others = {plate: step for plate, step in steps.items() if step.side != side}
+                figures += real_fit(f"{name}.{'+'.join(together)}", [*together.values()], others)
+    return figures
+
+
+def real_fit(key: str, steps: list[FootTrial], others: dict[str, FootTrial]) -> list[Figure]:
+    """Figures of steps that are fitted together, and of others that are held against them."""
+    toes = steps[0].frame.toe_origin, steps[0].frame.toe_axes
+    steps = [step._replace(frame=with_toes(step.frame, *toes)) for step in steps]
+    weights, around = Weights(pressure=0.0), guess(steps[0].frame)
+    fit = fit_foot(steps, weights, guesses(around, N_START, 0), around)
+    figures = []
+    for k, errors in enumerate(fit.errors):
+        figures += pair(f"{key}.fitted{f'.{k + 1}' if k else ''}", errors, CALIBRATION)
+    for plate, other in others.items():
+        moved = other._replace(frame=with_toes(other.frame, *toes))
+        lifted = not marked_alike(other, steps[0])
+        held = validate_foot([moved], weights, fit.parameters, lifted=lifted)
+        figures += pair(f"{key}.on.{plate}", held.errors[0], OTHERS)
+    return figures
+
+
+def pair(key: str, errors: Errors, most: tuple[float, float]) -> list[Figure]:
+    """Figures of normal force and centre of pressure."""
+    return [
+        Figure(f"{key}.normal", errors.normal, "1", most[0], "lower"),
+        Figure(f"{key}.cop", errors.cop, "1", most[1], "lower"),
+    ]

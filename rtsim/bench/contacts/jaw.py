@@ -1,0 +1,207 @@
+"""Both models of the mandible's joint on the same motion: tables 1 and 2 of Andersen et al. (2017).
+
+The synthetic jaw stands in for the measurement: where condyles lie is compared with where they were made to
+be, their forces with each other. Means over up to five cycles, each by itself; what is published is as late
+as the filter, and is compared with the motion at that time.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from msgspec.structs import replace
+from numpy.typing import NDArray
+from scipy.spatial.transform import Rotation
+
+from rtsim.bench.figures import Figure, say
+from rtsim.config.models.model_schema import ModelSpec
+from rtsim.config.paths import find_config
+from rtsim.config.runs.choices import load_run
+from rtsim.config.runs.rate_schema import ButterworthSpec
+from rtsim.files.recording import Results
+from rtsim.live.inputs.recorded import Kept, RecordingInput
+from rtsim.live.loop import Loop
+from rtsim.methods.agreement import Agreement, cycles_of, humps, opening_over_closing, over_cycles
+from rtsim.methods.kinematics.rates import response
+from rtsim.models.load import load_model
+from rtsim.stages.find import make_stages
+from rtsim.subjects.made_up.jaw import CONDYLE_M, TASKS, jaw_in_skull, move_jaw
+
+Array = NDArray[np.float64]
+
+MODEL, RATE = "mandible", 100.0
+SIDES, AXES = ("left", "right"), ("ap", "si", "ml")
+"""Of the skull: forwards, up, to the right."""
+FLATTER_DEG = (-20.0, -10.0, 10.0, 20.0)
+"""Slopes of the fossae that are tried beside that of the planes [deg]."""
+STIFFNESSES_N_M, USUAL_N_M, STRAINS = (136.2, 272.4, 544.8), 272.4, (-0.04, -0.02, 0.0, 0.02, 0.04)
+"""Ligaments of the paper's 15 runs: stiffness of a side, reference strain."""
+N_PHASE = 101
+"""Places of a cycle at which cycles are compared."""
+SETTLED_S, WITHIN_MM = 1.0, 2.0
+"""Where the first cycle begins; how near condyles should be to the truth."""
+
+
+def run(seconds: float = 10.0) -> list[Figure]:
+    """Tables 1 and 2 of all tasks as figures: rmsd in millimetres and newtons, r2, magnitude, phase."""
+    found: list[Figure] = []
+    for task in TASKS:
+        say(f"jaw: {task}")
+        by_model = {name: results(task, name, seconds) for name in ("fdk", "pop")}
+        found += table_1(task, by_model) + table_2(task, by_model) + by_slope(task, by_model["pop"], seconds)
+        found += by_ligament(task, by_model["fdk"], seconds)
+        for name, own in by_model.items():
+            found += shapes(task, name, own)
+    return found
+
+
+def results(
+    task: str, joint: str, seconds: float, flatter_deg: float = 0.0, spec: ModelSpec | None = None
+) -> Results:
+    """A task through the loop, with this choice of the shipped run; flatter_deg : by which the fossae are."""
+    setting, kept = load_run(find_config(MODEL, "runs"), [f"joint={joint}"]), Kept()
+    spec = with_slope(spec or load_model(MODEL), flatter_deg)
+    Loop(RecordingInput(move_jaw(spec, task, seconds)), make_stages(setting, spec, None), kept, {}).run()
+    found = kept.results()
+    assert found is not None
+    return found
+
+
+def condyles(task: str, times: Array) -> Array:
+    """(n, 2, 3) - where the left and the right condyle were made to be in the skull [m]."""
+    R, x = jaw_in_skull(task, times)
+    return np.stack([R @ [0.0, 0.0, z] + x for z in (-CONDYLE_M, CONDYLE_M)], axis=1)
+
+
+def table_1(task: str, by_model: dict[str, Results]) -> list[Figure]:
+    """Places of the condyles in the skull beside the truth."""
+    found = []
+    delay = float(response(ButterworthSpec(), RATE).delay_s[0])
+    for name, own in by_model.items():
+        truth = 1e3 * condyles(task, own.times - delay)
+        rest = 1e3 * condyles(task, np.zeros(1))
+        places = 1e3 * own.fields["joint_point_displacements"] + rest
+        cycles = cycles_of(own.times, TASKS[task].frequency_hz, start_s=SETTLED_S)
+        for k, side in enumerate(SIDES):
+            for a, axis in enumerate(AXES):
+                mean = over_cycles(truth[:, k, a], places[:, k, a], cycles).mean
+                found += rows(f"displacement.{task}.{side}.{axis}.{name}", mean, "mm", WITHIN_MM)
+    return found
+
+
+def table_2(task: str, by_model: dict[str, Results]) -> list[Figure]:
+    """Forces of points on planes beside those of force-dependent kinematics; magnitude below 0: smaller."""
+    found = []
+    fdk, pop = (by_model[name].fields["joint_point_forces"] for name in ("fdk", "pop"))
+    cycles = cycles_of(by_model["fdk"].times, TASKS[task].frequency_hz, start_s=SETTLED_S)
+    for k, side in enumerate(SIDES):
+        for a, axis in enumerate(AXES):
+            mean = over_cycles(fdk[:, k, a], pop[:, k, a], cycles).mean
+            found += rows(f"force.{task}.{side}.{axis}", mean, "N")
+    return found
+
+
+def by_slope(task: str, pop: Results, seconds: float) -> list[Figure]:
+    """Table 2's upward magnitude beside fossae of other slopes than the planes, which stay as they are."""
+    cycles = cycles_of(pop.times, TASKS[task].frequency_hz, start_s=SETTLED_S)
+    found, upwards = [], AXES.index("si")
+    for flatter_deg in FLATTER_DEG:
+        flatter = results(task, "fdk", seconds, flatter_deg)
+        found += shapes(task, f"fdk.flatter_{flatter_deg:g}", flatter)
+        fdk = flatter.fields["joint_point_forces"]
+        for k, side in enumerate(SIDES):
+            own = pop.fields["joint_point_forces"][:, k, upwards]
+            mean = over_cycles(fdk[:, k, upwards], own, cycles).mean
+            found.append(
+                Figure(f"force.{task}.{side}.si.magnitude.flatter_{flatter_deg:g}", mean.magnitude, "1")
+            )
+    return found
+
+
+def by_ligament(task: str, usual: Results, seconds: float) -> list[Figure]:
+    """Of the 15 runs of the paper's parameter study: standard deviation over runs, beside that over cycles;
+    means over the cycle [mm], [N].
+    """
+    runs = [
+        results(task, "fdk", seconds, spec=with_ligaments(load_model(MODEL), stiffness, strain))
+        for stiffness in STIFFNESSES_N_M
+        for strain in STRAINS
+    ]
+    found = []
+    for field, name, scale, unit in (
+        ("joint_point_displacements", "displacement", 1e3, "mm"),
+        ("joint_point_forces", "force", 1.0, "N"),
+    ):
+        by_run = scale * np.array([by_phase(task, run, field).mean(axis=0) for run in runs])
+        over_runs = by_run.std(axis=0).mean(axis=0)
+        over_own = (scale * by_phase(task, usual, field)).std(axis=0).mean(axis=0)
+        for k, side in enumerate(SIDES):
+            for a, axis in enumerate(AXES):
+                head = f"{name}.{task}.{side}.{axis}"
+                found.append(Figure(f"{head}.over_ligaments", float(over_runs[k, a]), unit))
+                found.append(Figure(f"{head}.over_cycles", float(over_own[k, a]), unit))
+    return found
+
+
+def by_phase(task: str, own: Results, field: str) -> Array:
+    """(n_cycle, N_PHASE, 2, 3) - a field of whole cycles at places of the cycle."""
+    values, times = own.fields[field], own.times
+    period = 1.0 / TASKS[task].frequency_hz
+    starts = np.arange(times[0] + SETTLED_S, times[-1] - period, period)[:5]
+    at = starts[:, None] + np.linspace(0.0, period, N_PHASE)
+    columns = values.reshape(len(times), -1).T
+    return np.stack([np.interp(at, times, column) for column in columns], axis=-1).reshape(*at.shape, 2, 3)
+
+
+def with_ligaments(spec: ModelSpec, stiffness_N_m: float, strain: float) -> ModelSpec:
+    """The mandible with all ligaments of another stiffness and reference strain."""
+    share = stiffness_N_m / USUAL_N_M
+    ligaments = tuple(
+        replace(ligament, stiffness_N=share * ligament.stiffness_N, reference_strain=strain)
+        for ligament in spec.ligaments
+        if ligament.stiffness_N is not None
+    )
+    return replace(spec, ligaments=ligaments)
+
+
+def with_slope(spec: ModelSpec, flatter_deg: float) -> ModelSpec:
+    """The mandible with both fossae turned about the line through the closed condyles."""
+    turn = Rotation.from_euler("z", flatter_deg, degrees=True)
+    contacts = []
+    for contact in spec.contacts:
+        condyle, plane = contact.a, contact.b
+        centre = np.array(condyle.offset_mm)
+        contacts.append(
+            replace(
+                contact,
+                plane=replace(
+                    plane,
+                    offset_mm=tuple((centre + turn.apply(np.array(plane.offset_mm) - centre)).tolist()),
+                    normal=tuple(turn.apply(plane.normal).tolist()),
+                ),
+            )
+        )
+    return replace(spec, contacts=tuple(contacts))
+
+
+def shapes(task: str, kind: str, own: Results) -> list[Figure]:
+    """Humps of the mean cycle's upward force on the skull, and its mean in opening over that in closing."""
+    pressed = -by_phase(task, own, "joint_point_forces").mean(axis=0)[:-1, :, AXES.index("si")]
+    forwards = by_phase(task, own, "joint_point_displacements").mean(axis=0)[:-1, :, AXES.index("ap")]
+    found = []
+    for k, side in enumerate(SIDES):
+        name = f"force.{task}.{side}.si.{kind}"
+        found += [
+            Figure(f"{name}.humps", float(humps(pressed[:, k])), "1"),
+            Figure(f"{name}.opening_over_closing", opening_over_closing(pressed[:, k], forwards[:, k]), "1"),
+        ]
+    return found
+
+
+def rows(name: str, mean: Agreement, unit: str, limit: float | None = None) -> list[Figure]:
+    """One line of a table."""
+    return [
+        Figure(f"{name}.rmsd", mean.rmsd, unit, limit, "lower" if limit else ""),
+        Figure(f"{name}.r2", mean.r2, "1"),
+        Figure(f"{name}.magnitude", mean.magnitude, "1"),
+        Figure(f"{name}.phase", mean.phase, "1"),
+    ]

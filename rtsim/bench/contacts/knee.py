@@ -1,0 +1,203 @@
+"""The volumetric knee: how far its default run is from a tight solution, how fast, and five pulses.
+
+The reference of the default run is SciPy's adaptive solution of the same accelerations, held against our own
+steps a hundred times shorter; both are taken in the same run. The pulses are compared with figures of an
+independent program (free leg, Newton-Euler equations, adaptive steps) for the same model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.contact.elements import DEPTH, NORMAL
+from kernels.rosenbrock.trace import RECORDED, Trace
+from rtsim.bench.figures import Figure, say
+from rtsim.bench.timed_runs import time_runs
+from rtsim.config.models.model_schema import ModelSpec
+from rtsim.models.load import load_model
+from rtsim.models.model import build
+from rtsim.simulation.simulator import Simulator
+
+Array = NDArray[np.float64]
+Solution = Callable[[Array], Array]
+
+FACTOR, FLEXION_ERROR, PEAK_ERROR = 100.0, 0.1, 0.01
+"""Of the default run: times real time; flexion [deg] and peak medial force [1] against the reference."""
+FINE, FINER = 0.02, 0.01
+"""Steps of our own reference [ms]."""
+TOLERANCE = 1e-10
+ROWS = [(method, step) for method in ("ros34pw2", "rodas4p", "veldd4") for step in (0.5, 1.0, 2.0)]
+AGREEMENT = 0.01
+"""Largest difference from the independent figures of the pulses [1]."""
+RIGHT_ANGLE = 0.5 * np.pi
+MEDIAL, LATERAL = 0, 1
+
+
+class Pulse(NamedTuple):
+    """A push on the leg's centre of mass and what came of it."""
+
+    force: float  # N
+    duration: float  # s
+    t90: float  # until 90 deg of flexion [s]
+    peak_medial: float  # N
+    lift_off: float  # flexion at which the lateral contact first opens [deg]
+
+    @property
+    def name(self) -> str:
+        return f"{self.force:g}N_{1e3 * self.duration:g}ms"
+
+
+# the thesis' model as a free leg, by SciPy to 1e-9 (tests/naive/volumetric_knee.py)
+PULSES = [
+    Pulse(0.0, 0.0, 0.31070548, 267.43, 64.318),
+    Pulse(20.0, 0.1, 0.27459082, 263.53, 62.844),
+    Pulse(60.0, 0.1, 0.21861287, 238.91, 60.788),
+    Pulse(100.0, 0.1, 0.18162001, 208.89, 58.431),
+    Pulse(100.0, 0.05, 0.22408866, 253.59, 61.376),
+]
+
+
+def run(n_run: int = 100, rows: list[tuple[str, float]] = ROWS) -> list[Figure]:
+    """Figures of the default run, of other methods and steps, and of the five pulses."""
+    spec = load_model("knee")
+    say("knee: reference")
+    found = by_scipy(Simulator(build(spec), spec.simulation))
+    fine, finer = whole_run(spec, FINE), whole_run(spec, FINER)
+    halved = np.abs(fine.q - finer.q[::2])[:, 0].max()
+    by_them = np.abs(found(times(fine, 1e-3 * FINE)) - fine.q)[:, 0].max()
+    peak = largest(finer, MEDIAL)
+    figures = [
+        Figure("reference.halved_step_deg", float(np.degrees(halved)), "deg", 1e-3, "lower"),
+        Figure("reference.scipy_deg", float(np.degrees(by_them)), "deg", 1e-3, "lower"),
+        *row_figures(spec, "", found, peak, n_run),
+    ]
+    for method, step_ms in rows:
+        say(f"knee: {method}, {step_ms:g} ms")
+        settings = msgspec.structs.replace(spec.simulation, method=method, step_ms=step_ms)
+        row = msgspec.structs.replace(spec, simulation=settings)
+        figures += row_figures(row, f"{method}.{step_ms:g}ms", found, peak, n_run)
+    for pulse in PULSES:
+        figures += pulse_figures(spec, pulse)
+    return figures
+
+
+def by_scipy(simulator: Simulator) -> Solution:
+    """t : (n,) -> (n, n_q), the run from the simulator's state by SciPy, anew where a load begins or ends."""
+    from scipy.integrate import solve_ivp
+
+    loads, trace, n = simulator.simulation.forces.loads, simulator.trace(1), len(simulator.q)
+    duration = simulator.settings.duration_s
+
+    def rates(t: float, y: Array) -> Array:
+        simulator.q[:], simulator.v[:], trace.counts[:] = y[:n], y[n:], 0
+        simulator.run(0, 0, trace, last=True)
+        return np.concatenate([y[n:], trace.v_dot[0]])
+
+    edges = {0.0, duration, *(float(t) for t in (*loads.start, *loads.stop) if 0.0 < t < duration)}
+    pieces, y = [], np.concatenate([simulator.q, simulator.v])
+    for begin, end in pairwise(sorted(edges)):
+        # loads act as in a step about the middle of the piece
+        simulator.start_time = 0.5 * (begin + end - simulator.options.step)
+        piece = solve_ivp(
+            rates, (begin, end), y, method="LSODA", dense_output=True,
+            rtol=TOLERANCE, atol=1e-2 * TOLERANCE, max_step=1e-3,
+        )  # fmt: skip
+        y = piece.y[:, -1]
+        pieces.append((end, piece.sol))
+    return lambda t: np.array([next(sol for end, sol in pieces if x <= end + 1e-12)(x)[:n] for x in t])
+
+
+def whole_run(spec: ModelSpec, step_ms: float | None = None, q: Array | None = None) -> Trace:
+    """All steps of a run of the model, in rows; with another step or another start at rest, if given."""
+    settings = spec.simulation
+    if step_ms is not None:
+        settings = msgspec.structs.replace(settings, step_ms=step_ms)
+    simulator = Simulator(build(spec), settings)
+    if q is not None:
+        simulator.q[:] = q
+    n_step = round(settings.duration_s / simulator.options.step)
+    trace = simulator.trace(n_step + 1)
+    simulator.run(n_step, 1, trace, last=True)
+    if trace.counts[RECORDED] <= n_step:
+        raise ArithmeticError(f"{spec.name}: steps of {settings.step_ms:g} ms end at {simulator.time:g} s")
+    return trace
+
+
+def times(trace: Trace, step: float) -> Array:
+    """(n_row,) - of the rows of a whole run [s]."""
+    return step * np.arange(float(len(trace.q)))
+
+
+def row_figures(spec: ModelSpec, name: str, solution: Solution, peak: float, n_run: int) -> list[Figure]:
+    """Error and speed of a run with the model's settings; held against the limits if it has no name."""
+    trace = whole_run(spec)
+    simulator = Simulator(build(spec), spec.simulation)
+    step, n_step = simulator.options.step, len(trace.q) - 1
+    flexion = np.abs(trace.q - solution(times(trace, step)))[:, 0].max()
+    timing = time_runs(simulator, n_step, n_run)
+    figures = [
+        Figure("real_time_factor", n_step * step / timing.best, "1", FACTOR, "higher"),
+        Figure("flexion_error_deg", float(np.degrees(flexion)), "deg", FLEXION_ERROR, "lower"),
+        Figure("peak_medial_error", abs(largest(trace, MEDIAL) / peak - 1.0), "1", PEAK_ERROR, "lower"),
+        Figure("us_per_step", 1e6 * timing.best / n_step, "us"),
+    ]
+    if not name:
+        return figures
+    return [f._replace(name=f"{f.name}.{name}", limit=None, better="") for f in figures]
+
+
+def largest(trace: Trace, contact: int) -> float:
+    """Peak of a normal force over all rows [N]."""
+    return float(trace.contact[:, contact, NORMAL].max())
+
+
+def pulse_figures(spec: ModelSpec, pulse: Pulse) -> list[Figure]:
+    """What the default steps find for a pulse, and how far that is from the independent figures."""
+    found = pulse_run(spec, pulse)
+    figures = []
+    for figure, unit, value, expected in (
+        ("t90_s", "s", found.t90, pulse.t90),
+        ("peak_medial_N", "N", found.peak_medial, pulse.peak_medial),
+        ("lateral_liftoff_deg", "deg", found.lift_off, pulse.lift_off),
+    ):
+        name = f"{figure}.{pulse.name}"
+        figures += [
+            Figure(name, value, unit),
+            Figure(f"{name}.independent", expected, unit),
+            Figure(f"{name}.difference", abs(value / expected - 1.0), "1", AGREEMENT, "lower"),
+        ]
+    return figures
+
+
+def pulse_run(spec: ModelSpec, pulse: Pulse, q: Array | None = None) -> Pulse:
+    """The pulse with what was found for it, from the model's start or from rest at q : (n_q,)."""
+    replace = msgspec.structs.replace
+    load = replace(spec.loads[0], force_N=(0.0, -pulse.force, 0.0), duration_s=pulse.duration)
+    longer = replace(spec.simulation, duration_s=1.1 * pulse.t90)
+    trace = whole_run(replace(spec, loads=(load,), simulation=longer), q=q)
+    step = 1e-3 * spec.simulation.step_ms
+    bent = first_root(trace.q[:, 0] - RIGHT_ANGLE)
+    opened = first_root(-trace.contact[:, LATERAL, DEPTH])
+    rows = slice(0, int(bent) + 2)  # the model is meant for up to a right angle
+    return pulse._replace(
+        t90=step * bent,
+        peak_medial=float(trace.contact[rows, MEDIAL, NORMAL].max()),
+        lift_off=float(np.degrees(np.interp(opened, np.arange(len(trace.q)), trace.q[:, 0]))),
+    )
+
+
+def first_root(values: Array) -> float:
+    """Row, with its fraction, where values : (n,) first rise through zero, by a parabola through three."""
+    k = int(np.flatnonzero(values > 0.0)[0])
+    before, at, after = values[k - 1 : k + 2]
+    bend, slope = 0.5 * (after - 2.0 * at + before), 0.5 * (after - before)
+    x = -at / slope
+    for _ in range(20):
+        x -= (at + x * (slope + x * bend)) / (slope + 2.0 * x * bend)
+    return k + float(x)

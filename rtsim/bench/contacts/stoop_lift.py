@@ -1,0 +1,153 @@
+"""The stoop lift of Millard et al. (2019) through the commands: root, L5/S1, activations, and forward again.
+
+`rtsim analyse` of markers and forces of stoop2, `rtsim fit torque-generators` of what it found, and the body
+driven forward by the activations that its motion needs (rtsim/bench/contacts/stoop_forward).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.bench.contacts.stoop_forward import forward
+from rtsim.bench.contacts.stoop_recording import BORNE_BY, l5s1_moments, markers_of, stoop_model, write_loads
+from rtsim.bench.figures import Figure, say
+from rtsim.bench.markers.recordings import called
+from rtsim.config.models.driven_generators_schema import DrivenGeneratorSpec
+from rtsim.config.models.model_schema import ModelSpec
+from rtsim.errors import ConfigError
+from rtsim.files.model_toml import model_text
+from rtsim.files.output import write_text
+from rtsim.files.recording import Results, read_results
+
+FOLDER = Path("../shared/data/stoop_lift")
+TRIAL = "stoop2"
+LEFT_AT_ROOT = {
+    "pelvis_x": (4.98, 3.95, "N"), "pelvis_y": (7.65, 3.67, "N"), "pelvis_tilt": (3.58, 2.51, "N m"),
+}  # fmt: skip
+"""Mean and deviation of the size of what the authors' own analysis leaves at the root."""
+MOST_L5S1 = 5.5
+"""Off the laboratory's bottom-up moment, RMS [N m]."""
+STARTS = {50: False, 55: False, 125: True, 130: True, 140: True}
+"""Frames from which 0.2 s are simulated, and whether the hands hold the box."""
+N_FRAME, MOST_DEG, MOST_ENERGY = 10, 1.0, 1e-3
+"""Of a simulation; off the motion at most, and energy less work in parts of the energy's range."""
+WRISTS = "wrist"
+
+
+def run(folder: Path | None = None) -> list[Figure]:
+    """Figures of stoop2; ConfigError where the recording is not there, or a command fails."""
+    folder = folder or FOLDER
+    if not markers_of(folder, TRIAL).is_file():
+        raise ConfigError(
+            f"the stoop lift is not there: {markers_of(folder, TRIAL).name}", where=str(folder),
+            remedy="give the folder of the recording",
+        )  # fmt: skip
+    with TemporaryDirectory() as place:
+        results, fitted = through_commands(folder, Path(place))
+        figures = [*left_at_root(results), *l5s1(folder, results), *hip_extensor(*hip_of(results))]
+        spec = msgspec.structs.replace(
+            stoop_model(folder), torque_generators=DrivenGeneratorSpec(str(fitted))
+        )
+        return [*figures, *forward_again(spec, folder)]
+
+
+def through_commands(folder: Path, place: Path) -> tuple[Results, Path]:
+    """What `analyse` finds, and the set of generators that `fit` writes; place : for the files."""
+    body, out, fitted = place / "body.toml", place / "out.mcap", place / "fitted.toml"
+    write_text(body, model_text(stoop_model(folder)))
+    write_text(place / "run.toml", BORNE_BY)
+    write_loads(folder, TRIAL, place / "loads.mot")
+    words = [
+        ["analyse", str(markers_of(folder, TRIAL)), "--model", str(body), "--out", str(out),
+         "--forces", str(place / "loads.mot"), "--config", str(place / "run.toml")],
+        ["fit", "torque-generators", str(out), "--model", str(body), "--out", str(fitted)],
+    ]  # fmt: skip
+    for command in words:
+        say(f"stoop lift: rtsim {command[0]}")
+        called(*command)
+    if not fitted.is_file():
+        raise ConfigError(
+            "a command failed on the stoop lift", where=str(folder), remedy="see the line above"
+        )
+    return read_results(out), fitted
+
+
+def left_at_root(results: Results) -> list[Figure]:
+    """Size of what inverse dynamics leaves at the pelvis: mean and deviation."""
+    figures = []
+    for name, (mean, deviation, unit) in LEFT_AT_ROOT.items():
+        left = np.abs(generalized_force(results, name))
+        left = left[np.isfinite(left)]
+        figures += [
+            Figure(f"root.{name}.mean", float(left.mean()), unit, mean, "lower"),
+            Figure(f"root.{name}.deviation", float(left.std()), unit, deviation, "lower"),
+        ]
+    return figures
+
+
+def generalized_force(results: Results, name: str) -> NDArray[np.float64]:
+    """(n,) - of a coordinate, whichever field has it [N, N m]."""
+    labels = {field.name: field.labels for field in results.session.fields}
+    field = next(f for f in ("coordinate_moments", "coordinate_forces") if name in labels[f])
+    return np.asarray(results.fields[field][:, labels[field].index(name)])
+
+
+def l5s1(folder: Path, results: Results) -> list[Figure]:
+    """RMS of the L5/S1 moment against the laboratory's: about its own L5/S1, and about the model's joint."""
+    found = l5s1_moments(folder, TRIAL, results)
+    place, joint = (
+        float(np.sqrt(np.mean((one - found.bottom_up) ** 2))) for one in (found.at_place, found.at_joint)
+    )
+    return [
+        Figure("l5s1_rms.at_place", place, "N m", MOST_L5S1, "lower"),
+        Figure("l5s1_rms.at_joint", joint, "N m"),
+    ]
+
+
+def hip_of(results: Results) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """(n,) - activation that the right hip's extensor needs, and the hip's flexion [rad]."""
+    labels = {field.name: field.labels for field in results.session.fields}
+    column = labels["generator_activations"].index("hip_flexion_r_extensor")
+    hip = labels["coordinates"].index("hip_flexion_r")
+    return results.fields["generator_activations"][:, column], results.fields["coordinates"][:, hip]
+
+
+def hip_extensor(activation: NDArray[np.float64], flexion: NDArray[np.float64]) -> list[Figure]:
+    """What the right hip's extensor needs before a fit (paper: at most 0.871, below 0 from 81.4 degrees on).
+
+    activation : (n,) - NaN where it is not known; flexion : (n,) - of the hip [rad]
+    """
+    angle, below = np.degrees(flexion), np.flatnonzero(activation < 0.0)
+    return [
+        Figure("hip_extensor.largest_activation", float(np.nanmax(activation)), "1"),
+        *([Figure("hip_extensor.below_zero_from", float(angle[below[0]]), "deg")] if len(below) else []),
+        Figure("hip_flexion.largest", float(np.nanmax(angle)), "deg"),
+    ]
+
+
+def forward_again(spec: ModelSpec, folder: Path) -> list[Figure]:
+    """Off the motion after 0.2 s: the one under constraints, and the one that the markers say without them,
+    wrists apart, whose points slide on the box; energy less the work of the generators."""
+    figures = []
+    for first, holds_box in STARTS.items():
+        say(f"stoop lift: forward from {first / 50:.1f} s")
+        done = forward(spec, folder, first, N_FRAME, holds_box=holds_box)
+        angles = [k for k, name in enumerate(done.names) if name not in ("pelvis_x", "pelvis_y")]
+        off, free = (np.degrees(np.abs(one).max(axis=0)) for one in (done.off, done.off_free))
+        wrists = [k for k in angles if done.names[k].startswith(WRISTS)]
+        others = [k for k in angles if k not in wrists]
+        gained = done.energy - done.energy[0]
+        unbalanced = float(np.abs(gained - done.work).max() / np.ptp(gained))
+        at = f"from_{first / 50:.1f}_s"
+        figures += [
+            Figure(f"forward.off_deg.{at}", float(off[angles].max()), "deg", MOST_DEG, "lower"),
+            Figure(f"forward.off_markers_deg.{at}", float(free[others].max()), "deg", MOST_DEG, "lower"),
+            Figure(f"forward.off_markers_wrists_deg.{at}", float(free[wrists].max()), "deg"),
+            Figure(f"forward.energy_less_work.{at}", unbalanced, "of its range", MOST_ENERGY, "lower"),
+        ]
+    return figures

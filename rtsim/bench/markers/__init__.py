@@ -1,0 +1,1 @@
+"""Benches of the marker methods, on made-up walkers and recordings."""

@@ -1,0 +1,73 @@
+"""Both legs at once beside the right one alone: the walker's frames, kernel and muscles, turn by turn."""
+
+from __future__ import annotations
+
+from time import perf_counter_ns
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.bench.figures import Figure, say
+from rtsim.config.runs.run_schema import MarkerCheck
+from rtsim.live.inputs.sources import load_trial, the_walker
+from rtsim.methods.kinematics.multibody import MultibodyEstimator
+from rtsim.models.load import ONE_LEG, load_model, model_for
+from rtsim.stages.kinematics import Kinematics
+from rtsim.stages.muscles import MuscleLengths
+from rtsim.subjects.markers.markers_of import markers_of
+
+RATIO, RESIDUAL = 2.2, 1e-11
+LAP_S = 1.0
+
+
+class Legs:
+    """The walker on one leg or on both, and how it is solved."""
+
+    def __init__(self, side: str, methods: tuple[str, ...]) -> None:
+        subject = the_walker(side)
+        trial = load_trial("walker", LAP_S, side=side)
+        spec = load_model(model_for(ONE_LEG, subject.side))
+        check = MarkerCheck(downweight=False)
+        self.estimator = MultibodyEstimator(spec, subject, methods[0], methods, check=check)
+        kinematics = Kinematics(self.estimator, subject)
+        self.muscles = MuscleLengths(kinematics)
+        for stage in (kinematics, self.muscles):
+            stage.warm()
+        self.frames = [np.ascontiguousarray(frame) for frame in markers_of(trial, subject)]
+        self.dt = 1.0 / trial.rate
+
+    def lap(self) -> tuple[NDArray[np.float64], float]:
+        """Time of every frame [us] over the walk once, and the largest residual [m]."""
+        self.estimator.restart()
+        times, residuals = [], []
+        for frame in self.frames:
+            start = perf_counter_ns()
+            solution = self.estimator.estimate(frame, self.dt)
+            self.muscles.arms.measure()
+            times.append(1e-3 * (perf_counter_ns() - start))
+            residuals.append(solution.residual if solution.converged else np.inf)
+        return np.array(times), max(residuals)
+
+
+def run(methods: tuple[str, ...], seconds: float) -> list[Figure]:
+    """The ratio of the medians of whole frames, and the residual of both legs."""
+    one, two = Legs("right", methods), Legs("both", methods)
+    figures = []
+    for method in methods:
+        say(f"mbo: {method}, both legs")
+        for legs in (one, two):
+            legs.estimator.switch(method)
+        times: tuple[list, list] = ([], [])
+        residual, end = 0.0, perf_counter_ns() + int(1e9 * seconds)
+        while not times[0] or perf_counter_ns() < end:
+            times[0].append(one.lap()[0])
+            us, largest = two.lap()
+            times[1].append(us)
+            residual = max(residual, largest)
+        alone, both = (float(np.median(laps)) for laps in times)
+        figures += [
+            Figure(f"both_p50_us.{method}", both, "us"),
+            Figure(f"ratio.both.{method}", both / alone, "1", RATIO, "lower"),
+            Figure(f"both_residual.{method}", residual, "m", RESIDUAL, "lower"),
+        ]
+    return figures

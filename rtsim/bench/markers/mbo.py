@@ -1,0 +1,154 @@
+"""How fast frames are solved, one after the other on one thread, the crossing from Python included.
+
+Twice for each method. The kernel alone: the paper's problem, in which every marker weighs 1 whatever its
+residual, from arrays of the model's markers to the arrays of the solution, muscles included; beside it what
+standard deviations of its results take (deviation_p50_us). And the frame as
+`rtsim live` runs it (names that begin with live_): from the bytes of a marker message to those of a result,
+with the settings of a live run, markers at fault left out (`rtsim.bench.runs.live_frames`); live_receive_us,
+live_solve_us (with the door), live_fields_us and live_encode_us are medians of its stages. ratio.both is the
+time of the walker's frames with both legs, relative to the right leg alone (`rtsim.bench.markers.both_legs`),
+ratio.trust that of frames with faults, gaps and deviations seen to, relative to frames without
+(`rtsim.bench.markers.trust`).
+"""
+
+from __future__ import annotations
+
+import gc
+from pathlib import Path
+from time import perf_counter_ns
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.bench.figures import Figure, say
+from rtsim.bench.markers import both_legs, trust
+from rtsim.bench.runs.live_frames import STAGES, LiveRows, live_rows
+from rtsim.config.runs.run_schema import MarkerCheck, Run, Uncertainty
+from rtsim.live.inputs.sources import load_trial
+from rtsim.live.processes.serve import prepare
+from rtsim.methods.kinematics.multibody import MultibodyEstimator
+from rtsim.models.load import load_model
+from rtsim.stages.kinematics import Kinematics
+from rtsim.stages.muscles import MuscleLengths
+from rtsim.subjects.markers.markers_of import markers_of
+
+METHODS = ("zero", "minimised", "prescribed")
+RATE, P99_US, RESIDUAL = 5000.0, 500.0, 1e-11
+
+
+def run(data: Path | None = None, seconds: float = 10.0, subject_file: str = "") -> list[Figure]:
+    """Figures of the three methods on the synthetic walker, or on a trial and its subject.
+
+    Whole frames run with the settings that a live run has unless its config says otherwise.
+    """
+    run = Run(name="bench", source=str(data) if data else "walker", subject=subject_file, side="right")
+    trial = load_trial(run.source)
+    stages = prepare(run)
+    (live, *_) = stages
+    assert isinstance(live, Kinematics)
+    assert live.subject is not None
+    measured = markers_of(trial, live.subject)
+    spec = load_model(run.model)
+    figures = [Figure("markers", float(measured.shape[1]), "1"), Figure("frames", float(len(measured)), "1")]
+    # the paper's problem: every marker weighs 1, whatever its residual
+    check = MarkerCheck(downweight=False)
+    stated = Uncertainty()
+    estimator = MultibodyEstimator(spec, live.subject, METHODS[0], METHODS, check=check, uncertainty=stated)
+    kernel = Kinematics(estimator, live.subject)
+    muscles = MuscleLengths(kernel)
+    for stage in (kernel, muscles):
+        stage.warm()
+    gc.collect()
+    gc.disable()
+    try:
+        for method in METHODS:
+            say(f"mbo: {method}")
+            estimator.switch(method)
+            estimator.restart()
+            figures += figures_of(method, *timed(muscles, measured, trial.times, seconds))
+            us = timed_deviations(estimator, measured, trial.times)
+            figures.append(Figure(f"deviation_p50_us.{method}", float(np.median(us)), "us"))
+            say(f"mbo: {method}, as live runs it")
+            live.estimator.switch(method)
+            figures += live_figures(method, live_rows(stages, trial, seconds))
+        figures += both_legs.run(METHODS, seconds)
+        figures += trust.run(METHODS, seconds)
+    finally:
+        gc.enable()
+    return figures
+
+
+def timed(
+    muscles: MuscleLengths, measured: NDArray[np.float64], times: NDArray[np.float64], seconds: float
+) -> tuple[list[int], list[int], list[float], list[float]]:
+    """Durations [ns], iterations, residuals and squared RMS of every frame, over laps of about `seconds`."""
+    estimator = muscles.kinematics.estimator
+    frames = [np.ascontiguousarray(frame) for frame in measured]
+    steps = [float(dt) for dt in np.diff(times, prepend=times[0])]
+    durations: list[int] = []
+    iterations: list[int] = []
+    residuals: list[float] = []
+    squares: list[float] = []
+    end = perf_counter_ns() + int(1e9 * seconds)
+    while perf_counter_ns() < end:
+        for frame, dt in zip(frames, steps, strict=True):
+            start = perf_counter_ns()
+            solution = estimator.estimate(frame, dt)
+            muscles.arms.measure()
+            durations.append(perf_counter_ns() - start)
+            iterations.append(solution.iterations)
+            residuals.append(solution.residual if solution.converged else np.inf)
+            squares.append(float(estimator.outputs.rms[0]) ** 2)
+    return durations, iterations, residuals, squares
+
+
+def timed_deviations(
+    estimator: MultibodyEstimator, measured: NDArray[np.float64], times: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Durations of the standard deviations of every frame of a lap, (n_frame,) [us]."""
+    durations = []
+    for frame, dt in zip(measured, np.diff(times, prepend=times[0]), strict=True):
+        own = np.ascontiguousarray(frame)
+        solution = estimator.estimate(own, float(dt))
+        start = perf_counter_ns()
+        estimator.deviate(float(dt), solution)
+        durations.append(perf_counter_ns() - start)
+    return 1e-3 * np.array(durations)
+
+
+def figures_of(
+    method: str, durations: list[int], iterations: list[int], residuals: list[float], squares: list[float]
+) -> list[Figure]:
+    """The figures of one method, the kernel alone."""
+    us = 1e-3 * np.array(durations)
+    return [
+        *time_figures("", method, us),
+        Figure(f"iterations.{method}", float(np.mean(iterations)), "1"),
+        Figure(f"residual.{method}", float(np.max(residuals)), "m", RESIDUAL, "lower"),
+        Figure(f"marker_rms_mm.{method}", 1e3 * float(np.sqrt(np.mean(squares))), "mm"),
+    ]
+
+
+def live_figures(method: str, rows: LiveRows) -> list[Figure]:
+    """The figures of one method, from bytes to bytes."""
+    return [
+        *time_figures("live_", method, rows.stages.sum(axis=1)),
+        *(
+            Figure(f"live_{stage}_us.{method}", float(np.median(us)), "us")
+            for stage, us in zip(STAGES, rows.stages.T, strict=True)
+        ),
+        Figure(f"live_iterations.{method}", float(rows.iterations.mean()), "1"),
+        Figure(f"live_flagged.{method}", 100.0 * float(np.mean(rows.status != 0)), "% of frames"),
+        Figure(f"live_residual.{method}", float(np.nanmax(rows.residual)), "m"),
+        Figure(f"live_marker_rms_mm.{method}", 1e3 * float(np.sqrt(np.nanmean(rows.rms**2))), "mm"),
+    ]
+
+
+def time_figures(prefix: str, method: str, us: NDArray[np.float64]) -> list[Figure]:
+    """Rate and percentiles of durations us : (n,) [us]."""
+    return [
+        Figure(f"{prefix}frames_per_second.{method}", 1e6 / float(us.mean()), "1/s", RATE, "higher"),
+        Figure(f"{prefix}p50_us.{method}", float(np.median(us)), "us"),
+        Figure(f"{prefix}p99_us.{method}", float(np.percentile(us, 99)), "us", P99_US, "lower"),
+        Figure(f"{prefix}max_us.{method}", float(us.max()), "us"),
+    ]

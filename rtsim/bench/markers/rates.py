@@ -1,0 +1,175 @@
+"""Noise and delay of speeds and accelerations, filter by filter, on coordinates that were solved from
+markers.
+
+Of every trial: speeds and accelerations by each filter against those of a filter without delay (there and
+back, REFERENCE), read at the filter's stated delay; the delay at which they fit best; of its static trial,
+in which the person stands, what is left of them. All of rotations, in deg/s and deg/s^2, root mean square
+over all dofs. The reference is no truth: it has noise of its own, below its cut-off.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from time import perf_counter_ns
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.joints.motions import ROTATES
+from kernels.rates.manifold import Manifold, manifold_of
+from rtsim.bench.figures import Figure, say
+from rtsim.bench.markers.trials import static_of
+from rtsim.config.paths import find_config
+from rtsim.config.runs.rate_schema import ButterworthSpec, RateSpec, SavitzkyGolaySpec
+from rtsim.files.markers.markers import read_markers
+from rtsim.files.markers.trial import MarkerTrial
+from rtsim.methods.kinematics.multibody import MultibodyEstimator
+from rtsim.methods.kinematics.rates import RateEstimator, Track, response, track
+from rtsim.methods.kinematics.smoothing import smooth
+from rtsim.models.load import load_model
+from rtsim.subjects.calibration.calibration import subject_for
+from rtsim.subjects.made_up.walker import walk
+from rtsim.subjects.markers.markers_of import markers_of
+from rtsim.subjects.subject import Subject, load_subject
+
+Array = NDArray[np.float64]
+
+MODEL, SUBJECT = "lower_limb", "walker"
+REFERENCE = ButterworthSpec(10.0, 2)
+FILTERS: dict[str, RateSpec] = {
+    "butterworth_2_6Hz": ButterworthSpec(6.0, 2),
+    "butterworth_4_6Hz": ButterworthSpec(6.0, 4),
+    "butterworth_2_10Hz": ButterworthSpec(10.0, 2),
+    "polynomial_2_120ms_middle": SavitzkyGolaySpec(0.12, 2),
+    "polynomial_3_120ms_30ms": SavitzkyGolaySpec(0.12, 3, 0.03),
+    "polynomial_3_120ms_end": SavitzkyGolaySpec(0.12, 3, 0.0),
+}
+SHIFTS = np.arange(-0.05, 0.15, 0.0005)  # s - where the delay is looked for
+
+
+class Solved(NamedTuple):
+    """Coordinates of a trial, frame by frame."""
+
+    times: Array  # (n,) [s]
+    q: Array  # (n, n_q), NaN where not solved
+    rate: float  # [Hz]
+    manifold: Manifold
+    turns: NDArray[np.bool_]  # (n_v,) - which dofs are rotations
+
+
+def run(paths: tuple[Path, ...] = (), method: str = "minimised") -> list[Figure]:
+    """Figures of every trial, or of the synthetic walker."""
+    figures = []
+    for name, moving, still in trials(paths, method):
+        figures.append(Figure(f"rate.{name}", moving.rate, "Hz"))
+        reference = smooth(REFERENCE, moving.manifold, moving.rate, moving.times, moving.q)
+        figures += peak_figures(name, moving, reference)
+        for label, spec in FILTERS.items():
+            say(f"rates: {name} {label}")
+            figures += filter_figures(f"{label}.{name}", spec, moving, reference)
+            if still is not None:
+                figures += still_figures(f"{label}.{name}", spec, still)
+            figures.append(Figure(f"take_us.{label}.{name}", take_us(spec, moving), "us"))
+    return figures
+
+
+def trials(paths: tuple[Path, ...], method: str) -> list[tuple[str, Solved, Solved | None]]:
+    """Name, the solved trial, and its solved static trial if there is one."""
+    if not paths:
+        subject = load_subject(find_config(SUBJECT, "subjects"))
+        return [("walker", solved(walk(load_model(MODEL), subject), subject, method), None)]
+    found = []
+    for path in paths:
+        say(f"rates: solving {path.name}")
+        static = static_of(path)
+        moving, still = read_markers(path), read_markers(static) if static else None
+        subject = subject_for(moving, still)
+        stands = solved(still, subject, method) if still else None
+        found.append((path.stem, solved(moving, subject, method), stands))
+    return found
+
+
+def solved(trial: MarkerTrial, subject: Subject, method: str) -> Solved:
+    """Coordinates of all frames."""
+    estimator = MultibodyEstimator(load_model(MODEL), subject, method)
+    rows = []
+    steps = np.diff(trial.times, prepend=trial.times[0])
+    for frame, dt in zip(markers_of(trial, subject), steps, strict=True):
+        solution = estimator.estimate(np.ascontiguousarray(frame), float(dt))
+        rows.append(np.where(solution.converged, estimator.q, np.nan))
+    tree = estimator.model.tree
+    return Solved(trial.times, np.array(rows), trial.rate, manifold_of(tree), tree.dof_rotates == ROTATES)
+
+
+def peak_figures(name: str, moving: Solved, reference: Track) -> list[Figure]:
+    """How large speeds and accelerations are."""
+    return [
+        Figure(f"speed_rms.{name}", rms(np.degrees(reference.v[:, moving.turns])), "deg/s"),
+        Figure(f"acceleration_rms.{name}", rms(np.degrees(reference.v_dot[:, moving.turns])), "deg/s^2"),
+    ]
+
+
+def filter_figures(name: str, spec: RateSpec, moving: Solved, reference: Track) -> list[Figure]:
+    """Delay, stated and seen, and errors against the reference at the stated delay."""
+    found = track(spec, moving.manifold, moving.rate, moving.times, moving.q)
+    stated = response(spec, moving.rate)
+    late, gains = float(stated.delay_s[0]), map(float, stated.noise_gain)
+    figures = [
+        Figure(f"delay_ms.{name}", 1e3 * late, "ms"),
+        Figure(f"noise_gain_q.{name}", next(gains), "1"),
+        Figure(f"noise_gain_v.{name}", next(gains), "1/s"),
+        Figure(f"noise_gain_v_dot.{name}", next(gains), "1/s^2"),
+    ]
+    for kind, rows, true in (("speed", found.v, reference.v), ("acceleration", found.v_dot, reference.v_dot)):
+        errors = np.array([error_at(s, moving, found, rows, true) for s in SHIFTS])
+        figures.append(Figure(f"{kind}_delay_ms.{name}", 1e3 * lowest(errors), "ms"))
+        scale = rms(true[:, moving.turns])
+        share = 100.0 * error_at(late, moving, found, rows, true) / scale
+        figures.append(Figure(f"{kind}_error.{name}", share, "% of RMS"))
+    return figures
+
+
+def error_at(late: float, moving: Solved, found: Track, rows: Array, true: Array) -> float:
+    """RMS of rows : (n, n_v) away from true : (n, n_v) as it was `late` seconds before."""
+    times = moving.times
+    inside = found.settled & (times - late >= times[0]) & (times - late <= times[-1])
+    inside &= np.isfinite(rows).all(axis=1)
+    known = np.isfinite(true).all(axis=1)
+    columns = [
+        rows[inside, d] - np.interp(times[inside] - late, times[known], true[known, d])
+        for d in np.flatnonzero(moving.turns)
+    ]
+    return rms(np.array(columns))
+
+
+def lowest(errors: Array) -> float:
+    """The shift [s] at which errors : (n_shift,) are lowest, by a parabola through the three lowest."""
+    k = int(np.clip(np.argmin(errors), 1, len(errors) - 2))
+    a, b, c = errors[k - 1] ** 2, errors[k] ** 2, errors[k + 1] ** 2
+    return float(SHIFTS[k] + 0.5 * (SHIFTS[1] - SHIFTS[0]) * (a - c) / (a - 2.0 * b + c))
+
+
+def still_figures(name: str, spec: RateSpec, still: Solved) -> list[Figure]:
+    """What is left of speeds and accelerations where nobody moves."""
+    found = track(spec, still.manifold, still.rate, still.times, still.q)
+    rows = found.settled & np.isfinite(found.v).all(axis=1)
+    return [
+        Figure(f"still_{kind}.{name}", rms(np.degrees(of[rows][:, still.turns])), unit)
+        for kind, of, unit in (("speed", found.v, "deg/s"), ("acceleration", found.v_dot, "deg/s^2"))
+    ]
+
+
+def take_us(spec: RateSpec, moving: Solved) -> float:
+    """Median time of a frame [us], the crossing from Python included."""
+    estimator, taken = RateEstimator(spec, moving.manifold, moving.rate), []
+    for t, q in zip(moving.times, moving.q, strict=True):
+        start = perf_counter_ns()
+        estimator.take(float(t), q)
+        taken.append(1e-3 * (perf_counter_ns() - start))
+    return float(np.median(taken))
+
+
+def rms(x: Array) -> float:
+    """Root mean square of all that is there."""
+    return float(np.sqrt(np.nanmean(x**2)))

@@ -1,0 +1,121 @@
+"""Every trial of a folder through `rtsim live` at its recorded rate: RMS, flags, latency."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import NamedTuple
+
+from rtsim.bench.figures import Figure
+from rtsim.bench.progress import Course
+
+METHODS = ("zero", "minimised", "prescribed")
+SUFFIXES = (".trc", ".c3d", ".npz")
+STATIC = "static"
+
+
+class TrialResult(NamedTuple):
+    """One trial by one method."""
+
+    trial: str
+    method: str
+    summary: dict
+    fault: str
+
+
+def run(folder: Path, methods: tuple[str, ...] = METHODS, only: str = "*") -> tuple[list[Figure], str]:
+    """Figures and a Markdown table of the trials under `folder` whose path matches the pattern `only`."""
+    cases = [(path, method) for path in trials(folder, only) for method in methods]
+    results = []
+    with Course("trials", len(cases)) as course:
+        for path, method in cases:
+            course.begin(f"{path.relative_to(folder)}, {method}")
+            results.append(live(path, folder, method))
+    figures = []
+    for r in results:
+        if not r.fault:
+            name = f"{r.trial}.{r.method}"
+            figures.append(Figure(f"marker_rms_mm.{name}", rms_of(r.summary), "mm"))
+            figures.append(Figure(f"flagged.{name}", float(flagged(r.summary)), "frames"))
+            figures.append(Figure(f"lost.{name}", float(r.summary["lost"]), "frames", 0.0, "lower"))
+    figures.append(Figure("failed", float(sum(bool(r.fault) for r in results)), "trials", 0.0, "lower"))
+    return figures, table(results, methods)
+
+
+def trials(folder: Path, only: str) -> list[Path]:
+    """Marker files below a folder that match a pattern."""
+    files = (path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES)
+    return sorted(path for path in files if fnmatch(path.relative_to(folder).as_posix(), only))
+
+
+def static_of(path: Path) -> Path | None:
+    """The static trial of a trial: the one beside it that shares the longest start of its name."""
+    beside = [p for p in path.parent.iterdir() if STATIC in p.stem.lower() and p.suffix.lower() in SUFFIXES]
+    if not beside or path in beside:
+        return None
+    return max(beside, key=lambda p: shared_start(p.stem, path.stem))
+
+
+def shared_start(a: str, b: str) -> int:
+    """Length of the common beginning of two names."""
+    n = 0
+    while n < min(len(a), len(b)) and a[n] == b[n]:
+        n += 1
+    return n
+
+
+def live(path: Path, folder: Path, method: str) -> TrialResult:
+    """Run one trial in real time."""
+    name = str(path.relative_to(folder))
+    static = static_of(path)
+    arguments = ["--source", str(path), "--method", method, "--json"]
+    arguments += ["--static", str(static)] if static else []
+    arguments += ["--results", "tcp://127.0.0.1:0", "--control", "tcp://127.0.0.1:0"]
+    done = subprocess.run(
+        [sys.executable, "-m", "rtsim.cli.main", "live", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode != 0:
+        return TrialResult(name, method, {}, done.stderr.strip().splitlines()[-1])
+    return TrialResult(name, method, json.loads(done.stdout), "")
+
+
+def rms_of(summary: dict) -> float:
+    """Marker RMS [mm]; NaN where no frame was solved."""
+    rms = summary["marker_rms_mm"]
+    return float("nan") if rms is None else float(rms)
+
+
+def flagged(summary: dict) -> int:
+    """Frames with any status bit."""
+    return sum(n for words, n in summary["statuses"].items() if words != "ok")
+
+
+def table(results: list[TrialResult], methods: tuple[str, ...]) -> str:
+    """Markdown: a row per trial, marker RMS and flags per method."""
+    lines = [
+        "| trial | frames | " + " | ".join(f"{m}: RMS mm (flagged)" for m in methods) + " |",
+        "|---|---|" + "---|" * len(methods),
+    ]
+    by_trial: dict[str, dict[str, TrialResult]] = {}
+    for r in results:
+        by_trial.setdefault(r.trial, {})[r.method] = r
+    for name, row in by_trial.items():
+        cells = []
+        for method in methods:
+            r = row[method]
+            cells.append(r.fault or f"{rms_of(r.summary):.1f} ({flags(r.summary)})")
+        frames = next((str(r.summary["frames"]) for r in row.values() if not r.fault), "-")
+        lines.append(f"| {name} | {frames} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def flags(summary: dict) -> str:
+    """Flagged frames in words."""
+    odd = [f"{n} {words}" for words, n in summary["statuses"].items() if words != "ok"]
+    return "; ".join(odd) if odd else "0"

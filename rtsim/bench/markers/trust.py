@@ -1,0 +1,80 @@
+"""What trust costs: frames with all that a live run has, beside frames without, turn by turn.
+
+Without: no standard deviations, markers at fault only reported, none of those that are gone filled in. The
+walker as it is, and with a marker that slides, which keeps the search for faults and the deviations busy.
+Processor time of this thread, so that other programs count less; messages and their fields are left out.
+"""
+
+from __future__ import annotations
+
+from time import thread_time_ns
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.bench.figures import Figure, say
+from rtsim.config.runs.run_schema import MarkerCheck, Uncertainty
+from rtsim.live.inputs.sources import load_trial, the_walker
+from rtsim.methods.kinematics.multibody import MultibodyEstimator
+from rtsim.models.load import ONE_LEG, load_model
+from rtsim.stages.kinematics import Kinematics
+from rtsim.subjects.markers.markers_of import markers_of
+
+RATIO = 1.4
+WALK_S = 2.0
+SLIDE_M_PER_S = 0.1
+"""Speed of the marker that slides while frames are timed with a damage: never far enough to be left out."""
+SLIDE_FRAMES = 20
+
+
+class Frames:
+    """The walker on one leg, and how it is solved."""
+
+    def __init__(self, methods: tuple[str, ...], trusted: bool) -> None:
+        subject = the_walker("right")
+        trial = load_trial("walker", WALK_S, side="right")
+        check = MarkerCheck() if trusted else MarkerCheck(downweight=False, fill_s=0.0)
+        self.estimator = MultibodyEstimator(
+            load_model(ONE_LEG), subject, methods[0], methods, check=check,
+            uncertainty=Uncertainty() if trusted else None,
+        )  # fmt: skip
+        Kinematics(self.estimator, subject).warm()
+        self.clean = markers_of(trial, subject)
+        self.dt = 1.0 / trial.rate
+
+    def lap(self, frames: NDArray[np.float64]) -> float:
+        """Median time of a frame [us] over the walk once, a third of it to learn the markers."""
+        self.estimator.restart()
+        times = []
+        for frame in frames:
+            start = thread_time_ns()
+            self.estimator.deviate(self.dt, self.estimator.estimate(frame, self.dt))
+            times.append(1e-3 * (thread_time_ns() - start))
+        return float(np.median(times[len(times) // 3 :]))
+
+
+def sliding(clean: NDArray[np.float64], dt: float) -> NDArray[np.float64]:
+    """(n_frame, n_marker, 3) - with one marker that slides to and fro."""
+    frames = clean.copy()
+    k = np.arange(len(frames)) % (2 * SLIDE_FRAMES)
+    frames[:, 0, 1] += SLIDE_M_PER_S * dt * np.minimum(k, 2 * SLIDE_FRAMES - k)
+    return frames
+
+
+def run(methods: tuple[str, ...], seconds: float) -> list[Figure]:
+    """Ratios of the medians, of the walker and of the walker with a marker that slides."""
+    own, without = Frames(methods, True), Frames(methods, False)
+    scenes = {"trust": own.clean, "trust_damaged": sliding(own.clean, own.dt)}
+    figures = []
+    for method in methods:
+        say(f"mbo: {method}, with and without trust")
+        for one in (own, without):
+            one.estimator.switch(method)
+        for name, frames in scenes.items():
+            laps: list[tuple[float, float]] = []
+            end = thread_time_ns() + int(0.5e9 * seconds)
+            while not laps or thread_time_ns() < end:
+                laps.append((own.lap(frames), without.lap(frames)))
+            ratio = float(np.median([a / b for a, b in laps]))
+            figures.append(Figure(f"ratio.{name}.{method}", ratio, "1", RATIO, "lower"))
+    return figures

@@ -1,0 +1,204 @@
+"""How long dynamics of a whole body take, beside Pinocchio where that is installed.
+
+Our kernels are timed inside a kernel's loop, as a frame calls them. Pinocchio is called from Python: what one
+such call costs is measured with a single hinge and given besides, and ratios are given with and without it.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable
+from time import perf_counter_ns
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.compiler.jit import entry
+from kernels.dynamics.forward import forward_dynamics
+from kernels.dynamics.inertia import Bodies
+from kernels.dynamics.inverse import inverse_dynamics
+from kernels.dynamics.mass import mass_matrix
+from kernels.dynamics.system import DynamicsWork, System, new_dynamics_work
+from kernels.joints.kinds import HINGE
+from kernels.joints.tree import integrate, pose
+from rtsim.bench.figures import Figure, say
+from rtsim.bench.mechanics.humanoid import humanoid
+from rtsim.models.packing.tree import Joint, build_tree
+
+Array = NDArray[np.float64]
+Batch = Callable[[int], None]
+
+N_STATE = 16  # different inputs, taken in turn
+SPREAD = 0.3  # rad, m - of the coordinates about the neutral posture
+AGREEMENT = 1e-10
+PEER, PEER_CALL = "pinocchio_", "pinocchio_call_"
+
+
+class States(NamedTuple):
+    """Inputs, one row each; outputs of the last one."""
+
+    q: Array  # (N_STATE, n_q)
+    v: Array  # (N_STATE, n_v)
+    v_dot: Array  # (N_STATE, n_v)
+    tau: Array  # (N_STATE, n_v)
+    wrench: Array  # (n_body, 6)
+    out: Array  # (n_v,)
+    M: Array  # (n_v, n_v)
+
+
+@entry
+def repeat_rnea(system, states, work, n):
+    """Inverse dynamics n times."""
+    for i in range(n):
+        k = i % states.q.shape[0]
+        inverse_dynamics(system, states.q[k], states.v[k], states.v_dot[k], states.wrench, work, states.out)
+
+
+@entry
+def repeat_aba(system, states, work, n):
+    """Forward dynamics n times."""
+    for i in range(n):
+        k = i % states.q.shape[0]
+        forward_dynamics(system, states.q[k], states.v[k], states.tau[k], states.wrench, work, states.out)
+
+
+@entry
+def repeat_crba(system, states, work, n):
+    """Mass matrix n times."""
+    for i in range(n):
+        mass_matrix(system, states.q[i % states.q.shape[0]], work, states.M)
+
+
+@entry
+def repeat_jacobians(system, states, work, n):
+    """Places of all bodies and twists of all dofs n times."""
+    for i in range(n):
+        pose(system.tree, states.q[i % states.q.shape[0]], work.pose)
+
+
+@entry
+def stepped(tree, q, delta, q_out):
+    """q_out : (n_q,) = q moved by delta : (n_v,)."""
+    integrate(tree, q, delta, 1.0, q_out)
+
+
+OURS = {"rnea": repeat_rnea, "aba": repeat_aba, "crba": repeat_crba, "jacobians": repeat_jacobians}
+
+
+def run(n_batch: int = 400, n_repeat: int = 500) -> list[Figure]:
+    """Figures of n_batch batches of n_repeat calls of each; those of two systems take turns."""
+    system = humanoid()
+    states, work = states_of(system), new_dynamics_work(system.tree)
+    peer = peer_batches(system, states)
+    batches: dict[str, Batch] = {}
+    for name, ours in OURS.items():  # what is compared follows each other
+        batches[name] = bound(ours, system, states, work)
+        batches |= {whose + name: peer[whose + name] for whose in (PEER, PEER_CALL) if peer}
+    gc.collect()
+    gc.disable()
+    try:
+        us = timed(batches, n_batch, n_repeat)
+    finally:
+        gc.enable()
+    figures = [Figure("n_v", float(len(system.tree.dof_body)), "1"), Figure("batches", float(n_batch), "1")]
+    figures.append(Figure("pinocchio_compared", float(bool(peer)), "1 = yes, 0 = not installed"))
+    for name, taken in us.items():
+        figures.append(Figure(f"{name}_us", float(np.median(taken)), "us"))
+        figures.append(Figure(f"{name}_us.p99", float(np.percentile(taken, 99.0)), "us"))
+    return [*figures, *ratios(us), agreement(system, states, work)] if peer else figures
+
+
+def states_of(system: System) -> States:
+    """Random states about the neutral posture, always the same."""
+    rng = np.random.default_rng(34)
+    n_v = len(system.tree.dof_body)
+    neutral = np.zeros(1 + n_v)
+    neutral[3] = 1.0  # the quaternion of the pelvis
+    q = np.empty((N_STATE, len(neutral)))
+    for row in q:
+        stepped(system.tree, neutral, SPREAD * rng.normal(size=n_v), row)
+    v, v_dot = rng.normal(size=(2, N_STATE, n_v))
+    tau = 10.0 * rng.normal(size=(N_STATE, n_v))
+    return States(
+        q, v, v_dot, tau, np.zeros((len(system.tree.parent), 6)), np.zeros(n_v), np.zeros((n_v, n_v))
+    )
+
+
+def bound(kernel: Any, system: System, states: States, work: DynamicsWork) -> Batch:
+    """A batch of a kernel, compiled."""
+
+    def batch(n: int) -> None:
+        kernel(system, states, work, n)
+
+    batch(1)
+    return batch
+
+
+def timed(batches: dict[str, Batch], n_batch: int, n_repeat: int) -> dict[str, Array]:
+    """Time per call [us] of each batch, (n_batch,); all take turns, so that all see the same machine."""
+    say(f"dynamics: {n_batch} batches of {n_repeat} calls of {', '.join(batches)}")
+    us = {name: np.empty(n_batch) for name in batches}
+    for batch in batches.values():
+        batch(n_repeat)
+    for i in range(n_batch):
+        for name, batch in batches.items():
+            start = perf_counter_ns()
+            batch(n_repeat)
+            us[name][i] = 1e-3 * (perf_counter_ns() - start) / n_repeat
+    return us
+
+
+def peer_batches(system: System, states: States) -> dict[str, Batch]:
+    """The same of Pinocchio, and its calls with next to nothing to do; empty where it is not installed."""
+    try:
+        from rtsim.bench.mechanics.pinocchio_mirror import calls, mirror
+    except ModuleNotFoundError as error:
+        say(f"dynamics: no comparison with Pinocchio: {error}")
+        return {}
+    hinge = one_hinge()
+    inputs = (states.q, states.v, states.v_dot, states.tau)
+    little = [np.ascontiguousarray(rows[:, -1:]) for rows in inputs]
+    return {
+        **{PEER + name: batch for name, batch in calls(mirror(system), *inputs).items()},
+        **{PEER_CALL + name: batch for name, batch in calls(mirror(hinge), *little).items()},
+    }
+
+
+def one_hinge() -> System:
+    """A pendulum."""
+    bodies = Bodies(np.ones(1), np.array([[0.0, -1.0, 0.0]]), 0.1 * np.eye(3)[None])
+    return System(build_tree([Joint(-1, HINGE)]), bodies, np.array([0.0, -9.81, 0.0]))
+
+
+def ratios(us: dict[str, Array]) -> list[Figure]:
+    """Our time in parts of Pinocchio's, with and without the call from Python."""
+    figures = []
+    for name in OURS:
+        ours, theirs, call = (np.median(us[whose + name]) for whose in ("", PEER, PEER_CALL))
+        figures.append(Figure(f"ratio_{name}", float(ours / theirs), "1"))
+        figures.append(Figure(f"ratio_{name}.without_call", float(ours / (theirs - call)), "1"))
+    return figures
+
+
+def agreement(system: System, states: States, work: DynamicsWork) -> Figure:
+    """Largest difference from Pinocchio in parts of the largest entry, over all states and results."""
+    from rtsim.bench.mechanics.pinocchio_mirror import mirror
+
+    peer, worst = mirror(system), 0.0
+    for k in range(N_STATE):
+        one = slice(k, k + 1)
+        here = states._replace(q=states.q[one], v=states.v[one], v_dot=states.v_dot[one], tau=states.tau[one])
+        q, v = states.q[k], states.v[k]
+        repeat_rnea(system, here, work, 1)
+        worst = max(worst, apart(here.out, peer.inverse_dynamics(q, v, states.v_dot[k], states.wrench)))
+        repeat_aba(system, here, work, 1)
+        worst = max(worst, apart(here.out, peer.forward_dynamics(q, v, states.tau[k], states.wrench)))
+        repeat_crba(system, here, work, 1)
+        worst = max(worst, apart(np.tril(here.M), np.tril(peer.mass_matrix(q))))
+    return Figure("agreement", worst, "1", AGREEMENT, "lower")
+
+
+def apart(found: Array, expected: Array) -> float:
+    """Largest difference in parts of the largest entry."""
+    return float(np.abs(found - expected).max() / np.abs(expected).max())

@@ -1,0 +1,213 @@
+"""The two friction experiments at fixed steps: how far from a tight adaptive solution, and how fast.
+
+max_error is the largest difference over the ends of all steps, from the start on the belt or from touch-down:
+of the block's velocity, or of the ball's velocity along the floor and its radius times its angular velocity.
+Rows are named by experiment, law, method, treatment of kinks and step; a row of the shipped law is what
+`rtsim simulate EXPERIMENT --method METHOD --kinks KINKS --step MS` runs. Split rows are split as finely as
+the model's file says (split_fraction, split_floor: printed first); a row with other numbers has them in its
+name and is `--split FRACTION FLOOR` of the command. Split rows tell too how many parts the steps have, and
+what becomes of the error when the step is up to a tenth shorter or longer, since a single step may be lucky.
+
+The viscous force of the laws of Andersson and Specker jumps where contact begins. The ball starts at
+touch-down. Fixed steps, whose Jacobian is that of the open contact, err in proportion to the step; a split
+step begins with a part so short that the jump does not matter, and ends a part where a contact closes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+
+from kernels.contact.elements import DEPTH
+from kernels.rosenbrock.trace import RECORDED
+from rtsim.bench.figures import Figure
+from rtsim.bench.mechanics.friction_reference import CHECK, LAWS, RADIUS, TIGHT, Solution, impact, stick_slip
+from rtsim.bench.progress import Course
+from rtsim.bench.timed_runs import time_runs
+from rtsim.config.models.model_schema import ModelSpec
+from rtsim.models.load import load_model
+from rtsim.models.model import build
+from rtsim.simulation.simulator import Simulator
+
+QUICK = ("proposed",)
+"""Laws of a quick bench."""
+DURATION = {"stick_slip": 10.0, "impact": 8e-3}  # s
+NEIGHBOURS = np.linspace(0.9, 1.1, 9)
+LEAST_TIME = 0.3
+"""Duration of all timed runs of a row together, or a few runs [s]."""
+
+
+class Row(NamedTuple):
+    """One way of stepping, and what it is meant to reach."""
+
+    method: str
+    step_ms: float
+    kinks: str
+    max_error: float | None = None  # m/s
+    factor: float | None = None  # times real time
+    split: tuple[float, float] | None = None  # fraction and floor, where they are not the model's
+
+    @property
+    def name(self) -> str:
+        parts = f"_{self.split[0]:g}_{self.split[1]:g}" if self.split else ""
+        return f"{self.method}.{self.kinks}{parts}.{1e3 * self.step_ms:g}us"
+
+
+FIXED = {
+    "stick_slip": [Row("ros34pw2", h, kinks) for h in (0.25, 1.0) for kinks in ("secant", "exact")],
+    "impact": [Row("ros34pw2", h, kinks) for h in (0.02, 0.05) for kinks in ("secant", "exact")],
+}
+SPLIT = {
+    ("stick_slip", "proposed"): [
+        Row("ros34pw2", 16.0, "split", 1e-4, 3100.0),
+        Row("veldd4", 2.0, "split", 1e-6),
+    ],
+    ("stick_slip", "andersson"): [
+        Row("ros34pw2", 8.0, "split", 1e-4),
+        Row("veldd4", 1.0, "split", 1e-6),
+    ],
+    # its slope jumps where sliding begins
+    ("stick_slip", "hollars"): [
+        Row("veldd4", 1.0, "split", 1e-4),
+        Row("veldd4", 0.125, "split", 1e-6),
+    ],
+    ("stick_slip", "specker"): [
+        Row("ros34pw2", 16.0, "split", 1e-4),
+        Row("veldd4", 1.0, "split", 1e-6),
+    ],
+    ("impact", "proposed"): [
+        Row("veldd4", 0.4, "split", 3e-5),
+        Row("veldd4", 0.4, "split", 3e-5, 140.0, split=(0.8, 0.5)),
+        Row("veldd4", 0.16, "split", 1e-6, 60.0),
+    ],
+    **{
+        ("impact", law): [
+            Row("veldd4", 0.4, "split", 3e-5),
+            Row("veldd4", 0.16, "split", 1e-6),
+        ]
+        for law in ("andersson", "hollars", "specker")
+    },
+}
+"""A loose and a tight row of each; the tight ones of the proposed law are what the models say. Split as the
+models say, the ball keeps to 1e-6 m/s with every step about the shipped one; the coarser parts of the fast
+row do not, but cost less.
+"""
+
+
+def run(laws: Iterable[str] = LAWS, experiments: Iterable[str] = DURATION, n_run: int = 0) -> list[Figure]:
+    """Figures of all rows; n_run : timed runs of each, 0 = as many as give a steady figure."""
+    figures = []
+    cases = [(experiment, law) for experiment in experiments for law in laws]
+    n_part = sum(1 + len(FIXED[experiment]) + len(SPLIT[experiment, law]) for experiment, law in cases)
+    with Course("friction", n_part) as course:
+        for experiment, law in cases:
+            if (experiment, law) == next(case for case in cases if case[0] == experiment):
+                shipped = load_model(experiment).simulation
+                figures.append(Figure(f"split_fraction.{experiment}", shipped.split_fraction, "1"))
+                figures.append(Figure(f"split_floor.{experiment}", shipped.split_floor, "1"))
+            figures += figures_of(experiment, law, n_run, course)
+    return figures
+
+
+def figures_of(experiment: str, law: str, n_run: int, course: Course) -> list[Figure]:
+    """The reference's own error, and all rows of one law."""
+    course.begin(f"{experiment}, {law}: SciPy's solution")
+    spec, where = with_law(load_model(experiment), law), f"{experiment}.{law}"
+    solution, check = reference(experiment, law, TIGHT), reference(experiment, law, CHECK)
+    t = np.linspace(0.0, DURATION[experiment], 4001)
+    apart = float(np.abs(solution(t) - check(t)).max())
+    figures = [Figure(f"reference_error.{where}", apart, "m/s", 1e-8, "lower")]
+    if experiment == "impact":
+        figures.append(Figure(f"contact_ms.{where}", 1e3 * contact_time(spec), "ms"))
+        figures.append(Figure(f"contact_ms.reference.{law}", 1e3 * impact(law, 8e-3, TIGHT)[1], "ms"))
+    for row in FIXED[experiment] + SPLIT[experiment, law]:
+        course.begin(f"{experiment}, {law}: {row.name}")
+        figures += row_figures(spec, experiment, f"{where}.{row.name}", row, solution, n_run)
+    return figures
+
+
+def row_figures(
+    spec: ModelSpec, experiment: str, name: str, row: Row, solution: Solution, n_run: int
+) -> list[Figure]:
+    """Error, speed and cost of one row."""
+    model = build(spec)
+    fraction, floor = row.split or (spec.simulation.split_fraction, spec.simulation.split_floor)
+    settings = msgspec.structs.replace(
+        spec.simulation, method=row.method, step_ms=row.step_ms, kinks=row.kinks,
+        split_fraction=fraction, split_floor=floor,
+    )  # fmt: skip
+
+    def simulator(part: float = 1.0) -> Simulator:
+        return Simulator(model, msgspec.structs.replace(settings, step_ms=part * row.step_ms))
+
+    n_step = whole_steps(experiment, simulator())
+    first = time_runs(simulator(), n_step, 1)
+    timing = time_runs(simulator(), n_step, n_run or max(5, int(LEAST_TIME / first.best)))
+    factor = n_step * 1e-3 * row.step_ms / timing.best
+    better = "lower" if row.max_error else ""
+    found = error(experiment, simulator(), solution)
+    figures = [
+        Figure(f"max_error.{name}", found, "m/s", row.max_error, better),
+        Figure(f"real_time_factor.{name}", factor, "1", row.factor, "higher" if row.factor else ""),
+        Figure(f"us_per_step.{name}", 1e6 * timing.best / n_step, "us"),
+    ]
+    if row.kinks == "split":
+        worst = max(error(experiment, simulator(part), solution) for part in NEIGHBOURS)
+        figures += [
+            Figure(f"parts.{name}", float(timing.n_part), "1"),
+            Figure(f"max_error_of_near_steps.{name}", worst, "m/s", row.max_error, better),
+        ]
+    return figures
+
+
+def with_law(spec: ModelSpec, law: str) -> ModelSpec:
+    """The experiment with another friction law."""
+
+    replace = msgspec.structs.replace
+    return replace(
+        spec,
+        contacts=tuple(
+            replace(x, friction=replace(x.friction, law=law)) for x in spec.contacts if x.friction
+        ),
+        frictions=tuple(replace(x, friction=replace(x.friction, law=law)) for x in spec.frictions),
+    )
+
+
+def reference(experiment: str, law: str, tolerance: float) -> Solution:
+    """The same experiment by SciPy."""
+    duration = DURATION[experiment]
+    if experiment == "impact":
+        return impact(law, duration, tolerance)[0]
+    return stick_slip(law, duration, tolerance)
+
+
+def whole_steps(experiment: str, simulator: Simulator) -> int:
+    """How many steps the experiment has room for."""
+    return int(DURATION[experiment] / simulator.options.step + 1e-9)
+
+
+def error(experiment: str, simulator: Simulator, solution: Solution) -> float:
+    """Largest difference from the reference over the ends of all steps [m/s]; infinite where a step fails."""
+    n_step = whole_steps(experiment, simulator)
+    trace = simulator.trace(n_step + 1)
+    simulator.run(n_step, 1, trace, last=True)
+    if trace.counts[RECORDED] <= n_step:
+        return float("inf")
+    t = simulator.options.step * np.arange(n_step + 1, dtype=np.float64)
+    found = np.array([trace.v[:, 0], RADIUS * trace.v[:, 2]]) if experiment == "impact" else trace.v.T
+    return float(np.abs(found - solution(t)).max())
+
+
+def contact_time(spec: ModelSpec) -> float:
+    """How long the ball touches the floor [s], between rows by the depth."""
+    settings = msgspec.structs.replace(spec.simulation, method="ros34pw2", step_ms=0.02, kinks="secant")
+    simulator = Simulator(build(spec), settings)
+    n_step = whole_steps("impact", simulator)
+    trace = simulator.trace(n_step + 1)
+    simulator.run(n_step, 1, trace, last=True)
+    depth = trace.contact[:, 0, DEPTH]
+    k = int(np.flatnonzero(depth > 0.0)[-1])
+    return simulator.options.step * (k + float(depth[k] / (depth[k] - depth[k + 1])))

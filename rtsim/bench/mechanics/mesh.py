@@ -1,0 +1,243 @@
+"""Contact of meshes: spheres beside OpenSim's elastic foundation, a knee's cartilage, errors of the force.
+
+Cold: every call as if it were the first. Warm: along the relative motion of frames at 100 Hz, 60 deg/s and
+10 mm/s. Ours is the mean of both surfaces' vertices, as OpenSim presses with the springs of both, with the
+patch; the stiffness is timed apart. Times are of the processor.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from time import process_time_ns
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.compiler.jit import bind
+from kernels.mesh.contact import mesh_contact, mesh_stiffness
+from kernels.mesh.meshes import (
+    GRADIENT,
+    N_TOUCHING,
+    OF_BOTH,
+    OWN_AREA,
+    VOLUME,
+    new_mesh_contacts,
+    new_mesh_work,
+)
+from rtsim.bench.figures import Figure, say
+from rtsim.bench.mechanics.mesh_runs import ball_figures, knee_figures
+from rtsim.bench.opensim_peer.opensim_mesh import foundation
+from rtsim.errors import RtsimError
+from rtsim.files.surfaces.surfaces import Surface, read_surface
+from rtsim.models.packing.meshes import finer, pack_meshes
+from rtsim.models.shapes import ball, grown, plate, refined, sheet
+
+Array = NDArray[np.float64]
+
+FOLDER = Path("../shared/data/knee_meshes")
+TIBIA, FEMUR = "lenhart2015-R-tibia-cartilage.stl", "lenhart2015-R-femur-subchondral-bone.stl"
+RADIUS, DEPTH, MODULUS = 0.03, 0.003, 1e8
+LINES = (24, 48, 72)
+"""Of the spheres: 1 104, 4 512 and 10 224 triangles."""
+FINER = (24, 48, 96)
+"""The same, of errors."""
+COLD, WARM = 5.0, 10.0
+"""Least ratios beside OpenSim."""
+CARTILAGE_US, ERROR = 500.0, 0.02
+TURN, SHIFT = np.radians(0.6), 1e-4
+"""Of a frame [rad, m]."""
+N_CALL, N_POSE = 300, 24
+OFFSET, DEPTH_MAX, LONGEST = 2e-3, 6e-3, 1.1e-3
+"""Of the cartilage: missing on the femur, beyond the other side, edges of the femur's refined surface [m]."""
+N_PRESSED = 900
+SHALLOW = 1.5e-3
+
+
+class Contact:
+    """Two surfaces, B at a pose in A's axes."""
+
+    def __init__(self, a: Surface, b: Surface, passes: int, depth_max: float = np.inf):
+        self.meshes = pack_meshes([a, b])
+        areas, ways = (OWN_AREA, OWN_AREA), (GRADIENT, GRADIENT)
+        self.contacts = new_mesh_contacts(
+            self.meshes, [(0, 1)], [passes], [areas], [ways], [0.0], [depth_max]
+        )
+        self.work = new_mesh_work(self.contacts)
+        self.R, self.p = np.eye(3), np.zeros(3)
+        self._presses = self.meshes, self.contacts, 0, MODULUS, self.R, self.p, self.work
+        self._bends = self._presses[1:]
+        self._press, self._bend = bind(mesh_contact, self._presses), bind(mesh_stiffness, self._bends)
+
+    def place(self, R: Array, p: Array) -> None:
+        """Put B where it is pressed next."""
+        self.R[:], self.p[:] = R, p
+
+    def press(self) -> Array:
+        """The wrench on A."""
+        self._press(*self._presses)
+        return self.work.wrench[0]
+
+    def bend(self) -> None:
+        """The stiffness at the pose that was pressed."""
+        self._bend(*self._bends)
+
+    def forget(self) -> None:
+        """Make the next call the first."""
+        self.work.motion[:] = -1.0
+
+
+class Times(NamedTuple):
+    """Medians of calls [us]."""
+
+    cold: float
+    warm: float
+    stiffness: float
+
+
+def run(folder: Path | None = None) -> list[Figure]:
+    """Figures of spheres, cartilage and errors; folder : with the surfaces of a knee, else generated ones."""
+    gc.collect()
+    gc.disable()
+    try:
+        folder = folder or FOLDER
+        return [
+            *sphere_figures(),
+            *cartilage_figures(folder),
+            *error_figures(),
+            *ball_figures(),
+            *knee_figures(folder, TIBIA, FEMUR),
+        ]
+    finally:
+        gc.enable()
+
+
+def sphere_figures() -> list[Figure]:
+    """Two spheres of 30 mm, 3 mm deep, of three sizes of triangles."""
+    figures: list[Figure] = []
+    for n in LINES:
+        surface = ball(RADIUS, n, n)
+        name = f"spheres_{len(surface.triangles)}"
+        say(f"mesh: {name}")
+        pair, start = Contact(surface, surface, OF_BOTH), np.array([2.0 * RADIUS - DEPTH, 0.0, 0.0])
+        found = timed(pair, np.eye(3), start)
+        figures += time_figures(name, found)
+        theirs = foundation(surface, 2.0 * RADIUS - DEPTH, MODULUS)
+        if theirs is not None:
+            figures += [
+                Figure(f"opensim_us.{name}", theirs.us, "us"),
+                Figure(f"ratio.{name}.cold", theirs.us / found.cold, "1", COLD, "higher"),
+                Figure(f"ratio.{name}.warm", theirs.us / found.warm, "1", WARM, "higher"),
+            ]
+    return figures
+
+
+def cartilage_figures(folder: Path) -> list[Figure]:
+    """A tibia's cartilage against a femur's bone 2 mm larger, some 900 vertices pressed."""
+    say("mesh: cartilage")
+    there = all((folder / name).is_file() for name in (TIBIA, FEMUR))
+    if there:
+        tibia, femur = read_surface(folder / TIBIA, "m"), read_surface(folder / FEMUR, "m")
+        femur = refined(grown(femur, OFFSET), LONGEST)
+    else:
+        tibia, femur = generated_knee()
+    pair = Contact(tibia, femur, finer(tibia, femur), DEPTH_MAX)
+    start = pressed_by(pair, N_PRESSED)
+    found = timed(pair, np.eye(3), start)
+    pair.place(np.eye(3), start)
+    force = float(np.linalg.norm(pair.press()[3:]))
+    finest = [halved(surface) for surface in (tibia, femur)]
+    exact = Contact(finest[0], finest[1], finer(tibia, femur), DEPTH_MAX)
+    exact.place(np.eye(3), start)
+    error = abs(force / float(np.linalg.norm(exact.press()[3:])) - 1.0)
+    return [
+        Figure("us.cartilage", found.warm, "us", CARTILAGE_US, "lower"),
+        Figure("us.cartilage.cold", found.cold, "us"),
+        Figure("us.cartilage.stiffness", found.stiffness, "us"),
+        Figure("cartilage.real", float(there), "1"),
+        Figure("cartilage.triangles", float(len(tibia.triangles) + len(femur.triangles)), "1"),
+        Figure("cartilage.touching", float(pair.work.patch[0, N_TOUCHING]), "1"),
+        Figure("error.cartilage", error, "1", ERROR, "lower"),
+    ]
+
+
+def error_figures() -> list[Figure]:
+    """A sphere 1.5 mm deep in a plate: error against the volume of its cap, over many poses."""
+    say("mesh: errors")
+    volume = np.pi * SHALLOW**2 * (RADIUS - SHALLOW / 3.0)
+    figures = []
+    for n in FINER:
+        surface, rng = ball(RADIUS, n, n), np.random.default_rng(n)
+        pair, errors = Contact(plate(0.04, 0.04, n // 2), surface, OF_BOTH), []
+        for _ in range(N_POSE):
+            turn = np.linalg.qr(rng.standard_normal((3, 3)))[0]
+            x, y = rng.uniform(-1e-3, 1e-3, 2)
+            pair.place(turn * np.linalg.det(turn), np.array([x, y, RADIUS - SHALLOW]))
+            errors.append(-pair.press()[5] / (MODULUS * volume) - 1.0)
+        last = n == FINER[-1]
+        worst = float(np.sqrt(np.mean(np.square(errors))))
+        name = f"error.sphere_on_plate_{len(surface.triangles)}"
+        figures.append(Figure(name, worst, "1", ERROR if last else None, "lower" if last else ""))
+    return figures
+
+
+def time_figures(name: str, found: Times) -> Iterator[Figure]:
+    """Of a pair of surfaces."""
+    for what, us in found._asdict().items():
+        yield Figure(f"us.{name}.{what}", us, "us")
+
+
+def timed(pair: Contact, R: Array, p: Array) -> Times:
+    """Medians over calls near a pose."""
+    cold, warm, stiffness = [], [], []
+    for k in range(N_CALL):
+        pair.place(R, p + 1e-7 * (k % 7))
+        pair.forget()
+        cold.append(once(pair.press))
+    for k in range(N_CALL):
+        angle = 2.0 * TURN * np.sin(k / 2.0)
+        c, s = np.cos(angle), np.sin(angle)
+        turn = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+        way = 3.0 * SHIFT * np.array([0.0, np.cos(k / 3.0), np.sin(k / 3.0)])
+        pair.place(turn @ R, turn @ p + way)
+        warm.append(once(pair.press))
+        stiffness.append(once(pair.bend))
+    return Times(*(float(np.median(us)) for us in (cold, warm, stiffness)))
+
+
+def once(call: Callable[[], object]) -> float:
+    """Of one call [us]."""
+    start = process_time_ns()
+    call()
+    return 1e-3 * (process_time_ns() - start)
+
+
+def pressed_by(pair: Contact, n: int) -> Array:
+    """Place of B, along its second axis, at which n vertices are pressed [m]."""
+    low, high = -4e-3, 8e-3
+    for _ in range(40):
+        middle = 0.5 * (low + high)
+        pair.place(np.eye(3), np.array([0.0, middle, 0.0]))
+        pair.press()
+        low, high = (middle, high) if pair.work.patch[0, N_TOUCHING] > n else (low, middle)
+    if not pair.work.patch[0, VOLUME] > 0.0:
+        raise RtsimError("bench mesh: the surfaces of the knee do not touch where they should")
+    return np.array([0.0, low, 0.0])
+
+
+def halved(surface: Surface) -> Surface:
+    """Every edge halved: four triangles of each."""
+    return refined(surface, 0.0)
+
+
+def generated_knee() -> tuple[Surface, Surface]:
+    """A dished plateau of 8 712 triangles and a condyle of 29 920, upwards along the second axis."""
+
+    def dish(x: Array, z: Array) -> Array:
+        return np.column_stack((x, -0.02 + 6.0 * x**2 + 4.0 * z**2, z))
+
+    plateau = sheet(dish, np.linspace(-0.02, 0.02, 67), np.linspace(0.025, -0.025, 67))
+    vertices, triangles = ball(1.0, 86, 176)
+    return plateau, Surface(vertices * [0.032, 0.028, 0.034] + [0.0, 0.01, 0.0], triangles)

@@ -1,0 +1,84 @@
+"""How long all lengths and all moment arms of a model take, inside a kernel."""
+
+from __future__ import annotations
+
+from time import perf_counter_ns
+
+import numpy as np
+from numpy.typing import NDArray
+
+import kernels.path.moment_arms
+from kernels.compiler.jit import entry
+from rtsim.bench.figures import Figure, say
+from rtsim.bench.mechanics.muscled_skeleton import muscled_skeleton
+from rtsim.methods.muscles.moment_arms import METHODS, MomentArms
+from rtsim.models.load import load_model
+from rtsim.models.model import build
+from rtsim.models.roles import roles_of
+
+Array = NDArray[np.float64]
+
+LIMIT_US = 200.0
+N_POSE, N_LAP = 64, 200
+
+
+@entry
+def all_pairs(leverage, poses, method, work, arms):
+    """Moment arms at poses : (n_pose, n_q), one after the other."""
+    for k in range(poses.shape[0]):
+        kernels.path.moment_arms.moment_arms(leverage, poses[k], method, 1, work, arms)
+
+
+def run(model: str | None = None, n_lap: int = N_LAP) -> list[Figure]:
+    """Figures for the built-in skeleton of 54 muscles and 23 coordinates, or for a model's file."""
+    spec = load_model(model) if model else muscled_skeleton()
+    built = build(spec)
+    arms = MomentArms(built, roles_of(spec))
+    poses = random_poses(arms, N_POSE)
+    found = np.array([arms.at(q) for q in poses])
+    n_pair = int((np.abs(found) > 1e-6).any(axis=0).sum())
+    n_muscle, n_angle = len(built.names.muscles), len(built.names.angles)
+    work, out = kernels.path.moment_arms.new_leverage_work(arms.leverage), np.zeros((n_muscle, n_angle))
+    figures = [
+        Figure("muscles", float(n_muscle), "1"),
+        Figure("angles", float(n_angle), "1"),
+        Figure("pairs", float(n_pair), "1"),
+    ]
+    for name, method in METHODS.items():
+        say(f"moment-arms: {name}")
+        us = timed(arms, poses, method, work, out, n_lap)
+        label = "all_pairs" if name == "force" else f"all_pairs_{name.replace('-', '_')}"
+        limit = LIMIT_US if name == "force" else None
+        figures += [
+            Figure(f"{label}_us", float(np.median(us)), "us", limit, "lower" if limit else ""),
+            Figure(f"{label}_p99_us", float(np.percentile(us, 99)), "us"),
+        ]
+        if name == "force":
+            figures.append(Figure("per_muscle_us", float(np.median(us)) / n_muscle, "us"))
+    return figures
+
+
+def random_poses(arms: MomentArms, n: int) -> Array:
+    """(n, n_q) - a smooth walk through coordinates that satisfy the constraints, small steps as in motion."""
+    rng = np.random.default_rng(0)
+    model = arms.model
+    phase, size = rng.uniform(0.0, 2.0 * np.pi, len(model.coordinates.q)), 0.25
+    poses = []
+    for k in range(n):
+        q = model.q_neutral.copy()
+        swing = size * np.sin(phase + 2.0 * np.pi * k / n)
+        low, high = model.coordinates.range.T
+        q[model.coordinates.q] = np.clip(q[model.coordinates.q] + swing, low, high)
+        poses.append(arms.assembled(q))
+    return np.array(poses)
+
+
+def timed(arms: MomentArms, poses: Array, method: int, work: object, out: Array, n_lap: int) -> list[float]:
+    """Microseconds per pose, lap by lap."""
+    all_pairs(arms.leverage, poses, method, work, out)
+    us = []
+    for _ in range(n_lap):
+        start = perf_counter_ns()
+        all_pairs(arms.leverage, poses, method, work, out)
+        us.append(1e-3 * (perf_counter_ns() - start) / len(poses))
+    return us

@@ -1,0 +1,221 @@
+"""The same system in Pinocchio, the peer that dynamics are held against; and how its variables relate.
+
+Pinocchio (Carpentier et al. 2019, IEEE/SICE SII, 614-619) numbers bodies depth first, writes quaternions
+x, y, z, w and the angle of a planar joint as cosine and sine, and gives the velocity of free and planar
+joints in the moving frame, where kernels/joints/tree gives that of the translations in the parent's joint
+frame. So its speeds are T(q) times ours, and forces ours are T' times its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import pinocchio
+from numpy.typing import NDArray
+
+from kernels.dynamics.system import System
+from kernels.joints.kinds import BALL, CHAIN, FREE, HINGE, SLIDER
+from kernels.joints.tree import Tree
+
+Array = NDArray[np.float64]
+pin: Any = pinocchio
+ALIGNED = {True: ("RX", "RY", "RZ"), False: ("PX", "PY", "PZ")}  # Pinocchio's faster joints
+
+
+class Motion(NamedTuple):
+    """Rotation or translation by the coordinate itself, along an axis."""
+
+    rotates: bool
+    axis: Array
+
+
+class Piece(NamedTuple):
+    """A joint of Pinocchio, and where its coordinates and speeds start here."""
+
+    joint: Any
+    place: Any  # of its frame in the frame before
+    q: int
+    v: int
+    is_planar: bool = False
+
+
+@dataclass(frozen=True)
+class Mirror:
+    """A system in Pinocchio; bodies, coordinates and speeds are named by our numbers."""
+
+    model: Any
+    data: Any
+    pieces: list[tuple[Any, Piece]]  # with the joint as Pinocchio placed it
+    carrier: list[int]  # its joint that moves each body
+    place: list[Any]  # of each body in that joint
+
+    def coordinates(self, q: Array) -> Array:
+        """Pinocchio's q of ours."""
+        theirs = np.zeros(self.model.nq)
+        for joint, piece in self.pieces:
+            if piece.is_planar:
+                x, y, angle = q[piece.q : piece.q + 3]
+                own = np.array([x, y, np.cos(angle), np.sin(angle)])
+            else:
+                own = q[piece.q : piece.q + joint.nq]
+                if joint.nq > 1:  # the scalar of the quaternion last
+                    own = np.concatenate([own[:-4], own[-3:], own[-4:-3]])
+            theirs[joint.idx_q : joint.idx_q + joint.nq] = own
+        return theirs
+
+    def speeds(self, q: Array) -> Array:
+        """T : (n_v, n_v), Pinocchio's speeds per speed of ours."""
+        T = np.zeros((self.model.nv, self.model.nv))
+        for joint, piece in self.pieces:
+            turn = np.eye(joint.nv)
+            n = 2 if piece.is_planar else 3
+            if piece.is_planar or joint.nv == 6:
+                turn[:n, :n] = self.moving_axes(piece, q)[:n, :n].T
+            T[joint.idx_v : joint.idx_v + joint.nv, piece.v : piece.v + joint.nv] = turn
+        return T
+
+    def carried(self, q: Array, v: Array) -> Array:
+        """dT/dt v : (n_v,), what Pinocchio's accelerations have besides T v_dot."""
+        extra = np.zeros(self.model.nv)
+        for joint, piece in self.pieces:
+            own = v[piece.v : piece.v + joint.nv]
+            start = joint.idx_v
+            if piece.is_planar:
+                linear = self.moving_axes(piece, q).T @ np.array([own[0], own[1], 0.0])
+                extra[start : start + 2] = -np.cross([0.0, 0.0, own[2]], linear)[:2]
+            elif joint.nv == 6:
+                extra[start : start + 3] = -np.cross(own[3:], self.moving_axes(piece, q).T @ own[:3])
+        return extra
+
+    @staticmethod
+    def moving_axes(piece: Piece, q: Array) -> Array:
+        """Rotation (3, 3) of a free or planar joint's child frame in its parent frame."""
+        if piece.is_planar:
+            return pin.exp3(np.array([0.0, 0.0, q[piece.q + 2]]))
+        w, x, y, z = q[piece.q + 3 : piece.q + 7]
+        return pin.Quaternion(w, x, y, z).toRotationMatrix()
+
+    def wrenches(self, q: Array, wrench: Array) -> Any:
+        """External wrenches (n_body, 6) about ground's origin, on Pinocchio's joints in their own frames."""
+        pin.forwardKinematics(self.model, self.data, self.coordinates(q))
+        forces = [pin.Force.Zero() for _ in range(self.model.njoints)]
+        for b, joint in enumerate(self.carrier):
+            forces[joint] += self.data.oMi[joint].actInv(pin.Force(wrench[b, 3:], wrench[b, :3]))
+        collected = pin.StdVec_Force()
+        collected.extend(forces)
+        return collected
+
+    def inverse_dynamics(self, q: Array, v: Array, v_dot: Array, wrench: Array) -> Array:
+        """Our tau (n_v,) by Pinocchio's recursive Newton-Euler."""
+        T, acting = self.speeds(q), self.wrenches(q, wrench)
+        theirs = (self.coordinates(q), T @ v, T @ v_dot + self.carried(q, v))
+        return T.T @ pin.rnea(self.model, self.data, *theirs, acting)
+
+    def forward_dynamics(self, q: Array, v: Array, tau: Array, wrench: Array) -> Array:
+        """Our v_dot (n_v,) by Pinocchio's articulated bodies."""
+        T, acting = self.speeds(q), self.wrenches(q, wrench)
+        theirs = pin.aba(self.model, self.data, self.coordinates(q), T @ v, T @ tau, acting)
+        return T.T @ (theirs - self.carried(q, v))  # T is orthogonal
+
+    def mass_matrix(self, q: Array) -> Array:
+        """Our M (n_v, n_v), both triangles."""
+        T = self.speeds(q)
+        upper = np.triu(pin.crba(self.model, self.data, self.coordinates(q)))
+        return T.T @ (upper + np.triu(upper, 1).T) @ T
+
+
+def mirror(system: System) -> Mirror:
+    """The system in Pinocchio; ValueError where it has functions, which have no counterpart there."""
+    tree, model = system.tree, pin.Model()
+    model.gravity.linear = system.gravity
+    carrier, place = [0] * len(tree.parent), [pin.SE3.Identity()] * len(tree.parent)
+    pieces = []
+    for b in depth_first(tree):
+        p = int(tree.parent[b])
+        joint, before = (carrier[p], place[p]) if p >= 0 else (0, pin.SE3.Identity())
+        before = before * pin.SE3(tree.rotation_in_parent[b], tree.position_in_parent[b])
+        for piece in joint_pieces(tree, b):
+            joint = model.addJoint(joint, piece.joint, before * piece.place, f"{b}.{piece.v}")
+            before = piece.place.inverse()
+            pieces.append((joint, piece))
+        carrier[b] = joint
+        place[b] = before * pin.SE3(tree.rotation_in_child[b], tree.position_in_child[b]).inverse()
+        bodies = system.bodies
+        inertia = pin.Inertia(bodies.mass[b], bodies.centre[b], bodies.inertia[b])
+        model.appendBodyToJoint(joint, inertia, place[b])
+    placed = [(model.joints[joint], piece) for joint, piece in pieces]
+    return Mirror(model, model.createData(), placed, carrier, place)
+
+
+def depth_first(tree: Tree) -> list[int]:
+    """Bodies such that every subtree is one piece of the list: Pinocchio's mass matrix counts on it."""
+    order: list[int] = []
+    waiting = [b for b in range(len(tree.parent) - 1, -1, -1) if tree.parent[b] < 0]
+    while waiting:
+        b = waiting.pop()
+        order.append(b)
+        waiting += [c for c in range(len(tree.parent) - 1, -1, -1) if tree.parent[c] == b]
+    return order
+
+
+def joint_pieces(tree: Tree, b: int) -> list[Piece]:
+    """Joints of Pinocchio that make joint b, from its frame on the parent to that on the body."""
+    kind, q, v, here = tree.kind[b], int(tree.q_start[b]), int(tree.v_start[b]), pin.SE3.Identity()
+    if kind in (HINGE, SLIDER):
+        return [Piece(along(Motion(kind == HINGE, tree.parameter[b])), here, q, v)]
+    if kind == BALL:
+        return [Piece(pin.JointModelSpherical(), here, q, v)]
+    if kind == FREE:
+        return [Piece(pin.JointModelFreeFlyer(), here, q, v)]
+    motions = chain_motions(tree, b) if kind == CHAIN else []
+    if [m.rotates for m in motions] == [False, False, True]:
+        axes = np.array([m.axis for m in motions]).T
+        if np.allclose(axes.T @ axes, np.eye(3), atol=1e-14) and np.linalg.det(axes) > 0.0:
+            return [Piece(pin.JointModelPlanar(), pin.SE3(axes, np.zeros(3)), q, v, True)]
+    # links without mass between the motions
+    return [Piece(along(motion), here, q + i, v + i) for i, motion in enumerate(motions)]
+
+
+def chain_motions(tree: Tree, b: int) -> list[Motion]:
+    """Motions of a chain, if its coordinates drive them one by one."""
+    chains, own = tree.chains, range(tree.chains.start[b], tree.chains.start[b + 1])
+    if any(chains.function[m] >= 0 for m in own) or [chains.dof[m] for m in own] != list(range(len(own))):
+        raise ValueError(f"Pinocchio has no counterpart of joint {b}: functions drive it")
+    return [Motion(bool(chains.rotates[m]), chains.axis[m]) for m in own]
+
+
+def along(motion: Motion) -> Any:
+    """Pinocchio's hinge or slider along an axis."""
+    if np.array_equal(np.sort(motion.axis), [0.0, 0.0, 1.0]):
+        return getattr(pin, "JointModel" + ALIGNED[motion.rotates][int(np.argmax(motion.axis))])()
+    unaligned = pin.JointModelRevoluteUnaligned if motion.rotates else pin.JointModelPrismaticUnaligned
+    return unaligned(motion.axis)
+
+
+def calls(peer: Mirror, q: Array, v: Array, v_dot: Array, tau: Array) -> dict[str, Callable[[int], None]]:
+    """Pinocchio's own algorithms by name, each called n times on these states (n_state, ...) in turn."""
+    T = [peer.speeds(row) for row in q]
+    theirs = [peer.coordinates(row) for row in q]
+    speeds = [turn @ row for turn, row in zip(T, v, strict=True)]
+    rates = [turn @ row + peer.carried(*at) for turn, row, *at in zip(T, v_dot, q, v, strict=True)]
+    forces = [turn @ row for turn, row in zip(T, tau, strict=True)]
+    coordinates = [(row,) for row in theirs]
+
+    def repeated(algorithm: Any, inputs: Sequence[tuple[Array, ...]]) -> Callable[[int], None]:
+        model, data, n_state = peer.model, peer.data, len(inputs)
+
+        def batch(n: int) -> None:
+            for i in range(n):
+                algorithm(model, data, *inputs[i % n_state])
+
+        return batch
+
+    return {
+        "rnea": repeated(pin.rnea, list(zip(theirs, speeds, rates, strict=True))),
+        "aba": repeated(pin.aba, list(zip(theirs, speeds, forces, strict=True))),
+        "crba": repeated(pin.crba, coordinates),
+        "jacobians": repeated(pin.computeJointJacobians, coordinates),
+    }

@@ -1,0 +1,85 @@
+"""Frames that recruitment must not lose: with a wide interior, next to a bound, with rows that nearly repeat.
+
+Models are as persons' are: each muscle crosses one to three coordinates, some coordinates have reserves of
+10 N m without a bound. All of these frames have an answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.recruitment.problem import NOT_CONVERGED, VIOLATED, RecruitmentOptions, new_recruitment
+from kernels.recruitment.recruit import recruit
+from rtsim.methods.muscles.recruitment import GAP, N_ITERATION, RESIDUAL
+
+Array = NDArray[np.float64]
+
+N_MUSCLE, N_ROW, N_RESERVE = 40, 10, 4
+RESERVE = 10.0
+BORNE = 1e-7
+"""Part of the largest demand below which nothing may be told as not borne [1]."""
+KINDS = ("wide", "small", "bound", "repeated")
+
+
+class Tried(NamedTuple):
+    """What became of frames."""
+
+    lost: int  # without an answer
+    not_borne: int  # told as not borne
+    least: float  # violation among these, in parts of the largest demand; inf = none
+    unproved: int  # optimal, and the gap is larger than asked
+    iterations: int  # of all
+    most: int  # of one
+
+
+def frames(kind: str, n_frame: int, seed: int) -> Iterator[tuple[Array, Array]]:
+    """C : (N_ROW, n_element) [N m] and d : (N_ROW,) [N m] of frames of a kind.
+
+    wide: activations of 0.1 to 0.9 are an answer; small: of 0.001 to 0.1; bound: all answers lie within
+    1e-9 to 1e-4 of a bound; repeated: as wide, the last row is the first one to 1e-6.
+    """
+    rng = np.random.default_rng([seed, KINDS.index(kind)])
+    n = N_MUSCLE + 2 * N_RESERVE
+    for _ in range(n_frame):
+        C, x = np.zeros((N_ROW, n)), np.zeros(n)
+        C[:, :N_MUSCLE] = 0.03 * rng.standard_normal((N_ROW, N_MUSCLE)) * rng.uniform(200.0, 3000.0, N_MUSCLE)
+        places = rng.random((N_ROW, N_MUSCLE)).argsort(axis=0)
+        C[:, :N_MUSCLE][places >= rng.integers(1, 4, N_MUSCLE)] = 0.0
+        if kind == "bound":
+            direction = rng.standard_normal(N_ROW)
+            full = (direction @ C[:, :N_MUSCLE] > 0.0).astype(float)
+            x[:N_MUSCLE] = full + 10.0 ** rng.uniform(-9.0, -4.0) * (0.5 - full)
+        else:
+            for r in range(N_RESERVE):
+                C[r, N_MUSCLE + 2 * r], C[r, N_MUSCLE + 2 * r + 1] = RESERVE, -RESERVE
+            size = 10.0 ** rng.uniform(-2.0, -1.0) if kind == "small" else 1.0
+            x[:N_MUSCLE] = size * rng.uniform(0.1, 0.9, N_MUSCLE)
+        if kind == "repeated":
+            C[-1] = rng.uniform(0.5, 2.0) * C[0] + 1e-6 * np.abs(C[0]).max() * rng.standard_normal(n)
+        yield C, C @ x
+
+
+def try_frames(kind: str, power: int, n_frame: int, seed: int = 0) -> Tried:
+    """Solve frames of a kind, each from the middle."""
+    most = np.concatenate([np.ones(N_MUSCLE), np.full(2 * N_RESERVE, np.inf)])
+    options = RecruitmentOptions(power, N_ITERATION, RESIDUAL, GAP)
+    arguments = new_recruitment(np.ones(len(most)), most, N_ROW, options)
+    problem, _, state, _, out = arguments
+    lost, not_borne, least, unproved, total, longest = 0, 0, np.inf, 0, 0, 0
+    for C, d in frames(kind, n_frame, seed):
+        problem.action[:], problem.demand[:] = C.T, d
+        state.started[0] = 0
+        status, n = recruit(*arguments)
+        total, longest = total + n, max(longest, n)
+        if status == NOT_CONVERGED:
+            lost += 1
+        elif status == VIOLATED:
+            not_borne += 1
+            least = min(least, float(np.abs(out.violation).max() / np.abs(d).max()))
+        elif not out.gap[0] <= GAP:
+            unproved += 1
+    return Tried(lost, not_borne, least, unproved, total, longest)

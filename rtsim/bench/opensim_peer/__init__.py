@@ -1,0 +1,1 @@
+"""Benches beside OpenSim."""

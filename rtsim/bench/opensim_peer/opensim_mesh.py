@@ -1,0 +1,64 @@
+"""The same two surfaces in OpenSim: one evaluation of its elastic foundation, where it is installed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import process_time_ns
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rtsim.files.surfaces.surfaces import Surface
+
+N_CALL = 60
+
+
+class Foundation(NamedTuple):
+    """Median of a call [us], and the force along the line of the centres [N]."""
+
+    us: float
+    force: float
+
+
+def foundation(surface: Surface, distance: float, modulus: float) -> Foundation | None:
+    """Two bodies with this surface at a distance [m] along x; None without OpenSim."""
+    try:
+        import opensim
+    except ModuleNotFoundError:
+        return None
+    with TemporaryDirectory() as name:
+        path = Path(name) / "surface.obj"
+        lines = [f"v {x:.9f} {y:.9f} {z:.9f}" for x, y, z in surface.vertices]
+        lines += [f"f {a} {b} {c}" for a, b, c in surface.triangles + 1]
+        path.write_text("\n".join(lines) + "\n", encoding="ascii")
+        model, force = _model(opensim, str(path), modulus)
+        state = model.initSystem()
+        slide, times = model.getCoordinateSet().get(0), []
+        for k in range(N_CALL):
+            slide.setValue(state, distance + 1e-7 * (k % 7))
+            model.realizeVelocity(state)
+            start = process_time_ns()
+            model.realizeDynamics(state)
+            times.append(1e-3 * (process_time_ns() - start))
+        return Foundation(float(np.median(times)), abs(force.getRecordValues(state).get(0)))
+
+
+def _model(opensim: Any, path: str, modulus: float) -> tuple[Any, Any]:
+    """Ground and a body on a slider along x, each with the surface; and the force between them."""
+    model, zero = opensim.Model(), opensim.Vec3(0)
+    model.setGravity(zero)
+    body = opensim.Body("moving", 1.0, zero, opensim.Inertia(1e-3))
+    model.addBody(body)
+    model.addJoint(opensim.SliderJoint("slide", model.getGround(), zero, zero, body, zero, zero))
+    force = opensim.ElasticFoundationForce()
+    for name, frame in (("of_ground", model.getGround()), ("of_body", body)):
+        model.addContactGeometry(opensim.ContactMesh(path, zero, zero, frame, name))
+        force.addGeometry(name)
+    force.setStiffness(modulus)
+    for unused in (force.setDissipation, force.setStaticFriction, force.setDynamicFriction):
+        unused(0.0)
+    force.setViscousFriction(0.0)
+    force.setTransitionVelocity(0.1)
+    model.addForce(force)
+    return model, force

@@ -1,0 +1,64 @@
+"""The ground by the motion of the whole body, beside plates: recordings of persons with a marked trunk."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from rtsim.bench.figures import Figure, say
+from rtsim.bench.markers.recordings import RECORDINGS, arguments_of, called
+from rtsim.errors import ConfigError
+
+TOTAL = 0.08
+"""Of the weight, root mean square of the whole body's vertical force."""
+ASKED = ("mcgill.HC002D_straight", "mcgill.HC030A_straight", "mcgill.HC030A_turn", "opencap.static1",
+         "opencap.walking1", "opencap.squats1")  # fmt: skip
+SHOWN = ("opencap.STS1",)
+"""A chair bears a part."""
+
+
+def run(folder: Path) -> list[Figure]:
+    """Figures of the recordings below a folder; ConfigError where none of them is there."""
+    there = [name for name in (*ASKED, *SHOWN) if (folder / RECORDINGS[name].source).is_file()]
+    if not there:
+        raise ConfigError(
+            f"no recording is there, as {RECORDINGS[ASKED[0]].source}", where=str(folder),
+            remedy="give the folder that holds them",
+        )  # fmt: skip
+    figures: list[Figure] = []
+    for name in there:
+        say(f"ground-reaction: {name}")
+        source = str(folder / RECORDINGS[name].source)
+        arguments = arguments_of(folder, RECORDINGS[name])
+        done = called(
+            "analyse", source, *arguments, "--config", "foot", "--set", "level=whole_body", "--json"
+        )
+        figures += figures_of(name, json.loads(done)["kinetics"]) if done else [failed(name)]
+    return figures
+
+
+def failed(name: str) -> Figure:
+    """Of a recording that the command refused."""
+    return Figure(f"failed.{name}", 1.0, "recordings", 0.0, "lower")
+
+
+def figures_of(name: str, kinetics: dict[str, Any]) -> list[Figure]:
+    """Root mean squares of one recording, and peaks of moments that follow without plates."""
+    found, figures = kinetics["reaction"], []
+    limit, better = (TOTAL, "lower") if name in ASKED else (None, "")
+    if found["total"]:
+        figures.append(Figure(f"total.{name}", found["total"]["rms"], "of the weight", limit, better))
+    for side, one in found["feet"].items():
+        if one:
+            figures.append(Figure(f"{side}_foot.{name}", one["rms"], "of the weight"))
+    for key in ("share", "share_of_both"):
+        if found.get(key):
+            figures.append(Figure(f"{key}.{name}", found[key]["rms"], "1"))
+    for key in ("along", "across"):
+        for side, one in found.get(key, {}).items():
+            if one:
+                figures.append(Figure(f"centre_{key}.{side}.{name}", 1e3 * one["rms"], "mm"))
+    for muscles, peak in kinetics.get("peaks", {}).items():
+        figures.append(Figure(f"{muscles.replace(' ', '_')}.{name}", peak["value"], "N m/kg"))
+    return figures

@@ -1,0 +1,171 @@
+"""Hardware in the loop: how long a tick takes in lockstep with a device as another process, what is missed.
+
+Blocks with the model and blocks without take turns: in the latter the same messages go to and fro at the same
+rate, and nothing is computed (`echo_`), so that what the machine misses by itself is told beside.
+
+tick_us is all the work of a tick, step_us the forward step alone, compute_us from the bytes of the device's
+message to those of the command, sockets left out; round_trip_us from a command to its answer. A tick that was
+left out because the one before it, its answer included, lasted beyond its time is missed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import sys
+from collections import Counter
+from typing import NamedTuple
+
+from msgspec import to_builtins
+
+from rtsim.bench.figures import Figure, say
+from rtsim.config.load import check_record, load_toml
+from rtsim.config.paths import find_config
+from rtsim.config.runs.hil_schema import HilSpec
+from rtsim.device.exchange import DeviceExchange
+from rtsim.live.hardware.device_loop import TICK_PARTS, DeviceClock, hil_loop, simulator_for
+from rtsim.live.latency import PERCENTILES, LatencyHistogram
+from rtsim.live.processes.children import Child
+from rtsim.live.processes.gc_control import no_collection
+from rtsim.live.processes.thread_priority import may_be_urgent, urgent
+from rtsim.live.ticks import Ticks
+from rtsim.simulation.simulator import Simulator
+from streams.clock import now_ns
+from streams.exchange import DevicePort
+from streams.messages import new_session_id
+from streams.publisher import Publisher
+
+ANY_PORT = "tcp://127.0.0.1:0"
+BLOCK_S = 10.0
+"""Longest block before the other kind has its turn [s]."""
+ARM_S = 0.5
+"""When a block arms [s]."""
+PARTS = ("tick", *TICK_PARTS, "echo_round_trip")
+COMPUTE_US = 200.0
+ABOVE_ECHO_PERCENT = 0.1
+
+
+class Grown(NamedTuple):
+    """Since the end of the first block: resident memory [kB], blocks of memory that Python holds."""
+
+    resident_kb: int
+    blocks: int
+
+
+class Tally:
+    """What the blocks came to."""
+
+    def __init__(self) -> None:
+        self.times = {part: LatencyHistogram() for part in PARTS}
+        self.counts: Counter[str] = Counter()
+        self.granted = False
+
+
+def run(
+    seconds: float = 60.0, config: str = "ankle", rate: float = 1000.0, urgently: bool = False
+) -> list[Figure]:
+    """Figures of `seconds` [s] with the model, and as many without, at `rate` ticks per second [Hz]."""
+    n_block = max(1, round(seconds / BLOCK_S))
+    spec = load_toml(find_config(config, "hil"), HilSpec)
+    tables = to_builtins(spec)
+    tables["exchange"] |= {"mode": "lockstep", "rate_hz": rate, "paced": True}
+    spec = check_record(tables | {"duration_s": seconds / n_block}, HilSpec, config)
+    tally = Tally()
+    with contextlib.ExitStack() as stack:
+        publisher = stack.enter_context(Publisher(ANY_PORT))
+        port = stack.enter_context(DevicePort(ANY_PORT, urgent=may_be_urgent(urgently)))
+        first = ["--urgent"] if urgently else []
+        child = Child("device", ["device", spec.device, "--model", port.address, *first])
+        stack.callback(child.close)
+        child.wait_ready(60.0)
+        simulator = simulator_for(spec)
+        say(f"hil: {config} at {rate:g} Hz, {n_block} blocks of {spec.duration_s:g} s with model and without")
+        before_kb = before_blocks = 0
+        for k in range(n_block):
+            with_model(spec, simulator, port, publisher, urgently, tally)
+            without_model(spec, port, urgently, tally)
+            if k == 0:
+                before_kb, before_blocks = resident_kb(), kept_blocks()
+        grown = Grown(resident_kb() - before_kb, kept_blocks() - before_blocks)
+    return figures_of(tally, rate, grown)
+
+
+def with_model(
+    spec: HilSpec, simulator: Simulator, port: DevicePort, publisher: Publisher, urgently: bool, tally: Tally
+) -> None:
+    """A block of lockstep."""
+    simulator.reset()
+    loop = hil_loop(spec, simulator, port, publisher, ARM_S, urgently)
+    loop.run()
+    clock = loop.source
+    assert isinstance(clock, DeviceClock)
+    x, counted = clock.exchange, clock.counters()
+    tally.counts += Counter(
+        ticks=counted["ticks"], missed=counted["missed"], unanswered=x.counters["unanswered"],
+        faults=x.arming.n_fault, compiled=loop.counters["compiled"], collected=loop.counters["collected"],
+    )  # fmt: skip
+    tally.granted = loop.granted
+    for part, histogram in (*clock.times.items(), ("tick", loop.times.stages["turn"])):
+        tally.times[part].merge(histogram)
+
+
+def without_model(spec: HilSpec, port: DevicePort, urgently: bool, tally: Tally) -> None:
+    """A block in which the same messages go to and fro, disarmed, and nothing is computed."""
+    x = DeviceExchange(spec, port, new_session_id())
+    patience_ns, n_tick = (
+        round(1e6 * spec.exchange.deadline_ms),
+        round(spec.duration_s * spec.exchange.rate_hz),
+    )
+    with no_collection(), urgent(urgently):
+        ticks = Ticks(spec.exchange.rate_hz)
+        for n in range(n_tick):
+            if n > 0:
+                x.await_answer(x.sent_ns + patience_ns)
+                if x.answered:
+                    tally.times["echo_round_trip"].add(x.round_trip_ns)
+                x.passed.clear()
+            ticks.wait()
+            port.send(x.output(1e-9 * now_ns(), 0.0, 0.0))
+    tally.counts += Counter(echo_ticks=n_tick, echo_missed=ticks.n_missed)
+
+
+def figures_of(tally: Tally, rate: float, grown: Grown) -> list[Figure]:
+    """What the blocks came to, as figures."""
+    counts = tally.counts
+    missed = 100.0 * counts["missed"] / (counts["ticks"] + counts["missed"])
+    echo_missed = 100.0 * counts["echo_missed"] / (counts["echo_ticks"] + counts["echo_missed"])
+    figures = [
+        Figure("rate", rate, "Hz"),
+        Figure("ticks", float(counts["ticks"]), "1"),
+        Figure("missed_percent", missed, "%"),
+        Figure("echo_missed_percent", echo_missed, "%"),
+        Figure("missed_above_echo_percent", missed - echo_missed, "%", ABOVE_ECHO_PERCENT, "lower"),
+        Figure("unanswered", float(counts["unanswered"]), "ticks"),
+        Figure("faults", float(counts["faults"]), "1"),
+        Figure("in_time_percent", 100.0 * (1.0 - counts["unanswered"] / counts["ticks"]), "%"),
+        Figure("urgent", float(tally.granted), "1 = yes, 0 = not asked for or not permitted"),
+        Figure("compiled", float(counts["compiled"]), "kernels", 0.0, "lower"),
+        Figure("collected", float(counts["collected"]), "1", 0.0, "lower"),
+        Figure("resident_grown_kB", float(grown.resident_kb), "kB"),
+        Figure("blocks_grown", float(grown.blocks), "1"),
+    ]
+    for part, histogram in tally.times.items():
+        for label, percent in PERCENTILES.items():
+            bound = (COMPUTE_US, "lower") if (part, label) == ("compute", "p99_9") else ()
+            figures.append(Figure(f"{part}_us.{label}", histogram.percentile_us(percent), "us", *bound))
+        figures.append(Figure(f"{part}_us.max", 1e-3 * histogram.largest_ns, "us"))
+    return figures
+
+
+def kept_blocks() -> int:
+    """Blocks of memory that Python holds, after a collection."""
+    gc.collect()
+    return sys.getallocatedblocks()
+
+
+def resident_kb() -> int:
+    """Memory of this process that is resident [kB]; 0 where the system does not tell."""
+    if not sys.platform.startswith("linux"):
+        return 0
+    with open("/proc/self/status", encoding="ascii") as file:
+        return next((int(line.split()[1]) for line in file if line.startswith("VmRSS")), 0)

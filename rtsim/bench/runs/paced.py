@@ -1,0 +1,80 @@
+"""A simulation in step with the clock: how long its ticks take, and how many deadlines it misses.
+
+What `rtsim simulate MODEL --live` runs, with --urgent if asked for: the model goes back to its start when its
+own duration is over (the knee after 0.27 s, past a right angle), again and again, within the time of a tick.
+Frames go over a real socket to a recorder, a process of its own.
+
+tick_us is the work of a tick (steps, every so many ticks a frame), step_us the steps alone, wake_us how late
+the tick began, publish_us encoding and sending a frame; missed counts the ticks that were left out because
+their time was over.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from pathlib import Path
+
+from rtsim.bench.figures import Figure, say
+from rtsim.live.latency import PERCENTILES
+from rtsim.live.loop import Loop
+from rtsim.live.paced import paced_loop, summary_of
+from rtsim.live.processes.children import Child
+from rtsim.models.load import load_model
+from rtsim.models.model import build
+from rtsim.simulation.simulator import Simulator
+from streams.publisher import Publisher
+
+PARTS = {
+    "tick": "turn", "step": "receive_to_solve", "wake": "capture_to_receive", "publish": "publish"
+}  # fmt: skip
+"""Figure -> part of a turn of the loop."""
+ANY_PORT = "tcp://127.0.0.1:0"
+RECORDER_S = 30.0
+"""How long the recorder may take to start [s]."""
+
+
+def run(
+    seconds: float = 60.0,
+    model: str = "knee",
+    rate: float = 1000.0,
+    frame_rate: float = 100.0,
+    urgently: bool = False,
+) -> list[Figure]:
+    """Figures of a run of `seconds` [s] at `rate` ticks and `frame_rate` frames per second [Hz]."""
+    spec = load_model(model)
+    simulator = Simulator(build(spec), spec.simulation)
+    lap_s = simulator.settings.duration_s
+    with contextlib.ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        publisher = stack.enter_context(Publisher(ANY_PORT))
+        loop = paced_loop(simulator, publisher, rate, frame_rate, lap_s, seconds, urgently)
+        recorder = Child("recorder", ["record", publisher.address, str(folder / "paced.mcap")])
+        stack.callback(recorder.close)
+        if not publisher.wait_for_subscriber(RECORDER_S):
+            recorder.check()
+        say(f"paced: {model} at {rate:g} Hz for {seconds:g} s")
+        loop.run()
+    shown = [Figure("frame_rate", frame_rate, "Hz"), Figure("lap_s", lap_s, "s")]
+    return shown + figures_of(loop, rate)
+
+
+def figures_of(loop: Loop, rate: float) -> list[Figure]:
+    """What a run came to."""
+    summary = summary_of(loop)
+    figures = [
+        Figure("rate", rate, "Hz"),
+        Figure("ticks", float(summary["ticks"]), "1"),
+        Figure("frames", float(summary["frames"]), "1"),
+        Figure("large_error", float(summary["large_error"]), "ticks"),
+        Figure("urgent", float(summary["urgent"]), "1 = yes, 0 = not asked for or not permitted"),
+        Figure("missed", float(summary["missed"]), "ticks"),
+        Figure("compiled", float(summary["compiled"]), "kernels", 0.0, "lower"),
+        Figure("collected", float(summary["collected"]), "1", 0.0, "lower"),
+    ]
+    for name, part in PARTS.items():
+        histogram = loop.times.stages[part]
+        for label, percent in PERCENTILES.items():
+            figures.append(Figure(f"{name}_us.{label}", histogram.percentile_us(percent), "us"))
+        figures.append(Figure(f"{name}_us.max", 1e-3 * histogram.largest_ns, "us"))
+    return figures

@@ -1,0 +1,235 @@
+"""Tuning by itself: how near the best setting each search comes, with how few trials.
+
+`bayesian`, `cma`, `preference`: two parameters of the shipped run `ankle` (tuning.parameters and tuning.costs
+of configs/hil/ankle.toml), each turned in clicks, as many as the grid has nodes. All nodes are simulated
+once, and a trial looks its node's run up: nothing is interpolated. `spline_bayesian`, `spline_cma`: the four
+numbers of a torque spline in place of the controller, with the same cost; each trial is a simulation of its
+own, and the grid is coarse, so that the least cost of all runs, not of the grid alone, is what a regret
+counts from.
+
+regret_percent: noise-free cost of the setting that a search ends with, above the least cost, in % of the
+grid's range; median over the seeds, `.worst` the largest. clean: trials as simulated. noisy: times
+1 + 0.15 N(0, 1), and a drift that adds 20 % from the first trial to the last; preferences answer by such
+costs. A comparison counts as two evaluations.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Mapping, Sequence
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.bench.figures import Figure
+from rtsim.bench.progress import counted
+from rtsim.config.load import load_toml
+from rtsim.config.paths import find_config
+from rtsim.config.runs.hil_schema import HilSpec
+from rtsim.device.controller import Seen
+from rtsim.device.torque_spline import torque
+from rtsim.errors import ModelError
+from rtsim.live.hardware.device_loop import DeviceClock
+from rtsim.live.loop import Loop
+from rtsim.tuning.bayesian import Bayesian
+from rtsim.tuning.cma import Cma
+from rtsim.tuning.offline import Asked, OfflineRuns, Pool
+from rtsim.tuning.preference import Preference
+from rtsim.tuning.problem import Parameters, parameters_of
+from rtsim.tuning.search import Search
+
+Array = NDArray[np.float64]
+
+CONFIG = "ankle"
+NODES, SPLINE_NODES = 31, 6
+"""Of the grids, along each parameter."""
+BUDGET, SPLINE_BUDGET = 96, 120
+"""Evaluations of a search: a tenth of the grid's, at the most."""
+SEEDS, SPLINE_SEEDS = 20, 3
+QUICK = {"n_seed": 2, "n_spline_seed": 0, "n_node": 11, "budget": 24}
+"""Of a quick bench, whose searches have too few settings for the limits."""
+NOISE, DRIFT = 0.15, 0.2
+CLEAN_PERCENT, NOISY_PERCENT, SHARE_PERCENT = 2.0, 10.0, 10.0
+STRIDE_HZ = 0.8
+"""Of the knee's motion, whose phase the spline has."""
+SPLINE = Parameters(
+    ("peak_Nm", "peak_time", "rise_time", "fall_time"),
+    np.array([0.0, 0.1, 0.1, 0.1]),
+    np.array([20.0, 0.6, 0.5, 0.5]),
+)
+"""The peak opposes dorsiflexion; the ranges are our choice, the knee is foremost at a phase of 0.25."""
+SEARCHES: dict[str, Callable[[int, int], Search]] = {
+    "bayesian": Bayesian,
+    "cma": Cma,
+    "preference": Preference,
+}
+OF_SPLINE = ("bayesian", "cma")
+
+
+class Case(NamedTuple):
+    """One search; table : costs of all nodes of a grid that trials look up, None = trials are simulated."""
+
+    method: str
+    seed: int
+    noisy: bool
+    budget: int
+    table: Array | None = None
+
+
+class Ended(NamedTuple):
+    """What a search came to: the noise-free cost of its best setting, and the least of those it tried."""
+
+    best: float
+    least: float
+    n_tried: int
+
+
+def run(
+    n_seed: int = SEEDS, n_spline_seed: int = SPLINE_SEEDS, n_node: int = NODES, budget: int = BUDGET
+) -> list[Figure]:
+    """Figures of so many seeds; n_spline_seed = 0 leaves the spline out. n_node : of the fine grid; budget :
+    evaluations of a search of it.
+    """
+    spec = load_toml(find_config(CONFIG, "hil"), HilSpec)
+    n_process = os.cpu_count() or 1
+    with Pool(spec, 0, n_process) as pool:
+        table = grid_of(pool, parameters_of(spec), n_node, f"tune: {n_node} x {n_node} settings of {CONFIG}")
+        figures = grid_figures("grid", table)
+        for method in SEARCHES:
+            cases = cases_of(method, n_seed, budget, table)
+            told = f"tune: {method}, searches of {budget} trials"
+            ended = list(counted(told, pool.each(searched, cases), len(cases)))
+            figures += search_figures(method, cases, ended, table)
+    if n_spline_seed == 0:
+        return figures
+    with Pool(spec, 0, n_process, by_spline) as pool:
+        table = grid_of(pool, SPLINE, SPLINE_NODES, f"tune: {SPLINE_NODES}^4 splines")
+        figures += grid_figures("spline_grid", table)
+        done: dict[str, tuple[list[Case], list[Ended]]] = {}
+        for method in OF_SPLINE:
+            cases = cases_of(method, n_spline_seed, SPLINE_BUDGET, None)
+            told = f"tune: spline by {method}, searches of {SPLINE_BUDGET} simulations"
+            done[method] = cases, list(counted(told, pool.each(searched, cases), len(cases)))
+        least = min(
+            [float(table.min()), *(ended.least for _, all_ended in done.values() for ended in all_ended)]
+        )
+        for method, (cases, all_ended) in done.items():
+            figures += search_figures(f"spline_{method}", cases, all_ended, table, least)
+    return figures
+
+
+def quick() -> list[Figure]:
+    """Figures of a part, which are held against no limits."""
+    return [figure._replace(limit=None, better="") for figure in run(**QUICK)]
+
+
+def by_spline(loop: Loop, setting: Mapping[str, float]) -> None:
+    """A controller in place of the config's: the torque spline at the phase of the knee's motion."""
+    clock = loop.source
+    assert isinstance(clock, DeviceClock)
+    x = clock.exchange
+
+    x.law = OfKnownPhase(x.period_s, setting)
+
+
+class OfKnownPhase:
+    """The law of the spline where the phase is known; setting : of its four numbers."""
+
+    def __init__(self, period_s: float, setting: Mapping[str, float]) -> None:
+        self._period_s, self._setting = period_s, setting
+
+    def torque(self, values: Mapping[str, float], seen: Seen) -> float:
+        """At the tick of what is seen [N m]."""
+        return -torque(STRIDE_HZ * seen.tick * self._period_s, **self._setting)
+
+
+def cases_of(method: str, n_seed: int, budget: int, table: Array | None) -> list[Case]:
+    """Searches without noise and with it."""
+    return [Case(method, seed, noisy, budget, table) for noisy in (False, True) for seed in range(n_seed)]
+
+
+def grid_of(pool: Pool, parameters: Parameters, n_node: int, told: str) -> Array:
+    """Costs of all nodes, an axis for each parameter; told : what that is, in words."""
+    n = len(parameters.names)
+    line = np.linspace(0.0, 1.0, n_node)
+    nodes = [np.array(node) for node in product(line, repeat=n)]
+    costs = []
+    for cost in counted(told, pool.costs([Asked(parameters.setting(x)) for x in nodes]), len(nodes)):
+        if cost.why:
+            raise ModelError(cost.why, where="bench tune")
+        costs.append(cost.value)
+    return np.array(costs).reshape((n_node,) * n)
+
+
+def searched(runs: OfflineRuns, case: Case) -> Ended:
+    """One search."""
+    n = len(SPLINE.names) if case.table is None else case.table.ndim
+    search = SEARCHES[case.method](n, case.seed)
+    rng = np.random.default_rng([case.seed, 1])
+    least, n_tried = math.inf, 0
+    while n_tried < case.budget:
+        points = nearest(search.ask(), case.table)
+        costs = np.array([cost_at(runs, point, case.table) for point in points])
+        least = min(least, float(costs.min()))
+        drifted = 1.0 + DRIFT * (n_tried + np.arange(len(points))) / (case.budget - 1)
+        told = costs * drifted * (1.0 + NOISE * rng.standard_normal(len(points))) if case.noisy else costs
+        search.tell(points, told)
+        n_tried += len(points)
+    best = cost_at(runs, nearest(search.best()[None, :], case.table)[0], case.table)
+    return Ended(best, min(least, best), n_tried)
+
+
+def nearest(points: Array, table: Array | None) -> Array:
+    """Points : (n_point, n) in clicks of the grid, where there is one."""
+    if table is None:
+        return points
+    return np.round(points * (len(table) - 1)) / (len(table) - 1)
+
+
+def cost_at(runs: OfflineRuns, point: Array, table: Array | None) -> float:
+    """The noise-free cost at a point (n,)."""
+    if table is not None:
+        return float(table[tuple(np.round(point * (len(table) - 1)).astype(int))])
+    cost = runs.cost(Asked(SPLINE.setting(point)))
+    if cost.why:
+        raise ModelError(cost.why, where=f"bench tune: {SPLINE.words(SPLINE.setting(point))}")
+    return cost.value
+
+
+def grid_figures(name: str, table: Array) -> list[Figure]:
+    """Size and costs of a grid, and where its best node is, in parts of the ranges."""
+    best = np.unravel_index(int(table.argmin()), table.shape)
+    return [
+        Figure(f"{name}.runs", float(table.size), "1"),
+        Figure(f"{name}.least", float(table.min()), "cost"),
+        Figure(f"{name}.range", float(np.ptp(table)), "cost"),
+        *(
+            Figure(f"{name}.best.{k}", float(index) / (len(table) - 1), "of the range")
+            for k, index in enumerate(best)
+        ),
+    ]
+
+
+def search_figures(
+    name: str, cases: Sequence[Case], all_ended: Sequence[Ended], table: Array, least: float | None = None
+) -> list[Figure]:
+    """Regrets of a method; least : cost from which they count, None = the grid's."""
+    share = 100.0 * max(ended.n_tried for ended in all_ended) / table.size
+    figures = [Figure(f"evaluations_share.{name}", share, "% of the grid's", SHARE_PERCENT, "lower")]
+    low = float(table.min()) if least is None else least
+    for noisy, word, limit in ((False, "clean", CLEAN_PERCENT), (True, "noisy", NOISY_PERCENT)):
+        regrets = np.array(
+            [
+                100.0 * (ended.best - low) / float(np.ptp(table))
+                for case, ended in zip(cases, all_ended, strict=True)
+                if case.noisy == noisy
+            ]
+        )
+        figures += [
+            Figure(f"regret_percent.{name}.{word}", float(np.median(regrets)), "%", limit, "lower"),
+            Figure(f"regret_percent.{name}.{word}.worst", float(regrets.max()), "%"),
+        ]
+    return figures

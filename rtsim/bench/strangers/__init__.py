@@ -1,0 +1,1 @@
+"""Benches of what strangers on the network can do to a run."""

@@ -1,0 +1,62 @@
+"""A slower machine for one process: others of its priority burn the rest of the processor it is pinned to.
+
+Of n - 1 burners and the process the scheduler gives each the same share, so that a process that has always
+something to do gets the n-th part, in slices of some milliseconds; one that sleeps more is served sooner. No
+privilege is needed for it, on Linux. A process with two threads that have something to do at once gets a
+little more than its part: Python's lock leaves little of that.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from rtsim.errors import ConfigError
+from rtsim.live.processes.thread_priority import pinned, processors
+
+BURN = """
+import os
+parent = os.getppid()
+while os.getppid() == parent:
+    for _ in range(1_000_000):
+        pass
+"""
+
+
+class Places(NamedTuple):
+    """Processors that a bench uses; None = any.
+
+    measured : of the process that is measured; others : of everybody else
+    """
+
+    measured: int | None
+    others: int | None
+
+
+@contextlib.contextmanager
+def slowed(times: int) -> Iterator[Places]:
+    """Within, a process pinned to `measured` has the `times`-th part of that processor.
+
+    Raises ConfigError where the system pins nobody, or has no second processor for who measures.
+    """
+    if times == 1:
+        yield Places(None, None)
+        return
+    found = processors()
+    if len(found) < 2:
+        raise ConfigError(
+            "a machine is slowed by pinning a process to a processor of its own, and this one has no second",
+            where="--slow", allowed="1", remedy="leave it out, or use Linux with two processors",
+        )  # fmt: skip
+    measured, others = found[-1], found[0]
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(pinned(measured))
+        for _ in range(times - 1):
+            burner = subprocess.Popen([sys.executable, "-c", BURN])
+            stack.callback(burner.wait)
+            stack.callback(burner.kill)
+        stack.enter_context(pinned(others))
+        yield Places(measured, others)

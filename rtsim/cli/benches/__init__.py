@@ -1,0 +1,1 @@
+"""The benches of `rtsim bench`, by what they measure."""

@@ -1,0 +1,235 @@
+"""Benches of kernels, solvers and simulations."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from rtsim.cli.benches.bench_group import AS_JSON, QUICK, command
+from rtsim.cli.terminal.types import Config, Method
+
+
+@command.command("mbo")
+@AS_JSON
+@click.option(
+    "--data", type=click.Path(exists=True, path_type=Path), help="Trial to solve (default: the walker)."
+)
+@click.option("--subject", default="", help="Its subject (default: calibrated from the trial).")
+@click.option("--seconds", type=float, default=10.0, show_default=True, help="Length of each measurement.")
+def mbo(as_json: bool, data: Path | None, subject: str, seconds: float) -> None:
+    """Zero, minimised and prescribed: the kernel alone, and whole frames as `rtsim live` runs them.
+
+    Frames per second, percentiles, iterations, residual. Names that begin with live_ are of whole frames,
+    from the bytes of a message to those of a result, with markers at fault left out.
+    """
+    from rtsim.bench import figures
+    from rtsim.bench.markers import mbo
+
+    click.echo(figures.report("mbo", mbo.run(data, seconds, subject), as_json))
+
+
+@command.command("dynamics")
+@AS_JSON
+@click.option(
+    "--batches", type=click.IntRange(1), default=400, show_default=True, help="Timed batches of each."
+)
+@click.option("--repeats", type=click.IntRange(1), default=500, show_default=True, help="Calls in a batch.")
+def dynamics(as_json: bool, batches: int, repeats: int) -> None:
+    """Inverse and forward dynamics, mass matrix and Jacobians of a body, beside Pinocchio if installed."""
+    from rtsim.bench import figures
+    from rtsim.bench.mechanics import dynamics
+
+    click.echo(figures.report("dynamics", dynamics.run(batches, repeats), as_json))
+
+
+@command.command("moment-arms")
+@AS_JSON
+@click.option(
+    "--model",
+    type=Config("models"),
+    help="Model: .toml, .osim or a shipped name (default: 54 muscles, 23 coordinates).",
+)
+def moment_arms(as_json: bool, model: str | None) -> None:
+    """Microseconds for all lengths and all moment arms of a model, by three methods."""
+    from rtsim.bench import figures
+    from rtsim.bench.mechanics import moment_arms
+
+    click.echo(figures.report("moment-arms", moment_arms.run(model), as_json))
+
+
+@command.command("recruitment")
+@AS_JSON
+def recruitment(as_json: bool) -> None:
+    """Recruitment of 24 to 92 muscles in one frame: squares, cubes, min/max, beside daqp if installed."""
+    from rtsim.bench import figures
+    from rtsim.bench.mechanics import recruitment
+
+    click.echo(figures.report("recruitment", recruitment.run(), as_json))
+
+
+@command.command("fdk")
+@AS_JSON
+@click.option("--seconds", type=float, default=10.0, show_default=True, help="Length of each task.")
+@click.option(
+    "--data",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Folder with the cartilage of a jaw (default: where the tests look, else left out).",
+)
+def fdk(as_json: bool, seconds: float, data: Path | None) -> None:
+    """Force-dependent kinematics of the mandible: chewing, protrusion and opening, frame by frame."""
+    from rtsim.bench import figures
+    from rtsim.bench.contacts import fdk
+
+    click.echo(figures.report("fdk", fdk.run(seconds, data), as_json))
+
+
+@command.command("knee-fdk")
+@AS_JSON
+@click.option(
+    "--data",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Folder of recordings with force plates.",
+)
+def knee_fdk(as_json: bool, data: Path | None) -> None:
+    """Force-dependent kinematics of a person's knee: the walker, and recordings on force plates."""
+    from rtsim.bench import figures
+    from rtsim.bench.contacts import knee_fdk
+
+    click.echo(figures.report("knee-fdk", knee_fdk.run(data), as_json))
+
+
+@command.command("mesh")
+@AS_JSON
+@click.option(
+    "--data",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Folder with the surfaces of a knee (default: where the tests look, else generated ones).",
+)
+def mesh(as_json: bool, data: Path | None) -> None:
+    """Contact of meshes: spheres beside OpenSim if installed, a knee's cartilage, errors of the force."""
+    from rtsim.bench import figures
+    from rtsim.bench.mechanics import mesh
+
+    click.echo(figures.report("mesh", mesh.run(data), as_json))
+
+
+@command.command("jaw")
+@AS_JSON
+@click.option("--seconds", type=float, default=12.0, show_default=True, help="Length of each task.")
+def jaw(as_json: bool, seconds: float) -> None:
+    """Both models of the mandible's joint on the same synthetic motions: where condyles lie, what presses."""
+    from rtsim.bench import figures
+    from rtsim.bench.contacts import jaw
+
+    click.echo(figures.report("jaw", jaw.run(seconds), as_json))
+
+
+@command.command("opensim")
+@AS_JSON
+@click.option(
+    "--data",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Folder of gait2354's subject01: model, setup and walk (default: where the tests look).",
+)
+def opensim(as_json: bool, data: Path | None) -> None:
+    """Kinematics, dynamics, moment arms and recruitment of a whole body, beside OpenSim if installed."""
+    from rtsim.bench import figures
+    from rtsim.bench.opensim_peer import opensim
+
+    click.echo(figures.report("opensim", opensim.run(data or opensim.FOLDER), as_json))
+
+
+@command.command("torque-generators")
+@AS_JSON
+@click.argument("folder", required=False, type=click.Path(exists=True, file_okay=False, path_type=Path))
+def torque_generators(as_json: bool, folder: Path | None) -> None:
+    """Muscle torque generators: a torque with all derivatives, and fits of a whole body to the stoop lift in
+    FOLDER (default: where the tests look, else one that is made up).
+    """
+    from rtsim.bench import figures
+    from rtsim.bench.mechanics import torque_generators
+
+    click.echo(figures.report("torque-generators", torque_generators.run(folder), as_json))
+
+
+@command.command("rosenbrock")
+@AS_JSON
+@click.option(
+    "--batches", type=click.IntRange(1), default=200, show_default=True, help="Timed batches of each."
+)
+@click.option("--repeats", type=click.IntRange(1), default=200, show_default=True, help="Steps in a batch.")
+def rosenbrock(as_json: bool, batches: int, repeats: int) -> None:
+    """Order, error and time per step of every method; the linear algebra of a step; steps of long chains."""
+    from rtsim.bench import figures
+    from rtsim.bench.mechanics import rosenbrock
+
+    click.echo(figures.report("rosenbrock", rosenbrock.run(batches, repeats), as_json))
+
+
+@command.command("rates")
+@AS_JSON
+@click.argument("trials", nargs=-1, type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--method", type=Method(), default="minimised", show_default=True, help="Method of the model.")
+def rates(as_json: bool, trials: tuple[Path, ...], method: str) -> None:
+    """Noise and delay of speeds and accelerations by each filter, on TRIALS or on the walker."""
+    from rtsim.bench import figures
+    from rtsim.bench.markers import rates
+
+    click.echo(figures.report("rates", rates.run(trials, method), as_json))
+
+
+@command.command("friction")
+@AS_JSON
+@QUICK
+def friction(as_json: bool, quick: bool) -> None:
+    """Four friction laws in two experiments: error against SciPy's solution, speed and cost of a step.
+
+    Quick: one law, each row timed a few times.
+    """
+    from rtsim.bench import figures
+    from rtsim.bench.mechanics import friction
+    from rtsim.cli.terminal.compiling import compile_first
+    from rtsim.cli.terminal.console import LastingConsole
+
+    compile_first(LastingConsole(stderr=True), ("simulation",))
+    found = friction.run(friction.QUICK, n_run=3) if quick else friction.run()
+    click.echo(figures.report("friction", found, as_json))
+
+
+@command.command("foot")
+@AS_JSON
+def foot(as_json: bool) -> None:
+    """The foot on the ground: one contact, a recorded step, its pressure, and how fast it drops."""
+    from rtsim.bench import figures
+    from rtsim.bench.contacts import foot
+
+    click.echo(figures.report("foot", foot.run(), as_json))
+
+
+@command.command("foot-fit")
+@AS_JSON
+@click.option(
+    "--data",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Folder with gait_bmc: fit its steps as well.",
+)
+def foot_fit(as_json: bool, data: Path | None) -> None:
+    """The contact of a foot found again from synthetic steps: seconds, errors, what the data determine."""
+    from rtsim.bench import figures
+    from rtsim.bench.contacts import foot_fit
+    from rtsim.cli.terminal.compiling import compile_first
+    from rtsim.cli.terminal.console import LastingConsole
+
+    compile_first(LastingConsole(stderr=True), ("foot-fit",))
+    click.echo(figures.report("foot-fit", foot_fit.run(data), as_json))
+
+
+@command.command("knee")
+@AS_JSON
+def knee(as_json: bool) -> None:
+    """The volumetric knee: error and speed of its default run; five pulses beside another program."""
+    from rtsim.bench import figures
+    from rtsim.bench.contacts import knee
+
+    click.echo(figures.report("knee", knee.run(), as_json))

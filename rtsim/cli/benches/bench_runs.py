@@ -1,0 +1,316 @@
+"""Benches of whole runs: sessions over sockets, recordings, devices, damage."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from rtsim.cli.benches.bench_group import AS_JSON, QUICK, command
+from rtsim.cli.terminal.options import check_of_use, make_run
+from rtsim.cli.terminal.types import Config, Method
+from rtsim.files.output import check_free, write_text
+
+
+@command.command("latency")
+@AS_JSON
+@click.option("--rate", type=float, default=100.0, show_default=True, help="Frame rate [Hz].")
+@click.option("--seconds", type=float, default=30.0, show_default=True, help="Length of the run.")
+@click.option("--method", type=Method(), default="minimised", show_default=True, help="Method of the model.")
+@click.option("--forces", is_flag=True, help="With force plates, rates and inverse dynamics.")
+@click.option("--config", default="", help="A run config, whose recording is played over and over instead.")
+def latency(as_json: bool, rate: float, seconds: float, method: str, forces: bool, config: str) -> None:
+    """Latency percentiles, losses and CPU of player, estimator and subscriber as three processes."""
+    from rtsim.bench import figures
+    from rtsim.bench.runs import latency
+
+    check_of_use("--forces", not (config and forces), "the walker", "the run config names its own")
+    run = make_run(config=config) if config else None
+    click.echo(figures.report("latency", latency.run(rate, seconds, method, forces, run, config), as_json))
+
+
+@command.command("adapters")
+@AS_JSON
+@QUICK
+@click.option("--only", multiple=True, metavar="SYSTEM", help="Some of the systems (repeatable).")
+def adapters(as_json: bool, quick: bool, only: tuple[str, ...]) -> None:
+    """`rtsim connect` against servers of ours that speak the protocols of capture systems, at 200 Hz.
+
+    Time added, frames lost, capture times, restarts, changed lists of markers and damaged messages.
+    """
+    from rtsim.bench import figures
+    from rtsim.bench.adapters import run
+    from rtsim.bench.adapters.double import doubled_schemes
+
+    for scheme in only:
+        check_of_use(
+            "--only", scheme in doubled_schemes(), f"{', '.join(doubled_schemes())}", "give one of these"
+        )
+    click.echo(figures.report("adapters", run.run(quick, only), as_json))
+
+
+@command.command("paced")
+@AS_JSON
+@click.option("--seconds", type=float, default=60.0, show_default=True, help="Length of the run.")
+@click.option(
+    "--model",
+    type=Config("models"),
+    default="knee",
+    show_default=True,
+    help="Model: .toml or a shipped name.",
+)
+@click.option("--rate", type=float, default=1000.0, show_default=True, help="Ticks per second [Hz].")
+@click.option("--urgent", is_flag=True, help="Before all other work, where the system grants it.")
+def paced(as_json: bool, seconds: float, model: str, rate: float, urgent: bool) -> None:
+    """`rtsim simulate MODEL --live`: time of a tick, missed deadlines, compilations, collections."""
+    from rtsim.bench import figures
+    from rtsim.bench.runs import paced
+
+    click.echo(figures.report("paced", paced.run(seconds, model, rate, urgently=urgent), as_json))
+
+
+@command.command("hil")
+@AS_JSON
+@click.option("--seconds", type=click.FloatRange(0.2), default=60.0, show_default=True,
+              help="Length of the exchange with the model, and of that without.")  # fmt: skip
+@click.option(
+    "--config", type=Config("hil"), default="ankle", show_default=True, help="Run: .toml or a shipped name."
+)
+@click.option(
+    "--rate",
+    type=click.FloatRange(10.0, 4000.0),
+    default=1000.0,
+    show_default=True,
+    help="Ticks per second [Hz].",
+)
+@click.option(
+    "--urgent", is_flag=True, help="Model and device before all other work, where the system grants it."
+)
+@click.option("--hostile", is_flag=True, help="Peers that lie, stall, flood and vanish, in their place.")
+@click.option("--only", default="", metavar="NAME", help="With --hostile: cases with this in their name.")
+def hil(
+    as_json: bool, seconds: float, config: str, rate: float, urgent: bool, hostile: bool, only: str
+) -> None:
+    """`rtsim hil` in lockstep with the simulated device: times of a tick, round trips, missed ticks.
+
+    Beside it, in turns, the same messages without a model: what the machine misses by itself.
+
+    With --hostile devices, models, streams and crowds that lie, stall, flood and vanish: how long torque
+    lasts after a fault, what is told, which lies are missed, whether an emergency stop is heard. Ctrl-C ends
+    early; what is done by then is told.
+    """
+    from rtsim.bench import figures
+    from rtsim.bench.runs import hil
+
+    check_of_use("--only", hostile or not only, "--hostile")
+    if not hostile:
+        click.echo(figures.report("hil", hil.run(seconds, config, rate, urgently=urgent), as_json))
+        return
+    from rtsim.bench.hil_hostile import run
+    from rtsim.live.processes.signals import exit_code
+
+    found = run.run(only)
+    for name, why in {**found.left_out, **found.failed}.items():
+        click.echo(f"left out: {name}: {why}", err=True)
+    click.echo(figures.report("hil-hostile", found.figures(), as_json))
+    if found.interrupted:
+        raise SystemExit(exit_code() or 130)
+
+
+@command.command("tune")
+@AS_JSON
+@click.option("--seeds", type=click.IntRange(1), default=20, show_default=True, help="Searches of a kind.")
+@click.option("--spline-seeds", type=click.IntRange(0), default=3, show_default=True,
+              help="Of the spline's, whose trials are simulations; 0 leaves them out.")  # fmt: skip
+@QUICK
+def tune(as_json: bool, seeds: int, spline_seeds: int, quick: bool) -> None:
+    """`rtsim tune --auto` offline: regret of each search against a fine grid, without noise and with it.
+
+    Quick: two seeds, few trials on a coarse grid, no splines, and no limits.
+    """
+    from rtsim.bench import figures
+    from rtsim.bench.runs import tune
+    from rtsim.cli.terminal.compiling import compile_first
+    from rtsim.cli.terminal.console import LastingConsole
+
+    compile_first(LastingConsole(stderr=True), ("coupled-simulation",))
+    found = tune.quick() if quick else tune.run(seeds, spline_seeds)
+    click.echo(figures.report("tune", found, as_json))
+
+
+@command.command("hostile")
+@AS_JSON
+@click.option(
+    "--seconds",
+    type=click.FloatRange(0.1, 3600.0),
+    default=10.0,
+    show_default=True,
+    help="Length of each attack.",
+)
+@click.option("--only", default="", help="Attacks whose name begins so, as 3 or 1d; 0 is none.")
+@click.option(
+    "--slow",
+    type=click.IntRange(1, 8),
+    default=1,
+    show_default=True,
+    help="The estimator has this part of a processor; other processes burn the rest.",
+)
+def hostile(as_json: bool, seconds: float, only: str, slow: int) -> None:
+    """Attacks on a running estimator beside a stream of 200 Hz: frames answered, growth of its memory."""
+    from rtsim.bench import figures
+    from rtsim.bench.strangers import hostile
+
+    click.echo(figures.report("hostile", hostile.run(seconds, only, slow), as_json))
+
+
+@command.command("startup")
+@AS_JSON
+def startup(as_json: bool) -> None:
+    """Seconds from `rtsim live` to its first result, with an empty and with a filled kernel cache."""
+    from rtsim.bench import figures
+    from rtsim.bench.runs import startup
+
+    click.echo(figures.report("startup", startup.run(), as_json))
+
+
+@command.command("ground-reaction")
+@AS_JSON
+@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
+def ground_reaction(as_json: bool, folder: Path) -> None:
+    """The ground by the motion of the whole body beside force plates, of recordings under FOLDER."""
+    from rtsim.bench import figures
+    from rtsim.bench.runs import ground_reaction
+
+    click.echo(figures.report("ground-reaction", ground_reaction.run(folder), as_json))
+
+
+@command.command("stoop-lift")
+@AS_JSON
+@click.argument("folder", required=False, type=click.Path(exists=True, file_okay=False, path_type=Path))
+def stoop_lift(as_json: bool, folder: Path | None) -> None:
+    """The stoop lift of Millard et al. (2019) in FOLDER (default: where the tests look), analysed, fitted and
+    forward again.
+    """
+    from rtsim.bench import figures
+    from rtsim.bench.contacts import stoop_lift
+    from rtsim.cli.terminal.compiling import compile_first
+    from rtsim.cli.terminal.console import LastingConsole
+
+    compile_first(LastingConsole(stderr=True), ("model", "forces"))
+    click.echo(figures.report("stoop-lift", stoop_lift.run(folder), as_json))
+
+
+@command.command("recordings")
+@AS_JSON
+@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option("--live", is_flag=True, help="Through `rtsim live` over sockets, at the recorded pace.")
+@click.option("--only", default="*", show_default=True, help="Pattern of the recordings' names.")
+@click.option("--side", type=click.Choice(["right", "left", "both"]), help="Leg (default: both).")
+def recordings(as_json: bool, folder: Path, live: bool, only: str, side: str | None) -> None:
+    """Known recordings with force plates under FOLDER: pressure under feet, peaks, weight, residual."""
+    from rtsim.bench import figures
+    from rtsim.bench.markers import recordings
+
+    click.echo(figures.report("recordings", recordings.run(folder, live, only, side or ""), as_json))
+
+
+@command.command("gait-phase")
+@AS_JSON
+@click.argument("folder", required=False, type=click.Path(exists=True, file_okay=False, path_type=Path))
+def gait_phase(as_json: bool, folder: Path | None) -> None:
+    """How far the phase of the gait is off, of made-up walks and of recordings with plates under FOLDER."""
+    from rtsim.bench import figures
+    from rtsim.bench.runs import gait_phase
+
+    click.echo(figures.report("gait-phase", gait_phase.run(folder), as_json))
+
+
+@command.command("trials")
+@AS_JSON
+@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option("--method", "methods", multiple=True, help="Methods (default: zero, minimised, prescribed).")
+@click.option(
+    "--table", "table_path", type=click.Path(dir_okay=False, path_type=Path), help="Write a Markdown table."
+)
+@click.option("--only", default="*", show_default=True, help="Pattern of the trials' paths below FOLDER.")
+def trials(as_json: bool, folder: Path, methods: tuple[str, ...], table_path: Path | None, only: str) -> None:
+    """Every trial under FOLDER through `rtsim live` at its recorded rate: RMS, flagged and lost frames."""
+    from rtsim.bench import figures
+    from rtsim.bench.markers import trials
+
+    if table_path:
+        check_free(table_path, overwrite=True)
+    measured, table = trials.run(folder, methods or trials.METHODS, only)
+    if table_path:
+        write_text(table_path, table + "\n")
+    click.echo(figures.report("trials", measured, as_json) if as_json else table)
+    if not as_json:
+        click.echo(figures.report("trials", [], as_json))
+
+
+@command.command("coverage")
+@AS_JSON
+@click.option(
+    "--walkers", type=click.IntRange(1), default=200, show_default=True, help="So many made-up persons."
+)
+@click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Of all that is drawn.")
+@click.option(
+    "--model", type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Motions of this model with markers of its own, as many as walkers.",
+)  # fmt: skip
+def coverage(as_json: bool, walkers: int, seed: int, model: Path | None) -> None:
+    """How often the truth is within 1.96 stated standard deviations, on made-up walkers with known truth."""
+    from rtsim.bench import figures
+    from rtsim.bench.coverage import own_markers, run
+    from rtsim.cli.terminal.compiling import compile_first
+    from rtsim.cli.terminal.console import LastingConsole
+
+    compile_first(LastingConsole(stderr=True), ("solver", "deviations"))
+    found = run.run(walkers, seed) if model is None else own_markers.run(model, walkers, seed)
+    click.echo(figures.report("coverage", found, as_json))
+
+
+@command.command("damage")
+@AS_JSON
+@click.argument("folder", required=False, type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option("--quick/--full", default=True, help="Some minutes by fixed seeds (default), or everything.")
+@click.option("--only", default="", metavar="CLASS", help="One class of damage.")
+@click.option("--method", default="", help="One method (default: all of the model).")
+@click.option("--side", type=click.Choice(["right", "left", "both"]), help="Leg (default: each and both).")
+@click.option(
+    "--table", "table_path", type=click.Path(dir_okay=False, path_type=Path), help="Write a Markdown table."
+)
+@click.option(
+    "--worst", type=click.IntRange(0), default=0, help="List so many of the worst cases of each class."
+)
+@click.option("--case", "words", default="", help="Repeat one case that --worst has listed.")
+def damage(
+    as_json: bool, folder: Path | None, quick: bool, only: str, method: str, side: str | None,
+    table_path: Path | None, worst: int, words: str,
+) -> None:  # fmt: skip
+    """The walker and the recordings under FOLDER, damaged: wrong angles, and whether the status tells.
+
+    Ctrl-C ends early; what is done by then is told.
+    """
+    from rtsim.bench import figures
+    from rtsim.bench.damage import run
+    from rtsim.cli.terminal.compiling import compile_first
+    from rtsim.cli.terminal.console import LastingConsole
+    from rtsim.live.processes.signals import exit_code
+
+    if table_path:
+        check_free(table_path, overwrite=True)
+    compile_first(LastingConsole(stderr=True), ("solver", "deviations"))
+    if words:
+        click.echo(run.repeat(folder, words))
+        return
+    found = run.run(folder, not quick, only, method, side or "")
+    for what, why in found.left_out.items():
+        click.echo(f"left out: {what}, {why[0]}", err=True)
+    if table_path:
+        write_text(table_path, found.table() + "\n")
+    click.echo(figures.report("damage", found.figures(), as_json))
+    for line in found.worst(worst):
+        click.echo(line, err=as_json)
+    if found.interrupted:
+        raise SystemExit(exit_code() or 130)

@@ -1,0 +1,1 @@
+"""What the commands of `rtsim fit` share: options, files, figures."""

@@ -1,0 +1,111 @@
+"""What comes after the fit of a foot: other steps held against it, the model, footprints and figures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from rtsim.cli.terminal.lines import tell
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from rtsim.files.pressure.pressure_trial import PressureTrial
+    from rtsim.methods.foot.foot_misfit import Weights
+    from rtsim.methods.foot.foot_trial import FootTrial
+    from rtsim.monitor.figures.paper import Paper
+    from rtsim.report.foot_fit import Step
+
+
+def held_steps(
+    steps: list[Step], given: Sequence[tuple[FootTrial, bool]], weights: Weights,
+    parameters: NDArray[np.float64],
+) -> tuple[list[Step], list[str]]:  # fmt: skip
+    """The steps and those that are held against the parameters (30,), and the names of those left out.
+
+    given : trials, and whether each has a height of its own
+
+    A request to end stops it: the step at hand keeps its best, the others are left out. Where there is no
+    step at all, KeyboardInterrupt goes on.
+    """
+    from rtsim.methods.foot.foot_fit import validate_foot
+    from rtsim.report.foot_fit import steps_of
+
+    found, names = list(steps), [trial.short for trial, _ in given]
+    for k, (trial, lifted) in enumerate(given):
+        try:
+            held = validate_foot([trial], weights, parameters, tell, lifted)
+        except KeyboardInterrupt:
+            if not found:
+                raise
+            return found, names[k:]
+        found += steps_of([trial], held, False)
+        if not held.complete:
+            return found, names[k + 1 :]
+    return found, []
+
+
+def footprint_told(footprint: PressureTrial, step: Step, parameters: NDArray[np.float64]) -> str:
+    """How alike a recorded footprint and the simulated peak pressure of a step are."""
+    from rtsim.methods.foot.footprint import likeness
+    from rtsim.report.foot_drawn import peaks_of
+
+    alike = likeness(*peaks_of(step, parameters), footprint)
+    return f"{footprint.source}: shape of peak pressure beside {step.name}: correlation {alike:.2f}"
+
+
+def source_of(fitted: list[FootTrial], weights: Weights) -> str:
+    """Where the numbers of a fitted model come from."""
+    steps = "; ".join(trial.short for trial in fitted)
+    kind = "with friction" if weights.rubs else "without friction"
+    felt = "with pressure" if weights.pressure and fitted[0].pressure is not None else "without pressure"
+    return (
+        f"contact by rtsim fit foot ({kind}, {felt}; Brown 2017, MASc thesis, section 5.3.2) from: "
+        f"{steps}. Masses, inertias, toe joint and friction as in the shipped model foot"
+    )
+
+
+def write_model(out: Path, spec: object, steps: list[Step], left: Sequence[str]) -> None:
+    """The model with the errors it was found with, and what was interrupted."""
+    from rtsim.files.model_toml import model_text
+    from rtsim.files.output import write_text
+
+    lines = []
+    for step in steps:
+        normal, cop = 100.0 * step.errors.normal, 100.0 * step.errors.cop
+        lines.append(
+            f"{step.name}, {step.kind}: RMS {normal:.1f} % of body weight, centre of pressure {cop:.1f} % of "
+            "20 cm"
+        )
+    lines += [f"{name}: left out, as the fit was interrupted" for name in left]
+    write_text(out, model_text(spec, "\n".join(lines)))  # type: ignore[arg-type]
+    click.echo(f"wrote {out}", err=True)
+
+
+def check_figures(paper: Paper | None, n_step: int, force: bool) -> None:
+    """ConfigError before the fit where the figure of a further step would replace a file."""
+    from rtsim.files.output import check_free
+
+    if paper is None:
+        return
+    for k in range(1, n_step):
+        check_free(_figure_of(paper.path, k), overwrite=force)
+
+
+def _figure_of(first: Path, k: int) -> Path:
+    return first.with_stem(f"{first.stem}-{k + 1}") if k else first
+
+
+def draw_steps(paper: Paper, steps: Sequence[Step], parameters: NDArray[np.float64]) -> None:
+    """A figure of each step: the first into the file that was asked for, the next beside it with -2, -3."""
+    from rtsim.monitor.figures.foot_figure import Drawn, save_foot
+    from rtsim.report.foot_drawn import drawn
+
+    for k, step in enumerate(steps):
+        path = _figure_of(paper.path, k)
+        save_foot(paper._replace(path=path), Drawn(**drawn(step, parameters)))
+        click.echo(f"wrote {path}", err=True)

@@ -1,0 +1,103 @@
+"""The figures of `rtsim fit torque-generators`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rtsim.cli.terminal.lines import tell
+from rtsim.cli.terminal.plotting import paper_for
+from rtsim.errors import ConfigError
+
+if TYPE_CHECKING:
+    from rtsim.methods.generators.torque_generator_fit import Fit
+    from rtsim.monitor.figures.paper import Paper
+
+MOST_DRAWN = 2
+
+
+def figures_of(
+    plot: Path | None,
+    size: str | None,
+    dpi: int | None,
+    curves: Path | None,
+    parameters: Path | None,
+    muscles: tuple[str, ...],
+) -> dict[str, Paper]:
+    """Option -> the paper of its figure; ConfigError for names of generators without a figure, and for two
+    figures in one file.
+    """  # fmt: skip
+    given = {"--plot": plot, "--curves": curves, "--parameters": parameters}
+    papers = {
+        "--plot": paper_for(plot, size, dpi), "--curves": paper_for(curves, None, None, "--curves"),
+        "--parameters": paper_for(parameters, None, None, "--parameters"),
+    }  # fmt: skip
+    if muscles and not any(given.values()):
+        raise ConfigError("it is for figures", where="--muscle", remedy="add --plot FILE")
+    named = {option: path for option, path in given.items() if path is not None}
+    for option, path in named.items():
+        first = next(other for other, one in named.items() if one == path)
+        if first != option:
+            raise ConfigError(f"{path} is that of {first}", where=option, remedy="name another file")
+    return {option: paper for option, paper in papers.items() if paper is not None}
+
+
+def draw(figures: dict[str, Paper], fits: list[Fit], chosen: list[str], title: str) -> list[Fit]:
+    """The figures that were asked for; chosen generators that have no fit to be drawn, which is told."""
+    missed = []
+    if "--plot" in figures:
+        missed = draw_fits(figures["--plot"], fits, chosen, title)
+    if "--curves" in figures:
+        draw_curves(figures["--curves"], fits, chosen)
+    if "--parameters" in figures:
+        draw_parameters(figures["--parameters"], fits, chosen)
+    return missed
+
+
+def draw_fits(paper: Paper, fits: list[Fit], chosen: list[str], title: str) -> list[Fit]:
+    """Both planes of figure 5 of some generators, before and after; chosen ones that were not fitted."""
+    from rtsim.methods.generators.torque_generator_figures import panels_of_fit
+    from rtsim.monitor.figures.stack import save_panels
+
+    able = [fit for fit in fits if not fit.fault]
+    changed = sorted((fit for fit in able if fit.changed), key=lambda fit: -fit.objective)
+    shown = [fit for fit in able if fit.placed.name in chosen] if chosen else changed[:MOST_DRAWN] or able[:1]
+    missed = [fit for fit in fits if fit.fault and fit.placed.name in chosen]
+    for fit in missed:
+        tell(f"{fit.placed.name} is not drawn: it was not fitted, {fit.fault}")
+    if shown:
+        panels: list[Any] = [panel for fit in shown for panel in panels_of_fit(fit)]
+        rest = [fit.placed.name.replace("_", " ") for fit in able if fit not in shown]
+        notes = [f"not drawn, as --muscle names none of them: {', '.join(rest)}"] if rest else []
+        save_panels(paper, f"torque generators fitted to {title}", panels, [] if chosen else notes)
+        for note in [] if chosen else notes:
+            tell(f"{paper.path}: {note}")
+        click.echo(f"wrote {paper.path}", err=True)
+    return missed
+
+
+def draw_curves(paper: Paper, fits: list[Fit], chosen: list[str]) -> None:
+    """What generators can do, as figure A.6: of joints of the chosen ones, or of all."""
+    from rtsim.methods.generators.torque_generator_figures import panels_of_curves
+    from rtsim.monitor.figures.stack import save_panels
+
+    joints = {fit.placed.joint.coordinate for fit in fits if fit.placed.name in chosen}
+    placed = [
+        fit.placed._replace(fit=tuple(fit.x.tolist()))
+        for fit in fits
+        if not chosen or fit.placed.joint.coordinate in joints
+    ]
+    save_panels(paper, "torque generators", panels_of_curves(placed))
+    click.echo(f"wrote {paper.path}", err=True)
+
+
+def draw_parameters(paper: Paper, fits: list[Fit], chosen: list[str]) -> None:
+    """What the parameters do to the curves of the first chosen generator, or of that which changed most."""
+    from rtsim.methods.generators.torque_generator_figures import panels_of_parameters
+    from rtsim.monitor.figures.stack import save_panels
+
+    one = next((fit for fit in fits if fit.placed.name in chosen), max(fits, key=lambda fit: fit.objective))
+    save_panels(paper, f"parameters of {one.placed.name.replace('_', ' ')}", panels_of_parameters(one.placed))
+    click.echo(f"wrote {paper.path}", err=True)

@@ -1,0 +1,99 @@
+"""Files of `rtsim fit torque-generators`: set or model, motion, and the person's set that it writes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from rtsim.errors import ConfigError
+
+if TYPE_CHECKING:
+    from rtsim.config.models.torque_generator_schema import GeneratorSet
+    from rtsim.methods.generators.joint_motion import JointMotion
+    from rtsim.methods.generators.torque_generator_fit import Fit
+    from rtsim.models.packing.torque_generators import Placed
+
+MARKERS = (".c3d", ".trc")
+
+
+def set_of(model: str) -> tuple[str, str]:
+    """The set of generators, and the model that names it; nothing for a set alone."""
+    from rtsim.config.paths import shipped_names
+    from rtsim.models.load import load_model
+
+    path = Path(model)
+    if model in shipped_names("generators") or (path.is_file() and is_set(path)):
+        return model, ""
+    if not path.suffix and model not in shipped_names("models"):
+        names = sorted({*shipped_names("generators"), "planar_body"})
+        raise ConfigError(
+            f"there is no {model!r}", where="--model", allowed=f"a .toml file, {', '.join(names)}"
+        )
+    said = load_model(model).torque_generators
+    if said is None:
+        raise ConfigError(
+            "the model has no torque generators", where=f"--model {model}",
+            remedy='add [torque_generators] with set = "planar"',
+        )  # fmt: skip
+    return said.set, model
+
+
+def is_set(path: Path) -> bool:
+    """Whether a file is a set of generators: also where it lacks all that only these have."""
+    from rtsim.cli.check import kind_of
+    from rtsim.config.load import read_toml
+    from rtsim.config.models.torque_generator_schema import GeneratorSet
+
+    return kind_of(path) == "generators" or {*read_toml(path)} <= {*GeneratorSet.__struct_fields__}
+
+
+def motion_of(
+    path: Path, body: GeneratorSet, spec: str, forces: Path | None, config: str | None
+) -> JointMotion:
+    """The motion of a file; markers are analysed first."""
+    from rtsim.cli.runs.analysed import analysed
+    from rtsim.methods.generators.joint_motion import read_joint_motion
+
+    joints = [joint.coordinate for joint in body.joints]
+    if path.suffix.lower() not in MARKERS:
+        for option, value in (("--forces", forces), ("--config", config)):
+            if value is not None:
+                raise ConfigError("it is for markers", where=option, remedy="leave it out")
+        return read_joint_motion(path, joints, body.columns)
+    if forces is None or not spec:
+        raise ConfigError(
+            "markers have to be analysed first", where=str(path),
+            remedy="give --forces FILE and --model MODEL, one with markers of its own and torque generators",
+        )  # fmt: skip
+    with analysed(path, spec, forces, config) as results:
+        try:
+            return read_joint_motion(results, joints, body.columns)
+        except ConfigError as error:  # the recording is gone when it is read
+            raise ConfigError(
+                error.what, where=str(path), allowed=error.allowed, remedy=error.remedy
+            ) from None
+
+
+def check_config_name(out: Path) -> None:
+    """ConfigError for a name that no command would read."""
+    if out.suffix.lower() != ".toml":
+        raise ConfigError(f"{out} cannot be a set of generators", where="--out", allowed="a name in .toml")
+
+
+def write_set(
+    out: Path, fits: list[Fit], model: str, motion: Path, placed: tuple[Placed, ...], body: GeneratorSet
+) -> None:
+    """The person's set: those of the model, with what was found."""
+    from rtsim.files.output import write_text
+    from rtsim.methods.generators.torque_generator_fit import INTERRUPTED
+    from rtsim.report.torque_generators import config_text
+
+    base = str(Path(model).resolve()) if model.endswith(".toml") else model
+    strengths = {one.name: (body.generators[one.muscle].strength_Nm, one.spec.strength_Nm) for one in placed}
+    source = f"fitted to {motion.name} by rtsim fit torque-generators"
+    if any(fit.fault == INTERRUPTED or fit.cut_short for fit in fits):
+        source += ", interrupted"
+    write_text(out, config_text(fits, out.stem, base, source, strengths))
+    click.echo(f"wrote {out}", err=True)

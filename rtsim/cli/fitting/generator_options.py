@@ -1,0 +1,244 @@
+"""What the options of `rtsim fit torque-generators` say of activations, co-contraction and strengths."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from kernels.torque_generator.torque import DELTA
+from rtsim.cli.terminal.lines import tell
+from rtsim.errors import ConfigError
+from rtsim.files.tables.storage import Table, read_storage
+from rtsim.methods.generators.emg import around, at_frames, borne_against, check_activations, columns_of
+from rtsim.methods.generators.joint_motion import MOMENT, MOST_NM, JointMotion
+from rtsim.methods.generators.strength_bounds import FLEXOR_RATIOS, Measured
+from rtsim.methods.generators.torque_generator_fit import HIGH, LOW, FitSettings
+from rtsim.models.packing.torque_generators import Placed
+
+MOST_NAMED = 5
+WHOLE = ""
+"""In place of a name: the number is of all."""
+LIMITS = {
+    "angle_scale": (1.0, 100.0), "speed_scale": (1.0, 100.0), "passive_shift_deg": (-90.0, 90.0),
+    "passive_blend": (0.0, 1.0), "strength_scale": (1.0, 100.0),
+}  # fmt: skip
+"""Within which bounds of what is fitted can lie, in the order of x: fits take nothing back."""
+
+
+def known(name: str, names: list[str], where: str) -> str:
+    """A name that is there."""
+    if name not in names:
+        raise ConfigError(f"there is no {name!r}", where=where, allowed=", ".join(names))
+    return name
+
+
+def numbers(
+    given: tuple[str, ...], names: list[str], where: str, within: tuple[float, float]
+) -> dict[str, float]:
+    """NAME=NUMBER of the command line; WHOLE is the name of a number without one."""
+    found: dict[str, float] = {}
+    for text in given:
+        name, equals, value = text.rpartition("=")
+        try:
+            number = float(value)
+        except ValueError:
+            raise ConfigError(f"{text!r} is no number", where=where, allowed="[NAME=]NUMBER") from None
+        if not (number > 0.0 and within[0] <= number <= within[1]):
+            least = f"{within[0]:g}" if within[0] else "above 0"
+            raise ConfigError(f"{number:g} cannot be meant", where=where, allowed=f"{least} to {within[1]:g}")
+        to = known(name, names, where) if equals else WHOLE
+        if to in found:
+            raise ConfigError(
+                f"{to or 'the number of all'} is given twice", where=where, remedy="say it once"
+            )
+        found[to] = number
+    return found
+
+
+class Said(NamedTuple):
+    """The options of the command line that belong together."""
+
+    a_max: tuple[str, ...]
+    emg: Path | None
+    within: float | None
+    against: tuple[str, ...]
+    against_table: Path | None
+    most_passive: float
+    strength: tuple[str, ...]
+    bounds: bool
+    measured: tuple[str, ...]
+
+
+class Asked(NamedTuple):
+    """What they ask for, by names of generators and coordinates; WHOLE stands for all."""
+
+    a_max: dict[str, float]
+    emg: Path | None
+    within: float | None
+    against: dict[str, float]
+    against_table: Path | None
+    most_passive: float
+    strength: dict[str, float]
+    measured: dict[str, Measured]
+
+
+def asked_of(said: Said, placed: Sequence[Placed]) -> Asked:
+    """ConfigError for options that say nothing, or not together, before anything is read."""
+    names, joints = [one.name for one in placed], list(dict.fromkeys(one.joint.coordinate for one in placed))
+    check_together(said)
+    if not 0.0 < said.most_passive <= 100.0:
+        raise ConfigError(
+            f"{said.most_passive:g} cannot be meant", where="--t-pe-max", allowed="above 0 to 100"
+        )
+    return Asked(
+        numbers(said.a_max, names, "--a-max", (0.0, 1.0)), said.emg, said.within,
+        numbers(said.against, joints, "--co-contraction", (0.0, 10.0)), said.against_table, said.most_passive,
+        numbers(said.strength, [*names, *joints], "--strength", (0.01, 100.0)),
+        isometric(said.measured, [one for one in placed if one.muscle in FLEXOR_RATIOS]),
+    )  # fmt: skip
+
+
+def limits_of(given: tuple[str, ...]) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Least and greatest x of NAME=LOW:HIGH of the command line; without any the usual ones."""
+    low, high = list(LOW), list(HIGH)
+    seen = []
+    for text in given:
+        name, _, ends = text.partition("=")
+        k, within = [*LIMITS].index(known(name, [*LIMITS], "--bound")), LIMITS[name]
+        try:
+            least, most = (float(end) for end in ends.split(":"))
+        except ValueError:
+            raise ConfigError(f"{text!r} are no bounds", where="--bound", allowed="NAME=LOW:HIGH") from None
+        if not within[0] <= least <= most <= within[1]:
+            raise ConfigError(
+                f"{text!r} cannot be meant", where="--bound",
+                allowed=f"LOW up to HIGH, both within {within[0]:g} to {within[1]:g}",
+            )  # fmt: skip
+        if name in seen:
+            raise ConfigError(f"{name} is given twice", where="--bound", remedy="say it once")
+        seen.append(name)
+        in_radians = k == DELTA
+        low[k], high[k] = (math.radians(end) if in_radians else end for end in (least, most))
+    return tuple(low), tuple(high)
+
+
+def check_together(said: Said) -> None:
+    """ConfigError for options that need or contradict each other."""
+    for option, given, other, there in (
+        ("--measured", bool(said.measured), "--bounds", said.bounds),
+        ("--emg-within", said.within is not None, "--emg", said.emg is not None),
+    ):
+        if given and not there:
+            raise ConfigError(f"it is for {other}", where=option, remedy=f"add {other}")
+    over_time = said.within is not None
+    for option, given, other, there, why in (
+        ("--strength", bool(said.strength), "--bounds", said.bounds, "these begin from the peak moments"),
+        ("--emg-within", over_time, "--bounds", said.bounds, "EMG over time says how active everybody is"),
+        ("--emg-within", over_time, "--co-contraction", bool(said.against), "both say what is borne"),
+        ("--emg-within", over_time, "--co-contraction-table", said.against_table is not None,
+         "both say what is borne"),
+    ):  # fmt: skip
+        if given and there:
+            raise ConfigError(f"it contradicts {other}: {why}", where=option, remedy="leave one out")
+    if said.within is not None and not 0.0 < said.within <= 1.0:
+        raise ConfigError(f"{said.within:g} cannot be meant", where="--emg-within", allowed="above 0 to 1")
+
+
+def isometric(measured: tuple[str, ...], flexors: Sequence[Placed]) -> dict[str, Measured]:
+    """COORDINATE=TORQUE@ANGLE of the command line, of the legs' joints; flexors : of these."""
+    found: dict[str, Measured] = {}
+    for text in measured:
+        name, _, values = text.partition("=")
+        torque, _, angle = values.partition("@")
+        known(name, [one.joint.coordinate for one in flexors], "--measured")
+        try:
+            one = Measured(float(torque), math.radians(float(angle)))
+        except ValueError:
+            raise ConfigError(
+                f"{text!r} is no torque at an angle", where="--measured", allowed="COORDINATE=TORQUE@ANGLE"
+            ) from None
+        if not (0.0 < one.torque <= MOST_NM and abs(one.angle) <= math.pi):
+            raise ConfigError(
+                f"{text!r} cannot be meant", where="--measured",
+                allowed=f"above 0 to {MOST_NM:g} N m, at -180 to 180 deg, positive in flexion",
+            )  # fmt: skip
+        if name in found:
+            raise ConfigError(f"{name} is given twice", where="--measured", remedy="say it once")
+        found[name] = one
+    return found
+
+
+def settings_of(motion: JointMotion, placed: Sequence[Placed], asked: Asked) -> FitSettings:
+    """What the options ask of fits; placed : as they are before these."""
+    if not len(motion.times):  # nothing is known, which every generator is told by its fault
+        return FitSettings(most_passive=asked.most_passive)
+    names = [one.name for one in placed]
+    caps, floors = dict[str, Any](asked.a_max), dict[str, Any]()
+    cap, both = caps.pop(WHOLE, 1.0), co_contraction(motion, asked)
+    if asked.emg is not None and asked.within is None:
+        caps = {**peaks_of(asked.emg, names), **caps}
+    elif asked.emg is not None and asked.within is not None:
+        emg = emg_of(asked.emg, names, motion)
+        if twice := [name for name in emg if name in caps]:
+            raise ConfigError(
+                f"{twice[0]} has EMG over time", where="--a-max", remedy="leave it out, or --emg-within"
+            )
+        floors, found = around(emg, asked.within)
+        caps |= found
+        both = dict(borne_against(placed, motion, emg))
+    return FitSettings(
+        cap=cap, caps=caps, floors=floors, co_contraction=both, most_passive=asked.most_passive
+    )
+
+
+def co_contraction(motion: JointMotion, asked: Asked) -> dict[str, Any]:
+    """Of every joint, in parts of its torque or over time [N m]."""
+    where, parts, path = "--co-contraction", asked.against, asked.against_table
+    for name in parts:
+        if name != WHOLE:
+            known(name, list(motion.names), where)
+    both: dict[str, Any] = {name: parts.get(name, parts.get(WHOLE, 0.0)) for name in motion.names}
+    if path is None:
+        return both
+    table = read_storage(path)
+    if table.in_degrees or any(name + MOMENT in table.columns for name in motion.names):
+        raise ConfigError(
+            "it is a table of angles or of a motion", where=str(path),
+            allowed="torques that both bear against each other [N m], columns by coordinates",
+        )  # fmt: skip
+    found = at_frames(table, str(path), motion.names, motion.times)
+    for name, torque in found.items():
+        if name in parts:
+            raise ConfigError(f"{name} is in the table, too", where=where, remedy="say it once")
+        low, high = float(np.min(torque)), float(np.max(torque))
+        if low < 0.0 or high > MOST_NM:
+            raise ConfigError(
+                f"{name} goes from {low:g} to {high:g} N m", where=str(path), allowed=f"0 to {MOST_NM:g} N m"
+            )
+    return both | found
+
+
+def peaks_of(path: Path, names: list[str]) -> dict[str, float]:
+    """The greatest activation of each generator that a table of EMG names."""
+    found = columns_of(read_emg(path, names), str(path), names)
+    check_activations(found, str(path))
+    return {name: float(np.nanmax(values)) for name, values in found.items()}
+
+
+def emg_of(path: Path, names: list[str], motion: JointMotion) -> dict[str, Any]:
+    """EMG at the frames of a motion."""
+    found = at_frames(read_emg(path, names), str(path), names, motion.times)
+    check_activations(found, str(path))
+    return found
+
+
+def read_emg(path: Path, names: list[str]) -> Table:
+    """A table of EMG; columns that are of no generator are told."""
+    table = read_storage(path)
+    if others := [column for column in table.columns if column not in ("time", *names)]:
+        tell(f"{path}: no generator is called {', '.join(others[:MOST_NAMED])}: left out")
+    return table

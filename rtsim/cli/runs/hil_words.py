@@ -1,0 +1,79 @@
+"""What `rtsim hil` says when a run begins and when it is over."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rtsim.cli.hil import Ways
+    from rtsim.config.runs.hil_schema import HilSpec
+    from streams.control.commands import ControlServer
+
+
+def said_first(ways: Ways, urgent: bool, is_pinned: bool, has_key: bool) -> list[str]:
+    """What was asked for and not granted, and the key; a sentence each."""
+    told = []
+    if ways.urgently and not urgent:
+        told.append(
+            "not before other work: the system permits that to root and to users with an rtprio limit"
+        )
+    if ways.cpu is not None and not is_pinned:
+        told.append(f"not kept on processor {ways.cpu}: this system does not permit it")
+    if has_key:
+        told.append("space or Esc here is the emergency stop")
+    return [f"rtsim: {words}" for words in told]
+
+
+def said_of_access(ways: Ways, server: ControlServer) -> list[str]:
+    """Who may do what, where it is not as usual."""
+    told = []
+    if ways.again is not None:
+        told.append("what is run again has its commands, and its emergency stops, from the recording alone")
+    elif not server.stop_address:
+        told.append(
+            f"no datagrams go to {server.address}: the emergency stop comes by command, from the terminal, "
+            f"and by {ways.signal.name or 'no signal'}"
+        )
+    if not server.askers.tells:
+        told.append(
+            "this system does not tell whose a connection is: whoever may connect may arm; "
+            "--key and --clients say who may"
+        )
+    return [f"rtsim: {words}" for words in told]
+
+
+def in_words_of(spec: HilSpec, told: dict[str, Any]) -> str:
+    """The first line of a run."""
+    ways = [told["stop"], f"{told['signal']} to process {told['pid']}" if told["signal"] else ""]
+    stops = " or ".join(filter(None, ways)) if told["stop"] else ""
+    return (
+        f"{spec.name}: {spec.exchange.mode} at {spec.exchange.rate_hz:g} Hz; results at {told['results']}, "
+        f"commands (arm, disarm, emergency_stop, status, stop, ...) at {told['control']}, "
+        f"device at {told['device']}; {f'emergency stop at {stops}; ' if stops else ''}Ctrl-C ends it"
+    )
+
+
+def latched(summary: dict[str, Any]) -> str:
+    """What a fault, or an emergency stop, that latched and that nobody armed away came to; "" without one."""
+    if summary["arming"] != "fault":
+        return ""
+    before = summary["faults"] - 1
+    others = f", after {before} before it" if before else ""
+    return (
+        f"the run ends in a fault that latched at {summary['fault_s']:.3f} s{others}: "
+        f"{summary['last_transition']}; look at the device, then arm again in a new run"
+    )
+
+
+def in_words(summary: dict[str, Any]) -> list[str]:
+    """The closing lines of a run."""
+    known = [key for key in ("p50", "p99", "p99_9", "max") if f"round_trip_us.{key}" in summary]
+    trip = ", ".join(f"{key} {summary[f'round_trip_us.{key}']:.0f}" for key in known)
+    lost = f"{summary['missed']} missed" if "missed" in summary else f"{summary['unusable']} unusable"
+    first = (
+        f"{summary['ticks']} ticks, {lost}, {summary['unanswered']} unanswered, "
+        f"{summary['in_time_percent']:g} % of commands in time, "
+        f"{summary['faults']} faults; {summary['arming']} ({summary['last_transition']}); "
+        f"{summary['reason']}"
+    )
+    return [first, f"round trip [us]: {trip}"] if trip else [first]

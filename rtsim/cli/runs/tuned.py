@@ -1,0 +1,311 @@
+"""`rtsim tune --auto` and `--validate`: what they are asked, and what they tell."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+import numpy as np
+from msgspec.structs import replace
+from numpy.typing import NDArray
+
+from rtsim.cli.terminal.compiling import compile_first
+from rtsim.cli.terminal.console import LastingConsole
+from rtsim.cli.terminal.lines import tell
+from rtsim.cli.terminal.plotting import paper_for
+from rtsim.cli.terminal.ports import placed
+from rtsim.cli.terminal.security import connect_security
+from rtsim.config.load import check_record, load_toml
+from rtsim.config.paths import find_config
+from rtsim.config.runs.hil_schema import HilSpec
+from rtsim.config.runs.tuning_schema import Term
+from rtsim.device.tuning import LONGEST_RAMP_S
+from rtsim.errors import ConfigError
+from rtsim.files.output import check_folder
+from rtsim.live.hardware.device_loop import fields_of, parts_of
+from rtsim.live.processes.signals import exit_code
+from rtsim.tuning.bayesian import Bayesian
+from rtsim.tuning.cma import Cma
+from rtsim.tuning.costs import find, places_of
+from rtsim.tuning.dial import Dial
+from rtsim.tuning.drive import Drive
+from rtsim.tuning.kept import Kept, read_kept, write_kept
+from rtsim.tuning.live import LiveRuns
+from rtsim.tuning.offline import Asked, Cost, Pool
+from rtsim.tuning.preference import Preference
+from rtsim.tuning.problem import Parameters, Setting, parameters_of, tuning_of
+from rtsim.tuning.search import Search
+from rtsim.tuning.validation import CONDITIONS, TUNED, ZERO, effects, order
+from streams.messages import FieldSpec
+
+N_BLOCK, TOGETHER = 6, 2
+Pair = tuple[Any, Any]
+
+
+class Asking(NamedTuple):
+    """What the command line asks for; file : where trials are kept, None = nowhere; fields as the options."""
+
+    method: str
+    offline: bool
+    operator: bool
+    budget: int
+    seed: int
+    file: Path | None
+    blocks: int
+
+
+def search(
+    config: str, method: str, over_s: float | None, control: Pair, keys: Pair, options: dict[str, Any]
+) -> None:
+    """Search, or validate where no method is given; control : address and offset."""
+    spec = load_toml(find_config(config, "hil"), HilSpec)
+    parts_of(spec)
+    fields = fields_of(spec)
+    spec = with_costs(spec, options["costs"], fields)
+    parameters = parameters_of(spec)
+    places_of(tuning_of(spec), fields)
+    budget = options["budget"] or tuning_of(spec).budget
+    asking = Asking(
+        method, options["offline"], options["operator"], budget, options["seed"] or 0, options["file"],
+        options["blocks"] or N_BLOCK,
+    )  # fmt: skip
+    check(asking, options, over_s, parameters)
+    paper = paper_for(options["plot"], options["plot_size"], options["plot_dpi"])
+    with contextlib.ExitStack() as stack:
+        if asking.offline:
+            measure = offline(spec, asking.seed, options["processes"], stack)
+            live = None
+        else:
+            usual = {"--control": spec.ports.control, "--results": spec.ports.results}
+            given = {"--control": control[0], "--results": options["results"]}
+            addresses = placed(given, usual, control[1])
+            over = spec.controller.change_s if over_s is None else over_s
+            security = connect_security(*keys)
+            live = stack.enter_context(
+                LiveRuns(spec, addresses["--results"], addresses["--control"], over, security)
+            )
+            measure = alive(live)
+        if not method:
+            validated(spec, parameters, measure, asking)
+            return
+        together = (options["together"] or TOGETHER) if asking.offline else 1
+        searched(spec, parameters, measure, asking, together, live, paper)
+
+
+Measured = Callable[[Sequence[Setting | None], int], Iterator[Cost]]
+"""Costs of settings, None = zero torque; the number is that of the device's noise."""
+
+
+def offline(spec: HilSpec, seed: int, processes: int | None, stack: contextlib.ExitStack) -> Measured:
+    """Costs in simulations, repeats averaged."""
+    group = "coupled-simulation" if parts_of(spec)[0].couplers else "simulation"
+    compile_first(LastingConsole(stderr=True), (group,))
+    n_repeat = tuning_of(spec).repeats
+    pool = stack.enter_context(Pool(spec, seed, processes or os.cpu_count() or 1))
+
+    def measure(settings: Sequence[Setting | None], noise: int) -> Iterator[Cost]:
+        asked = [Asked(setting, noise * n_repeat + k) for setting in settings for k in range(n_repeat)]
+        costs = pool.costs(asked)
+        for _ in settings:
+            found = [next(costs) for _ in range(n_repeat)]
+            why = next((cost.why for cost in found if cost.why), "")
+            yield Cost(float(np.mean([cost.value for cost in found])), why)
+
+    return measure
+
+
+def alive(live: LiveRuns) -> Measured:
+    """Costs in the running model."""
+
+    def measure(settings: Sequence[Setting | None], noise: int) -> Iterator[Cost]:
+        return (live.cost(setting) for setting in settings)
+
+    return measure
+
+
+def check(asking: Asking, options: dict[str, Any], over_s: float | None, parameters: Parameters) -> None:
+    """ConfigError for options that do not go together, before anything slow."""
+    wrong = {
+        "--operator": (asking.operator and (asking.offline or not asking.method),
+                       "nobody feels a simulation, and --validate compares numbers"),
+        "--auto dial": (asking.method == "dial" and asking.offline, "nobody turns a dial at simulations"),
+        "--processes, --together": ((options["processes"] or options["together"]) and not asking.offline,
+                                    "a running model has one setting at a time"),
+        "--blocks": (options["blocks"] and asking.method, "it is for --validate"),
+        "--budget": (options["budget"] and not asking.method, "it is for --auto"),
+        "--plot": (options["plot"] and (not asking.method or len(parameters.names) < 2),
+                   "a landscape needs --auto and two parameters"),
+        "--file": (not asking.method and (asking.file is None or not asking.file.exists()),
+                   f"there is no {asking.file}; --validate needs the file of a tuning" if asking.file
+                   else "--validate needs the file of a tuning"),
+        "--over": (over_s is not None and (asking.offline or not 0.0 <= over_s <= LONGEST_RAMP_S),
+                   f"changes of a running model take 0 to {LONGEST_RAMP_S:g} s"),
+    }  # fmt: skip
+    for where, (bad, why) in wrong.items():
+        if bad:
+            raise ConfigError(why, where=where, remedy="give other options")
+    if asking.file is not None:
+        check_folder(asking.file, "--file")
+
+
+def with_costs(spec: HilSpec, costs: tuple[str, ...], fields: Sequence[FieldSpec]) -> HilSpec:
+    """The config with the costs of the command line; ConfigError for one that no field has."""
+    if not costs:
+        return spec
+    terms = []
+    for text in costs:
+        channel, _, reduction = text.partition(":")
+        field, _, label = channel.partition(".")
+        label, _, part = label.partition(".")
+        term = {"field": field, "label": label, "part": part, "reduction": reduction or "rms"}
+        terms.append(check_record(term, Term, f"--cost {text}"))
+        find(terms[-1], fields, f"--cost {text}")
+    return replace(spec, tuning=replace(tuning_of(spec), costs=tuple(terms)))
+
+
+def cost_in_words(spec: HilSpec) -> str:
+    """What a setting costs, in a line."""
+    terms = []
+    for term in tuning_of(spec).costs:
+        name = ".".join(filter(None, (term.field, term.label, term.part)))
+        weight = "" if term.weight == 1.0 else f"{term.weight:g} "
+        terms.append(f"{weight}{term.reduction}({name})")
+    return " + ".join(terms)
+
+
+def searched(
+    spec: HilSpec, parameters: Parameters, measure: Measured, asking: Asking, together: int,
+    live: LiveRuns | None, paper: Any,
+) -> None:  # fmt: skip
+    """Search, keep, and tell; the best becomes a snapshot of a running model."""
+    kept = begun(spec, parameters, asking, together)
+    method = searches(parameters, asking, kept.together)
+
+    def costs(settings: Sequence[Setting]) -> Iterator[Cost]:
+        if not asking.operator:
+            return measure(settings, 0)
+        return judged(settings, measure, parameters, asking.method == "preference")
+
+    def keep(now: Kept) -> None:
+        if asking.file is not None:
+            write_kept(asking.file, now)
+
+    drive = Drive(method, parameters, costs, kept, keep, tell)
+    try:
+        drive.run(asking.budget)
+    except (KeyboardInterrupt, EOFError, click.Abort):
+        tell("interrupted" + ("" if live is None else ": parameters go back to where they were"))
+    if not kept.trials:
+        raise SystemExit(exit_code() or 130)
+    if live is not None:
+        live.mark_best(kept.best)
+    mean, deviation = method.landscape(parameters.point(kept.best)[None, :])
+    tell(
+        f"best of {kept.n_tried} settings: {parameters.words(kept.best)}; expected "
+        f"{'worth, its sign turned,' if asking.method == 'preference' else 'cost'} "
+        f"{mean[0]:.4g}, standard deviation {deviation[0]:.2g}"
+        + ("; `rtsim tune --switch best` goes there" if live is not None else ""), err=False,
+    )  # fmt: skip
+    if paper is not None:
+        from rtsim.monitor.figures.landscape import save_landscape
+        from rtsim.tuning.landscape import landscape_of
+
+        save_landscape(paper, landscape_of(method, parameters, kept))
+        tell(f"wrote {paper.path}")
+    if exit_code():
+        raise SystemExit(exit_code())
+
+
+def begun(spec: HilSpec, parameters: Parameters, asking: Asking, together: int) -> Kept:
+    """The tuning that the file holds, or a new one; ConfigError where it is another one."""
+    ranges = {
+        name: [float(low), float(high)]
+        for name, low, high in zip(parameters.names, parameters.low, parameters.high, strict=True)
+    }
+    cost = "typed by the operator" if asking.operator else cost_in_words(spec)
+    new = Kept(spec.name, asking.method, asking.seed, ranges, cost, together)
+    if asking.file is None or not asking.file.exists():
+        return new
+    kept = read_kept(asking.file)
+    for key in ("config", "method", "seed", "parameters", "cost", "together"):
+        if getattr(kept, key) != getattr(new, key):
+            raise ConfigError(
+                f"{key} is {getattr(kept, key)!r} there and {getattr(new, key)!r} here",
+                where=str(asking.file),
+                remedy="give the same options, or the name of a new file",
+            )  # fmt: skip
+    tell(f"going on behind {kept.n_tried} settings of {asking.file}")
+    return kept
+
+
+def searches(parameters: Parameters, asking: Asking, together: int) -> Search:
+    """The search of a method."""
+    n = len(parameters.names)
+    if asking.method == "bayesian":
+        return Bayesian(n, asking.seed, together)
+    if asking.method == "cma":
+        return Cma(n, asking.seed)
+    if asking.method == "preference":
+        return Preference(n, asking.seed)
+    return Dial(lambda: turned(parameters))
+
+
+def turned(parameters: Parameters) -> NDArray[np.float64]:
+    """(n,) - the point of the setting that the operator types."""
+    ends = zip(parameters.names, parameters.low, parameters.high, strict=True)
+    values = {
+        name: click.prompt(f"{name} ({low:g} to {high:g})", type=click.FloatRange(low, high), err=True)
+        for name, low, high in ends
+    }
+    return parameters.point(values)
+
+
+def judged(
+    settings: Sequence[Setting], measure: Measured, parameters: Parameters, pairwise: bool
+) -> Iterator[Cost]:
+    """Costs that the operator types after each setting has run; of a pair, which is better after both."""
+    for k, setting in enumerate(settings):
+        name = "AB"[k % 2] if pairwise else ""
+        tell(f"now {name + ': ' if name else ''}{parameters.words(setting)}")
+        next(measure([setting], 0))
+        if not pairwise:
+            yield Cost(click.prompt("cost", type=float, err=True))
+        elif name == "B":
+            better = click.prompt("better", type=click.Choice(["A", "B", "="]), err=True)
+            yield from {"A": (Cost(0.0), Cost(1.0)), "B": (Cost(1.0), Cost(0.0))}.get(
+                better, (Cost(0.0),) * 2
+            )
+
+
+def validated(spec: HilSpec, parameters: Parameters, measure: Measured, asking: Asking) -> None:
+    """Compare default, tuned and zero torque, and tell the effects with their intervals."""
+    assert asking.file is not None
+    kept = read_kept(asking.file)
+    if set(kept.best) != set(parameters.names):
+        raise ConfigError(
+            f"its best setting is of {', '.join(kept.best) or 'nothing'}", where=str(asking.file),
+            allowed=", ".join(parameters.names), remedy="give the config that it was tuned with",
+        )  # fmt: skip
+    default = {name: spec.controller.values[name] for name in parameters.names}
+    settings = dict(zip(CONDITIONS, (default, dict(kept.best), None), strict=True))
+    assert settings[ZERO] is None
+    tell(f"default {parameters.words(default)}; {TUNED} {parameters.words(kept.best)}")
+    blocks, rows = order(asking.blocks, asking.seed), []
+    for b, block in enumerate(blocks):
+        row = []
+        for k, name in enumerate(block):
+            cost = next(measure([settings[name]], 2 * b + k // len(CONDITIONS)))
+            if cost.why:
+                raise ConfigError(f"{name} has no cost: {cost.why}", where="--validate")
+            row.append(cost.value)
+        rows.append(row)
+        tell(
+            f"block {b + 1} of {len(blocks)}: "
+            + ", ".join(f"{n} {c:.4g}" for n, c in zip(block, row, strict=True))
+        )
+    for effect in effects(blocks, rows):
+        tell(effect.words, err=False)

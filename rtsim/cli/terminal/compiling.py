@@ -1,0 +1,52 @@
+"""The first start: what is compiled, how far it is, and what to do where the code cannot be kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from rtsim.live.compiled.groups import Cost, Progress
+
+N_LINE = 10
+"""Where no terminal shows a bar, so many lines are printed."""
+
+
+def compile_first(console: Console, names: Iterable[str], anew: bool = False) -> dict[str, Cost]:
+    """Compile what a command will call, unless it is in the cache; returns what each group took.
+
+    names, anew : as for rtsim.live.compiled.groups.compile_groups
+    """
+    from rich import progress
+    from rich.text import Text
+
+    from kernels.compiler.cache import cache_fault
+    from rtsim.live.compiled.groups import compile_groups
+
+    if cache_fault():
+        console.print(Text(f"note: {cache_fault()}", "yellow"), soft_wrap=True)  # it holds a command
+        return {}
+    columns = (
+        progress.TextColumn("{task.description}", markup=False),
+        progress.BarColumn(),
+        progress.TimeRemainingColumn(),
+    )
+    with progress.Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task("compiling, the first time only", visible=False)
+        n_line = 0
+
+        def tell(found: Progress) -> None:
+            nonlocal n_line
+            text = (
+                f"compiling, the first time only: {found.n_done} of {found.n_kernel} kernels "
+                f"({', '.join(found.at_work)})"
+            )
+            if console.is_terminal:
+                bar.update(task, description=text, completed=found.n_done, total=found.n_kernel, visible=True)
+            elif found.at_work and found.n_done * N_LINE >= n_line * found.n_kernel:
+                n_line = found.n_done * N_LINE // found.n_kernel + 1
+                console.print(Text(text), soft_wrap=True)  # a log has no width
+
+        return compile_groups(names, tell, anew)

@@ -1,0 +1,400 @@
+"""Options that several commands share, and the run they amount to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+
+from rtsim.cli.measure_options import MEASURE_OPTIONS, measure_arguments, measures_given
+from rtsim.cli.terminal.lines import tell
+from rtsim.cli.terminal.ports import check_ports, offset_option, placed
+from rtsim.cli.terminal.types import Address, Config, Method, Source, Span, checked, checked_capture
+from rtsim.config.paths import find_config
+from rtsim.config.runs.choices import load_run
+from rtsim.config.runs.run_schema import LONGEST_S, Run
+from rtsim.errors import ConfigError
+from rtsim.files.output import check_folder
+from rtsim.live.inputs.sources import LOADS, WALKER
+from streams.access.security import Security
+from streams.addresses import is_stream
+from streams.capture.system import is_capture
+
+RECORDING = ".mcap"
+BOUND = ("results", "control")
+PORTS = ("markers", *BOUND)
+FILE_OPTIONS = (
+    click.option(
+        "--units",
+        help="Unit of length in files that say it wrongly (markers, static trial, plates; points of "
+        "--forces, unless the feet tell another): m, cm, mm, dm, in, ft. Behind a comma that of the "
+        "moments of plates: Nm, Ncm, Ndm, Nmm, kNm (mm,Nm, or ,Nm alone).",
+    ),
+    click.option(
+        "--up",
+        help="Axis that points up in files that say it wrongly: X, Y, Z, -X, -Y, -Z; in --forces the one "
+        "along which they act.",
+    ),
+)
+
+
+def static_option(said: str) -> Callable[..., Any]:
+    """The option --static, which is given once; said : its help"""
+    return click.option(
+        "--static", multiple=True, callback=only_one, type=click.Path(), metavar="FILE", help=said
+    )
+
+
+def only_one(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> str | None:
+    """The value of an option that may be given once; ConfigError where the last would silently win."""
+    if len(values) > 1:
+        raise ConfigError(
+            f"{len(values)} are given ({', '.join(values)})", where=parameter.opts[0], allowed="one",
+            remedy="choose the one in which the person stands with all anatomical markers",
+        )  # fmt: skip
+    return values[0] if values else None
+
+
+PERSON_OPTION = click.option(
+    "--person",
+    metavar="NAME",
+    help="Whose markers to take, where labels say NAME:MARKER of several persons.",
+)
+SOURCE_OPTION = click.option(
+    "--source",
+    type=Source(capture=True),
+    metavar="SOURCE",
+    help="walker, a file (.trc, .c3d, .mcap), tcp://HOST:PORT, or a capture system as qtm://HOST.",
+)
+TARE_OPTION = click.option(
+    "--tare",
+    type=Span(),
+    help="Seconds of the recording in which nobody is on the plates: their mean is taken off the forces.",
+)
+USUAL_FRAMES = "marked"
+COLUMNS = ("all", "motion", "kinetics", "kinetics-right", "kinetics-left")
+SIDE_OPTION = click.option(
+    "--side",
+    type=click.Choice(["right", "left", "both"]),
+    help="Leg to solve (default: both where the markers of both are there).",
+)
+RUN_OPTIONS = (
+    click.option(
+        "--config",
+        "--run",
+        "config",
+        type=Config("runs"),
+        metavar="RUN",
+        help="Run config: a .toml file or a shipped name.",
+    ),
+    click.option(
+        "--set",
+        "choices",
+        multiple=True,
+        metavar="NAME=CHOICE",
+        help="A choice that the run config offers (repeatable).",
+    ),
+    SOURCE_OPTION,
+    click.option("--subject", type=Config("subjects"), help="Subject model: a .toml file or a shipped name."),
+    static_option("Static trial to calibrate from, where --subject is not given."),
+    click.option(
+        "--lab",
+        type=Config("labs"),
+        help="Marker map: a .toml file or a shipped name (default: found by the names).",
+    ),
+    click.option(
+        "--forces",
+        type=Source(capture=True),
+        metavar="FORCES",
+        help="Force plates: a file (.c3d, .mot, .sto, .forces, .mcap, OpenSim's external loads .xml), "
+        "tcp://HOST:PORT, walker, or the capture system of --source.",
+    ),
+    click.option(
+        "--feet",
+        metavar="BODIES",
+        help="Bodies that plates press, of a model with its own markers (default: by its neutral pose).",
+    ),
+    TARE_OPTION,
+    *MEASURE_OPTIONS,
+    click.option("--mass", "mass_kg", type=click.FloatRange(2.0, 400.0), help="Mass of the person [kg]."),
+    SIDE_OPTION,
+    click.option("--model", type=Config("models"), help="Model: a .toml file or a shipped name."),
+    click.option(
+        "--method",
+        type=Method(),
+        help="Method of the model: zero, minimised, prescribed, hinge, ball, free.",
+    ),
+    click.option(
+        "--ik-setup",
+        type=click.Path(),
+        metavar="FILE",
+        help="Setup of OpenSim's inverse kinematics tool (.xml): weights of markers and coordinates.",
+    ),
+    PERSON_OPTION,
+    *FILE_OPTIONS,
+)
+LIVE_OPTIONS = (
+    click.option("--duration", "duration_s", type=float, help="Stop after this many seconds."),
+    click.option(
+        "--wait-ms",
+        type=click.FloatRange(0.0, 1000.0),
+        help="Longest time that a frame of markers waits for forces [ms] (default: 20).",
+    ),
+    click.option("--results", type=Address(binding=True), help="Address to publish results at."),
+    click.option("--control", type=Address(binding=True), help="Address to take commands at."),
+    offset_option(),
+)
+
+
+ANYWAY_OPTION = click.option(
+    "--anyway", is_flag=True, help="Go on with a trial that does not fit its subject or static trial."
+)
+
+
+def table_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add --frames and --columns: what stands in tables."""
+    function = click.option(
+        "--columns",
+        type=click.Choice(COLUMNS),
+        default=COLUMNS[0],
+        show_default=True,
+        help="Columns of tables: all (of .mot motion, moments and powers), motion, or moments and powers by "
+        "themselves, of both legs or of one, on the frames in which they are known.",
+    )(function)
+    return click.option(
+        "--frames",
+        type=click.Choice(["marked", "all", "ok"]),
+        default=USUAL_FRAMES,
+        show_default=True,
+        help="Rows of tables: all with a column status, all without it, or what is ok, the rest blank.",
+    )(function)
+
+
+def check_of_use(option: str, fits: bool, what: str, remedy: str = "leave it out") -> None:
+    """ConfigError, unless it fits, for an option that would do nothing; what : it is for, in words."""
+    if not fits:
+        raise ConfigError(f"it is for {what}", where=option, remedy=remedy)
+
+
+def results_option(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add --out: files that get the results."""
+    return click.option(
+        "--out",
+        "outputs",
+        multiple=True,
+        type=click.Path(path_type=Path),
+        help="Write the results to this .mot, .sto, .csv or .mcap file (repeatable); results of a C3D "
+        "recording to this .c3d, a copy of it with them.",
+    )(function)
+
+
+def file_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that correct what a marker file says of itself."""
+    for option in reversed(FILE_OPTIONS):
+        function = option(function)
+    return function
+
+
+def file_arguments(units: str | None, up: str | None) -> list[str]:
+    """The command line of these options, for a child process."""
+    pairs = (("--units", units), ("--up", up))
+    # with "=", as -Y alone would be taken for an option
+    return [f"{name}={value}" for name, value in pairs if value]
+
+
+def run_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that describe a live run."""
+    for option in reversed((*RUN_OPTIONS, *LIVE_OPTIONS)):
+        function = option(function)
+    return function
+
+
+def method_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that say who is solved and how, not where results go."""
+    for option in reversed(RUN_OPTIONS):
+        if option is not SOURCE_OPTION:
+            function = option(function)
+    return function
+
+
+def make_run(config: str | None = None, choices: Sequence[str] = (), **options: Any) -> Run:
+    """The run of a config, with choices that it offers and the options of the command line on top."""
+    check_of_use(
+        "--set", bool(config) or not choices, "a run with choices", "add --config RUN, or leave it out"
+    )
+    run = load_run(find_config(config, "runs"), choices) if config else Run(name="live")
+    run = without_walkers_plate(run, options.get("source") or run.source)
+    check_addresses(run, config or "")
+    wait_ms, feet = options.pop("wait_ms", None), options.pop("feet", None) or ""
+    tare = options.pop("tare", None)
+    options |= asked_of_plates(run, feet, wait_ms, tare)
+    options["measured"] = measures_given(options, run.measured)
+    given_ports = {k: options.pop(k, None) for k in PORTS}
+    usual = msgspec.structs.asdict(run.ports)
+    ports = placed(given_ports, usual, options.pop("port_offset", 0))
+    given = {k: v for k, v in options.items() if v is not None and k in Run.__struct_fields__}
+    if not 0.0 <= given.get("duration_s", 0.0) <= LONGEST_S:
+        raise ConfigError(
+            f"{given['duration_s']}", where="--duration", allowed=f"0 (until the end) to {LONGEST_S:g} s"
+        )
+    try:
+        run = msgspec.structs.replace(run, **given, ports=msgspec.structs.replace(run.ports, **ports))
+    except ValueError as error:  # a schema's sentence
+        raise ConfigError(str(error), where="the options", remedy="correct the value") from None
+    run = pressed_as_loads_say(run)
+    check_measures_given(run)
+    asked = {"--feet": feet, "--wait-ms": wait_ms, "--mass": options.get("mass_kg"), "--tare": tare}
+    check_plates_given(run, asked)
+    if run.methods and run.method and run.method not in run.methods:
+        run = msgspec.structs.replace(run, methods=(run.method, *run.methods))
+    return run
+
+
+def without_walkers_plate(run: Run, source: str) -> Run:
+    """The run of a config with another source than its own: what stands on the walker's made-up plate is the
+    walker, and neither the plate nor the mass is of anybody else.
+    """
+    if run.forces != WALKER or run.source != WALKER or source == WALKER:
+        return run
+    return msgspec.structs.replace(run, forces="", mass_kg=0.0)
+
+
+def asked_of_plates(
+    run: Run, feet: str, wait_ms: float | None, tare: tuple[float, float] | None
+) -> dict[str, Any]:
+    """The options that feet (bodies, by commas), a wait and a tare amount to."""
+    asked: dict[str, Any] = {}
+    plates: dict[str, Any] = {k: v for k, v in (("wait_ms", wait_ms), ("tare", tare)) if v is not None}
+    if feet:
+        plates["feet"] = tuple(name.strip() for name in feet.split(","))
+    if plates:
+        asked["plates"] = msgspec.structs.replace(run.plates, **plates)
+    return asked
+
+
+def pressed_as_loads_say(run: Run) -> Run:
+    """The run with the bodies of external loads of OpenSim as feet, where a model with its own markers has
+    no other ones; ConfigError for external loads that cannot be read.
+    """
+    if Path(run.forces).suffix.lower() != LOADS or is_stream(run.forces):
+        return run
+    from rtsim.files.osim.external_loads import read_external_loads
+    from rtsim.live.inputs.sources import brings_markers
+    from rtsim.models.load import load_model
+
+    loads = read_external_loads(run.forces)
+    if not loads.forces.is_file():
+        raise ConfigError(
+            f"there is no file {str(loads.forces)!r}, which it names as datafile", where=run.forces,
+            remedy="put that file there, or correct the name",
+        )  # fmt: skip
+    if run.plates.feet or not brings_markers(run, load_model(run.model)):
+        return run
+    return msgspec.structs.replace(run, plates=msgspec.structs.replace(run.plates, feet=loads.bodies))
+
+
+def check_plates_given(run: Run, given: dict[str, object]) -> None:
+    """ConfigError for an option that is of use with force plates alone, where the run has none."""
+    from rtsim.live.forces import may_have_forces, weighs
+
+    asked = [option for option, value in given.items() if value and not (option == "--mass" and weighs(run))]
+    option = next(iter(asked), "")
+    if option and not may_have_forces(run):
+        raise ConfigError(
+            "it is for a run with force plates, and this one has none",
+            where=option,
+            remedy="give --forces, or leave it out",
+        )
+
+
+def check_measures_given(run: Run) -> None:
+    """ConfigError for measures of a person who is not calibrated in the run."""
+    given = [*measure_arguments(run.measures, run.measured)]
+    for argument in given[:1]:
+        option = argument.partition("=")[0]
+        check_of_use(option, not run.subject, "a calibration, and the subject has been calibrated")
+
+
+def check_addresses(run: Run, config: str) -> None:
+    """ConfigError for an address in a run config that is none."""
+    for key, address in msgspec.structs.asdict(run.ports).items():
+        checked(address, f"{config}: ports.{key}", binding=True)
+    if is_capture(run.source):
+        checked_capture(run.source, f"{config}: source")
+    elif is_stream(run.source):
+        checked(run.source, f"{config}: source")
+
+
+def check_bound(run: Run, security: Security | None = None, player: bool = False) -> None:
+    """ConfigError before slow work for an address of the run that cannot be bound now.
+
+    player : whether the run has one of its own, which binds, too
+    """
+    named = {f"--{key}": getattr(run.ports, key) for key in BOUND}
+    check_ports({"ports.markers": run.ports.markers, **named} if player else named, security)
+
+
+def run_arguments(run: Run, config: str | None = None, choices: Sequence[str] = ()) -> list[str]:
+    """The command line of a run, for a child process; `config` and `choices` are what it was made from."""
+    from rtsim.live.forces import weighs
+
+    arguments = ["--config", config] if config else []
+    arguments += [f"--set={choice}" for choice in choices]
+    names = ("source", "subject", "static", "forces", "lab", "side", "person", "model", "method", "ik_setup")
+    for option in names:
+        value = getattr(run, option)
+        if value:
+            arguments += [f"--{option.replace('_', '-')}", str(value)]
+    if run.forces:
+        arguments += ["--wait-ms", str(run.plates.wait_ms)]
+        arguments += ["--feet", ",".join(run.plates.feet)] if run.plates.feet else []
+    if run.forces or weighs(run):
+        arguments += ["--mass", str(run.mass_kg)] if run.mass_kg else []
+    arguments += [*measure_arguments(run.measures, run.measured), *file_arguments(run.units, run.up)]
+    return [*arguments, "--results", run.ports.results, "--control", run.ports.control]
+
+
+def tare_arguments(run: Run) -> list[str]:
+    """The command line of the tare of a run, for its player."""
+    return [f"--tare={run.plates.tare[0]!r}:{run.plates.tare[1]!r}"] if run.plates.tare else []
+
+
+def tell_notes(run: Run) -> None:
+    """Say what a setup of inverse kinematics asks for and is not done, and that the model has notes."""
+    from rtsim.files.markers.trial import count_of
+    from rtsim.files.osim.document import Aloud
+    from rtsim.live.inputs.sources import brings_markers
+    from rtsim.live.subjects.feet import told_feet
+    from rtsim.methods.kinematics.choice import followed_by
+    from rtsim.models.load import load_model
+
+    notes: list[str] = []
+    spec = load_model(run.model, notes.append)
+    if notes:
+        tell(f"{run.model}: {count_of(len(notes), 'note')}; `rtsim check {run.model}` tells")
+    for note in notes:
+        if isinstance(note, Aloud):
+            tell(f"{run.model}: {note}")
+    for note in told_feet(run, spec):
+        tell(f"{run.model}: {note}")
+    if run.ik_setup and brings_markers(run, spec):
+        for note in followed_by(run, spec).notes:
+            tell(f"{run.ik_setup}: {note}")
+
+
+def check_recording(path: Path, option: str) -> None:
+    """ConfigError before a run where no recording could be written to `path`."""
+    if path.suffix.lower() != RECORDING:
+        raise ConfigError(
+            f"{path} cannot be a recording",
+            where=option,
+            allowed=f"a new file whose name ends in {RECORDING}",
+        )
+    if path.exists():
+        raise ConfigError(
+            f"{path} exists already", where=option, remedy="choose another name or remove it first"
+        )
+    check_folder(path, option)

@@ -1,0 +1,129 @@
+"""Addresses of a run: shifted together on request, and looked at before any slow work."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import click
+
+from rtsim.cli.terminal.types import AUTO, PortOffset
+from rtsim.errors import ConfigError
+from streams.access.security import Security
+from streams.addresses import shifted
+from streams.errors import AddressInUseError, StreamError
+
+STEP = 10
+"""Automatic offsets are multiples of it."""
+N_TRIED = 100
+
+
+def offset_option(auto: bool = True) -> Callable[..., Any]:
+    """--port-offset; auto: for commands that bind their addresses."""
+    words = "Added to every port that is not given on the command line" + (
+        f"; {AUTO}: the first multiple of {STEP} at which all are free." if auto else "."
+    )
+    return click.option("--port-offset", type=PortOffset(auto), default=0, help=words)
+
+
+def placed(given: Mapping[str, str | None], usual: Mapping[str, str], offset: int | str) -> dict[str, str]:
+    """Option -> address: those given as they are, the usual ones of the others shifted by the offset.
+
+    ConfigError where two that are shifted together are one, of which no offset makes two.
+    """
+    check_twins({option: address for option, address in usual.items() if not given.get(option)})
+    if offset == AUTO:
+        own = [address for option, address in usual.items() if not given.get(option)]
+        offset = free_offset(own, [address for address in given.values() if address])
+    return {
+        option: given.get(option) or moved(option, address, int(offset)) for option, address in usual.items()
+    }
+
+
+def moved(option: str, address: str, offset: int) -> str:
+    """A shifted address; ConfigError where the port would be none."""
+    try:
+        return shifted(address, offset)
+    except StreamError as fault:
+        raise ConfigError(str(fault), where=f"--port-offset {offset}" if offset else option) from fault
+
+
+def free_offset(addresses: list[str], taken: Sequence[str] = ()) -> int:
+    """The first multiple of STEP at which all these addresses are free, and no other run's in a moment.
+
+    taken : those that the run has beside them. They stay reserved while the command runs.
+    """
+    from streams.reservation import Reservation
+    from streams.sockets import check_free
+
+    for offset in range(0, STEP * N_TRIED, STEP):
+        try:
+            wanted = [shifted(address, offset) for address in addresses]
+            if any(address in taken for address in wanted):
+                continue
+            claims = Reservation(wanted)
+        except AddressInUseError:
+            continue
+        except StreamError as fault:
+            raise ConfigError(str(fault), where="--port-offset") from fault
+        try:
+            for address in wanted:
+                check_free(address)
+        except StreamError as fault:
+            claims.close()
+            if isinstance(fault, AddressInUseError):
+                continue
+            raise ConfigError(str(fault), where="--port-offset") from fault
+        click.get_current_context().call_on_close(claims.close)
+        return offset
+    raise ConfigError(
+        f"none of {N_TRIED} offsets has free ports", where="--port-offset", remedy="give other addresses"
+    )
+
+
+def check_twins(addresses: Mapping[str, str]) -> None:
+    """ConfigError for an address that two options have."""
+    options = list(addresses)
+    for k, option in enumerate(options):
+        address = addresses[option]
+        twins = [other for other in options[:k] if addresses[other] == address]
+        if twins and not address.endswith((":0", ":*")):
+            raise ConfigError(
+                f"{address} is taken by {twins[0]} already", where=option, remedy="give it a port of its own"
+            )
+
+
+@contextlib.contextmanager
+def held(addresses: Iterable[str]) -> Iterator[None]:
+    """Keep the ports of tcp addresses from other runs while kernels compile: they are bound, and nobody is
+    listened to, so that who connects meanwhile tries again. What cannot be bound is told when it is needed.
+    """
+    with contextlib.ExitStack() as stack:
+        for address in addresses:
+            host, _, port = address.removeprefix("tcp://").rpartition(":")
+            if address.startswith("tcp://") and port.isdigit() and port != "0":
+                place = stack.enter_context(socket.socket(socket.AF_INET, socket.SOCK_STREAM))
+                with contextlib.suppress(OSError):
+                    place.bind(("" if host == "*" else host, int(port)))
+        yield
+
+
+def check_ports(addresses: Mapping[str, str], security: Security | None = None) -> None:
+    """ConfigError, with the option and the remedy, for an address that cannot be bound now."""
+    from streams.sockets import check_free
+
+    check_twins(addresses)
+    for option, address in addresses.items():
+        try:
+            check_free(address, security)
+        except AddressInUseError as fault:
+            raise ConfigError(
+                f"{address} is in use, perhaps by another run",
+                where=option,
+                remedy=f"end that, give another {option} (port 0 takes any free one), or give none and "
+                f"--port-offset {AUTO}",
+            ) from fault
+        except StreamError as fault:
+            raise ConfigError(str(fault), where=option) from fault

@@ -1,0 +1,64 @@
+"""Key options of commands that bind an address, and of those that connect to one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from rtsim.errors import ConfigError
+from streams.access.roles import RoleKeys
+from streams.access.security import Security
+
+
+def bind_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Keys of the side that binds, needed as soon as an address is reachable from the network."""
+    function = click.option("--clients", metavar="FOLDER", help="Folder of public keys that may connect.")(
+        function
+    )
+    return click.option("--key", metavar="FILE", help="Secret key of this server (rtsim keys).")(function)
+
+
+def connect_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Keys of the side that connects, where the other side demands them."""
+    function = click.option("--server-key", metavar="FILE", help="Public key of the server to connect to.")(
+        function
+    )
+    return click.option("--client-key", metavar="FILE", help="Secret key of this client (rtsim keys).")(
+        function
+    )
+
+
+def bind_security(key: str | None, clients: str | None) -> Security | None:
+    """Security of a server; None where no key is given."""
+    if not key and not clients:
+        return None
+    if not (key and clients):
+        raise ConfigError("--key and --clients go together", where="security", remedy="give both")
+    return _checked(Security.for_server(key, clients))
+
+
+def role_keys(key: str | None, clients: str | None) -> RoleKeys | None:
+    """Keys with roles, of a run with a device; None where no key is given."""
+    if not key and not clients:
+        return None
+    if not (key and clients):
+        raise ConfigError("--key and --clients go together", where="security", remedy="give both")
+    return RoleKeys(Path(key), Path(clients))
+
+
+def connect_security(client_key: str | None, server_key: str | None) -> Security | None:
+    """Security of a client; None where no key is given."""
+    if not client_key and not server_key:
+        return None
+    if not (client_key and server_key):
+        raise ConfigError("--client-key and --server-key go together", where="security", remedy="give both")
+    return _checked(Security.for_client(client_key, server_key))
+
+
+def _checked(security: Security) -> Security:
+    """The keys, which could be read; StreamError names the file that could not."""
+    security.check()
+    return security

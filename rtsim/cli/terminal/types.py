@@ -1,0 +1,166 @@
+"""Kinds of values on the command line: what is refused at once, and what the shell offers to complete."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+import click
+from click.shell_completion import CompletionItem
+
+from rtsim.config.paths import find_config, shipped_names
+from rtsim.config.runs.run_schema import LONGEST_S, Run
+from rtsim.errors import ConfigError, RtsimError
+from rtsim.live.inputs.sources import MADE_UP
+from streams.addresses import LAST_PORT, check_address, is_stream
+from streams.capture.system import CaptureAddress, is_capture, parse_capture
+from streams.errors import StreamError
+
+AUTO = "auto"
+
+
+def option_of(parameter: click.Parameter | None) -> str:
+    """How an option, or an argument, is written."""
+    if parameter is None:
+        return "address"
+    return parameter.opts[0] if isinstance(parameter, click.Option) else parameter.name.upper()
+
+
+def checked(address: str, where: str, binding: bool = False) -> str:
+    """The address; ConfigError where it is none."""
+    try:
+        check_address(address, binding)
+    except StreamError as fault:
+        raise ConfigError(str(fault), where=where) from fault
+    return address
+
+
+class Address(click.ParamType):
+    """tcp://HOST:PORT; binding: of the side that opens it."""
+
+    name = "address"
+
+    def __init__(self, binding: bool = False) -> None:
+        self.binding = binding
+
+    def convert(self, value: str, parameter: click.Parameter | None, context: click.Context | None) -> str:
+        return checked(value, option_of(parameter), self.binding)
+
+
+def checked_capture(source: str, where: str) -> CaptureAddress:
+    """The address of a capture system; ConfigError where it is none, or has an option that is none."""
+    from streams.capture.relay import RelayOptions
+
+    try:
+        address = parse_capture(source)
+        RelayOptions.of(address)
+        return address
+    except StreamError as fault:
+        raise ConfigError(str(fault), where=where) from fault
+
+
+class Source(click.ParamType):
+    """The walker, the jaw, a file or a stream; capture : a capture system will do."""
+
+    name = "source"
+
+    def __init__(self, capture: bool = False) -> None:
+        self.capture = capture
+
+    def convert(self, value: str, parameter: click.Parameter | None, context: click.Context | None) -> str:
+        if self.capture and is_capture(value):
+            checked_capture(value, option_of(parameter))
+            return value
+        return Address().convert(value, parameter, context) if is_stream(value) else value
+
+    def shell_complete(
+        self, context: click.Context, parameter: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        return offered(MADE_UP, incomplete)
+
+
+class PortOffset(click.ParamType):
+    """A whole number, or auto where addresses are bound."""
+
+    name = "N"
+
+    def __init__(self, auto: bool) -> None:
+        self.auto = auto
+
+    def convert(
+        self, value: str | int, parameter: click.Parameter | None, context: click.Context | None
+    ) -> str | int:
+        if isinstance(value, int) or (self.auto and value == AUTO):
+            return value
+        if not (value.isascii() and value.isdigit() and len(value) < 6 and int(value) <= LAST_PORT):
+            allowed = f"0 to {LAST_PORT}" + (f", or {AUTO}" if self.auto else "")
+            raise ConfigError(f"{value!r}", where=option_of(parameter), allowed=allowed)
+        return int(value)
+
+    def shell_complete(
+        self, context: click.Context, parameter: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        return offered((AUTO,), incomplete) if self.auto else []
+
+
+class Span(click.ParamType):
+    """START:STOP [s]."""
+
+    name = "START:STOP"
+
+    def convert(
+        self,
+        value: str | tuple[float, float],
+        parameter: click.Parameter | None,
+        context: click.Context | None,
+    ) -> tuple[float, float]:
+        if isinstance(value, tuple):
+            return value
+        try:
+            start, stop = (float(part) for part in value.split(":"))
+        except ValueError:
+            start = stop = math.nan
+        if not -LONGEST_S <= start < stop <= LONGEST_S:
+            raise ConfigError(
+                f"{value!r}", where=option_of(parameter), allowed="START:STOP in seconds, START before STOP"
+            )
+        return start, stop
+
+
+class Config(click.ParamType):
+    """A .toml file or a shipped name of one folder: models, labs, subjects, runs."""
+
+    name = "text"
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+
+    def shell_complete(
+        self, context: click.Context, parameter: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        return offered(shipped_names(self.folder), incomplete)
+
+
+class Method(click.ParamType):
+    """A method of the model that the command line names so far."""
+
+    name = "text"
+
+    def shell_complete(
+        self, context: click.Context, parameter: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        from rtsim.config.runs.choices import load_run
+        from rtsim.models.load import load_model
+
+        config, choices, model = (context.params.get(key) for key in ("config", "choices", "model"))
+        try:
+            run = load_run(find_config(config, "runs"), choices or ()) if config else Run(name="live")
+            return offered(load_model(model or run.model).methods, incomplete)
+        except RtsimError:  # said when the command is run
+            return []
+
+
+def offered(names: Iterable[str], incomplete: str) -> list[CompletionItem]:
+    """Those of the names that begin so; files, where none does."""
+    fitting = [CompletionItem(name) for name in names if name.startswith(incomplete)]
+    return fitting or [CompletionItem(incomplete, type="file")]

@@ -1,0 +1,1 @@
+"""Schemas of model files and checks across their tables."""

@@ -1,0 +1,41 @@
+"""Schema of a model that is another one with force laws, bodies, elements and methods more."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from rtsim.config.models.contact_schema import Contact
+from rtsim.config.models.driven_generators_schema import DrivenGeneratorSpec
+from rtsim.config.models.force_schema import Load, SimulationSpec, Spring
+from rtsim.config.models.joint_schema import Body
+from rtsim.config.models.model_schema import Coupler, Element, MethodSpec
+from rtsim.config.models.place_schema import Name
+
+KEY = "adds_to"
+"""What such a file has and no other model."""
+
+
+class Addition(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """What another model is given.
+
+    adds_to : a shipped model or a file (.toml)
+    laws : keys of force laws, by the name of one of its contacts or ligaments
+    contacts : behind its own, or in the place of that of the same name
+    torque_generators, simulation : in the place of its own
+    """
+
+    name: Name
+    source: str
+    adds_to: Name
+    laws: dict[str, dict[str, Any]] = {}
+    bodies: tuple[Body, ...] = ()
+    contacts: tuple[Contact, ...] = ()
+    springs: tuple[Spring, ...] = ()
+    couplers: tuple[Coupler, ...] = ()
+    loads: tuple[Load, ...] = ()
+    torque_generators: DrivenGeneratorSpec | None = None
+    simulation: SimulationSpec | None = None
+    elements: tuple[Element, ...] = ()
+    methods: dict[str, MethodSpec] = {}

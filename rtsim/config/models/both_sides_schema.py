@@ -1,0 +1,27 @@
+"""Schema of a model that is another one and its mirror image."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+
+from rtsim.config.models.place_schema import Name
+
+KEY = "both_sides_of"
+"""What such a file has and no other model."""
+SUFFIXES = {"right": "_r", "left": "_l"}
+"""Of the names of each side, in models, persons and results."""
+
+
+class BothSides(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """A model of the right side, doubled.
+
+    both_sides_of : a shipped model or a file
+    middle : its bodies on the plane of symmetry, which are there once
+    """
+
+    name: Name
+    source: str
+    both_sides_of: Name
+    middle: Annotated[tuple[Name, ...], msgspec.Meta(min_length=1)]

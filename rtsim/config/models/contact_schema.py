@@ -1,0 +1,115 @@
+"""Schema of contacts: two surfaces of one of the geometries, a pressure law, a friction law."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from rtsim.config.contact_geometries import GEOMETRIES
+from rtsim.config.contact_geometry import Geometry, Shape
+from rtsim.config.models.friction_laws import Friction
+from rtsim.config.models.place_schema import Name
+from rtsim.config.models.pressure_laws import Pressure
+
+
+class ContactRecord(Pressure, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """Two surfaces that press on each other where they have a stiffness; methods hold spheres on planes.
+
+    The surfaces are keys of their own, by geometry: ellipsoid and plane, for one.
+    """
+
+    name: Name
+    friction: Friction | None = None
+    # resistance against rolling by the damping of a volumetric contact
+    rolling: bool = False
+    # friction against spinning about the normal
+    spinning: bool = False
+
+    def __post_init__(self) -> None:
+        key = f"contacts.{self.name}"
+        given = {name for kind in GEOMETRIES.values() for name in kind.surfaces if getattr(self, name)}
+        if not any(given == set(kind.surfaces) for kind in GEOMETRIES.values()):
+            choices = ", or ".join(" and ".join(kind.surfaces) for kind in GEOMETRIES.values())
+            has = f"it has {' and '.join(sorted(given))}" if given else "it has no surfaces"
+            raise ValueError(f"{key}: {has}; give {choices}")
+        self.kind.check(self.a, self.b, key)
+        self.check_layer(key)
+        if self.presses and not self.is_spread and self.kind.only_spread:
+            raise ValueError(f"{key}.law: surfaces of triangles press by their volume; remove law")
+        if not self.presses and (self.damping or self.friction or self.rolling or self.spinning):
+            raise ValueError(f"{key}.stiffness: the numbers of a force law need it; add stiffness")
+        if (self.rolling or self.spinning) and not (self.is_spread and self.kind.torques):
+            able = " or ".join(name.replace("_", " ") for name, kind in GEOMETRIES.items() if kind.torques)
+            raise ValueError(
+                f"{key}: only a volumetric contact of an {able} has a patch that rolls or spins; "
+                "remove the key"
+            )
+        if self.rolling and not self.damping:
+            raise ValueError(f"{key}.rolling: it comes from damping; add damping")
+        if self.spinning and self.friction is None:
+            raise ValueError(f"{key}.spinning: it comes from friction; add friction")
+        threshold = self.friction and self.friction.transition_angular_velocity_rad_s
+        if self.spinning and threshold is None:
+            raise ValueError(
+                f"{key}.friction: spinning needs transition_angular_velocity_rad_s; add it (0.01: Brown 2017)"
+            )
+        if threshold is not None and not self.spinning:
+            raise ValueError(
+                f"{key}.friction.transition_angular_velocity_rad_s: only spinning reads it; "
+                "add spinning = true to the contact, or remove the key"
+            )
+
+    @property
+    def geometry(self) -> str:
+        """Name of its geometry."""
+        return next(name for name, kind in GEOMETRIES.items() if getattr(self, next(iter(kind.surfaces))))
+
+    @property
+    def kind(self) -> Geometry:
+        """Its geometry."""
+        return GEOMETRIES[self.geometry]
+
+    @property
+    def keys(self) -> tuple[str, str]:
+        """Of its two surfaces in the model's file."""
+        a, b = self.kind.surfaces
+        return a, b
+
+    @property
+    def a(self) -> Any:
+        """Its surface on body A."""
+        return getattr(self, self.keys[0])
+
+    @property
+    def b(self) -> Any:
+        """Its surface on body B."""
+        return getattr(self, self.keys[1])
+
+    @property
+    def held_radius_mm(self) -> float | None:
+        """Radius of the sphere that methods hold on a plane, None where it is no such contact."""
+        return self.kind.holds(self.a)
+
+    @property
+    def shape(self) -> Shape:
+        """Sizes of its surfaces."""
+        return self.kind.shape(self.a, self.b)
+
+
+if TYPE_CHECKING:
+    Contact = ContactRecord
+else:  # with a key for each surface of each geometry
+    Contact = msgspec.defstruct(
+        "Contact",
+        [
+            (name, record | None, None)
+            for kind in GEOMETRIES.values()
+            for name, record in kind.surfaces.items()
+        ],
+        bases=(ContactRecord,),
+        module=__name__,
+        forbid_unknown_fields=True,
+        frozen=True,
+        kw_only=True,
+    )

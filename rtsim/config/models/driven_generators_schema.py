@@ -1,0 +1,43 @@
+"""Schema of `[torque_generators]` in a model's file: generators of its coordinates, their activations."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+
+from rtsim.config.models.function_schema import FunctionSpec, require_function
+
+MOST = 10.0
+"""Of activations over time, which inverse dynamics may have found: below 0 and above 1, but no percents."""
+
+
+class DrivenGeneratorSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """A set of torque generators (configs/generators, or a file), and what they do in a simulation."""
+
+    set: Annotated[str, msgspec.Meta(min_length=1)]
+    # by the names of generators: 0 to 1, or functions of time [s]; others are at rest. An activation is as it
+    # is given, one that follows an excitation has the generator's times
+    activation: dict[str, float | FunctionSpec] = {}
+    excitation: dict[str, float | FunctionSpec] = {}
+
+    def __post_init__(self) -> None:
+        for key, by_name in (("activation", self.activation), ("excitation", self.excitation)):
+            for name, given in by_name.items():
+                check_level(given, f"torque_generators.{key}.{name}", key)
+        if twice := sorted({*self.activation} & {*self.excitation}):
+            raise ValueError(
+                f"torque_generators: {twice[0]} has an activation and an excitation, which gives another; "
+                "leave one out"
+            )
+
+
+def check_level(given: float | FunctionSpec, where: str, key: str) -> None:
+    """ValueError for an activation or excitation that cannot be meant."""
+    if isinstance(given, FunctionSpec):
+        require_function(given, where)
+        points = given.spline or given.lines
+        if points is not None and max(map(abs, points.value)) > MOST:
+            raise ValueError(f"{where}: values beyond {MOST:g}; allowed: parts of full {key}, no percents")
+    elif not 0.0 <= given <= 1.0:
+        raise ValueError(f"{where}: {given:g}; allowed: 0 to 1, or a function")

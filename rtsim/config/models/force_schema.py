@@ -1,0 +1,215 @@
+"""Schema of force elements but contacts: ligaments, springs, friction under a load, and loads."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import msgspec
+
+from rtsim.config.models.friction_laws import Friction
+from rtsim.config.models.muscle_schema import Muscle, Station
+from rtsim.config.models.place_schema import Name, NonNegative, Place, Positive, Vector
+
+
+class Length(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """The length of a ligament that a method holds, hard or soft."""
+
+    target_mm: Positive | None = None
+    # over a movement, where a method asks for the mean and the subject has none of its own
+    mean_mm: Positive | None = None
+    # d(theta)/d(0) = 1 + a1 theta + ... + a7 theta^7, theta in degrees, flexion negative
+    polynomial: tuple[float, ...] = ()
+    # d(0); none given: between both ends where the axes of both segments coincide
+    neutral_mm: Positive | None = None
+
+
+class Ligament(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """A ligament: a length that methods hold, a force law, or both.
+
+    The law has a quadratic toe and a linear region, by one of two sets of numbers: toe_stiffness and
+    linear_stiffness (the slack length follows, if it is not given), or the stiffness per strain with a slack
+    length or the strain at a reference length (by default that of the neutral pose).
+    """
+
+    name: Name
+    a: Place
+    b: Place
+    # between both ends, in their order: surfaces that it wraps over and points, as of a muscle's path
+    through: tuple[Station, ...] = ()
+    length: Length | None = None
+    toe_stiffness_N_mm2: Positive | None = None
+    linear_stiffness_N_mm: Positive | None = None
+    stiffness_N: Positive | None = None
+    slack_length_mm: Positive | None = None
+    reference_strain: Annotated[float, msgspec.Meta(gt=-1.0)] | None = None
+    reference_length_mm: Positive | None = None
+    # half the strain at which the toe ends
+    threshold_strain: Positive = 0.03
+    # acts while the ligament is taut
+    damping_N_s_m: NonNegative = 0.0
+    # elongation beyond the slack length over which damping rises from none to all; 0: at once
+    damping_onset_mm: NonNegative = 0.0
+
+    def __post_init__(self) -> None:
+        key = f"ligaments.{self.name}"
+        if self.through:
+            self.check_through(key)
+        if not self.pulls:
+            self.check_without_law(key)
+            return
+        if self.damping_onset_mm and not self.damping_N_s_m:
+            raise ValueError(f"{key}: damping_onset_mm goes with damping_N_s_m; add it")
+        stiffnesses = self.toe_stiffness_N_mm2 is not None, self.linear_stiffness_N_mm is not None
+        if (self.stiffness_N is None) != all(stiffnesses) or (self.stiffness_N and any(stiffnesses)):
+            raise ValueError(
+                f"{key}: give either stiffness_N or both toe_stiffness_N_mm2 and linear_stiffness_N_mm"
+            )
+        if self.slack_length_mm is not None and self.reference_strain is not None:
+            raise ValueError(
+                f"{key}: slack_length_mm and reference_strain both say how long it is; remove one"
+            )
+        if self.stiffness_N is not None and self.slack_length_mm is None and self.reference_strain is None:
+            raise ValueError(f"{key}: how long it is is missing; add slack_length_mm or reference_strain")
+        if self.reference_length_mm is not None and self.reference_strain is None:
+            raise ValueError(f"{key}: reference_length_mm goes with reference_strain; add it")
+
+    def check_without_law(self, key: str) -> None:
+        """ValueError where there is nothing to hold either, or numbers of a law alone."""
+        stiffness = "stiffness_N, or toe_stiffness_N_mm2 and linear_stiffness_N_mm"
+        if self.length is None:
+            raise ValueError(f"{key}: it does nothing; give length, for methods to hold, or {stiffness}")
+        for name in ("slack_length_mm", "reference_strain", "reference_length_mm", "damping_N_s_m"):
+            if getattr(self, name):
+                raise ValueError(f"{key}: {name} goes with a force law; add {stiffness}")
+
+    def check_through(self, key: str) -> None:
+        """ValueError for what a path over surfaces cannot have."""
+        if not self.pulls:
+            raise ValueError(f"{key}: through is the way of a force; add a stiffness, or remove it")
+        if self.length is not None:
+            raise ValueError(f"{key}: methods hold straight lengths; remove length or through")
+        if any(station.within or station.moving for station in self.through):
+            raise ValueError(f"{key}: its points are fixed; remove within and moving")
+        if self.reference_strain is not None and self.reference_length_mm is None:
+            raise ValueError(f"{key}: the strain is at the length of a path; add reference_length_mm")
+
+    @property
+    def path(self) -> Muscle:
+        """Its way, as a muscle without a force has one."""
+        ends = [msgspec.convert(msgspec.to_builtins(place), Station) for place in (self.a, self.b)]
+        return Muscle(self.name, (ends[0], *self.through, ends[1]))
+
+    @property
+    def pulls(self) -> bool:
+        """Whether it has a force law."""
+        law = (self.stiffness_N, self.toe_stiffness_N_mm2, self.linear_stiffness_N_mm)
+        return any(stiffness is not None for stiffness in law)
+
+
+class Spring(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """A linear spring and damper, between two places or on a coordinate (per radian of an angle)."""
+
+    name: Name
+    a: Place | None = None
+    b: Place | None = None
+    coordinate: str = ""
+    rest_mm: float | None = None
+    rest_deg: float | None = None
+    stiffness_N_m: NonNegative | None = None
+    damping_N_s_m: NonNegative | None = None
+    stiffness_N_m_rad: NonNegative | None = None
+    damping_N_m_s_rad: NonNegative | None = None
+
+    def __post_init__(self) -> None:
+        key = f"springs.{self.name}"
+        if bool(self.coordinate) == (self.a is not None) or (self.a is None) != (self.b is None):
+            raise ValueError(f"{key}: give either the places a and b or a coordinate")
+        if self.stiffness is None and self.damping is None:
+            raise ValueError(f"{key}: stiffness and damping are missing; add one of them")
+        linear = (self.rest_mm, self.stiffness_N_m, self.damping_N_s_m)
+        angular = (self.rest_deg, self.stiffness_N_m_rad, self.damping_N_m_s_rad)
+        if any(x is not None for x in linear) and any(x is not None for x in angular):
+            raise ValueError(f"{key}: some numbers are in mm, some in degrees; choose one")
+        if self.a is not None and any(x is not None for x in angular):
+            raise ValueError(f"{key}: a spring between places has no angle; give stiffness_N_m and rest_mm")
+
+    @property
+    def is_angular(self) -> bool:
+        """Whether its numbers are those of an angle."""
+        angular = (self.rest_deg, self.stiffness_N_m_rad, self.damping_N_m_s_rad)
+        return any(x is not None for x in angular)
+
+    @property
+    def stiffness(self) -> float | None:
+        """[N/m, N m/rad]"""
+        return self.stiffness_N_m if self.stiffness_N_m_rad is None else self.stiffness_N_m_rad
+
+    @property
+    def damping(self) -> float | None:
+        """[N s/m, N m s/rad]"""
+        return self.damping_N_s_m if self.damping_N_m_s_rad is None else self.damping_N_m_s_rad
+
+
+class LoadedFriction(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """Friction of a point of one segment along a direction of another, under a constant normal force."""
+
+    name: Name
+    a: Place
+    b: str
+    direction: Vector
+    load_N: Positive
+    friction: Friction
+    # of b's surface along the direction (a belt)
+    velocity_mm_s: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not any(self.direction):
+            raise ValueError(f"frictions.{self.name}.direction: [0, 0, 0] has no direction; correct it")
+        if self.friction.transition_angular_velocity_rad_s is not None:
+            raise ValueError(
+                f"frictions.{self.name}.friction.transition_angular_velocity_rad_s: a point does not spin; "
+                "remove the key"
+            )
+
+
+class Load(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """A force on a point of a body for some time: a push, a weight, what a device commands."""
+
+    name: Name
+    at: Place
+    force_N: Vector
+    # axes of the force: fixed in ground, or turning with the body
+    axes: Literal["ground", "body"] = "ground"
+    start_s: float = 0.0
+    # without end if none is given
+    duration_s: NonNegative | None = None
+
+
+class SimulationSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """How a model is simulated unless the command says otherwise."""
+
+    method: Literal["lieuler", "ros2", "ros3", "ros34pw2", "ros34prw", "ros3prl", "rodas4p", "veldd4"] = (
+        "ros34pw2"
+    )
+    step_ms: Positive = 1.0
+    duration_s: Positive = 1.0
+    # where sliding turns round within a step: shorten the step there, take the secant slope, or do nothing
+    kinks: Literal["split", "secant", "exact"] = "secant"
+    # split: largest change of a sliding speed within a part, of the speed and of the transition velocity
+    split_fraction: Annotated[float, msgspec.Meta(gt=0.0, le=1.0)] = 0.4
+    split_floor: Positive = 0.25
+    # largest relative difference of the embedded step that counts as small
+    tolerance: Positive = 0.1
+    # start from the static equilibrium of all coordinates that are not held
+    equilibrium: Literal["none", "loaded", "weightless"] = "none"
+    hold: tuple[str, ...] = ()
+    # elements, and contacts and ligaments without a force law, that hold exactly; without it those of the
+    # first method
+    holds: tuple[str, ...] | None = None
+    # of coordinates at the start [deg/s, mm/s]
+    speeds: dict[str, float] = {}
+    # of bodies on joints that move without named coordinates, as ball and free joints, at the start
+    velocities_mm_s: dict[str, Vector] = {}
+    turning_deg_s: dict[str, Vector] = {}
+    # coordinates to draw
+    plot: tuple[str, ...] = ()

@@ -1,0 +1,33 @@
+"""Schema of what is known of a head from a scan: landmarks, markers, surfaces, all in the scan's axes."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import msgspec
+
+from rtsim.config.bounds import check_numbers
+from rtsim.config.models.place_schema import Vector
+
+Ends = tuple[Vector, Vector]
+
+
+class JawScan(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """A head with its teeth together."""
+
+    # highest points of the condyles, porions and left orbitale: LANDMARKS of rtsim/models/jaw/jaw_scan
+    landmarks: dict[str, Vector]
+    # places of at least three markers of the reference trial, on skin or brace, that move with the skull
+    markers: dict[str, Vector]
+    unit: Literal["mm", "cm", "m"] = "mm"
+    # where all this comes from; stands in the model
+    source: str = ""
+    # files beside this one: left_condyle, right_condyle, left_fossa, right_fossa; one fossa may be missing
+    surfaces: dict[str, str] = {}
+    # ends of muscles of the mandible, by name, in any order: two places, or a file of two landmarks
+    muscles: dict[str, str | Ends] = {}
+    # soft tissue that the condyles lack: 1 mm in Andersen et al. 2017, on bone
+    grown_mm: Annotated[float, msgspec.Meta(ge=0.0, le=5.0)] = 1.0
+
+    def __post_init__(self) -> None:
+        check_numbers(self)

@@ -1,0 +1,218 @@
+"""Schema of a body and the joint that carries it, with its coordinates and mass."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import msgspec
+
+from rtsim.config.joint_kinds import KINDS
+from rtsim.config.models.function_schema import FunctionSpec
+from rtsim.config.models.place_schema import Direction, Frame, Name, NonNegative, Vector
+
+if TYPE_CHECKING:
+    JointKind = str
+    PlainJoint = str
+else:
+    JointKind = Literal[tuple(KINDS)]
+    PlainJoint = Literal[tuple(name for name, kind in KINDS.items() if kind.angular is not None)]
+Axis = Direction | Vector
+"""A direction of the parent's segment, or a vector; both are turned with the joint's frame."""
+Range = Annotated[tuple[float, ...], msgspec.Meta(min_length=2, max_length=2)]
+
+
+class AnatomicalAxes(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """Axes of the joint coordinate system on both bodies: the direction kept exactly, then the one that
+    completes the plane (u, v, w of the segment)."""
+
+    proximal: tuple[Direction, Direction]
+    distal: tuple[Direction, Direction]
+    names: tuple[str, str, str]
+    signs: tuple[float, float, float] = (1.0, 1.0, 1.0)
+    # which body the joint's centre, about which moments are taken, is fixed in
+    centre: Literal["distal", "proximal"] = "distal"
+    # of each angle as it is shown; a frame with one outside is flagged
+    ranges_deg: tuple[Range, Range, Range] | None = None
+
+    def __post_init__(self) -> None:
+        for name, (low, high) in zip(self.names, self.ranges_deg or (), strict=False):
+            check_range(low, high, f"ranges_deg: {name}")
+
+    @property
+    def ranges(self) -> tuple[tuple[float, float], ...]:
+        """How far each angle goes [rad]; without end where none is given."""
+        if self.ranges_deg is None:
+            return ((-math.inf, math.inf),) * len(self.names)
+        return tuple((math.radians(low), math.radians(high)) for low, high in self.ranges_deg)
+
+
+class Coordinate(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """A coordinate of a joint, in degrees or in millimetres: where it starts and how far it goes."""
+
+    name: Name
+    neutral_deg: float | None = None
+    neutral_mm: float | None = None
+    range_deg: Range | None = None
+    range_mm: Range | None = None
+    # a fit of markers does not leave the range
+    clamped: bool = False
+    # an angle that storage files have in radians also among degrees: OpenSim's motion type Coupled
+    coupled: bool = False
+
+    def __post_init__(self) -> None:
+        if self.unit == "both":
+            raise ValueError(f"{self.name} is given in degrees and in millimetres; choose one")
+        low, high = self.range
+        check_range(low, high, self.name)
+        if self.neutral is not None and not low <= self.neutral <= high:
+            raise ValueError(
+                f"{self.name}: neutral_{self.unit} starts outside its range_{self.unit}; move one of them"
+            )
+        if self.clamped and self.range_deg is None and self.range_mm is None:
+            raise ValueError(f"{self.name} is clamped to no range; add range_deg or range_mm")
+
+    @property
+    def unit(self) -> str:
+        """deg, mm, both, or nothing where no number is given."""
+        deg = self.neutral_deg is not None or self.range_deg is not None
+        mm = self.neutral_mm is not None or self.range_mm is not None
+        return "both" if deg and mm else "deg" if deg else "mm" if mm else ""
+
+    @property
+    def neutral(self) -> float | None:
+        """Where it starts [rad, m]."""
+        if self.neutral_deg is not None:
+            return math.radians(self.neutral_deg)
+        return None if self.neutral_mm is None else 1e-3 * self.neutral_mm
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """How far it goes [rad, m]."""
+        return range_in_si(self.range_deg, self.range_mm)
+
+
+def range_in_si(
+    range_deg: tuple[float, ...] | None, range_mm: tuple[float, ...] | None
+) -> tuple[float, float]:
+    """The range that is given [rad, m]; without end where none is."""
+    if range_deg is not None:
+        return math.radians(range_deg[0]), math.radians(range_deg[1])
+    return (1e-3 * range_mm[0], 1e-3 * range_mm[1]) if range_mm is not None else (-math.inf, math.inf)
+
+
+def check_range(low: float, high: float, key: str) -> None:
+    if not low <= high:
+        raise ValueError(f"{key}: the range is upside down; give [low, high]")
+
+
+class Motion(FunctionSpec, forbid_unknown_fields=True, frozen=True):
+    """One elementary motion of a custom joint: along or about an axis of the frame reached so far, by a
+    function [rad, m] of one of the joint's coordinates, or by the coordinate itself."""
+
+    translates: Axis | None = None
+    rotates: Axis | None = None
+    # may be left out where the joint has one coordinate
+    of: str = ""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if (self.translates is None) == (self.rotates is None):
+            raise ValueError("a motion either translates or rotates; give one of the two axes")
+
+    @property
+    def axis(self) -> Axis:
+        """The axis that is given."""
+        axis = self.rotates if self.translates is None else self.translates
+        assert axis is not None
+        return axis
+
+
+class BodyRecord(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """A segment and the joint that carries it; some kinds of joints have keys of their own beside these."""
+
+    name: Name
+    joint: JointKind
+    # what results at the joint are called; none given: the body's name
+    joint_name: str = ""
+    parent: str = ""
+    in_parent: Frame = Frame()
+    in_child: Frame = Frame()
+    # of a hinge or slider
+    axis: Axis | None = None
+    # universal: the first is fixed in the parent, the second is turned by the first angle;
+    # planar: directions of the two translations, before the rotation about their normal
+    axes: Annotated[tuple[Axis, ...], msgspec.Meta(min_length=2, max_length=2)] | None = None
+    # custom: elementary motions, parent first
+    motion: Annotated[tuple[Motion, ...], msgspec.Meta(max_length=6)] = ()
+    coordinates: tuple[Coordinate, ...] = ()
+    mass_kg: NonNegative = 0.0
+    mass_centre_mm: Vector = (0.0, 0.0, 0.0)
+    # about the centre of mass, in the body's axes: Ixx, Iyy, Izz and, if not zero, Ixy, Ixz, Iyz
+    inertia_kg_m2: Annotated[tuple[float, ...], msgspec.Meta(min_length=3, max_length=6)] = (0.0, 0.0, 0.0)
+    angles: AnatomicalAxes | None = None
+    # of a left side: what is told of it reads as on the right, lateral positive
+    mirrored: bool = False
+    # elements that leave one pose in the parent for each flexion: what lies between both is turned and moved
+    # on this body until the pose in which a person was calibrated is one of them (models/registration)
+    registered_by: tuple[str, ...] = ()
+
+
+if TYPE_CHECKING:
+    Body = BodyRecord
+else:  # with the keys of each kind of joint
+    Body = msgspec.defstruct(
+        "Body",
+        [(name, own | None, None) for kind in KINDS.values() for name, own in kind.keys.items()],
+        bases=(BodyRecord,),
+        module=__name__,
+        forbid_unknown_fields=True,
+        frozen=True,
+    )
+
+
+def free_in_ground(body: Body) -> Body:
+    """The body with its mass, that nothing carries."""
+    return Body(
+        name=body.name,
+        joint="free",
+        mass_kg=body.mass_kg,
+        mass_centre_mm=body.mass_centre_mm,
+        inertia_kg_m2=body.inertia_kg_m2,
+        mirrored=body.mirrored,
+    )
+
+
+def coordinates_of(body: Body, kind: JointKind | None = None) -> tuple[Coordinate, ...]:
+    """Coordinates of a body's joint, or of another kind in its place; unnamed ones get the body's name."""
+    kind = kind or body.joint
+    if kind == body.joint and body.coordinates:
+        return body.coordinates
+    angular = KINDS[kind].angular
+    n = 1 if angular is None else len(angular)
+    return tuple(Coordinate(body.name if n == 1 else f"{body.name}_{k + 1}") for k in range(n))
+
+
+def is_angular(body: Body, k: int, kind: JointKind | None = None) -> bool:
+    """Whether coordinate k of a body's joint is an angle.
+
+    One of a custom joint is what its numbers say, and an angle where it has none and turns something.
+    """
+    kind = kind or body.joint
+    angular = KINDS[kind].angular
+    if angular is not None:
+        return angular[k]
+    coordinate = coordinates_of(body, kind)[k]
+    if coordinate.unit:
+        return coordinate.unit == "deg"
+    return any(motion.rotates is not None for motion in motions_of(body, coordinate.name))
+
+
+def in_degrees(body: Body, k: int, kind: JointKind | None = None) -> bool:
+    """Whether a storage file with inDegrees=yes has coordinate k of a body's joint in degrees."""
+    return is_angular(body, k, kind) and not coordinates_of(body, kind)[k].coupled
+
+
+def motions_of(body: Body, coordinate: str) -> list[Motion]:
+    """Motions of a custom joint that follow one of its coordinates."""
+    return [m for m in body.motion if (m.of or coordinate) == coordinate and m.constant is None]

@@ -1,0 +1,165 @@
+"""Whether the mechanics of a model file can be: joints, masses, couplers, units."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from rtsim.config.joint_kinds import KINDS
+from rtsim.config.models.function_schema import MOTION
+from rtsim.config.models.joint_schema import coordinates_of, is_angular, motions_of
+from rtsim.errors import ConfigError
+
+if TYPE_CHECKING:
+    from rtsim.config.models.joint_schema import Axis, Body
+    from rtsim.config.models.model_schema import ModelSpec
+
+    Note = Callable[[str], None]
+
+PARALLEL = 1e-6
+"""Sine of the angle between two axes below which they count as one."""
+OWN_KEYS = sorted({name for kind in KINDS.values() for name in kind.needs} - {"axis"})
+"""What only some kinds of joints have; an axis may stay where another kind takes a joint's place."""
+ROUNDING = 1e-9
+"""How far an inertia may violate its inequalities, of its size: printed numbers are rounded."""
+
+
+def check_mechanics(spec: ModelSpec) -> None:
+    """ValueError, a sentence with the key, where joints, couplers or units cannot be."""
+    for body in spec.bodies:
+        kinds: set[str] = {
+            body.joint,
+            *(method.joints.get(body.name, body.joint) for method in spec.methods.values()),
+        }
+        check_joint(body, kinds)
+        check_coordinates(body)
+        if (n := len(body.inertia_kg_m2)) not in (3, 6):
+            key = f"bodies.{body.name}.inertia_kg_m2"
+            raise ValueError(f"{key}: {n} numbers; give 3 (Ixx, Iyy, Izz) or 6 (and Ixy, Ixz, Iyz)")
+    check_couplers(spec)
+    check_ranges(spec)
+
+
+def check_joint(body: Body, kinds: set[str]) -> None:
+    """The keys that its kinds of joint (the model's and the methods') need, and no others."""
+    key = f"bodies.{body.name}"
+    needed = {name: how for kind in sorted(kinds, reverse=True) for name, how in KINDS[kind].needs.items()}
+    for name in OWN_KEYS:
+        if getattr(body, name) and name not in needed:
+            able = " and ".join(kind for kind, row in KINDS.items() if name in row.needs)
+            raise ValueError(f"{key}.{name}: only {able} joints have it; remove the key")
+    for name, how in needed.items():
+        if not getattr(body, name):
+            raise ValueError(f"{key}.{name}: {how}")
+    single = () if body.axis is None else (body.axis,)
+    for axis in (*single, *(body.axes or ()), *(motion.axis for motion in body.motion)):
+        if not any(in_segment(axis)):
+            raise ValueError(f"{key}: an axis of [0, 0, 0] has no direction; correct it")
+    if body.axes is not None:
+        a, b = (in_segment(axis) for axis in body.axes)
+        if not norm(cross(a, b)) > PARALLEL * norm(a) * norm(b):
+            raise ValueError(f"{key}.axes: the two axes are parallel; turn one of them")
+
+
+def check_coordinates(body: Body) -> None:
+    """As many coordinates as the joint has, in its units; those of a custom joint move something."""
+    key = f"bodies.{body.name}.coordinates"
+    angular, given = KINDS[body.joint].angular, len(body.coordinates)
+    if given and angular is not None and given != len(angular):
+        raise ValueError(f"{key}: {given} given, its {body.joint} joint has {len(angular)}; correct it")
+    for k, coordinate in enumerate(coordinates_of(body)):
+        unit = "deg" if is_angular(body, k) else "mm"
+        if coordinate.unit not in ("", unit):
+            raise ValueError(f"{key}: {coordinate.name} needs its numbers in {unit}, as neutral_{unit}")
+        if angular is None and not motions_of(body, coordinate.name):
+            raise ValueError(f"{key}: {coordinate.name} moves nothing; name it in `of` of a motion")
+    if len(coordinates_of(body)) > 1 and any(not m.of and m.constant is None for m in body.motion):
+        raise ValueError(f"bodies.{body.name}.motion: of is missing; name one of the coordinates")
+
+
+def check_inertias(spec: ModelSpec, note: Note) -> None:
+    """ConfigError for an inertia with which nothing can turn, a note on one that no body has.
+
+    The kinetic energy is negative in some direction where a principal inertia is. The second moments of mass,
+    trace/2 - I, are where one is above the sum of the two others: no distribution of mass does that, but the
+    equations of motion can be solved, and published models have such feet. For what moves masses.
+    """
+    for body in spec.bodies:
+        where = f"model {spec.name}: bodies.{body.name}.inertia_kg_m2"
+        xx, yy, zz, xy, xz, yz = (*body.inertia_kg_m2, 0.0, 0.0, 0.0)[:6]
+        if any(body.inertia_kg_m2) and not body.mass_kg:
+            raise ConfigError("a body without mass has no inertia", where=where, remedy="add mass_kg")
+        size, half = abs(xx) + abs(yy) + abs(zz), 0.5 * (xx + yy + zz)
+        if not is_semidefinite(xx, yy, zz, xy, xz, yz, size):
+            raise ConfigError(
+                "a principal inertia is negative, with which nothing can turn",
+                where=where,
+                remedy="correct the value",
+            )
+        if not is_semidefinite(half - xx, half - yy, half - zz, -xy, -xz, -yz, size):
+            note(f"{where}: no body has it, a principal one is above the sum of the others; used as given")
+
+
+def is_semidefinite(xx: float, yy: float, zz: float, xy: float, xz: float, yz: float, size: float) -> bool:
+    """Whether a symmetric matrix is negative in no direction: every principal minor is 0 or more.
+
+    size : of numbers that were rounded to it
+    """
+    minors = (
+        (xx, 1), (yy, 1), (zz, 1),
+        (xx * yy - xy * xy, 2), (xx * zz - xz * xz, 2), (yy * zz - yz * yz, 2),
+        (xx * yy * zz + 2.0 * xy * xz * yz - xx * yz * yz - yy * xz * xz - zz * xy * xy, 3),
+    )  # fmt: skip
+    return all(minor >= -ROUNDING * size**power for minor, power in minors)
+
+
+def check_couplers(spec: ModelSpec) -> None:
+    """No coordinate follows itself, directly or through others, or has a start that its coupler decides."""
+    follows = {coupler.coordinate: coupler.of for coupler in spec.couplers if coupler.of != MOTION}
+    for name in follows:
+        seen, at = [name], follows[name]
+        while at in follows and at not in seen:
+            seen.append(at)
+            at = follows[at]
+        if at == name:
+            raise ValueError(f"couplers.{name}: follows itself ({' of '.join([*seen, at])}); leave one out")
+    for body in spec.bodies:
+        for coordinate in coordinates_of(body):
+            if coordinate.name in follows and coordinate.neutral is not None:
+                raise ValueError(
+                    f"bodies.{body.name}.coordinates: {coordinate.name} starts where its coupler puts it; "
+                    "remove its neutral value"
+                )
+
+
+def check_ranges(spec: ModelSpec) -> None:
+    """Ranges of conditional points are in the unit of their coordinate."""
+    units = {
+        coordinate.name: "deg" if is_angular(body, k) else "mm"
+        for body in spec.bodies
+        for k, coordinate in enumerate(coordinates_of(body))
+    }
+    for muscle in spec.muscles:
+        for s, station in enumerate(muscle.path):
+            if station.within:
+                unit = units[station.within.coordinate]
+                if getattr(station.within, f"range_{unit}") is None:
+                    raise ValueError(
+                        f"muscles.{muscle.name}.path[{s}].within: give its range as range_{unit}"
+                    )
+
+
+def in_segment(axis: Axis) -> tuple[float, ...]:
+    """An axis as a vector where u, v, w are orthogonal; in a person they never come near each other."""
+    if isinstance(axis, str):
+        return tuple(float(axis == name) for name in "uvw")
+    return axis
+
+
+def cross(a: tuple[float, ...], b: tuple[float, ...]) -> tuple[float, ...]:
+    return (a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0])
+
+
+def norm(a: tuple[float, ...]) -> float:
+    return math.sqrt(sum(x * x for x in a))

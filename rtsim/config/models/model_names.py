@@ -1,0 +1,200 @@
+"""Names inside a model file: each stands for something that the file defines, once and in order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from rtsim.config.models.function_schema import MOTION, TIME
+from rtsim.config.models.joint_schema import coordinates_of
+from rtsim.config.models.place_schema import GROUND
+
+if TYPE_CHECKING:
+    from rtsim.config.models.joint_schema import Body
+    from rtsim.config.models.model_schema import Element, MethodSpec, ModelSpec
+    from rtsim.config.models.muscle_schema import Muscle
+    from rtsim.config.models.place_schema import Place
+
+
+def check_names(spec: ModelSpec) -> None:
+    """ValueError, a sentence with the key and the allowed names, where a name stands for nothing."""
+    bodies = [body.name for body in spec.bodies]
+    angles = [body.angles.names[0] for body in spec.bodies if body.angles]
+    check_once(bodies, "bodies")
+    if GROUND in bodies:
+        raise ValueError(f"bodies.{GROUND}: that is the name of what does not move; choose another")
+    check_once([body.joint_name or body.name for body in spec.bodies], "joints")
+    held = [
+        *(contact.name for contact in spec.contacts),
+        *(ligament.name for ligament in spec.ligaments),
+        *(element.name for element in spec.elements),
+    ]
+    check_once(held, "contacts, ligaments and elements")
+    for b, body in enumerate(spec.bodies):
+        check_body(body, bodies, bodies[:b])
+    for body in (*spec.bodies, *spec.optional):
+        check_known(body.registered_by, held, f"bodies.{body.name}.registered_by")
+    for element in spec.elements:
+        check_element(element, bodies)
+    check_reactions(spec)
+    check_once([roll.name for roll in spec.rolls], "rolls")
+    for roll in spec.rolls:
+        for end in ("a", "b"):
+            place, key = getattr(roll, end), f"rolls.{roll.name}.{end}"
+            check_known([place.segment], [*bodies, GROUND] if end == "b" else bodies, f"{key}.segment")
+            check_place(place, bodies, key)
+    for name, method in spec.methods.items():
+        check_method(name, method, spec, bodies, held)
+    check_held(spec)
+    check_known(spec.flexions, angles, "flexion")
+    check_coordinates(spec)
+    check_muscles(spec, bodies)
+    check_once([marker.name for marker in spec.markers], "markers")
+    for marker in spec.markers:
+        check_known([marker.segment], bodies, f"markers.{marker.name}.segment")
+        check_place(marker, bodies, f"markers.{marker.name}")
+
+
+def check_body(body: Body, bodies: Sequence[str], before: Sequence[str]) -> None:
+    key = f"bodies.{body.name}"
+    check_known([body.parent] if body.parent else [], before, f"{key}.parent (a body that comes before)")
+    if body.angles and not body.parent:
+        raise ValueError(f"{key}.angles: a body without parent has no joint angles; remove the key")
+    for directions in (body.angles.proximal, body.angles.distal) if body.angles else ():
+        if len(set(directions)) == 1:
+            raise ValueError(f"{key}.angles: {directions[0]} is given twice; give two of u, v, w")
+    check_place(body.in_parent, bodies, f"{key}.in_parent", on_ground=not body.parent)
+    check_place(body.in_child, bodies, f"{key}.in_child")
+
+
+def check_element(element: Element, bodies: Sequence[str]) -> None:
+    key = f"elements.{element.name}"
+    for end in ("a", "b"):
+        place = getattr(element, end)
+        check_known([place.segment], [*bodies, GROUND], f"{key}.{end}.segment")
+        check_place(place, bodies, f"{key}.{end}")
+    if element.a.segment == element.b.segment:
+        raise ValueError(f"{key}: both ends are on {element.a.segment}; an element joins two segments")
+    if element.kind == "plane" and not any(element.normal or ()):
+        raise ValueError(f"{key}.normal: a plane needs its normal; add normal = [x, y, z], not all of them 0")
+    if element.kind == "point_on_line" and not any(element.direction or ()):
+        raise ValueError(f"{key}.direction: a line needs it; add direction = [x, y, z], not all of them 0")
+
+
+def check_reactions(spec: ModelSpec) -> None:
+    """Reactions are of elements that are one scalar constraint, each of another one."""
+    scalar = [element.name for element in spec.elements if element.kind in ("distance", "plane")]
+    check_once([reaction.name for reaction in spec.reactions], "reactions")
+    for reaction in spec.reactions:
+        check_known([reaction.element], scalar, f"reactions.{reaction.name}.element (a distance or a plane)")
+    check_once([reaction.element for reaction in spec.reactions], "reactions: element")
+
+
+def check_method(
+    name: str, method: MethodSpec, spec: ModelSpec, bodies: Sequence[str], held: Sequence[str]
+) -> None:
+    key = f"methods.{name}"
+    check_known(method.hard, held, f"{key}.hard")
+    check_known(method.soft, held, f"{key}.soft")
+    check_once([*method.hard, *method.soft], f"{key}: hard and soft")
+    check_known(method.joints, bodies, f"{key}.joints")
+    check_known([method.follows] if method.follows else [], spec.methods, f"{key}.follows")
+
+
+def check_held(spec: ModelSpec) -> None:
+    """What methods hold can be held: ligaments have a length, contacts a sphere."""
+    named = {name for method in spec.methods.values() for name in (*method.hard, *method.soft)}
+    for ligament in spec.ligaments:
+        if ligament.name in named and ligament.length is None:
+            raise ValueError(
+                f"ligaments.{ligament.name}.length: a method holds it; add length = {{ target_mm = ... }}"
+            )
+    for contact in spec.held_contacts:
+        if contact.held_radius_mm is None:
+            raise ValueError(
+                f"contacts.{contact.name}.{contact.keys[0]}: methods hold spheres alone on a plane; "
+                "give radius_mm, or stiffness and no method that names it"
+            )
+
+
+def check_coordinates(spec: ModelSpec) -> None:
+    """Coordinates, and the couplers and angles that name them."""
+    coordinates = coordinate_names(spec)
+    check_once([*coordinates, *(angle.name for angle in spec.angles)], "coordinates and angles")
+    for body in spec.bodies:
+        own = [coordinate.name for coordinate in coordinates_of(body)]
+        check_known([m.of for m in body.motion if m.of], own, f"bodies.{body.name}.motion.of")
+    check_once([coupler.coordinate for coupler in spec.couplers], "couplers")
+    for coupler in spec.couplers:
+        check_known([coupler.coordinate], coordinates, "couplers.coordinate")
+        check_known([coupler.driver], [*coordinates, TIME, MOTION], f"couplers.{coupler.coordinate}.of")
+        if coupler.of in (TIME, MOTION) and coupler.of in coordinates:
+            raise ValueError(
+                f"couplers.{coupler.coordinate}.of: {coupler.of} is a coordinate, too; rename that one"
+            )
+    for angle in spec.angles:
+        check_known([term.of for term in angle.terms], coordinates, f"angles.{angle.name}.terms.of")
+
+
+def check_muscles(spec: ModelSpec, bodies: Sequence[str]) -> None:
+    """Surfaces, muscles and everything that their paths name."""
+    segments = [*bodies, GROUND]
+    surfaces = [surface.name for surface in spec.surfaces]
+    check_once(surfaces, "surfaces")
+    check_once([muscle.name for muscle in spec.muscles], "muscles")
+    for surface in spec.surfaces:
+        check_known([surface.segment], segments, f"surfaces.{surface.name}.segment")
+        check_place(surface, bodies, f"surfaces.{surface.name}")
+    for muscle in spec.muscles:
+        check_path(muscle, f"muscles.{muscle.name}.path", bodies, segments, surfaces, coordinate_names(spec))
+    for ligament in spec.wrapping:
+        check_path(ligament.path, f"ligaments.{ligament.name}.through", bodies, segments, surfaces, ())
+
+
+def check_path(
+    muscle: Muscle,
+    where: str,
+    bodies: Sequence[str],
+    segments: Sequence[str],
+    surfaces: Sequence[str],
+    coordinates: Sequence[str],
+) -> None:
+    for s, station in enumerate(muscle.path):
+        key = f"{where}[{s}]"
+        if station.over:
+            check_known([station.over], surfaces, f"{key}.over")
+            continue
+        check_known([station.segment], segments, f"{key}.segment")
+        check_place(station, bodies, key)
+        if station.within:
+            check_known([station.within.coordinate], coordinates, f"{key}.within.coordinate")
+        if station.moving:
+            check_known([station.moving.of], coordinates, f"{key}.moving.of")
+
+
+def check_place(place: Place, bodies: Sequence[str], key: str, on_ground: bool = False) -> None:
+    if place.scaled:
+        check_known([place.scaled.segment], bodies, f"{key}.scaled.segment")
+    if (on_ground or place.segment == GROUND) and place.of_subject:
+        raise ValueError(f"{key}: ground has no ends and no landmarks; give offset_mm alone")
+
+
+def coordinate_names(spec: ModelSpec) -> list[str]:
+    """Names of all coordinates, in order."""
+    return [coordinate.name for body in spec.bodies for coordinate in coordinates_of(body)]
+
+
+def check_known(names: Iterable[str], allowed: Iterable[str], key: str) -> None:
+    for name in names:
+        if name not in allowed:
+            raise ValueError(f"{key}: unknown {name!r}; allowed: {', '.join(allowed) or 'none'}")
+
+
+def check_once(names: Sequence[str], key: str) -> None:
+    """ValueError for a name that comes twice, or that no heading of a table can be."""
+    broken = next((name for name in names if not name.strip() or set(name) & set("\t\r\n")), None)
+    if broken is not None:
+        raise ValueError(f"{key}: {broken!r} is no name; allowed: one line of text, without tabs")
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise ValueError(f"{key}: {twice!r} is there more than once")

@@ -1,0 +1,151 @@
+"""Schema of muscles: their path over points and wrapping surfaces, and their Hill parameters."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import msgspec
+
+from rtsim.config.models.function_schema import FunctionSpec, require_function
+from rtsim.config.models.joint_schema import Range, check_range, range_in_si
+from rtsim.config.models.place_schema import Frame, Name, NonNegative, Place, Positive, Vector
+
+SIZES = {
+    "sphere": ("radius_mm",),
+    "cylinder": ("radius_mm",),
+    "ellipsoid": ("radii_mm",),
+}
+
+
+class Surface(Frame, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """A wrapping surface; a cylinder is about the z axis of its frame, with its middle there."""
+
+    name: Name
+    kind: Literal["sphere", "cylinder", "ellipsoid"]
+    radius_mm: Positive | None = None
+    radii_mm: Annotated[tuple[Positive, ...], msgspec.Meta(min_length=3, max_length=3)] | None = None
+    # of a cylinder; without it it has no ends
+    length_mm: Positive | None = None
+
+    def __post_init__(self) -> None:
+        for key in dict.fromkeys(key for keys in SIZES.values() for key in keys):
+            given, wanted = getattr(self, key) is not None, key in SIZES[self.kind]
+            if wanted and not given:
+                raise ValueError(f"surface {self.name}: a {self.kind} needs {key}; add it")
+            if given and not wanted:
+                raise ValueError(f"surface {self.name}: a {self.kind} has no {key}; remove it")
+        if self.length_mm is not None and self.kind != "cylinder":
+            raise ValueError(f"surface {self.name}: a {self.kind} has no length_mm; remove it")
+
+    @property
+    def sizes_mm(self) -> tuple[float, ...]:
+        """Radius, with half the length of a cylinder that has ends, or three radii."""
+        half = () if self.length_mm is None else (0.5 * self.length_mm,)
+        return self.radii_mm or (*(getattr(self, key) for key in SIZES[self.kind]), *half)
+
+
+class Within(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """Where a point is part of a path: while a coordinate is inside a range."""
+
+    coordinate: str
+    range_deg: Range | None = None
+    range_mm: Range | None = None
+
+    def __post_init__(self) -> None:
+        if (self.range_deg is None) == (self.range_mm is None):
+            raise ValueError(f"{self.coordinate}: give either range_deg or range_mm")
+        check_range(*self.range, self.coordinate)
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """[rad, m]"""
+        return range_in_si(self.range_deg, self.range_mm)
+
+
+class Moving(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """A point that moves in its segment with a coordinate; the functions give metres."""
+
+    of: str
+    x: FunctionSpec
+    y: FunctionSpec
+    z: FunctionSpec
+
+    def __post_init__(self) -> None:
+        for key in ("x", "y", "z"):
+            require_function(getattr(self, key), key)
+
+
+class Station(Place, forbid_unknown_fields=True, frozen=True):
+    """A station of a path: a place, which may be there only within a range or move, or a surface."""
+
+    within: Within | None = None
+    moving: Moving | None = None
+    over: str = ""
+    # a vector in the surface's axes towards the way round that the path takes; without it the shortest
+    side: Vector | None = None
+    # of a surface: left out where a point of the path lies inside it; else the path has no length there
+    yields: bool = False
+    # of a surface: met only where the straight line runs through it, whatever the side
+    passing: bool = False
+
+    def __post_init__(self) -> None:
+        if self.over and (self.segment or self.within or self.moving or self.of_subject):
+            raise ValueError(f"goes over {self.over} and has a place; make two stations of them")
+        if self.moving and (self.within or self.of_subject or any(self.offset_mm)):
+            raise ValueError("a moving point has only segment and moving; remove the rest")
+        if self.side is not None and not (self.over and any(self.side)):
+            raise ValueError("side is a vector of a station that goes over a surface, not all of it 0")
+        if (self.yields or self.passing) and not self.over:
+            raise ValueError("yields and passing are of a station that goes over a surface")
+
+
+class Hill(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """Parameters of a Hill-type muscle (kernels/muscle/hill.py says what they do)."""
+
+    max_isometric_force_N: Positive
+    optimal_fibre_length_mm: Positive
+    tendon_slack_length_mm: NonNegative
+    pennation_deg: Annotated[float, msgspec.Meta(ge=0.0, lt=90.0)] = 0.0
+    # optimal fibre lengths per second; Zajac (1989) Crit Rev Biomed Eng 17, 359-411
+    max_contraction_speed: Positive = 10.0
+    tendon: Literal["rigid", "elastic"] = "rigid"
+    # of the tendon at maximum isometric force; Millard et al. (2013) J Biomech Eng 135, 021005
+    tendon_strain: Positive = 0.049
+    # maximum isometric forces per maximum speed; ibidem
+    fibre_damping: NonNegative = 0.1
+    # De Groote et al. (2016) Ann Biomed Eng 44, 2922-2936
+    activation_ms: Positive = 15.0
+    deactivation_ms: Positive = 60.0
+    min_activation: Annotated[float, msgspec.Meta(ge=0.0, lt=1.0)] = 0.01
+
+    def __post_init__(self) -> None:
+        if self.tendon == "elastic" and not (self.tendon_slack_length_mm > 0.0 and self.fibre_damping > 0.0):
+            raise ValueError("an elastic tendon needs tendon_slack_length_mm and fibre_damping above 0")
+
+
+class Muscle(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """A muscle; without Hill parameters it has a path and moment arms, and no force."""
+
+    name: Name
+    path: Annotated[tuple[Station, ...], msgspec.Meta(min_length=2)]
+    hill: Hill | None = None
+    # in a simulation: what asks for activation, 0 to 1, or a function of time [s]
+    excitation: float | FunctionSpec = 0.0
+
+    def __post_init__(self) -> None:
+        self.check_excitation()
+        for end, station in (("begins", self.path[0]), ("ends", self.path[-1])):
+            if station.over or station.within:
+                raise ValueError(f"the path of {self.name} {end} at a point that is always on it")
+
+    def check_excitation(self) -> None:
+        """ValueError for one that is no activation, or that nothing follows."""
+        given = self.excitation
+        if given == 0.0:
+            return
+        if self.hill is None:
+            raise ValueError(f"{self.name} has an excitation and no force; add hill, or remove excitation")
+        if isinstance(given, FunctionSpec):
+            require_function(given, "excitation")
+        elif not 0.0 <= given <= 1.0:
+            raise ValueError(f"excitation of {self.name} is {given:g}; allowed: 0 to 1, or a function")

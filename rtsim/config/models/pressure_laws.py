@@ -1,0 +1,70 @@
+"""Pressure laws of contacts by name: numbers in a model file, columns in kernels/contact/pressure."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import msgspec
+
+from rtsim.config.models.place_schema import NonNegative, Positive
+
+OF_VOLUME = ("volumetric",)
+"""Laws whose force is spread over the volume of the overlap: it acts at the centroid, and has torques."""
+
+
+class Pressure(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """What presses two surfaces apart.
+
+    stiffness: volumetric N/m^3, kelvin_voigt N/m, hunt_crossley and power N/m^exponent
+    damping: volumetric s/m (-a_V), kelvin_voigt N s/m, hunt_crossley N s/m^(exponent + 1)
+    """
+
+    stiffness: Positive | None = None
+    law: Literal["volumetric", "kelvin_voigt", "hunt_crossley", "power"] = "volumetric"
+    damping: NonNegative = 0.0
+    # instead of the stiffness of a volumetric contact: an elastic layer on a rigid foundation
+    young_modulus_MPa: Positive | None = None
+    poisson_ratio: Annotated[float, msgspec.Meta(ge=0.0, lt=0.5)] = 0.45
+    thickness_mm: Positive | None = None
+    exponent: Annotated[float, msgspec.Meta(ge=1.0)] = 2.0
+
+    @property
+    def presses(self) -> bool:
+        """Whether it has a force law."""
+        return self.stiffness is not None or self.young_modulus_MPa is not None
+
+    @property
+    def modulus(self) -> float:
+        """The stiffness; of an elastic layer (1 - nu) E/((1 + nu) (1 - 2 nu) h).
+
+        Blankevoort, Kuiper, Huiskes, Grootenboer (1991) J Biomech 24, 1019-1031, for thin layers.
+        """
+        if self.stiffness is not None:
+            return self.stiffness
+        assert self.young_modulus_MPa is not None
+        assert self.thickness_mm is not None
+        nu, pressure = self.poisson_ratio, 1e6 * self.young_modulus_MPa
+        return (1.0 - nu) * pressure / ((1.0 + nu) * (1.0 - 2.0 * nu) * 1e-3 * self.thickness_mm)
+
+    def check_layer(self, key: str) -> None:
+        """ValueError where the numbers of an elastic layer are not whole, or not alone."""
+        if self.young_modulus_MPa is None:
+            if self.thickness_mm is not None:
+                raise ValueError(f"{key}.thickness_mm: a layer needs its stiffness; add young_modulus_MPa")
+            return
+        if self.stiffness is not None:
+            raise ValueError(f"{key}: give either stiffness or young_modulus_MPa with thickness_mm")
+        if self.thickness_mm is None:
+            raise ValueError(f"{key}.young_modulus_MPa: the pressure depends on it; add thickness_mm")
+        if not self.is_spread:
+            raise ValueError(f"{key}.young_modulus_MPa: only the law volumetric has a layer; remove law")
+
+    @property
+    def is_spread(self) -> bool:
+        """Whether its force acts at the centroid of the overlap, not where that is deepest."""
+        return self.law in OF_VOLUME
+
+    @property
+    def pressure_row(self) -> tuple[float, ...]:
+        """Parameters in the columns of kernels/contact/pressure."""
+        return self.modulus, self.damping, self.exponent

@@ -1,0 +1,132 @@
+"""Schema of configs/generators/*.toml: muscle torque generators, and which of them turn a body's joints."""
+
+from __future__ import annotations
+
+from math import radians
+from typing import Annotated, Literal, TypeVar
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.config.bounds import check_numbers, check_texts
+from rtsim.config.models.place_schema import Name, NonNegative, Positive
+
+MOST_STRENGTH_NM = 5000.0
+Strength = Annotated[float, msgspec.Meta(gt=0.0, le=MOST_STRENGTH_NM)]
+Angle = Annotated[float, msgspec.Meta(ge=-360.0, le=360.0)]
+LEAST_RISE_DEG = 1.0
+Turn = TypeVar("Turn", float, NDArray[np.float64])
+"""An angle or (n,) angles [rad]."""
+
+
+class TorqueGenerator(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """One generator; angles are positive in flexion, 0 in neutral standing (kernels/torque_generator)."""
+
+    source: str
+    # of numbers that nobody measured as they stand
+    derivation: str = ""
+    strength_Nm: Strength
+    optimal_angle_deg: Angle
+    # a width or a speed below these is one in radians
+    width_deg: Annotated[float, msgspec.Meta(ge=5.0, le=1000.0)]
+    speed_deg_s: Annotated[float, msgspec.Meta(ge=60.0, le=1e4)]
+    # parts of the isometric torque while it lengthens at that speed, and shortens at half of it
+    lengthening: Annotated[float, msgspec.Meta(ge=1.05, le=3.0)]
+    half_speed: Annotated[float, msgspec.Meta(ge=0.05, le=0.45)]
+    # where the passive torque begins, and where it is the isometric torque
+    passive_zero_deg: Angle
+    passive_one_deg: Angle
+    # parts of the passive torque at the highest speed; RBDL's muscle addon
+    damping: NonNegative = 0.1
+    # De Groote et al. (2016) Ann Biomed Eng 44, 2922-2936
+    activation_ms: Positive = 15.0
+    deactivation_ms: Positive = 60.0
+    min_activation: Annotated[float, msgspec.Meta(ge=0.0, lt=1.0)] = 0.0
+
+    def __post_init__(self) -> None:
+        if abs(self.passive_zero_deg - self.passive_one_deg) < LEAST_RISE_DEG:
+            raise ValueError(
+                f"passive_zero_deg and passive_one_deg are less than {LEAST_RISE_DEG:g} deg apart; the "
+                "passive torque rises between them"
+            )
+
+
+class JointGenerators(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """A joint of a body and the two generators that turn it, against each other.
+
+    flexion_sign : of the coordinate's direction, -1 where it falls in flexion
+    offset_deg : of the coordinate where the generators' angle is 0
+    factor : of its angle and speed in the curves, 2 where two joints share one generator's range
+    """
+
+    coordinate: Name
+    extensor: str
+    flexor: str
+    flexion_sign: Literal[-1, 1] = 1
+    offset_deg: float = 0.0
+    factor: Positive = 1.0
+
+    @property
+    def offset(self) -> float:
+        """[rad]"""
+        return radians(self.offset_deg)
+
+    def flexion_of(self, theta: Turn) -> Turn:
+        """Angle of the joint, positive in flexion, at an angle of its generators [rad]."""
+        return theta / self.factor + self.flexion_sign * self.offset
+
+    def theta_of(self, flexion: Turn) -> Turn:
+        """Angle of the generators at one of the joint, positive in flexion [rad]."""
+        return self.factor * (flexion - self.flexion_sign * self.offset)
+
+
+class GeneratorFit(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """What a fit found for one generator of a joint (Millard et al. 2019, eq. 8); see `rtsim fit`.
+
+    strength_Nm : before the fit, where it is not that of the set
+    """
+
+    strength_Nm: Strength | None = None
+    angle_scale: Positive = 1.0
+    speed_scale: Positive = 1.0
+    passive_shift_deg: float = 0.0
+    passive_blend: Annotated[float, msgspec.Meta(ge=0.0, le=1.0)] = 0.0
+    strength_scale: Positive = 1.0
+
+    @property
+    def row(self) -> tuple[float, ...]:
+        """s_A, s_V, Delta_P [rad], lambda_P, s_tau."""
+        shift = radians(self.passive_shift_deg)
+        return (self.angle_scale, self.speed_scale, shift, self.passive_blend, self.strength_scale)
+
+
+class GeneratorSet(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """Generators of a population or a person, and where it says so, of which joints they are.
+
+    base : a shipped set or a .toml file whose generators these join or replace
+    columns : names of the columns of motions that are written without a header
+    fits : of generators at joints, by the names of these: COORDINATE_extensor, COORDINATE_flexor
+    velocity_blends_to : what lambda_V blends the torque-velocity curve towards: its eccentric maximum, as the
+        authors' program and so the published fits have it (RBDL, muscle addon), or one, as eq. 5 is printed
+        (Millard et al. 2019); none given: as the base, else eccentric
+    """
+
+    name: Name
+    source: str
+    base: str = ""
+    generators: dict[str, TorqueGenerator] = {}
+    joints: tuple[JointGenerators, ...] = ()
+    columns: tuple[str, ...] = ()
+    fits: dict[str, GeneratorFit] = {}
+    velocity_blends_to: Literal["eccentric", "one", ""] = ""
+
+    def __post_init__(self) -> None:
+        check_numbers(self)
+        check_texts(msgspec.to_builtins(self))
+        names = [joint.coordinate for joint in self.joints]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise ValueError(f"joints: {twice[0]} is there twice; remove one")
+        if not (self.base or self.generators):
+            raise ValueError("generators: there are none; add [generators.NAME], or a base")

@@ -1,0 +1,1 @@
+"""Schemas of runs, devices, laboratories and searches."""

@@ -1,0 +1,113 @@
+"""Choices of a run config: keys that are set together, under a name (`--set NAME=CHOICE`).
+
+A table `[choices.NAME.CHOICE]` holds keys of the run as they are where that choice is taken; the first
+choice of each name is taken where none is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from rtsim.config.load import check_record, read_toml
+from rtsim.config.runs.run_schema import Compare, Run
+from rtsim.errors import ConfigError
+
+KEY, CHOSEN = "choices", "chosen"
+Tables = dict[str, Any]
+
+
+def load_run(path: Path, asked: Iterable[str] = ()) -> Run:
+    """The run of a config; asked : NAME=CHOICE each. ConfigError names what is none."""
+    data = read_toml(path)
+    offered = choices_in(data, path)
+    taken = {name: next(iter(tables)) for name, tables in offered.items()}
+    taken |= asked_of(asked, offered, str(path))
+    if CHOSEN in data:
+        raise ConfigError(
+            "choices are taken on the command line", where=f"{path}: {CHOSEN}", remedy="remove it, give --set"
+        )
+    data.pop(KEY, None)
+    for name, choice in taken.items():
+        overlay(data, offered[name][choice])
+    data[CHOSEN] = [f"{name}={choice}" for name, choice in taken.items()]
+    run = check_record(data, Run, str(path))
+    if run.compare is not None:
+        check_compared(run.compare, offered, str(path))
+    return run
+
+
+def check_compared(compare: Compare, offered: Mapping[str, Tables], where: str) -> None:
+    """ConfigError where what is compared are no choices of the config, before any of them is run."""
+    known = offered.get(compare.choice)
+    if known is None:
+        raise ConfigError(
+            f"it offers no choice of {compare.choice!r}", where=f"{where}: compare.choice",
+            allowed=", ".join(offered) or "none",
+        )  # fmt: skip
+    for field, choices in compare.fields.items():
+        unknown = next((choice for choice in choices if choice not in known), None)
+        if unknown is not None:
+            raise ConfigError(
+                f"unknown choice {unknown!r}", where=f"{where}: compare.fields.{field}",
+                allowed=", ".join(known),
+            )  # fmt: skip
+
+
+def choices_of(path: Path, name: str) -> tuple[str, ...]:
+    """The choices under a name of a config, the usual one first."""
+    offered = choices_in(read_toml(path), path)
+    if name not in offered:
+        raise ConfigError(
+            f"it offers no choice of {name!r}", where=str(path), allowed=", ".join(offered) or "none"
+        )
+    return tuple(offered[name])
+
+
+def choices_in(data: Tables, path: Path) -> dict[str, Tables]:
+    """Name -> choice -> its keys; ConfigError where these are no tables."""
+    offered = data.get(KEY, {})
+    for name, tables in offered.items() if isinstance(offered, dict) else [(KEY, offered)]:
+        sound = (
+            isinstance(tables, dict) and tables and all(isinstance(keys, dict) for keys in tables.values())
+        )
+        if not sound:
+            raise ConfigError(
+                f"{name} has no tables of keys",
+                where=f"{path}: {KEY}",
+                remedy=f"write [{KEY}.NAME.CHOICE], and below it keys of a run",
+            )
+    return dict(offered)
+
+
+def asked_of(asked: Iterable[str], offered: Mapping[str, Tables], where: str) -> dict[str, str]:
+    """Name -> choice of words NAME=CHOICE."""
+    taken: dict[str, str] = {}
+    for words in asked:
+        name, _, choice = words.partition("=")
+        known = offered.get(name, {})
+        if choice not in known:
+            allowed = [f"{of}={one}" for of, tables in offered.items() for one in tables]
+            raise ConfigError(
+                f"{words!r} is no choice", where=f"--set ({where})", allowed=", ".join(allowed) or "nothing"
+            )
+        if taken.get(name, choice) != choice:
+            raise ConfigError(
+                f"{name} is both {taken[name]} and {choice}",
+                where=f"--set ({where})",
+                remedy="give one of them",
+            )
+        taken[name] = choice
+    return taken
+
+
+def overlay(data: Tables, keys: Tables) -> None:
+    """Put keys over those of the same tables, in place."""
+    for key, value in keys.items():
+        below = data.get(key)
+        if isinstance(below, dict) and isinstance(value, dict):
+            data[key] = dict(below)
+            overlay(data[key], value)
+        else:
+            data[key] = value

@@ -1,0 +1,90 @@
+"""Schema of configs/devices/*.toml: a simulated orthosis of one joint, with its own watchdog."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import msgspec
+
+from rtsim.config.bounds import check_numbers, check_texts
+from rtsim.config.models.place_schema import Name, NonNegative, Positive
+
+LONGEST_RAMP_MS, LONGEST_SAFE_MS = 2_000.0, 30_000.0
+"""A safe state that lasts longer is none."""
+Share = Annotated[float, msgspec.Meta(ge=0.0, le=1.0)]
+
+
+class Mechanics(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """What the orthosis does without power: spring and damper about a neutral angle, and hysteresis."""
+
+    neutral_deg: float = 0.0
+    stiffness_N_m_rad: NonNegative = 0.0
+    damping_N_m_s_rad: NonNegative = 0.0
+    # dry friction: largest torque, and the turn over which it builds up
+    friction_Nm: NonNegative = 0.0
+    friction_deg: Positive = 1.0
+    # its joint is turned against the limb's by so much: it measures, and acts at, other angles
+    misalignment_deg: float = 0.0
+
+
+class Actuator(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """How torque follows a command."""
+
+    torque_max_Nm: Positive
+    rate_max_Nm_s: Positive
+    # of a first-order lag; none given: at once
+    bandwidth_hz: Positive | None = None
+    # whole ticks of the device are taken
+    delay_ms: Annotated[float, msgspec.Meta(ge=0.0, le=1000.0)] = 0.0
+
+
+class Sensors(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """What is measured: standard deviations of white noise, and the share of messages that are not sent."""
+
+    angle_noise_deg: NonNegative = 0.0
+    speed_noise_deg_s: NonNegative = 0.0
+    torque_noise_Nm: NonNegative = 0.0
+    dropout: Share = 0.0
+    seed: Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)] = 0
+
+
+class SafeState(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """What the device does when its command is too old, or something is wrong."""
+
+    # ramp: to zero; damp: against motion; hold: where it stands; last: the last torque for some ticks
+    kind: Literal["ramp", "damp", "hold", "last"] = "ramp"
+    # time of the ramp from the torque at the fault to zero; damp and hold end by it, too
+    ramp_ms: Annotated[float, msgspec.Meta(gt=0.0, le=LONGEST_RAMP_MS)] = 50.0
+    # how long it damps or holds before that
+    lasts_ms: Annotated[float, msgspec.Meta(ge=0.0, le=LONGEST_SAFE_MS)] = 0.0
+    damping_N_m_s_rad: NonNegative = 0.0
+    stiffness_N_m_rad: NonNegative = 0.0
+    # last: so many ticks of the device, then nothing
+    ticks: Annotated[int, msgspec.Meta(ge=0, le=1000)] = 0
+
+    def __post_init__(self) -> None:
+        if self.kind in ("damp", "hold") and not (self.damping_N_m_s_rad and self.lasts_ms):
+            raise ValueError(f"safe_state: kind {self.kind} needs damping_N_m_s_rad and lasts_ms; add them")
+        if self.kind == "hold" and not self.stiffness_N_m_rad:
+            raise ValueError("safe_state: kind hold needs stiffness_N_m_rad; add it")
+        if self.kind == "last" and not self.ticks:
+            raise ValueError("safe_state: kind last needs ticks; add it")
+
+
+class DeviceSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """A simulated orthosis of one joint."""
+
+    name: Name
+    source: str
+    joint: Name
+    # of its own clock
+    tick_hz: Annotated[float, msgspec.Meta(gt=0.0, le=4000.0)]
+    actuator: Actuator
+    speed_max_deg_s: Positive
+    mechanics: Mechanics = Mechanics()
+    sensors: Sensors = Sensors()
+    safe_state: SafeState = SafeState()
+
+    def __post_init__(self) -> None:
+        check_numbers(self)
+        check_texts(msgspec.to_builtins(self))

@@ -1,0 +1,71 @@
+"""Schema of force-dependent kinematics: the table [fdk] of a run."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import msgspec
+
+from rtsim.config.models.model_names import check_known, check_once
+from rtsim.config.models.place_schema import Positive
+
+USUAL_DIFFERENCE_MM = 0.05
+
+
+class JointForceSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """A joint whose displacement and force are results: of the body of an element's first point."""
+
+    # element whose first point is followed, in the axes of its second body
+    point: str
+    # contacts of the model whose forces add up, where they act
+    contacts: tuple[str, ...] = ()
+    # elements that are held both ways, whose reaction is this joint's where it has that sign
+    takes: dict[str, Literal["positive", "negative"]] = {}
+
+    def __post_init__(self) -> None:
+        check_once(self.contacts, "contacts")
+
+
+class FdkSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """Which elements of the model forces decide, and how exactly (docs/fdk.md)."""
+
+    # elements that the method holds, whose values are sought, from planes or lengths, coordinates that are
+    # translations or rotations, joint angles, lengths of muscles, ligaments and springs; none: all stay held
+    dofs: tuple[str, ...] = ()
+    # coordinates that the motion drives where the source is one (.mot, .sto), as many as the method leaves
+    drivers: tuple[str, ...] = ()
+    # bodies beyond whose joints muscles bear the load, held elements between them; none: all but the
+    # first at whose joints muscles, held elements, forces or reserves work
+    borne: tuple[str, ...] = ()
+    # of what is left along them: forces, and moments over the lever
+    tolerance_N: Positive = 0.1
+    # at which an angle is measured by its arc, beside lengths
+    lever_mm: Positive = 50.0
+    # of the motion: that carry the markers along best (Andersen et al. 2017, eqs 9, 10), or of the optimum
+    # itself, whose conditions are differentiated
+    velocities: Literal["least_squares", "optimum"] = "least_squares"
+    jacobian: Literal["analytic", "difference"] = "analytic"
+    # step of the difference Jacobian: Andersen et al. 2017
+    difference_mm: Positive = USUAL_DIFFERENCE_MM
+    max_iterations: Annotated[int, msgspec.Meta(ge=1, le=200)] = 30
+    # longest step of one iteration
+    longest_mm: Positive = 1.0
+    # where FDK degrees of freedom are sought first, and now and then while there is no balance; none given:
+    # at 0, and then on from where the least was left
+    start_mm: dict[str, float] = {}
+    start_deg: dict[str, float] = {}
+    # joints that are told of, by name
+    joints: dict[str, JointForceSpec] = {}
+
+    def __post_init__(self) -> None:
+        check_once(self.dofs, "dofs")
+        check_once(self.drivers, "drivers")
+        check_once(self.borne, "borne")
+        both = [name for name in self.dofs if name in self.drivers]
+        if both:
+            raise ValueError(f"dofs: {both[0]!r} is driven, too; leave it out of dofs or of drivers")
+        check_once([*self.joints], "joints")
+        check_known(self.start_mm, self.dofs, "start_mm")
+        check_known(self.start_deg, self.dofs, "start_deg")
+        if self.difference_mm != USUAL_DIFFERENCE_MM and self.jacobian == "analytic":
+            raise ValueError('difference_mm is a step of jacobian = "difference"; give that, or leave it out')

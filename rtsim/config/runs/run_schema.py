@@ -1,0 +1,220 @@
+"""Schema of configs/runs/*.toml: a live run, its solver, its marker checks and its ports."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import msgspec
+
+from rtsim.config.bounds import check_numbers, check_texts
+from rtsim.config.measures_schema import PersonMeasures
+from rtsim.config.models.model_schema import Positive
+from rtsim.config.runs.fdk_schema import FdkSpec
+from rtsim.config.runs.foot_schema import FootSpec
+from rtsim.config.runs.rate_schema import ButterworthSpec, RateSpec
+from rtsim.config.runs.recruitment_schema import RecruitmentSpec
+
+PositiveInt = Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
+LONGEST_S = 604_800.0
+"""A week: an end that every clock can hold."""
+Duration = Annotated[float, msgspec.Meta(ge=0.0, le=LONGEST_S)]
+
+
+class Solver(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """Numbers of the optimisation."""
+
+    # norm of the optimality conditions at which a frame is solved; 1e-11 is just above round-off
+    tolerance: Annotated[float, msgspec.Meta(gt=0.0, le=1e-3)] = 1e-11
+    max_iterations: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 60
+    max_step: Annotated[float, msgspec.Meta(gt=0.0, le=3.0)] = 0.5
+    restart_rms_mm: Positive = 50.0
+    # frames between two looks for a better assembly of the joints, at most
+    second_opinion: PositiveInt = 200
+    max_prediction_s: Annotated[float, msgspec.Meta(ge=0.0, le=1.0)] = 0.1
+
+
+class MarkerCheck(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """When a marker is at fault; where the bounds come from: docs/damage.md."""
+
+    downweight: bool = True
+    # at the solution, from the marker's usual residual
+    floor_mm: Positive = 40.0
+    # the same until a marker is known; how far its usual place may be from the calibrated one
+    unknown_mm: Positive = 50.0
+    # from where the others of its segment have it
+    agreement_mm: Positive = 25.0
+    n_learn: PositiveInt = 25
+    time_constant_s: Positive = 0.5
+    swap_distance_mm: Positive = 20.0
+    # unforeseen motion between two frames that is no fault [m/s]
+    stray_speed: Positive = 5.0
+    # so long a marker must stay at another place of its segment before it is learnt anew there
+    relearn_s: Positive = 10.0
+    # so long a marker that is gone is kept where the others of its segment have it; 0 = not at all
+    fill_s: Annotated[float, msgspec.Meta(ge=0.0, le=10.0)] = 1.0
+
+
+class Uncertainty(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """How far markers may be off, as standard deviations along each axis, and what is too much for an angle.
+
+    Markers of thigh and shank were up to 27.0 and 24.2 mm off in walking, beside bone pins (Andersen et al.
+    2012, Gait & Posture 35, 606-611), most of that with all others of the segment (docs/uncertainty.md).
+    """
+
+    # of white noise; what the residuals show is believed between these two
+    least_noise_mm: Positive = 0.1
+    most_noise_mm: Positive = 5.0
+    # of the model, by segment: skin on the bone, markers beside their places; never believed to be less
+    pelvis_mm: Positive = 5.0
+    thigh_mm: Positive = 7.0
+    shank_mm: Positive = 6.0
+    foot_mm: Positive = 3.0
+    other_mm: Positive = 5.0
+    # part of the variance that all markers of a segment share, a shift and a turn of its skin
+    rigid_part: Annotated[float, msgspec.Meta(ge=0.0, le=1.0)] = 0.7
+    # the largest that residuals can make a marker's own error, as a multiple of these
+    most_skin: Annotated[float, msgspec.Meta(ge=1.0, le=100.0)] = 3.0
+    # time constant of the mean of the variances of frames that the same markers determine; 0 = none is taken
+    average_s: Annotated[float, msgspec.Meta(ge=0.0, le=10.0)] = 0.5
+    # time in which such errors change, their size over their own speed: of walking, a cycle of 1.2 s
+    skin_time_s: Annotated[float, msgspec.Meta(ge=0.01, le=10.0)] = 0.125
+    # of a segment's mass, in parts of it
+    segment_mass_percent: Positive = 10.0
+    # of force plates: least noise of a force, and how far the centre of pressure is off along each axis
+    plate_force_n: Positive = 0.5
+    plate_centre_mm: Positive = 2.0
+    # beyond 5 degrees an error may mislead (McGinley et al. 2009, Gait & Posture 29, 360-369)
+    limit_deg: Positive = 5.0
+    # of third angles, about long axes: skin alone makes 4 to 6 degrees where all markers are seen
+    limit_rotation_deg: Positive = 7.5
+
+
+class Ports(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """Addresses; port 0 lets the system choose one."""
+
+    markers: str = "tcp://127.0.0.1:0"
+    results: str = "tcp://127.0.0.1:5561"
+    control: str = "tcp://127.0.0.1:5562"
+
+
+LEAST_PART = 1e-6
+"""Of a plate, that is nothing."""
+
+
+class PlateUse(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """How force plates are used."""
+
+    # longest time that a frame of markers waits for the sample after it
+    wait_ms: Annotated[float, msgspec.Meta(ge=0.0, le=1000.0)] = 20.0
+    # nothing but plates is stood on, as on a treadmill: a foot on none of them bears nothing
+    bear_all: bool = False
+    # bodies that plates press, of a model that brings its own markers; none given: found by its neutral pose
+    feet: tuple[str, ...] = ()
+    # instead: of each plate by its name the bodies that bear it, and which part of it, together 1
+    borne_by: dict[str, dict[str, Annotated[float, msgspec.Meta(gt=0.0, le=1.0)]]] = {}
+    # from and to which second of the recording nobody is on the plates: their mean is taken off
+    tare: tuple[float, float] | None = None
+
+    def __post_init__(self) -> None:
+        if self.tare is not None and not self.tare[0] < self.tare[1]:
+            raise ValueError(
+                f"plates.tare: {list(self.tare)}; allowed: [start, stop] in seconds, start first"
+            )
+        for plate, parts in self.borne_by.items():
+            if abs(sum(parts.values()) - 1.0) > LEAST_PART:
+                raise ValueError(
+                    f"plates.borne_by.{plate}: its parts are {sum(parts.values()):g} together; allowed: 1"
+                )
+        if self.feet and self.borne_by:
+            raise ValueError(
+                "plates.feet: pressure tells which of them bear what, plates.borne_by states it; give one"
+            )
+
+
+class Compare(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """What `rtsim analyse --compare` sets beside each other."""
+
+    # name of choices of this config, all of which are run
+    choice: str
+    # results, and of each the choice that is compared with, then those that are
+    fields: dict[str, tuple[str, ...]]
+    # whole cycles that are compared, each by itself
+    cycles: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 5
+    # where the first begins, when filters have settled
+    start_s: Annotated[float, msgspec.Meta(ge=0.0, le=LONGEST_S)] = 1.0
+
+    def __post_init__(self) -> None:
+        if not self.fields:
+            raise ValueError("compare.fields: nothing is compared; give FIELD = [CHOICE, CHOICE]")
+        for field, choices in self.fields.items():
+            if len(choices) < 2:
+                raise ValueError(
+                    f"compare.fields.{field}: {len(choices)} given; allowed: two choices or more"
+                )
+
+
+USUAL_METHOD = "minimised"
+USUAL_METHODS = ("zero", "minimised", "prescribed")
+
+
+class Run(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """A live run."""
+
+    name: str
+    source: str = "walker"
+    model: str = "lower_limb"
+    # none given: minimised where the model has it, else its first
+    method: str = ""
+    # those that can be switched to; none given: the usual ones, as far as the model has them
+    methods: tuple[str, ...] = ()
+    # what is done with every frame, in this order; none given: the usual ones, as far as the model has them
+    stages: tuple[str, ...] = ()
+    # of the body; none given: both where the markers of both are there
+    side: Literal["right", "left", "both", ""] = ""
+    subject: str = ""
+    # weights of markers and coordinates (.xml) for a model that brings its own markers
+    ik_setup: str = ""
+    static: str = ""
+    # force plates: a file, a stream, "walker"; none given: those of a C3D source
+    forces: str = ""
+    # of the person; 0 = the subject's, or weighed on the plates of the static trial
+    mass_kg: Annotated[float, msgspec.Meta(ge=0.0, le=400.0)] = 0.0
+    lab: str = ""
+    # of the person, where the marker set needs more than its markers: a file (.toml, .vsk, .mp), and numbers
+    # that come before those of the file
+    measures: str = ""
+    measured: PersonMeasures = PersonMeasures()
+    # whose markers are solved, where a file or a stream has those of several persons (Anna:RASI)
+    person: str = ""
+    # of source and static, where these files are wrong: unit of length, axis that points up
+    units: str = ""
+    up: str = ""
+    duration_s: Duration = 0.0
+    # frames that may wait for the solver before the oldest is dropped; 1 = strictly the newest
+    backlog: Annotated[int, msgspec.Meta(ge=1, le=1024)] = 64
+    solver: Solver = Solver()
+    markers: MarkerCheck = MarkerCheck()
+    uncertainty: Uncertainty = Uncertainty()
+    rates: RateSpec = ButterworthSpec()
+    plates: PlateUse = PlateUse()
+    # none given: muscles are not recruited
+    recruitment: RecruitmentSpec | None = None
+    # of the stage fdk
+    fdk: FdkSpec = FdkSpec()
+    # of the stage foot_contact
+    foot: FootSpec = FootSpec()
+    # NAME=CHOICE of the choices that its config offers, as taken by --set
+    chosen: tuple[str, ...] = ()
+    # of `rtsim analyse --compare`
+    compare: Compare | None = None
+    ports: Ports = Ports()
+
+    def __post_init__(self) -> None:
+        check_numbers(self)
+        check_texts(msgspec.to_builtins(self))
+        for key, names in (("methods", self.methods), ("stages", self.stages)):
+            twice = next((name for name in names if names.count(name) > 1), None)
+            if twice is not None:
+                raise ValueError(f"{key}: {twice!r} is there more than once; allowed: each once")
+        if self.stages and self.stages[0] != "kinematics":
+            raise ValueError(f"stages: {self.stages[0]!r} comes first; allowed: kinematics first")

@@ -1,0 +1,68 @@
+"""Schema of `[tuning]` of configs/hil/*.toml: which parameters are tuned, and what a setting costs."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import msgspec
+
+from rtsim.config.models.place_schema import NonNegative
+
+Range = Annotated[tuple[float, ...], msgspec.Meta(min_length=2, max_length=2)]
+LONGEST_CYCLE_S = 60.0
+
+
+class Channel(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """One number of every published frame."""
+
+    field: str
+    # of the entry; may be left out where there is one
+    label: str = ""
+    # of a vector: x, y or z
+    part: str = ""
+
+
+class Term(Channel, forbid_unknown_fields=True, frozen=True):
+    """A part of the cost: what becomes of a number over a cycle."""
+
+    # peak: the largest magnitude; rms, mean_square, mean; from_target: rms of the difference to `target`
+    reduction: Literal["peak", "rms", "mean_square", "mean", "from_target"] = "rms"
+    # one value, or several at equal parts of the cycle, straight between them and from the last to the first
+    target: tuple[float, ...] = ()
+    # in the sum of all terms; turns their units into one
+    weight: float = 1.0
+
+    def __post_init__(self) -> None:
+        if bool(self.target) != (self.reduction == "from_target"):
+            raise ValueError("tuning.costs: target belongs to the reduction from_target, and that needs one")
+
+
+class Cycle(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """Over what a cost is taken: a time, or from one event to the next."""
+
+    # whole periods of the model's time
+    period_s: Annotated[float, msgspec.Meta(gt=0.0, le=LONGEST_CYCLE_S)] | None = None
+    # or: begins where this number rises above `above`, as the heel's force at its strike
+    begins: Channel | None = None
+    above: float = 0.0
+
+    def __post_init__(self) -> None:
+        if (self.period_s is None) == (self.begins is None):
+            raise ValueError("tuning.cycle: give either period_s or begins, with above")
+
+
+class TuningSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """Tuning of a run's controller."""
+
+    costs: Annotated[tuple[Term, ...], msgspec.Meta(min_length=1, max_length=16)]
+    cycle: Cycle
+    # name = [lowest, highest], within controller.ranges; none: those
+    parameters: dict[str, Range] = {}
+    # after a change, and its ramp, before the first cycle that counts
+    settle_s: NonNegative = 1.0
+    # of a setting; their costs are averaged
+    cycles: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 1
+    # offline: runs of a setting, each with other noise of the device; their costs are averaged
+    repeats: Annotated[int, msgspec.Meta(ge=1, le=100)] = 1
+    # settings that are tried, both of a comparison counted
+    budget: Annotated[int, msgspec.Meta(ge=2, le=100_000)] = 40

@@ -1,0 +1,105 @@
+"""Whether a device does what it is told, and whether what it measures goes on."""
+
+from __future__ import annotations
+
+import math
+
+from rtsim.config.runs.hil_schema import HilSpec
+from rtsim.device.arming import Arming
+from streams.messages import Device
+
+FOLLOWS = 10
+"""Periods beyond those that may be missed, after which a device is as told, and its clock has gone on."""
+LEAP_DEG = 1.0
+"""That an angle may be off by noise, beside what it turns at the greatest speed."""
+ROUNDED_S = 1e-9
+"""Sums of times are rounded [s]."""
+
+
+class Obedience:
+    """What speaks against a device whose messages can be believed one by one. How long it does so counts in
+    time, by the length of the ticks: not in ticks, frames or messages, of which there may be any number.
+
+    Attributes
+    ----------
+    disobeys : whether it applies torque, or says that it may, where it is told to be disarmed: `wrong` of the
+        newest tick
+    """
+
+    def __init__(self, spec: HilSpec, period_s: float) -> None:
+        exchange = spec.exchange
+        self._limits, self._period_s = spec.limits, period_s
+        self._valid_s = 1e-3 * min(exchange.valid_for_ms, spec.limits.delay_ms)
+        self._free = exchange.mode == "free"
+        self._patience_s = (exchange.missed_most + FOLLOWS) * period_s + ROUNDED_S
+        if self._free:  # words of either side may be that old
+            self._patience_s += 1e-3 * (exchange.deadline_ms + exchange.valid_for_ms)
+        self._tracking_s = 1e-3 * self._limits.tracking_ms + ROUNDED_S
+        self.disobeys = False
+        self._leap = ""
+        self._was_on = False
+        self._stands = False  # its clock, over the messages of this tick
+        self._still_s = self._deaf_s = self._off_s = self._disarmed_s = self._jumping_s = 0.0
+
+    def jumps(self) -> None:
+        """The limb goes back to its start: the next angles may leap."""
+        self._jumping_s = self._patience_s
+
+    def tick(self, tick_s: float) -> None:
+        """A tick begins, so long after the one before [s]; what came meanwhile has been measured."""
+        self._still_s = self._still_s + tick_s if self._stands else 0.0
+        self._jumping_s = max(0.0, self._jumping_s - tick_s)
+
+    def measured(self, before: Device, newest: Device, passed_s: float) -> None:
+        """Look at two messages in a row; passed_s : between their measurements [s]."""
+        self._stands = newest.t <= before.t
+        if self._jumping_s > 0.0:
+            return
+        turned = abs(math.degrees(newest.angle[0] - before.angle[0]))
+        passed_s = max(passed_s, self._period_s)
+        if turned > self._limits.speed_max_deg_s * passed_s + LEAP_DEG:
+            self._leap = (
+                f"the device's angle leaps by {turned:.3g} deg in {1e3 * passed_s:.3g} ms, "
+                f"more than {self._limits.speed_max_deg_s:g} deg/s"
+            )
+
+    def lifeless(self) -> str:
+        """Why its measurements are none, in words; empty where they are. Of a leap once."""
+        leap, self._leap = self._leap, ""
+        if self._still_s > self._patience_s:
+            return f"the clock of the device has stood still for {1e3 * self._still_s:.0f} ms"
+        return leap
+
+    def wrong(self, newest: Device, arming: Arming, commanded: float, late_s: float, tick_s: float) -> str:
+        """What it does otherwise than told, once a tick, in words.
+
+        commanded : torque of the command before the newest [N m]
+        late_s : how long before the newest message the command was sent that the device had taken then [s]
+        tick_s : since the tick before [s]
+        """
+        if arming.on != self._was_on:  # who is told otherwise has the whole time again
+            self._was_on, self._off_s = arming.on, 0.0
+        self._disarmed_s = 0.0 if arming.on else self._disarmed_s + tick_s
+        self._deaf_s = self._deaf_s + tick_s if self._free and late_s > self._valid_s else 0.0
+        wrong = self._state(newest, arming) or self._torque(newest, commanded, tick_s)
+        self.disobeys = bool(wrong) and not arming.on
+        if not wrong and self._deaf_s > self._patience_s:
+            return f"the device takes no commands: its newest one was {1e3 * late_s:.0f} ms old"
+        return wrong
+
+    def _state(self, newest: Device, arming: Arming) -> str:
+        if arming.on and newest.state == "disarmed" and arming.armed_s > self._patience_s:
+            return "the device is told to be armed, and is not"
+        if newest.state == "armed" and self._disarmed_s > self._patience_s:
+            return "the device is told to be disarmed, and is not"
+        return ""
+
+    def _torque(self, newest: Device, commanded: float, tick_s: float) -> str:
+        off = bool(newest.actuator) and abs(newest.actuator[0] - commanded) > self._limits.tracking_Nm
+        self._off_s = self._off_s + tick_s if off else 0.0
+        if self._off_s <= self._tracking_s:
+            return ""
+        return (
+            f"the actuator applies {newest.actuator[0]:.3g} N m where {commanded:.3g} N m "
+            f"are commanded, for more than {self._limits.tracking_ms:g} ms"
+        )

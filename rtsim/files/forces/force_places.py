@@ -1,0 +1,82 @@
+"""Whether forces act where feet are: by the low markers of the same recording, whoever's feet they are on.
+
+A force file says nothing of its unit of length, and what is asked for may be meant for the markers. Under a
+foot pressure is near a marker that is low, and in another unit it is not.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.files.markers.landmarks import thin
+from rtsim.files.markers.trial import MarkerTrial
+from rtsim.units import METRES
+
+Array = NDArray[np.float64]
+
+LOW = 0.3
+"""Markers of feet are no higher above the lowest ones, while the foot bears [m]."""
+LOWEST = 2.0
+"""Percentile of the heights that is taken for the lowest, as single samples may be wrong."""
+MOST_POINTS = 500
+"""So many points are looked at, evenly over the recording."""
+NEAREST = 30.0
+"""Percent of the points, the nearest, by which a unit is judged: one leg alone may be marked."""
+CLOSE = 0.12
+"""With the right unit these are no farther from a low marker, along the floor [m]: few may be on a foot."""
+CLEARER = 0.5
+"""And nearer by this factor than as read, and than all at the origin are: one may walk there on a belt."""
+UNITS = ("m", "cm", "mm", "in")
+
+
+class LowMarkers:
+    """Where the low markers of a recording are."""
+
+    def __init__(self, trial: MarkerTrial) -> None:
+        heights = thin(trial.positions)[..., 1]
+        seen = heights[np.isfinite(heights)]
+        self._highest = LOW + (float(np.percentile(seen, LOWEST)) if seen.size else 0.0)
+        self.times, self._positions = trial.times, trial.positions
+
+    def away(self, times: Array, points: Array) -> Array:
+        """(k,) - how far points (k, 3) [m] at times (k,) [s] are from the nearest low marker, along the
+        floor; NaN where none is seen then.
+        """
+        after = np.clip(np.searchsorted(self.times, times), 1, len(self.times) - 1)
+        rows = after - (times - self.times[after - 1] < self.times[after] - times)
+        markers = self._positions[rows]
+        distance = np.linalg.norm((markers - points[:, None])[..., [0, 2]], axis=2)
+        low = np.isfinite(distance) & (markers[..., 1] <= self._highest)
+        nearest: Array = np.min(np.where(low, distance, np.inf), axis=1)
+        return np.where(np.isinf(nearest), np.nan, nearest)
+
+
+def unit_by_markers(
+    times: Array, points: Array, heavy: NDArray[np.bool_], trial: MarkerTrial, factor: float
+) -> tuple[str, float, float]:
+    """The unit of length that puts where forces act near the feet while `factor` does not; "" = none, or that
+    one does. And how far the points are from the nearest low marker with `factor`, and with that unit [m].
+
+    times : (n,) [s]; points : (n, n_plate, 3) - in ground axes and the file's unit
+    heavy : (n, n_plate) - where a force acts; factor : metres per unit, as read
+    """
+    at, plate = np.nonzero(heavy & np.isfinite(points).all(axis=2))
+    inside = (times[at] >= trial.times[0]) & (times[at] <= trial.times[-1])
+    at, plate = at[inside], plate[inside]
+    if len(trial.times) < 2 or not at.size:
+        return "", 0.0, 0.0
+    some = np.unique(np.linspace(0, at.size - 1, MOST_POINTS).astype(int))
+    at, plate = at[some], plate[some]
+    low, where = LowMarkers(trial), points[at, plate]
+
+    def judged(scale: float) -> float:
+        away = low.away(times[at], scale * where)
+        away = away[np.isfinite(away)]
+        return float(np.percentile(away, NEAREST)) if away.size else np.inf
+
+    before, nowhere = judged(factor), judged(0.0)
+    after, unit = min((judged(METRES[name]), name) for name in UNITS)
+    if METRES[unit] == factor or after > min(CLOSE, CLEARER * before, CLEARER * nowhere):
+        return "", before, before
+    return unit, before, after

@@ -1,0 +1,392 @@
+"""Ground reactions in storage files (.mot, .sto), by the column names of OpenSim."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.errors import ConfigError
+from rtsim.files.forces.force_places import unit_by_markers
+from rtsim.files.forces.force_trial import THRESHOLD, ForceTrial, RawForces, force_trial, levels
+from rtsim.files.forces.force_units import moment_unit, newton_metres_per_unit
+from rtsim.files.markers.axes import AXIS_NAMES, ROTATIONS, parse_up
+from rtsim.files.markers.timing import SELDOM, SMALLER, settle_times
+from rtsim.files.markers.trial import MarkerTrial, name_some
+from rtsim.files.osim.external_loads import ForceColumns, read_external_loads
+from rtsim.files.tables.storage import Table, read_storage
+from rtsim.files.units import length_unit, metres_per_unit
+
+FloatArray = NDArray[np.float64]
+FORCE = re.compile(r"(.*?)_?vx", re.IGNORECASE)
+FLAT = re.compile(r"f(\d+)(?:_(1|x)|x)", re.IGNORECASE)
+"""The first column of a plate in a flattened table of OpenSim's C3D adapter."""
+FARTHEST_M = 50.0
+"""A centre of pressure farther away than this is not in metres."""
+ARM_OF_NM, ARM_OF_NMM = 0.05, 0.1
+"""A moment about where the force acts, over that force: below, newton metres [m]; above, with points in
+millimetres, newton millimetres [mm]. A foot that turns on a plate reaches 0.04 m."""
+LONGEST_ARM = 2.0
+"""No plate's moment is that of its force with such an arm [m]."""
+UPRIGHT = 2.0
+"""The mean force stands out along the vertical by at least this factor."""
+LEAST_ARM = 0.01
+"""A moment about two axes, over its force, is not that about where the force acts [m]."""
+LONGER = 300.0
+"""Plates that go on so many times longer than markers have another unit of time."""
+MOVES = 20.0
+"""Points that move so many times more along an axis than along another lie level along this one."""
+
+
+class _Columns(NamedTuple):
+    """Labels of one plate's columns, x y z; `torque` is empty where there is none."""
+
+    name: str
+    force: list[str]
+    point: list[str]
+    torque: list[str]
+
+
+def read_storage_forces(
+    path: str | Path,
+    *,
+    up: str | None = None,
+    units: str | None = None,
+    markers: MarkerTrial | None = None,
+    named: Sequence[ForceColumns] = (),
+) -> ForceTrial:
+    """The force plates of a .mot or .sto file in ground.
+
+    up : axis that points up, else the one along which the forces act, which goes before it
+    units : of the points, else metres unless they lie too far away for that; of the moments behind a comma,
+        else they go by the points unless their size tells otherwise
+    markers : of the same recording: a unit with which its feet are where forces act goes before all
+    named : beginnings of the columns of each plate; none = as below
+
+    Columns of a plate are ..vx ..vy ..vz (force), ..px ..py ..pz (where it acts) and the moment about that
+    point, as `ground_force_1_vx`, `1_ground_force_px`, `ground_torque_x`, `ground_force_1_mx`,
+    `ground_moment_1_mx`; or `f1_x`, `p1_x`, `m1_x` (also `f1_1`), as OpenSim's C3D adapter flattens them.
+    ConfigError for a file without them.
+    """
+    path = Path(path)
+    table = read_storage(path)
+    plates = _named(table.columns, named, str(path)) if named else _plates(table.columns, str(path))
+    clock, told = _in_seconds(table.data[:, 0].copy(), markers)
+    times, rate, said = settle_times(clock, 0.0, str(path))
+    # The header of a storage file has no rate, so that measuring it is nothing to be told.
+    notes = [*table.notes, *(note for note in said if not note.startswith("the header gives no frame rate"))]
+    notes = [note for note in notes if "inDegrees" not in note and "if they are milliseconds" not in note]
+    force, point = _stack(table, [p.force for p in plates]), _stack(table, [p.point for p in plates])
+    torque = np.zeros_like(force)
+    for index, plate in enumerate(plates):
+        if plate.torque:
+            torque[:, index] = _stack(table, [plate.torque])[:, 0]
+        else:
+            notes.append(f"{plate.name} has no moment: 0 was taken for it")
+    heavy = np.linalg.norm(force, axis=2) >= THRESHOLD
+    about_origin = _are_about_origin(point, force, torque)
+    notes += [*told, *_without_places(point, heavy & ~about_origin, [p.name for p in plates], str(path))]
+    rotation, told = _rotation(force, point, heavy, up, [plate.name for plate in plates], str(path))
+    notes += told
+    force, point, torque = (values @ rotation.T for values in (force, point, torque))
+    scale, told = _lengths(point, heavy, times, units, markers)
+    arm, said = _moments(torque, force, heavy & ~about_origin, scale, units, str(path))
+    notes += [*told, *said]
+    point, torque = scale * point, arm * torque
+    idle = (np.abs(force) < THRESHOLD).all(axis=2)
+    for values in (point, torque):  # where nothing acts, some programs write neither point nor moment
+        values[idle & ~np.isfinite(values).all(axis=2)] = 0.0
+    raw = RawForces(
+        names=tuple(plate.name for plate in plates),
+        times=times,
+        rate=rate,
+        corners=np.full((len(plates), 4, 3), np.nan),
+        level=levels(point, force),
+        force=force,
+        moment=np.cross(point, force) + torque,
+        source=str(path),
+        notes=tuple(notes),
+    )
+    return force_trial(raw)
+
+
+def read_external_forces(
+    path: str | Path,
+    *,
+    up: str | None = None,
+    units: str | None = None,
+    markers: MarkerTrial | None = None,
+) -> ForceTrial:
+    """The forces that external loads of OpenSim (.xml) name, by their columns; the others as above."""
+    loads = read_external_loads(path)
+    if not loads.forces.is_file():
+        raise ConfigError(
+            f"there is no file {str(loads.forces)!r}, which it names as datafile", where=str(path),
+            remedy="put that file there, or correct the name",
+        )  # fmt: skip
+    return read_storage_forces(loads.forces, up=up, units=units, markers=markers, named=loads.columns)
+
+
+def _plates(columns: Sequence[str], where: str) -> list[_Columns]:
+    """The plates that the labels name; ConfigError for none, and for one that lacks a component."""
+    by_plain = {label.lower(): label for label in columns}
+    plates = []
+    for label in columns:
+        if match := FORCE.fullmatch(label):
+            stem, axes = label[:-2], "xyz"
+            force, point = [_three(stem + what, by_plain) for what in ("v", "p")]
+            lacking = f"{stem}vx, {stem}vy, {stem}vz, {stem}px, {stem}py, {stem}pz"
+            words = ("torque", "moment") if "force" in stem.lower() else ()
+            other = [stem.lower().replace("force", word) for word in words]
+            stems = [stem + "m", stem + "t", *other, *(o + "m" for o in other)]
+            name = match[1] or "force"
+        elif match := FLAT.fullmatch(label):
+            stem, axes = label[1:-1], "123" if match[2] == "1" else "xyz"
+            force, point = [_three(what + stem, by_plain, axes) for what in ("f", "p")]
+            lacking = ", ".join(f"{what}{stem}{axis}" for what in "fp" for axis in axes)
+            stems, name = ["m" + stem, "t" + stem], f"plate_{match[1]}"
+        else:
+            continue
+        if not (force and point):
+            raise ConfigError(
+                f"the columns of {name!r} lack a component of force or point", where=where, allowed=lacking
+            )
+        torque = _moment(stems, by_plain, axes, name, where)
+        plates.append(_Columns(name, force, point, torque))
+    if not plates:
+        raise ConfigError(
+            "no columns of forces",
+            where=where,
+            allowed="ground_force_vx, 1_ground_force_vx, ground_force_1_vx, ..., each with vy vz px py pz; "
+            "f1_x or f1_1, ..., each with p1; or the columns that external loads (.xml) name",
+        )
+    return plates
+
+
+def _moment(stems: Sequence[str], by_plain: dict[str, str], axes: str, name: str, where: str) -> list[str]:
+    """The labels of a plate's moment, none where it has none; ConfigError for a part of one, and for two."""
+    there = {s: [a for a in axes if f"{s}{a}".lower() in by_plain] for s in dict.fromkeys(stems)}
+    there = {s: found for s, found in there.items() if found}
+    lacking = [f"{s}{a}" for s, found in there.items() for a in axes if a not in found]
+    if lacking:
+        raise ConfigError(
+            f"the moment of {name!r} lacks a component: {', '.join(lacking)}", where=where,
+            allowed="all three, or none", remedy="export the file again, or leave the others out",
+        )  # fmt: skip
+    if len(there) > 1:
+        raise ConfigError(
+            f"{name!r} has two moments: {', '.join(f'{s}{axes[0]} ...' for s in there)}", where=where,
+            allowed="one", remedy="leave the columns of one of them out",
+        )  # fmt: skip
+    return _three(next(iter(there)), by_plain, axes) if there else []
+
+
+def _named(columns: Sequence[str], named: Sequence[ForceColumns], where: str) -> list[_Columns]:
+    """The plates whose columns begin as somebody names them; ConfigError unless each has three."""
+    plates = []
+    for wanted in named:
+        found = {
+            what: [label for label in columns[1:] if begins and label.startswith(begins)]
+            for what, begins in zip(("force", "point", "torque"), wanted, strict=True)
+        }
+        for what, begins in zip(found, wanted, strict=True):
+            if begins and len(found[what]) != 3:
+                raise ConfigError(
+                    f"{len(found[what])} columns begin with {begins!r}, a {what}_identifier",
+                    where=where, allowed="three: x, y, z", remedy="correct the identifier, or the columns",
+                )  # fmt: skip
+        plain = re.sub(r"_?v?$", "", wanted.force) or "force"
+        flat = re.fullmatch(r"f(\d+)", plain, re.IGNORECASE)
+        name = f"plate_{flat[1]}" if flat else plain
+        plates.append(_Columns(name, found["force"], found["point"], found["torque"]))
+    return plates
+
+
+def _three(stem: str, by_plain: dict[str, str], axes: str = "xyz") -> list[str]:
+    """The labels of the file that are the stem and an axis, or none where one is missing."""
+    wanted = [f"{stem}{axis}".lower() for axis in axes]
+    return [by_plain[label] for label in wanted] if all(label in by_plain for label in wanted) else []
+
+
+def _stack(table: Table, triples: Sequence[Sequence[str]]) -> FloatArray:
+    """(n, n_plate, 3) of the columns with these labels."""
+    return np.stack([np.column_stack([table.column(label) for label in three]) for three in triples], axis=1)
+
+
+def _in_seconds(times: FloatArray, markers: MarkerTrial | None) -> tuple[FloatArray, list[str]]:
+    """Times that rise by more than those of plates do, or that go on a thousand times longer than those of
+    the markers, are milli- or microseconds: as seconds, and told.
+    """
+    step = float(np.median(np.diff(times))) if len(times) > 1 else 0.0
+    longer = 1.0
+    if step > 0.0 and markers is not None and len(markers.times) > 1:
+        longer = float((times[-1] - times[0]) / (markers.times[-1] - markers.times[0]))
+    for factor, unit in SMALLER.items():
+        if 0.3 < factor * longer < 3.0 or (longer < LONGER and factor * step < SELDOM <= step):
+            return factor * times, [
+                f"from row to row the times rise by {step:g}: {unit}, converted to seconds"
+            ]
+    return times, []
+
+
+def _are_about_origin(point: FloatArray, force: FloatArray, torque: FloatArray) -> NDArray[np.bool_]:
+    """(n_plate,) - plates whose points are 0, 0, 0 as moments are about it: about more than one axis."""
+    heavy = (np.linalg.norm(force, axis=2) >= THRESHOLD) & (point == 0.0).all(axis=2)
+    second = np.sort(np.abs(torque), axis=2)[..., 1] / np.maximum(np.linalg.norm(force, axis=2), THRESHOLD)
+    return np.array(
+        [
+            rows.any() and bool(np.median(arm[rows]) > LEAST_ARM)
+            for rows, arm in zip(heavy.T, second.T, strict=True)
+        ]
+    )
+
+
+def _without_places(
+    point: FloatArray, heavy: NDArray[np.bool_], names: Sequence[str], where: str
+) -> list[str]:
+    """Points at exactly 0, 0, 0 under a load become NaN, in place: how some programs write that they do not
+    know them. Sentences on them; ConfigError for a plate that has no others.
+    """
+    nowhere = heavy & (point == 0.0).all(axis=2)
+    notes = []
+    for p, name in enumerate(names):
+        n, n_heavy = int(nowhere[:, p].sum()), int(heavy[:, p].sum())
+        if n and n == n_heavy:
+            raise ConfigError(
+                f"{name} has forces, and the point where they act is 0, 0, 0 throughout", where=where,
+                remedy="export the points (centre of pressure) as well",
+            )  # fmt: skip
+        if n:
+            notes.append(
+                f"the point of {name} is exactly 0, 0, 0 in {n} of {n_heavy} samples with a load: missing"
+            )
+    point[nowhere] = np.nan
+    return notes
+
+
+def _lengths(
+    point: FloatArray,
+    heavy: NDArray[np.bool_],
+    times: FloatArray,
+    units: str | None,
+    markers: MarkerTrial | None,
+) -> tuple[float, list[str]]:
+    """Metres per unit of the points, and sentences: as asked, else metres unless they would lie too far away,
+    but always so that they are near the feet, where markers tell where these are.
+    """
+    length = length_unit(units)
+    notes = [f"units of the points: {length}, as asked"] if length else []
+    scale = metres_per_unit(length, "--units") if length else 1.0
+    if not length:
+        some = point[heavy]
+        far = float(np.nanmedian(np.abs(some).max(axis=1))) if np.isfinite(some).any() else 0.0
+        if far > FARTHEST_M:
+            scale, length = 1e-3, "mm"
+            notes.append(
+                f"the forces would act {far:.4g} m away: points were read as mm; give --units to override"
+            )
+    if markers is None:
+        return scale, notes
+    unit, before, after = unit_by_markers(times, point, heavy, markers, scale)
+    if not unit:
+        return scale, notes
+    who = (
+        f"--units {length} is not the unit of the points"
+        if length_unit(units)
+        else "the unit of the points is told by the markers"
+    )
+    return metres_per_unit(unit, "--units"), [
+        f"{who}: as {length or 'm'} forces would act {before:.3g} m from the nearest low marker, as {unit} "
+        f"{after:.2g} m: they were read as {unit}"
+    ]
+
+
+def _moments(
+    torque: FloatArray,
+    force: FloatArray,
+    heavy: NDArray[np.bool_],
+    scale: float,
+    units: str | None,
+    where: str,
+) -> tuple[float, list[str]]:
+    """Newton metres per unit of the moments, and sentences: as asked, else by the points, whose unit is
+    `scale` [m], unless no foot could press so. ConfigError where none could as asked.
+    """
+    arms = np.linalg.norm(torque, axis=2)[heavy] / np.linalg.norm(force, axis=2)[heavy]
+    known = arms[np.isfinite(arms)]
+    arm = float(np.percentile(known, 95)) if known.size else 0.0
+    if asked := moment_unit(units):
+        factor = newton_metres_per_unit(asked) or 1.0
+        if factor * arm > LONGEST_ARM:
+            raise ConfigError(
+                f"in {asked}, as --units asks, the moments would be those of the forces with an arm of "
+                f"{factor * arm:.4g} m", where=where, allowed=f"up to {LONGEST_ARM:g} m",
+                remedy="leave the unit of moments out, or give that which they are in (,Nmm)",
+            )  # fmt: skip
+        return factor, [f"moments: {asked}, as asked"]
+    if arm == 0.0:
+        return scale, []
+    unit = {1e-1: "dm", 1e-2: "cm", 1e-3: "mm"}.get(scale, "")
+    if not unit:  # nobody has moments in newton inches
+        if arm <= LONGEST_ARM:
+            return 1.0, []
+        said = f"the moments would be those of the forces with an arm of {arm:.4g} m: they were read as N mm"
+        return 1e-3, [f"{said}; give --units m,Nm to override"]
+    if arm < ARM_OF_NM:
+        said = f"as N {unit} the moments would have an arm of {arm:.4g} {unit}: they were read as N m"
+        return 1.0, [f"{said}; give --units {unit},N{unit} to override"]
+    doubt = "" if arm >= ARM_OF_NMM else ", though N m are possible"
+    return scale, [f"moments were read as N {unit}{doubt}; give --units {unit},Nm to override"]
+
+
+def _rotation(
+    force: FloatArray,
+    point: FloatArray,
+    heavy: NDArray[np.bool_],
+    up: str | None,
+    names: Sequence[str],
+    where: str,
+) -> tuple[FloatArray, list[str]]:
+    """Turns the file's axes to Y up: along the median of the forces that matter, and where that does not tell
+    as asked, or not at all. ConfigError where the points do not lie as these forces would have them.
+    """
+    asked = parse_up(up, "--up") if up is not None else ""
+    said = [f"up axis: {asked}, as asked"] if asked else []
+    usual = (
+        np.abs(np.median(force[heavy], axis=0)) if heavy.any() else np.zeros(3)
+    )  # garbage does not turn it
+    index = int(np.argmax(usual))
+    if usual[index] < UPRIGHT * np.sort(usual)[1] or not usual[index] > 0.0:
+        return ROTATIONS[asked or "+Y"], said
+    if index == AXIS_NAMES.index((asked or "+Y")[1]):
+        return ROTATIONS[asked or "+Y"], said
+    axis = "+" + AXIS_NAMES[index]
+    along = f"the forces act along {AXIS_NAMES[index]}"
+    if _are_level(point[heavy], index):
+        loaded = [p for p in range(len(names)) if heavy[:, p].any()]
+        axes = {p: int(np.argmax(np.abs(np.median(force[heavy[:, p], p], axis=0)))) for p in loaded}
+        of = [names[p] for p, own in axes.items() if own == index]
+        raise ConfigError(
+            f"{along}, and the points where they act lie level in Y and move along {AXIS_NAMES[index]}: the "
+            f"columns v{'xyz'[index]} and vy of {name_some(of)} look exchanged",
+            where=where,
+            remedy=f"exchange them in the file, or give --up {AXIS_NAMES[index]} if that axis points up",
+        )  # fmt: skip
+    if asked:
+        return ROTATIONS[axis], [
+            f"--up {asked} is not that of the forces: {along}, and {axis} was taken as up"
+        ]
+    return ROTATIONS[axis], [f"{along}: {axis} was taken as up, and they were rotated to Y up"]
+
+
+def _are_level(point: FloatArray, index: int) -> bool:
+    """Whether points (n, 3) in any unit keep to one height along Y and move along another axis."""
+    known = point[np.isfinite(point).all(axis=1)]
+    if not known.size:
+        return False
+    low, high = np.percentile(known, [5.0, 95.0], axis=0)
+    return bool(high[index] - low[index] > MOVES * (high[1] - low[1]))

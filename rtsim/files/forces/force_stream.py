@@ -1,0 +1,166 @@
+"""The forces stream of the protocol: what its descriptor says, and the forces of a trial as its messages."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.plates.plate_intake import GREATEST
+from rtsim.files.forces.force_trial import ForceTrial, are_corners
+from rtsim.files.markers.axes import ROTATIONS
+from streams.account import plain
+from streams.messages import FieldSpec, Session, force_session
+from streams.recording.player import Channel
+
+FloatArray = NDArray[np.float64]
+
+FASTEST = 100_000.0
+"""Highest sample rate that is believed [Hz]."""
+MOST_PLATES = 64
+LONGEST_WORD = 32
+UNITS = ("s", "N", "N m")
+
+
+class PlateStream(NamedTuple):
+    """What the descriptor of a forces session says.
+
+    names : of the plates; none where the session cannot be used
+    n_sample : room for samples in a message
+    corners : (n_plate, 4, 3) - in ground [m]; NaN where not known
+    z_up : 1 where Z points up, else 0
+    rate : samples per second [Hz], 0 where it is not told
+    zero : (n_plate, 6) - what the sender has taken off force and moment by taring, in ground [N, N m]
+    faults : plain sentences
+    """
+
+    names: tuple[str, ...]
+    n_sample: int
+    corners: FloatArray
+    z_up: int
+    rate: float
+    zero: FloatArray
+    faults: list[str]
+
+
+def describe(session: Session) -> PlateStream:
+    """The plates of a forces session; what cannot be meant is told in `faults`, and left out."""
+    n_sample, names, faults = _read_fields(session)
+    up = session.meta.get("up", "Y")
+    if up not in ("Y", "y", "Z", "z"):
+        said = f"'{plain(up, LONGEST_WORD)}'" if isinstance(up, str) else "no text"
+        faults.append(f"The up axis of the forces is {said}; allowed are Y and Z. Y is assumed.")
+    z_up = up in ("Z", "z")
+    corners, told = _read_corners(session.meta.get("corners", []), len(names), z_up)
+    rate = session.meta.get("sample_rate", 0.0)
+    known = isinstance(rate, (int, float)) and not isinstance(rate, bool) and 0.0 < rate <= FASTEST
+    if names and not known:
+        told.append("The forces do not tell their sample_rate.")
+    zero, said_of_zero = _read_zero(session.meta.get("zero", []), len(names), z_up)
+    return PlateStream(
+        names, n_sample, corners, int(z_up), float(rate) if known else 0.0, zero,
+        [*faults, *told, *said_of_zero],
+    )  # fmt: skip
+
+
+def _read_fields(session: Session) -> tuple[int, tuple[str, ...], list[str]]:
+    """Room for samples in a message and the plates' names; 0 and none where the session has other fields."""
+    specs: dict[str, FieldSpec] = {spec.name: spec for spec in session.fields}
+    times, force, moment = (specs.get(name) for name in ("sample_times", "force", "moment"))
+    if times is None or force is None or moment is None:
+        fault = "the fields sample_times, force and moment"
+    elif len(times.shape) != 1 or times.shape[0] == 0:
+        fault = "sample_times of shape [n_sample]"
+    elif any(len(s.shape) != 3 or tuple(s.shape[1:]) != (times.shape[0], 3) for s in (force, moment)):
+        fault = "force and moment of shape [n_plate, n_sample, 3]"
+    elif force.shape[0] == 0 or moment.shape[0] != force.shape[0]:
+        fault = "as many plates in moment as in force, and one at least"
+    elif force.shape[0] > MOST_PLATES:
+        fault = f"at most {MOST_PLATES} plates"
+    elif (times.unit, force.unit, moment.unit) != UNITS:
+        units = ", ".join(plain(unit, LONGEST_WORD) for unit in (times.unit, force.unit, moment.unit))
+        fault = f"the units {', '.join(UNITS)}, not {units}"
+    else:
+        names = tuple(force.labels) or tuple(f"plate_{p + 1}" for p in range(force.shape[0]))
+        return times.shape[0], names, []
+    return 0, (), [f"The session of forces needs {fault}: it is not used."]
+
+
+def _read_corners(said: object, n_plate: int, z_up: bool) -> tuple[FloatArray, list[str]]:
+    """Corners (n_plate, 4, 3) in ground [m]; NaN, and a sentence, for what is none."""
+    corners = np.full((n_plate, 4, 3), np.nan)
+    if not said:
+        return corners, []
+    if not isinstance(said, list) or len(said) != n_plate:
+        return corners, [f"The forces tell no corners for each of {n_plate} plates: they are not used."]
+    faults = []
+    for p, plate in enumerate(said):
+        if not plate:
+            continue
+        try:
+            places = np.array(plate, dtype=np.float64)
+        except (TypeError, ValueError, OverflowError):
+            places = np.empty(0)
+        fits = places.shape == (4, 3) and bool((np.abs(places) <= GREATEST).all()) and are_corners(places)
+        if fits:
+            corners[p] = places @ ROTATIONS["+Z"].T if z_up else places
+        else:
+            faults.append(f"The corners of force plate {p + 1} span no surface: they are not used.")
+    return corners, faults
+
+
+def _read_zero(said: object, n_plate: int, z_up: bool) -> tuple[FloatArray, list[str]]:
+    """Zeros (n_plate, 6) in ground [N, N m], and a sentence for what are none."""
+    if not said or not n_plate:
+        return np.zeros((n_plate, 6)), []
+    try:
+        zero = np.array(said, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        zero = np.empty(0)
+    if zero.shape != (n_plate, 6) or not (np.abs(zero) <= GREATEST).all():
+        fault = f"The zero of the forces is not six numbers for each of {n_plate} plates: it is not told."
+        return np.zeros((n_plate, 6)), [fault]
+    rows = zero.reshape(-1, 3)
+    return (rows @ ROTATIONS["+Z"].T if z_up else rows).reshape(n_plate, 6), []
+
+
+def force_channel(
+    trial: ForceTrial, rate: float, *, t_start: int, speed: float = 1.0, time_base: str = "", source: str = ""
+) -> Channel:
+    """The forces of a trial in messages of `rate` [Hz], each with the samples since the one before.
+
+    A message's time is that up to which all samples were sent.
+
+    speed : at which it will be played
+    time_base : what the markers' session says, too, so that both are paired by `time`
+    """
+    n_message = int(np.floor((trial.times[-1] - trial.times[0]) * rate + 1e-6)) + 1
+    times = trial.times[0] + np.arange(n_message) / rate
+    if times[-1] < trial.times[-1]:
+        times = np.append(times, times[-1] + 1.0 / rate)
+    # A sample at a message's time belongs to it, whatever the last digits of both say.
+    number = np.searchsorted(times + 1e-9, trial.times)
+    counts = np.bincount(number, minlength=len(times))
+    n_sample, n_plate = int(counts.max()), len(trial.names)
+    place = np.arange(len(trial.times)) - np.concatenate([[0], np.cumsum(counts)])[number]
+    sample_times = np.full((len(times), n_sample), np.nan)
+    force = np.full((len(times), n_plate, n_sample, 3), np.nan)
+    moment = np.full_like(force, np.nan)
+    sample_times[number, place] = trial.times
+    force[number, :, place] = trial.force
+    moment[number, :, place] = trial.moment
+    corners = [plate.tolist() if np.isfinite(plate).all() else [] for plate in trial.corners]
+    zero = {"zero": trial.zero.tolist()} if trial.zero.any() else {}
+    session = force_session(
+        trial.names,
+        n_sample,
+        rate=rate * speed,
+        sample_rate=trial.rate,
+        t_start=t_start,
+        corners=corners if any(corners) else (),
+        meta={"source": source or trial.source, "speed": speed, "time_base": time_base, **zero},
+    )
+    return Channel(
+        session, times, {"sample_times": sample_times, "force": force, "moment": moment}, ("sample_times",)
+    )

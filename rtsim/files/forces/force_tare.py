@@ -1,0 +1,88 @@
+"""Taking the zero off force plates: off those of a trial, from seconds in which nobody is on them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.plates.plate_contact import EMPTY, Plates, gather_tare, new_tare, settle_tare, take_off
+from rtsim.errors import ConfigError
+from rtsim.files.forces.force_trial import MOST_DRIFT, THRESHOLD, ForceTrial, find_contacts
+from rtsim.files.markers.trial import name_some
+
+FloatArray = NDArray[np.float64]
+
+FINE_S = 1e-9
+"""Seconds that are gathered are a sum of steps, with round-off."""
+LEAST_TARE_S = 0.1
+"""Samples of a shorter time say too little of an empty plate: one alone never varies [s]."""
+
+
+def tare(trial: ForceTrial, start: float, stop: float) -> ForceTrial:
+    """The trial without the mean of start to stop [s], plate by plate, as its notes tell.
+
+    A plate whose normal force varies there by more than 20 N, or is beyond 50 N, is not empty, and stays as
+    it is, which is told, too. ConfigError where the samples between last less than LEAST_TARE_S, or no plate
+    is empty.
+    """
+    inside = (trial.times >= start) & (trial.times <= stop)
+    if not inside.any():
+        raise ConfigError(
+            f"no force samples from {start:g} to {stop:g} s",
+            where=trial.source,
+            allowed=f"{trial.times[0]:g} to {trial.times[-1]:g} s",
+        )
+    lasting = float(inside.sum()) / trial.rate
+    if lasting < LEAST_TARE_S - FINE_S:
+        raise ConfigError(
+            f"the force samples from {start:g} to {stop:g} s last {lasting:.3g} s",
+            where=trial.source,
+            allowed=f"{LEAST_TARE_S:g} s or more",
+            remedy="give more seconds in which nobody is on the plates",
+        )
+    n_plate = len(trial.names)
+    values = np.concatenate([trial.force, trial.moment], axis=2).reshape(-1, 6 * n_plate)
+    zero, found = new_tare(n_plate), np.empty(n_plate, np.int64)
+    gather_tare(trial.plates, values[inside], zero)
+    settle_tare(zero, THRESHOLD, MOST_DRIFT, found)
+    if not (found == EMPTY).any():
+        raise ConfigError(
+            f"no force plate is empty from {start:g} to {stop:g} s",
+            where=trial.source,
+            remedy="give seconds in which nobody is on the plates",
+        )
+    take_off(zero, values)
+    done, left = name_tared(trial.names, found, normal_of(trial.plates, zero.baseline))
+    notes = [f"zero taken off from {start:g} to {stop:g} s: {done}"]
+    if left:
+        notes.append(f"loaded or not measured from {start:g} to {stop:g} s, and not tared: {left}")
+    wrench = values.reshape(-1, n_plate, 6)
+    force, moment = wrench[..., :3].copy(), wrench[..., 3:].copy()
+    centre, free_moment, loaded = find_contacts(trial.plates, force, moment)
+    return trial._replace(
+        force=force,
+        moment=moment,
+        centre=centre,
+        free_moment=free_moment,
+        loaded=loaded,
+        zero=trial.zero + zero.baseline,
+        notes=(*trial.notes, *notes),
+    )
+
+
+def normal_of(plates: Plates, wrench: FloatArray) -> FloatArray:
+    """(n_plate,) - part of forces and moments (n_plate, 6) along the normals of plates [N]."""
+    return np.asarray((wrench[:, :3] * plates.axes[:, 2]).sum(axis=1))
+
+
+def name_tared(names: Sequence[str], found: NDArray[np.int64], normal: FloatArray) -> tuple[str, str]:
+    """Plates that were tared, each with its normal force [N], and those that were left; as text, "" = none.
+
+    found : (n_plate,) - as of kernels.plates.plate_contact.settle_tare
+    """
+    empty = found == EMPTY
+    done = [f"{name} {off:.3g} N" for name, off, is_so in zip(names, normal, empty, strict=True) if is_so]
+    left = [name for name, is_so in zip(names, empty.tolist(), strict=True) if not is_so]
+    return name_some(done) if done else "", name_some(left) if left else ""

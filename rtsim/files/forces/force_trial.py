@@ -1,0 +1,245 @@
+"""The record every reader of force plates hands over: wrenches in ground, and their contacts."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.plates.plate_contact import Plates, contacts
+from kernels.plates.plate_intake import GREATEST, THRESHOLD
+from rtsim.errors import ConfigError
+from rtsim.files.markers.ground import check_clock
+from rtsim.files.markers.trial import count_of
+
+FloatArray = NDArray[np.float64]
+
+MOST_DRIFT = 50.0
+"""What an empty plate may say [N]; beyond, somebody stands on it."""
+DROPPED_FROM, LONGEST_DROP = 200.0, 0.03
+"""A force that falls from so much [N] to 0 and is back in no more [s] was not measured: leaps are longer."""
+SMALLEST_EDGE = 0.05
+"""No plate is smaller [m]: corners closer together are none."""
+
+
+class ForceTrial(NamedTuple):
+    """Force plates of one recording in ground (Y up, right-handed): the forces that act on the person.
+
+    names : n_plate unique names
+    times : (n,) float64 - time of each sample [s], strictly increasing, on the clock of the markers' times
+    rate : nominal rate [Hz]
+    plates : where the plates lie, for the kernels
+    corners : (n_plate, 4, 3) float64 - of the surfaces [m]; NaN where the file does not tell them
+    force : (n, n_plate, 3) float64 [N]; NaN = missing
+    moment : (n, n_plate, 3) float64 - about the ground origin [N m]; NaN = missing
+    centre : (n, n_plate, 3) float64 - centre of pressure on the surface [m]; NaN without contact
+    free_moment : (n, n_plate) float64 - about the surface's normal (up) through it [N m]; NaN without contact
+    loaded : (n, n_plate) int64 - as kernels.plates.plate_contact.contacts has it
+    zero : (n_plate, 6) float64 - what taring has taken off each force and moment [N, N m]
+    source : the file the trial came from
+    notes : plain sentences: everything that was converted, assumed, dropped or repaired
+    origins : (n_plate, 3) float64 - from where a plate measures to the middle of its surface, in ground,
+        by which its moments were moved [m]; NaN where they were not; None = of no plate
+    """
+
+    names: tuple[str, ...]
+    times: FloatArray
+    rate: float
+    plates: Plates
+    corners: FloatArray
+    force: FloatArray
+    moment: FloatArray
+    centre: FloatArray
+    free_moment: FloatArray
+    loaded: NDArray[np.int64]
+    zero: FloatArray
+    source: str
+    notes: tuple[str, ...] = ()
+    origins: FloatArray | None = None
+
+
+class RawForces(NamedTuple):
+    """What a reader has found, in ground axes, metres and newtons, before contacts are sought.
+
+    names, times, rate, corners, force, moment, source, notes : as in ForceTrial
+    level : (n_plate,) float64 - height of the surface where corners do not tell it [m]
+    zero : as in ForceTrial; None = nothing was taken off
+    origins : as in ForceTrial
+    """
+
+    names: tuple[str, ...]
+    times: FloatArray
+    rate: float
+    corners: FloatArray
+    level: FloatArray
+    force: FloatArray
+    moment: FloatArray
+    source: str
+    notes: tuple[str, ...]
+    zero: FloatArray | None = None
+    origins: FloatArray | None = None
+
+
+def force_trial(raw: RawForces, threshold: float = THRESHOLD, or_else: str = "") -> ForceTrial:
+    """The trial with its contacts; forces that push the person down are turned round, and that is told.
+
+    or_else : the end of the sentence, where forces may point down for another reason
+
+    ConfigError for a trial without samples or plates, and for rates and times that no clock can play.
+    """
+    _check_extent(raw)
+    notes = list(raw.notes)
+    force, moment = np.ascontiguousarray(raw.force), np.ascontiguousarray(raw.moment)
+    zero = np.zeros((len(raw.names), 6)) if raw.zero is None else raw.zero
+    empty: NDArray[np.bool_] = np.asarray(
+        (np.abs(force) < THRESHOLD).all(axis=2)
+    )  # some programs have no moment where nobody stands
+    moment[empty & ~(np.abs(moment) <= GREATEST).all(axis=2)] = 0.0
+    known: NDArray[np.bool_] = np.asarray((np.abs(force) <= GREATEST).all(axis=2))  # NaN is not, either
+    halves: NDArray[np.bool_] = known & ~np.asarray((np.abs(moment) <= GREATEST).all(axis=2))
+    notes += _tell_halves(raw.names, halves, known & ~empty)
+    force[halves], moment[halves] = np.nan, np.nan
+    gap = ~known
+    force[gap], moment[gap] = np.nan, np.nan
+    if gap.any():
+        notes.append(
+            f"{count_of(int(gap.sum()), 'force sample')} with missing values, or values beyond {GREATEST:g}, "
+            "taken as missing"
+        )
+    notes += _without_drops(raw, force, moment)
+    if _pushes_down(force, threshold):
+        force, moment, zero = -force, -moment, -zero
+        notes.append(
+            "the forces point down, as those of the person on the plates: all were turned round (force and "
+            f"moment), so that they act on the person{or_else}"
+        )
+    plates = lay_out(raw.corners, raw.level)
+    centre, free_moment, loaded = find_contacts(plates, force, moment, threshold)
+    return ForceTrial(
+        raw.names,
+        raw.times,
+        raw.rate,
+        plates,
+        raw.corners,
+        force,
+        moment,
+        centre,
+        free_moment,
+        loaded,
+        zero,
+        raw.source,
+        tuple(notes),
+        raw.origins,
+    )
+
+
+def find_contacts(
+    plates: Plates, force: FloatArray, moment: FloatArray, threshold: float = THRESHOLD
+) -> tuple[FloatArray, FloatArray, NDArray[np.int64]]:
+    """Centre of pressure, free moment and loads (kernels/plates/plate_contact), in arrays of their own."""
+    n, n_plate = force.shape[:2]
+    centre, free_moment = np.empty((n, n_plate, 3)), np.empty((n, n_plate))
+    loaded = np.empty((n, n_plate), np.int64)
+    contacts(plates, force, moment, threshold, centre, free_moment, loaded)
+    return centre, free_moment, loaded
+
+
+def lay_out(corners: FloatArray, level: FloatArray) -> Plates:
+    """The rectangles that corners (n_plate, 4, 3) [m] span, in any sense of rotation, normals up.
+
+    Where corners are NaN, a level floor at the height `level` (n_plate,) [m] without end.
+    """
+    n_plate = corners.shape[0]
+    plates = Plates(np.zeros((n_plate, 3)), np.zeros((n_plate, 3, 3)), np.full((n_plate, 2), np.inf))
+    plates.centre[:, 1] = level
+    plates.axes[:] = [[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]]
+    for p in np.flatnonzero(np.isfinite(corners).all(axis=(1, 2))):
+        axes, half = edges(corners[p])
+        if axes[2, 1] < 0.0:
+            axes[1:] *= -1.0
+        plates.centre[p], plates.axes[p], plates.half[p] = corners[p].mean(axis=0), axes, half
+    return plates
+
+
+def levels(point: FloatArray, force: FloatArray) -> FloatArray:
+    """Height of each plate's surface (n_plate,) [m]: the median of where its forces act, 0 without any."""
+    heavy = (np.linalg.norm(force, axis=2) >= THRESHOLD) & np.isfinite(point).all(axis=2)
+    heights = [point[heavy[:, p], p, 1] for p in range(point.shape[1])]
+    return np.array([float(np.median(height)) if height.size else 0.0 for height in heights])
+
+
+def edges(corners: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Axes x, y, z of a plate as rows (3, 3), and half its lengths (2,), from corners (4, 3) in the order
+    +x +y, -x +y, -x -y, +x -y.
+    """
+    along, across = spans(corners)
+    normal = np.cross(along, across)
+    axes = np.stack([along, np.cross(normal, along), normal])
+    axes /= np.linalg.norm(axes, axis=1, keepdims=True)
+    return axes, 0.5 * np.array([np.linalg.norm(along), np.linalg.norm(across)])
+
+
+def spans(corners: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The mean of both edges along x (3,) [m], and along y, of corners (4, 3) in that order."""
+    return (
+        0.5 * (corners[0] + corners[3] - corners[1] - corners[2]),
+        0.5 * (corners[0] + corners[1] - corners[2] - corners[3]),
+    )
+
+
+def are_corners(corners: FloatArray) -> bool:
+    """Whether four corners (4, 3) [m] span a surface."""
+    if not np.isfinite(corners).all():
+        return False
+    along, across = spans(corners)
+    return float(np.linalg.norm(np.cross(along, across))) >= SMALLEST_EDGE**2
+
+
+def _tell_halves(names: tuple[str, ...], halves: NDArray[np.bool_], loaded: NDArray[np.bool_]) -> list[str]:
+    """Sentences on plates with a load whose moment is not known; halves, loaded : (n, n_plate)."""
+    return [
+        f"{name} has no moment, or no point where its force acts, in {n} of {n_loaded} samples with a load: "
+        "taken as missing, and what the foot on it bears is not known there"
+        for name, n, n_loaded in zip(
+            names, halves.sum(axis=0).tolist(), loaded.sum(axis=0).tolist(), strict=True
+        )
+        if n
+    ]
+
+
+def _without_drops(raw: RawForces, force: FloatArray, moment: FloatArray) -> list[str]:
+    """Forces of exactly 0 for an instant between loads become NaN, in place, as nobody leaves a plate so
+    briefly; sentences on them.
+    """
+    notes = []
+    loads = np.linalg.norm(force, axis=2)
+    for p, name in enumerate(raw.names):
+        zero = np.concatenate([[False], loads[:, p] == 0.0, [False]])
+        begins, ends = np.flatnonzero(zero[1:] & ~zero[:-1]), np.flatnonzero(zero[:-1] & ~zero[1:])
+        n = 0
+        for begin, end in zip(begins.tolist(), ends.tolist(), strict=True):
+            if begin == 0 or end == len(loads) or raw.times[end] - raw.times[begin - 1] > LONGEST_DROP:
+                continue
+            if min(loads[begin - 1, p], loads[end, p]) >= DROPPED_FROM:
+                force[begin:end, p] = moment[begin:end, p] = np.nan
+                n += end - begin
+        if n:
+            notes.append(
+                f"{name} is at exactly 0 in {count_of(n, 'sample')} between loads of more than "
+                f"{DROPPED_FROM:g} N: taken as missing"
+            )
+    return notes
+
+
+def _check_extent(raw: RawForces) -> None:
+    if raw.force.shape[0] == 0 or raw.force.shape[1] == 0:
+        raise ConfigError("it holds no samples of force plates", where=raw.source, remedy="export it again")
+    check_clock(raw.times, raw.rate, "rate of the forces", raw.source)
+
+
+def _pushes_down(force: FloatArray, threshold: float) -> bool:
+    """Whether the samples that matter point down: a floor pushes, it does not pull."""
+    vertical = force[..., 1]
+    heavy = vertical[np.abs(vertical) >= threshold]
+    return bool(heavy.size and heavy.sum() < 0.0)

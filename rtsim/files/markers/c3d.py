@@ -1,0 +1,182 @@
+"""C3D marker files: real markers apart from ghosts and from what a model computed."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.errors import ConfigError
+from rtsim.files.c3d_bytes.processor import intel_copy
+from rtsim.files.markers.c3d_check import check_c3d
+from rtsim.files.markers.c3d_frames import with_all_frames
+from rtsim.files.markers.c3d_labels import POSITION, REAL, SCALAR, UNLABELLED, classify, strip_subjects
+from rtsim.files.markers.c3d_process import Content, read_content
+from rtsim.files.markers.ground import to_ground
+from rtsim.files.markers.persons import parted
+from rtsim.files.markers.trial import FARTHEST, MarkerTrial, RawTrial, name_some, samples_seen, unique_names
+
+Group = Mapping[str, list[Any]]
+Z_UP_MAKERS = ("vicon", "qualisys")  # their laboratory frames are Z up when the file does not say
+AXIS = re.compile(r"[+-]?[XYZ]", re.IGNORECASE)
+MOST_PLATES = 64
+# Endings of Vicon subject parameters that are lengths in millimetres, and those in kilograms.
+LENGTHS = ("height", "length", "width", "thickness", "distance", "diameter", "shoulderoffset")
+MASSES = ("bodymass", "mass")
+# And those that are angles in radians, of Plug-in Gait.
+ANGLES = ("rotation", "torsion", "plantflex", "rotoff", "ankleabadd")
+
+
+def read_c3d(
+    path: str | Path,
+    *,
+    up: str | None = None,
+    units: str | None = None,
+    person: str = "",
+    virtual: bool = False,
+) -> MarkerTrial:
+    """The markers of a C3D file in the ground frame, with the measures of the subject stored in it.
+
+    Samples with residual -1 are missing. Unlabelled trajectories and outputs of a model (angles, forces,
+    moments, powers, scalars) are left out, computed positions too unless `virtual`; the notes say which.
+    Times are (first frame + i) / rate with frames counted from 0. ConfigError for what is no C3D file.
+    """
+    path = Path(path)
+    content, announced = whole_content(path)
+    raw = raw_markers(content, path, announced, virtual)
+    return to_ground(raw, up=up, units=units, person=person)
+
+
+def whole_content(path: Path, *, with_analogs: bool = False) -> tuple[Content, int]:
+    """All that a C3D file holds, and the number of frames that its header announces."""
+    head = check_c3d(path)
+    with intel_copy(path, head.processor) as copy:
+        content = read_content(copy, head.n_byte, with_analogs=with_analogs)
+        return with_all_frames(copy, check_c3d(copy), content), head.n_frame
+
+
+def raw_markers(content: Content, path: Path, announced: int, virtual: bool = False) -> RawTrial:
+    """The markers of a file's content; `announced` is the number of frames in its header."""
+    n_frame, n_point, _ = content.points.shape
+    if n_point == 0 or n_frame == 0:
+        raise ConfigError(
+            "the file holds no points", where=str(path), remedy="export the trial with its markers"
+        )
+    rate, parameters = content.rate, content.parameters
+    if not 0.0 < rate < math.inf:
+        raise ConfigError(f"the point rate is {rate:g} Hz", where=str(path), remedy="export the trial again")
+    point = parameters["POINT"]
+    keep, names, person, notes = _choose(point, content.points, virtual, path)
+    if announced > n_frame:
+        notes.append(f"the header says {announced} frames, the file ends after {n_frame}: those were read")
+    notes += content.notes
+    up, up_key = _up(parameters)
+    return RawTrial(
+        names=names,
+        times=(content.first + np.arange(n_frame)) / rate,
+        positions=np.ascontiguousarray(content.points[:, keep]),
+        rate=rate,
+        source=str(path),
+        units=(_texts(point, "UNITS") or [""])[0],
+        up=up,
+        up_key=up_key,
+        notes=tuple(notes),
+        subject=_subject(parameters),
+        person=person,
+        surfaces=_surfaces(parameters),
+    )
+
+
+def _choose(
+    point: Group, points: NDArray[np.float64], virtual: bool, path: Path
+) -> tuple[list[int], tuple[str, ...], str, list[str]]:
+    """Indices and unique names of the points (n, n_point, 3) that are markers, the one person who is named,
+    and sentences."""
+    n_point = points.shape[1]
+    labels = _texts(point, "LABELS")[:n_point]
+    labels += [""] * (n_point - len(labels))
+    groups = {name: _texts(point, name) for name in _type_groups(point)}
+    labels, groups, person, notes = strip_subjects(labels, groups, seen := samples_seen(points))
+    kinds = classify(labels, groups)
+    keep = [index for index, kind in enumerate(kinds) if kind == REAL or (virtual and kind == POSITION)]
+    if not keep:
+        raise ConfigError(
+            "the file holds no labelled markers", where=str(path), remedy="label the trial first"
+        )
+    names, said = unique_names([labels[k] for k in keep], [seen[k] for k in keep])
+    return keep, names, person, [*notes, *_tell_dropped(labels, kinds, virtual), *said]
+
+
+def _texts(group: Group, name: str) -> list[str]:
+    """A text parameter with its continuations (LABELS, LABELS2, LABELS3, ...)."""
+    result: list[str] = []
+    key, number = name, 2
+    while key in group:
+        result += [str(text).strip() for text in group[key]]
+        key, number = f"{name}{number}", number + 1
+    return result
+
+
+def _type_groups(point: Group) -> Sequence[str]:
+    """Names of the parameters that list model outputs: as the file says (in pairs), else the usual ones."""
+    said = _texts(point, "TYPE_GROUPS")[::2]
+    usual = ["ANGLES", "FORCES", "MOMENTS", "POWERS", "SCALARS", "MODELED_MARKERS"]
+    return [*usual, *(name for name in said if name not in usual)]
+
+
+def _tell_dropped(labels: Sequence[str], kinds: Sequence[str], virtual: bool) -> list[str]:
+    notes = []
+    for kind, what in ((UNLABELLED, "unlabelled trajectories"), (SCALAR, "model outputs"), (POSITION, "")):
+        names = [label or "(no label)" for label, found in zip(labels, kinds, strict=True) if found == kind]
+        if not names:
+            continue
+        if kind == POSITION:
+            fate = "kept, as asked" if virtual else "left out"
+            notes.append(f"positions computed by a model, {fate} ({len(names)}): {name_some(names)}")
+        else:
+            notes.append(f"{what} left out ({len(names)}): {name_some(names)}")
+    return notes
+
+
+def _up(parameters: Mapping[str, Group]) -> tuple[str, str]:
+    """Up axis and where it stands: the screen's vertical axis, else the manufacturer's habit, else none."""
+    screen = _texts(parameters["POINT"], "Y_SCREEN")
+    if screen and AXIS.fullmatch(screen[0]):
+        return screen[0], "POINT:Y_SCREEN"
+    company = " ".join(_texts(parameters["MANUFACTURER"], "COMPANY"))
+    if any(maker in company.lower() for maker in Z_UP_MAKERS):
+        return "+Z", f"MANUFACTURER:COMPANY {company}"
+    return "", ""
+
+
+def _surfaces(parameters: Mapping[str, Group]) -> np.ndarray | None:
+    """Corners (n_plate, 4, 3) of the force plates that the file uses, in its units and axes; None = none."""
+    group = parameters["FORCE_PLATFORM"]
+    used, corners = (group.get(name, []) for name in ("USED", "CORNERS"))
+    n = int(used[0]) if used and isinstance(used[0], (int, float)) and 0 < used[0] <= MOST_PLATES else 0
+    if not n or len(corners) < 12 * n or any(isinstance(x, str) for x in corners[: 12 * n]):
+        return None
+    surfaces = np.array(corners[: 12 * n], dtype=np.float64).reshape(n, 4, 3)
+    return surfaces if (np.abs(surfaces) <= FARTHEST).all() else None
+
+
+def _subject(parameters: Mapping[str, Group]) -> dict[str, float]:
+    """Masses [kg], lengths [m] and angles [rad] of the PROCESSING group by their names there, as
+    `Anna:Bodymass`; parameters of unknown unit are left alone."""
+    subject: dict[str, float] = {}
+    for name, values in parameters["PROCESSING"].items():
+        plain = parted(name)[1]
+        if len(values) != 1 or isinstance(values[0], str) or not plain[:1].isalpha():
+            continue
+        if plain.lower() in MASSES:
+            subject[name] = float(values[0])
+        elif plain.lower().endswith(LENGTHS):
+            subject[name] = 1e-3 * float(values[0])
+        elif plain.lower().endswith(ANGLES):
+            subject[name] = float(values[0])
+    return subject

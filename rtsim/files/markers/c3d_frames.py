@@ -1,0 +1,177 @@
+"""The data of a C3D file read from its bytes, where counts of 16 bits hide frames or samples from the reader.
+
+Counts of frames end at 65 535, or begin at 0 again; samples and offsets of an unsigned converter look
+negative above 32 767. What the reader has read must be found again, or nothing is added.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.files.markers.c3d_check import BLOCK, Head
+from rtsim.files.markers.c3d_process import Content
+
+FloatArray = NDArray[np.float64]
+MOST = 65_536  # what 16 bits count
+FULL = MOST - 1  # a count that may have been cut to fit
+LATEST = 1_000_000_000  # no trial begins at a later frame, or has more of them
+HALF_RANGE = -16_384  # an offset below is that of an unsigned converter: no signed one has its zero there
+ALIKE = 1e-4  # in units of the file: what was read must be found again as nearly
+
+
+class Scaling(NamedTuple):
+    """From counts to values: factor * (count - offset).
+
+    factor, offset : (n_channel,)
+    is_unsigned : whether counts of 16 bits are from 0 to 65 535
+    """
+
+    factor: FloatArray
+    offset: FloatArray
+    is_unsigned: bool
+    notes: tuple[str, ...]
+
+
+def with_all_frames(path: Path, head: Head, content: Content) -> Content:
+    """The content with every frame and sample that the file holds, its true first frame, and sentences."""
+    content = content._replace(first=_first(head, content))
+    n_read, n_point, _ = content.points.shape
+    n_channel = content.analogs.shape[1]
+    scaling = _scaling(content, n_channel)
+    content = content._replace(notes=(*content.notes, *scaling.notes))
+    told = content.analogs.size > 0 and (scaling.is_unsigned or bool((scaling.offset < 0.0).any()))
+    width = 4 * n_point + head.n_value
+    is_integer = _number(content, "POINT", "SCALE") > 0.0
+    size = (2 if is_integer else 4) * width
+    if n_read == 0 or n_point == 0 or head.n_point != n_point:
+        return content
+    n_held = (head.n_byte - BLOCK * (head.data_start - 1)) // size
+    n_spare = n_held - n_read
+    doubtful = n_spare * size >= BLOCK or n_read >= FULL
+    if not (doubtful or told):
+        return content
+    dtype = np.dtype("<i2" if is_integer else "<f4")
+    rows = np.fromfile(path, dtype, n_held * width, offset=BLOCK * (head.data_start - 1))
+    rows = rows.reshape(-1, width)
+    n_frame = n_read
+    if doubtful:
+        n_frame, notes = _n_frame(content, rows, size)
+        if n_frame > n_read and not _is_found_again(content, rows, is_integer):
+            n_frame, notes = n_read, [f"the file holds more than its first {n_read} frames: those were read"]
+        content = content._replace(notes=(*content.notes, *notes))
+    if n_frame != n_read:
+        points = _points(rows[n_read:n_frame], content, is_integer)
+        content = content._replace(points=np.concatenate([content.points[:n_frame], points]))
+    if content.analogs.size and (told or n_frame != n_read) and len(rows) >= n_frame:
+        analogs = _samples(rows[:n_frame, 4 * n_point :], n_channel, scaling, is_integer)
+        content = content._replace(analogs=analogs)
+    return content
+
+
+def _first(head: Head, content: Content) -> int:
+    """Index of the first frame, by TRIAL:ACTUAL_START_FIELD where 16 bits of the header cannot tell it."""
+    start = _long(content, "ACTUAL_START_FIELD")
+    cut = head.first in (start % MOST, FULL)
+    return start - 1 if FULL <= start <= LATEST and cut else content.first
+
+
+def _long(content: Content, name: str) -> int:
+    """A whole number that the group TRIAL has in two of 16 bits, the lower first; 0 = none."""
+    words = content.parameters["TRIAL"].get(name, [])
+    if len(words) != 2 or any(isinstance(word, str) for word in words):
+        return 0
+    low, high = (int(word) % MOST for word in words)
+    return low + MOST * high
+
+
+def _number(content: Content, group: str, name: str) -> float:
+    """The first number of a parameter; 0 = none."""
+    values = content.parameters[group].get(name, [])
+    return float(values[0]) if values and not isinstance(values[0], str) else 0.0
+
+
+def _n_frame(content: Content, rows: NDArray[np.generic], size: int) -> tuple[int, list[str]]:
+    """How many of the rows, of `size` bytes, are frames, and sentences: as the file tells anywhere, as a
+    count that begins at 0 again comes out, or where a full count says no more, up to where zeros begin.
+    """
+    n_read, n_held = len(content.points), len(rows)
+    told = [
+        _long(content, "ACTUAL_END_FIELD") - content.first,
+        int(_number(content, "POINT", "LONG_FRAMES")),
+        n_read + MOST * ((n_held - n_read) // MOST) if n_held - n_read >= MOST else 0,
+    ]
+    # Data fill whole blocks: what is not a frame is less than one.
+    last = max(0, n_held - (BLOCK - 1) // size)
+    known = [n for n in told if last <= n <= n_held]
+    if known:
+        n_frame = known[0]
+    elif n_read >= FULL:  # the reader may have gone on to the end of the file
+        filled = np.flatnonzero((rows[last:] != 0).any(axis=1))
+        n_frame = last + (int(filled[-1]) + 1 if filled.size else 0)
+    elif (rows[n_read:] != 0).any():
+        n_more = n_held - n_read
+        return n_read, [
+            f"the file says {n_read} frames, and holds data for {n_more} more: those were left out"
+        ]
+    else:
+        return n_read, []
+    if n_frame <= n_read:
+        return n_frame, []
+    return n_frame, [f"16 bits of the file count {n_read} frames, it holds {n_frame}: all were read"]
+
+
+def _is_found_again(content: Content, rows: NDArray[np.generic], is_integer: bool) -> bool:
+    """Whether the bytes of the frames that the reader has read say the same."""
+    ours = _points(rows[: len(content.points)], content, is_integer)
+    same = np.abs(ours - content.points) <= ALIKE
+    return bool((same | (np.isnan(ours) & np.isnan(content.points))).all())
+
+
+def _points(rows: NDArray[np.generic], content: Content, is_integer: bool) -> FloatArray:
+    """Points (n, n_point, 3) of rows; those with a negative fourth word are missing."""
+    n_point = content.points.shape[1]
+    words = rows[:, : 4 * n_point].reshape(len(rows), n_point, 4).astype(np.float64)
+    scale = _number(content, "POINT", "SCALE") if is_integer else 1.0
+    return np.where(words[..., 3:] < 0.0, np.nan, scale * words[..., :3])
+
+
+def _samples(rows: NDArray[np.generic], n_channel: int, scaling: Scaling, is_integer: bool) -> FloatArray:
+    """Analog samples (n_sample, n_channel) of rows, scaled."""
+    counts = np.ascontiguousarray(rows)
+    if is_integer and scaling.is_unsigned:
+        counts = counts.view("<u2")
+    return scaling.factor * (counts.reshape(-1, n_channel).astype(np.float64) - scaling.offset)
+
+
+def _scaling(content: Content, n_channel: int) -> Scaling:
+    """Of the analog channels, by ANALOG:GEN_SCALE, SCALE, OFFSET and FORMAT."""
+    group = content.parameters["ANALOG"]
+    general = _number(content, "ANALOG", "GEN_SCALE") if group.get("GEN_SCALE") else 1.0
+    factor, offset = (
+        _of_channels(group, "SCALE", n_channel, 1.0),
+        _of_channels(group, "OFFSET", n_channel, 0.0),
+    )
+    word = str(next(iter(group.get("FORMAT", [])), "")).strip().upper()
+    is_unsigned = word.startswith("UNSIGNED")
+    notes: tuple[str, ...] = ()
+    if not word and bool((offset <= HALF_RANGE).any()):
+        is_unsigned = True
+        notes = (
+            f"ANALOG:OFFSET is {offset.min() % MOST:.0f}, and no FORMAT is said: the samples were taken as "
+            "unsigned numbers of 16 bits",
+        )
+    return Scaling(general * factor, np.where(is_unsigned, offset % MOST, offset), is_unsigned, notes)
+
+
+def _of_channels(group: dict[str, list[object]], name: str, n_channel: int, usual: float) -> FloatArray:
+    """A number for each channel, with the continuations of the parameter (SCALE, SCALE2, ...)."""
+    values: list[float] = []
+    key, number = name, 2
+    while key in group:
+        values += [float(value) for value in group[key] if isinstance(value, (int, float))]
+        key, number = f"{name}{number}", number + 1
+    return np.array([*values[:n_channel], *[usual] * (n_channel - len(values))])

@@ -1,0 +1,127 @@
+"""A raw trial of a file brought to the ground frame: metres, Y up, right-handed."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.errors import ConfigError
+from rtsim.files.markers.axes import guess_up, parse_up, rotate_to_ground, up_by_names
+from rtsim.files.markers.persons import of_person
+from rtsim.files.markers.sides import doubt_sides
+from rtsim.files.markers.trial import MarkerTrial, RawTrial, blank_missing
+from rtsim.files.markers.upright import doubt_up, judge
+from rtsim.files.units import length_unit, metres_per_unit, resolve_units
+
+RATES = (1e-3, 1e6)  # [Hz] of a trial
+LONGEST_S = 1e7  # [s] four months, and the latest time in a trial
+
+
+def check_extent(raw: RawTrial) -> None:
+    """ConfigError for a trial without markers, and for times and rates that no clock can play."""
+    if raw.positions.shape[0] == 0 or raw.positions.shape[1] == 0:
+        raise ConfigError("it holds no frames of markers", where=raw.source, remedy="export it again")
+    check_clock(raw.times, raw.rate, "frame rate", raw.source)
+
+
+def check_clock(times: NDArray[np.float64], rate: float, rate_name: str, source: str) -> None:
+    """ConfigError for times (n,) [s] and a rate [Hz] that no clock can play."""
+    if not RATES[0] <= rate <= RATES[1]:
+        raise ConfigError(
+            f"the {rate_name} is {rate:g} Hz",
+            where=source,
+            allowed=f"{RATES[0]:g} to {RATES[1]:g} Hz",
+            remedy="correct the rate or the times in the file",
+        )
+    if not np.abs(times).max() <= LONGEST_S:
+        raise ConfigError(
+            f"times from {times[0]:g} to {times[-1]:g} s",
+            where=source,
+            allowed=f"up to {LONGEST_S:g} s",
+            remedy="let the times begin at 0",
+        )
+
+
+class Settled(NamedTuple):
+    """What was settled about a raw trial.
+
+    positions : (n, n_marker, 3) float64 - axes of the file [m]; NaN = missing
+    scale : metres per unit of the file
+    up : axis of the file that points up, a key of rtsim.files.markers.axes.ROTATIONS
+    notes : plain sentences on what was converted or assumed
+    doubted : the axis along which the person is upright, where that is another one, else ""
+    """
+
+    positions: NDArray[np.float64]
+    scale: float
+    up: str
+    notes: list[str]
+    doubted: str = ""
+
+
+def settle(raw: RawTrial, up: str | None = None, units: str | None = None) -> Settled:
+    """Unit and up axis of a raw trial; `up` and `units` override the file and the guess.
+
+    Raises ConfigError for an unknown axis or unit, and for a unit that is neither possible nor replaceable
+    without doubt.
+    """
+    positions, notes = blank_missing(raw.positions)
+    if length := length_unit(units):
+        scale = metres_per_unit(length, "--units")
+        notes.append(f"units: {length}, as asked")
+    else:
+        scale, said = resolve_units(raw.names, positions, raw.units, raw.source)
+        notes += said
+    if scale != 1.0:
+        notes.append(f"lengths were converted to metres (factor {scale:g})")
+        positions *= scale
+
+    doubted = ""
+    if up is not None:
+        axis = parse_up(up, "--up")
+        notes.append(f"up axis: {axis}, as asked")
+        if doubt := doubt_up(raw, positions, axis, "--up", "leave it out"):
+            notes += doubt
+            doubted = (up_by_names(raw.names, positions) or ("",))[0]
+    elif raw.up:
+        upright = judge(raw, positions, scale, parse_up(raw.up, f"{raw.source}, {raw.up_key}"))
+        axis, doubted = upright.axis, upright.doubted
+        notes += upright.notes
+    else:
+        axis, said_up = guess_up(raw.names, positions)
+        notes.append(said_up)
+    return Settled(positions, scale, axis, notes, doubted)
+
+
+def to_ground(
+    raw: RawTrial, up: str | None = None, units: str | None = None, person: str = ""
+) -> MarkerTrial:
+    """Convert a raw trial to metres and Y up; `up` and `units` override the file and the guess.
+
+    person : whose markers are taken where there are several persons; "" = everybody's
+
+    Everything that was converted or assumed is told in the notes. Raises ConfigError as `check_extent` and
+    `settle` and `of_person`.
+    """
+    raw = of_person(raw, person)
+    check_extent(raw)
+    positions, _, axis, notes, doubted = settle(raw, up, units)
+    if axis != "+Y":
+        notes.append(f"positions were rotated from {axis} up to Y up")
+    upright = rotate_to_ground(positions, doubted or axis)  # right and left are the body's, however it lies
+    positions = rotate_to_ground(positions, axis)
+    doubt = doubt_sides(raw.names, upright)
+    if doubt:
+        notes.append(doubt)
+    return MarkerTrial(
+        names=raw.names,
+        times=raw.times,
+        positions=positions,
+        rate=raw.rate,
+        source=raw.source,
+        notes=(*raw.notes, *notes),
+        subject=raw.subject,
+        person=raw.person,
+    )

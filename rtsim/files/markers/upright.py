@@ -1,0 +1,117 @@
+"""Which axis is up, where the file says so: its word is one witness of several, as it may be a view's.
+
+Programs write the axis that points up on their screen, or none, and another one of theirs into the file. What
+else tells: pelvis and trunk lie above the feet, markers lie above the force plates, whose surfaces are level,
+and the lowest are on a floor at 0. The first of these is wrong of a person who lies or stands on the hands,
+so the file's word is given up only where a second one is against it.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.files.markers.axes import ABOVE_FLOOR, AXIS_NAMES, FLOOR, up_by_names
+from rtsim.files.markers.landmarks import thin
+from rtsim.files.markers.trial import RawTrial
+
+Array = NDArray[np.float64]
+LEVEL = 0.9
+"""A plate's normal is along an axis when its cosine with it is at least this."""
+ON_FLOOR = 0.15
+"""The lowest markers of a person on a floor at 0 are no higher [m]."""
+LOWEST = 1.0
+"""Percentile of the heights that is taken for the lowest, as single samples may be wrong."""
+
+
+class Upright(NamedTuple):
+    """axis : taken as up, a key of rtsim.files.markers.axes.ROTATIONS; notes : sentences on it
+
+    doubted : the axis along which the person is upright, where that is another one; "" = it is not
+    """
+
+    axis: str
+    notes: tuple[str, ...]
+    doubted: str = ""
+
+
+def judge(raw: RawTrial, positions: Array, scale: float, declared: str) -> Upright:
+    """The axis that is up in a file that says `declared`; positions (n, n_marker, 3) in its axes [m].
+
+    scale : metres per unit of the file
+    """
+    told = f"up axis: {declared}, as the file says ({raw.up_key})"
+    by_names = up_by_names(raw.names, positions)
+    by_plates = up_by_plates(scale * raw.surfaces, positions) if raw.surfaces is not None else ""
+    standing = by_names[0] if by_names else ""
+    seen = standing or by_plates
+    if seen in ("", declared):
+        return Upright(declared, (told,))
+    on_floor = stands_on(positions, seen) and not stands_on(positions, declared)
+    reasons = []
+    if by_names:
+        reasons.append(
+            f"pelvis and trunk markers lie {by_names[1]:.2f} m above the foot markers along {seen}"
+        )
+    if by_plates == seen:
+        reasons.append(f"the markers lie above the force plates along {seen}")
+    if on_floor:
+        reasons.append(f"the lowest markers are on a floor at 0 along {seen}, not along {declared}")
+    head_down = seen[1] == declared[1] and not stands_on(positions, declared)
+    if by_plates != declared and (len(reasons) > 1 or head_down):
+        against = f"the file says {declared} ({raw.up_key}), yet {' and '.join(reasons)}"
+        taken = f"{seen} was taken; give --up={declared} if the file is right"
+        return Upright(seen, (f"check the up axis: {against}: {taken}",))
+    return Upright(declared, (told, *doubt_up(raw, positions, declared, "the file", "give --up")), standing)
+
+
+def doubt_up(raw: RawTrial, positions: Array, axis: str, who: str, remedy: str) -> list[str]:
+    """The sentence, if any, that the body does not stand along the axis that somebody says is up.
+
+    positions : (n, n_marker, 3) - axes of the file [m]; axis : a key of ROTATIONS, said by `who`
+    """
+    seen = up_by_names(raw.names, positions)
+    if not seen or seen[0] == axis:
+        return []
+    return [
+        f"check the up axis: {who} says {axis}, yet pelvis and trunk markers lie {seen[1]:.2f} m "
+        f"from the foot markers along {seen[0]}; {remedy} if the person was upright"
+    ]
+
+
+def up_by_plates(surfaces: Array, positions: Array) -> str:
+    """The axis square to the force plates along which the markers lie above them; "" = they do not tell.
+
+    surfaces : (n_plate, 4, 3) - corners [m]; positions : (n, n_marker, 3) [m]; both in the axes of the file
+    """
+    along = surfaces[:, 0] + surfaces[:, 3] - surfaces[:, 1] - surfaces[:, 2]
+    across = surfaces[:, 0] + surfaces[:, 1] - surfaces[:, 2] - surfaces[:, 3]
+    normal = np.cross(along, across)
+    length = np.linalg.norm(normal, axis=1)
+    if not len(surfaces) or not (length > 0.0).all():
+        return ""
+    cosine = np.abs(normal / length[:, None]).min(axis=0)
+    axis = int(np.argmax(cosine))
+    if cosine[axis] < LEVEL:
+        return ""
+    level, heights = surfaces[:, :, axis], seen_samples(positions)[:, axis]
+    if not heights.size:
+        return ""
+    above = float(np.mean(heights > level.min() + FLOOR)) >= ABOVE_FLOOR
+    below = float(np.mean(heights < level.max() - FLOOR)) >= ABOVE_FLOOR
+    return ("+" if above else "-") + AXIS_NAMES[axis] if above != below else ""
+
+
+def stands_on(positions: Array, axis: str) -> bool:
+    """Whether the lowest markers are on a floor at 0, where `axis` points up."""
+    heights = seen_samples(positions)[:, AXIS_NAMES.index(axis[1])] * (-1.0 if axis[0] == "-" else 1.0)
+    return bool(heights.size) and FLOOR <= float(np.percentile(heights, LOWEST)) <= ON_FLOOR
+
+
+def seen_samples(positions: Array) -> Array:
+    """(n, 3) - the samples that are there, of some frames."""
+    frames = thin(positions)
+    samples: Array = frames[np.isfinite(frames).all(axis=2)]
+    return samples

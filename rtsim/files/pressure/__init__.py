@@ -1,0 +1,1 @@
+"""Readers of plantar pressure, and the record that they hand over."""

@@ -1,0 +1,123 @@
+"""Pressure of novel emed (.lst): a page for each picture, rows and columns of the platform by number."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from rtsim.errors import ConfigError
+from rtsim.files.pressure.pressure_trial import (
+    PASCALS,
+    FloatArray,
+    PressureTrial,
+    check_cells,
+    pressure_trial,
+)
+from rtsim.files.tables.grid import read_lines
+
+PICTURE = re.compile(r"\s*Pict-No\.:\s*(\d+)")
+STEP = re.compile(r"Time/picture:\s*(\d+\.?\d*)\s*ms")
+SIZE = re.compile(r"Sensor size:\s*(\d+\.?\d*)x(\d+\.?\d*)\s*cm")
+MATRIX = re.compile(r"Matrix:\s*(\d+)x(\d+)")
+MOST_HEADER = 40
+REMEDY = "export the pictures as a list again"
+FORCE_OFF = 0.02
+"""Parts by which the sum of all pressures may differ from the forces that the file states."""
+
+
+class Picture(NamedTuple):
+    """The part of the platform that one page shows.
+
+    rows, columns : numbers of the platform's rows and columns, from 1
+    values : (n_row, n_column) float64 [kPa]
+    force : that the page states [N], NaN = none
+    """
+
+    rows: list[int]
+    columns: list[int]
+    values: FloatArray
+    force: float
+
+
+def read_emed(path: str | Path) -> PressureTrial:
+    """The pictures of an .lst file on the part of the platform that any of them shows, 0 elsewhere.
+
+    The format states pressure in kPa and does not say so: the stated forces tell, where they do not fit.
+    """
+    path = Path(path)
+    lines = read_lines(path, "emed")
+    head = "\n".join(lines[:MOST_HEADER])
+    step, size, matrix = STEP.search(head), SIZE.search(head), MATRIX.search(head)
+    if step is None or size is None or matrix is None or float(step[1]) <= 0.0:
+        raise ConfigError("no Matrix, Sensor size and Time/picture: this is not an emed list",
+                          where=str(path), remedy=REMEDY)  # fmt: skip
+    pictures, notes = _pictures(lines, (int(matrix[2][:6]), int(matrix[1][:6])), path)
+    if not pictures:
+        raise ConfigError("it holds no picture", where=str(path), remedy=REMEDY)
+    rows = sorted({number for picture in pictures for number in picture.rows})
+    columns = sorted({number for picture in pictures for number in picture.columns})
+    n_row, n_column = rows[-1] - rows[0] + 1, columns[-1] - columns[0] + 1
+    check_cells(len(pictures), n_row, n_column, str(path))
+    pressure = np.zeros((len(pictures), n_row, n_column))
+    for frame, picture in zip(pressure, pictures, strict=True):
+        frame[np.ix_(np.array(picture.rows) - rows[0], np.array(picture.columns) - columns[0])] = (
+            picture.values
+        )
+    pressure *= PASCALS["kpa"]
+    cell = [1e-2 * float(size[2]), 1e-2 * float(size[1])]
+    origin = [cell[0] * (rows[0] - 1), cell[1] * (columns[0] - 1)]
+    notes.append("pressure is in kPa, which the format does not say")
+    said = np.array([picture.force for picture in pictures])
+    known = np.isfinite(said)
+    found, stated = pressure[known].sum() * cell[0] * cell[1], said[known].sum()
+    if abs(found - stated) > FORCE_OFF * max(stated, 1.0):
+        notes.append(f"the pressures sum to {found:.4g} N, the forces in the file to {stated:.4g} N")
+    return pressure_trial(str(path), 1e3 / float(step[1]), cell, pressure, origin, notes)
+
+
+def _pictures(lines: Sequence[str], platform: tuple[int, int], path: Path) -> tuple[list[Picture], list[str]]:
+    """All pictures; a last one that ends early is left out, and told.
+
+    platform : rows and columns that it has
+    """
+    begins = [k for k, line in enumerate(lines) if PICTURE.match(line)]
+    pictures: list[Picture] = []
+    for first, last in zip(begins, [*begins[1:], len(lines)][: len(begins)], strict=True):
+        rows = [k for k in range(first + 1, last) if "\t" in lines[k]]
+        ends = next((n for n, k in enumerate(rows) if lines[k].startswith("Force")), None)
+        if ends is None:
+            if last == len(lines):
+                return pictures, [f"the last picture (line {first + 1}) was cut off: left out"]
+            raise ConfigError("a picture without its line of forces", where=f"{path}, line {first + 1}",
+                              remedy=REMEDY)  # fmt: skip
+        pictures.append(_picture(lines, rows[: ends + 1], platform, path))
+    return pictures, []
+
+
+def _picture(lines: Sequence[str], rows: Sequence[int], platform: tuple[int, int], path: Path) -> Picture:
+    """One picture, from the lines of its columns' numbers, its rows and its forces."""
+    at = rows[0]
+    try:
+        columns = [int(cell) for cell in lines[at].split("\t")[1:-1]]
+        numbers, values = [], []
+        for at in rows[1:-1]:
+            cells = lines[at].split("\t")
+            numbers.append(int(cells[0]))
+            values.append([float(cell) for cell in cells[1 : len(columns) + 1]])
+        at = rows[-1]
+        force = float(lines[at].split("\t")[-1] or "nan")
+        table = np.array(values, float).reshape(len(numbers), len(columns))
+    except ValueError:
+        raise ConfigError("not the row of a picture", where=f"{path}, line {at + 1}",
+                          allowed="a number, a pressure for each column, and the force",
+                          remedy=REMEDY) from None  # fmt: skip
+    for found, most in ((numbers, platform[0]), (columns, platform[1])):
+        if not found or len(set(found)) < len(found) or min(found) < 1 or max(found) > most:
+            raise ConfigError("rows or columns that the platform does not have, or twice",
+                              where=f"{path}, line {rows[0] + 1}", allowed=f"1 to {most}",
+                              remedy=REMEDY)  # fmt: skip
+    return Picture(numbers, columns, table, force)

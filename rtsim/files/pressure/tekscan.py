@@ -1,0 +1,113 @@
+"""Pressure of Tekscan (.asf): a header of keys, then frames of comma-separated cells, B = no cell."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from rtsim.errors import ConfigError
+from rtsim.files.markers.trial import count_of
+from rtsim.files.pressure.pressure_trial import (
+    FloatArray,
+    PressureTrial,
+    check_cells,
+    metres_per_cell_unit,
+    pascals_per_unit,
+    pressure_trial,
+)
+from rtsim.files.tables.grid import read_lines
+
+KEY = re.compile(r"([A-Z_]+)\s+(.*)")
+FRAME = re.compile(r"Frame\s+(\d+)", re.IGNORECASE)
+NUMBER = re.compile(r"\s*(\d+\.?\d*(?:[eE][+-]?\d+)?)\s*(.*)")
+MOST_HEADER = 200
+REMEDY = "export the movie as ASCII again"
+
+
+def read_tekscan(path: str | Path) -> PressureTrial:
+    """The frames of an .asf file; rows and columns as they stand in the file, row by row.
+
+    Frames follow each other evenly. A last frame that lacks rows is left out, and told.
+    """
+    path = Path(path)
+    lines = read_lines(path, "Tekscan")
+    start = next((k for k, line in enumerate(lines[:MOST_HEADER]) if line.startswith("ASCII_DATA")), None)
+    if start is None:
+        raise ConfigError("no ASCII_DATA line in the header: this is not a Tekscan ASCII file",
+                          where=str(path), remedy=REMEDY)  # fmt: skip
+    head = {m[1]: m[2].strip() for line in lines[:start] if (m := KEY.match(line))}
+    n_row, n_column = int(_number(head, "ROWS", path)[0]), int(_number(head, "COLS", path)[0])
+    check_cells(1, n_row, n_column, str(path))
+    cell = [_length(head, key, path) for key in ("ROW_SPACING", "COL_SPACING")]
+    step, _ = _number(head, "SECONDS_PER_FRAME", path)
+    if step <= 0.0:
+        raise ConfigError("SECONDS_PER_FRAME is 0", where=str(path), remedy=REMEDY)
+    scale = pascals_per_unit(head.get("UNITS", ""), f"{path}: UNITS")
+    frames, notes = _frames(lines, start + 1, n_row, n_column, path)
+    if "END_FRAME" in head and "START_FRAME" in head:
+        n_said = int(_number(head, "END_FRAME", path)[0] - _number(head, "START_FRAME", path)[0]) + 1
+        if n_said != len(frames):
+            notes.append(f"the header says {n_said} frames, the file has {len(frames)}: those were read")
+    pressure = scale * frames
+    if "SATURATION_PRESSURE" in head:
+        most, unit = _number(head, "SATURATION_PRESSURE", path)
+        full = pressure >= most * pascals_per_unit(unit, f"{path}: SATURATION_PRESSURE")
+        if full.any():
+            notes.append(
+                f"{count_of(int(full.sum()), 'cell')} at the sensor's limit: pressed harder than told"
+            )
+    return pressure_trial(str(path), 1.0 / step, cell, pressure, (0.0, 0.0), notes)
+
+
+def _frames(
+    lines: Sequence[str], start: int, n_row: int, n_column: int, path: Path
+) -> tuple[FloatArray, list[str]]:
+    """Frames (n, n_row, n_column) in the unit of the file; NaN = no cell."""
+    begins = [k for k in range(start, len(lines)) if FRAME.match(lines[k])]
+    check_cells(max(1, len(begins)), n_row, n_column, str(path))
+    ends = [*begins[1:], len(lines)][: len(begins)]
+    frames, notes = [], []
+    for number, (first, last) in enumerate(zip(begins, ends, strict=True)):
+        rows = [k for k in range(first + 1, last) if lines[k].strip() and not lines[k].startswith("@@")]
+        if number == len(begins) - 1 and len(rows) < n_row:
+            notes.append(f"the last frame (line {first + 1}) was cut off: left out")
+            break
+        if len(rows) != n_row:
+            raise ConfigError(
+                f"{lines[first].strip()} has {len(rows)} rows",
+                where=f"{path}, line {first + 1}",
+                allowed=f"{n_row}",
+                remedy=REMEDY,
+            )
+        frames.append([_cells(lines[k], n_column, f"{path}, line {k + 1}") for k in rows])
+    return np.array(frames, float).reshape(len(frames), n_row, n_column), notes
+
+
+def _cells(line: str, n_column: int, where: str) -> list[float]:
+    cells = [cell.strip() for cell in line.rstrip().rstrip(",").split(",")]
+    if len(cells) != n_column:
+        raise ConfigError(f"{len(cells)} cells in a row", where=where, allowed=f"{n_column}", remedy=REMEDY)
+    values = []
+    for cell in cells:
+        try:
+            values.append(np.nan if cell == "B" else float(cell))
+        except ValueError:
+            said = f"{cell[:40]!r} is no pressure"
+            raise ConfigError(said, where=where, allowed="numbers, B", remedy=REMEDY) from None
+    return values
+
+
+def _number(head: Mapping[str, str], key: str, path: Path) -> tuple[float, str]:
+    """The number of a key of the header, and what stands after it."""
+    found = NUMBER.match(head.get(key, ""))
+    if found is None:
+        raise ConfigError(f"the header lacks a number after {key}", where=str(path), remedy=REMEDY)
+    return min(float(found[1]), 1e9), found[2]
+
+
+def _length(head: Mapping[str, str], key: str, path: Path) -> float:
+    value, unit = _number(head, key, path)
+    return value * metres_per_cell_unit(unit.strip(), f"{path}: {key}")

@@ -1,0 +1,61 @@
+"""Pressure of zebris (.apd): one picture of the peaks of a step, cell by cell, -1 = not pressed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from rtsim.errors import ConfigError
+from rtsim.files.pressure.pressure_trial import (
+    PressureTrial,
+    check_cells,
+    metres_per_cell_unit,
+    pascals_per_unit,
+    pressure_trial,
+)
+from rtsim.files.tables.grid import parse_rows, read_lines
+
+MOST_HEADER = 100
+REMEDY = "export the footprint again"
+
+
+def read_zebris(path: str | Path) -> PressureTrial:
+    """The footprint of an .apd file: rows along X of the device, columns along Y, as they stand there."""
+    path = Path(path)
+    lines = read_lines(path, "zebris")
+    start = next((k for k, line in enumerate(lines[:MOST_HEADER]) if line.strip() == "[Data]"), None)
+    if start is None:
+        raise ConfigError("no [Data] line below the header: this is not a zebris footprint",
+                          where=str(path), remedy=REMEDY)  # fmt: skip
+    head = dict(line.strip().partition("=")[::2] for line in lines[:start] if "=" in line)
+    n_row, n_column = int(_number(head, "SensCountX", path)), int(_number(head, "SensCountY", path))
+    check_cells(1, n_row, n_column, str(path))
+    unit = metres_per_cell_unit(head.get("UnitDistance", ""), f"{path}: UnitDistance")
+    scale = pascals_per_unit(head.get("UnitPressure", ""), f"{path}: UnitPressure")
+    cell = [unit * _number(head, f"LDist{axis}", path) for axis in "XY"]
+    first = [_number(head, f"StartSens{axis}", path) for axis in "XY"]
+    rows = [(k + 1, lines[k]) for k in range(start + 1, len(lines)) if lines[k].strip()]
+    if len(rows) != n_row:
+        raise ConfigError(f"{len(rows)} rows of data", where=str(path), allowed=f"{n_row}", remedy=REMEDY)
+    for number, text in rows:
+        if len(text.split()) != n_column:
+            raise ConfigError(f"{len(text.split())} cells in a row", where=f"{path}, line {number}",
+                              allowed=f"{n_column}", remedy=REMEDY)  # fmt: skip
+    data, _ = parse_rows(rows, n_column, str(path), lambda column: f"{column + 1}")
+    pressure = scale * np.where(data == -1.0, np.nan, data)[None]
+    origin = [edge * (number - 1.0) for edge, number in zip(cell, first, strict=True)]
+    notes = ["a picture of peaks: each cell at its own instant, so that their sum is no force"]
+    return pressure_trial(str(path), 0.0, cell, pressure, origin, notes)
+
+
+def _number(head: Mapping[str, str], key: str, path: Path) -> float:
+    """The positive number of a key of the header."""
+    try:
+        value = float(head[key])
+    except (KeyError, ValueError):
+        value = 0.0
+    if not 0.0 < value < 1e9:
+        raise ConfigError(f"the header lacks a positive number {key}", where=str(path), remedy=REMEDY)
+    return value

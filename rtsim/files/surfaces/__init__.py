@@ -1,0 +1,1 @@
+"""Readers of surfaces and of landmarks on them."""

@@ -1,0 +1,1 @@
+"""Results as tables and panels: text, OpenSim storage, CSV, recordings."""

@@ -1,0 +1,233 @@
+"""A recording in the formats other programs read: TRC, OpenSim storage, CSV."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+from msgspec import structs
+
+from rtsim.errors import ConfigError
+from rtsim.files.markers.trc import trc_text
+from rtsim.files.output import write_text
+from rtsim.files.recording import Results, read_model_markers, read_recorded_markers, read_results
+from rtsim.files.tables.legs import SIDES, sides_of
+from rtsim.files.tables.storage import (
+    MOST_UNKNOWN,
+    STORAGE_SUFFIXES,
+    Table,
+    csv_parts,
+    fullest_part,
+    known_part,
+    known_rows,
+    storage_parts,
+)
+from rtsim.files.tables.tables import (
+    KINETIC,
+    STATUS,
+    chosen,
+    csv_table,
+    is_kinetic,
+    is_motion,
+    picked,
+    table_of,
+    unit_lines,
+)
+from streams.account import bounded, plain
+from streams.messages import FieldSpec
+
+EXPORT_SUFFIXES = (".trc", *STORAGE_SUFFIXES, ".csv")
+PICTURES = (".png", ".svg", ".pdf")
+"""Suffixes of what `rtsim.monitor` draws of a recording."""
+DESCRIBED = ("model", "method", "subject", "side", "source", "markers", "forces")
+"""Entries of a descriptor that stand in the header of storage files, before the notes."""
+LONGEST = 256
+"""So much of each [characters]."""
+
+
+def export(
+    recording_path: str | Path,
+    out_path: str | Path,
+    *,
+    suffix: str = "",
+    model_markers: bool = False,
+    up: str | None = None,
+    units: str | None = None,
+    frames: str = "marked",
+    columns: str = "all",
+) -> tuple[str, ...]:
+    """Write a file with what a recording holds, by `exported`; returns the notes.
+
+    suffix : names the format, else the suffix of `out_path` does
+
+    ConfigError as `exported` and `write_text`. A file that is there already is replaced.
+    """
+    out = Path(out_path)
+    text, notes = exported(
+        recording_path, suffix or out.suffix, str(out),
+        model_markers=model_markers, up=up, units=units, frames=frames, columns=columns,
+    )  # fmt: skip
+    write_text(out, text)
+    return notes
+
+
+def exported(
+    recording_path: str | Path,
+    suffix: str,
+    out: str,
+    *,
+    model_markers: bool = False,
+    up: str | None = None,
+    units: str | None = None,
+    frames: str = "marked",
+    columns: str = "all",
+) -> tuple[Iterable[str], tuple[str, ...]]:
+    """What a recording holds as the text of a file called `out`, in parts, and the notes.
+
+    .trc : the measured markers, or those of the fitted model with `model_markers`
+    .mot : joint angles in degrees and displacements in m, columns named by the labels of the descriptor, and
+        moments and powers of the joints, as "field.label"
+    .sto : these and all else that has columns, as "field.label" or "field.label.part"
+    .csv : the same, each with its unit in brackets, after the status bits
+
+    up, units : of the markers, where the descriptor is wrong
+    frames : of tables: marked (all, with a column `status`), all (without it), or ok
+    columns : of tables, as `table_parts` has them
+
+    ConfigError for another suffix and for a recording that does not hold what the format needs.
+    """
+    suffix, name = suffix.lower(), Path(out).stem
+    if suffix == ".trc":
+        read = read_model_markers if model_markers else read_recorded_markers
+        trial = read(recording_path, up=up, units=units)
+        return [trc_text(trial, Path(out).name, out)], trial.notes
+    if suffix not in EXPORT_SUFFIXES:
+        raise ConfigError(
+            f"cannot export to {suffix or '(no suffix)'!r}",
+            where=out,
+            allowed=", ".join((*EXPORT_SUFFIXES, *PICTURES)),
+        )
+    results = read_results(recording_path)
+    text, notes = table_parts(results, suffix, out, name, str(recording_path), frames, columns)
+    return text, (*results.notes, *notes)
+
+
+def table_parts(
+    results: Results, suffix: str, out: str, name: str, where: str, frames: str = "marked",
+    columns: str = "all",
+) -> tuple[Iterable[str], tuple[str, ...]]:  # fmt: skip
+    """Results as the text of a .mot, .sto or .csv file called `out`, in parts, and what is left out of it.
+
+    where : they come from, for errors; frames : which of them, by `tables.chosen`
+    columns : all (of a .mot file motion, moments and powers), motion, or kinetics (moments and powers, of one
+        leg alone with -right or -left)
+    """
+    results, left_out = chosen(results, frames)
+    if not len(results.times):
+        raise ConfigError("no frame is ok", where=where, remedy="take all of them, marked: --frames marked")
+    every, kinetic = results.session.fields, columns.startswith("kinetics")
+    specs: Sequence[FieldSpec]
+    if columns != "all":
+        specs = picked(results, is_kinetic if kinetic else is_motion, where)
+    elif suffix == ".mot":
+        picked(results, is_motion, where)
+        specs = [spec for spec in every if is_motion(spec) or is_kinetic(spec)]
+    else:
+        specs = list(every)
+    if kinetic:
+        results, specs = of_leg(results, specs, columns.partition("-")[2], where)
+    if suffix == ".csv":
+        return csv_parts(csv_table(results, frames, specs), out), left_out
+    table, lines = table_of(results, specs, name, frames), described(results)
+    if suffix != ".mot" or any(map(is_kinetic, specs)):
+        lines = (*lines, *unit_lines(specs, results, frames))
+    if frames == "ok" or kinetic:
+        table, gone = fullest_part(table, ("time", STATUS) if kinetic else ())
+        if gone and kinetic and "-" not in columns:
+            gone = [*gone, "each leg by itself has more rows: --columns kinetics-right, kinetics-left"]
+        left_out = (*left_out, *gone)
+    if kinetic:  # known while somebody stands on plates: however few rows that are
+        kept, told = known_rows(table)
+        table = kept
+    else:
+        every_column = table
+        table = without_holes(table) if suffix == ".mot" else table
+        kept, told = known_part(table)
+        told = [*told, *of_kinetics(every_column, kept)] if columns == "all" else told
+    return storage_parts(table, out, name, (*lines, *left_out)), (*left_out, *told)
+
+
+def of_leg(
+    results: Results, specs: Sequence[FieldSpec], side: str, where: str
+) -> tuple[Results, Sequence[FieldSpec]]:
+    """Results with those labels of some fields alone that are of a leg, and the fields; "" = of both.
+
+    ConfigError naming `where` where there are none.
+    """
+    if not side:
+        return results, specs
+    own = str(results.session.meta.get("side") or "")
+    fields, few = dict(results.fields), []
+    for spec in specs:
+        at = [k for k, one in enumerate(sides_of(spec.labels, own if own in SIDES else "")) if one == side]
+        if at:
+            labels = tuple(spec.labels[k] for k in at)
+            few.append(structs.replace(spec, labels=labels, shape=(len(at), *spec.shape[1:]), joints=()))
+            fields[spec.name] = results.fields[spec.name][:, at]
+    if not few:
+        raise ConfigError(f"there are no moments and powers of a {side} leg", where=where)
+    return results._replace(fields=fields), few
+
+
+def without_holes(table: Table) -> Table:
+    """A motion with its moments and powers, or without them where they would cost it rows in its middle, over
+    which those who read the motion would draw a line.
+    """
+    names = tuple(f"{field}." for field in KINETIC)
+    unknown = np.isnan(table.data)
+    usual = unknown.mean(axis=0) <= MOST_UNKNOWN
+    kinetic = np.array([name.startswith(names) for name in table.columns])
+    moves = ~unknown[:, usual & ~kinetic].any(axis=1)
+    known = np.flatnonzero(~unknown[moves][:, usual & kinetic].any(axis=1))
+    if not kinetic.any() or (len(known) and len(known) == known[-1] - known[0] + 1):
+        return table
+    columns = tuple(name for name, drop in zip(table.columns, kinetic, strict=True) if not drop)
+    return table._replace(columns=columns, data=table.data[:, ~kinetic])
+
+
+def of_kinetics(table: Table, kept: Table) -> list[str]:
+    """How moments and powers that gaps leave out of a table, or frames that it lacks for them, are had."""
+    names = tuple(f"{field}." for field in KINETIC)
+    if any(name.startswith(names) and name not in kept.columns for name in table.columns):
+        return ["moments and powers are written by themselves, where they are known, by --columns kinetics"]
+    others = [
+        k for k, name in enumerate(table.columns) if name in kept.columns and not name.startswith(names)
+    ]
+    n_lacking = int(np.isfinite(table.data[:, others]).all(axis=1).sum()) - len(kept.data)
+    if n_lacking > 0:
+        return [f"of these rows {n_lacking} lack moments and powers alone: --columns motion has them"]
+    return []
+
+
+def described(results: Results) -> tuple[str, ...]:
+    """Lines of a header that say of whom and of what results are, where from, and what was noticed."""
+    meta = results.session.meta
+    lines = [f"{key}: {plain(str(meta[key]), LONGEST)}" for key in DESCRIBED if meta.get(key)]
+    lines += event_lines(meta.get("gait_events"))
+    bias = meta.get("bias_deg")
+    if isinstance(bias, dict):
+        lines += [
+            f"bias_deg: {plain(str(name), LONGEST)} {plain(str(x), LONGEST)}" for name, x in bias.items()
+        ]
+    return (*lines, *(f"note: {note}" for note in bounded(meta.get("notes"))))
+
+
+def event_lines(rows: object) -> list[str]:
+    """Lines of a header for the gait events of a run: time, side, what it is, and who tells of it."""
+    lines = []
+    for row in rows if isinstance(rows, (list, tuple)) else ():
+        if isinstance(row, (list, tuple)) and len(row) == 4 and isinstance(row[0], (int, float)):
+            side, kind, by = (plain(str(word), LONGEST) for word in row[1:])
+            lines.append(f"event: {row[0]:.3f} s {' '.join(filter(None, (side, kind)))} ({by})")
+    return lines

@@ -1,0 +1,55 @@
+"""Results of a simulation as files: OpenSim storage, CSV, and a recording as of a live session."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from rtsim.errors import ConfigError
+from rtsim.files.output import check_folder, write_text
+from rtsim.files.recording import Results
+from rtsim.files.tables.export import table_parts
+from rtsim.files.tables.recorded import write_results
+
+SUFFIXES = (".mot", ".sto", ".csv", ".mcap")
+RECORDING = ".mcap"
+C3D = ".c3d"
+"""Results behind all that a recording has."""
+
+
+def check_outputs(paths: Sequence[Path], option: str = "--out", whole_c3d: bool = False) -> None:
+    """ConfigError before a run where a file could not be written after it; whole_c3d : whether it is over a
+    recording, into a copy of which results may go.
+    """
+    suffixes = (*SUFFIXES, C3D) if whole_c3d else SUFFIXES
+    for k, path in enumerate(paths):
+        if path.suffix.lower() not in suffixes:
+            raise ConfigError(
+                f"cannot write {path.suffix or '(no suffix)'!r}",
+                where=f"{option} {path}",
+                allowed=", ".join(suffixes),
+            )
+        if path in paths[:k]:
+            raise ConfigError(f"{path} is given twice", where=option, remedy="give each file once")
+        check_folder(path, option)
+        if path.is_dir():
+            raise ConfigError(f"{path} is a folder", where=option, remedy="give the name of a file")
+        if path.suffix.lower() in (RECORDING, C3D) and path.exists():
+            raise ConfigError(f"{path} exists already", where=option, remedy="choose another name")
+
+
+def write(
+    path: Path, results: Results, name: str, frames: str = "marked", columns: str = "all"
+) -> tuple[str, ...]:
+    """The results of a run called `name` in the format that the suffix names; what is left out, in sentences.
+
+    frames, columns : of a table, as `export.table_parts` has them
+    """
+    suffix = path.suffix.lower()
+    if suffix == RECORDING:
+        write_results(path, results)
+    else:
+        text, notes = table_parts(results, suffix, str(path), name, name, frames, columns)
+        write_text(path, text)
+        return notes
+    return ()

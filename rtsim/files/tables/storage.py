@@ -1,0 +1,252 @@
+"""Tables of columns over time: OpenSim storage files (.sto, .mot) and CSV."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator, Sequence
+from io import StringIO
+from itertools import chain
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.errors import ConfigError
+from rtsim.files.markers.timing import SELDOM
+from rtsim.files.markers.trial import count_of, name_some, unique_names
+from rtsim.files.tables.grid import parse_rows, read_lines, table_lines, with_tabs
+
+STORAGE_SUFFIXES = (".mot", ".sto")
+FEWEST = 3
+"""Rows whose steps tell the unit of time."""
+MOST_UNKNOWN = 0.25
+"""Part of the rows on which a column may be unknown before it is left out, and not those rows."""
+N_PART = 1000
+MAX_HEADER = 500  # lines within which endheader must come
+# A header entry, not a sentence that mentions the word: OpenSim explains inDegrees in free text.
+IN_RADIANS = "inRadians="
+IN_DEGREES = re.compile(r"indegrees\s*=\s*(\w+)", re.IGNORECASE)
+N_ROW = re.compile(r"(?:nrows|datarows)\s*[= ]\s*(\d+)", re.IGNORECASE)
+
+
+class Table(NamedTuple):
+    """Named columns of numbers, one row per time.
+
+    columns : k unique labels; the first is "time" [s] in storage files
+    data : (n, k) float64; NaN = missing
+    in_degrees : whether rotations stand in degrees (else radians)
+    in_radians : columns that stand in radians all the same, where the file names them; OpenSim's files do not
+    name : name of the table inside the file
+    notes : plain sentences on what was not as announced or had to be assumed
+    source : the file it came from, "" = none
+    """
+
+    columns: tuple[str, ...]
+    data: NDArray[np.float64]
+    in_degrees: bool
+    name: str
+    notes: tuple[str, ...] = ()
+    in_radians: tuple[str, ...] = ()
+    source: str = ""
+
+    def column(self, label: str) -> NDArray[np.float64]:
+        """The column (n,) with this label, or that of a coordinate's value by its path in an OpenSim model
+        (`/jointset/knee_r/knee_angle_r/value`); ConfigError naming the labels there are.
+        """
+        by_path = [name for name in self.columns if name.endswith(f"/{label}/value")]
+        found = label if label in self.columns else by_path[0] if len(by_path) == 1 else ""
+        if not found:
+            where = self.source or self.name
+            raise ConfigError(f"no column {label!r}", where=where, allowed=", ".join(self.columns))
+        values: NDArray[np.float64] = self.data[:, self.columns.index(found)]
+        return values
+
+
+def read_storage(path: str | Path) -> Table:
+    """The table of a .mot or .sto file, whatever free text its header holds.
+
+    Empty cells and NaN are missing. ConfigError names file, line and remedy of what cannot be read.
+    """
+    path = Path(path)
+    _check_suffix(path)
+    lines = read_lines(path, "storage")
+    end = next((i for i, line in enumerate(lines[:MAX_HEADER]) if line.strip().lower() == "endheader"), None)
+    if end is None:
+        raise ConfigError(
+            "no endheader line: this is not a storage file", where=str(path), remedy="export it again"
+        )
+    header = [line.strip() for line in lines[:end]]
+    start = end + 1
+    while start < len(lines) and not lines[start].strip():
+        start += 1
+    if start == len(lines):
+        raise ConfigError("no column labels after endheader", where=str(path), remedy="export the file again")
+    lines, told = with_tabs(lines, start, str(path))
+    line = lines[start]
+    labels = [cell.strip() for cell in line.split("\t")] if "\t" in line else line.split()
+    columns, notes = unique_names([label for label in labels if label])
+    notes += told
+
+    rows, said = table_lines(lines, start + 1, len(columns))
+    notes += said
+    data, said = parse_rows(rows, len(columns), str(path), lambda column: columns[column])
+    notes += said
+    announced = next((int(match[1]) for text in header if (match := N_ROW.match(text))), None)
+    if announced is not None and announced != len(rows):
+        notes.append(f"the header says {announced} rows, the file has {len(rows)}: those were read")
+    in_degrees, said = _in_degrees(header, path)
+    notes += [*said, *_slow_times(columns, data)]
+    kept = next((text.removeprefix(IN_RADIANS) for text in header if text.startswith(IN_RADIANS)), "")
+    name = _name(header, path)
+    return Table(columns, data, in_degrees, name, tuple(notes), tuple(kept.split()), str(path))
+
+
+def known_part(table: Table) -> tuple[Table, list[str]]:
+    """The part of a table without NaN, and sentences on what is left out.
+
+    OpenSim's Storage ends a row at a NaN, and the file with it; its TimeSeriesTable takes no empty cell. So
+    columns that are unknown on more than MOST_UNKNOWN of the rows are left out, then rows that still lack a
+    value: no number is made up.
+    """
+    unknown = np.isnan(table.data)
+    if not unknown.any():
+        return table, []
+    told = []
+    out = unknown.mean(axis=0) > MOST_UNKNOWN
+    out[0] = False  # the time
+    if out.any():
+        names = [name for name, gone in zip(table.columns, out, strict=True) if gone]
+        told.append(f"columns left out, which OpenSim cannot read for their gaps: {name_some(names)}")
+    columns = tuple(name for name, gone in zip(table.columns, out, strict=True) if not gone)
+    few, said = known_rows(table._replace(columns=columns, data=table.data[:, ~out]))
+    return few, [*told, *said]
+
+
+def known_rows(table: Table) -> tuple[Table, list[str]]:
+    """The rows of a table without NaN, and a sentence on the others, where there are some."""
+    rows: NDArray[np.bool_] = np.asarray(np.isnan(table.data).any(axis=1))
+    if not rows.any():
+        return table, []
+    told = f"{count_of(int(rows.sum()), 'row')} of {len(rows)} left out, in which a value is not known"
+    return table._replace(data=table.data[~rows]), [told]
+
+
+def fullest_part(table: Table, beside: Sequence[str] = ()) -> tuple[Table, list[str]]:
+    """A table without those columns, of the ones with the most gaps, without which the rows that have no gap
+    hold the most values; and a sentence on them.
+
+    So a joint that is blank now and then costs no rows that the others fill.
+    beside : columns whose values do not count, as that of the time
+    """
+    unknown = np.isnan(table.data)
+    order = np.argsort(-unknown.sum(axis=0), kind="stable")
+    kept, most = order, -1
+    counts = np.array([name not in beside for name in table.columns])
+    for k in range(int(unknown.any(axis=0).sum()) + 1):
+        n_value = int((~unknown[:, order[k:]].any(axis=1)).sum()) * int(counts[order[k:]].sum())
+        if n_value > most:
+            kept, most = order[k:], n_value
+    if len(kept) == len(order):
+        return table, []
+    kept = np.sort(kept)
+    names = [name for k, name in enumerate(table.columns) if k not in kept]
+    columns = tuple(table.columns[k] for k in kept)
+    told = f"columns left out, so that rows which the others fill remain: {name_some(names)}"
+    return table._replace(columns=columns, data=table.data[:, kept]), [told]
+
+
+def storage_parts(table: Table, where: str, name: str, lines: Sequence[str] = ()) -> Iterator[str]:
+    """A table in the form OpenSim reads, in parts of some rows: twelve significant digits, without what is
+    not known (`known_part`), which the header tells.
+
+    name : for a table that has none
+    lines : free text of the header
+
+    ConfigError naming `where` for labels with tabs or line ends.
+    """
+    _check_shape(where, table)
+    table, told = known_part(table)
+    head = [
+        table.name or name,
+        "version=1",
+        f"nRows={table.data.shape[0]}",
+        f"nColumns={table.data.shape[1]}",
+        f"inDegrees={'yes' if table.in_degrees else 'no'}",
+        *([f"{IN_RADIANS}{' '.join(table.in_radians)}"] if table.in_radians else []),
+        *lines,
+        *told,
+        "endheader",
+        "\t".join(table.columns),
+    ]
+    return chain(["\n".join([*head, ""])], _rows(table.data, "\t"))
+
+
+def csv_parts(table: Table, where: str) -> Iterator[str]:
+    """A table as comma-separated values with one header row, in parts of some rows; a missing value is an
+    empty cell."""
+    _check_shape(where, table)
+    head = StringIO(newline="")
+    csv.writer(head, lineterminator="\n").writerow(table.columns)
+    return chain([head.getvalue()], _rows(table.data, ","))
+
+
+def _rows(data: NDArray[np.float64], between: str) -> Iterator[str]:
+    """Lines of numbers, N_PART rows at a time: half an hour as one text would be gigabytes."""
+    for start in range(0, len(data), N_PART):
+        part = data[start : start + N_PART].tolist()
+        lines = (between.join(f"{x:.12g}" if x == x else "" for x in row) for row in part)
+        yield "\n".join([*lines, ""])
+
+
+def _check_suffix(path: Path) -> None:
+    if path.suffix.lower() not in STORAGE_SUFFIXES:
+        raise ConfigError(
+            f"{path.suffix or '(no suffix)'!r} is no storage file",
+            where=str(path),
+            allowed=", ".join(STORAGE_SUFFIXES),
+        )
+
+
+def _check_shape(where: str, table: Table) -> None:
+    bad = [label for label in table.columns if not label.strip() or re.search(r"[\t\r\n]", label)]
+    if bad:
+        raise ConfigError(f"{bad[0]!r} cannot be a column label", where=where)
+    if table.data.ndim != 2 or table.data.shape[1] != len(table.columns):
+        raise ConfigError(
+            f"{len(table.columns)} labels do not fit data of shape {table.data.shape}", where=where
+        )
+
+
+def _in_degrees(header: Sequence[str], path: Path) -> tuple[bool, list[str]]:
+    for text in header:
+        match = IN_DEGREES.match(text)
+        if match:
+            answer = match[1].lower()
+            if answer in ("yes", "true", "1"):
+                return True, []
+            if answer in ("no", "false", "0"):
+                return False, []
+            raise ConfigError(f"inDegrees={match[1]!r} in the header", where=str(path), allowed="yes, no")
+    return False, ["the header does not say inDegrees: rotations were taken as radians"]
+
+
+def _slow_times(columns: Sequence[str], data: NDArray[np.float64]) -> list[str]:
+    """A sentence where nobody would have measured so seldom, if times are in seconds."""
+    if columns[0].lower() != "time" or len(data) < FEWEST:
+        return []
+    step = float(np.median(np.diff(data[:, 0])))
+    if not step >= SELDOM:
+        return []
+    return [
+        f"from row to row its times rise by {step:g}, which was read as seconds: if they are milliseconds, "
+        "divide them by 1000"
+    ]
+
+
+def _name(header: Sequence[str], path: Path) -> str:
+    """The name of the table: the first header line, unless that is already an entry."""
+    if header and header[0] and "=" not in header[0]:
+        return header[0].removeprefix("name ").strip()
+    return path.stem

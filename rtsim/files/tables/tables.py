@@ -1,0 +1,159 @@
+"""Results as tables: which columns a file has, and what they are called."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from rtsim.errors import ConfigError
+from rtsim.files.markers.trial import count_of, unique_names
+from rtsim.files.recording import FloatArray, Results
+from rtsim.files.tables.sound import Sound, flags_by_joint
+from rtsim.files.tables.storage import Table
+from rtsim.units import in_files
+from streams.messages import FieldSpec
+
+STATUS = "status"
+KINETIC = ("joint_moments", "coordinate_moments", "coordinate_forces", "joint_powers")
+N_UNIT = 10
+"""Columns whose units stand in one line of a header."""
+
+
+def chosen(results: Results, frames: str) -> tuple[Results, tuple[str, ...]]:
+    """Results on the frames that are wanted, and a sentence on those that are left out.
+
+    frames : marked (all, with a column of their status), all (without it), or ok: those that are, and of
+        flagged ones what their flags do not regard, the rest NaN; where results tell no status of joints,
+        those alone that are
+    """
+    if frames != "ok" or not (results.status != 0).any():
+        return results, ()
+    told, kept, sound = [], results.status == 0, Sound(results)
+    if sound.by_joint:
+        results, kept = sound.blanked()
+        partly = int((kept & sound.flagged).sum())
+        if partly:
+            joints = ", ".join(f"{name} on {n}" for name, n in flags_by_joint(results).items())
+            told.append(
+                f"{count_of(partly, 'frame')} of {len(kept)} flagged in part: joints that are not ok "
+                f"are left blank (of all frames {joints})"
+            )
+    if not kept.all():
+        told.append(f"{count_of(int((~kept).sum()), 'frame')} of {len(kept)} left out, which are flagged")
+    fields = {name: values[kept] for name, values in results.fields.items()}
+    few = results._replace(times=results.times[kept], status=results.status[kept], fields=fields)
+    return few, tuple(told)
+
+
+def marks(results: Results, frames: str) -> list[FloatArray]:
+    """The column of the status bits, where it is wanted."""
+    return [results.status.astype(np.float64)[:, None]] if frames == "marked" else []
+
+
+def csv_table(results: Results, frames: str = "marked", specs: Sequence[FieldSpec] | None = None) -> Table:
+    """Everything, or some fields, with units, after time and, where frames are marked, status."""
+    specs = results.session.fields if specs is None else specs
+    columns, units, data = columns_of(results, specs, in_full=True)
+    names = [f"{column} [{unit}]" for column, unit in zip(columns, units, strict=True)]
+    mark = marks(results, frames)
+    first = ("time [s]", *(["status [bits]"] if mark else []))
+    return Table((*first, *names), np.column_stack([results.times, *mark, *data]), True, "results")
+
+
+def table_of(results: Results, specs: Sequence[FieldSpec], name: str, frames: str) -> Table:
+    """Some fields over time as a storage file has them, then the status where frames are marked."""
+    columns, _, data = columns_of(results, specs)
+    if mark := marks(results, frames):
+        columns, data = (*columns, STATUS), [*data, *mark]
+    return Table(
+        ("time", *columns), np.column_stack([results.times, *data]), True, name, in_radians=kept_of(specs)
+    )
+
+
+def unit_lines(specs: Sequence[FieldSpec], results: Results, frames: str) -> tuple[str, ...]:
+    """Lines of a header that say the units of all columns.
+
+    They are short: OpenSim's table reader (4.6) ends with a crash at a line of tens of thousands of
+    characters in the header.
+    """
+    columns, units, _ = columns_of(results, specs)
+    pairs = [("time", "s"), *zip(columns, units, strict=True)]
+    pairs += [(STATUS, "bits")] if marks(results, frames) else []
+    said = [f"{column} [{unit}]" for column, unit in pairs]
+    return tuple(f"units: {', '.join(said[k : k + N_UNIT])}" for k in range(0, len(said), N_UNIT))
+
+
+def picked(results: Results, wanted: Callable[[FieldSpec], bool], where: str) -> list[FieldSpec]:
+    """The fields that a table is of; ConfigError naming `where` where there are none."""
+    specs = [spec for spec in results.session.fields if wanted(spec)]
+    if specs:
+        return specs
+    if wanted is is_kinetic:
+        raise ConfigError(
+            "there are no joint moments and powers", where=where,
+            remedy="they are of runs with force plates and the person's mass: --forces, --mass",
+        )  # fmt: skip
+    raise ConfigError("the recording holds no joint angles or displacements", where=where)
+
+
+def columns_of(
+    results: Results, specs: Sequence[FieldSpec], in_full: bool = False
+) -> tuple[tuple[str, ...], list[str], list[FloatArray]]:
+    """Names and units of the columns of some fields, and their (n, k) values.
+
+    A column is called field.label or field.label.part; motion by its label, and what
+    OpenSim does not convert in radians, unless in full.
+    """
+    columns: list[str] = []
+    units: list[str] = []
+    data = []
+    for spec in specs:
+        if not has_columns(spec):
+            continue
+        values, unit = in_files(results.fields[spec.name], spec.unit)
+        labels, own = labels_of(spec), [unit] * values.shape[1]
+        if is_motion(spec) and not in_full and spec.as_is:
+            kept = [k for k, label in enumerate(labels) if label in spec.as_is]
+            values[:, kept] = results.fields[spec.name][:, kept]
+            own = [spec.unit if k in kept else unit for k in range(len(own))]
+        units += own
+        for label in labels:
+            if is_motion(spec) and not in_full:
+                name = (label or spec.name) if label not in columns else f"{spec.name}_{label}"
+            else:
+                name = f"{spec.name}.{label}" if label else spec.name
+            columns += [f"{name}.{part}" for part in spec.parts] if spec.parts else [name]
+        data.append(values)
+    unique, _ = unique_names(columns)
+    return unique, units, data
+
+
+def kept_of(specs: Sequence[FieldSpec]) -> tuple[str, ...]:
+    """Columns of motion that stay in radians: OpenSim does not convert coordinates of the type Coupled."""
+    return tuple(label for spec in specs if is_motion(spec) for label in spec.as_is)
+
+
+def has_columns(spec: FieldSpec) -> bool:
+    """Whether a field stands in tables: one axis or none, or a second whose parts have names."""
+    return len(spec.shape) <= 1 or bool(spec.parts)
+
+
+def is_motion(spec: FieldSpec) -> bool:
+    """Whether a field is a motion as OpenSim's files have it: angles, and displacements of joints."""
+    if len(spec.shape) > 1 or spec.role != "value":
+        return False
+    return spec.unit == "rad" or (spec.unit == "m" and spec.name.endswith("displacements"))
+
+
+def is_kinetic(spec: FieldSpec) -> bool:
+    """Whether a field is of what moves the joints: net moments, forces along coordinates, powers."""
+    return spec.role == "value" and spec.name in KINETIC
+
+
+def labels_of(spec: FieldSpec) -> list[str]:
+    """One label per entry: the descriptor's, else numbers from 1; none for a single value without a label."""
+    if spec.labels:
+        return list(spec.labels)
+    n = spec.shape[0] if spec.shape else 1
+    return [""] if n == 1 else [str(index + 1) for index in range(n)]

@@ -1,0 +1,92 @@
+"""Rehearsals: the way of a frame gone once more shortly before the next one is due, so that it is not cold.
+
+Between two frames at 100 Hz the processor sleeps or works for others, and its caches forget the loop: the
+same work takes several times as long as without a pause. So copies of some stages, which nobody else reads,
+go through the frame before while the run waits. They write to arrays of their own, so that the results of
+the run are the same, bit by bit.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+
+from rtsim.live.result_session import Course
+from rtsim.stages.stage import Stage
+from streams.clock import now_ns
+from streams.codec import FieldLayout, encode
+from streams.messages import Session
+from streams.receiving.ring import Frame
+
+LEAD_NS = 1_000_000
+"""So long before the next frame is due a rehearsal begins [ns]; it takes a third to a half of that."""
+LATEST_NS = 600_000
+"""Whoever wakes later than this before the frame leaves the rehearsal out, not to delay the frame [ns]."""
+SLOWEST = 1.0
+"""Slower streams come when they like [Hz]."""
+FASTEST, FASTEST_WITH_FORCES = 250.0, 125.0
+"""Of faster ones it would take too much of the processor [Hz]; with force plates a run has less to spare."""
+
+
+class Rehearsal:
+    """Copies of the stages of a run that allow it, in step with a stream of steady rate.
+
+    Parameters
+    ----------
+    stages : of the run, warm, before its first frame
+    fastest : rate of a stream beyond which there is no rehearsal [Hz]
+
+    Attributes
+    ----------
+    n_done : how many there were
+    """
+
+    def __init__(self, stages: Sequence[Stage], fastest: float = FASTEST) -> None:
+        self._fastest = fastest
+        self._of_run = [stage for stage in stages if stage.rehearses]
+        self._stages: list[Stage] = copy.deepcopy(self._of_run)  # in one go: they read one another
+        self._session: Session | None = None
+        self._frame: Frame | None = None
+        self._course: Course | None = None
+        self._period_ns = self._due_ns = 0
+        self._steady = False
+        self.n_done = 0
+
+    def follow(self, frame: Frame) -> None:
+        """Keep a copy of the newest frame, and when the next is due."""
+        if frame.session is not self._session:
+            self._turn(frame.session)
+        self._steady = abs(frame.t_received - self._due_ns) < LEAD_NS and self._period_ns > 0
+        self._due_ns = frame.t_received + self._period_ns
+        if not self._steady:
+            return
+        if self._frame is None:
+            self._frame = Frame(frame.session, FieldLayout(frame.session))
+        self._frame.flat[:] = frame.flat
+        self._frame.seq, self._frame.time = frame.seq, frame.time
+
+    def ahead_s(self) -> float:
+        """How long it is until the rehearsal for the next frame [s]; 0 where there is none to come."""
+        return max(0.0, 1e-9 * (self._due_ns - LEAD_NS - now_ns())) if self._steady else 0.0
+
+    def run(self) -> None:
+        """Go through the frame before, down to the bytes of a message, unless the next is too near."""
+        frame = self._frame
+        if frame is None or self._due_ns - now_ns() < LATEST_NS:
+            return
+        changed = [own.follow(other) for own, other in zip(self._stages, self._of_run, strict=True)]
+        if self._course is None or any(changed):
+            self._course = Course(self._stages, frame.session, {}, anew=self._course is None)
+        result = self._course.run(frame)
+        encode(self._course.message(frame, result, frame.seq, result.status))
+        self.n_done += 1
+
+    def rest(self) -> None:
+        """Forget what the copies would say: those of the run say it."""
+        for stage in self._stages:
+            stage.collect()
+
+    def _turn(self, session: Session) -> None:
+        self._session, self._frame, self._course = session, None, None
+        self._period_ns = round(1e9 / session.rate) if SLOWEST <= session.rate <= self._fastest else 0
+        self._due_ns = 0

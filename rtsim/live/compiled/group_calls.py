@@ -1,0 +1,294 @@
+"""Calls of every entry of a group of kernels (rtsim/live/compiled/group_table.py), with arguments of the
+types in use.
+
+Imports stand inside: each group is called in a process of its own, which needs no more than it calls.
+"""
+
+from __future__ import annotations
+
+from typing import get_args
+
+import msgspec
+import numpy as np
+
+from rtsim.live.inputs.sources import WALKER
+
+LOWER_LIMB = "lower_limb"
+
+
+def call_solver() -> None:
+    """The marker solver of the lower limb: all methods, down to the bytes of a frame without deviations."""
+    _run_lower_limb(with_deviations=False)
+
+
+def call_deviations() -> None:
+    """The same with standard deviations, which are compiled first: another process compiles the solver."""
+    _run_lower_limb(with_deviations=True)
+
+
+def _run_lower_limb(with_deviations: bool) -> None:
+    from rtsim.config.paths import find_config
+    from rtsim.config.runs.run_schema import USUAL_METHOD, USUAL_METHODS, Run
+    from rtsim.live.compiled.warm_up import neutral, warm_up
+    from rtsim.methods.kinematics.multibody import MultibodyEstimator
+    from rtsim.models.load import load_model
+    from rtsim.stages.kinematics import Kinematics
+    from rtsim.subjects.subject import load_subject
+    from streams.messages import marker_session
+
+    spec = load_model(LOWER_LIMB)
+    subject = load_subject(find_config(WALKER, "subjects"))
+    run = Run(name="warmup")
+    plain = msgspec.structs.replace(spec, muscles=())
+    uncertainty = run.uncertainty if with_deviations else None
+    estimator = MultibodyEstimator(
+        plain, subject, USUAL_METHOD, USUAL_METHODS, run.solver, run.markers, uncertainty=uncertainty
+    )
+    if with_deviations:
+        estimator.prepare_rates()
+    kinematics = Kinematics(estimator, subject)
+    session = marker_session(subject.marker_names, rate=100.0, t_start=0)
+    warm_up([kinematics], session, neutral(kinematics))
+
+
+MODEL_KINDS = (
+    {"name": "base", "joint": "free"},
+    {
+        "name": "arm",
+        "parent": "base",
+        "joint": "custom",
+        "coordinates": [{"name": "bend", "range_deg": [-90, 90], "clamped": True}],
+        "motion": [{"rotates": [0, 0, 1]}, {"translates": [1, 0, 0], "linear": [0.1, 0.0]}],
+    },
+    {"name": "hand", "parent": "arm", "joint": "hinge", "axis": [0, 0, 1]},
+)
+"""A body by a free joint, a chain and a hinge: with these come the types of all joints."""
+
+
+def call_model() -> None:
+    """The marker solver of any model that brings its own markers, with everything that a model may have."""
+    _run_own_markers(with_deviations=False)
+
+
+def call_model_deviations() -> None:
+    """The same with standard deviations, which are compiled first."""
+    _run_own_markers(with_deviations=True)
+
+
+def _run_own_markers(with_deviations: bool) -> None:
+    from rtsim.config.load import check_record
+    from rtsim.config.models.model_schema import ModelSpec
+    from rtsim.config.runs.run_schema import Uncertainty
+    from rtsim.live.compiled.warm_up import neutral, warm_up
+    from rtsim.methods.kinematics.multibody import MultibodyEstimator
+    from rtsim.models.distances import ruler_of_model
+    from rtsim.stages.kinematics import Kinematics
+    from streams.messages import marker_session
+
+    markers = [
+        {"name": f"{body['name']}{k}", "segment": body["name"], "offset_mm": offset}
+        for body in MODEL_KINDS
+        for k, offset in enumerate(([100.0, 0.0, 0.0], [0.0, 100.0, 0.0], [0.0, 0.0, 100.0]))
+    ]
+    coupler = {"coordinate": "hand", "of": "bend", "linear": [0.5, 0.0]}
+    record = {"name": "any", "source": "", "bodies": MODEL_KINDS, "markers": markers, "couplers": [coupler]}
+    spec = check_record(record, ModelSpec, "the compiler's model")
+    method = next(iter(spec.methods))
+    uncertainty = Uncertainty() if with_deviations else None
+    kinematics = Kinematics(MultibodyEstimator(spec, None, method, uncertainty=uncertainty), None)
+    session = marker_session(kinematics.yardstick.names, rate=100.0, t_start=0)
+    if with_deviations:
+        kinematics.estimator.prepare_rates()
+    ruler_of_model(kinematics.estimator.model)
+    warm_up([kinematics], session, neutral(kinematics))
+
+
+def call_muscles() -> None:
+    """Lengths and moment arms of the lower limb's muscles, as on every live frame."""
+    from kernels.joints.tree import new_pose
+    from rtsim.config.paths import find_config
+    from rtsim.methods.muscles.muscle_arms import MuscleArms
+    from rtsim.models.load import load_model
+    from rtsim.models.model import build
+    from rtsim.models.roles import roles_of
+    from rtsim.subjects.subject import load_subject
+
+    spec, subject = load_model(LOWER_LIMB), load_subject(find_config(WALKER, "subjects"))
+    model = build(spec, subject)
+    pose = new_pose(len(model.names.bodies), model.n_v, len(model.tree.chains.dof))
+    MuscleArms(model, roles_of(spec, subject=subject), pose, model.q_neutral.copy()).measure()
+
+
+def call_forces() -> None:
+    """Rates, force plates and inverse dynamics of the lower limb, as on every live frame."""
+    from kernels.compiler.jit import hold
+    from kernels.rates.manifold import manifold_of, plain
+    from kernels.solver.published_values import new_shown_loads, show_loads
+    from rtsim.config.paths import find_config
+    from rtsim.config.runs.rate_schema import RateSpec
+    from rtsim.methods.inverse_dynamics import inverse_dynamics_of
+    from rtsim.methods.kinematics.rates import RateEstimator
+    from rtsim.models.load import load_model
+    from rtsim.models.model import build
+    from rtsim.stages.plates import call_plates
+    from rtsim.subjects.calibration.masses import load_inertia_table, person_of
+    from rtsim.subjects.subject import load_subject
+
+    call_plates()
+    spec, subject = load_model(LOWER_LIMB), load_subject(find_config(WALKER, "subjects"))
+    model = build(spec, subject)
+    for manifold, q in ((plain(6), [0.0] * 6), (manifold_of(model.tree), model.q_neutral)):
+        for kind in get_args(RateSpec):
+            RateEstimator(kind(), manifold, 100.0).take(0.0, np.array(q))
+    body = inverse_dynamics_of(spec, subject, person_of(subject, load_inertia_table(), 70.0))
+    body.compute(model.q_neutral.copy(), np.zeros(model.n_v), np.zeros(model.n_v))
+    n = len(body.results.centre)
+    signs, shown = (np.ones((n, 3)), np.ones((2, 3))), new_shown_loads(n)
+    hold(show_loads, (body.results, body.deviations, np.zeros(3 * n, bool), *signs, body.weight, shown))()
+
+
+def call_foot() -> None:
+    """The contact of the walker's foot, and a load that two feet share."""
+    from kernels.contact.prescribed import new_motion
+    from rtsim.config.paths import find_config
+    from rtsim.config.runs.run_schema import Run
+    from rtsim.methods.foot.foot_contact import FootContact, contact_foot
+    from rtsim.methods.foot.foot_share import FootShare
+    from rtsim.methods.kinematics.multibody import MultibodyEstimator
+    from rtsim.models.load import load_model
+    from rtsim.stages.foot_contact import FootContacts
+    from rtsim.stages.kinematics import Kinematics
+    from rtsim.stages.rates import FilteredMotion
+    from rtsim.subjects.feet.foot_marks import UP
+    from rtsim.subjects.markers.labs import lab_of
+    from rtsim.subjects.subject import load_subject
+
+    run, subject = Run(name="warmup"), load_subject(find_config(WALKER, "subjects"))
+    estimator = MultibodyEstimator(
+        load_model(LOWER_LIMB), subject, "zero", ("zero",), run.solver, run.markers
+    )
+    motion = FilteredMotion(Kinematics(estimator, subject), run.rates)
+    FootContacts(run.foot, motion, None, lab_of("", subject.marker_names), subject).warm()
+    feet = [FootContact(contact_foot(run.foot, 0.2, side), run.foot) for side in (0, 1)]
+    FootShare(feet[0], feet[1]).take(new_motion(2), np.zeros(3), UP, 500.0)
+
+
+def call_moment_arms() -> None:
+    """`rtsim moment-arms`."""
+    from rtsim.methods.muscles.moment_arms import MomentArms
+    from rtsim.models.load import load_model
+    from rtsim.models.model import build
+    from rtsim.models.roles import roles_of
+
+    spec = load_model("pin")
+    MomentArms(build(spec), roles_of(spec)).assembled()
+
+
+def call_recruitment() -> None:
+    """Recruitment of the muscles of a model, as on every live frame that asks for it."""
+    from kernels.joints.tree import new_pose
+    from kernels.muscle.strengths import all_strengths
+    from kernels.recruitment.problem import RecruitmentOptions, new_recruitment
+    from kernels.recruitment.reactions import reaction_rows
+    from kernels.recruitment.recruit import recruit
+    from kernels.solver.constraints import new_element_work
+    from rtsim.models.load import load_model
+    from rtsim.models.model import build
+
+    model = build(load_model("finger"))
+    muscles, elements = model.muscles, model.elements
+    length, speed, strength, passive = (np.zeros(len(muscles.elastic)) for _ in range(4))
+    all_strengths(muscles, length, speed, strength, passive)
+    recruit(*new_recruitment(np.ones(2), np.ones(2), 1, RecruitmentOptions(3, 1, 1.0, 1.0)))
+    pose = new_pose(len(model.names.bodies), model.n_v, len(model.tree.chains.dof))
+    work, rows = new_element_work(*elements.path.shape), np.zeros((0, model.n_v))
+    reaction_rows(elements, model.reactions.element, np.zeros(len(elements.kind)), pose, work, rows)
+
+
+def call_fdk() -> None:
+    """Force-dependent kinematics of a model with its own markers, as on every live frame that asks for it."""
+    from kernels.rates.manifold import plain
+    from rtsim.config.runs.fdk_schema import FdkSpec
+    from rtsim.config.runs.rate_schema import RateSpec
+    from rtsim.methods.fdk.fdk import ForceDependentKinematics
+    from rtsim.methods.kinematics.rates import RateEstimator
+    from rtsim.models.load import load_model
+    from rtsim.models.model import build
+    from rtsim.models.roles import roles_of
+
+    for kind in get_args(RateSpec):
+        RateEstimator(kind(), plain(6), 100.0).take(0.0, np.zeros(6))
+    spec = load_model("mandible")
+    still = np.zeros((len(spec.markers), 3))
+    ForceDependentKinematics(build(spec), roles_of(spec), FdkSpec()).balance(still, still, still, still[:, 0])
+
+
+def call_torque_generators() -> None:
+    """Activations of the planar body's generators, as on every live frame of such a model."""
+    from kernels.compiler.jit import hold
+    from kernels.torque_generator.needed import needed_activations
+    from rtsim.models.load import load_model
+    from rtsim.models.model import build
+
+    model = build(load_model("planar_body"))
+    n, zeros = len(model.names.generators), np.zeros(model.n_v)
+    work = np.zeros(n), np.zeros(n), np.zeros(3), np.zeros(4)
+    hold(needed_activations, (model.forces.generators, model.q_neutral.copy(), zeros, zeros, *work))()
+
+
+def call_generator_fit() -> None:
+    """`rtsim fit torque-generators`: a fit of a generator that is too weak, and a torque."""
+    from rtsim.methods.generators.emg import torque_of
+    from rtsim.methods.generators.joint_motion import JointMotion
+    from rtsim.methods.generators.torque_generator_fit import FitSettings, fit_all
+    from rtsim.models.generator_sets import generators_of
+
+    one = generators_of("planar")[0]
+    still, there, full = np.zeros(3), np.array([0.0, 0.1, 0.2]), np.ones(3)
+    tau = 1.5 * torque_of(one, there, still, full)
+    motion = JointMotion((one.joint.coordinate,), there, there[:, None], still[:, None], tau[:, None])
+    fit_all([one], motion, FitSettings(several=False))
+
+
+def call_simulation() -> None:
+    """`rtsim simulate`."""
+    from rtsim.simulation.load import load_simulator
+    from rtsim.simulation.run import warm_up
+
+    warm_up(load_simulator("stick_slip"))
+
+
+def call_coupled() -> None:
+    """`rtsim simulate` of a model some of whose coordinates are given."""
+    from rtsim.simulation.load import load_simulator
+    from rtsim.simulation.run import warm_up
+
+    warm_up(load_simulator("kick", equilibrium="loaded"))
+
+
+def call_turned() -> None:
+    """`rtsim simulate` of a model that torque generators turn."""
+    from rtsim.simulation.load import load_simulator
+    from rtsim.simulation.run import warm_up
+
+    warm_up(load_simulator("planar_leg", equilibrium="loaded"))
+
+
+def call_held() -> None:
+    """`rtsim simulate` of a model that holds constraints."""
+    from rtsim.simulation.load import load_simulator
+    from rtsim.simulation.run import warm_up
+
+    warm_up(load_simulator("squeezer"))
+
+
+def call_foot_fit() -> None:
+    """Residuals and slopes of a synthetic step, with friction and with pressure."""
+    from rtsim.methods.foot.foot_fit import FootProblem
+    from rtsim.methods.foot.foot_misfit import Weights
+    from rtsim.methods.foot.foot_parameters import TABLE_5_4
+    from rtsim.methods.foot.rolling_foot import known_step
+
+    step = known_step(TABLE_5_4, 0)
+    problem = FootProblem([step.trial], Weights(friction=1.0, spin=1.0), TABLE_5_4)
+    problem.slopes(problem.start(TABLE_5_4))

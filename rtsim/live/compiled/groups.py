@@ -1,0 +1,190 @@
+"""Kernels compiled ahead, in groups: each in a process of its own, as many at a time as there are processors.
+
+A command names the groups that it will call. What is in the cache already is left alone, so that this costs
+nothing from the second start on; what an interruption leaves undone is compiled at the next start.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import queue
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from importlib import import_module
+from typing import Any, NamedTuple
+
+from kernels.compiler.cache import cache_fault, is_complete, mark_complete, tell_compiled
+from rtsim.errors import RtsimError
+from rtsim.live.compiled.group_table import ALL, Group
+from rtsim.live.processes.children import APART
+
+POLL_S = 0.1
+ENTRIES = (".from_held", ".from_python")
+"""End the name of a kernel by which Python calls another (`kernels.compiler.jit`): it is no other kernel."""
+
+
+class Progress(NamedTuple):
+    """How far compiling is: kernels done and in all, and the groups at work, in words."""
+
+    n_done: int
+    n_kernel: int
+    at_work: tuple[str, ...]
+
+
+class Cost(NamedTuple):
+    """What a group took: by the clock and of a processor [s], and memory at most [MB]; nan = unknown."""
+
+    seconds: float
+    cpu_s: float
+    peak_mb: float
+
+
+Tell = Callable[[Progress], None]
+
+
+def compile_groups(names: Iterable[str], tell: Tell | None = None, anew: bool = False) -> dict[str, Cost]:
+    """Compile what the cache lacks of these groups; returns what each took, {} for nothing.
+
+    anew : look into every group, also those known to be complete
+    tell : told how far it is, now and then
+    Raises RtsimError with its words when a group cannot be compiled. An interruption ends the processes.
+    Where the cache cannot be written (`kernels.compiler.cache.cache_fault` says so) nothing is done: each
+    process has to compile for itself.
+    """
+    waiting = [name for name in names if anew or not is_complete(name)]
+    if not waiting or cache_fault():
+        return {}
+    n_kernel = sum(n_kernel_of(ALL[name]) for name in waiting)
+    works: list[_Work] = []
+    working: list[_Work] = []
+    try:
+        while waiting or working:
+            while waiting and len(working) < (os.cpu_count() or 1):
+                works.append(_Work(waiting.pop(0)))
+                working.append(works[-1])
+            time.sleep(POLL_S)
+            working = [work for work in working if not work.over()]
+            if tell is not None:
+                at_work = tuple(ALL[work.name].what for work in working)
+                tell(Progress(sum(work.n_done for work in works), n_kernel, at_work))
+    finally:
+        for work in working:
+            work.end()
+    return {work.name: work.cost for work in works}
+
+
+class _Work:
+    """The process of one group, which says with every kernel how many are done."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.n_done = 0
+        self.cost = Cost(0.0, math.nan, math.nan)
+        self._start = time.monotonic()
+        self._lines: queue.SimpleQueue[str] = queue.SimpleQueue()
+        self._words: list[str] = []
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "rtsim.live.compiled.groups", name],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+            errors="replace",  # of what only an error may say
+            # colours in what is never read: 3 % of the time
+            env={**os.environ, "NUMBA_DISABLE_ERROR_MESSAGE_HIGHLIGHTING": "1"},
+            **APART,
+        )
+        self._readers = [
+            threading.Thread(target=read, daemon=True) for read in (self._read_lines, self._read_words)
+        ]
+        for reader in self._readers:
+            reader.start()
+
+    def over(self) -> bool:
+        """Take in what it said; whether it has ended. Raises RtsimError when it failed."""
+        ended = self._process.poll() is not None
+        if ended:
+            for reader in self._readers:
+                reader.join()
+        while not self._lines.empty():
+            with suppress(ValueError, TypeError):  # something else was printed
+                self._take(json.loads(self._lines.get()))
+        if ended and self._process.returncode != 0:
+            last = self._words[-1] if self._words else f"exit code {self._process.returncode}"
+            raise RtsimError(f"{ALL[self.name].what} could not be compiled: {last}")
+        if ended:
+            self.n_done = n_kernel_of(ALL[self.name])  # the rest was in the cache
+            self.cost = self.cost._replace(seconds=time.monotonic() - self._start)
+        return ended
+
+    def _take(self, said: Any) -> None:
+        if isinstance(said, list):
+            self.cost = self.cost._replace(cpu_s=float(said[0]), peak_mb=float(said[1]))
+        else:
+            self.n_done = int(said)
+
+    def end(self) -> None:
+        """Stop it wherever it is; kernels compiled so far are in the cache."""
+        self._process.kill()
+        self._process.wait()
+
+    def _read_lines(self) -> None:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            self._lines.put(line)
+
+    def _read_words(self) -> None:
+        assert self._process.stderr is not None
+        self._words.extend(line.rstrip("\n") for line in self._process.stderr if line.strip())
+
+
+def n_kernel_of(group: Group) -> int:
+    """How many kernels a group has: its entries and all that they call."""
+    from kernels.compiler.jit import reachable
+
+    return len(reachable(map(kernel_at, group.entries), map(kernel_at, group.without)))
+
+
+def kernel_at(place: str) -> Any:
+    """The kernel "module.name"."""
+    module, _, name = place.rpartition(".")
+    return getattr(import_module(module), name)
+
+
+def compile_group(name: str) -> None:
+    """Compile one group in this process; after every kernel a line on standard output, how many are done, and
+    at the end one of the processor's seconds and the memory that it took.
+    """
+    done: set[str] = set()
+
+    def say(kernel: str) -> None:
+        for end in ENTRIES:
+            kernel = kernel.removesuffix(end)
+        done.add(kernel)
+        print(len(done), flush=True)
+
+    stop = tell_compiled(say)
+    ALL[name].call()
+    stop()
+    mark_complete(name)
+    print(json.dumps([time.process_time(), peak_mb()]), flush=True)
+
+
+def peak_mb() -> float:
+    """Memory that this process took at most; nan where the system does not tell."""
+    try:
+        from resource import RUSAGE_SELF, getrusage
+    except ImportError:  # Windows
+        return math.nan
+    units = 1e6 if sys.platform == "darwin" else 1e3
+    return getrusage(RUSAGE_SELF).ru_maxrss / units
+
+
+if __name__ == "__main__":
+    compile_group(sys.argv[1])

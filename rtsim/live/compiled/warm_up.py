@@ -1,0 +1,45 @@
+"""Compile and warm everything a run will call, before the first frame arrives."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from kernels.compiler.jit import freeze_compilation
+from rtsim.live.result_session import Course
+from rtsim.stages.kinematics import Kinematics
+from rtsim.stages.stage import Stage
+from streams.codec import FieldLayout, encode
+from streams.messages import Session
+from streams.receiving.ring import Frame
+
+N_FRAME = 5
+
+
+def warm_up(stages: Sequence[Stage], session: Session, data: Mapping[str, np.ndarray] | None = None) -> None:
+    """Send a few made-up frames through all stages and down to bytes, forget them, and forbid further
+    compilation.
+
+    session, data : the input's descriptor, and what every frame of it holds
+    """
+    for stage in stages:
+        stage.warm()
+    course = Course(stages, session, {})
+    frame = Frame(session, FieldLayout(session))
+    for name, array in (data or {}).items():
+        frame.data[name][...] = array
+    for seq in range(N_FRAME):
+        frame.time = 0.01 * (seq + 1)
+        result = course.run(frame)
+        encode(course.message(frame, result, seq, result.status))
+    for stage in stages:
+        stage.reset()
+    freeze_compilation()
+
+
+def neutral(kinematics: Kinematics) -> dict[str, np.ndarray]:
+    """The markers of a subject in the neutral pose, as a frame would have them."""
+    estimator = kinematics.estimator
+    estimator.estimate(np.full((len(estimator.model.names.markers), 3), np.nan), 0.0)
+    return {"positions": estimator.outputs.markers.copy()}

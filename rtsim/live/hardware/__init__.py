@@ -1,0 +1,1 @@
+"""Runs with a device in the loop."""

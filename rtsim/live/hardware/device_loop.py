@@ -1,0 +1,393 @@
+"""A simulated limb with a device on it: the loop over ticks that both share, and its account."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+from msgspec.structs import replace
+
+from kernels.dynamics.system import new_dynamics_work
+from rtsim.config.load import load_toml
+from rtsim.config.models.model_schema import ModelSpec
+from rtsim.config.paths import find_config
+from rtsim.config.runs.device_schema import DeviceSpec, Mechanics
+from rtsim.config.runs.hil_schema import HilSpec
+from rtsim.device.controller import law_of
+from rtsim.device.exchange import DeafPort, DeviceExchange, Port, never
+from rtsim.device.limits import check_fit
+from rtsim.device.requests import WATCHED
+from rtsim.device.stability import check_stable
+from rtsim.errors import ConfigError
+from rtsim.live.compiled.warm_up import warm_up
+from rtsim.live.hardware.device_replay import MOVED, RecordedPort
+from rtsim.live.inputs.inputs import TIME_UP, ClockInput, Input, Obey
+from rtsim.live.inputs.motion_stream import MotionStream
+from rtsim.live.latency import LatencyHistogram
+from rtsim.live.loop import Loop, Output
+from rtsim.models.load import Note, load_model
+from rtsim.models.model import build
+from rtsim.quantity import Fields
+from rtsim.simulation.load import check_mass, check_settings, check_spec
+from rtsim.simulation.motion import awaiting, check_motion, moved_names, with_motion, with_prescribed, within
+from rtsim.simulation.motion_feed import MotionFeed
+from rtsim.simulation.quantities import SimulatedQuantities
+from rtsim.simulation.simulator import Simulator, Still
+from rtsim.stages.device.device_element import with_device
+from rtsim.stages.device.energy import LABELS, EnergyAccount, balance_of
+from rtsim.stages.device.exchange import DeviceTorque, TorqueCommand
+from rtsim.stages.device.limb import LimbStep
+from rtsim.stages.device.misaligned import joint_of, with_straps
+from rtsim.stages.device.simulated_gait import SimulatedGait
+from rtsim.stages.stage import Args, Stage
+from streams.account import Sentences, account
+from streams.addresses import is_stream
+from streams.clock import now_ns
+from streams.messages import AnyMessage, Command, FieldSpec, Session, new_session_id
+from streams.receiving.ring import Frame
+
+NOBODY = "no device came"
+LOOK_MS = 50
+"""How often the wait for a device looks at commands [ms]."""
+WHOLE = 1e-9
+TICK_PARTS = ("round_trip", "receive", "step", "send", "compute", "slack")
+"""From an output to its answer; reading the device's message; the forward step alone; writing and sending the
+output; from the message's bytes to those of the command, without sockets; what was left of the tick."""
+
+
+SILENT = "the stream of motion is silent"
+
+
+def simulator_for(spec: HilSpec) -> Simulator:
+    """The limb of a config at its start; ConfigError for what does not fit, the stability limit among it."""
+    model, _ = parts_of(spec)
+    tick_ms = 1e3 / spec.exchange.rate_hz
+    step_ms = tick_ms / math.ceil(tick_ms / model.simulation.step_ms - WHOLE)
+    built = build(model)
+    check_settings(model, built)
+    check_mass(model, built)
+    return Simulator(built, replace(model.simulation, step_ms=step_ms))
+
+
+def moved(spec: HilSpec, note: Note = lambda text: None) -> tuple[HilSpec, ModelSpec]:
+    """The config, no longer than its motion where a file has one, and its model with this motion."""
+    model = with_prescribed(load_model(spec.model), spec.prescribed)
+    check_motion(model, spec.motion)
+    if is_stream(spec.motion):
+        return spec, awaiting(model)
+    if not spec.motion:
+        return spec, model
+    model, length = with_motion(model, spec.motion, note)
+    return replace(spec, duration_s=within(length, spec.duration_s or None, spec.motion)), model
+
+
+def parts_of(spec: HilSpec) -> tuple[ModelSpec, DeviceSpec]:
+    """Model, with an element for the device, and device of a config; ConfigError where they do not fit."""
+    device = load_toml(find_config(spec.device, "devices"), DeviceSpec)
+    check_fit(spec, device)
+    _, model = moved(spec)
+    given = [coupler.coordinate for coupler in model.couplers]
+    names = [c.name for body in model.bodies for c in body.coordinates if c.name not in given]
+    if spec.coordinate not in names:
+        raise ConfigError(
+            f"model {spec.model} has no coordinate {spec.coordinate!r} that forces move",
+            where=f"{spec.name}: coordinate", allowed=", ".join(names) or "none",
+        )  # fmt: skip
+    if spec.gait is not None and spec.gait.coordinate not in (*names, *given):
+        raise ConfigError(
+            f"model {spec.model} has no coordinate {spec.gait.coordinate!r}",
+            where=f"{spec.name}: gait.coordinate", allowed=", ".join((*names, *given)),
+        )  # fmt: skip
+    law_of(spec.controller)
+    check_spec(model, None, {})
+    springs = [spring for spring in model.springs if spring.coordinate == spec.coordinate]
+    damping = sum(spring.damping or 0.0 for spring in springs)
+    check_stable(spec, device, damping, joint_of(model, spec))
+    if spec.exchange.valid_for_ms < 1e3 / spec.exchange.rate_hz:
+        raise ConfigError(
+            f"a torque that is valid for {spec.exchange.valid_for_ms:g} ms ends before the next comes",
+            where=f"{spec.name}: exchange.valid_for_ms",
+            allowed=f"a tick, {1e3 / spec.exchange.rate_hz:g} ms, or more",
+        )
+    return with_device(with_straps(model, spec), spec.coordinate), device
+
+
+def mechanics_of(spec: HilSpec) -> Mechanics:
+    """What the device of a config does without power, as its own config declares."""
+    return load_toml(find_config(spec.device, "devices"), DeviceSpec).mechanics
+
+
+def of_another_joint(spec: HilSpec, device: DeviceSpec) -> str:
+    """A sentence where the device says that it is for another joint than the one that it is to act on."""
+    if device.joint in spec.coordinate or spec.coordinate in device.joint or device.joint in spec.model:
+        return ""
+    return f"{device.name} is for the joint {device.joint!r} and acts on {spec.coordinate} of {spec.model}"
+
+
+class DeviceClock(ClockInput):
+    """Ticks that model and device share: in lockstep each waits for the device's answer, else the clock's.
+
+    There is no tick before a device has spoken.
+
+    Attributes
+    ----------
+    times : TICK_PARTS, each with its histogram; ask : told of commands of a recording
+    ends : whether a command ends torque, for which no tick waits
+    watched : what a watch by the clock said in a recording
+    motion : the stream that moves coordinates, where there is one; feed : what takes its motion in
+    """
+
+    def __init__(
+        self, exchange: DeviceExchange, duration_s: float = 0.0, again: RecordedPort | None = None
+    ) -> None:
+        self.motion: MotionStream | None = None
+        self.feed: MotionFeed | None = None
+        settings = exchange.spec.exchange
+        super().__init__(settings.rate_hz, settings.frame_hz, duration_s)
+        self.exchange, self._settings = exchange, settings
+        self._paced = settings.paced or not exchange.lockstep
+        self._commands = again.commands if again else {}
+        self._until_ns = 0
+        self.times = {name: LatencyHistogram() for name in TICK_PARTS}
+        self._t_before = 0  # when the last tick began
+        self.ask: Callable[[str, Args], bool] = lambda name, args: False
+        self.ends: Callable[[], bool] = never
+        self.watched = ""
+        # a recording's last output is that of its end
+        self._n_last = again.n_output - 1 if again else round(duration_s * settings.rate_hz)
+        self.orders = {}  # the ticks go on where the limb is paused, which the stages see to
+
+    def __enter__(self) -> DeviceClock:
+        self._until_ns = now_ns() + round(1e9 * self._settings.connect_s)
+        if self.motion is not None:
+            self.motion.open()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        super().__exit__(*error)
+        if self.motion is not None:
+            self.motion.close()
+
+    @property
+    def over(self) -> str:
+        if self._n_last and self._n >= self._n_last:
+            return TIME_UP
+        return NOBODY if self._ticks is None and self._n == 0 and now_ns() > self._until_ns else ""
+
+    def wait(self, obey: Obey) -> Frame | None:
+        x = self.exchange
+        if not x.is_there:
+            x.port.poll(LOOK_MS)
+            x.collect()
+            obey()
+            return None
+        if self._ticks is None:
+            super().__enter__()
+        if x.seq > 0:
+            if x.lockstep:
+                x.await_answer(x.sent_ns + self._patience_ns(), self.ends)
+            self._note()
+        frame = self._next()
+        for command in self._commands.get(x.seq, ()):
+            if command.name == MOVED and self.feed is not None:
+                self.feed.again(command.args)
+            elif command.name == WATCHED:
+                self.watched = str(command.args.get("reason", ""))
+        if self.motion is not None:
+            self.motion.take()
+        if not x.lockstep:
+            x.collect()
+        x.begin_tick(frame.t_received)
+        for command in self._commands.get(x.seq, ()):
+            if command.name in (MOVED, WATCHED):
+                continue
+            self.ask(command.name, {key: value for key, value in command.args.items() if key != "tick"})
+        obey()
+        return frame
+
+    def period_ns(self, session: Session) -> int:
+        """In lockstep results do not depend on clocks, flags neither: what was late is counted."""
+        return 0 if self.exchange.lockstep else super().period_ns(session)
+
+    def counters(self) -> Mapping[str, int]:
+        told = {"ticks": self._n, "missed": self._ticks.n_missed if self._ticks and self._paced else 0}
+        return told if self.motion is None else {**told, **self.motion.counters()}
+
+    def sentences(self) -> list[str]:
+        return [*super().sentences(), *([] if self.motion is None else self.motion.sentences())]
+
+    def gauges(self) -> Mapping[str, float]:
+        told = dict(super().gauges())
+        for name, histogram in self.times.items():
+            told |= histogram.gauges(name)
+        return told
+
+    def _patience_ns(self) -> int:
+        """How long to wait for an answer: of a device that is gone no longer than a tick."""
+        lost = self.exchange.n_missed > self._settings.missed_most
+        patience_ns = round(1e6 * self._settings.deadline_ms)
+        return min(patience_ns, round(1e9 / self.rate)) if lost else patience_ns
+
+    def _note(self) -> None:
+        """The times of the tick that is over."""
+        x, times = self.exchange, self.times
+        if x.answered:
+            times["round_trip"].add(x.round_trip_ns)
+        times["step"].add(x.step_ns)
+        times["send"].add(x.send_ns)
+        if x.receive_ns:
+            times["receive"].add(x.receive_ns)
+            x.receive_ns = 0
+        times["compute"].add(x.port.decode_ns + x.port.encoded_ns - self._t_before)
+
+    def _next(self) -> Frame:
+        assert self._ticks is not None
+        frame, t_free = self._frame, now_ns()
+        frame.t_capture = self._ticks.wait() if self._paced else now_ns()
+        frame.t_received = self._t_before = now_ns()
+        if self._paced:
+            self.times["slack"].add(max(0, frame.t_capture - t_free))
+        frame.seq, self._n = self._n, self._n + 1
+        return frame
+
+
+class DeviceOutput:
+    """Results to the publisher; at the end the device hears zero and disarmed before anything else ends."""
+
+    def __init__(self, publisher: Output, command: TorqueCommand) -> None:
+        self._publisher, self._command = publisher, command
+        self.failure: Callable[[], str] = str
+
+    @property
+    def events(self) -> deque[str]:
+        """Of the publisher."""
+        return self._publisher.events
+
+    def announce(self, session: Session) -> None:
+        """Begin a result session."""
+        self._publisher.announce(session)
+
+    def send(self, message: AnyMessage) -> None:
+        """Publish."""
+        self._publisher.send(message)
+
+    def service(self) -> None:
+        """Look after subscribers."""
+        self._publisher.service()
+
+    def end(self, reason: str) -> None:
+        """Disarm the device, then end the results."""
+        self._command.end(self.failure())
+        self._publisher.end(reason)
+
+
+def hil_loop(
+    spec: HilSpec,
+    simulator: Simulator,
+    port: Port,
+    publisher: Output,
+    arm_s: float | None = None,
+    urgently: bool = False,
+    again: RecordedPort | None = None,
+) -> Loop:
+    """The loop of a limb with a device, warm, with its session announced.
+
+    Parameters
+    ----------
+    arm_s : model's time at which it arms by itself [s]; None = only by command
+    urgently : before all other work of the processor, where the system grants that
+    again : the port where it is a recording that is run again, to its end
+    """
+    _, model = moved(spec)
+    session = again.session if again else new_session_id()
+    exchange = DeviceExchange(spec, DeafPort(), session, joint_of(model, spec), mechanics_of(spec))
+    clock = DeviceClock(exchange, spec.duration_s, again)
+    torque = DeviceTorque(exchange, simulator)
+    command = TorqueCommand(exchange, simulator)
+    feed = MotionFeed(simulator, moved_names(model)) if is_stream(spec.motion) else None
+    forward = LimbStep(exchange, simulator, spec.exchange.rate_hz, clock.every, feed)
+    energy = EnergyAccount(exchange, simulator)
+    gait = [SimulatedGait(spec.gait, exchange, simulator)] if spec.gait is not None else []
+    # the balance comes last: the device need not wait for it, and what it finds ends torque in the next tick
+    stages = [torque, forward, *gait, command, energy]
+    warm_up(stages, clock.session)
+    forward.stride.restart()
+    for stage in (torque, *gait, command, energy):
+        stage.reset()
+    exchange.watches = [energy.wrong]
+    if feed is None and again is not None and again.moved:
+        raise ConfigError(
+            "a stream moved the limb of this run", where="--again", remedy="give --motion ADDRESS as then"
+        )
+    if feed is not None:
+        feed.restart()
+        clock.feed = feed
+        clock.motion = MotionStream(spec.motion, feed) if again is None else None
+        exchange.watches.append(lambda: SILENT if feed.silent else "")
+        exchange.clocked.append(lambda: SILENT if clock.motion is not None and clock.motion.silent else "")
+    torque.arm_s = arm_s
+    exchange.port = port
+    clock.ask = torque.ask
+    if again is not None:
+        exchange.clocked = [lambda: clock.watched]
+    else:
+        clock.ends = lambda: torque.asked.ends
+    loop = device_loop(clock, stages, (torque, command), publisher, {"config": spec.name}, urgently)
+    if feed is not None:
+        feed.heard = partial(record_motion, loop, exchange)
+    loop.begin(clock.session)
+    return loop
+
+
+def fields_of(spec: HilSpec) -> Sequence[FieldSpec]:
+    """What the frames of a run of this config hold, on a simulated limb; nothing is compiled for it."""
+    model, _ = parts_of(spec)
+    exchange = DeviceExchange(spec, DeafPort(), new_session_id(), joint_of(model, spec), mechanics_of(spec))
+    limb = Still(build(model))
+    pose = new_dynamics_work(limb.model.tree).pose
+    quantities = [
+        *DeviceTorque(exchange, limb).quantities(),
+        *SimulatedQuantities(limb, limb.trace(), pose).quantities,
+        *(SimulatedGait(spec.gait, exchange, limb).quantities() if spec.gait is not None else ()),
+        balance_of(np.zeros(len(LABELS))),
+    ]
+    return Fields(quantities, spec.exchange.frame_hz, 0, {}).session.fields
+
+
+def record_motion(loop: Loop, exchange: DeviceExchange, told: Mapping[str, Any]) -> None:
+    """Publish what moves the limb in this tick, so that a recording has it."""
+    loop.output.send(Command(session=exchange.session, name=MOVED, args={**told, "tick": exchange.seq}))
+
+
+def device_loop(
+    source: Input,
+    stages: Sequence[Stage],
+    exchange: tuple[DeviceTorque, TorqueCommand],
+    publisher: Output,
+    meta: dict[str, Any],
+    urgently: bool,
+) -> Loop:
+    """A loop whose end the device hears first, whatever ends it; exchange : those of its stages."""
+    torque, command = exchange
+    output = DeviceOutput(publisher, command)
+    loop = Loop(source, stages, output, meta, urgently)
+    output.failure = lambda: loop.failure
+    torque.publish = command.publish = publisher.send
+    command.say = teller(loop, torque)
+    return loop
+
+
+def teller(loop: Loop, torque: DeviceTorque) -> Callable[[str], None]:
+    """What tells of a transition at once, by a telemetry of its own."""
+
+    def say(text: str) -> None:
+        sentences = Sentences()
+        sentences.say(text)
+        told = loop.course.fields.session.session if loop.course else ""
+        loop.output.send(account(told, loop.counters, torque.gauges(), sentences))
+
+    return say

@@ -1,0 +1,205 @@
+"""A simulated device as a process: its clock, its watchdog, its socket.
+
+While outputs ask for an answer, each is a tick of the device: it goes on by the model's tick and answers, so
+that a run can be repeated bit for bit. Where none comes in its time, and where none asks, the device's own
+clock ticks: it watches the age of its command, whatever the other side does. Torque falls by the clock: a
+tick that is asked for counts the model's tick, until the clock is ahead by as much as the command is valid.
+While it falls, or the button was pressed, the own clock does not wait for a model that asks slowly.
+"""
+
+from __future__ import annotations
+
+import math
+import signal
+from contextlib import suppress
+from pathlib import Path
+from typing import Protocol, TextIO
+
+from rtsim.config.runs.device_schema import DeviceSpec
+from rtsim.device.orthosis import Orthosis
+from rtsim.device.watchdog import Watchdog
+from streams.access.security import Security
+from streams.clock import now_ns, sleep_until_ns
+from streams.closing import Closing
+from streams.exchange import ModelLink
+from streams.messages import Device, Output
+
+SLICE_MS = 20
+"""Longest wait without a look whether to stop [ms]."""
+FALLING_WAIT_NS = 20_000_000
+"""So long after a question the own clock takes over while torque falls, or is to fall [ns]: not sooner, so
+that a run whose model asks in time repeats."""
+LOG_HEAD = "t_ns,kind,command,age_ms,valid_for_ms,commanded_armed,state,commanded_Nm,actuator_Nm,torque_Nm\n"
+EMERGENCY = "emergency stop"
+
+
+class Link(Protocol):
+    """How a device hears outputs and answers them."""
+
+    def newest(self, timeout_ms: int) -> tuple[Output, int] | None: ...
+    def send(self, message: Device) -> None: ...
+    def close(self) -> None: ...
+
+
+class SimulatedDevice(Closing):
+    """The simulated device; `run` serves it until `stop`.
+
+    Parameters
+    ----------
+    address : where the model is bound, it need not be there yet; or another link to it
+    tunnel : the address leads to a model on another machine (`ModelLink`)
+    log : file that gets a row for each tick, None = none is kept
+    urgent : its messages before all other work, where that is granted
+
+    Attributes
+    ----------
+    unlogged : why the log takes no more rows, empty where it does
+    """
+
+    def __init__(
+        self,
+        spec: DeviceSpec,
+        address: str | Link,
+        log: Path | None = None,
+        security: Security | None = None,
+        urgent: bool = False,
+        tunnel: bool = False,
+    ) -> None:
+        self.spec = spec
+        self.orthosis = Orthosis(spec)
+        one_clock = True
+        if isinstance(address, str):
+            self._link: Link = ModelLink(address, security, urgent, tunnel)
+            one_clock = self._link.one_clock
+        else:
+            self._link = address
+        self.watchdog = Watchdog(spec.safe_state, self.orthosis.period_s, one_clock)
+        self.n_tick = 0
+        self._pressed = self._stopped = False
+        self._seq = 0
+        self._log: TextIO | None = log.open("w", buffering=1, encoding="utf-8") if log else None
+        self.unlogged = ""
+        self._write(LOG_HEAD)
+
+    def stop(self) -> None:
+        """End before the next tick; from any thread or signal handler."""
+        self._stopped = True
+
+    def press(self) -> None:
+        """The emergency stop; from any thread or signal handler."""
+        self._pressed = True
+
+    def close(self) -> None:
+        """Leave the model, and finish the log."""
+        self._link.close()
+        if self._log:
+            with suppress(OSError):  # told by `unlogged`
+                self._log.close()
+
+    def run(self) -> None:
+        """Tick until `stop`."""
+        period_ns = round(1e9 * self.orthosis.period_s)
+        due_ns = now_ns() + period_ns
+        asked_ns: int | None = None  # when the model asked, while its next question is waited for
+        while not self._stopped:
+            if asked_ns is not None and (self._pressed or self.watchdog.state == "falling"):
+                due_ns = min(due_ns, asked_ns + FALLING_WAIT_NS)
+            left_ms = max(0, (due_ns - now_ns()) // 1_000_000)
+            found = self._link.newest(min(left_ms, SLICE_MS))
+            t_ns = now_ns()
+            self.watchdog.look(t_ns, self.orthosis.actuator, self.orthosis.angle)
+            if found is not None:
+                self._take(*found)
+                output = found[0]
+                if output.answer:
+                    self._tick("asked", 1e-3 * output.tick_ms, t_ns, t_ns)
+                    asked_ns = now_ns()
+                    due_ns = asked_ns + round(1e6 * output.valid_for_ms)  # its own clock takes over then
+                    continue
+            if left_ms > 0:
+                continue
+            sleep_until_ns(due_ns)
+            t_ns = now_ns()
+            self.watchdog.look(t_ns, self.orthosis.actuator, self.orthosis.angle)
+            self._tick("own", self.orthosis.period_s, t_ns, t_ns)
+            asked_ns = None
+            # what was missed, as where the process was stopped, is not made up for
+            due_ns = max(due_ns + period_ns, now_ns() - period_ns)
+
+    def answer(self, output: Output) -> None:
+        """One tick in step with the model, at the time of its output; where both are one process."""
+        self._take(output, output.t_sent)
+        self._tick("asked", 1e-3 * output.tick_ms, output.t_sent, None)
+
+    def _take(self, output: Output, t_arrived: int) -> None:
+        """The newest output: the joint follows the model, a new run finds the device as it was."""
+        if self.watchdog.take(output, t_arrived, self.orthosis.actuator, self.orthosis.angle):
+            self._seq = 0
+            if self.watchdog.state == "disarmed":
+                self.orthosis.begin()
+        self.orthosis.move(output.angle[0], output.speed[0])
+
+    def _tick(self, kind: str, period_s: float, t_ns: int, clock_ns: int | None) -> None:
+        """One tick of a length [s] at a time [ns]; clock_ns : of the clock, None where no clock counts."""
+        watchdog, orthosis = self.watchdog, self.orthosis
+        output = watchdog.output
+        if output is None or watchdog.age_ms(t_ns) > output.valid_for_ms:
+            orthosis.rest()
+        if self._pressed:
+            self._pressed = False
+            watchdog.fall(EMERGENCY, orthosis.actuator, orthosis.angle)
+        if abs(orthosis.speed) > self.speed_max:
+            watchdog.fall("the joint turns too fast", orthosis.actuator, orthosis.angle)
+        measured = orthosis.step(watchdog, period_s, clock_ns, kind == "asked")
+        self.n_tick += 1
+        if not orthosis.drops():
+            self._link.send(
+                Device(
+                    session=output.session if output is not None else "",
+                    seq=self._seq,
+                    t=t_ns,
+                    command=output.seq if output is not None else -1,
+                    angle=[measured.angle],
+                    speed=[measured.speed],
+                    torque=[measured.torque],
+                    actuator=[measured.actuator],
+                    torque_max=[self.spec.actuator.torque_max_Nm],
+                    state=watchdog.state,
+                    fault=watchdog.fault,
+                )
+            )
+        self._seq += 1
+        if self._log:
+            self._note(kind, t_ns, measured.torque)
+
+    @property
+    def speed_max(self) -> float:
+        """Beyond it, the device falls [rad/s]."""
+        return math.radians(self.spec.speed_max_deg_s)
+
+    def _note(self, kind: str, t_ns: int, torque: float) -> None:
+        w = self.watchdog
+        seq, valid, armed, wanted = (
+            (-1, 0.0, False, 0.0)
+            if w.output is None
+            else (w.output.seq, w.output.valid_for_ms, w.output.armed, w.output.torque[0])
+        )
+        self._write(
+            f"{t_ns},{kind},{seq},{w.age_ms(t_ns):.3f},{valid:g},{int(armed)},{w.state},"
+            f"{wanted:.17g},{self.orthosis.actuator:.17g},{torque:.17g}\n"
+        )
+
+    def _write(self, text: str) -> None:
+        """Into the log, as long as it takes something: a full disk does not end the guard over the torque."""
+        if not self._log or self.unlogged:
+            return
+        try:
+            self._log.write(text)
+        except OSError as fault:
+            self.unlogged = fault.strerror or str(fault)
+
+
+def listen_for_emergency(device: SimulatedDevice) -> None:
+    """SIGUSR1 stands for the emergency stop of the device, where the system has such a signal."""
+    if hasattr(signal, "SIGUSR1"):
+        signal.signal(signal.SIGUSR1, lambda number, frame: device.press())

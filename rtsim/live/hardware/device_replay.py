@@ -1,0 +1,183 @@
+"""A recorded run with a device, run again: the device's messages and the commands come from the recording."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from rtsim.config.runs.hil_schema import HilSpec
+from rtsim.errors import ConfigError
+from streams.account import plain
+from streams.clock import now_ns
+from streams.codec import decode
+from streams.errors import DecodeError
+from streams.messages import AnyMessage, Command, Device, Output, Session
+from streams.recording.recorded import read_messages
+
+MOVED = "moved"
+"""Name of a command that stands for what a stream said of the limb's motion: nobody gives it."""
+
+
+MOST_BYTES = 1 << 30
+"""Of messages that are kept [bytes]: of a device at 1 kHz in an hour."""
+MOST_ANSWERS, MOST_COMMANDS = 4096, 1024
+"""Messages of the device, and commands, that one tick takes: more than any run has."""
+MOST_SESSIONS = 64
+SHOWN = 80
+WHY = {
+    "damaged": "which are damaged",
+    "timeless": "commands without a tick at which they were recorded",
+    "foreign": "commands of another run",
+    "crowd": "more than a tick takes",
+}
+"""Why messages are left out, in words."""
+
+
+def flat(table: Mapping[str, Any], before: str = "") -> dict[str, Any]:
+    """The entries of a table and of those in it, by their keys with dots."""
+    found: dict[str, Any] = {}
+    for key, value in table.items():
+        found |= flat(value, f"{before}{key}.") if isinstance(value, Mapping) else {f"{before}{key}": value}
+    return found
+
+
+class RecordedPort:
+    """Answers each output with what the device answered then.
+
+    What cannot be repeated is left out, and said: a message that is damaged, a command without a tick of the
+    run, all from the first output on that does not follow the one before.
+
+    Attributes
+    ----------
+    path : the file; session : id of the outputs; commands : by tick; n_output : outputs, the last included
+    moved : whether a stream moved the limb; notes : sentences on what is not repeated
+
+    Raises ConfigError where the file holds no run in lockstep from its beginning.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.taken: list[tuple[Device, int]] = []
+        self.counters: dict[str, int] = {}
+        self.decode_ns = self.encoded_ns = 0
+        self.keeps = False
+        self.commands: dict[int, list[Command]] = defaultdict(list)
+        self.session, self.n_output, self.moved = "", 0, False
+        self._answers: dict[int, list[Device]] = defaultdict(list)
+        self._asks = True
+        self._n_byte, self._ended = 0, ""
+        self._left_out: Counter[str] = Counter()
+        self.path, self._metas = path, list[Mapping[str, Any]]()
+        messages = read_messages(path)
+        for _, topic, payload in messages:
+            try:
+                message = decode([topic, payload])
+            except DecodeError:
+                self._left_out["damaged"] += 1
+                continue
+            self._take(message, len(payload))
+            if self._ended:
+                messages.close()
+                break
+        if self.n_output < 2 or not self._asks:  # the last output is that of the run's end
+            raise ConfigError(
+                "it holds no run with a device in lockstep", where=str(path),
+                remedy="record one from its beginning, by --record",
+            )  # fmt: skip
+        self.notes = [f"{words}: the run ends there" for words in (messages.note, self._ended) if words]
+        for why, n in self._left_out.items():
+            self.notes.append(f"{path}: {n} {'message' if n == 1 else 'messages'} left out, {WHY[why]}")
+        # no tick comes before somebody has spoken
+        self._coming = [
+            Device(session="", seq=0, t=0, angle=[0.0], speed=[0.0], torque=[0.0], state="disarmed")
+        ]
+
+    def check(self, spec: HilSpec) -> None:
+        """ConfigError where it is a run of another config, or of this one as it no longer is."""
+        now = flat(spec.settings)
+        meta = next((meta for meta in self._metas if self._is_of_run(meta)), {})
+        device = meta.get("device", {})
+        settings = device.get("settings")
+        if settings is None:  # recordings of before settings were told
+            was = {"name": meta.get("config"), "coordinate": device.get("coordinate")}
+            was |= {f"exchange.{key}": device.get(key) for key in ("mode", "rate_hz")}
+        else:
+            was = flat(settings) if isinstance(settings, Mapping) else {}
+        keys = {*was, *now} if settings is not None else {key for key in was if was[key] is not None}
+        if not any(was.values()):
+            raise ConfigError(
+                "it does not say with which settings the run was made", where=f"--again {self.path}",
+                remedy="record one from its beginning, by --record",
+            )  # fmt: skip
+        for key in sorted(keys):
+            if was.get(key) != now.get(key):
+                raise ConfigError(
+                    f"it is a run with {plain(key, SHOWN)} = {plain(str(was.get(key, 'nothing')), SHOWN)}",
+                    where=f"--again {self.path}",
+                    allowed=f"{plain(key, SHOWN)} = {now.get(key, 'nothing')}",
+                    remedy="name the config, and give the options, that it was made with",
+                )  # fmt: skip
+
+    def _take(self, message: AnyMessage, n_byte: int) -> None:
+        """One message, in the order recorded."""
+        if isinstance(message, Output):
+            self._take_output(message)
+        elif isinstance(message, Session):
+            if isinstance(message.meta.get("device"), Mapping) and len(self._metas) < MOST_SESSIONS:
+                self._metas.append(message.meta)
+        elif isinstance(message, Device):
+            answers = self._answers[self.n_output - 1]  # when it came, in time or not
+            if len(answers) < MOST_ANSWERS:
+                answers.append(message)
+                self._n_byte += n_byte
+            else:
+                self._left_out["crowd"] += 1
+        elif isinstance(message, Command):
+            self._take_command(message, n_byte)
+        if self._n_byte > MOST_BYTES:
+            self._ended = f"{self.path} is longer than {MOST_BYTES >> 20} MB of a device's messages"
+
+    def _take_output(self, output: Output) -> None:
+        if self.n_output and output.session != self.session:
+            self._ended = f"{self.path} holds more than one run"
+        elif output.seq != self.n_output:
+            self._ended = f"{self.path}: output {output.seq} is not the one after {self.n_output - 1}"
+        else:
+            self.session, self._asks = output.session, self._asks and output.answer
+            self.n_output += 1
+
+    def _take_command(self, command: Command, n_byte: int) -> None:
+        tick = command.args.get("tick")
+        if command.session and self.session and command.session != self.session:
+            self._left_out["foreign"] += 1
+        elif not isinstance(tick, int) or isinstance(tick, bool) or not 0 <= tick <= self.n_output:
+            self._left_out["timeless"] += 1
+        elif len(self.commands[tick]) >= MOST_COMMANDS:
+            self._left_out["crowd"] += 1
+        else:
+            self.commands[tick].append(command)
+            self.moved |= command.name == MOVED
+            self._n_byte += n_byte
+
+    def _is_of_run(self, meta: Mapping[str, Any]) -> bool:
+        """Whether a descriptor is of the run whose outputs these are; old ones do not say it."""
+        return meta["device"].get("session", self.session) == self.session
+
+    def receive(self) -> bool:
+        """What the device said then."""
+        self.taken = [(message, now_ns()) for message in self._coming]
+        self._coming = []
+        return bool(self.taken)
+
+    def poll(self, timeout_ms: int) -> bool:
+        """Nothing comes later."""
+        return bool(self._coming)
+
+    def send(self, output: Output) -> None:
+        """The answers of then are there at once."""
+        self._coming = self._answers.get(output.seq, [])
+
+    def sentences(self) -> list[str]:
+        """Nothing to tell."""
+        return []

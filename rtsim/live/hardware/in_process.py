@@ -1,0 +1,56 @@
+"""The simulated device in the process of the model, without sockets: it answers in the call that sends."""
+
+from __future__ import annotations
+
+from rtsim.config.runs.device_schema import DeviceSpec
+from rtsim.live.hardware.device_process import SimulatedDevice
+from streams.clock import now_ns
+from streams.messages import Device, Output
+
+
+class InProcessPort:
+    """Port of the model and link of the device in one; the same device as in a process of its own.
+
+    Attributes
+    ----------
+    device : as it is; taken : what it said since the last look, with the time [ns]
+    """
+
+    def __init__(self, spec: DeviceSpec) -> None:
+        self.device = SimulatedDevice(spec, self)
+        self.taken: list[tuple[Device, int]] = []
+        self.counters: dict[str, int] = {}
+        self.decode_ns = self.encoded_ns = 0
+        self.keeps = False  # there is no other device
+        # no tick comes before somebody has spoken
+        self._coming = [
+            Device(session="", seq=0, t=0, angle=[0.0], speed=[0.0], torque=[0.0], state="disarmed")
+        ]
+
+    def send(self, message: Output | Device) -> None:
+        """The model's output, which is a tick of the device; or what the device says of it."""
+        if isinstance(message, Device):
+            self._coming.append(message)
+        else:
+            self.device.answer(message)
+
+    def receive(self) -> bool:
+        """What it said."""
+        t_ns = now_ns()
+        self.taken = [(message, t_ns) for message in self._coming]
+        self._coming = []
+        return bool(self.taken)
+
+    def poll(self, timeout_ms: int) -> bool:
+        """Nothing comes later."""
+        return bool(self._coming)
+
+    def newest(self, timeout_ms: int) -> None:
+        """The device is handed its outputs."""
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+    def sentences(self) -> list[str]:
+        """Nothing to tell."""
+        return []

@@ -1,0 +1,315 @@
+"""A person who wears a device: the estimate from markers and the exchange in one loop, ticked by markers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from msgspec.structs import replace
+
+from rtsim.config.load import load_toml
+from rtsim.config.paths import find_config
+from rtsim.config.runs.choices import load_run
+from rtsim.config.runs.device_schema import DeviceSpec
+from rtsim.config.runs.hil_schema import HilSpec
+from rtsim.config.runs.run_schema import Run
+from rtsim.device.controller import law_of
+from rtsim.device.exchange import DeviceExchange, Port, never
+from rtsim.device.limits import check_fit
+from rtsim.device.requests import WATCHED
+from rtsim.device.stability import check_stable
+from rtsim.errors import ConfigError
+from rtsim.live.checks import check_run
+from rtsim.live.forces import check_forces, forces_of
+from rtsim.live.hardware.device_loop import LOOK_MS, NOBODY, device_loop, mechanics_of
+from rtsim.live.hardware.device_replay import RecordedPort
+from rtsim.live.hardware.hil_summary import of_exchange
+from rtsim.live.inputs.inputs import TIME_UP, Input, Obey, StreamInput
+from rtsim.live.inputs.paired import PairedInput
+from rtsim.live.inputs.recorded import RecordingInput
+from rtsim.live.inputs.sources import load_trial, side_of_walker
+from rtsim.live.loop import Loop, Output
+from rtsim.live.processes.serve import acquaintance_of, meta_of, notes_of, prepare
+from rtsim.live.subjects.persons import with_person
+from rtsim.live.ticks import Ticks
+from rtsim.methods.plates.force_feed import ForceFeed
+from rtsim.stages.device.exchange import DeviceTorque, TorqueCommand
+from rtsim.stages.device.wearable import RATE_OFF, WornJoint
+from rtsim.stages.gait_phase import GaitPhases
+from rtsim.stages.kinematics import Kinematics
+from rtsim.stages.stage import Args, Order, Stage
+from streams.addresses import is_stream
+from streams.clock import now_ns
+from streams.messages import Session, new_session_id
+from streams.receiving.ring import Frame
+
+MOMENTS = "joint_moments"
+SILENT = "no markers for {:.0f} ms"
+WAIT_S = 0.005
+"""How often a wait for markers looks whether torque is to end [s]."""
+HUSH_NS = 50_000_000
+"""While no markers come, the device hears zero and disarmed so often [ns]."""
+
+
+def run_of(spec: HilSpec, source: str = "") -> Run:
+    """The run that makes the estimate, checked; source : in the place of its own, where given.
+
+    ConfigError for what does not fit, the limit of stability among it.
+    """
+    assert spec.markers is not None
+    run = load_run(find_config(spec.markers.run, "runs"))
+    run = replace(run, model=spec.model, source=source or run.source)
+    check_run(run)
+    run, _ = with_person(run)
+    if not is_stream(run.source):
+        check_forces(run, streamed=False)
+    law_of(spec.controller)
+    if spec.controller.needs_gait and "gait_phase" not in run.stages:
+        raise ConfigError(
+            f"{spec.controller.kind} has no torque without the phase of the gait",
+            where=f"{spec.name}: markers.run", remedy="name a run whose stages have gait_phase, as gait",
+        )  # fmt: skip
+    device = load_toml(find_config(spec.device, "devices"), DeviceSpec)
+    check_fit(spec, device)
+    check_stable(spec, device, spec.markers.damping_N_m_s_rad)
+    return run
+
+
+class WornTicks:
+    """An input whose frames are those of the markers, each a tick of the exchange.
+
+    Parameters
+    ----------
+    source : of the markers; recorded : a recording, whose first frame waits for a device
+    again : the port where it is a recording that is run again, to its end
+
+    Attributes
+    ----------
+    hush : called while no markers come, with what there is to say of that, for the device to hear zero
+    ends : whether a command ends torque, for which no frame is waited for
+    ask : told of commands of a recording; watched : what a watch by the clock said in it
+    """
+
+    def __init__(
+        self, exchange: DeviceExchange, source: Input, recorded: bool, again: RecordedPort | None = None
+    ) -> None:
+        spec = exchange.spec
+        assert spec.markers is not None
+        self.exchange, self._source, self._recorded = exchange, source, recorded
+        self._lost_s = 1e-3 * spec.markers.lost_ms
+        self._commands = again.commands if again else {}
+        self._n_last = again.n_output - 1 if again else round(spec.duration_s * spec.exchange.rate_hz)
+        self._heard_ns = self._until_ns = self._hushed_ns = 0
+        self.watched = ""
+        self.ends: Callable[[], bool] = never
+        self.hush: Callable[[str], None] = lambda text: None
+        self.ask: Callable[[str, Args], bool] = lambda name, args: False
+
+    @property
+    def orders(self) -> Mapping[str, Order]:
+        return self._source.orders
+
+    @property
+    def holds(self) -> bool:
+        return self._source.holds
+
+    @property
+    def over(self) -> str:
+        if self._n_last and self.exchange.seq >= self._n_last:
+            return TIME_UP
+        late = self._recorded and not self.exchange.is_there and now_ns() > self._until_ns
+        return NOBODY if late else self._source.over
+
+    def __enter__(self) -> WornTicks:
+        self._source.__enter__()
+        self._heard_ns = now_ns()
+        self._until_ns = self._heard_ns + round(1e9 * self.exchange.spec.exchange.connect_s)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._source.__exit__(*error)
+
+    def wait(self, obey: Obey) -> Frame | None:
+        x = self.exchange
+        if self._recorded and not x.is_there:
+            x.port.poll(LOOK_MS)
+            x.collect()
+            obey()
+            return None
+        frame = self._source.wait(obey)
+        if frame is None:
+            self._between()
+            return None
+        self._heard_ns = now_ns()
+        if x.lockstep and x.seq > 0:
+            x.await_answer(x.sent_ns + round(1e6 * x.spec.exchange.deadline_ms), self.ends)
+        else:
+            x.collect()
+        x.begin_tick(now_ns())
+        for command in self._commands.get(x.seq, ()):
+            if command.name == WATCHED:
+                self.watched = str(command.args.get("reason", ""))
+                continue
+            self.ask(command.name, {key: value for key, value in command.args.items() if key != "tick"})
+        return frame
+
+    def _between(self) -> None:
+        """No frame came: torque ends where that lasts, or where somebody has it end."""
+        t_ns = now_ns()
+        silent_s = 1e-9 * (t_ns - self._heard_ns)
+        lost = silent_s > self._lost_s
+        on = self.exchange.arming.on
+        if (on and (lost or self.ends())) or (lost and t_ns - self._hushed_ns > HUSH_NS):
+            self._hushed_ns = t_ns
+            self.hush(SILENT.format(1e3 * silent_s) if lost else "")
+
+    def period_ns(self, session: Session) -> int:
+        return self._source.period_ns(session)
+
+    def counters(self) -> Mapping[str, int]:
+        return self._source.counters()
+
+    def gauges(self) -> Mapping[str, float]:
+        return self._source.gauges()
+
+    def sentences(self) -> list[str]:
+        return self._source.sentences()
+
+    def rest(self) -> None:
+        self._source.rest()
+
+
+class PacedRecording(RecordingInput):
+    """The frames of a trial in step with the wall clock.
+
+    live : whether they count as coming live, so that clocks tell how old they are
+    """
+
+    _ticks: Ticks | None = None
+    live = False
+
+    def wait(self, obey: Obey) -> Frame | None:
+        self._ticks = self._ticks or Ticks(self.trial.rate)  # from the first frame on
+        due_ns = self._ticks.wait()
+        frame = super().wait(obey)
+        assert frame is not None
+        frame.t_capture = due_ns
+        frame.t_arrived = frame.t_received if self.live else 0
+        return frame
+
+
+def source_of(spec: HilSpec, run: Run, feed: ForceFeed | None) -> Input:
+    """The markers of a run, and its forces: streams, or a recording, paced or as fast as it goes.
+
+    ConfigError where a recording has another rate than the exchange.
+    """
+    if is_stream(run.source):
+        if feed is None:
+            stream = StreamInput.at(run.source, run.backlog, None, run.duration_s)
+        else:
+            where, wait_ms = (run.source, run.forces), run.plates.wait_ms
+            stream = PairedInput.beside(where, run.backlog, feed, wait_ms, None, run.duration_s)
+        stream.wait_s, stream.alone = WAIT_S, True
+        return stream
+    trial = load_trial(
+        run.source, units=run.units or None, up=run.up or None, side=side_of_walker(run), person=run.person
+    )
+    if abs(trial.rate / spec.exchange.rate_hz - 1.0) > RATE_OFF:
+        raise ConfigError(
+            f"the markers of {run.source} come at {trial.rate:g} Hz",
+            where=f"{spec.name}: exchange.rate_hz = {spec.exchange.rate_hz:g}",
+            remedy=f"give --rate {trial.rate:g}",
+        )
+    forces = forces_of(run, trial) if feed is not None else None
+    free = spec.exchange.mode == "free"
+    kind = PacedRecording if spec.exchange.paced or free else RecordingInput
+    recording = kind(trial, forces=forces, feed=feed if forces is not None else None)
+    if isinstance(recording, PacedRecording):
+        recording.live = free
+    return recording
+
+
+def worn_loop(
+    spec: HilSpec,
+    run: Run,
+    port: Port,
+    publisher: Output,
+    arm_s: float | None = None,
+    urgently: bool = False,
+    again: RecordedPort | None = None,
+) -> Loop:
+    """The loop of a person with a device, warm.
+
+    Parameters
+    ----------
+    run : as `run_of` has it; arm_s : time of frames after the first at which it arms by itself [s]
+    urgently : before all other work of the processor, where the system grants that
+    again : the port where it is a recording that is run again, to its end
+    """
+    assert spec.markers is not None
+    feed = ForceFeed() if run.forces else None
+    estimate = prepare(run, feed)
+    kinematics = estimate[0]
+    assert isinstance(kinematics, Kinematics)
+    gait = next((stage for stage in estimate if isinstance(stage, GaitPhases)), None)
+    session = again.session if again else new_session_id()
+    exchange = DeviceExchange(spec, port, session, mechanics=mechanics_of(spec))
+    joint = WornJoint(spec, exchange, kinematics, gait)
+    exchange.watches = [joint.wrong]
+    exchange.by_clock = exchange.by_clock or is_stream(run.source)
+    torque = DeviceTorque(exchange, joint, arm_s)
+    command = TorqueCommand(exchange, joint)
+    source = source_of(spec, run, feed)
+    ticks = WornTicks(exchange, source, not is_stream(run.source), again)
+    ticks.ask = torque.ask
+    stages: list[Stage] = [*estimate, joint, torque, command]
+    if is_stream(run.source):
+        stages.append(acquaintance_of(estimate, run.source))
+    meta = {**meta_of(run, notes_of(estimate, run), run.source), "config": spec.name}
+    loop = device_loop(ticks, stages, (torque, command), publisher, meta, urgently)
+    ticks.hush = lambda text: hush(exchange, torque, command, text)
+    if again is None:
+        ticks.ends = lambda: torque.asked.ends
+        if isinstance(source, PairedInput):
+            source.hurries = ticks.ends
+    else:
+        exchange.clocked = [lambda: ticks.watched]
+    joint.moment = lambda: moment_of(loop, spec.coordinate)
+    return loop
+
+
+def hush(exchange: DeviceExchange, torque: DeviceTorque, command: TorqueCommand, text: str) -> None:
+    """While no markers come: a fault that latches, or what was asked for, and zero torque again and again.
+
+    text : that they are silent, in words; empty where they are not yet. Ramps do not go on by it.
+    """
+    exchange.collect()
+    exchange.begin_tick(now_ns())
+    exchange.angle_known = False
+    if text:
+        exchange.arming.fault(text)
+    torque.obey(text)  # the device may go on though it is told to be disarmed
+    command.between()
+
+
+def moment_of(loop: Loop, angle: str) -> float:
+    """Moment about an angle in the newest result [N m]; NaN where the run has none."""
+    if loop.course is None or MOMENTS not in loop.course.fields.arrays:
+        return math.nan
+    field = next(field for field in loop.course.fields.session.fields if field.name == MOMENTS)
+    if angle not in field.labels:
+        return math.nan
+    return float(loop.course.fields.arrays[MOMENTS][field.labels.index(angle)])
+
+
+def summary_of(loop: Loop) -> dict[str, Any]:
+    """A run in numbers."""
+    ticks = loop.source
+    assert isinstance(ticks, WornTicks)
+    x = ticks.exchange
+    return {
+        "ticks": x.seq - 1,
+        "unusable": next(s for s in loop.stages if isinstance(s, WornJoint)).counters["unusable"],
+        **of_exchange(loop, x),
+    }

@@ -1,0 +1,1 @@
+"""Where the frames of a run come from."""

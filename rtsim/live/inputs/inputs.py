@@ -1,0 +1,281 @@
+"""Inputs of a run: a stream of frames, or the ticks of a clock.
+
+An input is opened for the run as a context. `wait` hands over the next frame, or None after a while without
+one; it calls `obey` when the waiting is over, so that commands take effect from that very frame on.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections import deque
+from collections.abc import Callable, Mapping
+from typing import Protocol, Self
+
+from rtsim.live.compiled.cache_warming import Rehearsal
+from rtsim.live.inputs.sources import STREAM_OVER
+from rtsim.live.inputs.turns import SHARE, Turns
+from rtsim.live.ticks import Ticks
+from rtsim.stages.stage import Args, Order
+from streams.access.allowance import Allowance
+from streams.access.security import Security
+from streams.account import Sentences
+from streams.clock import now_ns
+from streams.codec import FieldLayout
+from streams.messages import Session, new_session_id
+from streams.receiving.ring import Frame
+from streams.receiving.subscriber import Subscriber
+
+WAIT_S = 0.05
+TIME_UP = "the time is up"
+LONGEST_PERIOD_NS = 1e18
+"""Anything longer, as of a rate of 1e-300 Hz, is for ever."""
+MOST_OF_SESSIONS = 32
+"""Sentences on sessions that were turned away in one telemetry."""
+
+Obey = Callable[[], None]
+
+
+class Input(Protocol):
+    """Where the frames of a run come from."""
+
+    @property
+    def orders(self) -> Mapping[str, Order]:
+        """The commands that it takes."""
+
+    def __enter__(self) -> Self: ...
+    def __exit__(self, *_: object) -> None: ...
+
+    @property
+    def over(self) -> str:
+        """Why there are no more frames, in words; empty while there may be some."""
+
+    @property
+    def holds(self) -> bool:
+        """Whether it was told to hold: its silence is no fault."""
+
+    def wait(self, obey: Obey) -> Frame | None:
+        """The next frame, or None after a while without one; obey : called before it is handed over."""
+
+    def period_ns(self, session: Session) -> int:
+        """How long the work on a frame may take [ns]; 0 = as long as it likes."""
+
+    def counters(self) -> Mapping[str, int]:
+        """What became of its frames."""
+
+    def gauges(self) -> Mapping[str, float]:
+        """Numbers for the telemetry."""
+
+    def sentences(self) -> list[str]:
+        """What is to be told since the last time."""
+
+    def rest(self) -> None:
+        """Called once a second, after a frame."""
+
+
+class StreamInput:
+    """The frames of a marker stream at an address: those of the session that leads, and of others as the time
+    allows that it leaves. Of those that have to wait the newest frame is kept until nothing else comes.
+
+    Parameters
+    ----------
+    open_stream : opens the subscriber
+    duration_s : how long to listen [s]; 0 = until the stream ends
+
+    Attributes
+    ----------
+    rehearsal : gone through while it waits for a frame, where there is one
+    wait_s : longest wait for a frame before it returns without one [s]
+    alone : only frames of the session that leads are handed over, as where torque on a person follows them
+    """
+
+    wait_s, alone = WAIT_S, False
+
+    def __init__(self, open_stream: Callable[[], Subscriber], duration_s: float = 0.0) -> None:
+        self._open, self._duration_s = open_stream, duration_s
+        self._turns = Turns(Allowance(SHARE), now_ns)
+        self._said = Sentences(MOST_OF_SESSIONS)
+        self._n_turned_away = 0
+        self._put_off: Frame | None = None
+        self._end_ns = 0
+        self.rehearsal: Rehearsal | None = None
+        self._held: Frame | None = None  # the newest, valid until the next one is asked for
+        self.orders: dict[str, Order] = {}
+        self.holds = False
+
+    @classmethod
+    def at(
+        cls, address: str, backlog: int, security: Security | None = None, duration_s: float = 0.0
+    ) -> StreamInput:
+        """The markers at an address."""
+        return cls(lambda: Subscriber(address, ("markers",), backlog, security), duration_s)
+
+    def __enter__(self) -> StreamInput:
+        self.subscriber = self._open().__enter__()
+        self._end_ns = now_ns() + int(1e9 * self._duration_s) if self._duration_s > 0.0 else 0
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.subscriber.close()
+
+    @property
+    def over(self) -> str:
+        if self.subscriber.ended and self._put_off is None:
+            return STREAM_OVER
+        return TIME_UP if self._end_ns and now_ns() > self._end_ns else ""
+
+    def wait(self, obey: Obey) -> Frame | None:
+        frame = self._granted()
+        obey()
+        return frame
+
+    def period_ns(self, session: Session) -> int:
+        return max(1, int(min(1e9 / session.rate, LONGEST_PERIOD_NS))) if session.rate > 0.0 else 0
+
+    def counters(self) -> Mapping[str, int]:
+        return {**self.subscriber.counters, **({"turned_away": n} if (n := self._n_turned_away) else {})}
+
+    def gauges(self) -> Mapping[str, float]:
+        told = {"strangers_percent": self._turns.percent(self._receiving_ns())}
+        return told if self.rehearsal is None else {**told, "rehearsals": float(self.rehearsal.n_done)}
+
+    def sentences(self) -> list[str]:
+        return [*drained(self.subscriber.events), *self._said.take()]
+
+    def _receiving_ns(self) -> int:
+        """What strangers have taken of the receiving [ns]."""
+        return self.subscriber.strangers_ns
+
+    def rest(self) -> None:
+        gc.collect(0)  # young objects only, the rest is frozen: microseconds
+        if self.rehearsal is not None:
+            self.rehearsal.rest()
+
+    def _granted(self) -> Frame | None:
+        """The next frame that may have its turn, or None after a while without one."""
+        since = self._turns.begin_waiting()
+        until = since + round(1e9 * self.wait_s)
+        while True:
+            came, now = self._next(), now_ns()
+            self._turns.waited(since, now if came is None else min(now, came.t_arrived))
+            since = now
+            if self.alone and came is not None and not came.leads:
+                self._n_turned_away += 1
+                self._said.say("Another session beside the one that leads is not followed.")
+                came = None
+            frame = came or self._put_off
+            if frame is None:
+                return None
+            if self._turns.grants(frame) or (came is None and self.subscriber.ended):
+                break
+            if came is not None:
+                self._put_off_till_later(came)
+            if now >= until:
+                return None
+        if self._put_off is not None and self._put_off.session is frame.session:
+            self._put_off = None  # this one, or newer
+        self._held = frame if frame.leads else None
+        return frame
+
+    def _put_off_till_later(self, frame: Frame) -> None:
+        """Keep a frame that may not have its turn now; it takes the place of any other."""
+        if self._put_off is not None:
+            self._n_turned_away += 1
+            self._said.say("Other sessions on the stream take too much time; frames of some were left out.")
+        self.subscriber.keep()
+        self._put_off = frame
+
+    def _next(self) -> Frame | None:
+        """The next frame; where there are rehearsals, after the one for it."""
+        rehearsal, held = self.rehearsal, self._held
+        self._held = None
+        if rehearsal is not None and held is not None:
+            rehearsal.follow(held)
+            ahead_s = rehearsal.ahead_s()
+            if ahead_s > 0.0:
+                frame = self.subscriber.wait(ahead_s)
+                if frame is not None:
+                    return frame
+                rehearsal.run()
+        return self.subscriber.wait(self.wait_s)
+
+
+class ClockInput:
+    """Ticks at a steady rate; each is a frame without data.
+
+    Parameters
+    ----------
+    rate : ticks per second; frame_rate : of the frames that are published [Hz]
+    duration_s : how long to tick [s]; 0 = for ever
+    """
+
+    def __init__(self, rate: float, frame_rate: float, duration_s: float = 0.0) -> None:
+        self.rate, self.every = rate, max(1, round(rate / frame_rate))
+        self.session = Session(
+            session=new_session_id(), stream="markers", t_start=now_ns(), rate=rate / self.every, fields=()
+        )
+        self._frame = Frame(self.session, FieldLayout(self.session))
+        self._n_end = round(duration_s * rate)
+        self._ticks: Ticks | None = None
+        self._n = 0
+        self._said: deque[str] = deque()
+        self.holds = False
+        self.orders = {
+            "pause": Order(self._answer_pause, lambda args: self._hold(True), "pause", told=True),
+            "resume": Order(self._answer_resume, lambda args: self._hold(False), "pause", told=True),
+        }
+
+    def __enter__(self) -> ClockInput:
+        self._ticks = Ticks(self.rate)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Nothing is open."""
+
+    @property
+    def over(self) -> str:
+        assert self._ticks is not None
+        return TIME_UP if self._n_end and self._ticks.n_due >= self._n_end else ""
+
+    def wait(self, obey: Obey) -> Frame | None:
+        assert self._ticks is not None
+        frame = self._frame
+        frame.t_capture = self._ticks.wait()
+        frame.t_received = now_ns()
+        obey()
+        if self.holds:
+            return None
+        frame.seq, self._n = self._n, self._n + 1
+        frame.time = self._n / self.rate
+        return frame
+
+    def period_ns(self, session: Session) -> int:
+        return round(1e9 / self.rate)
+
+    def counters(self) -> Mapping[str, int]:
+        return {"ticks": self._n, "missed": self._ticks.n_missed if self._ticks else 0}
+
+    def gauges(self) -> Mapping[str, float]:
+        return {"paused": float(self.holds), "behind_s": self.counters()["missed"] / self.rate}
+
+    def sentences(self) -> list[str]:
+        return drained(self._said)
+
+    def rest(self) -> None:
+        """No collection: it would cost a tick its deadline."""
+
+    def _hold(self, on: bool) -> bool:
+        if on != self.holds:
+            self.holds = on
+            self._said.append("The simulation is paused." if on else "The simulation goes on.")
+        return False
+
+    def _answer_pause(self, args: Args) -> tuple[bool, str]:
+        return True, "The simulation holds from the next tick on."
+
+    def _answer_resume(self, args: Args) -> tuple[bool, str]:
+        return True, "The simulation goes on."
+
+
+def drained(events: deque[str]) -> list[str]:
+    """What has gathered, and is then gone; others may add meanwhile."""
+    return [events.popleft() for _ in range(len(events))]

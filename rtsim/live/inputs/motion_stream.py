@@ -1,0 +1,101 @@
+"""A clock beside a stream of motion: ticks, each with the newest motion that has come."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from rtsim.live.inputs.inputs import ClockInput, Obey, drained
+from rtsim.simulation.motion_feed import SILENT_S, MotionFeed
+from streams.access.security import Security
+from streams.account import Sentences
+from streams.clock import now_ns
+from streams.receiving.ring import Frame
+from streams.receiving.subscriber import Subscriber
+
+BACKLOG = 8
+"""So many frames of motion wait for a tick, at the most."""
+
+
+class MotionStream:
+    """The frames of a result stream, handed to a feed between two ticks: those of the session that leads, as
+    nothing is moved by two at a time.
+
+    Parameters
+    ----------
+    address : of the stream; feed : takes its frames in; security : keys of the client
+
+    Attributes
+    ----------
+    heard_ns : when a frame that could be used came last, by this computer's clock
+    """
+
+    def __init__(self, address: str, feed: MotionFeed, security: Security | None = None) -> None:
+        self._address, self.feed, self._security = address, feed, security
+        self._n_beside = 0
+        self._said = Sentences(1)
+        self.heard_ns = 0
+
+    @property
+    def silent(self) -> bool:
+        """Whether nothing that could be used has come for SILENT_S by this computer's clock."""
+        return now_ns() - self.heard_ns > 1e9 * SILENT_S
+
+    def open(self) -> None:
+        """Connect."""
+        self._stream = Subscriber(self._address, ("result",), BACKLOG, self._security)
+
+    def close(self) -> None:
+        """Leave."""
+        self._stream.close()
+
+    def take(self) -> None:
+        """All that has come; a tick does not wait for a sender that never pauses."""
+        before = self.feed.counters["motion_taken"]
+        for _ in range(BACKLOG):
+            message = self._stream.wait(0.0)
+            if message is None:
+                break
+            if message.leads:
+                self.feed.admit(message)
+            else:
+                self._n_beside += 1
+                self._said.say("Another session beside the one that leads moves nothing.")
+        if self.feed.counters["motion_taken"] != before:
+            self.heard_ns = now_ns()
+
+    def counters(self) -> Mapping[str, int]:
+        """What became of its messages."""
+        told = {f"motion_{name}": n for name, n in self._stream.counters.items() if n}
+        return {**told, "motion_beside": n} if (n := self._n_beside) else told
+
+    def sentences(self) -> list[str]:
+        """What is to be told since the last time."""
+        return [f"Motion: {said}" for said in (*drained(self._stream.events), *self._said.take())]
+
+
+class MovedClock(ClockInput):
+    """Ticks at a steady rate; before each, the frames of a stream go to its feed."""
+
+    def __init__(self, motion: MotionStream, rate: float, frame_rate: float, duration_s: float = 0.0) -> None:
+        super().__init__(rate, frame_rate, duration_s)
+        self.motion = motion
+
+    def __enter__(self) -> MovedClock:
+        self.motion.open()
+        super().__enter__()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        super().__exit__(*error)
+        self.motion.close()
+
+    def wait(self, obey: Obey) -> Frame | None:
+        frame = super().wait(obey)
+        self.motion.take()
+        return frame
+
+    def counters(self) -> Mapping[str, int]:
+        return {**super().counters(), **self.motion.counters()}
+
+    def sentences(self) -> list[str]:
+        return [*super().sentences(), *self.motion.sentences()]

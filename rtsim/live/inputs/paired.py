@@ -1,0 +1,146 @@
+"""Markers and forces, two streams as one input: a frame of markers waits for the sample after it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from rtsim.device.exchange import never
+from rtsim.live.inputs.inputs import Obey, StreamInput, drained
+from rtsim.live.inputs.turns import Turns
+from rtsim.methods.plates.force_feed import ForceFeed
+from streams.access.security import Security
+from streams.clock import now_ns
+from streams.messages import Session, time_rate
+from streams.receiving.ring import Frame
+from streams.receiving.subscriber import Subscriber
+
+SLOWEST = 0.05
+"""Waits are longer for recordings that are played slowly, down to this part of their speed."""
+SILENT_NS = 250_000_000
+"""Forces that frames have lacked for so long are no more waited for, until they come again."""
+BACKLOG = 256
+
+
+class PairedInput(StreamInput):
+    """The frames of a marker stream, each handed over when the forces at its time are there.
+
+    Parameters
+    ----------
+    open_stream, open_forces : open the subscribers
+    feed : takes in what the plates say
+    wait_ms : longest time from the receipt of a frame that it waits for the sample after it; of a recording
+        that is played slowly in its time
+
+    Attributes
+    ----------
+    hurries : whether a frame is to go on without its forces, as torque is to end
+    """
+
+    def __init__(
+        self,
+        open_stream: Callable[[], Subscriber],
+        open_forces: Callable[[], Subscriber],
+        feed: ForceFeed,
+        wait_ms: float,
+        duration_s: float = 0.0,
+    ) -> None:
+        super().__init__(open_stream, duration_s)
+        self._open_forces, self._feed, self._wait_ns = open_forces, feed, round(1e6 * wait_ms)
+        self._plates, self._n_plates_away = Turns(self._turns.allowance, now_ns), 0
+        self._lacking_ns = 0  # since when frames have lacked forces; 0 = they do not
+        self._longest_ns = 0
+        self.hurries: Callable[[], bool] = never
+
+    @classmethod
+    def beside(
+        cls,
+        addresses: tuple[str, str],
+        backlog: int,
+        feed: ForceFeed,
+        wait_ms: float,
+        security: Security | None = None,
+        duration_s: float = 0.0,
+    ) -> PairedInput:
+        """addresses : of the markers and of the forces, which may be the same"""
+        markers, forces = addresses
+        return cls(
+            lambda: Subscriber(markers, ("markers",), backlog, security),
+            lambda: Subscriber(forces, ("forces",), BACKLOG, security),
+            feed, wait_ms, duration_s,
+        )  # fmt: skip
+
+    def __enter__(self) -> PairedInput:
+        self.forces = self._open_forces()  # first, so that it is there when the player begins
+        super().__enter__()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        super().__exit__(*error)
+        self.forces.close()
+
+    def wait(self, obey: Obey) -> Frame | None:
+        frame = super().wait(obey)
+        if frame is not None:
+            self._feed.turn_to(frame.session)
+        if self._feed.paired:  # before, samples would not know their clock: they wait in the subscriber
+            for _ in range(BACKLOG):  # a frame does not wait for a sender that never pauses
+                message = self.forces.wait(0.0)
+                if message is None:
+                    break
+                self._admit(message)
+        if frame is not None:
+            self._await(frame)
+        return frame
+
+    def counters(self) -> Mapping[str, int]:
+        told = {f"forces_{name}": n for name, n in self.forces.counters.items() if n}
+        if self._n_plates_away:
+            told["forces_turned_away"] = self._n_plates_away
+        return {**super().counters(), **told}
+
+    def gauges(self) -> Mapping[str, float]:
+        longest, self._longest_ns = self._longest_ns, 0
+        return {**super().gauges(), "force_wait_ms": 1e-6 * longest}
+
+    def _receiving_ns(self) -> int:
+        return super()._receiving_ns() + self.forces.strangers_ns
+
+    def sentences(self) -> list[str]:
+        return [*super().sentences(), *(f"Forces: {said}" for said in drained(self.forces.events))]
+
+    def _await(self, frame: Frame) -> None:
+        """Wait for a sample at or after a frame, unless the forces are over or have been silent for long."""
+        feed, begun = self._feed, now_ns()
+        if feed.reaches(frame):
+            return
+        self._lacking_ns = self._lacking_ns or begun
+        slower = 1.0 if self.alone else slowness(frame.session)  # torque on a person waits for nobody
+        due = frame.t_received + round(self._wait_ns * slower)
+        if begun - self._lacking_ns > SILENT_NS * slower:
+            return
+        now = begun
+        while not (feed.reaches(frame) or now >= due or self.forces.ended or self.hurries()):
+            message = self.forces.wait(min(self.wait_s, 1e-9 * (due - now)))
+            if message is not None:
+                self._admit(message)
+            now = now_ns()
+        self._longest_ns = max(self._longest_ns, now - begun)
+
+    def _admit(self, message: Frame) -> None:
+        """Take in a message, unless others have taken too long: what is left out is not waited for."""
+        if not self._plates.grants(message):
+            self._n_plates_away += 1
+            self._said.say("Other sessions of forces take too much time; messages of some were left out.")
+            return
+        self._lacking_ns = 0
+        begins = self._feed.session is not None and message.session != self._feed.session
+        self._feed.admit(message)
+        self._plates.begin_waiting()
+        if begins:
+            self._turns.pay()  # stages begin anew where plates change
+
+
+def slowness(session: Session) -> float:
+    """How many times longer than recorded a stream takes, as its sender states; 1 to 1 / SLOWEST."""
+    faster = session.rate / time_rate(session) if session.rate > 0.0 else 1.0
+    return 1.0 / min(1.0, max(SLOWEST, faster))

@@ -1,0 +1,247 @@
+"""Where markers come from: a synthetic walker or jaw, a file, or a stream; and the subject beside them."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rtsim.config.paths import find_config
+from rtsim.config.runs.run_schema import Run
+from rtsim.errors import ConfigError
+from rtsim.stages.run_checks import BALANCED
+from streams.addresses import is_stream
+
+if TYPE_CHECKING:
+    from rtsim.config.models.model_schema import ModelSpec
+    from rtsim.files.markers.trial import MarkerTrial
+    from rtsim.subjects.subject import Subject
+
+WALKER = "walker"
+JAW = "jaw:"
+"""Begins the names of the synthetic jaw's tasks."""
+MADE_UP = (WALKER, "jaw:chewing", "jaw:protrusion", "jaw:opening")
+"""Sources that are neither files nor streams."""
+NATURAL, LOADS = ".npz", ".xml"
+"""Made-up markers with what is true, and external loads of OpenSim."""
+FASTEST = 10_000.0
+"""Highest rate of the synthetic walker [Hz]."""
+RATE = 100.0
+"""Of the synthetic walker, unless given [Hz]."""
+MOST_FRAMES = 1_000_000
+"""Frames of the walker that fit into memory with ease; for longer runs there is --loop."""
+FILES = "a .trc, .c3d or .mcap file"
+STREAM_OVER = "the marker stream is over"
+"""Why a run has ended that nobody stopped."""
+
+
+def is_c3d(source: str) -> bool:
+    """Whether a source is a C3D file, which may have force plates beside the markers."""
+    return Path(source).suffix.lower() == ".c3d"
+
+
+def is_driven(run: Run) -> bool:
+    """Whether the source of a run is a motion that drives the model, as joints are balanced."""
+    from rtsim.files.tables.storage import STORAGE_SUFFIXES
+
+    return Path(run.source).suffix.lower() in STORAGE_SUFFIXES and BALANCED in run.stages
+
+
+def check_source(source: str, streams: bool = True, where: str = "--source") -> None:
+    """ConfigError for a source that is neither made up, nor a file of markers that is there, nor, where
+    `streams` will do, the address of one.
+    """
+    from rtsim.files.markers.markers import check_kind
+
+    if source in MADE_UP or (is_stream(source) and streams):
+        return
+    if not Path(source).exists():
+        allowed = f"{', '.join(MADE_UP)}, {FILES}" + (", or tcp://HOST:PORT" if streams else "")
+        raise ConfigError(f"no such source {source!r}", where=where, allowed=allowed)
+    if Path(source).suffix.lower() != NATURAL:
+        check_kind(source)
+
+
+def check_playing(
+    source: str, speed: float, rate: float | None, duration_s: float, start_s: float, end_s: float | None
+) -> None:
+    """ConfigError for a pace, a length or a part of the source that cannot be played.
+
+    rate [Hz] and duration_s are those of the synthetic walker and jaw.
+    """
+    for option, value in (("--rate", rate), ("--duration", duration_s)):
+        if source not in MADE_UP and value:
+            raise ConfigError(
+                f"{value:g} is for the synthetic walker and jaw, and the source is {source}",
+                where=option,
+                remedy="leave it out",
+            )
+    if not 0.0 < speed < math.inf:
+        raise ConfigError(f"{speed}", where="--speed", allowed="more than 0; 1 is the recorded rate")
+    if rate is not None and not 0.0 < rate <= FASTEST:
+        raise ConfigError(f"{rate}", where="--rate", allowed=f"more than 0, at most {FASTEST:g} Hz")
+    if not 0.0 <= duration_s * (rate or RATE) <= MOST_FRAMES:
+        longest = MOST_FRAMES / (rate or RATE)
+        raise ConfigError(f"{duration_s}", where="--duration", allowed=f"0 (ten seconds) to {longest:g} s")
+    if not 0.0 <= start_s < math.inf:
+        raise ConfigError(f"{start_s}", where="--start", allowed="0 s or more")
+    if end_s is not None and not end_s >= start_s:
+        raise ConfigError(f"{end_s}", where="--end", allowed=f"{start_s:g} s (--start) or more")
+
+
+def check_corrections(source: str, units: str | None, up: str | None) -> None:
+    """ConfigError for a unit or an up axis that is none, or that the source cannot have wrong."""
+    from rtsim.files.forces.force_units import check_units
+    from rtsim.files.markers.axes import parse_up
+
+    if (units or up) and (source in MADE_UP or Path(source).suffix.lower() == NATURAL):
+        raise ConfigError(
+            f"the units and axes of {source!r} are known",
+            where="--units" if units else "--up",
+            remedy="leave it out",
+        )
+    if units:
+        check_units(units, "--units")
+    if up:
+        parse_up(up, "--up")
+
+
+def load_trial(
+    source: str,
+    duration_s: float = 0.0,
+    rate: float | None = None,
+    *,
+    units: str | None = None,
+    up: str | None = None,
+    side: str = "",
+    person: str = "",
+) -> MarkerTrial:
+    """The frames of a source that is no stream.
+
+    duration_s, rate [Hz] and side are those of the synthetic walker, the former two those of the synthetic
+    jaw, too; a file keeps its own.
+    units, up : of a marker file, where it is wrong; person : of several in it
+    """
+    from rtsim.files.markers.markers import read_markers
+
+    check_corrections(source, units, up)
+    if source == WALKER:
+        from rtsim.models.load import ONE_LEG, load_model, model_for
+        from rtsim.subjects.made_up.walker import walk
+
+        subject = the_walker(side)
+        return walk(load_model(model_for(ONE_LEG, subject.side)), subject, duration_s or 10.0, rate or RATE)
+    check_source(source, streams=False, where="SOURCE")
+    if source in MADE_UP:
+        from rtsim.models.load import load_model
+        from rtsim.subjects.made_up.jaw import move_jaw
+
+        return move_jaw(load_model("mandible"), source.removeprefix(JAW), duration_s or 10.0, rate or RATE)
+    path = Path(source)
+    if path.suffix.lower() == NATURAL:
+        from rtsim.files.markers.natural import read_natural
+
+        return read_natural(path).markers
+    return read_markers(path, up=up, units=units, person=person)
+
+
+def side_of_walker(run: Run) -> str:
+    """Which of its legs a run needs: both where it is asked for them or has a model of both."""
+    from rtsim.models.load import BOTH_LEGS
+
+    return "both" if run.model == BOTH_LEGS else run.side
+
+
+def the_walker(side: str = "") -> Subject:
+    """The walker: a right leg, or both, the left one its mirror image; ConfigError for a left leg alone."""
+    from rtsim.subjects.both_sides import symmetric
+    from rtsim.subjects.subject import load_subject
+
+    if side == "left":
+        raise ConfigError("the walker has no left leg alone", where="--side", allowed="right, both")
+    subject = load_subject(find_config(WALKER, "subjects"))
+    return symmetric(subject) if side == "both" else subject
+
+
+def brings_markers(run: Run, spec: ModelSpec) -> bool:
+    """Whether a run follows the markers of the model itself, not those of a person."""
+    return not (run.subject or run.static or spec.of_subject)
+
+
+def check_own_markers(run: Run) -> None:
+    """ConfigError for what a run with a model that brings its own markers cannot have."""
+    if run.source == WALKER:
+        raise ConfigError(
+            "the walker has the markers of its own leg, not those of the model",
+            where="--source",
+            allowed=f"{FILES}, or tcp://HOST:PORT",
+            remedy="give a recording or a stream with the markers of the model",
+        )
+    if run.mass_kg:
+        raise ConfigError(
+            "a model that brings its own markers has its own masses",
+            where="--mass",
+            remedy="leave it out, or give the person's mass to `rtsim scale`",
+        )
+    if run.lab or run.side:
+        raise ConfigError(
+            "the model brings its own markers, so that no person is calibrated",
+            where="--lab" if run.lab else "--side",
+            remedy="leave it out",
+        )
+
+
+def check_subject_given(run: Run) -> None:
+    """ConfigError where nothing says who moves."""
+    if is_stream(run.source) and not (run.subject or run.static):
+        raise ConfigError(
+            "a stream needs a subject model",
+            where="--subject",
+            remedy="make one from a static trial with `rtsim calibrate STATIC`, or give --static FILE",
+        )
+
+
+def resolve_subject(run: Run) -> Subject:
+    """The subject of a run: given, shipped with the walker, or calibrated from the static or the trial."""
+    from rtsim.models.load import BOTH_LEGS, ONE_LEG
+    from rtsim.subjects.both_sides import one_side
+    from rtsim.subjects.subject import load_subject
+
+    if run.subject:
+        subject = load_subject(find_config(run.subject, "subjects"))
+        if run.side == "both" and subject.side != "both":
+            raise ConfigError(
+                f"{run.subject} has the {subject.side} leg alone",
+                where="--side",
+                remedy="calibrate with the markers of both legs, or leave --side out",
+            )
+        wanted = run.side in ("right", "left") and subject.side == "both"
+        if run.side in ("right", "left") and not wanted and subject.side != run.side:
+            raise ConfigError(
+                f"{run.subject} has the {subject.side} leg alone",
+                where=f"--side {run.side}",
+                remedy="give the subject of the other leg, or leave --side out",
+            )
+        return one_side(subject, run.side) if wanted else subject
+    if run.source == WALKER:
+        return the_walker(side_of_walker(run))
+    check_subject_given(run)
+    if Path(run.source).suffix.lower() == NATURAL and not run.static:
+        from rtsim.files.markers.natural import read_natural
+        from rtsim.subjects.natural_subject import subject_of_cycle
+
+        return subject_of_cycle(read_natural(run.source))
+    from rtsim.subjects.calibration.calibration import subject_for
+    from rtsim.subjects.person_measures import AskedMeasures
+
+    trial = run.static if is_stream(run.source) else run.source
+    return subject_for(
+        Path(trial),
+        Path(run.static) if run.static else None,
+        lab=run.lab or None,
+        side=run.side or ("" if run.model in (ONE_LEG, BOTH_LEGS) else "right"),
+        units=run.units or None,
+        up=run.up or None,
+        person=run.person,
+        measures=AskedMeasures(run.measures, run.measured),
+    )

@@ -1,0 +1,85 @@
+"""Whose frames a loop works on: those of the session that leads, and others as time allows.
+
+To turn to another session takes the loop as long as many frames do, and the same again to turn back. On a
+stream where anybody can begin sessions, that is bounded in time, not in number, so that it holds on any
+machine: others than the session that leads (streams/receiving/known.py) get a part of the time in which the
+loop would otherwise wait.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from streams.access.allowance import Allowance
+from streams.messages import Session
+from streams.receiving.ring import Frame
+
+SHARE = 0.25
+"""Of the time that the loop would wait, others than the session that leads get so much."""
+
+
+class Turns:
+    """Lets sessions in, and keeps account of the time that all but the one that leads take.
+
+    Parameters
+    ----------
+    allowance : of that time; more than one may draw on it
+    clock : of the machine [ns]
+    """
+
+    def __init__(self, allowance: Allowance, clock: Callable[[], int]) -> None:
+        self.allowance = allowance
+        self._clock = clock
+        self._at: Session | None = None  # the session at hand
+        self._host: Session | None = None  # the one that led when it was let in
+        self._since_ns = 0  # when a turn began that is to be paid for; 0 = none
+        self._told_ns, self._told_at_ns = 0, clock()
+
+    def begin_waiting(self) -> int:
+        """The loop has done its turn and waits from now on; when that is [ns]."""
+        now = self._clock()
+        if self._since_ns:
+            self.allowance.spend(now - self._since_ns)
+            self._since_ns = 0
+        return now
+
+    def waited(self, since_ns: int, until_ns: int) -> None:
+        """The loop had nothing to do meanwhile."""
+        self.allowance.earn(max(0, until_ns - since_ns))
+
+    def grants(self, frame: Frame) -> bool:
+        """Whether the loop may turn to a frame; if so it is about to.
+
+        Descriptors are compared, not their ids, which a sender may use again for another content.
+        """
+        session, leads = frame.session, frame.leads
+        if leads and session is self._at:
+            self._host = session
+            return True
+        if not (leads and same(session, self._host)) and not self.allowance.affords():
+            return False
+        if not leads or (self._at is not None and not same(session, self._at)):
+            self.pay()
+        self._at = session
+        if leads:
+            self._host = session
+        return True
+
+    def pay(self) -> None:
+        """The turn that begins is paid for by strangers: it is theirs, or comes back from them."""
+        self._since_ns = self._since_ns or self._clock()
+
+    def percent(self, others_ns: int) -> float:
+        """Of the time since it was last asked for, what strangers took [%].
+
+        others_ns : what they took besides since the start [ns]
+        """
+        now, spent = self._clock(), self.allowance.spent_ns + others_ns
+        percent = 100.0 * (spent - self._told_ns) / max(1, now - self._told_at_ns)
+        self._told_ns, self._told_at_ns = spent, now
+        return percent
+
+
+def same(session: Session, other: Session | None) -> bool:
+    """Whether both are one session."""
+    return session is other or session == other

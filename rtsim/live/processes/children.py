@@ -1,0 +1,173 @@
+"""The processes of a live run: player and estimator, started and watched by the one that shows the table."""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
+
+from rtsim.errors import RtsimError
+from rtsim.live.processes.signals import REQUESTS
+
+CHILD = "RTSIM_CHILD"
+"""Environment variable that tells a process that it is one of a run and shall end with its parent."""
+# Ctrl-C in a terminal goes to every process of the foreground group; only the parent shall decide on it.
+APART: dict[str, Any] = (
+    {"creationflags": getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)}
+    if sys.platform == "win32"
+    else {"process_group": 0}
+)
+
+
+LAST = "rtsim: "
+"""Begins the last sentence of a command that fails; what it said before was told while it ran."""
+POLITE_S = 3.0
+"""How long a process may take to end after its standard input is closed [s]."""
+TERMINATE_S = 1.0
+"""And then after the request to terminate [s]."""
+
+
+class ChildFailedError(RtsimError):
+    """A process of the run ended with an error; the text is its own."""
+
+
+class Child:
+    """One `rtsim` process that says its states as JSON lines."""
+
+    def __init__(self, name: str, arguments: list[str]) -> None:
+        self.name = name
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "rtsim.cli.main", *arguments],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            # never written to: it closes when this process ends, which is how the child learns of that
+            stdin=subprocess.PIPE,
+            encoding="utf-8",
+            errors="replace",
+            # whatever the terminal has: this process writes to that
+            env={**os.environ, CHILD: "1", "PYTHONIOENCODING": "utf-8"},
+            **APART,
+        )
+        self._states: queue.SimpleQueue[dict] = queue.SimpleQueue()
+        self._errors: list[str] = []
+        self._n_taken = 0
+        self._readers = [
+            threading.Thread(target=read, daemon=True) for read in (self._read_states, self._read_errors)
+        ]
+        for reader in self._readers:
+            reader.start()
+
+    @property
+    def pid(self) -> int:
+        """Process id."""
+        return self._process.pid
+
+    def wait_ready(self, timeout_s: float, others: Sequence[Child] = ()) -> dict:
+        """The state with which the process says that it is ready; ChildFailedError with its own words, or
+        with those of one of the others that has failed meanwhile.
+        """
+        due = time.monotonic() + timeout_s
+        while time.monotonic() < due:
+            for other in others:
+                other.check()
+            try:
+                state = self._states.get(timeout=0.05)
+            except queue.Empty:
+                if not self.running:
+                    break
+                continue
+            if state.get("state") == "ready":
+                return state
+        self.check()
+        raise ChildFailedError(f"the {self.name} was not ready within {timeout_s:.0f} s")
+
+    def newest_state(self, name: str) -> dict:
+        """The newest state of that name among those not read yet, which are then read; {} without one."""
+        found: dict = {}
+        while not self._states.empty():
+            state = self._states.get()
+            found = state if state.get("state") == name else found
+        return found
+
+    def take_words(self) -> list[str]:
+        """What the process has said to its user since the last call, a line each."""
+        words = self._errors[self._n_taken :]
+        self._n_taken += len(words)
+        return words
+
+    def check(self) -> None:
+        """Raise ChildFailedError if the process has ended with an error."""
+        failure = self.failure()
+        if failure:
+            raise ChildFailedError(failure)
+
+    def failure(self) -> str:
+        """How the process has failed, in its own words where it left any; empty while it runs and after a
+        good end.
+        """
+        code = self._process.poll()
+        if not code:
+            return ""
+        for reader in self._readers:
+            reader.join(timeout=1.0)
+        last = next((words for words in reversed(self._errors) if words.startswith(LAST)), "")
+        words = last.removeprefix(LAST) or " ".join(self._errors[-20:])
+        if code < 0:
+            return f"the {self.name} was killed (signal {-code})"
+        if code - 128 in REQUESTS:
+            return f"the {self.name} was asked to end by another process (signal {code - 128})"
+        return words or f"the {self.name} ended with exit code {code}"
+
+    @property
+    def running(self) -> bool:
+        """Whether the process is alive."""
+        return self._process.poll() is None
+
+    @property
+    def code(self) -> int | None:
+        """Exit code; None while it runs."""
+        return self._process.poll()
+
+    def wait(self, timeout_s: float) -> bool:
+        """Wait for the end; whether it came in time."""
+        try:
+            self._process.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
+
+    def close(self) -> None:
+        """End the process, politely first: closing its standard input asks it to end, on every system alike.
+
+        A request to terminate comes second, as it is a hard end on Windows, which cuts recordings.
+        """
+        stdin = self._process.stdin
+        if stdin is not None and not stdin.closed:
+            with suppress(OSError):
+                stdin.close()
+        if not self.wait(POLITE_S):
+            self._process.terminate()
+        if not self.wait(TERMINATE_S):
+            self._process.kill()
+            self._process.wait()
+
+    def _read_states(self) -> None:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            try:
+                state = json.loads(line)
+            except json.JSONDecodeError:
+                continue
+            if isinstance(state, dict):
+                self._states.put(state)
+
+    def _read_errors(self) -> None:
+        assert self._process.stderr is not None
+        self._errors.extend(line.rstrip("\n") for line in self._process.stderr)

@@ -1,0 +1,162 @@
+"""The estimator as a process: subject, warm-up, sockets, loop."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from kernels.compiler.cache import cache_fault
+from rtsim.config.runs.run_schema import Run
+from rtsim.errors import ConfigError
+from rtsim.live.compiled.cache_warming import FASTEST, FASTEST_WITH_FORCES, Rehearsal
+from rtsim.live.compiled.group_table import groups_of
+from rtsim.live.compiled.groups import compile_groups
+from rtsim.live.compiled.warm_up import neutral, warm_up
+from rtsim.live.forces import NO_MASS, STORED_MASS, WEIGHTLESS, mass_of, stored_mass, weighs
+from rtsim.live.inputs.inputs import StreamInput
+from rtsim.live.inputs.paired import PairedInput
+from rtsim.live.inputs.sources import brings_markers, resolve_subject
+from rtsim.live.loop import Loop
+from rtsim.live.subjects.live_subject_check import Acquaintance
+from rtsim.live.subjects.subject_check import notes_of_person
+from rtsim.methods.kinematics.choice import methods_of
+from rtsim.methods.plates.force_feed import ForceFeed
+from rtsim.models.load import load_model, model_for
+from rtsim.stages.find import make_stages
+from rtsim.stages.kinematics import Kinematics
+from rtsim.stages.stage import Stage
+from rtsim.subjects.anatomy import for_person
+from streams.access.security import Security
+from streams.account import bounded
+from streams.addresses import is_stream
+from streams.clock import now_ns
+from streams.control.commands import ControlServer
+from streams.messages import marker_session
+from streams.publisher import Publisher
+
+Say = Callable[[dict], None]
+POLL_S = 0.02
+
+
+def prepare(run: Run, forces: ForceFeed | None = None) -> list[Stage]:
+    """The stages of a run, compiled and warm; forces : what force plates say, where the run has some."""
+    spec = load_model(run.model)
+    methods_of(run, spec)  # told before a subject is looked for
+    subject = None
+    if not brings_markers(run, spec):
+        subject = resolve_subject(run)
+        spec = for_person(load_model(model_for(run.model, subject.side)), subject)
+    asked = forces is not None or weighs(run)
+    mass = mass_of(run, spec, subject) if asked else 0.0
+    stored = stored_mass(run) if asked and not mass and subject is not None else 0.0
+    mass = mass or stored
+    stages = make_stages(run, spec, subject, forces, mass)
+    kinematics = stages[0]
+    assert isinstance(kinematics, Kinematics)
+    names = kinematics.estimator.model.names.markers
+    warm_up(stages, marker_session(names, rate=100.0, t_start=0), neutral(kinematics))
+    if stored:
+        stages[-1].sentences.append(STORED_MASS.format(stored))
+    if forces is not None and not mass:
+        stages[-1].sentences.append(NO_MASS if subject is not None else WEIGHTLESS)
+    return stages
+
+
+def serve(
+    run: Run,
+    markers: str,
+    say: Say,
+    wait_s: float = 0.0,
+    n_subscriber: int = 1,
+    security: Security | None = None,
+    markers_security: Security | None = None,
+    notes: Sequence[str] = (),
+    anyway: bool = False,
+) -> None:
+    """Estimate the marker stream at `markers` until it ends.
+
+    Parameters
+    ----------
+    say : told {"state": "preparing"}, at the first start time and again
+        {"state": "compiling", "n_done": ..., "n_kernel": ...}, then
+        {"state": "ready", "results": ..., "control": ...} and at the end {"state": "over", "reason": ...}
+    wait_s, n_subscriber : wait so long for so many subscribers of the results, that they miss nothing [s]
+    notes : sentences that go with the results; those of the calibration if not given
+    security, markers_security : keys of this server, and of this client of the marker stream
+    anyway : a stream that is not the subject's is told, and no error at the end
+
+    ConfigError at the end where the source of the run is a stream that is not the subject's.
+    """
+    say({"state": "preparing"})
+    groups = groups_of(run)
+    compile_groups(groups, lambda p: say({"state": "compiling", "n_done": p.n_done, "n_kernel": p.n_kernel}))
+    if cache_fault():
+        say({"state": "preparing", "note": cache_fault()})
+    feed = ForceFeed() if run.forces else None
+    stages = prepare(run, feed)
+    acquaintance = acquaintance_of(stages, markers) if is_stream(run.source) else None
+    if acquaintance is not None:
+        stages.append(acquaintance)
+    with Publisher(run.ports.results, security) as publisher:
+        if feed is not None:
+            where, wait_ms = (markers, run.forces), run.plates.wait_ms
+            source: StreamInput = PairedInput.beside(
+                where, run.backlog, feed, wait_ms, markers_security, run.duration_s
+            )
+        else:
+            source = StreamInput.at(markers, run.backlog, markers_security, run.duration_s)
+        source.rehearsal = Rehearsal(stages, FASTEST if feed is None else FASTEST_WITH_FORCES)
+        loop = Loop(source, stages, publisher, meta_of(run, notes or notes_of(stages, run), markers))
+        with ControlServer(run.ports.control, loop.command, loop.commands, security) as control:
+            loop.control_events = control.events
+            say({"state": "ready", "results": publisher.address, "control": control.address})
+            await_subscribers(publisher, n_subscriber, wait_s)
+            reason = loop.run()
+    say({"state": "over", "reason": reason})
+    if acquaintance is not None and acquaintance.unsettled and not anyway:
+        raise ConfigError(
+            f"{acquaintance.unsettled}; its frames are suspect", where=markers,
+            remedy=f"give {'the subject' if acquaintance.sized else 'a model'} of this person and session, "
+            "correct the labels at the sender, or add --anyway",
+        )  # fmt: skip
+
+
+def acquaintance_of(stages: Sequence[Stage], where: str) -> Acquaintance:
+    """What judges whether a stream is that of the person, or fits the model, that is followed."""
+    kinematics = stages[0]
+    assert isinstance(kinematics, Kinematics)
+    return Acquaintance(kinematics, where)
+
+
+def meta_of(run: Run, notes: Sequence[str] = (), markers: str = "") -> dict[str, Any]:
+    """What the descriptors of a run say of it; markers : address of their stream, where it has one."""
+    streams = {"markers": markers, "forces": run.forces if markers else ""}
+    addresses = {name: address for name, address in streams.items() if address}
+    chosen: dict[str, Any] = {"chosen": list(run.chosen)} if run.chosen else {}
+    if run.person:
+        chosen["person"] = run.person
+    return {
+        "model": run.model,
+        **chosen,
+        "source": run.source,
+        "up": "Y",
+        **addresses,
+        "notes": bounded(notes),
+    }
+
+
+def notes_of(stages: Sequence[Stage], run: Run) -> list[str]:
+    """What the calibration of the person who is followed noticed."""
+    kinematics = stages[0]
+    assert isinstance(kinematics, Kinematics)
+    return notes_of_person(kinematics.subject, run)
+
+
+def await_subscribers(publisher: Publisher, n_subscriber: int, wait_s: float) -> None:
+    """Wait until so many listen to the results, at most wait_s [s]."""
+    due = now_ns() + int(1e9 * wait_s)
+    while publisher.n_subscriber < n_subscriber and now_ns() < due:
+        publisher.wait_for_subscriber(POLL_S)
+        time.sleep(POLL_S)
+        publisher.service()

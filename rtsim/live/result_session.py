@@ -1,0 +1,92 @@
+"""A course: the stages of a run over the frames of one input session, and the result session they make."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from rtsim.quantity import Fields
+from rtsim.stages.stage import FINE, Stage
+from streams.account import bounded
+from streams.clock import now_ns
+from streams.messages import Result, Session, Status
+from streams.receiving.ring import Frame
+
+
+class FrameResult(NamedTuple):
+    """What one frame came to.
+
+    told : whether it is to be published; t_solved : when the last stage was done [ns]
+    failure : why the run cannot go on; empty where it can
+    """
+
+    status: Status
+    iterations: int
+    residual: float
+    told: bool
+    t_solved: int
+    failure: str
+
+
+class Course:
+    """The stages over one session; it begins anew when a command changes what they publish.
+
+    Attributes
+    ----------
+    session : descriptor of the input; its id alone would not do, as a sender may use one twice
+    fields : of the results
+    """
+
+    def __init__(
+        self,
+        stages: Sequence[Stage],
+        session: Session,
+        meta: Mapping[str, Any],
+        t_start: int = 0,
+        anew: bool = True,
+    ) -> None:
+        self.stages, self.session = stages, session
+        quantities, described = [], dict(meta)
+        for stage in stages:
+            stage.begin(session, anew)
+            quantities += stage.quantities()
+            described |= stage.meta()
+        described["notes"] = bounded([*described.get("notes", ()), *bounded(session.meta.get("notes"))])
+        self.fields = Fields(quantities, session.rate, t_start, described)
+
+    def run(self, frame: Frame) -> FrameResult:
+        """All stages on one frame; never raises for bad data, the status says what is wrong with it."""
+        status, iterations, residual, told, failure = Status.OK, 0, math.nan, True, ""
+        for stage in self.stages:
+            outcome = stage.run(frame)
+            if outcome is FINE:
+                continue
+            if outcome.status is not Status.OK:  # to join two flags takes microseconds
+                status |= outcome.status
+            iterations += outcome.iterations
+            told = told and outcome.told
+            if outcome.residual == outcome.residual:
+                residual = outcome.residual
+            if outcome.failure:
+                failure = outcome.failure
+                break
+        return FrameResult(status, iterations, residual, told, now_ns(), failure)
+
+    def message(self, frame: Frame, result: FrameResult, seq: int, status: Status) -> Result:
+        """The result of a frame as it is published now."""
+        for stage in self.stages:
+            stage.report()
+        return Result(
+            session=self.fields.session.session,
+            seq=seq,
+            time=frame.time,
+            t_capture=frame.t_capture,
+            t_received=frame.t_received,
+            t_solved=result.t_solved,
+            status=int(status),
+            iterations=result.iterations,
+            residual=result.residual,
+            data=self.fields.data(),
+            t_published=now_ns(),  # last: what follows is encoding and sending
+        )

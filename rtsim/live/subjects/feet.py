@@ -1,0 +1,107 @@
+"""The feet of a run whose model brings its own markers: found, told, and followed over a recording."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.config.models.model_schema import ModelSpec
+from rtsim.config.runs.run_schema import Run
+from rtsim.errors import ConfigError
+from rtsim.files.markers.trial import MarkerTrial, name_some
+from rtsim.live.inputs.sources import brings_markers, is_c3d
+from rtsim.models.feet import NAMED, PlacedFeet, find_feet, in_words
+from rtsim.models.model import build
+from rtsim.stages.find import Setting
+from rtsim.stages.kinematics import make
+from rtsim.subjects.markers.marker_names import find_markers
+
+FloatArray = NDArray[np.float64]
+BORNE_BY = "plates.borne_by"
+MOST_FRAMES = 20_000
+"""So many frames of a recording are looked at before a run of a model that brings its own markers."""
+
+
+def placed_feet(run: Run, spec: ModelSpec) -> PlacedFeet | None:
+    """The feet of a model that brings its own markers, None of any other.
+
+    None of its feet where the run states which bodies bear the plates. ConfigError where it has none that
+    plates could press, or gravity is not along -Y, as in plates' ground.
+    """
+    if not brings_markers(run, spec):
+        if run.plates.feet or run.plates.borne_by:
+            raise ConfigError(
+                "bodies to press are for a model that brings its own markers",
+                where=NAMED if run.plates.feet else BORNE_BY,
+                remedy="leave them out, and give the forces by their own file",
+            )  # fmt: skip
+        return None
+    x, y, z = spec.gravity_m_s2
+    if not y < 0.0 or x or z:
+        raise ConfigError(
+            f"its gravity is along ({x:g}, {y:g}, {z:g}), and force plates are in a ground whose Y is up",
+            where=f"model {spec.name}", remedy="leave the forces out, or turn the model",
+        )  # fmt: skip
+    if run.plates.borne_by:
+        check_bodies(run.plates.borne_by, spec)
+        return PlacedFeet(())
+    return PlacedFeet(find_feet(build(spec), run.plates.feet))
+
+
+def check_bodies(borne_by: Mapping[str, Mapping[str, float]], spec: ModelSpec) -> None:
+    """ConfigError for a plate that is borne by what is no body of the model."""
+    names = [body.name for body in spec.bodies]
+    for plate, parts in borne_by.items():
+        for body in parts:
+            if body not in names:
+                raise ConfigError(
+                    f"the model {spec.name} has no body {body!r}", where=f"{BORNE_BY}.{plate}",
+                    allowed=name_some(names),
+                )  # fmt: skip
+
+
+def told_feet(run: Run, spec: ModelSpec) -> list[str]:
+    """Which feet were taken of a model with markers of its own, or why plates in the source are not used."""
+    if not brings_markers(run, spec) or not (run.forces or is_c3d(run.source)):
+        return []
+    try:
+        placed = placed_feet(run, spec)
+    except ConfigError as fault:
+        return [f"force plates in {run.source}, where there are some, are not used: {fault}"]
+    assert placed is not None
+    if run.plates.borne_by:
+        return [f"force plates: {'; '.join(told_parts(run.plates.borne_by))}"]
+    return [in_words(build(spec), placed.feet)]
+
+
+def told_parts(borne_by: Mapping[str, Mapping[str, float]]) -> list[str]:
+    """Who bears what, in words."""
+    return [
+        f"{plate} on {', '.join(f'{body} ({100.0 * part:g} %)' for body, part in parts.items())}"
+        for plate, parts in borne_by.items()
+    ]
+
+
+def beginning(trial: MarkerTrial) -> MarkerTrial:
+    """So many frames of a recording as are looked at."""
+    rows = slice(0, MOST_FRAMES)
+    return trial._replace(times=trial.times[rows], positions=trial.positions[rows])
+
+
+def lines_of_model(run: Run, spec: ModelSpec, trial: MarkerTrial, placed: PlacedFeet) -> FloatArray:
+    """(n, 2, 2, 3) - heel and tip of the toes of a model's feet [m] in a trial; NaN = not seen."""
+    estimator = make(Setting(run, spec, None)).estimator
+    names = estimator.model.names.markers
+    followed = PlacedFeet(placed.feet, estimator.model.markers.body)
+    found = find_markers(names, trial.names)
+    measured = np.full((len(trial.times), len(names), 3), np.nan)
+    for name, column in found.items():
+        measured[:, names.index(name)] = trial.positions[:, column]
+    lines = np.full((len(measured), 2, 2, 3), np.nan)
+    for k, (frame, dt) in enumerate(zip(measured, np.diff(trial.times, prepend=trial.times[0]), strict=True)):
+        estimator.aim(float(trial.times[k]))
+        if estimator.estimate(frame, float(dt)).n_visible:
+            lines[k] = followed.at(*estimator.pose, frame)
+    return lines

@@ -1,0 +1,232 @@
+"""Whose markers does a live stream bring? Judged after the first second, as a recording is before its first
+frame (rtsim/subjects/markers/fit.py).
+
+A run is never ended by what a stream contains, and its first labels may be wrong for a while. So frames
+that cannot be the subject's are flagged `suspect`, told with the next telemetry, and judged again after 2, 4,
+8 and more seconds, at most a minute, until they fit; from then on nothing is judged any more, but after
+a discontinuity (rtsim/stages/markers/identity.py).
+
+In deep flexion the skin carries the markers of pelvis and thighs by centimetres: of eleven trials with their
+own static trial, cut into seconds, all ten that would be refused are of squatting and of sitting. So frames
+with hips and knees bent less than 60 degrees are judged. Where none comes for three times as long, the others
+are, and refused for what skin cannot do: exchanged labels, a mirror image, distances that are off by far.
+
+The judgement takes 10 to 30 ms, with a search for exchanged labels, where something is odd, up to a second:
+far longer than a frame has. It is made by a thread of its own on copies of some frames; what it costs the
+frames meanwhile is the interpreter's lock, a few milliseconds at the most for each.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.models.distances import ruler_of_model
+from rtsim.stages.kinematics import Kinematics
+from rtsim.stages.stage import FINE, Outcome, Stage
+from rtsim.subjects.markers.distances import ruler_of_subject
+from rtsim.subjects.markers.fit import (
+    FARTHEST,
+    LARGEST_MISFIT,
+    Fit,
+    fault_of,
+    fit_of_tracks,
+    searched_fit,
+    seen,
+    sentences,
+)
+from rtsim.units import DEGREES
+from streams.account import plain
+from streams.messages import Session, Status
+from streams.receiving.ring import Frame
+
+Array = NDArray[np.float64]
+
+FIRST_NS, LONGEST_NS = 1_000_000_000, 60_000_000_000
+"""How long the first judgement waits, and no later one waits longer [ns]."""
+N_FRAME = 40
+"""Frames that are judged, evenly spread over the wait: as many as the search for exchanged labels uses."""
+FEWEST_FRAMES = 5
+STRAIGHT = 60.0 / DEGREES
+"""Flexion of hips and knees below which a frame is judged as a recording is [rad]."""
+FLEXIONS = ("hip_flexion", "knee_flexion")
+PATIENCE = 3
+"""Times the wait after which bent legs have to do."""
+DOUBT = Outcome(Status.SUSPECT)
+
+
+@dataclass
+class _Judgement:
+    """What a thread found; the fit is None where too few markers were there.
+
+    straight : whether the legs were, in what it looked at
+    """
+
+    straight: bool
+    fit: Fit | None = None
+    over: bool = False
+
+
+class _Frames:
+    """Some frames of markers, evenly spread over a wait.
+
+    Attributes
+    ----------
+    kept : (N_FRAME, n_marker, 3) [m], the first n in use
+    """
+
+    def __init__(self, n_marker: int) -> None:
+        self.kept, self.n, self._due = np.full((N_FRAME, n_marker, 3), np.nan), 0, 0
+
+    def keep(self, measured: Array, now: int, wait: int) -> None:
+        """Take a frame in, where it is time for one; wait : over which they are spread [ns]."""
+        if self.n < N_FRAME and now >= self._due:
+            self.kept[self.n] = measured
+            self.n, self._due = self.n + 1, now + wait // N_FRAME
+
+    def forget(self) -> None:
+        self.n = self._due = 0
+
+
+class Acquaintance(Stage):
+    """Judges the markers of a stream by the distances of whom it should be, after the kinematics of a run.
+
+    Parameters
+    ----------
+    kinematics : whose door has put the markers in the order of the subject, or of the model that brings
+        its own
+    where : the stream's address
+
+    Attributes
+    ----------
+    whose : "the subject NAME", or "the model NAME"; sized : whether another size alone is a reason
+    refused : why the stream at hand is not theirs, in words; empty where it is, or is not known yet
+    unsettled : the same of the newest stream that was judged, also after its end
+    """
+
+    needs = ("kinematics",)
+
+    def __init__(self, kinematics: Kinematics, where: str) -> None:
+        super().__init__()
+        self.refused = self.unsettled = ""
+        self._known, self._n_break = False, 0
+        self._judged: _Judgement | None = None
+        self._began, self._wait = 0, FIRST_NS
+        self._kinematics, self._where = kinematics, where
+        model, person = kinematics.estimator.model, kinematics.subject
+        self._names = model.names.markers if person is None else person.marker_names
+        self._ruler = ruler_of_model(model) if person is None else ruler_of_subject(person)
+        self.whose = f"the model {model.name}" if person is None else f"the subject {person.name}"
+        self.sized = person is not None
+        self._straight, self._bent = _Frames(len(self._names)), _Frames(len(self._names))
+        self._misfit_mm = np.nan
+
+    def reset(self) -> None:
+        """Neither a stream nor a judgement."""
+        super().reset()
+        self._forget()
+
+    def begin(self, session: Session, anew: bool) -> None:
+        """Another stream may be another person's."""
+        if anew:
+            self._forget()
+
+    def run(self, frame: Frame) -> Outcome:
+        """Keep some of the frames, and tell what was found of them."""
+        self.n_frame += 1
+        if self._kinematics.identity.n_break != self._n_break:  # who was known may be another one now
+            self._n_break, self._known = self._kinematics.identity.n_break, False
+            self._judged, self._wait = None, FIRST_NS
+            self._rest()
+        if not self._known:
+            self._follow(frame.t_received)
+        if not self.refused:
+            return FINE
+        self._kinematics.by_joint.doubt()
+        return DOUBT
+
+    def gauges(self) -> dict[str, float]:
+        """How far the distances of the markers are off those of the subject."""
+        return {} if np.isnan(self._misfit_mm) else {"subject_misfit_mm": self._misfit_mm}
+
+    def _follow(self, now: int) -> None:
+        if self._judged is not None:
+            if self._judged.over:
+                self._conclude(self._judged)
+                self._judged = None
+            return
+        if not self._kinematics.admitted:
+            return
+        door = self._kinematics.door
+        assert door is not None
+        self._began = self._began or now
+        frames = self._straight if self._is_straight() else self._bent
+        frames.keep(door.measured, now, self._wait)
+        waited = now - self._began
+        if waited >= self._wait and self._straight.n >= FEWEST_FRAMES:
+            self._judge(self._straight, straight=True)
+        elif waited >= PATIENCE * self._wait and self._bent.n >= FEWEST_FRAMES:
+            self._judge(self._bent, straight=False)
+
+    def _is_straight(self) -> bool:
+        """Whether no hip and no knee is bent by much in the frame at hand."""
+        model, outputs = self._kinematics.estimator.model, self._kinematics.estimator.outputs
+        return not any(
+            model.joint_signs[j, 0] * outputs.angles[j, 0] > STRAIGHT
+            for j, name in enumerate(model.names.joint_angles[::3])
+            if name.startswith(FLEXIONS)
+        )
+
+    def _judge(self, frames: _Frames, *, straight: bool) -> None:
+        """Have a thread look at a copy of frames."""
+        judged, positions = _Judgement(straight), frames.kept[: frames.n].copy()
+        self._judged = judged
+        self._rest()
+
+        def look() -> None:
+            tracks = {name: x for k, name in enumerate(self._names) if seen(x := positions[:, k])}
+            fit = fit_of_tracks(self._ruler, tracks)
+            if fit is not None and (fit.moved or fit.misfit > LARGEST_MISFIT):
+                fit = searched_fit(self._ruler, tracks, {})
+            judged.fit = fit
+            judged.over = True
+
+        threading.Thread(target=look, name="acquaintance", daemon=True).start()
+
+    def _rest(self) -> None:
+        """Begin a new wait."""
+        self._began = 0
+        self._straight.forget()
+        self._bent.forget()
+
+    def _conclude(self, judged: _Judgement) -> None:
+        """Tell what was found; nothing where too few markers were there to tell."""
+        self._wait = min(2 * self._wait, LONGEST_NS)
+        fit = judged.fit
+        if fit is None:
+            return
+        self._misfit_mm = 1e3 * fit.misfit
+        fault = fault_of(fit, self.whose, self._where, sized=self.sized)
+        sure = judged.straight or fit.exchanged or fit.mirrored or fit.misfit > FARTHEST
+        if fault is not None and not sure:
+            return
+        if fault is not None:
+            said = f"{fault.what}; frames are suspect until it fits"
+            if fault.what != self.refused:
+                self.sentences.append(plain(f"{self._where}: {said}."))
+            self.refused = self.unsettled = fault.what
+            return
+        if not judged.straight:
+            return
+        told = [*([f"the markers fit {self.whose} now"] if self.refused else []), *sentences(fit, self.whose)]
+        self.sentences += [plain(f"{self._where}: {sentence}.") for sentence in told]
+        self.refused, self.unsettled, self._known = "", "", True
+
+    def _forget(self) -> None:
+        """Nothing is known of the stream; a thread that still looks at another one is left alone."""
+        self.refused, self._known, self._judged = "", False, None
+        self._wait = FIRST_NS
+        self._rest()

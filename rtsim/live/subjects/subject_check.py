@@ -1,0 +1,119 @@
+"""Whose trial is it? What is told before the first frame of a run, and what keeps it from beginning."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rtsim.config.models.model_schema import ModelSpec
+from rtsim.config.runs.run_schema import Run
+from rtsim.errors import ConfigError
+from rtsim.files.markers.trial import name_some, with_names_told
+from rtsim.live.inputs.sources import WALKER, brings_markers, load_trial, resolve_subject
+from rtsim.methods.kinematics.choice import followed_by, method_of
+from rtsim.models.distances import ruler_of_model
+from rtsim.models.following import with_markers
+from rtsim.models.model import build
+from rtsim.subjects.calibration.proportions import check_stature
+from rtsim.subjects.markers.fit import MODELS, Fit, fault_of, fit_of, fit_of_trial, sentences
+from rtsim.subjects.markers.marker_names import find_markers
+from rtsim.subjects.subject import kind_of_segment
+from streams.addresses import is_stream
+
+if TYPE_CHECKING:
+    from rtsim.files.markers.trial import MarkerTrial
+    from rtsim.subjects.subject import Subject
+
+MASS_ALONE = "{}: beside the subject {} it gives the body mass alone, where it shows force plates"
+ALL_THE_SAME = "solved all the same (--anyway)"
+
+
+def notes_before(run: Run, *, anyway: bool = False) -> tuple[str, ...]:
+    """Sentences on a run: of the reader, of the calibration, and how the trial fits the person.
+
+    anyway : a trial that is not the subject's is told, not refused
+
+    ConfigError for a trial without data, without a marker that is followed, or of another person.
+    """
+    from rtsim.models.load import load_model
+
+    if run.source == WALKER and not (run.subject or run.static):
+        return ()
+    spec = load_model(run.model)
+    person = None if brings_markers(run, spec) else resolve_subject(run)
+    told = notes_of_person(person, run)
+    if is_stream(run.source) or run.source == WALKER:
+        return tuple(told)
+    trial = load_trial(run.source, units=run.units or None, up=run.up or None, person=run.person)
+    told = [f"{run.source}: {note}" for note in trial.notes] + told
+    try:
+        if person is not None:
+            fits = notes_on_fit(person, trial, run.source, anyway=anyway)
+        else:
+            fits = notes_on_model(spec, run, trial, anyway=anyway)
+    except ConfigError as fault:
+        raise with_names_told(fault, trial) from None
+    return (*told, *(f"{run.source}: {said}" for said in fits))
+
+
+def notes_of_person(person: Subject | None, run: Run) -> list[str]:
+    """What the calibration noticed, and legs that hardly go with the stature; ConfigError beyond any."""
+    if person is None:
+        return []
+    where = run.subject or run.static or run.source
+    lengths = {kind_of_segment(name): 1e-3 * s.length_mm for name, s in person.segments.items()}
+    odd = check_stature(lengths, 1e-3 * person.stature_mm, where) if person.stature_mm else []
+    beside = [MASS_ALONE.format(run.static, run.subject)] * bool(run.subject and run.static)
+    return [*(f"{where}: {note}" for note in (*person.notes, *odd)), *beside]
+
+
+def notes_on_fit(person: Subject, trial: MarkerTrial, where: str, *, anyway: bool = False) -> list[str]:
+    """Sentences on how a trial fits a person; ConfigError where it does not, unless `anyway`."""
+    check_shown(person.marker_names, "subject's", trial, where)
+    fit = fit_of(person, trial)
+    if fit is None:
+        return []
+    return told_of(fit, fault_of(fit, f"the subject {person.name}", where), "the subject", anyway)
+
+
+def notes_on_model(spec: ModelSpec, run: Run, trial: MarkerTrial, *, anyway: bool = False) -> list[str]:
+    """Sentences on how a trial fits a model's own markers; ConfigError where it does not, unless `anyway`.
+
+    The places of markers on a model are often set by hand, within 2 or 3 cm: so size alone is no reason to
+    refuse a trial.
+    """
+    check_shown(tuple(marker.name for marker in spec.markers), "model's", trial, run.source)
+    model = with_markers(build(spec, None, method_of(run, spec)), followed_by(run, spec))
+    fit = fit_of_trial(ruler_of_model(model), model.names.markers, trial)
+    if fit is None:
+        return []
+    fault = fault_of(fit, f"the model {spec.name}", run.source, MODELS, sized=False)
+    return told_of(fit, fault, "the model", anyway)
+
+
+def told_of(fit: Fit, fault: ConfigError | None, whose: str, anyway: bool) -> list[str]:
+    """The sentences on a fit; the fault is raised, unless `anyway`."""
+    if fault is None:
+        return sentences(fit, whose)
+    if not anyway:
+        raise fault
+    return [f"{fault.what}; {ALL_THE_SAME}"]
+
+
+def check_shown(names: tuple[str, ...], whose: str, trial: MarkerTrial, where: str) -> None:
+    """ConfigError for a trial without frames, or that shows none of the markers that are followed."""
+    found = find_markers(names, trial.names)
+    if not found:
+        raise ConfigError(
+            f"it has none of the {whose} markers, but {name_some(trial.names)}",
+            where=where,
+            allowed=name_some(names),
+            remedy="give the model or the subject of this recording, or rename its markers",
+        )
+    if not np.isfinite(trial.positions[:, list(found.values())]).any():
+        raise ConfigError(
+            f"none of its {len(trial.times)} frames shows any of the {whose} markers",
+            where=where,
+            remedy="export the recording again, with the trajectories of its markers",
+        )

@@ -1,0 +1,339 @@
+"""Inverse dynamics with recruitment of a model whose joints lie where forces put them, frame by frame."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.compiler.jit import bind
+from kernels.fdk.bands import Bands
+from kernels.fdk.newton import find_balance
+from kernels.fdk.problem import (
+    FdkOptions,
+    Joint,
+    new_fdk_out,
+    new_fdk_state,
+    new_fdk_work,
+    new_sharing,
+)
+from kernels.joints.tree import new_pose, pose
+from kernels.recruitment.problem import RecruitmentOptions
+from kernels.solver.constraints import AZIMUTH, ELEVATION, HARD, SPHERE_ON_PLANE, Roles
+from kernels.solver.kkt import Options
+from kernels.solver.optimality import Problem
+from rtsim.config.runs.fdk_schema import FdkSpec
+from rtsim.config.runs.recruitment_schema import RecruitmentSpec
+from rtsim.errors import ConfigError
+from rtsim.methods.fdk.fdk_borne import worked_on
+from rtsim.methods.fdk.fdk_coordinates import possible, with_coordinates
+from rtsim.methods.fdk.fdk_paths import check_starts, from_neutral
+from rtsim.methods.fdk.fdk_rows import check_borne, check_rows
+from rtsim.methods.muscles.recruitment import GAP, N_ITERATION, RESIDUAL, check_reserves
+from rtsim.models.entries import coordinate_names, turning
+from rtsim.models.model import Model
+from rtsim.models.packing.pulls import paths_of
+
+Array = NDArray[np.float64]
+
+FIT = Options(tolerance=1e-11, max_iterations=60, max_step=0.5)
+SMOOTH = 2e-6
+"""Step of the differences of smooth parts [m]: truncation and rounding are both some 1e-9 of them."""
+
+
+class ForceDependentKinematics:
+    """The pose, the muscles and the joint's forces of one frame after the other.
+
+    Parameters
+    ----------
+    model, roles : the model and what its method holds; reactions of the model act where an FDK degree of
+        freedom does not take their element
+    spec : FDK degrees of freedom, tolerance, Jacobian, bodies beyond whose joints muscles bear the load
+    recruitment : criterion of power 2 and more, reserves of single dofs
+
+    Attributes
+    ----------
+    alpha : (n_fdk,) - values of the FDK degrees of freedom, beyond the elements' targets [m]; of an angle the
+        arc at a lever
+    residual : (n_fdk,) - what is left along them [N]; of an angle the moment over that lever
+    stiffness : (n_fdk, n_fdk) - its slopes [N/m]
+    arc : (n_fdk,) - alpha per length [1], or per angle: the lever [m]; rotates : (n_fdk,) bool - which are
+    model : with an element for each coordinate, joint angle and path that forces decide, behind its own
+    hard, held : names of the elements that the method holds; of those that push and pull
+    freedoms : names of the borne dofs; turns : (n_borne,) bool - whether moments work along them
+    q : (n_q,); at : lengths, speeds, strengths and more at the answer
+    activations, forces : (n_muscle,) - [1], [N] along the tendon
+    reactions : (n_held,) [N] - along the elements that push and pull; pushes : (n_reaction,) [N] - of those
+        that act one way; reserves : (n_reserve,) - of those actuators [N m, N]
+    external : (n_body, 6) - to be written: moments about ground's origin [N m] and forces [N] of plates
+    iterations, evaluations : of the newest frame
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        roles: Roles,
+        spec: FdkSpec,
+        recruitment: RecruitmentSpec | None = None,
+    ) -> None:
+        model, roles = with_coordinates(model, roles, spec.dofs)
+        self.model, self.spec = model, spec
+        recruitment = recruitment or RecruitmentSpec()
+        check(model, roles, spec, recruitment)
+        self.rotates = rotates_of(model, spec)
+        self.arc = np.where(self.rotates, 1e-3 * spec.lever_mm, 1.0)
+        # of its own, as targets are written
+        roles = from_neutral(model, roles)
+        roles = roles._replace(target=roles.target.copy(), tasks=None, limits=None)
+        self.joint = joint = joint_of(model, roles, spec, recruitment, self.arc)
+        self.acting = tuple(model.names.muscles[m] for m in joint.acting)
+        self.hard = tuple(model.names.elements[e] for e in np.flatnonzero(roles.mode == HARD))
+        self.held = held_of(model, roles, spec)
+        speeds = coordinate_names(model)[1]
+        self.freedoms = tuple(speeds[d] for d in joint.borne)
+        self.turns = turning(model)[joint.borne]
+        options = FdkOptions(
+            FIT, spec.tolerance_N, spec.max_iterations, 1e-3 * spec.longest_mm,
+            1e-3 * spec.difference_mm if spec.jacobian == "difference" else 0.0, SMOOTH,
+        )  # fmt: skip
+        sharing = new_sharing(joint, RecruitmentOptions(recruitment.power, N_ITERATION, RESIDUAL, GAP))
+        self.sharing, self.options = sharing, options
+        self.state, self.work = new_fdk_state(joint, model.q_neutral), new_fdk_work(joint)
+        self._first = first_of(spec, self.rotates)
+        self.state.alpha[:] = self._first
+        self.out = new_fdk_out(joint)
+        self._arguments = (joint, options, sharing, self.state, self.work, self.out)
+        self._run = bind(find_balance, self._arguments)
+        self._pose = new_pose(len(model.names.bodies), model.n_v, len(model.tree.chains.dof))
+        self._place = bind(pose, (model.tree, self.state.q, self._pose))
+        self.alpha, self.residual, self.stiffness = self.state.alpha, self.out.residual, self.state.J
+        self.q, self.at = self.state.q, self.work.at
+        self.activations = self.work.balance.activation[: len(joint.acting)]
+        self.reactions = self.work.balance.reaction
+        self.forces, self.pushes = np.full(len(joint.acting), math.nan), np.full(len(joint.pushing), math.nan)
+        self.reserve_names, self.external = tuple(recruitment.reserves), joint.external
+        self.reserves = np.full(len(joint.reserve), math.nan)
+        self.iterations = 0
+
+    def balance(self, position: Array, velocity: Array, acceleration: Array, weight: Array) -> int:
+        """Find the equilibrium of a frame; status of kernels/fdk/problem.
+
+        position, velocity, acceleration : (n_marker, 3) - of the markers [m], [m/s], [m/s^2]
+        weight : (n_marker,) - 0 where one is not seen
+        """
+        joint = self.joint
+        joint.fit.measured[:], joint.fit.weight[:], joint.fit.hold[:] = position, weight, 0.0
+        joint.velocity[:], joint.acceleration[:] = velocity, acceleration
+        return self._balanced()
+
+    def drive(self, q: Array, v: Array, v_dot: Array, driven: NDArray[np.bool_]) -> int:
+        """Find the equilibrium of a frame without markers, whose motion is known: determinate kinematics.
+
+        Drivers and what the method holds are as many as dofs: Phi(q, t) = 0 and its rates are fulfilled
+        (Andersen et al. 2017, eqs 1 to 3). Nothing is left over, so that rates of the optimum are the same.
+        NOT_PLACED where they are more or fewer, or leave a dof free, or where no pose has them all.
+
+        q : (n_q,) - finite; v, v_dot : (n_v,) [rad, m, s] - of the motion, read where it is driven
+        driven : (n_v,) - dofs that move so; followers of couplers and FDK degrees of freedom do not
+        """
+        joint, fit = self.joint, self.joint.fit
+        fit.weight[:], fit.hold[:], fit.q_hold[:] = 0.0, driven, q
+        joint.hold_velocity[:], joint.hold_acceleration[:] = np.where(driven, (v, v_dot), 0.0)
+        return self._balanced()
+
+    def _balanced(self) -> int:
+        """The equilibrium of the frame that was written."""
+        joint = self.joint
+        status, self.iterations = self._run(*self._arguments)
+        at, n = self.at, len(joint.acting)
+        np.multiply(self.activations, at.strength[joint.acting], out=self.forces)
+        self.forces += at.passive[joint.acting]
+        last = n + len(joint.pushing)
+        np.multiply(self.work.balance.activation[n:last], np.abs(joint.strength), out=self.pushes)
+        up, down = self.work.balance.activation[last:].reshape(-1, 2).T
+        np.multiply(up - down, joint.reserve, out=self.reserves)
+        return int(status)
+
+    def not_borne(self) -> Array:
+        """(n_borne,) - of the newest frame's load what muscles, reserves and reactions leave [N m, N]."""
+        balance, at = self.work.balance, self.at
+        return balance.load - balance.activation @ at.action - balance.reaction @ at.row
+
+    @property
+    def pose(self) -> tuple[Array, Array]:
+        """(n_body, 3), (n_body, 3, 3) - body origins [m] and axes in ground, at q."""
+        found = self._pose
+        self._place(self.model.tree, self.q, found)
+        return found.position, found.rotation
+
+    @property
+    def evaluations(self) -> int:
+        """Of f, in the newest frame."""
+        return int(self.out.evaluations[0])
+
+    @property
+    def least_stiffness(self) -> float:
+        """Least real part of the eigenvalues of df/dalpha [N/m]: below 0 the equilibrium is not stable; inf
+        without FDK degrees of freedom, NaN where it is not known.
+        """
+        if not len(self.alpha):
+            return math.inf
+        if not self.state.known[0]:
+            return math.nan
+        return float(np.linalg.eigvals(self.stiffness).real.min())
+
+    def slopes(self, difference_m: float) -> Array:
+        """(n_fdk, n_fdk) - df/dalpha [N/m] at alpha as it is: by central differences of a step, 0 = analytic.
+
+        NaN where f or its slopes are not known.
+        """
+        options = self.options._replace(tolerance=math.inf, difference=difference_m)
+        self._run(self.joint, options, *self._arguments[2:])
+        return self.stiffness.copy() if self.state.known[0] else np.full(self.stiffness.shape, math.nan)
+
+    def forget(self) -> None:
+        """Begin anew at the neutral pose."""
+        self.start(self.model.q_neutral)
+
+    def start(self, q: Array) -> None:
+        """Begin anew at a pose (n_q,) nearby, with alpha where it is sought first."""
+        state = self.state
+        state.alpha[:], state.q[:], state.multiplier[:], state.known[0] = self._first, q, 0.0, 0
+        self.sharing.state.started[0] = 0
+
+
+def rotates_of(model: Model, spec: FdkSpec) -> NDArray[np.bool_]:
+    """(n_fdk,) - which FDK degrees of freedom are angles."""
+    elements = [model.names.elements.index(name) for name in spec.dofs]
+    return np.isin(model.elements.kind[elements], (AZIMUTH, ELEVATION))
+
+
+def first_of(spec: FdkSpec, rotates: NDArray[np.bool_]) -> Array:
+    """(n_fdk,) - alpha where it is sought first [m]; ConfigError for a length in degrees, an angle in mm."""
+    found = np.zeros(len(spec.dofs))
+    for k, name in enumerate(spec.dofs):
+        if name in (spec.start_mm if rotates[k] else spec.start_deg):
+            what, key, other = ("an angle", "mm", "deg") if rotates[k] else ("a length", "deg", "mm")
+            raise ConfigError(
+                f"{name} is {what}", where=f"fdk.start_{key}", remedy=f"give it in start_{other}"
+            )
+        length, angle = 1e-3 * spec.start_mm.get(name, 0.0), math.radians(spec.start_deg.get(name, 0.0))
+        found[k] = 1e-3 * spec.lever_mm * angle if rotates[k] else length
+    return found
+
+
+def held_of(model: Model, roles: Roles, spec: FdkSpec) -> tuple[str, ...]:
+    """Names of the elements that the method holds and that push and pull."""
+    names, one_way = model.names.elements, model.reactions.held(roles).element
+    pushing = {names[e] for e in one_way} - {*spec.dofs}
+    return tuple(n for n, mode in zip(names, roles.mode, strict=True) if mode == HARD and n not in pushing)
+
+
+def borne_of(model: Model, roles: Roles, spec: FdkSpec, recruitment: RecruitmentSpec) -> tuple[str, ...]:
+    """Names of the bodies beyond whose joints the load is borne."""
+    return spec.borne or worked_on(model, roles, tuple(recruitment.reserves))
+
+
+def joint_of(model: Model, roles: Roles, spec: FdkSpec, recruitment: RecruitmentSpec, arc: Array) -> Joint:
+    """The kernels' record of a model with FDK degrees of freedom; arc : (n_fdk,) - as the class has it."""
+    names, tree, elements = model.names, model.tree, model.elements
+    element = np.array([names.elements.index(name) for name in spec.dofs], np.int64)
+    hard = np.flatnonzero(roles.mode == HARD)
+    row = {int(e): k for k, e in enumerate(hard)}
+    one_way = model.reactions.held(roles)
+    acts = np.array([e not in element for e in one_way.element], bool)
+    pushing = np.array([row[int(e)] for e in one_way.element[acts]], np.int64)
+    bodies = [names.bodies.index(name) for name in borne_of(model, roles, spec, recruitment)]
+    dofs = np.flatnonzero(np.isin(tree.dof_body, bodies)).astype(np.int64)
+    of_dofs = [coordinate_names(model)[1][d] for d in dofs]
+    n_row = len(hard) + len(model.couplers.dof)
+    held = np.array([k for k in range(n_row) if k not in pushing], np.int64)
+    n_marker = len(model.markers.body)
+    markers = model.markers
+    if markers.weight is None:  # of one type, whether a model is followed live or not
+        markers = markers._replace(weight=np.ones(n_marker))
+    fit = Problem(
+        tree, markers, elements, roles, np.zeros((n_marker, 3)), np.ones(n_marker),
+        np.zeros(model.n_v), model.q_neutral.copy(),
+    )  # fmt: skip
+    return Joint(
+        system=model.system,
+        fit=fit,
+        constraints=model.constraints(roles),
+        forces=model.forces,
+        stations=model.stations,
+        surfaces=model.surfaces,
+        muscles=model.muscles,
+        acting=np.flatnonzero(model.muscles.max_isometric_force > 0.0),
+        borne=dofs,
+        held=held,
+        fdk=np.array([held.tolist().index(row[int(e)]) for e in element], np.int64),
+        element=element,
+        rest=roles.target[element],
+        rate=1.0 / arc,
+        pushing=pushing,
+        strength=one_way.strength[acts],
+        reserved=np.array([of_dofs.index(name) for name in recruitment.reserves], np.int64),
+        reserve=np.array([*recruitment.reserves.values()], np.float64),
+        external=np.zeros((len(names.bodies), 6)),
+        velocity=np.zeros((n_marker, 3)),
+        acceleration=np.zeros((n_marker, 3)),
+        hold_velocity=np.zeros(model.n_v),
+        hold_acceleration=np.zeros(model.n_v),
+        isometric=recruitment.strength == "isometric",
+        of_optimum=spec.velocities == "optimum",
+        bands=bands_of(model),
+    )
+
+
+def bands_of(model: Model) -> Bands | None:
+    """The ligaments along paths, which stand behind the muscles that pull; None where there are none."""
+    first, n = len(model.names.pulling), len(model.names.wrapping)
+    if not n:
+        return None
+    assert model.pulls is not None
+    own = paths_of(model.pulls.stations, first + np.arange(n))
+    return Bands(own, model.surfaces, model.pulls.parameter[first:].copy())
+
+
+def check(model: Model, roles: Roles, spec: FdkSpec, recruitment: RecruitmentSpec) -> None:
+    """ConfigError, a sentence, for what cannot be."""
+    names = model.names.elements
+    held = [name for name, mode in zip(names, roles.mode, strict=True) if mode == HARD]
+    for name in spec.dofs:
+        if name in held:
+            continue
+        allowed = ", ".join(dict.fromkeys([*held, *possible(model)])) or "none"
+        raise ConfigError(
+            f"the method holds no element {name!r}, and no coordinate, joint angle, muscle, ligament or "
+            "spring is called so",
+            where="fdk.dofs",
+            allowed=allowed,
+        )
+    check_borne(model, roles, spec.borne)
+    check_starts(model, from_neutral(model, roles), spec.start_mm)
+    check_rows(model, roles, spec.dofs)
+    first_of(spec, rotates_of(model, spec))
+    for name, element in zip(model.reactions.names, model.reactions.element, strict=True):
+        if model.elements.kind[element] != SPHERE_ON_PLANE:
+            raise ConfigError(
+                f"the reaction {name} is of a distance",
+                where="fdk",
+                remedy="give it an element of kind plane",
+            )
+    if recruitment.criterion != "power" or recruitment.weight != "equal":
+        raise ConfigError(
+            "force-dependent kinematics shares the load by a power of the activations, all of one weight",
+            where="recruitment",
+            remedy="leave criterion and weight out",
+        )
+    borne = borne_of(model, roles, spec, recruitment)
+    of = zip(coordinate_names(model)[1], model.tree.dof_body, strict=True)
+    check_reserves(recruitment, tuple(name for name, b in of if model.names.bodies[b] in borne))
+    if not (model.muscles.max_isometric_force > 0.0).any():
+        raise ConfigError(
+            "no muscle of the model has a force",
+            where="recruitment",
+            remedy="give muscles their Hill parameters",
+        )

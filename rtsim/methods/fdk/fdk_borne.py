@@ -1,0 +1,46 @@
+"""Which bodies' joints muscles and held elements have to bear the load at, where a run does not say."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kernels.solver.constraints import HARD, Roles
+from rtsim.models.entries import coordinate_names
+from rtsim.models.model import Model
+from rtsim.models.packing.pulls import moved_by
+
+
+def worked_on(model: Model, roles: Roles, reserves: tuple[str, ...]) -> tuple[str, ...]:
+    """Bodies at whose joints anything of the model works: muscles, held elements, forces, or reserves.
+
+    The first body's own joint holds what is left; a trunk that no muscle reaches stays to its joint as well.
+    """
+    names, tree, elements = model.names, model.tree, model.elements
+    pairs, springs = model.forces.pairs, model.forces.springs
+    dofs = {
+        *springs.dof.tolist(),
+        *(d for d, name in enumerate(coordinate_names(model)[1]) if name in reserves),
+        *(d for p, n in zip(pairs.path, pairs.n_path, strict=True) for d in p[:n].tolist()),
+    }
+    if model.pulls is not None:
+        for m in range(len(names.wrapping)):
+            dofs |= moved_by(tree, model.pulls.stations, len(names.pulling) + m)
+    for e in np.flatnonzero(roles.mode == HARD):
+        dofs |= {*elements.path[e, : elements.n_path[e]].tolist()}
+    found = {int(tree.dof_body[d]) for d in dofs} | crossed(model)
+    return tuple(names.bodies[b] for b in sorted(found - {0}))
+
+
+def crossed(model: Model) -> set[int]:
+    """Bodies whose joint lies between two stations of a muscle with a force."""
+    tree, stations = model.tree, model.stations
+    within = np.eye(len(tree.parent), dtype=bool)  # [body, what carries it]
+    for b, parent in enumerate(tree.parent):
+        if parent >= 0:
+            within[b] |= within[parent]
+    found: set[int] = set()
+    for m in np.flatnonzero(model.muscles.max_isometric_force > 0.0):
+        bodies = np.unique(stations.body[stations.start[m] : stations.start[m + 1]])
+        carried = np.array([within[b] if b >= 0 else np.zeros(len(within), bool) for b in bodies])
+        found |= {*np.flatnonzero(carried.any(axis=0) & ~carried.all(axis=0)).tolist()}
+    return found

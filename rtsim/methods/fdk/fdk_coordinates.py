@@ -1,0 +1,180 @@
+"""Coordinates, joint angles and lengths as FDK degrees of freedom: one more element each, which is held.
+
+A translation is the distance of a point from a plane: the joint's point of the body, from the plane through
+its neutral place across the translation's axis, fixed in the body's parent. A rotation is the angle of a
+direction that one body carries in the axes of the other (kernels/solver/constraints). Phi = q - q_neutral of
+both. Lengths stand in rtsim/methods/fdk/fdk_paths.
+"""
+
+from __future__ import annotations
+
+import math
+from contextlib import suppress
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.algebra.functions import IDENTITY
+from kernels.joints.kinds import CHAIN
+from kernels.solver.constraints import AZIMUTH, DISTANCE, ELEVATION, HARD, PATH_LENGTH, SPHERE_ON_PLANE, Roles
+from rtsim.errors import ConfigError
+from rtsim.methods.fdk.fdk_elements import NOTHING, Row, with_row
+from rtsim.methods.fdk.fdk_paths import names_of_paths, row_of_path
+from rtsim.methods.fdk.fdk_rows import value
+from rtsim.models.model import Model
+from rtsim.models.neutral import motions, neutral_places
+
+Array = NDArray[np.float64]
+
+ACROSS = 1e-12
+"""Cosine of the angle to other axes of the joint, below which they do not change what one of them does."""
+ALONG = 0.9
+"""Cosine of the angle between the axes of two rotations, above which one hardly shows the other's angle."""
+Among = tuple[int | None, bool, Array, Array, Array]
+
+
+def with_coordinates(model: Model, roles: Roles, names: tuple[str, ...]) -> tuple[Model, Roles]:
+    """The model and roles with a held element for each coordinate, angle or path among the names, called so.
+
+    Elements come first where one is called so, then coordinates, joint angles, muscles, ligaments, springs.
+    Targets are those of the neutral pose; of paths fdk_paths.from_neutral has them. ConfigError for
+    coordinates that can be no such degree of freedom, and for those that others give.
+    """
+    for name in names:
+        if name in model.names.elements:
+            continue
+        if name in model.coordinates.names:
+            row = row_of_coordinate(model, name)
+        elif name in model.names.joint_angles:
+            row = row_of_angle(model, name)
+        elif name in names_of_paths(model):
+            row = row_of_path(model, name)
+        else:
+            continue
+        own = (*model.names.elements, name)
+        model = replace(model, elements=with_row(model, row), names=replace(model.names, elements=own))
+        roles = roles._replace(
+            mode=np.append(roles.mode, HARD),
+            weight=np.append(roles.weight, 0.0),
+            target=np.append(roles.target, neutral_target(model, len(own) - 1)),
+        )
+    return model, roles
+
+
+def neutral_target(model: Model, e: int) -> float:
+    """Target with which element e holds in the neutral pose [m, rad]; 0 of the length of a path."""
+    kind = model.elements.kind[e]
+    if kind == PATH_LENGTH:
+        return 0.0
+    found = value(model, e, *neutral_places(model))
+    return math.sqrt(found) if kind == DISTANCE else found
+
+
+def possible(model: Model) -> list[str]:
+    """Names of the coordinates, joint angles and paths that can be FDK degrees of freedom."""
+    found = []
+    for name in model.coordinates.names:
+        with suppress(ConfigError):
+            row_of_coordinate(model, name)
+            found.append(name)
+    return [*found, *model.names.joint_angles, *names_of_paths(model)]
+
+
+def row_of_angle(model: Model, name: str) -> Row:
+    """The element of a joint angle, in the sign in which it is shown (kernels/joints/joint_angles)."""
+    joints, (j, k) = model.joints, divmod(model.names.joint_angles.index(name), 3)
+    near, far = int(joints.proximal[j]), int(joints.distal[j])
+    P, D, sign = joints.axes_proximal[j], joints.axes_distal[j], model.joint_signs[j, k]
+    e1, e3 = P[:, 2], D[:, 1]
+    if k == 2:
+        return Row(AZIMUTH, near, far, e1, D[:, 2], -sign * e3)
+    return Row(AZIMUTH if k == 0 else ELEVATION, far, near, e3, P[:, 1], sign * e1)
+
+
+def row_of_coordinate(model: Model, name: str) -> Row:
+    """The element of a coordinate; ConfigError where it is neither such a translation nor such a rotation."""
+    tree, dof = model.tree, int(model.coordinates.dof[model.coordinates.names.index(name)])
+    if dof in model.couplers.dof:
+        raise ConfigError(
+            f"the coordinate {name!r} follows another",
+            where="fdk.dofs",
+            remedy="name the one that it follows",
+        )
+    body = int(tree.dof_body[dof])
+    parent, moves, own = int(tree.parent[body]), motions(model, body), own_motions(model, dof)
+    turns = [k for k, (rotates, _, _) in enumerate(moves) if rotates]
+    mine = [k for k in own if k in turns]
+    if mine:
+        axes = [moves[k][1] for k in turns]
+        kind, swapped, point, start, normal = rotation_among(axes, turns.index(mine[0]), moves[mine[0]][2])
+        if len(mine) == 1 and is_plain(model, dof, mine[0]) and kind is not None:
+            child, base = (body, tree.rotation_in_child[body]), (parent, tree.rotation_in_parent[body])
+            (a, A), (b, B) = (base, child) if swapped else (child, base)
+            return Row(kind, a, b, A @ point, B @ start, B @ normal)
+    elif own:
+        axis = moves[own[0]][1]
+        slides = [k for k in range(len(moves)) if k not in turns]
+        across = all(k == own[0] or abs(moves[k][1] @ axis) < ACROSS for k in slides)
+        plain = len(own) == 1 and is_plain(model, dof, own[0])
+        if plain and across and max(slides) < min(turns, default=len(moves)):
+            position, rotation = neutral_places(model)
+            place = position[body] + rotation[body] @ tree.position_in_child[body]
+            if parent >= 0:
+                place = rotation[parent].T @ (place - position[parent])
+            normal = tree.rotation_in_parent[body] @ axis
+            return Row(SPHERE_ON_PLANE, body, parent, tree.position_in_child[body], place, normal)
+    raise ConfigError(
+        f"the coordinate {name!r} is neither a translation across the others of its joint, before it turns, "
+        "nor a rotation by the coordinate itself, alone, beside one other or at right angles to two",
+        where="fdk.dofs",
+        remedy="give a joint angle, or an element of kind plane or distance, that has what forces decide",
+    )
+
+
+def own_motions(model: Model, dof: int) -> list[int]:
+    """Which motions of its joint a coordinate drives."""
+    tree, body = model.tree, int(model.tree.dof_body[dof])
+    if tree.kind[body] != CHAIN:
+        return [0] if motions(model, body) else []
+    first, stop = tree.chains.start[body], tree.chains.start[body + 1]
+    found: list[int] = np.flatnonzero(tree.chains.dof[first:stop] == dof - tree.v_start[body]).tolist()
+    return found
+
+
+def is_plain(model: Model, dof: int, motion: int) -> bool:
+    """Whether a motion is by the coordinate itself, not by a function of it."""
+    tree, body = model.tree, int(model.tree.dof_body[dof])
+    return bool(
+        tree.kind[body] != CHAIN or tree.chains.function[tree.chains.start[body] + motion] == IDENTITY
+    )
+
+
+def rotation_among(axes: list[Array], own: int, neutral: float) -> Among:
+    """Which angle shows rotation `own` of those about unit axes, parent first, whatever the others are.
+
+    neutral : its value in the neutral pose [rad]
+    Returns the kind of element, whether body A is the parent, and its three directions in the joint's axes;
+    kind None where no angle does.
+    """
+    first, last = axes[0], axes[-1]
+    if len(axes) == 1:
+        other = np.cross(first, np.eye(3)[np.abs(first).argmin()])
+        other /= np.linalg.norm(other)
+        return AZIMUTH, False, other, other, first
+    if len(axes) == 2 and abs(first @ last) < ALONG:
+        if own == 0:
+            return AZIMUTH, False, last, across(last, first), first
+        return AZIMUTH, True, first, across(first, last), -last
+    if len(axes) == 3 and np.abs(np.triu(np.array(axes) @ np.transpose(axes), 1)).max() < ACROSS:
+        if own == 1:  # growing with the angle about the neutral pose, on either side of the pole
+            hand = math.copysign(1.0, float(first @ np.cross(axes[1], last)) * math.cos(neutral))
+            return ELEVATION, False, last, NOTHING, hand * first
+        return (AZIMUTH, False, last, last, first) if own == 0 else (AZIMUTH, True, first, first, -last)
+    return None, False, NOTHING, NOTHING, NOTHING
+
+
+def across(x: Array, axis: Array) -> Array:
+    """(3,) - the unit direction of what is left of x (3,) across a unit axis (3,)."""
+    left = x - (x @ axis) * axis
+    return np.asarray(left / np.linalg.norm(left), np.float64)

@@ -1,0 +1,67 @@
+"""One element more of a model, for an FDK degree of freedom that none of its own elements is."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.path.lengths import PathLengths
+from kernels.path.stations import Stations
+from kernels.solver.constraints import Elements
+from rtsim.models.model import Model
+from rtsim.models.packing.elements import path_between
+from rtsim.models.packing.pulls import moved_by, one_after_other
+
+Array = NDArray[np.float64]
+
+NOTHING = np.zeros(3)
+
+
+class Row(NamedTuple):
+    """One element: its columns in kernels/solver/constraints.Elements."""
+
+    kind: int
+    body_a: int
+    body_b: int
+    point_a: Array  # (3,) - in body A [m]; of angles a direction
+    point_b: Array  # (3,) - in body B [m]; of an azimuth a direction
+    normal_b: Array  # (3,) - in body B
+    stations: Stations | None = None  # of the length of a path: its one path
+
+
+def with_row(model: Model, row: Row) -> Elements:
+    """The elements of a model, then one more."""
+    old, steps = model.elements, path_between(model.tree, row.body_a, row.body_b)
+    if row.stations is not None:
+        steps = [(d, 1.0) for d in sorted(moved_by(model.tree, row.stations, 0))]
+    width = max(old.path.shape[1], len(steps))
+    path, side = (np.pad(table, ((0, 1), (0, width - table.shape[1]))) for table in (old.path, old.side))
+    for k, (d, sign) in enumerate(steps):
+        path[-1, k], side[-1, k] = d, sign
+    return Elements(
+        np.append(old.kind, row.kind),
+        np.append(old.body_a, row.body_a),
+        np.append(old.body_b, row.body_b),
+        np.vstack([old.point_a, row.point_a]),
+        np.vstack([old.point_b, row.point_b]),
+        np.vstack([old.normal_b, row.normal_b]),
+        np.append(old.n_path, len(steps)),
+        path,
+        side,
+        with_path(model, row.stations),
+    )
+
+
+def with_path(model: Model, stations: Stations | None) -> PathLengths | None:
+    """The paths whose lengths are elements, with one more element: of this path, or, None, of no path."""
+    old, n = model.elements.lengths, len(model.elements.kind)
+    if old is None and stations is None:
+        return None
+    path = np.full(n + 1, -1) if old is None else np.append(old.path, -1)
+    if stations is None:
+        return PathLengths(path, old.stations, old.surfaces)
+    stations = stations if old is None else one_after_other(old.stations, stations)
+    path[n] = len(stations.start) - 2
+    return PathLengths(path, stations, model.surfaces)

@@ -1,0 +1,77 @@
+"""Lengths of muscles, ligaments and springs as FDK degrees of freedom: one more element each, which is held.
+
+A straight one is the distance of its ends; one through more points, over surfaces or whose points move is the
+length of its path (kernels/path/lengths). Both are measured from the length in the neutral pose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from kernels.path.lengths import new_length_work, path_lengths
+from kernels.path.stations import POINT
+from kernels.solver.constraints import DISTANCE, PATH_LENGTH, Roles
+from rtsim.errors import ConfigError
+from rtsim.methods.fdk.fdk_elements import NOTHING, Row
+from rtsim.models.model import Model
+from rtsim.models.packing.pulls import paths_of
+
+
+def names_of_paths(model: Model) -> tuple[str, ...]:
+    """Of muscles, ligaments along paths, straight ligaments and springs between places."""
+    names = model.names
+    return tuple(dict.fromkeys((*names.muscles, *names.wrapping, *names.lines)))
+
+
+def row_of_path(model: Model, name: str) -> Row:
+    """The element that holds the length of a muscle, ligament or spring."""
+    names = model.names
+    if name in names.muscles:
+        stations = paths_of(model.stations, np.array([names.muscles.index(name)]))
+    elif name in names.wrapping:
+        assert model.pulls is not None
+        behind = len(names.pulling) + names.wrapping.index(name)
+        stations = paths_of(model.pulls.stations, np.array([behind]))
+    else:
+        return row_of_line(model, name)
+    first, last = int(stations.body[0]), int(stations.body[-1])
+    if stations.kind.tolist() == [POINT, POINT]:
+        return Row(DISTANCE, first, last, stations.point[0], stations.point[1], NOTHING)
+    return Row(PATH_LENGTH, first, last, NOTHING, NOTHING, NOTHING, stations)
+
+
+def row_of_line(model: Model, name: str) -> Row:
+    """The distance between the ends of a straight ligament or spring."""
+    lines, pairs, e = model.forces.lines, model.forces.pairs, model.names.lines.index(name)
+    a, b = (int(bodies[lines.pair[e]]) for bodies in (pairs.body_a, pairs.body_b))
+    return Row(DISTANCE, a, b, lines.point_a[e], lines.point_b[e], NOTHING)
+
+
+def from_neutral(model: Model, roles: Roles) -> Roles:
+    """Roles whose lengths of paths are those of the neutral pose; ConfigError where one has none there."""
+    lengths = model.elements.lengths
+    if lengths is None:
+        return roles
+    value, work = np.zeros(len(roles.mode)), new_length_work(lengths, model.tree)
+    path_lengths(model.tree, lengths, model.q_neutral, np.zeros(len(value)), work, value)
+    for name, length in zip(model.names.elements, value, strict=True):
+        if not np.isfinite(length):
+            raise ConfigError(
+                f"the path of {name} is not found in the neutral pose", where="fdk.dofs",
+                remedy="move its points out of the surfaces that it goes over",
+            )  # fmt: skip
+    return roles._replace(target=np.where(lengths.path >= 0, value, roles.target))
+
+
+def check_starts(model: Model, roles: Roles, start_mm: Mapping[str, float]) -> None:
+    """ConfigError where the search would begin with a length of no more than nothing."""
+    for name, start in start_mm.items():
+        e = model.names.elements.index(name)
+        length = 1e3 * float(roles.target[e])
+        if model.elements.kind[e] in (DISTANCE, PATH_LENGTH) and not start > -length:
+            raise ConfigError(
+                f"{name} cannot be {-start:g} mm shorter than it is, {length:.4g} mm", where="fdk.start_mm",
+                allowed=f"more than {-length:.4g} mm",
+            )  # fmt: skip

@@ -1,0 +1,197 @@
+"""Whether an FDK degree of freedom is one that other held elements fix already.
+
+Rows say how an element changes as the bodies move beside each other: as joints between them let them, or,
+where one of these turns freely, in every way. One that is a sum of others at the neutral pose and beside it
+is so at every pose: where forces decide one of them there is no answer. Elements are compared with those of
+the same two bodies, lengths of paths with all that is held, couplers too, by the rows of the kernels. Of what
+lies between more bodies, or depends in single poses alone, a run tells in its frames.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.dynamics.constraints import new_constraint_work
+from kernels.fdk.rows import rows_beside
+from kernels.joints.motions import TRANSLATES
+from kernels.joints.tree import new_pose
+from kernels.solver.constraints import DISTANCE, ELEVATION, HARD, PATH_LENGTH, SPHERE_ON_PLANE, Roles
+from rtsim.errors import ConfigError
+from rtsim.models.model import Model
+from rtsim.models.neutral import neutral_places, turned_about
+from rtsim.models.packing.joints import rotations
+
+Array = NDArray[np.float64]
+
+LENGTH_M = 0.1
+"""Translation that counts as a rotation of 1."""
+STEP = 1e-5
+"""Of the differences: truncation and rounding are both some 1e-10 of a row."""
+LEAST = 1e-8
+"""Of a row of size 1, what is left of it beside a sum of others where it is one."""
+BESIDE = np.array([0.06, 0.048, 0.064, -0.05, 0.036, -0.041])
+"""A small motion, of rotations and of LENGTH_M, in which nothing is symmetrical."""
+
+
+def check_rows(model: Model, roles: Roles, dofs: tuple[str, ...]) -> None:
+    """ConfigError where elements that the method holds fix one of the FDK degrees of freedom together."""
+    names, elements = model.names.elements, model.elements
+    every = np.flatnonzero(roles.mode == HARD).tolist()
+    hard = [e for e in every if elements.kind[e] != PATH_LENGTH]
+    pair = {e: frozenset((int(elements.body_a[e]), int(elements.body_b[e]))) for e in hard}
+    with_paths = any(elements.kind[names.index(name)] == PATH_LENGTH for name in dofs)
+    of_all = all_rows(model, roles) if with_paths else []
+    for name in dofs:
+        own = names.index(name)
+        if elements.kind[own] == PATH_LENGTH:
+            if not elements.n_path[own]:
+                raise unmoved(name)
+            k = every.index(own)
+            check_sum(name, [names[e] for e in every if e != own], [first(rows, k) for rows in of_all])
+            continue
+        others = [e for e in hard if e != own and pair[e] == pair[own]]
+        both = [rows_of(model, [own, *others], moved) for moved in (False, True)]
+        check_sum(name, [names[e] for e in others], both)
+
+
+def check_sum(name: str, others: list[str], both: list[Array]) -> None:
+    """ConfigError where the first of the rows is zero, or a sum of the others, in all poses.
+
+    others : names of the rows behind the first; couplers stand behind them, without names
+    both : (n_row, n) of each pose; of none nothing is known
+    """
+    if both and not any(rows[0].any() for rows in both):
+        raise unmoved(name)
+    shares = [sum_of(rows[1:], rows[0]) if len(rows) > 1 else None for rows in both]
+    if not shares or any(share is None for share in shares):
+        return
+    share = shares[-1]
+    assert share is not None
+    found = [other for other, x in zip(others, share, strict=False) if abs(x) > LEAST**0.5]
+    if not found:  # couplers alone
+        raise unmoved(name)
+    raise ConfigError(
+        f"{name} is fixed already by {', '.join(found)}, which the method holds too",
+        where="fdk.dofs",
+        remedy="leave one of them out, or take a method that does not hold them",
+    )
+
+
+def first(rows: Array, k: int) -> Array:
+    """(n_row, n) - the rows, row k before the others."""
+    return np.concatenate([rows[k : k + 1], np.delete(rows, k, axis=0)])
+
+
+def unmoved(name: str) -> ConfigError:
+    """An FDK degree of freedom that nothing of the model changes."""
+    return ConfigError(
+        f"no joint changes {name}", where="fdk.dofs", remedy="leave it out, or free a joint that does"
+    )
+
+
+def check_borne(model: Model, roles: Roles, borne: tuple[str, ...]) -> None:
+    """ConfigError for a body that is not there, and where an element is held between bodies of which one is
+    borne and its reaction would reach joints that are not.
+    """
+    names, elements, tree = model.names, model.elements, model.tree
+    if not borne:
+        return
+    unknown = next((name for name in borne if name not in names.bodies), None)
+    if unknown is not None:
+        raise ConfigError(f"unknown body {unknown!r}", where="fdk.borne", allowed=", ".join(names.bodies))
+    for e in np.flatnonzero(roles.mode == HARD).tolist():
+        dofs = elements.path[e, : elements.n_path[e]]
+        reached = {names.bodies[b] for b in tree.dof_body[dofs]}
+        if not reached <= {*borne}:
+            raise ConfigError(
+                f"the method holds {names.elements[e]}, which pushes on the joints of "
+                f"{', '.join(sorted(reached - {*borne}))}, too",
+                where="fdk.borne",
+                remedy="name these bodies as well, or take a method that does not hold it",
+            )
+
+
+def sum_of(others: Array, own: Array) -> Array | None:
+    """(n_other,) - shares of other rows (n_other, n) that are the row own (n,) together; None where none."""
+    share = np.asarray(np.linalg.lstsq(others.T, own, rcond=LEAST)[0], np.float64)
+    return share if np.linalg.norm(others.T @ share - own) < LEAST else None
+
+
+def all_rows(model: Model, roles: Roles) -> list[Array]:
+    """(n_row, n_v) of the neutral pose and of one beside it, where all paths are found: how all that is held
+    changes, couplers behind it, each row of size 1 or 0.
+    """
+    tree, constraints = model.tree, model.constraints(roles)
+    work = new_constraint_work(constraints, model.n_v, tree)
+    at, q = new_pose(len(tree.parent), model.n_v, len(tree.chains.dof)), model.q_neutral.copy()
+    unit = np.where(tree.dof_rotates == TRANSLATES, LENGTH_M, 1.0)
+    found = []
+    for moved in (0.0, 1.0):
+        step = moved * unit * np.resize(BESIDE, model.n_v)
+        n = rows_beside(tree, constraints, model.q_neutral, step, at, q, work)
+        if np.isfinite(work.value[:n]).all():
+            found.append(of_size_one(work.row[:n] * unit))
+    return found
+
+
+def of_size_one(rows: Array) -> Array:
+    """(n_row, n) - each of size 1, or 0 where it is no more than rounding."""
+    size = np.linalg.norm(rows, axis=1, keepdims=True)
+    return np.where(size > LEAST, rows / np.maximum(size, LEAST), 0.0)
+
+
+def rows_of(model: Model, own: list[int], moved: bool) -> Array:
+    """(n_own, n) - how elements of the same two bodies change, each of size 1 or 0."""
+    tree, elements = model.tree, model.elements
+    path = elements.path[own[0], : elements.n_path[own[0]]]
+    free = any(b in tree.dof_body[path] for b, _, _ in rotations(tree))
+    if free:  # the outer body moves by itself
+        outer = max(int(elements.body_a[own[0]]), int(elements.body_b[own[0]]))
+        n, motion = 6, np.eye(6)
+        start = BESIDE * moved
+    else:
+        body = tree.dof_body[path]
+        entry = tree.q_start[body] + path - tree.v_start[body]
+        unit = np.where(tree.dof_rotates[path] == TRANSLATES, LENGTH_M, 1.0)
+        n, motion = len(path), np.diag(unit)
+        start = np.resize(BESIDE, n) * unit * moved
+
+    def values(step: Array) -> Array:
+        if free:
+            position, rotation = neutral_places(model)
+            angle = float(np.linalg.norm(step[:3]))
+            if angle > 0.0:
+                rotation[outer] = rotation[outer] @ turned_about(step[:3] / angle, angle)
+            position[outer] += LENGTH_M * step[3:]
+        else:
+            q = model.q_neutral.copy()
+            q[entry] += step
+            position, rotation = neutral_places(replace(model, q_neutral=q))
+        return np.array([value(model, e, position, rotation) for e in own])
+
+    found = np.zeros((len(own), n))
+    for k in range(n):
+        found[:, k] = (values(start + STEP * motion[k]) - values(start - STEP * motion[k])) / (2.0 * STEP)
+    return of_size_one(found)
+
+
+def value(model: Model, e: int, position: Array, rotation: Array) -> float:
+    """Phi of element e without its target [m, m^2, rad].
+
+    position : (n_body, 3) [m]; rotation : (n_body, 3, 3) - of all bodies
+    """
+    elements, kind = model.elements, model.elements.kind[e]
+    (R_a, x_a), (R_b, x_b) = (
+        (rotation[b], position[b]) if b >= 0 else (np.eye(3), np.zeros(3))
+        for b in (elements.body_a[e], elements.body_b[e])
+    )
+    a, b, n = R_a @ elements.point_a[e], R_b @ elements.point_b[e], R_b @ elements.normal_b[e]
+    if kind in (SPHERE_ON_PLANE, DISTANCE):
+        gap = a + x_a - b - x_b
+        return float(gap @ (n if kind == SPHERE_ON_PLANE else gap))
+    if kind == ELEVATION:
+        return float(np.arcsin(a @ n))
+    return float(np.arctan2(a @ np.cross(n, b), a @ b))

@@ -1,0 +1,133 @@
+"""Where the joints of a balanced model lie, and what presses in them."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.contact.elements import FORCE, PATCH
+from kernels.solver.constraints import DISTANCE, SPHERE_ON_PLANE
+from rtsim.config.models.model_names import check_known
+from rtsim.config.runs.fdk_schema import JointForceSpec
+from rtsim.errors import ConfigError
+from rtsim.methods.fdk.fdk import ForceDependentKinematics
+from rtsim.models.model import Model
+from rtsim.models.neutral import neutral_places
+
+Array = NDArray[np.float64]
+
+
+class _Of(NamedTuple):
+    """One joint: its element, contacts, one-way reactions of that element, shares in other elements."""
+
+    element: int
+    contacts: tuple[tuple[int, float], ...]  # contact, sign of its force on the point's body
+    pushes: tuple[int, ...]
+    shares: tuple[tuple[int, int, float], ...]  # held row, element, sign
+
+
+class JointForces:
+    """Displacements and forces of named joints at the answer of each frame.
+
+    displacement : (n_joint, 3) - of the point from where it is in the neutral pose [m]
+    force : (n_joint, 3) - on the point's body: of contacts where forces decide, else of reactions [N]
+    Both along the axes of the body that carries the point: of the mandible X forwards, Y up, Z to the right.
+    """
+
+    def __init__(self, of: ForceDependentKinematics, joints: dict[str, JointForceSpec]) -> None:
+        check_joints(joints, of.model, of.held)
+        self._of, self.names = of, tuple(joints)
+        self._joints = [self._find(name, spec) for name, spec in joints.items()]
+        self.displacement = np.full((len(joints), 3), math.nan)
+        self.force = np.full((len(joints), 3), math.nan)
+        places = neutral_places(of.model)
+        self._rest = [self._place(joint.element, *places) for joint in self._joints]
+
+    def update(self, known: bool) -> None:
+        """Of the newest frame; NaN where its balance is not known."""
+        if not known:
+            self.displacement[:] = self.force[:] = math.nan
+            return
+        of, elements = self._of, self._of.model.elements
+        position, rotation = of.pose
+        state = of.work.forces.contacts.state
+        for k, joint in enumerate(self._joints):
+            e = joint.element
+            b = elements.body_b[e]
+            self.displacement[k] = self._place(e, position, rotation) - self._rest[k]
+            force = self.force[k]
+            force[:] = 0.0
+            for c, sign in joint.contacts:
+                if state[c, PATCH] > 0.0:  # beyond that the force of the last touch stands there
+                    force += sign * rotation[b].T @ state[c, FORCE : FORCE + 3]
+            for r in joint.pushes:
+                force += of.pushes[r] * np.sign(of.joint.strength[r]) * elements.normal_b[e]
+            for row, element, sign in joint.shares:
+                size = of.reactions[row]
+                if size * sign > 0.0:
+                    force += size * elements.normal_b[element]
+
+    def _place(self, e: int, position: Array, rotation: Array) -> Array:
+        """(3,) - the first point of element e [m] in the axes of its second body."""
+        elements = self._of.model.elements
+        a, b = elements.body_a[e], elements.body_b[e]
+        x: Array = rotation[b].T @ (rotation[a] @ elements.point_a[e] + position[a] - position[b])
+        return x
+
+    def apart(self) -> tuple[str, ...]:
+        """Contacts of the joints that nothing presses in, where the solver was last."""
+        of = self._of
+        depth = of.work.forces.contacts.state[:, PATCH]
+        own = {c for joint in self._joints for c, _ in joint.contacts}
+        return tuple(of.model.names.contacts[c] for c in sorted(own) if not depth[c] > 0.0)
+
+    def _find(self, name: str, spec: JointForceSpec) -> _Of:
+        names, of = self._of.model.names, self._of
+        element = names.elements.index(spec.point)
+        hard = [*of.hard]
+        pushes = tuple(r for r, row in enumerate(of.joint.pushing) if hard[row] == spec.point)
+        decided = [names.elements[e] for e in of.joint.element]
+        shares = tuple(
+            (of.held.index(other), names.elements.index(other), 1.0 if part == "positive" else -1.0)
+            for other, part in spec.takes.items()
+            if other not in decided
+        )
+        contacts = tuple(self._signed(name, contact, element) for contact in spec.contacts)
+        return _Of(element, contacts if decided else (), pushes, shares)
+
+    def _signed(self, joint: str, contact: str, element: int) -> tuple[int, float]:
+        """A contact, and 1 or -1 where the body of the joint's point is its first or its second."""
+        model = self._of.model
+        c, pairs, body = (
+            model.names.contacts.index(contact),
+            model.forces.pairs,
+            model.elements.body_a[element],
+        )
+        pair = model.forces.contacts.pair[c]
+        if body == pairs.body_a[pair]:
+            return c, 1.0
+        if body == pairs.body_b[pair]:
+            return c, -1.0
+        raise ConfigError(
+            f"the contact {contact} does not press on {model.names.bodies[body]}, which bears the point",
+            where=f"fdk.joints.{joint}.contacts",
+            remedy="name contacts of that body, or another point",
+        )
+
+
+def check_joints(joints: dict[str, JointForceSpec], model: Model, held: tuple[str, ...]) -> None:
+    """ConfigError for a joint that names what is not in the model, or takes no plane held both ways."""
+    names = model.names
+    kind = dict(zip(names.elements, model.elements.kind.tolist(), strict=True))
+    planes = [n for n in held if kind[n] == SPHERE_ON_PLANE]
+    points = [n for n in names.elements if kind[n] in (SPHERE_ON_PLANE, DISTANCE)]
+    for name, spec in joints.items():
+        try:
+            check_known([spec.point], points, f"fdk.joints.{name}.point")
+            check_known(spec.contacts, names.contacts, f"fdk.joints.{name}.contacts")
+            check_known(spec.takes, planes, f"fdk.joints.{name}.takes")
+        except ValueError as fault:
+            raise ConfigError(str(fault)) from None

@@ -1,0 +1,369 @@
+"""The contact parameters of a foot from real walking: bounded least squares with exact slopes (Brown 2017).
+
+The unknowns are the 30 parameters of the contact, common to all steps, and 70 knots of each step, its motion
+correction and the rotation of its toes. Validation holds the parameters and looks for the knots alone.
+SciPy's trust-region reflective method, as the thesis used it, from starts near an initial guess; basin
+hopping (Wales, Doye 1997) as a global optimiser beside them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import block_diag
+from scipy.optimize import OptimizeResult, basinhopping, least_squares
+
+from rtsim.methods.foot import foot_parameters
+from rtsim.methods.foot.foot_misfit import Errors, Simulated, StepMisfit, Weights
+from rtsim.methods.foot.foot_model import marked_alike
+from rtsim.methods.foot.foot_motion import (
+    HEIGHT,
+    LARGEST_LIFT,
+    N_KNOT,
+    N_OWN,
+    N_SPLINE,
+    SPLINE_SCALE,
+    TOE,
+    spline_bounds,
+)
+from rtsim.methods.foot.foot_parameters import Bounds, fill, new_foot
+from rtsim.methods.foot.foot_trial import FootTrial
+
+Array = NDArray[np.float64]
+Progress = Callable[[str], None]
+
+TOLERANCE, FINE = 1e-6, 1e-8
+"""Relative change of the cost, and of the unknowns, at which a search ends: of forces alone, which leave long
+flat valleys, and with pressure."""
+MOST_EVALUATIONS = 400
+BENT = (0.0, 0.3, -0.3, 0.6)
+"""Of the toes at the starts of a validation [rad]: recorded motion tells nothing of them."""
+AT_BOUND = 1e-3
+"""A parameter so near to its bound, in parts of its range, lies at it."""
+WEAK = 1e-2
+"""A direction is not determined when its singular value is so much smaller than the greatest."""
+HOP, HOP_TEMPERATURE = 0.3, 0.5
+"""Of basin hopping: greatest step, in units of the scales, and forgiven cost, in parts of the least."""
+
+
+class Weak(NamedTuple):
+    """A direction of the parameters that the data hardly determine."""
+
+    singular: float  # in parts of the greatest singular value
+    parts: tuple[tuple[str, float], ...]  # parameters with their part in it, the largest first
+
+
+class FootFit(NamedTuple):
+    """What a fit found.
+
+    parameters : (30,)
+    knots : of each step, (N_SPLINE, N_KNOT)
+    cost : eq. 5.52, the mean over the steps
+    costs : of each start, in their order; NaN = interrupted
+    simulated, errors : of each step
+    at_bound : names of the parameters at a bound
+    held : names of the parameters that were not looked for
+    weak : directions that are not determined
+    n_evaluation : of the best start
+    complete : whether all starts were made
+    heights : of the heel in each step above its marker, where that was looked for, else 0 [m]
+    """
+
+    parameters: Array
+    knots: tuple[Array, ...]
+    cost: float
+    costs: Array
+    simulated: tuple[Simulated, ...]
+    errors: tuple[Errors, ...]
+    at_bound: tuple[str, ...]
+    held: tuple[str, ...]
+    weak: tuple[Weak, ...]
+    n_evaluation: int
+    complete: bool
+    heights: tuple[float, ...]
+
+
+class FootProblem:
+    """Residuals and slopes of several steps, by all unknowns in units of their scales.
+
+    Parameters
+    ----------
+    trials : the steps
+    weights : of the terms of the cost
+    around : (30,) - the initial guess, about which places are bounded
+    held : whether the parameters are held there, and only the knots looked for
+    lifted : whether each step has a constant height of its heel as one unknown more; empty = none has
+    """
+
+    def __init__(
+        self,
+        trials: Sequence[FootTrial],
+        weights: Weights,
+        around: Array,
+        held: bool = False,
+        lifted: Sequence[bool] = (),
+    ) -> None:
+        self.model = new_foot(weights.rubs)
+        self.steps = [StepMisfit(trial, weights, self.model) for trial in trials]
+        self.around, self.held = around, held
+        free = np.ones(foot_parameters.N, bool)
+        free[2] = weights.rubs  # without friction nothing tells its coefficient
+        self.free = np.flatnonzero(free & (not held))
+        own, shape = spline_bounds(), foot_parameters.bounds(around)
+        self._knots = [lifting(one) for one in lifted or [False] * len(trials)]
+        ends = len(self.free) + np.cumsum([0, *(knots.shape[1] for knots in self._knots)])
+        self._own = [slice(*pair) for pair in pairwise(ends.tolist())]
+        scale, low, high = [foot_parameters.SCALE[self.free]], [shape.low[self.free]], [shape.high[self.free]]
+        for knots in self._knots:
+            lift = np.full(knots.shape[1] - N_OWN, LARGEST_LIFT)
+            scale += [np.repeat(SPLINE_SCALE, N_KNOT), SPLINE_SCALE[HEIGHT] * np.ones(len(lift))]
+            low, high = [*low, own.low, -lift], [*high, own.high, lift]
+        self.scale: Array = np.concatenate(scale)
+        self.bounds = Bounds(np.concatenate(low) / self.scale, np.concatenate(high) / self.scale)
+        self.best: tuple[float, Array] = (np.inf, np.zeros(0))
+        self.bends = any(step.with_pressure for step in self.steps)
+        self._divide = 1.0 / np.sqrt(len(trials))
+
+    def start(self, parameters: Array, bent: float = 0.0) -> Array:
+        """Unknowns where the motion is as recorded and the toes are bent alike [rad], within the bounds."""
+        inner = 1e-6 * (self.bounds.high - self.bounds.low)
+        knots = np.zeros((N_SPLINE, N_KNOT))
+        knots[TOE] = bent
+        x = np.zeros(len(self.scale))
+        x[: len(self.free)] = parameters[self.free]
+        for own in self._own:
+            x[own][:N_OWN] = knots.ravel()
+        return np.asarray(np.clip(x / self.scale, self.bounds.low + inner, self.bounds.high - inner))
+
+    def split(self, x: Array) -> tuple[Array, list[Array]]:
+        """Parameters (30,), and the knots of each step (N_SPLINE, N_KNOT), its height in them."""
+        values = x * self.scale
+        parameters = self.around.copy()
+        parameters[self.free] = values[: len(self.free)]
+        steps = zip(self._knots, self._own, strict=True)
+        return parameters, [(knots @ values[own]).reshape(N_SPLINE, N_KNOT) for knots, own in steps]
+
+    def heights(self, x: Array) -> tuple[float, ...]:
+        """Of the heel in each step, above where its marker has it [m]."""
+        values = x * self.scale
+        return tuple(float(values[own][N_OWN:].sum()) for own in self._own)
+
+    def values(self, x: Array) -> Array:
+        """Residuals of all steps; the sum of their squares is the mean of the steps' costs."""
+        parameters, knots = self.split(x)
+        fill(self.model, parameters)
+        found = np.concatenate([step.values(own) for step, own in zip(self.steps, knots, strict=True)])
+        found *= self._divide
+        if self.bends:
+            found = np.concatenate([found, np.zeros(len(x))])
+        cost = float(found @ found)
+        if cost < self.best[0]:
+            self.best = cost, x.copy()
+        return found
+
+    def slopes(self, x: Array) -> Array:
+        """Slopes of `values` (m, n)."""
+        parameters, knots = self.split(x)
+        change = fill(self.model, parameters)[self.free]
+        blocks = [step.slopes(own, change) for step, own in zip(self.steps, knots, strict=True)]
+        n_row = sum(len(by) for by, _ in blocks)
+        found = np.zeros((n_row, len(x)))
+        row = 0
+        for (by_parameter, by_knot), lifted, own in zip(blocks, self._knots, self._own, strict=True):
+            found[row : row + len(by_parameter), : len(self.free)] = by_parameter
+            found[row : row + len(by_parameter), own] = by_knot @ lifted
+            row += len(by_parameter)
+        if self.bends:
+            found = np.vstack([found, self._bend(blocks)])
+        found *= self._divide * self.scale
+        return found
+
+    def _bend(self, blocks: Sequence[tuple[Array, Array]]) -> Array:
+        """Rows (n, n) whose square is what the bounds of the pressures' terms curve beyond their slopes'.
+
+        They belong to residuals of 0: cost and gradient stay, and the search knows the curvature.
+        """
+        n, n_free = len(self.scale), len(self.free)
+        total = np.zeros((n, n))
+        for k, (step, (by_parameter, by_knot)) in enumerate(zip(self.steps, blocks, strict=True)):
+            if not step.with_pressure:
+                continue
+            own = np.r_[:n_free, self._own[k]]
+            all_of = block_diag(np.eye(n_free), self._knots[k])
+            n_pressed = len(step.trial.pressure.frames) if step.trial.pressure is not None else 0
+            rows = np.hstack([by_parameter[-n_pressed:], by_knot[-n_pressed:]])
+            total[np.ix_(own, own)] += all_of.T @ (step.curvature - rows.T @ rows) @ all_of
+        values, directions = np.linalg.eigh(total * np.outer(self.scale, self.scale))
+        return np.asarray((directions * np.sqrt(np.maximum(values, 0.0))).T / self.scale)
+
+
+def lifting(lifted: bool) -> Array:
+    """(N_OWN, n_own) - the knots by the unknowns of a step: themselves, and a height that lifts all alike."""
+    lift = np.zeros((N_SPLINE, N_KNOT))
+    lift[HEIGHT] = 1.0
+    return np.hstack([np.eye(N_OWN), lift.reshape(-1, 1)[:, : int(lifted)]])
+
+
+def search(problem: FootProblem, x: Array, most: int = MOST_EVALUATIONS) -> OptimizeResult:
+    """The nearest minimum of a problem from the unknowns x."""
+    tolerance = FINE if problem.bends else TOLERANCE
+    return least_squares(
+        problem.values,
+        x,
+        problem.slopes,
+        bounds=problem.bounds,
+        method="trf",
+        ftol=tolerance,
+        xtol=tolerance,
+        gtol=TOLERANCE**2,
+        max_nfev=most,
+    )
+
+
+def fit_foot(
+    trials: Sequence[FootTrial],
+    weights: Weights,
+    guesses: Array,
+    around: Array,
+    progress: Progress = lambda text: None,
+    hops: int = 0,
+) -> FootFit:
+    """The best of the minima that the guesses (n, 30) lead to; hops : steps of basin hopping after them.
+
+    around : (30,) - the initial guess, near which centres stay
+    progress : called with a sentence after each start
+
+    A step with other markers than the first one has a constant height of its heel as one unknown more.
+    A request to end (KeyboardInterrupt) keeps the best so far.
+    """
+    lifted = [not marked_alike(trial, trials[0]) for trial in trials]
+    problem = FootProblem(trials, weights, around, lifted=lifted)
+    costs = np.full(len(guesses) + hops, np.nan)
+    n_evaluation, complete = 0, False
+    try:
+        least = np.inf
+        for k, parameters in enumerate(guesses):
+            found = search(problem, problem.start(parameters))
+            costs[k] = 2.0 * found.cost
+            if costs[k] < least:
+                least, n_evaluation = costs[k], found.nfev
+            ended = "" if found.status else ", its limit"
+            progress(
+                f"start {k + 1} of {len(guesses)}: cost {costs[k]:.4g} after {found.nfev} evaluations{ended}"
+            )
+        if hops:
+            _hop(problem, hops, costs[len(guesses) :], progress)
+        complete = True
+    except KeyboardInterrupt:
+        if not problem.best[1].size:
+            raise
+        progress("interrupted: the best so far is kept")
+    return outcome(problem, costs, n_evaluation, complete)
+
+
+def _hop(problem: FootProblem, n: int, costs_out: Array, progress: Progress) -> None:
+    """Basin hopping from the best so far; costs_out : (n,) - of the minima."""
+    seen: list[float] = []
+
+    def descend(_: object, x: Array, *args: object, **options: object) -> OptimizeResult:
+        inner = 1e-6 * (problem.bounds.high - problem.bounds.low)
+        found = search(problem, np.clip(x, problem.bounds.low + inner, problem.bounds.high - inner))
+        seen.append(2.0 * found.cost)
+        costs_out[len(seen) - 1 : len(seen)] = seen[-1:]
+        progress(f"hop {len(seen)} of {n}: cost {seen[-1]:.4g}, best {problem.best[0]:.4g}")
+        return OptimizeResult(x=found.x, fun=2.0 * found.cost, success=True, nfev=found.nfev, message="")
+
+    def cost(x: Array) -> float:
+        return float(np.sum(problem.values(x) ** 2))
+
+    basinhopping(
+        cost,
+        problem.best[1],
+        niter=n - 1,
+        T=HOP_TEMPERATURE * problem.best[0],
+        stepsize=HOP,
+        minimizer_kwargs={"method": descend},
+        rng=np.random.default_rng(0),
+    )
+
+
+def validate_foot(
+    trials: Sequence[FootTrial],
+    weights: Weights,
+    parameters: Array,
+    progress: Progress = lambda text: None,
+    lifted: bool = False,
+) -> FootFit:
+    """Errors of steps that the parameters (30,) were not found from: only the motion is corrected.
+
+    The best of searches that begin with toes bent differently. lifted : with a constant height of the heel,
+    of a foot with other markers than those that the parameters were found with
+    """
+    problem = FootProblem(trials, weights, parameters, held=True, lifted=[lifted] * len(trials))
+    costs, complete, n_evaluation = np.full(len(BENT), np.nan), False, 0
+    try:
+        for k, bent in enumerate(BENT):
+            found = search(problem, problem.start(parameters, bent))
+            costs[k] = 2.0 * found.cost
+            if costs[k] <= np.nanmin(costs):
+                n_evaluation = found.nfev
+        complete = True
+    except KeyboardInterrupt:
+        if not problem.best[1].size:
+            raise
+        progress("interrupted: the best so far is kept")
+    return outcome(problem, costs, n_evaluation, complete)
+
+
+def outcome(problem: FootProblem, costs: Array, n_evaluation: int, complete: bool) -> FootFit:
+    """What the best unknowns of a problem amount to."""
+    cost, x = problem.best
+    parameters, knots = problem.split(x)
+    fill(problem.model, parameters)
+    simulated = tuple(step.simulate(own) for step, own in zip(problem.steps, knots, strict=True))
+    errors = tuple(step.errors(found) for step, found in zip(problem.steps, simulated, strict=True))
+    n, names = len(problem.free), foot_parameters.NAMES
+    width = problem.bounds.high - problem.bounds.low
+    near = np.minimum(x - problem.bounds.low, problem.bounds.high - x) < AT_BOUND * width
+    at_bound = tuple(names[problem.free[k]] for k in np.flatnonzero(near[:n]))
+    held = tuple(name for k, name in enumerate(names) if k not in problem.free)
+    weak = _weak_directions(problem, x, near) if n else ()
+    return FootFit(
+        parameters, tuple(knots), cost, costs, simulated, errors, at_bound, held, weak, n_evaluation,
+        complete, problem.heights(x),
+    )  # fmt: skip
+
+
+def _weak_directions(problem: FootProblem, x: Array, near: NDArray[np.bool_]) -> tuple[Weak, ...]:
+    """Directions that the data do not determine once the knots are free to follow; of unknowns off bounds."""
+    values, directions, kept = determined(problem, x, near)
+    found = []
+    for value, direction in zip(values[::-1], directions[::-1], strict=True):
+        if value >= WEAK * values[0]:
+            break
+        order = np.argsort(-np.abs(direction))[:4]
+        parts = ((foot_parameters.NAMES[problem.free[kept[k]]], float(direction[k])) for k in order)
+        found.append(Weak(float(value / values[0]), tuple(part for part in parts if abs(part[1]) > 0.2)))
+    return tuple(found)
+
+
+def determined(
+    problem: FootProblem, x: Array, near: NDArray[np.bool_]
+) -> tuple[Array, Array, NDArray[np.int64]]:
+    """Singular values (m,) and directions (m, n_kept) of the parameters that are at no bound, and which are.
+
+    Slopes by the parameters, in units of their scales, less what knots off bounds can do in their place.
+    """
+    n = len(problem.free)
+    slopes = problem.slopes(x)
+    kept = np.flatnonzero(~near[:n])
+    by_parameter, by_knot = slopes[:, kept], slopes[:, n:][:, ~near[n:]]
+    basis, size, _ = np.linalg.svd(by_knot, full_matrices=False)
+    basis = basis[:, size > 1e-9 * size[0]]
+    left = by_parameter - basis @ (basis.T @ by_parameter)
+    _, values, directions = np.linalg.svd(left, full_matrices=False)
+    return values, directions, kept

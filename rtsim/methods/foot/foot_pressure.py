@@ -1,0 +1,124 @@
+"""Pressure under one step: brought to the plate's force and place, each optional and told.
+
+A mat may respond slowly, saturate, and lie where nobody measured it (Brown 2017, section 5.3.1 and figure
+5.8): each frame is scaled so that it sums to the force of the plate, and the mat is laid where its centre of
+pressure is that of the plate throughout the step.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.errors import ConfigError
+from rtsim.files.pressure.pressure_trial import PressureTrial
+
+Array = NDArray[np.float64]
+
+N_FRAME = 15
+"""Frames of a step whose pressure is compared (section 5.3.2)."""
+LIGHT = 0.1
+"""Of the step's greatest force: a frame that bears less tells no place of the mat."""
+APART = 0.015
+"""RMS distance of the centres of pressure of mat and plate, above which they are hardly of one step [m]."""
+
+
+class StepPressure(NamedTuple):
+    """Measured pressure, in the frame of the step.
+
+    frames : (n,) int64 - of the step, to which it belongs
+    cells : (n_cell, 2) - their middles, X and Y [m]
+    area : of a cell [m^2]
+    pressure : (n, n_cell) - [Pa]
+    notes : plain sentences: how it was scaled and placed
+    """
+
+    frames: NDArray[np.int64]
+    cells: Array
+    area: float
+    pressure: Array
+    notes: tuple[str, ...] = ()
+
+
+def chosen_frames(n: int, n_frame: int = N_FRAME) -> NDArray[np.int64]:
+    """Up to n_frame frames of n, evenly over the contact, without its first and last."""
+    inner = np.linspace(0.0, n - 1.0, n_frame + 2)[1:-1]
+    return np.unique(np.round(inner).astype(np.int64))
+
+
+def lay_pressure(
+    trial: PressureTrial,
+    times: Array,
+    normal: Array,
+    centre: Array,
+    *,
+    scaled: bool = True,
+    placed: bool = True,
+    delay: float = 0.0,
+) -> StepPressure:
+    """The pressure of a step from a file whose time 0 is that of the trial, or `delay` [s] after it.
+
+    times : (n,) - of the step's frames [s]
+    normal : (n,) - force of the plate [N]; centre : (n, 2) - its centre of pressure [m]
+    scaled : to the force of the plate, frame by frame
+    placed : by the centre of pressure; otherwise rows lie along Y and columns along X from the origin
+
+    ConfigError for a picture of peaks, and for frames that do not cover the step.
+    """
+    if trial.peak:
+        raise ConfigError("a picture of peaks has no frames to be compared with a step", where=trial.source,
+                          remedy="give a movie, or leave the pressure out")  # fmt: skip
+    at = trial.times + delay
+    frames = chosen_frames(len(times))
+    if times[frames[0]] < at[0] or times[frames[-1]] > at[-1]:
+        raise ConfigError(
+            f"the pressure lasts from {at[0]:.2f} to {at[-1]:.2f} s, the step from {times[0]:.2f} to "
+            f"{times[-1]:.2f} s",
+            where=trial.source,
+            remedy="give the delay of the pressure's clock",
+        )
+    nearest = np.abs(at[None] - times[frames, None]).argmin(axis=1)
+    there = np.isfinite(trial.pressure).any(axis=0)
+    pressure = np.nan_to_num(trial.pressure[nearest][:, there])
+    rows, columns = np.nonzero(there)
+    cells = trial.origin + trial.cell * np.stack([rows, columns], axis=1)
+    cells = cells[:, ::-1]
+    area = float(trial.cell.prod())
+    notes = []
+    total = pressure.sum(axis=1) * area
+    if not (total > 0.0).all():
+        raise ConfigError("frames of the step in which nothing is pressed", where=trial.source,
+                          remedy="give the delay of the pressure's clock")  # fmt: skip
+    if scaled:
+        factor = normal[frames] / total
+        pressure = pressure * factor[:, None]
+        notes.append(f"pressure was scaled to the plate's force, by {factor.min():.2f} to {factor.max():.2f}")
+    if placed:
+        heavy = normal[frames] > LIGHT * float(normal.max())
+        path = pressure @ cells / pressure.sum(axis=1, keepdims=True)
+        turn, shift, off = lay(path[heavy], centre[frames][heavy], normal[frames][heavy])
+        cells = cells @ turn.T + shift
+        notes.append(
+            f"the mat was laid by its centre of pressure, which is then {1e3 * off:.1f} mm off (RMS)"
+        )
+        if off > APART:
+            notes.append(
+                f"check the pressure: more than {1e3 * APART:.0f} mm off, it is hardly that of this step: "
+                "the delay of its clock, the foot or the step may be another"
+            )
+    return StepPressure(frames, cells, area, pressure, tuple(notes))
+
+
+def lay(path: Array, goal: Array, weights: Array) -> tuple[Array, Array, float]:
+    """Rotation (2, 2), mirrored where that fits better, shift (2,) [m] and what is left (RMS) [m].
+
+    path, goal : (n, 2) - two paths of one centre of pressure [m]; weights : (n,)
+    """
+    share = weights / weights.sum()
+    a, b = share @ path, share @ goal
+    u, _, vt = np.linalg.svd((goal - b).T @ (share[:, None] * (path - a)))
+    turn = u @ vt
+    left = path @ turn.T + (b - turn @ a) - goal
+    return turn, b - turn @ a, float(np.sqrt(share @ (left**2).sum(axis=1)))

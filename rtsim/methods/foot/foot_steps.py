@@ -1,0 +1,152 @@
+"""The steps of a trial: which foot comes down on which force plate, from when to when, and whether wholly."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.plates.plate_assignment import BEARS, TWO_FEET, UNSEEN
+from kernels.plates.plate_contact import EMPTY, LOADED, NOT_MEASURED
+from rtsim.errors import ConfigError
+from rtsim.methods.plates.plate_check import GRAVITY
+from rtsim.methods.plates.plate_loads import PlateLoads
+from rtsim.subjects.subject import PERSON
+
+Array = NDArray[np.float64]
+
+SHORTEST = 0.2
+"""A shorter contact is no step of a walk [s]."""
+WHOLE = 0.06
+"""Force where a trial or its forces begin or end, in parts of the step's greatest, up to which the step
+counts as complete."""
+MOST_SHARED = 0.05
+"""Part of a step's frames that may be doubtful: whose foot it is, or a second foot on the plate."""
+FEET = ("right", "left")
+
+
+class FootStep(NamedTuple):
+    """One contact of a foot with one plate.
+
+    plate : index of the plate
+    foot : 0 the right, 1 the left one by its labels; -1 = no foot is known to bear it
+    first, last : frames of the markers, both included
+    fault : what is wrong with it, in words; "" = complete
+    """
+
+    plate: int
+    foot: int
+    first: int
+    last: int
+    fault: str
+
+
+def find_steps(loads: PlateLoads, names: Sequence[str]) -> list[FootStep]:
+    """All contacts that last like those of a step, in the order in which they begin.
+
+    names : of the plates
+    """
+    steps = []
+    for p, run in contacts_of(loads):
+        if loads.times[run[-1]] - loads.times[run[0]] >= SHORTEST:
+            steps.append(_judge(loads, p, names[p], run))
+    return sorted(steps, key=lambda step: step.first)
+
+
+def contacts_of(loads: PlateLoads) -> Iterator[tuple[int, NDArray[np.int64]]]:
+    """Plate and frames of each contact, however short, with frames within whose force is not known."""
+    for p in range(loads.loaded.shape[1]):
+        on = np.flatnonzero(loads.loaded[:, p] == LOADED)
+        lifted = np.cumsum(loads.loaded[:, p] == EMPTY)[on]
+        runs = np.split(on, np.flatnonzero(np.diff(lifted) > 0) + 1)
+        yield from ((p, np.arange(run[0], run[-1] + 1)) for run in runs if len(run))
+
+
+def _judge(loads: PlateLoads, p: int, name: str, run: NDArray[np.int64]) -> FootStep:
+    """The contact of these frames, with all that is wrong with it."""
+    borne = (loads.share[run, p] == BEARS).sum(axis=0)
+    foot = int(np.argmax(borne)) if borne.any() else -1
+    two = int(((loads.status[run, p] & TWO_FEET) != 0).sum())
+    unseen = int(((loads.status[run, p] & UNSEEN) != 0).sum())
+    most = MOST_SHARED * len(run)
+    faults = _cut(loads, p, name, run)
+    unknown = loads.times[run[loads.loaded[run, p] != LOADED]]
+    if len(unknown):
+        faults.append(f"the force on {name} is not known at {_span(unknown)}")
+    if two > most:
+        faults.append(f"two feet are on {name} in {two} of {len(run)} frames")
+    elif unseen > most:
+        faults.append(f"a foot is not seen in {unseen} of {len(run)} frames in which {name} is pressed")
+    elif not len(unknown) and (foot < 0 or len(run) - borne[foot] > most):
+        other = int(len(run) - borne.max(initial=0))
+        faults.append(f"{name} is pressed where the foot is not in {other} of {len(run)} frames")
+    return FootStep(p, foot, int(run[0]), int(run[-1]), "; ".join(faults))
+
+
+def _cut(loads: PlateLoads, p: int, name: str, run: NDArray[np.int64]) -> list[str]:
+    """What cuts a contact at its beginning and its end: a trial, or forces, that begin or end there."""
+    first, last = int(run[0]), int(run[-1])
+    normal, known = loads.force[:, p, 1], np.flatnonzero(loads.loaded[:, p] != NOT_MEASURED)
+    small = WHOLE * float(np.nanmax(normal[run]))
+    faults = []
+    for at, before, end, said in ((first, first - 1, known[0], "begin"), (last, last + 1, known[-1], "end")):
+        if normal[at] <= small:
+            continue
+        bears = f"while {name} bears {normal[at]:.0f} N: the step is cut"
+        if not 0 <= before < len(loads.times):
+            faults.append(f"the trial {said}s {bears}")
+        elif loads.loaded[before, p] == NOT_MEASURED:
+            if at == end:
+                faults.append(f"the forces {said} at {loads.times[at]:.2f} s {bears}")
+            else:
+                faults.append(f"the force is not known at {loads.times[before]:.2f} s {bears}")
+    return faults
+
+
+def _span(times: Array) -> str:
+    """Instants in words."""
+    first, last = f"{times[0]:.2f}", f"{times[-1]:.2f}"
+    return f"{first} s" if first == last else f"{first} to {last} s"
+
+
+def body_weight(loads: PlateLoads, mass: float | None, source: str) -> tuple[float, str]:
+    """Weight of the person [N], and in words where it is from: the mass [kg], or the mean force over strides
+    that are wholly on plates.
+
+    From the second of four contacts in succession to the fourth is a stride, and the foot before the second
+    is measured as well. Strides in which a force is not known are left out: it would count as none.
+    ConfigError naming `source` where there is neither.
+    """
+    if mass is not None:
+        return mass * GRAVITY, "of the mass"
+    missing = loads.loaded == NOT_MEASURED
+    used = ~missing.all(axis=0)  # a plate that measured nothing is none
+    gaps = missing[:, used].any(axis=1)
+    onsets = sorted(int(run[0]) for p, run in contacts_of(loads) if run[0] > 0 and not missing[run[0] - 1, p])
+    spans = [(onsets[k + 1], onsets[k + 3]) for k in range(len(onsets) - 3)]
+    whole = [(first, last) for first, last in spans if not gaps[first:last].any()]
+    if not whole:
+        lacking = (
+            f"none of {len(spans)} strides has its forces known throughout"
+            if spans
+            else f"{len(onsets)} contacts begin on plates, and a stride with the foot before it takes four"
+        )
+        raise ConfigError(f"the weight is not known: {lacking}", where=source, remedy="give --mass")
+    total = np.nansum(loads.force[:, used, 1], axis=1)
+    weight = float(np.mean([total[first:last].mean() for first, last in whole]))
+    least, most = (kg * GRAVITY for kg in PERSON["mass_kg"])
+    if not least <= weight <= most:
+        raise ConfigError(
+            f"the plates bear {weight:.4g} N over whole strides, which nobody weighs", where=source,
+            allowed=f"{least:.0f} to {most:.0f} N", remedy="check the unit of the forces, or give --mass",
+        )  # fmt: skip
+    n_left = len(spans) - len(whole)
+    left = f", without {n_left} in which a force is not known" if n_left else ""
+    return weight, f"of {len(whole)} whole stride{'s'[: len(whole) > 1]}{left}"
+
+
+def usable(steps: Sequence[FootStep]) -> list[FootStep]:
+    """Those that are complete."""
+    return [step for step in steps if not step.fault]

@@ -1,0 +1,229 @@
+"""A step made ready for the contact of a foot: its motion, and what the plate felt, in the frame of the step.
+
+The frame of a step: origin on the plate under the heel where the foot stands flat, X medial, Y along the
+foot, Z up. It is the laboratory's frame of Brown (2017, section 5.3.1), whose foot is a left one: of a right
+foot all is mirrored, so that both read alike. Motion is filtered there and back (pass 5 Hz, stop 20 Hz, where
+a tenth remains), forces are the means over the frames of the motion.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.plates.plate_contact import Plates
+from kernels.rates.manifold import plain
+from rtsim.config.runs.lab_schema import Lab
+from rtsim.config.runs.rate_schema import ButterworthSpec
+from rtsim.errors import ConfigError
+from rtsim.files.forces.force_trial import ForceTrial
+from rtsim.files.markers.trial import MarkerTrial
+from rtsim.methods.foot.foot_pressure import StepPressure
+from rtsim.methods.foot.foot_steps import FEET, FootStep
+from rtsim.methods.foot.step_marks import NEEDED, beside_of, carried_marks, foot_markers, step_axes
+from rtsim.methods.kinematics.smoothing import smooth
+from rtsim.methods.plates.plate_loads import PlateLoads
+from rtsim.subjects.feet.foot_frame import FootFrame, foot_frame, rigid_pose, rigid_twist
+from rtsim.subjects.feet.foot_marks import in_order
+from rtsim.subjects.feet.foot_sole import LEAST, STRETCH
+
+Array = NDArray[np.float64]
+
+PASS_HZ, STOP_HZ, ATTENUATION = 5.0, 20.0, 10.0
+"""Of the motion's filter (section 5.3.1)."""
+FLAT = (0.25, 0.5)
+"""Part of the contact in which a foot that walks stands flat."""
+HEEL, LENGTH = (0.0, 80.0), (80.0, 260.0)
+"""Of a heel's marker above the plate, and from it to the first metatarsal along the foot [mm]: from children
+to very tall adults, in shoes."""
+WIDEST = 0.8
+"""From the first to the fifth metatarsal, in parts of that length; usual are 0.4 to 0.5."""
+LEAN = 2.0
+"""Of a plate that counts as level [degrees]: its force along the vertical is 0.06 % off."""
+
+
+class FootTrial(NamedTuple):
+    """One step, in the frame of the step.
+
+    name : of the trial, the plate and the foot
+    side : the foot that it is, right or left; a right one is mirrored here
+    times : (n,) - of the trial [s]
+    position, velocity : (n, 3) - of the heel, the origin of the foot's frame [m], [m/s]
+    rotation : (n, 3, 3) - of the foot, its axes as columns
+    turning : (n, 3) - angular velocity [rad/s]
+    force : (n, 3) - on the foot [N]
+    centre : (n, 2) - centre of pressure, X and Y [m]
+    free_moment : (n,) - about Z [N m]
+    weight : of the person [N]
+    frame : the foot
+    ground : (4, 3) - the step's axes in the laboratory as rows, then its origin [m]
+    pressure : under the foot, None = not measured
+    notes : plain sentences: what was assumed, mirrored or stands in for something
+    source : the file of the trial
+    """
+
+    name: str
+    side: str
+    times: Array
+    position: Array
+    rotation: Array
+    velocity: Array
+    turning: Array
+    force: Array
+    centre: Array
+    free_moment: Array
+    weight: float
+    frame: FootFrame
+    ground: Array
+    pressure: StepPressure | None = None
+    notes: tuple[str, ...] = ()
+    source: str = ""
+
+    @property
+    def short(self) -> str:
+        """The name without the folder of the file."""
+        return self.name.rpartition("/")[2]
+
+
+def low_pass(rate: float) -> ButterworthSpec:
+    """The filter of least order that keeps what passes and leaves a tenth where it stops, there exactly."""
+    stop, passing = (np.tan(np.pi * f / rate) for f in (min(STOP_HZ, 0.45 * rate), PASS_HZ))
+    for order in (2, 4, 6, 8):
+        corner = stop / (ATTENUATION - 1.0) ** (0.5 / order)
+        if 1.0 + (passing / corner) ** (2 * order) <= np.sqrt(2.0):
+            break
+    both = corner * (np.sqrt(2.0) - 1.0) ** (0.5 / order)
+    return ButterworthSpec(cutoff_hz=float(rate / np.pi * np.arctan(both)), order=order)
+
+
+def prepare_step(
+    trial: MarkerTrial,
+    forces: ForceTrial,
+    loads: PlateLoads,
+    feet: Array,
+    lab: Lab,
+    step: FootStep,
+    weight: float,
+    static: MarkerTrial | None = None,
+) -> FootTrial:
+    """The step of a foot; ConfigError where its markers are not seen or do not tell which foot it is.
+
+    feet : (n, 2, 2, 3) - heel and tip of the toes of the right and the left foot [m]; NaN = not seen
+    static : a trial in which the person stands flat, for marks that are not seen throughout the step
+    """
+    labelled = FEET[step.foot]
+    where = f"{trial.source}, {forces.names[step.plate]}"
+    rows = foot_markers(trial, lab, labelled)
+    frames = slice(step.first, step.last + 1)
+    with np.errstate(invalid="ignore"):
+        known = {name: row for name, row in rows.items() if np.isfinite(trial.positions[frames, row]).all()}
+    seen = list(known)
+    if not known:
+        raise _lacking("calcaneus", labelled, where, static)
+    place, velocity = _filtered(trial, trial.positions[:, list(known.values())])
+    place, velocity = place[frames], velocity[frames]
+    n = len(place)
+    flat_rows = slice(int(FLAT[0] * n), max(int(FLAT[1] * n), int(FLAT[0] * n) + 1))
+    mean = dict(zip(seen, place[flat_rows].mean(axis=0), strict=True))
+    ground = level_height(forces.plates, step.plate, where)
+    carried, notes = carried_marks(static, lab, labelled, mean, where)
+    mean |= carried
+    lacking = next((role for role in NEEDED if role not in mean), None)
+    if lacking is not None:
+        raise _lacking(lacking, labelled, where, static)
+    axes, side, told = step_axes(mean, labelled, where, beside_of(feet[frames], step.foot))
+    labels, exchanged = in_order(mean, axes[0])
+    mean = {role: mean[labels[role]] for role in mean}
+    origin = mean["calcaneus"] * [1.0, 0.0, 1.0] + [0.0, ground, 0.0]
+    frame = foot_frame({name: axes @ (x - origin) for name, x in mean.items()}, where)
+    # The toe moves against the foot, and what is carried by the others follows nothing of its own.
+    body = [k for k, name in enumerate(frame.names) if name != "hallux" and labels[name] in known]
+    columns = [seen.index(labels[frame.names[k]]) for k in body]
+    if len(body) < LEAST:
+        raise ConfigError(
+            f"the {labelled} foot has {len(body)} markers in the step", where=where,
+            allowed=f"{LEAST} that follow it, or more", remedy="take a trial with more markers on the foot",
+        )  # fmt: skip
+    at = (place[:, columns] - origin) @ axes.T
+    position, rotation = rigid_pose(frame.markers[body], at)
+    stretched = position[:, None] + np.einsum("nij,mj->nmi", rotation, frame.markers[body]) - at
+    check_foot(
+        frame, [frame.names[k] for k in body], np.sqrt(np.square(stretched).sum(axis=2).mean(axis=0)), where
+    )
+    speed, turning = rigid_twist(rotation, frame.markers[body], velocity[:, columns] @ axes.T)
+    handed = float(np.linalg.det(axes))
+    centre = (loads.centre[frames, step.plate] - origin) @ axes.T
+    return FootTrial(
+        f"{where}, {side} foot",
+        side,
+        loads.times[frames],
+        position,
+        rotation,
+        speed,
+        turning,
+        loads.force[frames, step.plate] @ axes.T,
+        centre[:, :2],
+        handed * loads.free_moment[frames, step.plate],
+        weight,
+        frame,
+        np.vstack([axes, origin]),
+        notes=(*told, *exchanged, *notes, *frame.notes),
+        source=trial.source,
+    )
+
+
+def _lacking(role: str, labelled: str, where: str, static: MarkerTrial | None) -> ConfigError:
+    said = f"{role} of the {labelled} foot is not seen throughout the step"
+    if static is None:
+        remedy = "give --static with a trial in which it is marked, fill the gap, or take another step"
+    else:
+        said += f", and {static.source} does not show it beside {LEAST} markers that follow the foot"
+        remedy = "fill the gap, or take a trial with more markers on the foot"
+    return ConfigError(said, where=where, remedy=remedy)
+
+
+def level_height(plates: Plates, p: int, where: str) -> float:
+    """Height of a plate [m]; ConfigError for one that leans: a step is over the plane Z = 0."""
+    lean = float(np.degrees(np.arccos(np.clip(plates.axes[p, 2, 1], -1.0, 1.0))))
+    if lean > LEAN:
+        raise ConfigError(
+            f"the plate leans by {lean:.1f} degrees", where=where, allowed=f"up to {LEAN:g} degrees",
+            remedy="take a step on a level plate",
+        )  # fmt: skip
+    return float(plates.centre[p, 1])
+
+
+def check_foot(frame: FootFrame, names: Sequence[str], off: Array, where: str) -> None:
+    """ConfigError for markers that are no foot's: labels that are exchanged, a marker that is stuck or leaps.
+
+    names : of the n markers that the foot is followed by
+    off : (n,) - how far each is from the rigid foot (RMS) [m]
+    """
+    of = dict(zip(frame.names, frame.markers, strict=True))
+    width = float(of["metatarsal_1"][0] - of["metatarsal_5"][0])
+    high, long, most = 1e3 * frame.heel_height, 1e3 * frame.length, 1e3 * float(off.max())
+    for found, (least, greatest), said in (
+        (high, HEEL, f"the heel's marker is {high:.0f} mm above the plate where the foot stands flat"),
+        (long, LENGTH, f"the first metatarsal is {long:.0f} mm in front of the heel"),
+        (1e3 * width, (0.0, WIDEST * long), f"metatarsals 1 and 5 are {1e3 * width:.0f} mm apart"),
+        (
+            most,
+            (0.0, STRETCH),
+            f"{names[int(off.argmax())]} leaves its place on the foot by {most:.0f} mm (RMS)",
+        ),
+    ):
+        if not least <= found <= greatest:
+            raise ConfigError(
+                said, where=where, allowed=f"{least:.0f} to {greatest:.0f} mm",
+                remedy="check the labels and the heights of markers and plates",
+            )  # fmt: skip
+
+
+def _filtered(trial: MarkerTrial, seen: Array) -> tuple[Array, Array]:
+    """Places and velocities (n, n_marker, 3) of markers without delay; NaN where one is not seen."""
+    n, n_marker = seen.shape[:2]
+    found = smooth(low_pass(trial.rate), plain(3 * n_marker), trial.rate, trial.times, seen.reshape(n, -1))
+    return found.q.reshape(n, n_marker, 3), found.v.reshape(n, n_marker, 3)

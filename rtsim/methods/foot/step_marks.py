@@ -1,0 +1,120 @@
+"""The marks of a foot in a step: where they are, what a static trial adds, and which foot it is."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.config.runs.lab_schema import Lab
+from rtsim.errors import ConfigError
+from rtsim.files.markers.trial import MarkerTrial
+from rtsim.subjects.feet.foot_marks import UP, roles_of, ways
+from rtsim.subjects.feet.foot_sole import STRETCH, carry
+from rtsim.subjects.markers.labs import side_of
+from rtsim.subjects.markers.marker_names import find_markers
+
+Array = NDArray[np.float64]
+
+NEEDED = ("calcaneus", "metatarsal_1", "metatarsal_5")
+"""Marks that the frame of a foot needs, the heel first."""
+CLEAR = 0.3
+"""Cosine between medial as the markers and as their labels have it, below which neither is clear."""
+ASIDE = 0.04
+"""By which the other foot is beside one that stands, so that its side is clear [m], usual 0.08 to 0.22."""
+OTHERWISE = "there the foot's other markers lie otherwise to each other by"
+SAME_SESSION = "take a static trial of this session, and check whether a marker moved"
+
+
+def foot_markers(trial: MarkerTrial, lab: Lab, side: str) -> dict[str, int]:
+    """Column of each marker on a foot: by its role where it has one, else by its name."""
+    role_of = {name: role for role, name in roles_of(lab, side).items()}
+    wanted = [*role_of, *(name for name in side_of(lab, side).tracking.foot if name not in role_of)]
+    found = find_markers(wanted, trial.names)
+    return {role_of.get(name, name): row for name, row in found.items()}
+
+
+def carried_marks(
+    static: MarkerTrial | None, lab: Lab, labelled: str, mean: Mapping[str, Array], where: str
+) -> tuple[dict[str, Array], tuple[str, ...]]:
+    """Marks of a foot that only a static trial shows, where the foot's other markers carry them, by role
+    (3,) [m], and what is to be told. Each is carried by itself, those that the frame needs first.
+
+    ConfigError where one that is needed would be carried by markers that lie otherwise to each other in the
+    static trial; others are left out.
+
+    mean : role or name -> (3,) - where the foot stands flat in the step [m]
+    """
+    if static is None:
+        return {}, ()
+    marks = roles_of(lab, labelled)
+    followed = [role for role in mean if role != "hallux"]
+    names, local = [marks.get(role, role) for role in followed], np.array([mean[role] for role in followed])
+    lacking = [role for role in (*NEEDED, *marks) if role in marks and role not in mean]
+    found: dict[str, Array] = {}
+    refused: dict[str, float] = {}
+    for role in dict.fromkeys(lacking):
+        carried = carry(static, marks[role], names, local)
+        if carried is None:
+            continue
+        if carried.off <= STRETCH:
+            found[role] = carried.place
+        elif role in NEEDED:
+            raise ConfigError(
+                f"{role} cannot be taken from {static.source}: {OTHERWISE} {carried.off:.0f} mm (RMS)",
+                where=where, allowed=f"up to {STRETCH:g} mm", remedy=SAME_SESSION,
+            )  # fmt: skip
+        else:
+            refused[role] = carried.off
+    notes: list[str] = []
+    source = Path(static.source).name
+    if found:
+        notes.append(f"{', '.join(found)} from {source}, as the foot's other markers carry it")
+    if refused:
+        off = max(refused.values())
+        notes.append(f"{', '.join(refused)} not taken from {source}: {OTHERWISE} {off:.0f} mm (RMS)")
+    return found, tuple(notes)
+
+
+def beside_of(feet: Array, foot: int) -> float:
+    """How far the other foot is to the right of one that stands on a plate, median of a step [m]; NaN = not
+    seen.
+
+    feet : (n, 2, 2, 3) - heel and tip of the toes of both feet [m]
+    """
+    line = feet[:, foot, 1] - feet[:, foot, 0]
+    right = np.cross(line, UP)
+    right /= np.linalg.norm(right, axis=1, keepdims=True)
+    away = feet[:, 1 - foot].mean(axis=1) - feet[:, foot].mean(axis=1)
+    offset = (away * right).sum(axis=1)
+    seen = offset[np.isfinite(offset)]
+    return float(np.median(seen)) if len(seen) else math.nan
+
+
+def step_axes(
+    mean: Mapping[str, Array], labelled: str, where: str, beside: float = math.nan
+) -> tuple[Array, str, tuple[str, ...]]:
+    """Axes of a step (3, 3) as rows, the side the foot is on, and what is to be told of it.
+
+    mean : role -> (3,) in the laboratory, Y up, where the foot stands flat [m]
+    beside : how far the other foot is to the right [m]; where that is clear it tells the side, else the marks
+    """
+    forward, to_right = ways(mean, UP)
+    across = mean["metatarsal_1"] - mean["metatarsal_5"]
+    cosine = float(to_right @ across / max(float(np.linalg.norm(across)), 1e-12))
+    if abs(cosine) < CLEAR:
+        raise ConfigError(
+            "the markers do not tell a right from a left foot: the metatarsals do not lie beside each other",
+            where=where,
+            remedy="check medial and lateral of the labels, and the lab's marker map",
+        )
+    side = "left" if (beside if abs(beside) > ASIDE else cosine) > 0.0 else "right"
+    notes: tuple[str, ...] = ()
+    if side != labelled:
+        notes = (f"the markers labelled {labelled} are on a {side} foot: taken as a {side} one",)
+    y = forward / np.linalg.norm(forward)
+    x = to_right * (1.0 if side == "left" else -1.0)
+    return np.stack([x, y, UP]), side, notes

@@ -1,0 +1,170 @@
+"""The complete steps of a recorded walk, made ready for the contact of a foot; what stands against them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.errors import ConfigError
+from rtsim.files.forces.force_trial import ForceTrial
+from rtsim.files.forces.forces import FORCE_SUFFIXES, read_forces
+from rtsim.files.markers.trial import MarkerTrial, name_some
+from rtsim.methods.foot.foot_steps import FEET, body_weight, find_steps, usable
+from rtsim.methods.foot.foot_trial import FootTrial, prepare_step
+from rtsim.methods.plates.plate_check import Finding, check_plates
+from rtsim.methods.plates.plate_loads import PlateLoads, plate_loads
+from rtsim.subjects.feet.foot_lines import foot_lines
+from rtsim.subjects.markers.labs import lab_of, load_lab
+from rtsim.subjects.markers.persons import read_one, share_of_labs
+
+Array = NDArray[np.float64]
+
+BESIDE = ("", "_grf", "_forces")
+"""What follows the name of a trial in that of the forces beside it."""
+NOT_FATAL = ("weight", "side", "two_feet")
+"""Findings about plates that are told; those of others mean that nothing under the foot would be right."""
+
+
+class WalkedSteps(NamedTuple):
+    """Steps of one recording.
+
+    steps : that are complete, by the names of their plates; one each
+    left_out : sentences on contacts that are not
+    notes : sentences on what was found in the recording
+    """
+
+    steps: dict[str, FootTrial]
+    left_out: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def walked_steps(
+    path: str | Path,
+    forces: str | Path | None = None,
+    *,
+    lab: str = "",
+    mass: float | None = None,
+    up: str | None = None,
+    units: str | None = None,
+    static: MarkerTrial | None = None,
+    person: str = "",
+) -> WalkedSteps:
+    """The complete steps of a recorded walk with force plates.
+
+    forces : file of the plates; None = the recording itself (C3D), or the file of its name beside it
+    lab : marker map; "" = found by the names
+    mass : of the person [kg]; None = from strides that are wholly on plates
+    static : a trial of the person standing, with marks of the feet that the walk does not show
+    person : of several in the recording
+
+    ConfigError where there are no plates, where they cannot be right, where no step is complete, and where
+    both feet are of one side.
+    """
+    trial = read_one(path, share_of_labs(load_lab(lab) if lab else None), person, up, units, strict=True)
+    plates = read_forces(forces or _beside(Path(path)), markers=trial)
+    table = lab_of(lab, trial.names)
+    feet = foot_lines(trial, table)
+    if not np.isfinite(feet).any():
+        raise ConfigError(
+            f"no frame shows heel and forefoot by the marker map {table.name}", where=str(path),
+            remedy="check the names of the markers, or give another --lab",
+        )  # fmt: skip
+    half = 0.5 / trial.rate
+    loads = plate_loads(plates, trial.times, feet, before=half, after=half)
+    told = _checked(trial, plates, loads, feet, mass)
+    found = find_steps(loads, plates.names)
+    left_out = tuple(f"{plates.names[step.plate]}: {step.fault}" for step in found if step.fault)
+    if not usable(found):
+        reasons = "; ".join(left_out) or f"no plate is borne as long as by a step ({name_some(plates.names)})"
+        raise ConfigError(f"no complete step: {reasons}", where=str(path), remedy="take another trial")
+    weight, of = body_weight(loads, mass, str(path))
+    steps: dict[str, FootTrial] = {}
+    unseen: list[ConfigError] = []
+    sides: list[tuple[str, str]] = []
+    for step in usable(found):
+        name = plates.names[step.plate]
+        if name in steps:
+            left_out = (*left_out, f"{name}: a second contact, of the {FEET[step.foot]} foot")
+            continue
+        try:
+            steps[name] = prepare_step(trial, plates, loads, feet, table, step, weight, static)
+        except ConfigError as error:
+            unseen.append(error)
+            left_out = (*left_out, f"{name}: {error.what}")
+            continue
+        sides.append((FEET[step.foot], steps[name].side))
+    if not steps:
+        raise unseen[0]
+    check_sides(sides, str(path))
+    notes = (
+        *trial.notes,
+        *plates.notes,
+        *told,
+        f"weight {weight:.1f} N, {of}",
+    )
+    return WalkedSteps(steps, left_out, notes)
+
+
+def check_sides(sides: Sequence[tuple[str, str]], where: str) -> None:
+    """ConfigError where the steps of two feet, by their labels and as they were taken, do not agree."""
+    found = sorted(set(sides))
+    if len({label for label, _ in found}) < len(found) or len({side for _, side in found}) < len(found):
+        said = ", ".join(f"that labelled {label} for a {side} one" for label, side in found)
+        raise ConfigError(
+            f"the feet of successive steps are taken {said}: they cannot be of these sides", where=where,
+            remedy="check medial and lateral, and right and left, of the labels of the feet",
+        )  # fmt: skip
+
+
+def _beside(path: Path) -> Path:
+    """The file with the forces of a trial; ConfigError where there is none."""
+    if path.suffix.lower() in FORCE_SUFFIXES:
+        return path
+    for ending in BESIDE:
+        for suffix in FORCE_SUFFIXES:
+            if suffix == ".xml":  # of OpenSim, which has many kinds
+                continue
+            other = path.with_name(f"{path.stem}{ending}{suffix}")
+            if other.is_file():
+                return other
+    raise ConfigError(
+        "the trial has no force plates: the contact of a foot is identified from what they feel",
+        where=str(path),
+        allowed=f"a file beside it of the same name, or followed by {' or '.join(BESIDE[1:])}",
+        remedy="give --forces",
+    )
+
+
+def _checked(
+    trial: MarkerTrial, plates: ForceTrial, loads: PlateLoads, feet: Array, mass: float | None
+) -> list[str]:
+    """Sentences on the plates; ConfigError where they cannot be right."""
+    findings = check_plates(
+        plates.names,
+        plates.plates,
+        loads.force,
+        loads.moment,
+        trial.times,
+        feet,
+        mass,
+    )
+    fatal = [finding for finding in findings if finding.name not in NOT_FATAL]
+    if fatal:
+        raise ConfigError(" ".join(_once(fatal, plates.names)), where=plates.source)
+    return [finding.sentence for finding in findings]
+
+
+def _once(findings: Sequence[Finding], names: Sequence[str]) -> list[str]:
+    """A sentence for each kind of finding: that of the first plate, and the names of the others."""
+    kinds: dict[str, list[Finding]] = {}
+    for finding in findings:
+        kinds.setdefault(finding.name, []).append(finding)
+    said = []
+    for first, *others in kinds.values():
+        alike = name_some([names[other.plate] for other in others])
+        said.append(f"{first.sentence} The same of {alike}." if others else first.sentence)
+    return said

@@ -1,0 +1,1 @@
+"""Torque generators (Millard et al. 2019): fits, strengths, figures."""

@@ -1,0 +1,115 @@
+"""EMG over time for fits of torque generators: activations in every frame, and what antagonists bear.
+
+EMG is taken as activation, in parts of maximum contractions: filtered, and later than the signal by the time
+that muscles need. Where both generators of a joint have some, the torque that its antagonist makes, as active
+as its EMG says, is borne by both against each other: section 2.2 of Millard et al. (2019), J Biomech, after
+eq. 7.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.torque_generator.torque import N_TORQUE, TORQUE, torques
+from rtsim.errors import ConfigError
+from rtsim.files.tables.storage import Table
+from rtsim.methods.generators.joint_motion import JointMotion
+from rtsim.models.packing.torque_generators import Placed, pack_generators
+
+Array = NDArray[np.float64]
+LEAST = 1e-3
+"""Activation that a silent generator may reach all the same: a fit needs one above 0."""
+
+
+def columns_of(table: Table, where: str, names: Sequence[str]) -> dict[str, Array]:
+    """Columns of a table that have these names; ConfigError where none has, or one is empty."""
+    found = {name: table.column(name) for name in names if name in table.columns}
+    if not found:
+        raise ConfigError("it has none of the columns", where=where, allowed=", ".join(names))
+    empty = next((name for name, values in found.items() if not np.isfinite(values).any()), None)
+    if empty is not None:
+        raise ConfigError(f"{empty} has no value", where=where, remedy="leave the column out")
+    return found
+
+
+def at_frames(table: Table, where: str, names: Sequence[str], times: Array) -> dict[str, Array]:
+    """(n,) - values of a table's columns at the frames of a motion, by straight lines; times : (n,) [s].
+
+    ConfigError where the table does not go from the first frame to the last, or has a gap there.
+    """
+    found = columns_of(table, where, names)
+    if "time" not in table.columns:
+        raise ConfigError("it has no column time", where=where, allowed="time [s], first")
+    own = table.column("time")
+    if len(own) < 2 or not (np.diff(own) > 0.0).all():
+        raise ConfigError("its times do not rise", where=where, allowed="a column time [s], 2 rows or more")
+    slack = 1e-6 + float(np.diff(times).max(initial=0.0))
+    if own[0] > times[0] + slack or own[-1] < times[-1] - slack:
+        raise ConfigError(
+            f"it goes from {own[0]:g} to {own[-1]:g} s, the motion from {times[0]:g} to {times[-1]:g} s",
+            where=where, remedy="cut the motion, or shift the times of the table onto it",
+        )  # fmt: skip
+    rows = (own >= times[0] - slack) & (own <= times[-1] + slack)
+    for name, values in found.items():
+        if n := int((~np.isfinite(values[rows])).sum()):
+            raise ConfigError(
+                f"{name} is not known in {n} of {int(rows.sum())} rows", where=where,
+                remedy="fill the gaps, or leave the column out",
+            )  # fmt: skip
+    return {name: np.interp(times, own, values) for name, values in found.items()}
+
+
+def check_activations(found: Mapping[str, Array], where: str) -> None:
+    """ConfigError for a column that cannot be activations: percents, volts, not rectified, silent."""
+    for name, values in found.items():
+        low, peak = float(np.nanmin(values)), float(np.nanmax(values))
+        if low < 0.0:
+            raise ConfigError(
+                f"{name} goes down to {low:g}", where=where, allowed="0 to 1", remedy="rectify and filter it"
+            )
+        if not 0.0 < peak <= 1.0:
+            raise ConfigError(
+                f"the peak of {name} is {peak:g}", where=where, allowed="above 0 to 1",
+                remedy="divide it by what was measured in a maximum contraction",
+            )  # fmt: skip
+
+
+def around(emg: Mapping[str, Array], part: float) -> tuple[dict[str, Array], dict[str, Array]]:
+    """Least and greatest activations (n,) within so much of the EMG."""
+    floors = {name: np.clip(values - part, 0.0, 1.0) for name, values in emg.items()}
+    return floors, {name: np.clip(values + part, LEAST, 1.0) for name, values in emg.items()}
+
+
+def borne_against(
+    placed: Sequence[Placed], motion: JointMotion, emg: Mapping[str, Array]
+) -> dict[str, Array]:
+    """(n,) [N m] - by coordinates what both generators bear against each other, where an antagonist has EMG;
+    placed : as they are before the fit.
+    """
+    found = {}
+    for name in motion.names:
+        pair = [one for one in placed if one.joint.coordinate == name]
+        if not any(one.name in emg for one in pair):
+            continue
+        q, qd, tau = motion.of(name)
+        both = np.zeros(len(q))
+        for one in pair:
+            if one.name in emg:
+                against = ~(one.torque_sign * tau > 0.0)
+                both[against] = np.maximum(one.torque_sign * torque_of(one, q, qd, emg[one.name]), 0.0)[
+                    against
+                ]
+        found[name] = both
+    return found
+
+
+def torque_of(one: Placed, q: Array, qd: Array, activation: Array) -> Array:
+    """(n,) - torque about the joint along a motion [N m]; q [rad], qd [rad/s], activation : (n,) each."""
+    packed, out, found = pack_generators([one]), np.zeros((1, N_TORQUE)), np.zeros(len(q))
+    for k, state in enumerate(np.column_stack([q, qd, activation])):
+        torques(packed, state[None], out)
+        found[k] = out[0, TORQUE]
+    return found

@@ -1,0 +1,278 @@
+"""Angles, speeds and moments of joints over time, from files of inverse dynamics.
+
+.mcap              results of `rtsim analyse`: coordinates, coordinate_speeds, coordinate_moments
+.sto, .mot, .csv   the same as columns (field.coordinate), or NAME with NAME_moment, of OpenSim's tools
+q_TRIAL.csv        tables without a header, with qDot_, tau_ and time_TRIAL.csv beside it
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.errors import ConfigError
+from rtsim.files.markers.trial import name_some
+from rtsim.files.recording import read_results
+from rtsim.files.tables.grid import parse_rows, read_lines, table_lines
+from rtsim.files.tables.storage import STORAGE_SUFFIXES, Table, read_storage
+
+Array = NDArray[np.float64]
+
+RECORDING, TABLE = ".mcap", ".csv"
+SUFFIXES = (RECORDING, *STORAGE_SUFFIXES, TABLE)
+FIELDS = ("coordinates", "coordinate_speeds", "coordinate_moments")
+OF_PERSON = ("joint_angles", "joint_angle_speeds", "joint_moments")
+"""The same of a person, by anatomical angles; these are of the frame, the others a filter's delay earlier."""
+MOMENT = "_moment"
+BARE = ("q", "qDot", "tau", "time")
+"""Names of tables without a header, before _TRIAL."""
+FEWEST = 3
+MOST_RAD, MOST_NM, LEAST_NM = 2.0 * np.pi, 2000.0, 3.0
+"""Of people's joints; a greatest moment of all below the last is one per kilogram, or hardly any."""
+MOST_LEFT = 0.3
+"""Of forces at the root, the median in body weights."""
+FASTER = 10.0
+"""Speeds that are so many times the changes of the angles are not their speeds."""
+STILL = 1e-6
+"""A joint that turns less was never moved [rad]; its speeds are rounding."""
+
+
+class JointMotion(NamedTuple):
+    """Joints over time; what a file lacks of a joint is NaN.
+
+    names : coordinates of the joints; times : (n,) [s]
+    angle, speed, moment : (n, n_joint) [rad], [rad/s], [N m], the moments positive where they raise the
+        angle; infinite ones are not known, either
+    notes : plain sentences
+    """
+
+    names: tuple[str, ...]
+    times: Array
+    angle: Array
+    speed: Array
+    moment: Array
+    notes: tuple[str, ...] = ()
+
+    def of(self, name: str) -> tuple[Array, Array, Array]:
+        """Angle, speed and moment (n,) of one joint."""
+        k = self.names.index(name)
+        return self.angle[:, k], self.speed[:, k], self.moment[:, k]
+
+
+def read_joint_motion(path: Path, names: Sequence[str], columns: Sequence[str] = ()) -> JointMotion:
+    """The joints of a file; columns : of tables without a header. ConfigError where it has none of them."""
+    suffix = path.suffix.lower()
+    if suffix not in SUFFIXES:
+        raise ConfigError(
+            f"{path.suffix or '(no suffix)'!r} is no file of joint moments", where=str(path),
+            allowed=", ".join(SUFFIXES),
+        )  # fmt: skip
+    if suffix == RECORDING:
+        return of_recording(path, names)
+    if suffix in STORAGE_SUFFIXES:
+        return of_table(read_storage(path), path, names)
+    if path.stem.startswith(f"{BARE[0]}_"):
+        return of_bare_tables(path, names, columns)
+    return of_table(read_csv(path), path, names)
+
+
+def of_recording(path: Path, names: Sequence[str]) -> JointMotion:
+    """Joints of a recording of results."""
+    results = read_results(path)
+    labels = {spec.name: list(spec.labels) for spec in results.session.fields}
+    person = all(field in labels for field in OF_PERSON)
+    own = dict(zip(FIELDS, OF_PERSON if person else FIELDS, strict=True))
+    if lacking := [field for field in own.values() if field not in labels]:
+        raise ConfigError(
+            f"the recording has no {lacking[0]}", where=str(path), remedy="analyse markers with --forces"
+        )
+    delay = float(results.session.meta["rates"]["delay_s"][0]) if person else 0.0
+
+    def column(field: str, name: str) -> Array | None:
+        at = labels[own[field]]
+        if name not in at:
+            return None
+        values = results.fields[own[field]][:, at.index(name)]
+        if field == FIELDS[0] and delay:
+            return np.interp(results.times - delay, results.times, values, left=np.nan)
+        return values
+
+    left = [left_at_root(results.fields["residual_force"])] if "residual_force" in labels else []
+    return gathered(path, names, results.times, column, [*results.notes, *filter(None, left)])
+
+
+def left_at_root(force: Array) -> str:
+    """A sentence where the external forces cannot be those of the motion; force : (n, 3) [body weights]."""
+    size = np.linalg.norm(force, axis=1)
+    left = float(np.median(size[np.isfinite(size)])) if np.isfinite(size).any() else 0.0
+    if left <= MOST_LEFT:
+        return ""
+    return (
+        f"{left:.2g} of the body weight is left at the root: forces in other units, of another trial, or not "
+        "all of them; moments from them mean little"
+    )
+
+
+def of_table(table: Table, path: Path, names: Sequence[str]) -> JointMotion:
+    """Joints of a table whose columns have names; angles alone stand in degrees where it says so."""
+    times = table.column("time") if "time" in table.columns else table.data[:, 0]
+    scale = np.pi / 180.0 if table.in_degrees else 1.0
+    named = "time" in table.columns
+    notes = table.notes if named else (*table.notes, f"its column {table.columns[0]} was taken as time [s]")
+
+    def column(field: str, name: str) -> Array | None:
+        if (found := f"{field}.{name}") in table.columns:
+            return table.column(found)
+        if field == FIELDS[0] and name in table.columns:
+            return (1.0 if name in table.in_radians else scale) * table.column(name)
+        if field == FIELDS[2] and name + MOMENT in table.columns:
+            return table.column(name + MOMENT)
+        return None
+
+    return gathered(path, names, times, column, notes)
+
+
+def gathered(
+    path: Path,
+    names: Sequence[str],
+    times: Array,
+    column: Callable[[str, str], Array | None],
+    notes: Sequence[str],
+) -> JointMotion:
+    """The joints that have an angle and a moment; speeds that are lacking are differences of the angles.
+    Frames in which nothing is known, as before a filter has settled, are left out.
+    """
+    if len(times) < FEWEST or not (np.diff(times) > 0.0).all():
+        raise ConfigError(
+            "its times cannot be those of a motion", where=str(path),
+            allowed=f"times that rise, {FEWEST} rows or more",
+        )  # fmt: skip
+    found, rows, told = [], [], list(notes)
+    lacking: dict[str, list[str]] = {}
+    for name in names:
+        angle, speed, moment = (column(field, name) for field in FIELDS)
+        if angle is None or moment is None:
+            lacking.setdefault("angle" if angle is None else "moment", []).append(name)
+            continue
+        if speed is None:
+            lacking.setdefault("speed", []).append(name)
+            speed = np.gradient(np.where(np.isfinite(angle), angle, np.nan), times)
+        found.append(name)
+        rows.append(tuple(np.where(np.isfinite(values), values, np.nan) for values in (angle, speed, moment)))
+    for what, those in lacking.items():
+        done = "differences of angles were taken" if what == "speed" else "left out"
+        told.append(f"no {what} of {name_some(those)}: {done}")
+    if not found:
+        half = next((name for name in lacking.get("angle", ()) if column(FIELDS[2], name) is not None), "")
+        half = half or next(iter(lacking.get("moment", ())), "")
+        lacks = "angle" if half in lacking.get("angle", ()) else "moment"
+        raise ConfigError(
+            f"it has no {lacks} of {half}" if half else "it has none of the joints", where=str(path),
+            allowed="an angle and a moment of " + ", ".join(names),
+            remedy="name a body of which the file is with --model",
+        )  # fmt: skip
+    angle, speed, moment = (np.column_stack([row[k] for row in rows]) for k in range(len(FIELDS)))
+    told += judged(path, found, times, angle, speed, moment)
+    known = np.asarray(np.isfinite(angle + speed + moment).any(axis=1))
+    if not known.all():
+        told.append(f"{int((~known).sum())} of {len(known)} frames in which no joint is known left out")
+    return JointMotion(tuple(found), times[known], angle[known], speed[known], moment[known], tuple(told))
+
+
+def judged(
+    path: Path, names: Sequence[str], times: Array, angle: Array, speed: Array, moment: Array
+) -> list[str]:
+    """Sentences on units that may be meant; ConfigError for those that no person's joint can have.
+
+    names : of the joints; times : (n,) [s]
+    angle, speed, moment : (n, n_joint) [rad], [rad/s], [N m]
+    """
+    changes = np.gradient(angle, times, axis=0)
+    for k, name in enumerate(names):
+        turned, bent = largest(angle[:, k]), largest(moment[:, k])
+        if turned > MOST_RAD:
+            raise ConfigError(
+                f"{name} reaches {turned:.4g} rad", where=str(path), allowed=f"up to {MOST_RAD:.3g} rad",
+                remedy="say inDegrees=yes in its header, or [deg] in that of a .csv, where they are degrees",
+            )  # fmt: skip
+        if bent > MOST_NM:
+            raise ConfigError(
+                f"the moment of {name} reaches {bent:.4g} N m", where=str(path),
+                allowed=f"up to {MOST_NM:g} N m", remedy="write newton metres",
+            )  # fmt: skip
+        fast, seen = size(speed[:, k]), size(changes[:, k])
+        if seen > 0.0 and moved(angle[:, k]) and fast > FASTER * seen:
+            raise ConfigError(
+                f"the speeds of {name} are {fast / seen:.3g} times the changes of its angles",
+                where=str(path), remedy="write rad/s and seconds, or leave the column of speeds out",
+            )  # fmt: skip
+    most = max(largest(column) for column in moment.T)
+    if 0.0 < most < LEAST_NM:
+        return [f"its greatest moment is {most:.2g}: N m are read, not N m per kg"]
+    return []
+
+
+def largest(values: Array) -> float:
+    """Largest size of what is known; 0 where nothing is."""
+    return float(np.abs(values[np.isfinite(values)]).max(initial=0.0))
+
+
+def moved(angle: Array) -> bool:
+    """Whether a joint turned at all; angle : (n,) [rad], NaN where it is not known."""
+    known = angle[np.isfinite(angle)]
+    return len(known) > 0 and float(np.ptp(known)) >= STILL
+
+
+def size(values: Array) -> float:
+    """Root of the mean square of what is known; 0 where nothing is."""
+    known = values[np.isfinite(values)]
+    return float(np.sqrt(np.mean(known**2))) if len(known) else 0.0
+
+
+def of_bare_tables(path: Path, names: Sequence[str], columns: Sequence[str]) -> JointMotion:
+    """Joints of q_TRIAL.csv and the tables beside it, whose columns the body names."""
+    if not columns:
+        raise ConfigError(
+            "a table without a header",
+            where=str(path),
+            remedy="name a body with columns, as --model stoop_lift",
+        )
+    trial = path.stem.partition("_")[2]
+    q, qd, tau, times = (numbers_of(path.with_name(f"{name}_{trial}{TABLE}")) for name in BARE)
+    for name, rows in zip(BARE, (q, qd, tau), strict=False):
+        if rows.shape != (len(times), len(columns)):
+            raise ConfigError(
+                f"{rows.shape[0]} rows of {rows.shape[1]} numbers",
+                where=str(path.with_name(f"{name}_{trial}{TABLE}")),
+                allowed=f"{len(times)} rows, as in the table of times, of {len(columns)} columns",
+            )
+    by_field = dict(zip(FIELDS, (q, qd, tau), strict=True))
+
+    def column(field: str, name: str) -> Array | None:
+        return by_field[field][:, list(columns).index(name)] if name in columns else None
+
+    return gathered(path, names, times[:, 0], column, ())
+
+
+def numbers_of(path: Path) -> Array:
+    """(n, k) - the numbers of a table without a header."""
+    lines = [line.replace(",", "\t") for line in read_lines(path, TABLE)]
+    width = lines[0].count("\t") + 1
+    rows, _ = table_lines(lines, 0, width)
+    return parse_rows(rows, width, str(path), lambda k: str(k + 1))[0]
+
+
+def read_csv(path: Path) -> Table:
+    """A table of comma-separated values; units in the header, as in `name [rad]`, are left out of names."""
+    lines = read_lines(path, TABLE)
+    heads = next(csv.reader([lines[0]]))
+    names = tuple(head.partition(" [")[0].strip() for head in heads)
+    degrees = any("[deg]" in head for head in heads)
+    rows, notes = table_lines([line.replace(",", "\t") for line in lines], 1, len(names))
+    data, told = parse_rows(rows, len(names), str(path), lambda k: names[k])
+    return Table(names, data, degrees, path.stem, (*notes, *told))

@@ -1,0 +1,123 @@
+"""Least and greatest strength of a person weaker than the generators: Millard et al. (2019), appendix B.
+
+Extensors of hip, knee and ankle begin at 80 % of the peak moment and are fitted; flexors begin at what the
+fitted extensors have, times the ratio of both in young men (Anderson et al. 2007), and are fitted. The least
+strength is the fitted one, tau_o* s_tau, as the text has it (its table B.4 prints tau_o* alone). The greatest
+comes from isometric torques of a comparable healthy person, in parts of t^A at their angle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from math import degrees, radians
+from typing import NamedTuple
+
+import numpy as np
+from msgspec.structs import replace
+from numpy.typing import NDArray
+
+from kernels.torque_generator.torque import S_TAU, angle_multiplier
+from rtsim.config.models.torque_generator_schema import MOST_STRENGTH_NM
+from rtsim.errors import ConfigError
+from rtsim.methods.generators.joint_motion import JointMotion
+from rtsim.methods.generators.torque_generator_fit import Fit, FitSettings, fit_all
+from rtsim.models.packing.torque_generators import Placed, pack_generators
+
+Array = NDArray[np.float64]
+
+PART_OF_PEAK = 0.8
+"""Strength that an extensor begins with, in parts of its peak moment."""
+FLEXOR_RATIOS = {"hip_flexion": 0.702, "knee_flexion": 0.533, "ankle_dorsiflexion": 0.347}
+"""Strength of flexors in parts of that of their extensors: Anderson et al. (2007), young men."""
+
+
+LEAST_PART = 0.2
+"""t^A below which a measured torque says little of the strength at the best angle."""
+
+
+class Measured(NamedTuple):
+    """An isometric torque of an extensor [N m] at an angle, positive in flexion [rad]."""
+
+    torque: float
+    angle: float
+
+
+class StrengthBounds(NamedTuple):
+    """Of one generator: its fit, its least and its greatest strength [N m]; NaN = not known."""
+
+    fit: Fit
+    least: float
+    greatest: float
+
+
+def with_strength(one: Placed, strength: float) -> Placed:
+    """A generator of another isometric torque [N m]."""
+    return one._replace(spec=replace(one.spec, strength_Nm=float(strength)))
+
+
+def beginning_with(one: Placed, strength: float) -> Placed:
+    """A generator that begins with this isometric torque [N m], whatever an earlier fit had made of it."""
+    fit = tuple(1.0 if k == S_TAU else value for k, value in enumerate(one.fit))
+    return with_strength(one, strength)._replace(fit=fit)
+
+
+def weakened(placed: Sequence[Placed], factors: Mapping[str, float], factor: float = 1.0) -> list[Placed]:
+    """Generators in parts of their strength; factors : of single ones, by their name or their coordinate."""
+    found = []
+    for one in placed:
+        own = factors.get(one.name, factors.get(one.joint.coordinate, factor))
+        strength = own * one.spec.strength_Nm
+        if strength > MOST_STRENGTH_NM:
+            raise ConfigError(
+                f"{one.name} would have {strength:.4g} N m", where="strength before the fit",
+                allowed=f"up to {MOST_STRENGTH_NM:g} N m", remedy="give a smaller factor",
+            )  # fmt: skip
+        found.append(with_strength(one, strength) if own != 1.0 else one)
+    return found
+
+
+def strength_bounds(
+    placed: Sequence[Placed], motion: JointMotion, settings: FitSettings, measured: Mapping[str, Measured],
+    tell: Callable[[str], None] = lambda name: None, stopped: Callable[[], bool] = lambda: False,
+) -> list[StrengthBounds]:  # fmt: skip
+    """Bounds of the legs' generators; measured : by coordinates; tell, stopped : as for fit_all."""
+    legs = [one for one in placed if one.muscle in FLEXOR_RATIOS and one.joint.coordinate in motion.names]
+    found: list[StrengthBounds] = []
+    for flexor in legs:
+        extensor = next(
+            one for one in placed if one.joint == flexor.joint and one.torque_sign == -flexor.torque_sign
+        )
+        ratio = FLEXOR_RATIOS[flexor.muscle]
+        moment = motion.of(extensor.joint.coordinate)[2]
+        peak = float((extensor.torque_sign * moment[np.isfinite(moment)]).max(initial=0.0))
+        greatest = isometric(extensor, measured.get(extensor.joint.coordinate))
+        strong = beginning_with(extensor, PART_OF_PEAK * peak) if peak > 0.0 else extensor
+        (fit,) = fit_all([strong], motion, settings, tell, stopped)
+        least = strength_of(fit)
+        found.append(StrengthBounds(fit, least, greatest))
+        bent = beginning_with(flexor, ratio * least) if np.isfinite(least) else flexor
+        (other,) = fit_all([bent], motion, settings, tell, stopped)
+        found.append(StrengthBounds(other, strength_of(other), ratio * greatest))
+    return found
+
+
+def strength_of(fit: Fit) -> float:
+    """tau_o* s_tau [N m]; NaN where there is no fit."""
+    return float("nan") if fit.fault else fit.placed.spec.strength_Nm * float(fit.x[S_TAU])
+
+
+def isometric(one: Placed, measured: Measured | None) -> float:
+    """The isometric torque at the optimal angle that a measured one stands for [N m]; NaN for none."""
+    if measured is None:
+        return float("nan")
+    packed = pack_generators([one])
+    theta = one.joint.theta_of(measured.angle)
+    part = angle_multiplier(packed.curves, packed.parameter[0], theta, 1.0)[0]
+    if part < LEAST_PART:
+        best = degrees(one.joint.flexion_of(radians(one.spec.optimal_angle_deg)))
+        raise ConfigError(
+            f"{one.name} has {part:.2g} of its strength at {degrees(measured.angle):.4g} deg",
+            where="measured torque", allowed=f"an angle at which it has {LEAST_PART:g} or more",
+            remedy=f"measure nearer to {best:.4g} deg",
+        )  # fmt: skip
+    return measured.torque / part

@@ -1,0 +1,275 @@
+"""Fits of torque generators to the motion of a person: what they lack before, the least change, what is left.
+
+Millard et al. (2019), J Biomech, doi 10.1016/j.jbiomech.2019.04.004, section 2.2. The problem is not convex:
+besides the default start others are tried, and the report says where each ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.torque_generator.demands import Demands
+from kernels.torque_generator.fit import FitOptions, FitWork, new_fit_work
+from kernels.torque_generator.torque import (
+    ANGLE_SIGN,
+    FACTOR,
+    FIRST_VELOCITY,
+    N_FIT,
+    OFFSET,
+    S_A,
+    S_TAU,
+    S_V,
+    STRENGTH,
+    TORQUE_SIGN,
+    Generators,
+    activations,
+)
+from rtsim.methods.generators.joint_motion import JointMotion, moved
+from rtsim.methods.generators.torque_generator_search import ROW_WORDS, SAME, TOO_MUCH, Basin, search
+from rtsim.models.packing.torque_generators import UNFITTED, Placed, pack_generators
+
+Array = NDArray[np.float64]
+
+PARAMETERS = ("angle_scale", "speed_scale", "passive_shift", "passive_blend", "strength_scale")
+"""x of eq. 8, as a config calls them."""
+LOW, HIGH = (1.0, 1.0, -np.pi / 2.0, 0.0, 1.0), (np.inf, np.inf, np.pi / 2.0, 1.0, np.inf)
+"""Fits make generators stronger, wider, faster, their passive torque other or less; the authors' bounds."""
+TRUST, SETTLED, FULFILLED, N_ITERATION = 0.3, 1e-10, 1e-9, 500
+MOST_PASSIVE = 1.4
+"""t^PE_max: what people bear while lengthening (Yeadon et al. 2006); the published fits were made with 1."""
+FEWEST = 3
+"""Frames that a fit needs at least."""
+ROUND_TWICE = 4.0 * np.pi
+INTERRUPTED = "interrupted before its fit"
+
+
+class Assessment(NamedTuple):
+    """What a generator needs for the motion.
+
+    activation : (n,) - not cut off at 0 or 1; passive : (n,) - t^PE; too_stiff, too_weak : (n,) bool
+    driven : whether it has to be active, as by EMG: then too much torque may be that of its strength
+    """
+
+    activation: Array
+    passive: Array
+    too_stiff: NDArray[np.bool_]
+    too_weak: NDArray[np.bool_]
+    driven: bool = False
+
+    @property
+    def words(self) -> str:
+        """feasible, or what it lacks."""
+        stiff = TOO_MUCH if self.driven else ROW_WORDS[1]
+        said = [w for w, at in ((stiff, self.too_stiff), (ROW_WORDS[0], self.too_weak)) if at.any()]
+        return " and ".join(said) or "feasible"
+
+
+@dataclass(frozen=True)
+class Fit:
+    """What was found of one generator; `fault` says why there is nothing.
+
+    theta, omega : (n,) - its angle [rad] and speed [rad/s]; demand : (n,) - torque in its direction [N m]
+    x : (5,) - the best parameters, those it has where there is a fault
+    objective : their squared distance from what the generator was, as an earlier fit had left it
+    basins : minima that starts led to, the best first; default : which of them the default start led to
+    holding : times [s] and words of the rows that hold the fit, the heaviest first
+    cut_short : whether an interruption came before all starts were tried
+    """
+
+    placed: Placed
+    fault: str = ""
+    theta: Array = field(default_factory=lambda: np.zeros(0))
+    omega: Array = field(default_factory=lambda: np.zeros(0))
+    demand: Array = field(default_factory=lambda: np.zeros(0))
+    x: Array = field(default_factory=lambda: np.array(UNFITTED))
+    objective: float = 0.0
+    basins: tuple[Basin, ...] = ()
+    default: int = 0
+    holding: tuple[tuple[float, str], ...] = ()
+    before: Assessment | None = None
+    after: Assessment | None = None
+    cut_short: bool = False
+
+    @property
+    def flexion(self) -> Array:
+        """(n,) - angle of the joint, positive in flexion [rad]."""
+        return self.placed.joint.flexion_of(self.theta)
+
+    @property
+    def changed(self) -> bool:
+        """Whether the fit moved anything."""
+        return not self.fault and bool(np.abs(self.x - self.placed.fit).max() > SAME)
+
+
+@dataclass(frozen=True)
+class FitSettings:
+    """What fits are held to.
+
+    cap : activation that is reached at most (a_max); caps : of single generators, as from EMG, by name, one
+        number or one for each frame; floors : likewise activations that they have at least (0)
+    co_contraction : coordinate -> torque that both generators bear against each other, in parts of the
+        joint's torque, or (n,) [N m]
+    skip_unknown : whether frames in which a joint is not known are left out, instead of its generators
+    most_passive : t^PE_max; low, high : bounds of x; several : whether more than the default start is tried
+    """
+
+    cap: float = 1.0
+    caps: Mapping[str, float | Array] = field(default_factory=dict)
+    floors: Mapping[str, float | Array] = field(default_factory=dict)
+    co_contraction: Mapping[str, float | Array] = field(default_factory=dict)
+    most_passive: float = MOST_PASSIVE
+    low: tuple[float, ...] = LOW
+    high: tuple[float, ...] = HIGH
+    weight: tuple[float, ...] = (1.0,) * N_FIT
+    several: bool = True
+    skip_unknown: bool = False
+
+
+def fit_all(
+    placed: Sequence[Placed],
+    motion: JointMotion,
+    settings: FitSettings,
+    tell: Callable[[str], None] = lambda name: None,
+    stopped: Callable[[], bool] = lambda: False,
+) -> list[Fit]:
+    """Fits of all generators whose joints the motion has; what is wrong with one is told in its `fault`.
+
+    tell : called with the name of each before its fit; stopped : whether to end here, with what there is
+    """
+    works: dict[int, FitWork] = {}
+    found = []
+    for one in placed:
+        if one.joint.coordinate in motion.names:
+            tell(one.name)
+            found.append(fit_one(one, motion, settings, works, stopped))
+    return found
+
+
+def fit_one(
+    one: Placed, motion: JointMotion, settings: FitSettings, works: dict[int, FitWork],
+    stopped: Callable[[], bool],
+) -> Fit:  # fmt: skip
+    """The fit of one generator; works : room for fits, by the number of frames."""
+    begun = Fit(one, x=np.array(one.fit))
+    if stopped():
+        return replace(begun, fault=INTERRUPTED)
+    q, qd, tau = motion.of(one.joint.coordinate)
+    if fault := settings_fault_of(one, len(q), settings):
+        return replace(begun, fault=fault)
+    cap, floor = activations_asked(one, settings, len(q))
+    asked = one_sided(one, tau, settings)
+    known = np.isfinite(q) & np.isfinite(qd) & np.isfinite(tau)
+    used = known if settings.skip_unknown else np.ones(len(q), bool)
+    q, qd, tau, cap, floor, asked = (values[used] for values in (q, qd, tau, cap, floor, asked))
+    if fault := fault_of(one, q, qd, tau):
+        return replace(begun, fault=fault)
+    work = works.setdefault(len(q), new_fit_work(len(q)))
+    packed = pack_generators([one])
+    p = packed.parameter[0]
+    demands = Demands(
+        packed.curves, FIRST_VELOCITY, p, p[FACTOR] * p[ANGLE_SIGN] * (q - p[OFFSET]),
+        p[FACTOR] * p[TORQUE_SIGN] * qd, asked / p[STRENGTH], cap, floor,
+        settings.most_passive,
+    )  # fmt: skip
+    options = FitOptions(
+        np.array(one.fit), np.array(settings.weight), *bounds_of(one, settings),
+        TRUST, SETTLED, FULFILLED, N_ITERATION,
+    )  # fmt: skip
+    states = np.column_stack([q, qd, p[TORQUE_SIGN] * asked])
+    before = assess(packed, states, demands)
+    begun = replace(begun, theta=demands.theta, omega=demands.omega, demand=asked, before=before)
+    basins, default, holding, fault = search(demands, options, work, settings.several, stopped)
+    if not basins:
+        return replace(begun, fault=INTERRUPTED if stopped() else fault)
+    best = basins[0]
+    packed.fit[0] = best.x
+    after = assess(packed, states, demands)
+    return replace(
+        begun,
+        x=best.x,
+        objective=best.objective,
+        basins=basins,
+        default=default,
+        holding=tuple((float(motion.times[used][frame]), words) for frame, words in holding),
+        after=after,
+        cut_short=settings.several and stopped(),
+    )
+
+
+def fault_of(one: Placed, q: Array, qd: Array, tau: Array) -> str:
+    """Why a generator cannot be fitted to this motion; nothing where it can."""
+    if len(q) < FEWEST:
+        return f"{one.joint.coordinate} is known in {len(q)} frames"
+    for words, values in (("angle", q), ("speed", qd), ("moment", tau)):
+        if n := int((~np.isfinite(values)).sum()):
+            return f"the {words} of {one.joint.coordinate} is not known in {n} of {len(values)} frames"
+    if not moved(q):
+        return f"{one.joint.coordinate} never moves"
+    if np.abs(q).max() > ROUND_TWICE:
+        return f"{one.joint.coordinate} turns more than twice round: its angles have to be radians"
+    return ""
+
+
+def settings_fault_of(one: Placed, n: int, settings: FitSettings) -> str:
+    """Why what is asked of a generator in n frames cannot be; nothing where it can."""
+    for name, low, high in zip(PARAMETERS, *bounds_of(one, settings), strict=True):
+        if not low <= high:
+            return f"the bounds of {name} contradict each other or what the set has: {low:g} to {high:g}"
+    caps = np.asarray(settings.caps.get(one.name, settings.cap), float)
+    against = np.asarray(settings.co_contraction.get(one.joint.coordinate, 0.0), float)
+    floors = np.asarray(settings.floors.get(one.name, 0.0), float)
+    for words, values in (
+        ("activations", caps), ("least activations", floors), ("torques of co-contraction", against),
+    ):  # fmt: skip
+        if values.ndim and len(values) != n:
+            return f"there are {len(values)} {words} for {n} frames"
+    if not (np.isfinite(caps).all() and (caps > 0.0).all() and (caps <= 1.0).all()):
+        return "an activation that it may reach is not above 0 and at most 1"
+    if not ((floors >= 0.0).all() and (floors <= caps).all()):
+        return "an activation that it has at least is below 0 or above the one that it may reach"
+    return ""
+
+
+def bounds_of(one: Placed, settings: FitSettings) -> tuple[Array, Array]:
+    """(5,), (5,) - least and greatest x: fits never take back what an earlier one has widened, quickened or
+    strengthened, and the usual bounds leave a generator as it is.
+    """
+    low, high = np.array(settings.low), np.array(settings.high)
+    for k, value in enumerate(one.fit):
+        if k in (S_A, S_V, S_TAU):
+            low[k] = value if settings.low[k] == LOW[k] else max(low[k], value)
+        elif settings.low[k] == LOW[k] and settings.high[k] == HIGH[k]:
+            low[k], high[k] = min(low[k], value), max(high[k], value)
+    return low, high
+
+
+def one_sided(one: Placed, tau: Array, settings: FitSettings) -> Array:
+    """(n,) - the torque in the generator's direction (eq. 7), with what it bears against its antagonist; NaN
+    where the joint's is not known.
+    """
+    tau = np.where(np.isfinite(tau), tau, np.nan)
+    against = settings.co_contraction.get(one.joint.coordinate, 0.0)
+    both = against if isinstance(against, np.ndarray) else against * np.abs(tau)
+    return np.maximum(one.torque_sign * tau, 0.0) + both
+
+
+def activations_asked(one: Placed, settings: FitSettings, n: int) -> tuple[Array, Array]:
+    """(n,) - activations that a generator may reach, and has at least."""
+    caps, floors = settings.caps.get(one.name, settings.cap), settings.floors.get(one.name, 0.0)
+    cap, floor = (np.broadcast_to(np.asarray(values, float), (n,)).copy() for values in (caps, floors))
+    return cap, floor
+
+
+def assess(packed: Generators, states: Array, demands: Demands) -> Assessment:
+    """Activations that the only generator of a table needs."""
+    n = len(states)
+    activation, parts = np.zeros(n), np.zeros((n, 4))
+    activations(packed, 0, states, activation, parts)
+    slack = 1e-6
+    stiff, weak = activation < demands.floor - slack, activation > demands.cap + slack
+    return Assessment(activation, parts[:, 2], stiff, weak, bool(demands.floor.any()))

@@ -1,0 +1,1 @@
+"""Poses from markers, their rates and their deviations."""

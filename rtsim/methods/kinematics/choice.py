@@ -1,0 +1,36 @@
+"""What a run chooses of a model: its methods, and what is followed of a model with markers of its own."""
+
+from __future__ import annotations
+
+from rtsim.config.models.model_schema import ModelSpec
+from rtsim.config.runs.run_schema import USUAL_METHOD, USUAL_METHODS, Run
+from rtsim.errors import ConfigError
+from rtsim.files.osim.setup_ik import read_ik_setup
+from rtsim.models.following import Following, following_of
+
+
+def followed_by(run: Run, spec: ModelSpec) -> Following:
+    """What a run follows of a model with markers of its own."""
+    setup = read_ik_setup(run.ik_setup) if run.ik_setup else None
+    return following_of(spec, setup, run.ik_setup)
+
+
+def method_of(run: Run, spec: ModelSpec) -> str:
+    """The method that a run begins with: the one it names, else the usual one, or the model's first."""
+    return run.method or (USUAL_METHOD if USUAL_METHOD in spec.methods else next(iter(spec.methods)))
+
+
+def methods_of(run: Run, spec: ModelSpec) -> tuple[str, ...]:
+    """The methods that the run can switch to; ConfigError for one that the model does not have."""
+    methods = run.methods or tuple(method for method in USUAL_METHODS if method in spec.methods)
+    begun = method_of(run, spec)
+    unknown = [method for method in (begun, *methods) if method not in spec.methods]
+    if unknown:
+        own = unknown[0] == begun
+        raise ConfigError(
+            f"unknown method {unknown[0]!r}",
+            where="--method" if own else "methods of the run config",
+            allowed=", ".join(spec.methods),
+            remedy=f"give {'one' if own else 'those'} of the model {spec.name}",
+        )
+    return methods

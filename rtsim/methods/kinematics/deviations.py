@@ -1,0 +1,322 @@
+"""Standard deviations of one method's results (docs/uncertainty.md): arrays and numbers of the kernel."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.compiler.held_arguments import HeldCall
+from kernels.compiler.jit import bind, hold
+from kernels.joints.motions import TRANSLATES
+from kernels.solver.alternative_configuration import forget_others, new_other_assembly, new_other_work
+from kernels.solver.constraints import HARD
+from kernels.solver.frame import FrameOptions, FrameState, Method, Skeleton
+from kernels.solver.track import TrackWork
+from kernels.solver.undetermined_dofs import HELD_ANGLE, HELD_ANGLE_SPEED, MOST_ANGLE, MOST_LENGTH
+from kernels.uncertainty.covariance_factor import columns_in_time, new_column_work, new_columns, new_course
+from kernels.uncertainty.deviation import (
+    NEVER,
+    DeviationOptions,
+    deviate,
+    new_deviation_state,
+    new_deviation_work,
+    new_deviations,
+)
+from kernels.uncertainty.gradient_errors import SkinMotion
+from kernels.uncertainty.marker_errors import ErrorBounds, MarkerErrors
+from kernels.uncertainty.place_errors import Places, new_place_work, place_deviations
+from kernels.uncertainty.pose_errors import ALL, NOISE
+from rtsim.config.runs.run_schema import Uncertainty
+from rtsim.models.model import Model
+from rtsim.subjects.subject import kind_of_segment
+
+Array = NDArray[np.float64]
+
+
+FRAME_ADDS = 1.64
+"""Deviations that a frame adds to what is usual count so many times: 90 % of errors (docs/uncertainty.md)."""
+MOST_NEEDED = 2
+"""Markers that two bodies in a row must show, or all that they carry, not to fold to either side."""
+TURN_PART = 0.5
+"""Of what the skin of a segment moves as one body: half a turn, half a shift."""
+N_FREE = 6
+"""Ways in which a free body moves."""
+LEAST_ARM_M = 0.01
+"""Mean distance of a segment's markers from their middle below which its skin is taken to shift alone."""
+
+
+class MethodDeviations:
+    """Deviations of one method's results, beside the arrays of its results; NaN where a frame was not solved.
+
+    Parameters
+    ----------
+    model, skeleton, method, state, work : of the method
+    errors : what is known of the markers, whatever the method; stated : their bounds, and the limit
+    edition : (1,) - how often covariances were made anew, by all methods: one that is switched to has another
+
+    Attributes
+    ----------
+    uncertain : (3 n_joint,) - 1 = an angle whose deviation is above the limit or not known
+    stated : what the deviations follow from
+    course : motion and poses of the newest `columns`
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        skeleton: Skeleton,
+        method: Method,
+        state: FrameState,
+        work: TrackWork,
+        errors: MarkerErrors,
+        stated: Uncertainty,
+        edition: NDArray[np.int64],
+    ) -> None:
+        n_joint, n_body = len(model.joints.proximal), len(model.names.bodies)
+        n_element = len(model.names.elements)
+        displaced = displaced_joints(model.names.bodies, model.joints.distal)
+        sizes = (3 * n_joint, 3 * len(displaced), len(skeleton.ligaments), 3 * len(skeleton.contacts))
+        limit = np.radians([stated.limit_deg, stated.limit_deg, stated.limit_rotation_deg])
+        enough = np.minimum(np.bincount(model.markers.body, minlength=n_body), MOST_NEEDED).astype(np.int64)
+        self.options = DeviationOptions(
+            error_bounds(model, stated), limit, enough, np.array(displaced, np.int64), stated.average_s,
+            math.sqrt(2.0 * math.pi) * stated.skin_time_s,
+        )  # fmt: skip
+        self.stated = stated
+        self._of_frame = skeleton, method, state
+        reported = len(skeleton.ligaments), len(skeleton.contacts)
+        n_q, n_marker = len(model.q_neutral), len(model.markers.body)
+        other_work = new_other_work(n_q, model.n_v, n_marker, n_joint, *reported, sum(sizes))
+        other = new_other_assembly(mechanisms(skeleton, method), model.n_v, n_element, sum(sizes))
+        fresh = new_deviation_state(model.n_v, n_body, sum(sizes), errors, other)
+        self.state = fresh._replace(pose=fresh.pose._replace(edition=edition))
+        own = new_deviation_work(model.n_v, n_body, n_element, n_joint, sum(sizes))
+        self._work, self._out = (work, own, other_work), new_deviations(n_joint, sum(sizes))
+        self._starts = np.cumsum(sizes)[:-1].tolist()
+        self.uncertain = self._out.uncertain
+        self._run: HeldCall | None = None
+        self._run_columns: HeldCall | None = None
+        self._columns = new_columns(model.n_v, n_body, len(other.body))
+        self.course = new_course(len(model.q_neutral), model.n_v)
+        self._place_work, self._run_places = new_place_work(model.n_v), place_deviations
+
+    # Views are made when they are asked for: a copy of this has arrays of its own.
+
+    @property
+    def angles(self) -> Array:
+        """(n_joint, 3) [rad]."""
+        return self._part(0).reshape(-1, 3)
+
+    @property
+    def displacements(self) -> Array:
+        """(n_displaced, 3) - of the `displaced_joints` [m]."""
+        return self._part(1).reshape(-1, 3)
+
+    @property
+    def lengthening(self) -> Array:
+        """(n_ligament,)."""
+        return self._part(2)
+
+    @property
+    def contact_points(self) -> Array:
+        """(n_contact, 3) [m]."""
+        return self._part(3).reshape(-1, 3)
+
+    @property
+    def covariance(self) -> Array:
+        """(n_v, n_v) - of the tangent coordinates [rad^2, rad m, m^2]; NaN where the frame has no minimum."""
+        return self.state.pose.covariance[ALL]
+
+    @property
+    def noise_covariance(self) -> Array:
+        """(n_v, n_v) - the part of it that is white noise of the markers."""
+        return self.state.pose.covariance[NOISE]
+
+    @property
+    def edition(self) -> int:
+        """How often covariances of any method were made anew: once in some frames, or where other markers
+        take part.
+        """
+        return int(self.state.pose.edition[0])
+
+    @property
+    def coordinates(self) -> Array:
+        """(n_v,) - of the tangent coordinates [rad, m]; of joints that can fold to either side no less than
+        what is known of those.
+        """
+        tree, folded = self._of_frame[0].tree, self.state.folded_for
+        most = np.where(tree.dof_rotates == TRANSLATES, MOST_LENGTH, MOST_ANGLE)
+        found = np.minimum(np.sqrt(np.diagonal(self.covariance)), most)
+        if folded.any():
+            body = tree.dof_body
+            time = np.maximum(folded[body], np.where(tree.parent[body] >= 0, folded[tree.parent[body]], 0.0))
+            least = np.minimum(np.hypot(HELD_ANGLE, HELD_ANGLE_SPEED * time), MOST_ANGLE)
+            found = np.where((time > 0.0) & (tree.dof_rotates != TRANSLATES), np.maximum(found, least), found)
+        return np.asarray(found)
+
+    def write_places(self, places: Places, out: Array) -> None:
+        """out : (n_place, 3) - deviations of places along ground's axes, at the pose at hand [m]."""
+        tree, pose = self._of_frame[0].tree, self._work[0].solver.pose
+        if math.isnan(self.covariance[0, 0]):
+            out[:] = math.nan
+            return
+        self._run_places(tree.last_dof, tree.dof_parent, places, pose, self.covariance, self._place_work, out)
+
+    def columns(self, q: Array, v: Array, v_dot: Array, apart: float) -> Array | None:
+        """(3, 2, n_v, n) - errors of the tangent coordinates before, at and after a pose that moves, by
+        independent errors of size 1 of the markers, and of dofs that are held, LASTING and NOISE, one a
+        column; overwritten by the next. None where markers and joints do not determine one of the three.
+
+        q : (n_q,); v, v_dot : (n_v,) - speeds and accelerations, of kernels/rates/manifold.Rates
+        apart : from one of the three to the next [s]
+        """
+        self.prepare_columns()
+        assert self._run_columns is not None
+        for row, given in zip(self.course, (q, v, v_dot, apart), strict=False):
+            row[:] = given
+        n = self._run_columns()
+        return self._columns[..., :n] if n else None
+
+    def _part(self, k: int) -> Array:
+        return np.split(self._out.value, self._starts)[k]
+
+    def hold(self, options: FrameOptions) -> None:
+        """Have the machine code for its arguments, and these in place."""
+        skeleton, method, state = self._of_frame
+        arguments = (
+            skeleton, method, 0.0, options, self.options, state, self.state, self._work, self._out,
+        )  # fmt: skip
+        self._run = hold(deviate, arguments, given=(2,))
+        tree, pose = self._of_frame[0].tree, self._work[0].solver.pose
+        self._run_places = bind(
+            place_deviations,
+            (
+                tree.last_dof, tree.dof_parent, places_of([], np.zeros((0, 3))), pose, self.covariance,
+                self._place_work, np.zeros((0, 3)),
+            ),
+        )  # fmt: skip
+
+    def prepare_columns(self) -> None:
+        """Have the machine code of `columns`, with a solver of its own: others read the frame's pose."""
+        if self._run_columns is not None:
+            return
+        skeleton, method, state = self._of_frame
+        tree = skeleton.tree
+        n_q, n_v, n_body = len(self.course.q), len(tree.dof_body), len(tree.parent)
+        n_marker, n_element = len(skeleton.markers.body), len(method.roles.mode)
+        arguments = (
+            skeleton, method, self.course, self.options.bounds.skin, state, self.state,
+            copy.deepcopy(self._work[0].solver), self._work,
+            new_column_work(n_q, n_v, n_body, n_marker, n_element), self._columns,
+        )  # fmt: skip
+        self._run_columns = hold(columns_in_time, arguments, given=())
+
+    def run(self, dt: float, converged: bool) -> int:
+        """Bring the arrays up to date after a frame: NaN, and all uncertain, where it was not solved; returns
+        how many angles are uncertain.
+        """
+        if converged:
+            assert self._run is not None
+            return int(self._run(dt))
+        self._out.value[:] = math.nan
+        self._out.uncertain[:] = 1.0
+        self.state.held_for[:] += dt
+        self.state.folded_for[:] += dt
+        self.state.away[:] += dt
+        self.state.other.since[:] += dt
+        self.state.pose.covariance[:] = math.nan
+        self.state.pose.wait[0] = 0
+        self.state.pose.edition[0] += 1
+        return len(self.uncertain)
+
+    def doubt(self, turned: Array) -> None:
+        """uncertain : angles of joints that have turned since the frame that is told again.
+
+        turned : (n_joint,) - by so much [rad]
+        """
+        beyond = np.hypot(self.angles, FRAME_ADDS * turned[:, None]) > self.options.limit
+        self.uncertain[beyond.reshape(-1)] = 1.0
+
+    def unusual(self, angles: Sequence[int]) -> list[int]:
+        """Of some angles those whose usual deviation is within the limit."""
+        usual, limit = self.state.usual, self.options.limit
+        return [k for k in angles if usual[k] <= limit[k % 3] ** 2]
+
+    def forget(self) -> None:
+        """Nothing has been determined yet."""
+        self.state.held_for[:] = self.state.folded_for[:] = self.state.away[:] = NEVER
+        self.state.weight[:] = math.nan
+        self.state.mean[:] = self.state.usual[:] = self.state.most[:] = 0.0
+        self.state.pose.wait[0] = 0
+        forget_others(self.state.other)
+
+    def follow(self, other: MethodDeviations) -> None:
+        """Know of dofs and bodies what another of the same model knows."""
+        self.state.held_for[:] = other.state.held_for
+        self.state.folded_for[:] = other.state.folded_for
+
+
+def places_of(body: Sequence[int] | NDArray[np.int64], point: Array) -> Places:
+    """Points (n, 3) of bodies (n,) [m], one a place."""
+    n = len(body)
+    return Places(np.arange(n + 1), np.array(body, np.int64), np.ascontiguousarray(point, float), np.ones(n))
+
+
+def mean_place(share: Array, point: Array) -> Places:
+    """The one place that is the sum of shares (n_body,) times a point (n_body, 3) of each body [m]."""
+    n = len(share)
+    return Places(np.array([0, n]), np.arange(n), np.ascontiguousarray(point, float), np.array(share, float))
+
+
+def mechanisms(skeleton: Skeleton, method: Method) -> NDArray[np.int64]:
+    """Bodies inside the tree with six ways to move of which hard elements leave one at the most."""
+    tree, elements = skeleton.tree, skeleton.elements
+    hard = [elements.path[e, : elements.n_path[e]] for e in np.flatnonzero(method.roles.mode == HARD)]
+    found = []
+    for b in np.flatnonzero((np.diff(tree.v_start) == N_FREE) & (tree.parent >= 0)):
+        own = np.arange(tree.v_start[b], tree.v_start[b + 1])
+        if sum(bool(np.isin(own, path).all()) for path in hard) >= N_FREE - 1:
+            found.append(b)
+    return np.array(found, np.int64)
+
+
+def displaced_joints(body_names: Sequence[str], distal: NDArray[np.int64]) -> list[int]:
+    """Joints whose displacements are reported: those that carry a shank."""
+    return [j for j, b in enumerate(distal) if kind_of_segment(body_names[b]) == "shank"]
+
+
+def error_bounds(model: Model, stated: Uncertainty) -> ErrorBounds:
+    """Bounds of the errors of a model's markers."""
+    by_kind = {
+        "pelvis": stated.pelvis_mm,
+        "thigh": stated.thigh_mm,
+        "femur": stated.thigh_mm,
+        "shank": stated.shank_mm,
+        "tibia": stated.shank_mm,
+        "foot": stated.foot_mm,
+        "calcn": stated.foot_mm,
+        "toes": stated.foot_mm,
+    }
+    body, places = model.markers.body, model.markers.position
+    kinds = [kind_of_segment(name) for name in model.names.bodies]
+    size = 1e-3 * np.array([by_kind.get(kind, stated.other_mm) for kind in kinds])
+    n_body = len(kinds)
+    centre, arm = np.zeros((n_body, 3)), np.zeros(n_body)
+    for b in np.unique(body[body >= 0]):
+        own = places[body == b]
+        centre[b] = own.mean(axis=0)
+        arm[b] = np.sqrt(np.mean(np.sum((own - centre[b]) ** 2, axis=1)))
+    turns = np.where(arm > LEAST_ARM_M, TURN_PART * stated.rigid_part, 0.0)
+    # a turn moves a marker by its arm in two of three directions
+    turn = np.sqrt(1.5 * turns) * size / np.maximum(arm, LEAST_ARM_M)
+    skin = SkinMotion(centre, turn, np.sqrt(stated.rigid_part - turns) * size)
+    of_marker = np.where(body >= 0, size[body], 1e-3 * stated.other_mm)
+    return ErrorBounds(
+        1e-3 * stated.least_noise_mm, 1e-3 * stated.most_noise_mm,
+        np.sqrt(1.0 - stated.rigid_part) * of_marker, stated.most_skin * of_marker,
+        of_marker, skin,
+    )  # fmt: skip

@@ -1,0 +1,32 @@
+"""Which joints' flexions lengths of elements follow (Sancisi et al. 2017, eq. 1)."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.config.models.model_schema import ModelSpec
+from rtsim.errors import ConfigError
+from rtsim.models.model import Model
+
+
+def flexion_joints(spec: ModelSpec, model: Model) -> NDArray[np.int64]:
+    """(n_element,) - joint whose first angle enters eq. 1: the one between the bodies of an element.
+
+    0 where nothing follows it; ConfigError where a length does and there is no such joint among the model's
+    flexion angles.
+    """
+    first_angles = model.names.joint_angles[::3]
+    joints = [first_angles.index(name) for name in spec.flexions]
+    elements, joint_of = model.elements, np.zeros(len(model.names.elements), np.int64)
+    for e in np.flatnonzero(model.lengths.polynomial.any(axis=1)):
+        ends = {int(elements.body_a[e]), int(elements.body_b[e])}
+        own = [j for j in joints if {int(model.joints.proximal[j]), int(model.joints.distal[j])} == ends]
+        if not own:
+            raise ConfigError(
+                f"the length of {model.names.elements[e]} follows a flexion that is not given",
+                where=f"model {spec.name}: flexion",
+                allowed="the first angle of the joint between its two bodies",
+            )
+        joint_of[e] = own[0]
+    return joint_of

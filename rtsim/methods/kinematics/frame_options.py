@@ -1,0 +1,63 @@
+"""The numbers of a run's config, for the kernels of a frame."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.markers.marker_health import HealthOptions
+from kernels.markers.segment_filling import FillOptions
+from kernels.solver.kkt import Options
+from kernels.solver.track import TrackOptions
+from rtsim.config.runs.run_schema import MarkerCheck, Solver
+from rtsim.models.model import Model
+from rtsim.subjects.calibration.trunk import TRUNK
+from rtsim.subjects.subject import kind_of_segment
+
+Array = NDArray[np.float64]
+
+RATE_SMOOTHING_S, REST_S = 0.04, 0.15
+"""Time constants of the rate of a segment, and of how a turn that no marker shows comes to rest."""
+TRUNK_SLACK, FOOT_SLACK, OWN_SLACK = 3.0, 2.0, 3.0
+"""Factors of the bounds of markers: shoulders move against the spine, toes bend against the foot, and the
+markers of a model that brings its own are not calibrated."""
+LEAST_MISFIT_M = 0.01
+"""Markers are credited to be off the model by at least so much [m]."""
+
+
+def track_options(solver: Solver) -> TrackOptions:
+    """Kernel options of following a solution."""
+    return TrackOptions(
+        Options(solver.tolerance, solver.max_iterations, solver.max_step),
+        1e-3 * solver.restart_rms_mm,
+        solver.max_prediction_s,
+        solver.second_opinion,
+    )
+
+
+def slack_of(model: Model) -> Array:
+    """(n_marker,) - factor of the bounds of each marker of a person."""
+    of_segment = {"foot": FOOT_SLACK, TRUNK: TRUNK_SLACK}
+    bodies = [kind_of_segment(model.names.bodies[b]) if b >= 0 else "" for b in model.markers.body]
+    return np.array([of_segment.get(kind, 1.0) for kind in bodies])
+
+
+def health_options(check: MarkerCheck, slack: Array) -> HealthOptions:
+    """Kernel options of the marker checks; slack : (n_marker,)."""
+    return HealthOptions(
+        np.array([check.downweight], np.int64),
+        1e-3 * check.floor_mm,
+        1e-3 * check.unknown_mm,
+        1e-3 * check.agreement_mm,
+        check.n_learn,
+        check.time_constant_s,
+        1e-3 * check.swap_distance_mm,
+        check.stray_speed,
+        check.relearn_s,
+        slack,
+    )
+
+
+def fill_options(check: MarkerCheck) -> FillOptions:
+    """Kernel options of filling in markers that are gone for a while."""
+    return FillOptions(check.fill_s, RATE_SMOOTHING_S, REST_S, LEAST_MISFIT_M)

@@ -1,0 +1,55 @@
+"""Mean ligament lengths of a subject over a movement, the targets of the method `minimised`.
+
+Sancisi et al. (2017), section 2.2.6: the flexion of the method with isometric ligaments gives the
+experimental length of eq. 1 on every frame; its mean over the frames is kept.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.config.models.model_schema import ModelSpec
+from rtsim.config.runs.run_schema import Run
+from rtsim.files.markers.markers import read_markers
+from rtsim.methods.kinematics.multibody import MultibodyEstimator
+from rtsim.subjects.markers.markers_of import markers_of
+from rtsim.subjects.subject import Subject
+
+MOVES = np.radians(20.0)
+"""Range of knee flexion from which a trial is a movement."""
+
+
+def with_mean_lengths(spec: ModelSpec, subject: Subject, trial_path: Path, run: Run) -> Subject:
+    """The subject with ligament_mean_mm from a movement.
+
+    Unchanged where fewer than half the frames solve, for a knee that hardly moves (a static trial), and for
+    keypoints, which tell nothing of ligaments.
+    """
+    if subject.keypoints:
+        return subject
+    trial = read_markers(trial_path, up=run.up or None, units=run.units or None, person=run.person)
+    estimator = MultibodyEstimator(spec, subject, "zero", (), run.solver, run.markers)
+    measured = markers_of(trial, subject)
+    lengths, flexion = [], []
+    for frame, dt in zip(measured, np.diff(trial.times, prepend=trial.times[0]), strict=True):
+        if estimator.estimate(np.ascontiguousarray(frame), float(dt)).converged:
+            lengths.append(experimental_lengths(estimator))
+            flexion.append(estimator.flexion)
+    if len(lengths) < 0.5 * len(measured):
+        return subject
+    names = estimator.model.names.elements
+    mean, moves = np.mean(lengths, axis=0), np.ptp(flexion, axis=0) >= MOVES
+    table = {names[e]: float(1e3 * mean[e]) for e in estimator.model.reported.ligaments if moves[e]}
+    return msgspec.structs.replace(subject, ligament_mean_mm=table)
+
+
+def experimental_lengths(estimator: MultibodyEstimator) -> NDArray[np.float64]:
+    """(n_element,) - lengths of eq. 1 at the knee flexion of the last frame [m]; NaN for planes."""
+    model = estimator.model
+    theta = np.degrees(estimator.flexion)
+    powers = theta[:, None] ** np.arange(1, model.lengths.polynomial.shape[1] + 1)
+    return model.lengths.neutral * (1.0 + np.sum(model.lengths.polynomial * powers, axis=1))

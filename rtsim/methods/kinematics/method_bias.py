@@ -1,0 +1,32 @@
+"""What a method itself puts an angle off, as its model states it: no error of markers, and no deviation."""
+
+from __future__ import annotations
+
+from rtsim.config.models.model_schema import ModelSpec
+from rtsim.models.model import Model
+from rtsim.models.roles import find_method
+from rtsim.subjects.subject import kind_of_segment
+
+
+def bias_of(spec: ModelSpec, method: str, model: Model) -> dict[str, float]:
+    """By the names of the model's joint angles [deg]; those of which the method states nothing are left out.
+
+    Each leg has the number for persons to whom all joints that can be are registered, or that for others.
+    """
+    how, names, bodies = find_method(spec, method), model.names.joint_angles, model.names.bodies
+    laid = [body.name for body in spec.bodies if body.registered_by]
+    registered = {side_of(name) for name in laid} - {
+        side_of(name) for name in laid if name not in model.registered
+    }
+    found = {}
+    for k, name in enumerate(names):
+        side = side_of(bodies[model.joints.distal[k // 3]])
+        stated = how.bias_deg if side in registered else how.bias_unregistered_deg
+        if (plain := name.removesuffix(side)) in stated:
+            found[name] = float(stated[plain])
+    return found
+
+
+def side_of(body: str) -> str:
+    """The end of a body's name that says the side, empty where there is none."""
+    return body[len(kind_of_segment(body)) :]

@@ -1,0 +1,166 @@
+"""Standard deviations of filtered coordinates, their speeds and accelerations (docs/uncertainty.md).
+
+Errors of markers that last move with the cycle of walking: their correlation falls with the time between two
+frames as exp(-t^2 / (2 T^2)), so that their own speed is their size over T. Noise is white. With the impulse
+response h of a filter, and its values, speeds and accelerations as columns, each kind of errors comes out
+with the products h' R h, R the correlation of the frames; noise has R = 1.
+Bendat and Piersol 2010, Random Data, chapter 6 (linear systems with random input).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.joints.tree import Tree
+from kernels.rates.manifold import Rates
+from kernels.uncertainty.covariance_factor import Course
+from rtsim.config.runs.rate_schema import RateSpec
+from rtsim.methods.kinematics.deviations import MethodDeviations
+from rtsim.methods.kinematics.rates import impulse_response
+from rtsim.models.packing.joints import rotations
+
+Array = NDArray[np.float64]
+
+LASTING, NOISE = 0, 1
+"""Kinds of errors."""
+VALUE, SPEED, ACCELERATION = 0, 1, 2
+MOST_CORRELATED = 6.0
+"""Times T beyond which errors that last count as independent: exp(-18) is 1.5e-8."""
+
+
+@lru_cache(maxsize=16)
+def products(spec: RateSpec, rate: float, time: float) -> Array:
+    """(2, 3, 3) - of values, speeds and accelerations that a filter makes of errors of size 1.
+
+    LASTING, with the time T [s], and NOISE; rate : of the frames [Hz]
+    """
+    h = impulse_response(spec, rate)
+    reach = min(int(MOST_CORRELATED * time * rate), len(h) - 1)
+    correlation = np.exp(-0.5 * (np.arange(-reach, reach + 1) / (rate * time)) ** 2)
+    smooth = np.array([np.convolve(column, correlation)[reach : reach + len(h)] for column in h.T])
+    return np.array([smooth @ h, h.T @ h])
+
+
+class RateDeviations:
+    """Deviations of one session's filtered motion; NaN where there is none.
+
+    Parameters
+    ----------
+    tree : of the model; spec, rate : the filter; time : of errors that last [s]
+
+    Attributes
+    ----------
+    apart : how far apart poses tell how errors change [s]: 1 / the frequency that the filter lets pass in the
+        mean square [rad/s], as it sees no more of a change than what lasts so long
+    q : (n_q,) [rad, m, 1]; v, v_dot : (n_v,) - in the order of kernels/rates/manifold.Rates
+    """
+
+    def __init__(self, tree: Tree, spec: RateSpec, rate: float, time: float) -> None:
+        self.products = products(spec, rate, time)
+        passed = self.products[NOISE]
+        self.apart = math.sqrt(passed[VALUE, VALUE] / passed[SPEED, SPEED])
+        n_q, n_v = int(tree.q_start[-1]), len(tree.dof_body)
+        self.q, self.v, self.v_dot = np.full(n_q, math.nan), np.full(n_v, math.nan), np.full(n_v, math.nan)
+        self._newest: tuple[Array, Course] | None = None
+        self._mean, self._n_mean, self._time, self._told = np.zeros((3, n_v)), 0, math.nan, (0, b"")
+        self._turns = [(int(q), int(v)) for _, q, v in rotations(tree)]
+        of_turns = {q + k for q, _ in self._turns for k in range(4)}
+        dofs_of_turns = {v + k for _, v in self._turns for k in range(3)}
+        self._plain_q = np.array([q for q in range(n_q) if q not in of_turns], np.int64)
+        self._plain_v = np.array([v for v in range(n_v) if v not in dofs_of_turns], np.int64)
+
+    def forget(self) -> None:
+        """There is no filtered motion."""
+        self._newest, self._n_mean = None, 0
+        for array in (self.q, self.v, self.v_dot):
+            array[:] = math.nan
+
+    def update(self, found: MethodDeviations, rates: Rates, time: float) -> None:
+        """Those of the newest covariance, in a filtered motion at a time [s]; means of their squares over
+        `average_s`, as long as the same markers take part: where a coordinate of a mechanism turns its slope
+        vanishes, and poses nearby count as well (kernels/uncertainty/deviation).
+
+        An error e of the markers in the bodies is one of the tangent coordinates S e, and S changes by S'
+        and S'' while the skeleton moves: rates are off by S e' + S' e, and so on. A joint that turns by w in
+        the child's frame sees an error d of its coordinates change by d' + w x d, so that
+        d'' + w x d' + w' x d is added to its acceleration. NaN where poses of the motion are not determined.
+        """
+        columns = found.columns(*rates, self.apart)
+        if columns is None or math.isnan(found.covariance[0, 0]):
+            self.forget()
+            return
+        self._newest = columns, found.course
+        before, S, after = columns
+        turning, more, gain = self._carried(rates.v), self._carried(rates.v_dot), self.products
+        first, second = (after - before) / (2.0 * self.apart), (after - 2.0 * S + before) / self.apart**2
+        was = turning @ S
+        by_rate, by_value = 2.0 * first + was, second + turning @ first + more @ S
+        # errors and their rates at one time are independent, an error and the rate of its rate are not
+        speed = gain[:, 0, :1] * squares(first + was) + gain[:, 1, 1:2] * squares(S)
+        acceleration = gain[:, 0, :1] * squares(by_value) + gain[:, 1, 1:2] * squares(by_rate)
+        acceleration += 2.0 * gain[:, 0, 2:] * (by_value * S).sum(axis=2) + gain[:, 2, 2:] * squares(S)
+        noise = found.noise_covariance
+        C = np.array([found.covariance - noise, noise])
+        squared = (gain[:, 0, :1] * C.diagonal(axis1=1, axis2=2), speed, acceleration)
+        self._average(found, time, [np.maximum(each.sum(axis=0), 0.0) for each in squared])
+        value, self.v[:], self.v_dot[:] = np.sqrt(self._mean)
+        self.q[self._plain_q] = value[self._plain_v]
+        for at_q, at_v in self._turns:
+            slopes, block = quaternion_slopes(rates.q[at_q : at_q + 4]), slice(at_v, at_v + 3)
+            square = (gain[:, :1, :1] * C[:, block, block]).sum(axis=0)
+            self.q[at_q : at_q + 4] = np.sqrt(np.maximum(((slopes @ square) * slopes).sum(axis=1), 0.0))
+
+    def _average(self, found: MethodDeviations, time: float, squared: list[Array]) -> None:
+        """Take variances (3, n_v) into their mean, which begins anew with other markers, another method, and
+        where dofs are held: what is known of these is less with every frame.
+        """
+        told, constant = (id(found), found.state.pose.seen.tobytes()), found.stated.average_s
+        since, self._time = time - self._time, time
+        if told != self._told or found.state.held_for.any() or not 0.0 < since < constant:
+            self._told, self._n_mean = told, 0
+        self._n_mean += 1
+        if self._n_mean == 1:
+            self._mean[:] = squared
+        else:
+            self._mean += max(1.0 / self._n_mean, since / constant) * (np.array(squared) - self._mean)
+
+    def _carried(self, v: Array) -> Array:
+        """(n_v, n_v) - w x of every turn, by speeds or accelerations v : (n_v,); zero elsewhere."""
+        carried = np.zeros((len(v), len(v)))
+        for _, d in self._turns:
+            x, y, z = v[d : d + 3]
+            carried[d : d + 3, d : d + 3] = (0.0, -z, y), (z, 0.0, -x), (-y, x, 0.0)
+        return carried
+
+    @property
+    def known(self) -> bool:
+        """Whether there is a filtered motion, which its poses determine."""
+        return self._newest is not None
+
+    def speeds_of(self, slopes_at: Callable[[Array], Array]) -> Array:
+        """(n,) - of the rates of numbers of a pose that is known: they err by F S e' + (F S)' e.
+
+        slopes_at : of coordinates (n_q,), the slopes F : (n, n_v) of the numbers
+        """
+        assert self._newest is not None
+        columns, course = self._newest
+        before, now, after = (slopes_at(q) @ S for q, S in zip(course.pose, columns, strict=True))
+        gain = self.products
+        first = squares(after - before) / (2.0 * self.apart) ** 2
+        return np.asarray(np.sqrt((gain[:, 0, :1] * first + gain[:, 1, 1:2] * squares(now)).sum(axis=0)))
+
+
+def squares(rows: Array) -> Array:
+    """(..., n) - sums of squares of rows (..., n, m)."""
+    return np.asarray((rows * rows).sum(axis=-1))
+
+
+def quaternion_slopes(q: Array) -> Array:
+    """(4, 3) - of a unit quaternion w, x, y, z along turns about the child's axes."""
+    w, x, y, z = q
+    return 0.5 * np.array([[-x, -y, -z], [w, -z, y], [z, w, -x], [-y, x, w]])

@@ -1,0 +1,197 @@
+"""Speeds and accelerations from coordinates in time, frame by frame or over a whole recording."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.compiler.jit import bind
+from kernels.rates.butterworth import (
+    Butterworth,
+    butterworth,
+    butterworth_damping,
+    new_butterworth_state,
+)
+from kernels.rates.manifold import OK, Manifold, Rates, new_rates, plain
+from kernels.rates.savitzky_golay import SavitzkyGolay, new_savitzky_golay_state, savitzky_golay
+from rtsim.config.runs.rate_schema import ButterworthSpec, RateSpec, SavitzkyGolaySpec
+from rtsim.errors import ConfigError
+
+Array = NDArray[np.float64]
+
+FASTEST = 5000.0
+"""Highest rate of frames that is believed [Hz]: a filter has room for what comes within its memory."""
+HIGHEST = 0.4
+"""A cut-off in parts of the rate: half the rate is the Nyquist frequency."""
+N_TIME_CONSTANT = 5.0
+"""Of the slowest pole, after which a Butterworth filter counts as settled: exp(-5) is 0.7 %."""
+DECAYED = 50.0
+"""The same, after which its impulse response is over, times the cube of time: exp(-50) is 2e-22."""
+
+
+class _Kernel(NamedTuple):
+    """An estimator: the kernel with its options, and how long its memory is."""
+
+    run: Any
+    options: Any
+    new_state: Callable[[int, int], Any]  # (n_q, n_v)
+    memory_s: float  # how long an impulse is seen
+
+
+class Response(NamedTuple):
+    """What an estimator does to slow motion and to noise; one number each for value, speed, acceleration."""
+
+    delay_s: Array  # (3,) - at low frequency
+    noise_gain: Array  # (3,) [1, 1/s, 1/s^2] - standard deviation out over in, of noise that is white
+
+
+class RateEstimator:
+    """Filters coordinates and gives their speeds and accelerations at the same delay, frame by frame.
+
+    Parameters
+    ----------
+    spec : the filter
+    manifold : kernels/rates/manifold.manifold_of(tree), or plain(n) for n numbers such as forces
+    rate : frames per second that are expected; others are filtered by their time stamps
+    """
+
+    def __init__(self, spec: RateSpec, manifold: Manifold, rate: float) -> None:
+        self.spec, self.manifold = spec, manifold
+        self._kernel = kernel_of(spec, rate)
+        self._n_q = int(manifold.q_start[-1])
+        self.rates: Rates = new_rates(self._n_q, int(manifold.v_start[-1]))
+        self.restart()
+        arguments = (manifold, self._kernel.options, 0.0, np.zeros(self._n_q), self._state, self.rates)
+        self._run = bind(self._kernel.run, arguments)
+
+    def take(self, t: float, q: Array) -> int:
+        """Take one frame: time [s] and coordinates (n_q,); the status is one of kernels/rates/manifold.
+
+        `rates` then holds what was at t - delay_s.
+        """
+        return int(self._run(self.manifold, self._kernel.options, t, q, self._state, self.rates))
+
+    def restart(self) -> None:
+        """Forget all frames."""
+        self._state = self._kernel.new_state(self._n_q, int(self.manifold.v_start[-1]))
+
+
+def filter_of(told: Mapping[str, Any]) -> RateSpec:
+    """The filter of a run, by what its session tells of it, in which all have a delay."""
+    options = {key: value for key, value in told.items() if key not in ("delay_s", "noise_gain")}
+    if options["kind"] == "savitzky_golay" and options["order"] > 2:  # of order 2 it is that of the middle
+        options["delay_s"] = told["delay_s"][0]
+    return msgspec.convert(options, RateSpec)
+
+
+def kernel_of(spec: RateSpec, rate: float) -> _Kernel:
+    """The estimator of a filter at a rate [Hz]; ConfigError where the rate is none, or too low for it."""
+    if not 0.0 < rate <= FASTEST:
+        raise ConfigError(
+            f"{rate:g} frames per second", where="the session's rate", allowed=f"more than 0 to {FASTEST:g}"
+        )
+    if isinstance(spec, ButterworthSpec):
+        return butterworth_kernel(spec, rate)
+    return savitzky_golay_kernel(spec, rate)
+
+
+def butterworth_kernel(spec: ButterworthSpec, rate: float) -> _Kernel:
+    """A Butterworth filter; its cut-off lies well below half the rate."""
+    if spec.cutoff_hz > HIGHEST * rate:
+        raise ConfigError(
+            f"a cut-off of {spec.cutoff_hz:g} Hz is too high for {rate:g} frames per second",
+            where="rates.cutoff_hz",
+            allowed=f"up to {HIGHEST * rate:g}",
+        )
+    damping = butterworth_damping(spec.order)
+    w = 2.0 * rate * np.tan(np.pi * spec.cutoff_hz / rate)
+    slowest = 1.0 / (damping.min() * w)
+    options = Butterworth(float(w), damping, spec.longest_gap_s, float(N_TIME_CONSTANT * slowest))
+
+    def new_state(n_q: int, n_v: int) -> Any:
+        return new_butterworth_state(len(damping), n_q, n_v)
+
+    return _Kernel(butterworth, options, new_state, DECAYED * slowest)
+
+
+def savitzky_golay_kernel(spec: SavitzkyGolaySpec, rate: float) -> _Kernel:
+    """A Savitzky-Golay filter; its window is a whole number of steps."""
+    n_step = round(spec.window_s * rate)
+    if n_step < spec.order:
+        raise ConfigError(
+            f"{n_step + 1} frames of {rate:g} per second in {spec.window_s:g} s are too few for a polynomial "
+            f"of order {spec.order}",
+            where="rates.window_s",
+            allowed=f"at least {spec.order / rate:.3g}",
+        )
+    window = n_step / rate
+    delay = 0.5 * window if spec.delay_s is None else min(spec.delay_s, window)
+    options = SavitzkyGolay(window, spec.order, delay, 0.5 / rate, spec.longest_gap_s)
+    n_ring = 2 * (n_step + 1)  # a stream that is faster than it says
+
+    def new_state(n_q: int, n_v: int) -> Any:
+        return new_savitzky_golay_state(n_ring, n_q, n_v)
+
+    return _Kernel(savitzky_golay, options, new_state, window)
+
+
+def response(spec: RateSpec, rate: float) -> Response:
+    """Delay and noise gain of an estimator, from its impulse response h_k, k steps after the impulse.
+
+    The delay of the d-th derivative is what t^(d+1) / (d+1)! meets: (-1)^d sum h_k (k T)^(d+1) / (d+1)!.
+    """
+    h = impulse_response(spec, rate)
+    t = np.arange(len(h)) / rate
+    delay = [h[:, 0] @ t, -(h[:, 1] @ t**2) / 2.0, h[:, 2] @ t**3 / 6.0]
+    return Response(np.array(delay), np.sqrt(np.sum(h**2, axis=0)))
+
+
+@lru_cache(maxsize=8)
+def impulse_response(spec: RateSpec, rate: float) -> Array:
+    """(n, 3) - value, speed and acceleration in the steps from a frame that reads 1 among zeros on.
+
+    Not to be written to: it is found once, as sessions of a stream may begin in the midst of frames.
+    """
+    estimator = RateEstimator(spec, plain(1), rate)
+    n = round(kernel_of(spec, rate).memory_s * rate) + 2
+    h = np.zeros((n, 3))
+    for k in range(-n, n):
+        estimator.take(k / rate, np.array([1.0 if k == 0 else 0.0]))
+        if k >= 0:
+            h[k] = [rows[0] for rows in estimator.rates]
+    h.flags.writeable = False
+    return h
+
+
+class Track(NamedTuple):
+    """Filtered rows of a recording."""
+
+    q: Array  # (n, n_q)
+    v: Array  # (n, n_v)
+    v_dot: Array  # (n, n_v)
+    settled: NDArray[np.bool_]  # (n,) - rows with the stated delay
+
+
+def track(spec: RateSpec, manifold: Manifold, rate: float, times: Array, rows: Array) -> Track:
+    """The rows (n, n_q) of a recording as they would be seen live, each with its delay; NaN where ignored."""
+    estimator = RateEstimator(spec, manifold, rate)
+    found = new_track(len(times), manifold)
+    for k, (t, q) in enumerate(zip(times, np.ascontiguousarray(rows, float), strict=True)):
+        status = estimator.take(float(t), q)
+        if np.isfinite(q).all():
+            for out, now in zip(found, estimator.rates, strict=False):
+                out[k] = now
+        found.settled[k] = status == OK
+    return found
+
+
+def new_track(n: int, manifold: Manifold) -> Track:
+    """Rows without numbers."""
+    n_v = int(manifold.v_start[-1])
+    q, v, v_dot = (np.full((n, width), np.nan) for width in (int(manifold.q_start[-1]), n_v, n_v))
+    return Track(q, v, v_dot, np.zeros(n, bool))

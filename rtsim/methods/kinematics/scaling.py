@@ -1,0 +1,167 @@
+"""An unscaled model and a static trial to a model of a person: sizes, masses, muscles, markers.
+
+The steps of OpenSim's scale tool, as its setup file says: factors by measurements and by hand, everything on
+the bodies, masses, fibre and tendon lengths with the lengths of the paths, then the static pose, in which the
+markers get their places.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.config.models.model_schema import ModelSpec
+from rtsim.errors import ConfigError
+from rtsim.files.markers.trial import MarkerTrial
+from rtsim.files.osim.markers import read_marker_set
+from rtsim.files.osim.setup_scale import Placer, ScaleSetup
+from rtsim.files.tables.storage import read_storage
+from rtsim.methods.kinematics.static_pose import StaticPose, Wanted, fit_pose, mean_places, place_markers
+from rtsim.methods.muscles.moment_arms import MomentArms, arms_of
+from rtsim.models.measuring import Measured, body_factors, frames_between
+from rtsim.models.scaling import scale_geometry, scale_masses, scale_muscles
+from rtsim.subjects.calibration.masses import notes_on_size
+from rtsim.subjects.markers.persons import read_one, share_of
+
+Array = NDArray[np.float64]
+Note = Callable[[str], None]
+
+
+class Scaled(NamedTuple):
+    """A scaled model and what it was scaled by."""
+
+    spec: ModelSpec
+    factors: Mapping[str, Array]  # of every body, (3,)
+    measured: tuple[Measured, ...]
+    errors: Mapping[str, float]  # of the markers in the static pose, before they are placed [m]
+
+
+def scale(spec: ModelSpec, setup: ScaleSetup, static: Path | None, note: Note, person: str = "") -> Scaled:
+    """The model of a person by a setup; `static` replaces the trials that the setup names.
+
+    person : of several in these trials
+    """
+    if setup.marker_set_file is not None:
+        spec = with_markers(spec, setup.marker_set_file, note)
+    factors = {body.name: np.ones(3) for body in spec.bodies}
+    measured: tuple[Measured, ...] = ()
+    if setup.scaler is not None:
+        scaler = setup.scaler
+        trial = read_static(static or scaler.marker_file, spec, person, note)
+        arms = arms_of(spec)
+        names = tuple(factors)
+        factors, measured = body_factors(scaler, names, neutral_markers(spec, arms), trial, note)
+        larger = scale_geometry(spec, factors, note)
+        larger = scale_masses(larger, factors, setup.mass_kg, scaler.keep_mass_shares)
+        for text in notes_on_size(setup.mass_kg) if setup.mass_kg else ():
+            note(text)
+        spec = scale_muscles(larger, length_ratios(arms, arms_of(larger), note))
+    errors: Mapping[str, float] = {}
+    if setup.placer is not None:
+        spec, found = place(spec, setup.placer, static, note, person)
+        errors = found.errors
+    return Scaled(spec, factors, measured, errors)
+
+
+def with_markers(spec: ModelSpec, path: Path, note: Note) -> ModelSpec:
+    """The model with the markers of a file on top of its own; one of the same name is replaced."""
+    found, notes = read_marker_set(path, tuple(body.name for body in spec.bodies))
+    for text in notes:
+        note(text)
+    markers = {marker.name: marker for marker in (*spec.markers, *found)}
+    return msgspec.structs.replace(spec, markers=tuple(markers.values()))
+
+
+def read_static(path: Path | None, spec: ModelSpec, person: str, note: Note) -> MarkerTrial | None:
+    if path is None:
+        return None
+    trial = read_one(path, share_of([marker.name for marker in spec.markers]), person, strict=bool(person))
+    for text in trial.notes:
+        note(f"{path.name}: {text}")
+    return trial
+
+
+def neutral_markers(spec: ModelSpec, arms: MomentArms) -> dict[str, Array]:
+    """Where the model's markers are in ground at the start of its coordinates [m]."""
+    if not spec.markers:
+        return {}
+    places = arms.body_places(arms.assembled())
+    found = {}
+    for marker in spec.markers:
+        R, p = places[marker.segment]
+        found[marker.name] = p + R @ (1e-3 * np.array(marker.offset_mm))
+    return found
+
+
+def length_ratios(before: MomentArms, after: MomentArms, note: Note) -> dict[str, float]:
+    """Length of every path over what it was, where the coordinates start; 1, with a note, where one fails."""
+    lengths = [arms.lengths(arms.assembled()) for arms in (before, after)]
+    ratios = {}
+    for name, old, new in zip(before.model.names.muscles, *lengths, strict=True):
+        if np.isfinite(old) and np.isfinite(new) and old > 0.0:
+            ratios[name] = float(new / old)
+        else:
+            note(f"muscle {name}: its path fails where the model starts; its fibres keep their length")
+    return ratios
+
+
+def place(
+    spec: ModelSpec, placer: Placer, static: Path | None, note: Note, person: str = ""
+) -> tuple[ModelSpec, StaticPose]:
+    """The static pose, and the model with its markers where they are in it."""
+    trial = read_static(static or placer.marker_file, spec, person, lambda text: None)  # told once already
+    if trial is None:
+        raise ConfigError(
+            "placing markers needs a static trial", where="marker placement", remedy="add --static"
+        )
+    inside = frames_between(trial.times, *placer.times)
+    measured, moved = mean_places(trial.names, trial.positions[inside])
+    if placer.most_movement > 0.0:
+        far = [name for name, by in moved.items() if 1e3 * by > placer.most_movement]
+        if far:
+            note(f"markers that move more than {placer.most_movement:g} mm meanwhile: {', '.join(far)}")
+    known = {marker.name for marker in spec.markers}
+    for name in placer.tasks.markers:
+        if name not in known:
+            note(f"the task of marker {name} is left out: the model has no such marker")
+    arms = arms_of(spec)
+    seen = {name: x for name, x in measured.items() if np.isfinite(x).all()}
+    found = fit_pose(spec, Wanted(seen, placer.tasks.markers, coordinate_goals(placer, arms, trial)))
+    return place_markers(spec, found.places, measured, note), found
+
+
+def coordinate_goals(placer: Placer, arms: MomentArms, trial: MarkerTrial) -> dict[str, tuple[float, float]]:
+    """Value [rad, m] and weight of every coordinate task."""
+    model, goals = arms.model, {}
+    for task in placer.tasks.coordinates:
+        value = task.value
+        if task.name in model.coordinates.names:
+            k = model.coordinates.names.index(task.name)
+            if task.value_kind == "default_value":
+                value = float(model.q_neutral[model.coordinates.q[k]])
+            elif task.value_kind == "from_file":
+                value = of_file(placer, task.name, bool(model.coordinates.in_degrees[k]), trial)
+        goals[task.name] = value, task.weight
+    return goals
+
+
+def of_file(placer: Placer, name: str, in_degrees: bool, trial: MarkerTrial) -> float:
+    """A coordinate of the setup's coordinate file at the time of the pose [rad, m]."""
+    if placer.coordinate_file is None:
+        raise ConfigError(
+            f"the value of {name} comes from a coordinate_file, and the setup names none",
+            where="coordinate tasks",
+        )
+    table = read_storage(placer.coordinate_file)
+    time = placer.times[0] if np.isfinite(placer.times[0]) else float(trial.times[0])
+    values = table.column(name)
+    seen = np.isfinite(values)
+    if not seen.any():
+        raise ConfigError(f"the column {name!r} holds no number", where=str(placer.coordinate_file))
+    value = float(np.interp(time, table.column("time")[seen], values[seen]))
+    return float(np.radians(value)) if in_degrees and table.in_degrees else value

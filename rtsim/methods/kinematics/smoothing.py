@@ -1,0 +1,84 @@
+"""Smoothing of whole recordings without delay: a Butterworth filter there and back.
+
+Winter (2009), Biomechanics and Motor Control of Human Movement, section 3.4.4.2: the two runs together have
+no phase and the squared gain, so each has a cut-off higher by (sqrt 2 - 1)^(-1/(2 order)), and both
+together the stated one.
+"""
+
+from __future__ import annotations
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.rates.manifold import Manifold, reflect
+from rtsim.config.runs.rate_schema import ButterworthSpec
+from rtsim.methods.kinematics.rates import RateEstimator, Track, kernel_of, new_track
+
+Array = NDArray[np.float64]
+
+
+def smooth(spec: ButterworthSpec, manifold: Manifold, rate: float, times: Array, rows: Array) -> Track:
+    """The rows (n, n_q) of a recording without delay, as `rtsim.methods.kinematics.rates.track` gives them
+    with it.
+
+    Rows with a number that is not finite are left out and NaN afterwards; each stretch between gaps longer
+    than longest_gap_s is smoothed by itself. Beyond its ends a stretch goes on as its reflection at the
+    end, so that it begins and ends with the slope it has.
+    """
+    found = new_track(len(times), manifold)
+    usable = np.flatnonzero(np.isfinite(rows).all(axis=1) & np.isfinite(times))
+    breaks = np.flatnonzero(np.diff(times[usable]) > spec.longest_gap_s) + 1
+    there_and_back = msgspec.structs.replace(spec, cutoff_hz=cutoff_of_each_run(spec, rate))
+    n_pad = n_beyond(spec, rate)
+    for stretch in np.split(usable, breaks):
+        if len(stretch) > 1:
+            smoothed = smooth_stretch(there_and_back, manifold, rate, times[stretch], rows[stretch], n_pad)
+            for out, own in zip(found, smoothed, strict=False):
+                out[stretch] = own
+            found.settled[stretch] = True
+    return found
+
+
+def cutoff_of_each_run(spec: ButterworthSpec, rate: float) -> float:
+    """Cut-off [Hz] of each of two runs that have the stated cut-off together, prewarping considered."""
+    higher = (np.sqrt(2.0) - 1.0) ** (-0.5 / spec.order)
+    return float(rate / np.pi * np.arctan(higher * np.tan(np.pi * spec.cutoff_hz / rate)))
+
+
+def n_beyond(spec: ButterworthSpec, rate: float) -> int:
+    """Rows that a stretch goes on beyond its ends, until nothing of the start is left."""
+    return 2 * round(kernel_of(spec, rate).options.settling * rate)
+
+
+def smooth_stretch(
+    spec: ButterworthSpec, manifold: Manifold, rate: float, times: Array, rows: Array, n_pad: int
+) -> tuple[Array, Array, Array]:
+    """q, v, v_dot of a stretch of rows without gaps."""
+    n = min(n_pad, len(times) - 1)
+    t, q = padded(manifold, times, np.ascontiguousarray(rows, float), n)
+    estimator = RateEstimator(spec, manifold, rate)
+    forth = np.array([taken(estimator, float(at), row)[0] for at, row in zip(t, q, strict=True)])
+    estimator.restart()
+    back = [taken(estimator, -float(at), row) for at, row in zip(t[::-1], forth[::-1], strict=True)]
+    inner = back[::-1][n : n + len(times)]
+    q_out, v_out, v_dot_out = (np.array(column) for column in zip(*inner, strict=True))
+    return q_out, -v_out, v_dot_out  # time ran backwards
+
+
+def taken(estimator: RateEstimator, t: float, q: Array) -> tuple[Array, Array, Array]:
+    """Value, speed and acceleration after a frame, as new arrays."""
+    estimator.take(t, q)
+    q_now, v, v_dot = estimator.rates
+    return q_now.copy(), v.copy(), v_dot.copy()
+
+
+def padded(manifold: Manifold, times: Array, rows: Array, n: int) -> tuple[Array, Array]:
+    """Times and rows with n rows before and after: those inside, seen through the first and the last."""
+    q = np.concatenate([rows[n:0:-1], rows, rows[-2 : -n - 2 : -1]])
+    t = np.concatenate([2 * times[0] - times[n:0:-1], times, 2 * times[-1] - times[-2 : -n - 2 : -1]])
+    step = np.zeros(int(manifold.v_start[-1]))
+    for k in range(n):
+        reflect(manifold, rows[0], q[k].copy(), step, q[k])
+        reflect(manifold, rows[-1], q[-1 - k].copy(), step, q[-1 - k])
+    return t, q

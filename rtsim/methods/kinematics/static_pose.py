@@ -1,0 +1,129 @@
+"""The pose of a model that is nearest to markers in one moment, with weights, and its markers put there.
+
+The pose is that of a live run (rtsim/methods/kinematics/multibody), of one frame: it minimises
+sum w |x(q) - x_measured|^2 / sum w + sum w (q - q_wanted)^2, the first over markers, the second over
+coordinates [rad, m], while the model's constraints hold and clamped coordinates stay in their ranges, as
+OpenSim's tools weigh them (Seth et al. 2018, PLoS Comput Biol 14, e1006223).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.config.models.joint_schema import coordinates_of
+from rtsim.config.models.marker_schema import Marker
+from rtsim.config.models.model_schema import ModelSpec
+from rtsim.config.runs.run_schema import MarkerCheck, Solver
+from rtsim.errors import ConfigError, ModelError
+from rtsim.methods.kinematics.multibody import MultibodyEstimator
+from rtsim.models.following import Drawn, Following
+
+Array = NDArray[np.float64]
+Note = Callable[[str], None]
+Places = Mapping[str, tuple[Array, Array]]
+"""Rotation and position of every body in ground."""
+MAX_ITERATIONS = 200
+
+
+class Wanted(NamedTuple):
+    """What a pose shall meet."""
+
+    markers: Mapping[str, Array]  # measured, in ground (3,) [m]
+    weights: Mapping[str, float]  # of markers; one without a weight is not fitted
+    coordinates: Mapping[str, tuple[float, float]]  # value [rad, m] and weight
+
+
+class StaticPose(NamedTuple):
+    """The pose found."""
+
+    q: Array  # (n_q,)
+    places: Places
+    errors: Mapping[str, float]  # of fitted markers [m]
+
+
+def fit_pose(spec: ModelSpec, wanted: Wanted) -> StaticPose:
+    """The nearest pose; ModelError where it is not found."""
+    followed = followed_by(spec, wanted)
+    estimator = MultibodyEstimator(
+        spec, None, next(iter(spec.methods)), solver=Solver(max_iterations=MAX_ITERATIONS),
+        check=MarkerCheck(downweight=False), following=followed,
+    )  # fmt: skip
+    names = estimator.model.names
+    if not estimator.estimate(np.array([wanted.markers[name] for name in names.markers]), 0.0).converged:
+        raise ModelError(
+            f"no nearest pose was found in {MAX_ITERATIONS} steps",
+            where=f"model {spec.name}",
+            remedy="give weight to coordinates that the markers do not determine",
+        )
+    position, rotation = estimator.pose
+    places = {name: (rotation[b].copy(), position[b].copy()) for b, name in enumerate(names.bodies)}
+    errors = dict(zip(names.markers, estimator.outputs.residuals.tolist(), strict=True))
+    return StaticPose(estimator.q.copy(), places, errors)
+
+
+def followed_by(spec: ModelSpec, wanted: Wanted) -> Following:
+    """The markers that are measured and have a weight, and the coordinates; ConfigError without any such."""
+    weights = {
+        marker.name: wanted.weights[marker.name] for marker in spec.markers
+        if marker.name in wanted.markers and wanted.weights.get(marker.name, 0.0) > 0.0
+    }  # fmt: skip
+    if not weights:
+        raise ConfigError(
+            "no marker of the model is measured and has a weight",
+            where=f"model {spec.name}",
+            allowed=", ".join(marker.name for marker in spec.markers) or "none: it has no markers",
+            remedy="check the names of the markers",
+        )
+    known = [coordinate.name for body in spec.bodies for coordinate in coordinates_of(body)]
+    for name in wanted.coordinates:
+        if name not in known:
+            raise ConfigError(
+                f"unknown coordinate {name!r}", where="coordinate tasks", allowed=", ".join(known)
+            )
+    drawn = (
+        Drawn(name, weight, np.zeros(1), np.array([value]))
+        for name, (value, weight) in wanted.coordinates.items()
+    )
+    return Following(weights, tuple(drawn))
+
+
+def place_markers(spec: ModelSpec, places: Places, measured: Mapping[str, Array], note: Note) -> ModelSpec:
+    """The model with its markers where they were measured in a pose, those that are fixed excepted.
+
+    A marker that was not measured is left out of the model: nothing says where it is on this person.
+    """
+    absent = [marker.name for marker in spec.markers if marker.name not in measured]
+    if absent:
+        note(f"markers of the model that the static trial has not, left out of it: {', '.join(absent)}")
+    placed: list[Marker] = []
+    for marker in spec.markers:
+        if marker.name in absent:
+            continue
+        x = measured[marker.name]
+        if marker.fixed or not np.isfinite(x).all():
+            if not marker.fixed:
+                note(f"marker {marker.name} is not seen in the static pose and stays where it was")
+            placed.append(marker)
+            continue
+        R, p = places[marker.segment]
+        offset = tuple(float(c) for c in 1e3 * (R.T @ (x - p)))
+        placed.append(msgspec.structs.replace(marker, offset_mm=offset))
+    return msgspec.structs.replace(spec, markers=tuple(placed))
+
+
+def mean_places(names: Sequence[str], positions: Array) -> tuple[dict[str, Array], dict[str, float]]:
+    """Mean place (3,) of every marker over frames where it is seen, NaN where in none, and how far it moved.
+
+    positions : (n, n_marker, 3) [m]
+    """
+    places, moved = {}, {}
+    for m, name in enumerate(names):
+        seen = positions[np.isfinite(positions[:, m]).all(axis=1), m]
+        places[name] = seen.mean(axis=0) if len(seen) else np.full(3, np.nan)
+        moved[name] = float(np.ptp(seen, axis=0).max()) if len(seen) else 0.0
+    return places, moved

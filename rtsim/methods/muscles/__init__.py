@@ -1,0 +1,1 @@
+"""Muscle lengths, moment arms and recruitment."""

@@ -1,0 +1,348 @@
+"""Muscle lengths and moment arms of a model (Sherman, Seth, Delp 2010), by every method of the paper."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+import kernels.path.angles
+from kernels.compiler.jit import bind
+from kernels.dynamics.rolling import no_rolls
+from kernels.joints.tree import Pose, integrate
+from kernels.path import muscle_path
+from kernels.path.assembly import OK, assemble
+from kernels.path.moment_arms import (
+    FORCE,
+    PARTIAL_VELOCITY,
+    VELOCITY,
+    Leverage,
+    moment_arms,
+    new_leverage_work,
+)
+from kernels.path.stations import WRAP
+from kernels.path.surfaces import clearance
+from kernels.solver.constraints import HARD, Roles
+from rtsim.config.models.model_schema import ModelSpec
+from rtsim.errors import ModelError
+from rtsim.models.model import Model, build
+from rtsim.models.roles import roles_of
+
+Array = NDArray[np.float64]
+
+METHODS = {"force": FORCE, "partial-velocity": PARTIAL_VELOCITY, "velocity": VELOCITY}
+DIFFERENCES = "differences"
+"""The fourth method: the change of length over the change of angle (eq. 10)."""
+STEP = 1e-5
+"""Half the change of an angle in differences [rad]: truncation and round-off about 1e-9 m."""
+TOLERANCE = 1e-12
+MAX_ITERATIONS = 50
+
+
+class SweepPoint(NamedTuple):
+    """One configuration of a sweep."""
+
+    value: float  # of the angle [rad]
+    q: Array  # (n_q,)
+    lengths: Array  # (n_muscle,) [m]
+    arms: Array  # (n_muscle,) - about the angle [m]
+    failed: dict[str, str]  # muscles whose path fails there, of which both are NaN, and why
+
+
+class MomentArms:
+    """Lengths and moment arms of all muscles about all angles of a model.
+
+    Parameters
+    ----------
+    model, roles : the model, and the elements that one of its methods asks for
+    moving_point_work : False leaves the work of moving points out, as OpenSim did in 2010, for comparison
+    """
+
+    def __init__(self, model: Model, roles: Roles, moving_point_work: bool = True) -> None:
+        self.model = model
+        constraints = model.constraints(roles)
+        # one version of the kernels, whether something rolls or not
+        self.constraints = constraints._replace(rolls=constraints.rolls or no_rolls())
+        self.leverage = Leverage(model.tree, self.constraints, model.stations, model.surfaces, model.angles)
+        self._moving = int(moving_point_work)
+        self._work = new_leverage_work(self.leverage)
+        self._arms = np.zeros((len(model.names.muscles), len(model.names.angles)))
+        q = model.q_neutral.copy()
+        self._run = bind(moment_arms, (self.leverage, q, FORCE, self._moving, self._work, self._arms))
+
+    def assembled(self, q: Array | None = None, angle: str | None = None, value: float = 0.0) -> Array:
+        """(n_q,) - the nearest coordinates that satisfy the constraints, with an angle at a value [rad].
+
+        Raises ModelError where there are none.
+        """
+        q = np.array(self.model.q_neutral if q is None else q, float)
+        row = -1 if angle is None else self.angle_index(angle)
+        status, residual = assemble(
+            self.leverage.tree, self.constraints, self.leverage.angles, row, float(value), MAX_ITERATIONS,
+            TOLERANCE, self._work.pose, self._work.constraint, q,
+        )  # fmt: skip
+        if status != OK:
+            goal = "" if angle is None else f" with {angle} at {self.told(angle, value)}"
+            raise ModelError(
+                f"no coordinates satisfy the constraints{goal} (left over: {residual:.2g})",
+                where=f"model {self.model.name}",
+                remedy="check couplers and elements, or ask for another value",
+            )
+        return q
+
+    def body_places(self, q: Array) -> dict[str, tuple[Array, Array]]:
+        """Rotation and position of every body in ground."""
+        self._evaluate(q, PARTIAL_VELOCITY)
+        at = self._work.pose
+        return {
+            name: (at.rotation[b].copy(), at.position[b].copy())
+            for b, name in enumerate(self.model.names.bodies)
+        }
+
+    def constraint_rows(self, q: Array) -> Array:
+        """(n, n_v) - slopes of all constraints over the speeds."""
+        self._evaluate(q, PARTIAL_VELOCITY)
+        n = int(np.sum(self.constraints.roles.mode == HARD)) + len(self.constraints.couplers.dof)
+        n += 3 * len(self.model.names.rolls)
+        return self._work.constraint.row[:n].copy()
+
+    def at(self, q: Array, method: str = "force") -> Array:
+        """(n_muscle, n_angle) [m] - moment arms at coordinates that satisfy the constraints.
+
+        r = -dl/dtheta: positive where tension turns the angle the positive way. NaN about angles that do not
+        exist at q, and of muscles whose path fails there (`failures`).
+        """
+        if method == DIFFERENCES:
+            return self._by_differences(q)
+        self._evaluate(q, METHODS[method])
+        arms = self._arms.copy()
+        arms[self._work.path.status != muscle_path.OK] = np.nan
+        arms[:, self._work.angle.status != kernels.path.angles.OK] = np.nan
+        return arms
+
+    def lengths(self, q: Array) -> Array:
+        """(n_muscle,) [m] - lengths of all paths; NaN where one fails."""
+        self._evaluate(q, PARTIAL_VELOCITY)
+        return np.where(self._work.path.status == muscle_path.OK, self._work.path.length, np.nan)
+
+    def measure(self, q: Array, lengths_out: Array, arms_out: Array) -> int:
+        """Lengths and arms at coordinates as of a frame, by the partial velocities alone; returns how many
+        paths fail, whose rows are NaN.
+
+        lengths_out, arms_out : (n_muscle,), (n_muscle, n_angle) [m]
+        """
+        self._evaluate(q, PARTIAL_VELOCITY)
+        failed = self._work.path.status != muscle_path.OK
+        lengths_out[:] = self._work.path.length
+        arms_out[:] = self._arms
+        lengths_out[failed] = np.nan
+        arms_out[failed] = np.nan
+        arms_out[:, self._work.angle.status != kernels.path.angles.OK] = np.nan
+        return int(failed.sum())
+
+    @property
+    def gradient(self) -> Array:
+        """(n_muscle, n_v) - slopes of the lengths along the tangent coordinates, of the last evaluation."""
+        return self._work.path.gradient
+
+    def measure_moving(
+        self, q: Array, v: Array, lengths_out: Array, speeds_out: Array, arms_out: Array
+    ) -> int:
+        """As `measure`, with the rates of all lengths: v (n_v,) [rad/s, m/s], speeds_out (n_muscle,)."""
+        failed = self.measure(q, lengths_out, arms_out)
+        np.dot(self._work.path.gradient, v, out=speeds_out)
+        speeds_out[self._work.path.status != muscle_path.OK] = np.nan
+        return failed
+
+    @property
+    def couplings(self) -> Array:
+        """(n_angle, n_v) - speeds of all dofs where an angle turns at unit rate and the rest follows, at the
+        coordinates that were measured last; a view.
+        """
+        return self._work.angle.coupling
+
+    @property
+    def pose(self) -> Pose:
+        """Where the bodies are at the coordinates that were measured last; a view."""
+        return self._work.pose
+
+    def speeds(self, q: Array, v: Array, speeds_out: Array) -> int:
+        """Rates of all lengths in a motion; returns how many paths fail, whose rates are NaN.
+
+        q, v : (n_q,), (n_v,) - coordinates and speeds [rad, m; rad/s, m/s]; speeds_out : (n_muscle,) [m/s]
+        """
+        self._evaluate(q, PARTIAL_VELOCITY)
+        np.dot(self._work.path.gradient, v, out=speeds_out)
+        failed = self._work.path.status != muscle_path.OK
+        speeds_out[failed] = np.nan
+        return int(failed.sum())
+
+    def slopes(self, q: Array) -> Array:
+        """(n_muscle, n_v) - of all lengths along the tangent coordinates at q; NaN where a path fails."""
+        self._evaluate(q, PARTIAL_VELOCITY)
+        known = self._work.path.status == muscle_path.OK
+        return np.where(known[:, None], self._work.path.gradient, np.nan)
+
+    def failures(self, q: Array) -> dict[str, str]:
+        """Muscles whose path fails at q, and why."""
+        self._evaluate(q, PARTIAL_VELOCITY)
+        return {
+            self.model.names.muscles[m]: self._reason(int(m)) for m in np.flatnonzero(self._work.path.status)
+        }
+
+    def coupling(self, q: Array, angle: str) -> Array:
+        """(n_v,) - speeds of all dofs where the angle turns at unit rate: C of eq. 13.
+
+        Raises ModelError where no coordinate determines the angle, or the constraints hold it.
+        """
+        self._evaluate(q, PARTIAL_VELOCITY)
+        row = self.angle_index(angle)
+        status = int(self._work.angle.status[row])
+        if status != kernels.path.angles.OK:
+            raise ModelError(
+                kernels.path.angles.STATUS_NAMES[status],
+                where=f"model {self.model.name}: angle {angle}",
+                remedy="choose another angle or other coordinates",
+            )
+        return self._work.angle.coupling[row].copy()
+
+    def about(self, q: Array, theta: Callable[[Array], float]) -> Array:
+        """(n_muscle,) [m] - moment arms about any angle theta(q) [rad], a function of q : (n_q,).
+
+        NaN where a path fails.
+        """
+        g = self._gradient(q, theta)
+        work = self._work
+        self._evaluate(q, PARTIAL_VELOCITY)
+        G = self.constraint_rows(q)
+        n = len(G)
+        square = g @ g
+        P_g = g - G.T @ np.linalg.lstsq(G @ G.T, G @ g, rcond=1e-11)[0] if n else g
+        if not g @ P_g > kernels.path.angles.STUCK * square:
+            undetermined = not square > 0.0
+            reason = kernels.path.angles.UNDETERMINED if undetermined else kernels.path.angles.LOCKED
+            raise ModelError(
+                kernels.path.angles.STATUS_NAMES[reason],
+                where="a user's angle",
+                remedy="choose another angle",
+            )
+        arms = -work.path.gradient @ P_g / (g @ P_g)
+        return np.where(work.path.status == muscle_path.OK, arms, np.nan)
+
+    def sweep(
+        self, angle: str, values: Iterable[float], q: Array | None = None, method: str = "force"
+    ) -> Iterator[SweepPoint]:
+        """Moment arms about one angle at its values, one after the other, while the constraints hold."""
+        row = self.angle_index(angle)
+        q = self.assembled(q)
+        for value in values:
+            q = self.assembled(q, angle, value)
+            failed = self.failures(q)
+            yield SweepPoint(float(value), q, self.lengths(q), self.at(q, method)[:, row], failed)
+
+    def error(self, muscle: str, reason: str) -> ModelError:
+        """That a muscle's path fails."""
+        return ModelError(
+            reason,
+            where=f"model {self.model.name}: muscle {muscle}",
+            remedy="move the point or the surface, or choose other coordinates",
+        )
+
+    def angle_index(self, angle: str) -> int:
+        """Row of an angle; ModelError names the allowed ones."""
+        return index_of(self.model.names.angles, angle, "angle", self.model.name)
+
+    def range_of(self, angle: str) -> tuple[float, float]:
+        """How far an angle goes [rad, m]; without end where the model does not say."""
+        names = self.model.coordinates.names
+        if angle not in names:
+            return -np.inf, np.inf
+        low, high = self.model.coordinates.range[names.index(angle)]
+        return float(low), float(high)
+
+    def is_rotation(self, angle: str) -> bool:
+        """Whether an angle is measured in rad, not in m."""
+        return bool(self.model.angle_is_rotation[self.angle_index(angle)])
+
+    def si(self, angle: str, value: float) -> float:
+        """A value of an angle in degrees or millimetres as rad or m."""
+        return float(np.radians(value)) if self.is_rotation(angle) else 1e-3 * value
+
+    def shown(self, angle: str, value: float) -> float:
+        """A value of an angle in rad or m as degrees or millimetres."""
+        return float(np.degrees(value)) if self.is_rotation(angle) else 1e3 * value
+
+    def told(self, angle: str, value: float) -> str:
+        """A value of an angle for people."""
+        return f"{self.shown(angle, value):.4g} {'deg' if self.is_rotation(angle) else 'mm'}"
+
+    def _evaluate(self, q: Array, method: int) -> None:
+        self._run(self.leverage, np.ascontiguousarray(q, float), method, self._moving, self._work, self._arms)
+
+    def _reason(self, m: int) -> str:
+        """Why the path of muscle m failed the last time."""
+        status = int(self._work.path.status[m])
+        inside = self._point_inside(m) if status == muscle_path.POINT_INSIDE else ""
+        return inside or muscle_path.STATUS_NAMES[status]
+
+    def _point_inside(self, m: int) -> str:
+        """Which point of a muscle's path lies inside which surface; nothing where it is a contact point."""
+        stations, work = self.leverage.stations, self._work
+        rows = range(stations.start[m], stations.start[m + 1])
+        placed = work.path.wrap.placement
+        for wrap in (s for s in rows if stations.kind[s] == WRAP):
+            k = stations.surface[wrap]
+            for number, s in enumerate(rows, 1):
+                if stations.kind[s] == WRAP:
+                    continue
+                x = placed.rotation[k].T @ (work.path.point[s] - placed.position[k])
+                if clearance(int(self.leverage.surfaces.kind[k]), self.leverage.surfaces.size[k], x) < 0.0:
+                    return f"station {number} lies inside {self.model.names.surfaces[k]}"
+        return ""
+
+    def _by_differences(self, q: Array) -> Array:
+        if self.model.names.rolls:
+            raise ModelError(
+                "it rolls without slipping, a constraint of velocity that no difference of positions sees",
+                where=f"model {self.model.name}: rolls.{self.model.names.rolls[0]}",
+                remedy=f"use another method: {', '.join(METHODS)}",
+            )
+        arms = np.full(self._arms.shape, np.nan)
+        self._evaluate(q, PARTIAL_VELOCITY)
+        alone, status = self._work.angle.alone.copy(), self._work.angle.status.copy()
+        for a in np.flatnonzero(status == kernels.path.angles.OK):
+            ends = []
+            for sign in (-1.0, 1.0):
+                near = q.copy()
+                integrate(self.leverage.tree, q, alone[a], sign * STEP, near)
+                near = self.assembled(near)
+                lengths = self.lengths(near)
+                ends.append((lengths, self._work.angle.value[a]))
+            (l_minus, t_minus), (l_plus, t_plus) = ends
+            arms[:, a] = -(l_plus - l_minus) / (t_plus - t_minus)
+        return arms
+
+    def _gradient(self, q: Array, theta: Callable[[Array], float]) -> Array:
+        g, near = np.zeros(len(self.leverage.tree.dof_body)), q.copy()
+        for d, unit in enumerate(np.eye(len(g))):
+            values = []
+            for step in (-2, -1, 1, 2):  # fourth order
+                integrate(self.leverage.tree, q, unit, 1e-3 * step, near)
+                values.append(theta(near))
+            g[d] = (values[0] - 8 * values[1] + 8 * values[2] - values[3]) / 12e-3
+        g[np.abs(g) < 1e-12] = 0.0
+        return g
+
+
+def arms_of(spec: ModelSpec, method: str | None = None) -> MomentArms:
+    """Of a model without anatomy, with the elements that one of its methods holds."""
+    return MomentArms(build(spec, method=method), roles_of(spec, method))
+
+
+def index_of(names: tuple[str, ...], name: str, what: str, model: str) -> int:
+    """Where a name is; ModelError names the allowed ones."""
+    if name not in names:
+        raise ModelError(f"unknown {what} {name!r}", where=f"model {model}", allowed=", ".join(names))
+    return names.index(name)

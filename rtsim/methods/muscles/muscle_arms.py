@@ -1,0 +1,95 @@
+"""Muscle lengths and moment arms, frame by frame, at the pose of a marker method: about the joint angles, or
+about the coordinates of a model that names none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from kernels.compiler.held_arguments import HeldCall
+from kernels.compiler.jit import hold
+from kernels.joints.tree import Pose, without_tables
+from kernels.path.joint_arms import JointLeverage, joint_moment_arms, new_joint_leverage_work
+from kernels.path.muscle_path import OK, STATUS_NAMES
+from kernels.solver.constraints import Roles
+from rtsim.methods.muscles.moment_arms import MomentArms
+from rtsim.models.model import Model
+
+
+class MuscleArms:
+    """Everything that one method needs for the muscles of a model.
+
+    Parameters
+    ----------
+    model, roles : the model and the elements that the method asks for
+    pose, q : where the solver leaves the bodies and the coordinates
+
+    Attributes
+    ----------
+    lengths : (n_muscle,) [m], NaN where a path fails
+    arms : (n_muscle, n_angle) [m] about the joint angles as kernels/joints/joint_angles counts them, r =
+        -dl/dtheta; NaN about an angle that the joint does not have, and where a path fails
+    """
+
+    def __init__(self, model: Model, roles: Roles, pose: Pose, q: np.ndarray) -> None:
+        leverage = JointLeverage(
+            without_tables(model.tree), model.constraints(roles), model.stations, model.surfaces, model.joints
+        )
+        self.names = model.names.muscles
+        self.lengths = np.full(len(self.names), np.nan)
+        self.arms = np.full((len(self.names), len(model.names.joint_angles)), np.nan)
+        self._work = new_joint_leverage_work(leverage)
+        self._arguments = (leverage, pose, q, self._work, self.lengths, self.arms)
+        self._run: HeldCall | None = None
+
+    def measure(self) -> int:
+        """Update lengths and arms to the pose at hand; returns how many paths failed."""
+        if self._run is None:  # compiled at the first call, which warm-up makes
+            self._run = hold(joint_moment_arms, self._arguments)
+        return int(self._run())
+
+    @property
+    def gradient(self) -> np.ndarray:
+        """(n_muscle, n_v) - slopes of the lengths along the tangent coordinates."""
+        return self._work.path.gradient
+
+    def failures(self) -> Iterator[tuple[str, str]]:
+        """Muscles whose path failed the last time, and why."""
+        for name, status in zip(self.names, self._work.path.status, strict=True):
+            if status != OK:
+                yield name, STATUS_NAMES[status]
+
+
+class CoordinateArms:
+    """Everything that one method needs for the muscles of a model that names no anatomical joints.
+
+    Attributes are those of MuscleArms; arms : (n_muscle, n_angle), about every coordinate, then the named
+    angles. About a displacement an arm is a number without unit.
+    """
+
+    def __init__(self, model: Model, roles: Roles, q: np.ndarray) -> None:
+        self._of, self._q = MomentArms(model, roles._replace(tasks=None, limits=None)), q
+        self.names = model.names.muscles
+        self.lengths = np.full(len(self.names), np.nan)
+        self.arms = np.full((len(self.names), len(model.names.angles)), np.nan)
+
+    def measure(self) -> int:
+        """Update lengths and arms to the pose at hand; returns how many paths failed."""
+        return self._of.measure(self._q, self.lengths, self.arms)
+
+    @property
+    def gradient(self) -> np.ndarray:
+        """(n_muscle, n_v) - slopes of the lengths along the tangent coordinates."""
+        return self._of.gradient
+
+    def failures(self) -> Iterator[tuple[str, str]]:
+        """Muscles whose path failed the last time, and why."""
+        yield from self._of.failures(self._q).items()
+
+
+def arms_at(model: Model, roles: Roles, pose: Pose, q: np.ndarray) -> MuscleArms | CoordinateArms:
+    """Of a model's muscles, about the angles that it names."""
+    if model.names.joint_angles:
+        return MuscleArms(model, roles, pose, q)
+    return CoordinateArms(model, roles, q)

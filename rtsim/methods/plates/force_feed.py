@@ -1,0 +1,122 @@
+"""Force plates beside a stream of markers: sessions and samples as they come, and the wrenches of a frame.
+
+An input brings in the messages of a forces stream, a stage asks for the wrenches at the time of a frame of
+markers. Both streams are paired by `time` where their senders say that they share it, else by the clock.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.algebra.resampling import EARLY, GAP, WAITING
+from rtsim.methods.plates.plate_intake import SLACK_S, PlateIntake, share_time
+from streams.messages import Session
+from streams.receiving.ring import Frame
+
+FloatArray = NDArray[np.float64]
+
+NO_PLATES = -1
+"""Status of a frame before any session of forces that can be used."""
+FAULTS = {NO_PLATES: "forces_missing", WAITING: "forces_late", EARLY: "forces_early", GAP: "forces_gap"}
+"""Status of a frame without wrenches -> what it is counted as."""
+WORDS = {
+    "forces_missing": "No stream of forces has come yet",
+    "forces_late": "The forces of a frame of markers did not come in time, or have stopped",
+    "forces_early": "The forces begin after the markers",
+    "forces_gap": "Samples of the force plates are missing",
+}
+
+
+class ForceFeed:
+    """What force plates say, held until markers ask for it.
+
+    Attributes
+    ----------
+    session : of the forces, None before there is one; n_session : how many there were
+    intake : of that session
+    """
+
+    def __init__(self) -> None:
+        self.session: Session | None = None
+        self.intake: PlateIntake | None = None
+        self.n_session = 0
+        self._markers: Session | None = None
+        self._by_time = False
+        self._former: Counter[str] = Counter()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the plates; none before they are known."""
+        return self.intake.names if self.intake is not None else ()
+
+    @property
+    def paired(self) -> bool:
+        """Whether it is known which markers the forces belong to."""
+        return self._markers is not None
+
+    def turn_to(self, markers: Session) -> None:
+        """Frames of another session of markers come from now on."""
+        if markers is not self._markers:
+            self._markers = markers
+            if self.session is not None and share_time(markers, self.session) != self._by_time:
+                self._begin(self.session)
+
+    def part(self) -> None:
+        """Of markers nothing is known any more."""
+        self._markers = None
+
+    def begin(self, session: Session) -> None:
+        """A session of forces; the same again changes nothing."""
+        if session is not self.session and session != self.session:
+            self.n_session += 1
+            self._begin(session)
+        self.session = session
+
+    def admit(self, message: Frame) -> None:
+        """Take in a message of forces."""
+        if message.session is not self.session:
+            self.begin(message.session)
+        assert self.intake is not None
+        self.intake.admit(message.data, message.time, message.t_capture)
+
+    def instant(self, frame: Frame) -> float:
+        """When a frame of markers was, on the clock of the samples [s]."""
+        return (frame.time if self._by_time else 1e-9 * frame.t_capture) - SLACK_S
+
+    def reaches(self, frame: Frame) -> bool:
+        """Whether there is a sample at or after a frame of markers, or will be none."""
+        if self.intake is None:
+            return False
+        return not self.intake.usable or self.intake.newest >= self.instant(frame)
+
+    def take(self, frame: Frame, force_out: FloatArray, moment_out: FloatArray) -> int:
+        """The wrenches (n_plate, 3) at a frame of markers; NaN unless kernels.algebra.resampling.TAKEN is
+        returned.
+
+        Without plates NO_PLATES is returned, else as kernels.algebra.resampling.wrenches_at.
+        """
+        if self.intake is None or not self.intake.usable:
+            force_out[...] = moment_out[...] = np.nan
+            return NO_PLATES
+        return self.intake.read(self.instant(frame), force_out, moment_out)
+
+    def collect(self) -> tuple[Counter[str], list[str]]:
+        """Counters since the start, and what there is to tell since the last time."""
+        if self.intake is None:
+            return self._former, []
+        intake = self.intake
+        told = [*intake.sentences, *intake.zero.sentences]
+        intake.sentences, intake.zero.sentences = [], []
+        return self._former + intake.counters, told
+
+    def _begin(self, session: Session) -> None:
+        before = self.intake
+        if before is not None:
+            self._former.update(before.counters)
+        self._by_time = self._markers is not None and share_time(self._markers, session)
+        self.intake = PlateIntake(session, self._by_time)
+        if before is not None and session is self.session:  # the same plates by another clock
+            self.intake.zero = before.zero

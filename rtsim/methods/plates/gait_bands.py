@@ -1,0 +1,94 @@
+"""Published peaks of joint moments, by kind and speed of gait: docs/kinetics.md has their sources."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.files.forces.force_trial import THRESHOLD
+from rtsim.files.recording import Results
+from rtsim.methods.plates.plate_check import GRAVITY
+from rtsim.models.named_feet import feet_of
+from rtsim.subjects.markers.labs import SIDES
+
+Array = NDArray[np.float64]
+Ends = tuple[float, float]
+
+SLOW, FREE, FAST, RUNS = "slow", "free", "fast", "runs"
+
+
+class Band(NamedTuple):
+    """Peaks of an internal moment per body mass [N m/kg], by gait."""
+
+    angle: str  # whose moment it is
+    muscles: str  # that deliver it, against the angle
+    adults: dict[str, Ends]
+    children: dict[str, Ends]
+
+
+BANDS = (
+    Band(
+        "ankle_dorsiflexion", "ankle plantarflexors",
+        {SLOW: (0.8, 1.8), FREE: (1.2, 1.8), FAST: (1.2, 2.3), RUNS: (1.5, 4.5)},
+        {SLOW: (0.7, 1.7), FREE: (0.75, 1.7), FAST: (0.75, 2.0), RUNS: (1.2, 4.5)},
+    ),
+    Band(
+        "knee_flexion", "knee extensors",
+        {SLOW: (0.0, 1.0), FREE: (0.3, 1.0), FAST: (0.3, 1.6), RUNS: (1.0, 4.5)},
+        {SLOW: (0.0, 0.83), FREE: (0.0, 0.83), FAST: (0.0, 1.13), RUNS: (0.7, 4.5)},
+    ),
+)  # fmt: skip
+CHILD_M = 1.55
+"""Persons below this stature are held against the bands of children [m]."""
+LEG = 0.53
+"""Height of the hip over the stature (Drillis and Contini 1966)."""
+AT_EASE = (0.363, 0.5)
+"""Speeds of walking at ease, over the root of gravity times the height of the hip (Schwartz et al. 2008)."""
+BOTH, LEAPS = 0.02, 1.5
+"""Who runs has both feet down in less than this part of the frames with weight, and a foot that bears more
+than so many weights."""
+
+
+def band_of(angle: str, gait: str, stature: float) -> tuple[str, Ends] | None:
+    """Muscles with their side, ends of a moment's band; None without one. stature : [m], 0 = unknown"""
+    band = next((b for b in BANDS if angle.startswith(b.angle)), None)
+    if band is None:
+        return None
+    return band.muscles + angle.removeprefix(band.angle), (
+        band.children if 0.0 < stature < CHILD_M else band.adults
+    )[gait]
+
+
+def gait_of(results: Results, mass: float, stature: float) -> tuple[str, float]:
+    """How one who walks goes, and the speed over the ground or the belt [m/s], NaN where it is not known."""
+    loads = results.fields["foot_loads"]
+    known = np.isfinite(loads).all(axis=1) & (loads.sum(axis=1) > 0.5 * mass * GRAVITY)
+    both = float((loads[known].min(axis=1) > THRESHOLD).mean()) if known.any() else 1.0
+    speed = speed_of(results)
+    if both < BOTH and np.nanmax(loads) > LEAPS * mass * GRAVITY:
+        return RUNS, speed
+    if not (stature > 0.0 and speed > 0.0):
+        return FREE, speed
+    relative = speed / np.sqrt(GRAVITY * LEG * stature)
+    return SLOW if relative < AT_EASE[0] else FAST if relative > AT_EASE[1] else FREE, speed
+
+
+def speed_of(results: Results) -> float:
+    """Of the root past the one foot that is down, on a belt as over ground [m/s]; NaN = unknown."""
+    places, loads = results.fields["segment_positions"], results.fields["foot_loads"]
+    names = next((tuple(s.labels) for s in results.session.fields if s.name == "segment_positions"), ())
+    if len(results.times) < 2 or len(names) != places.shape[1]:
+        return float("nan")
+    found = []
+    own = str(results.session.meta.get("side", ""))
+    for foot, side in feet_of(names, own if own in SIDES else "right"):
+        k = SIDES.index(side)
+        if loads.shape[1] != len(SIDES):  # whoever bears the plates is stated
+            continue
+        alone = (loads[:, k] > THRESHOLD) & (np.nan_to_num(loads[:, 1 - k], nan=np.inf) < THRESHOLD)
+        past = (places[:, 0] - places[:, foot])[:, [0, 2]]
+        speed = np.linalg.norm(np.gradient(past, results.times, axis=0), axis=1)[alone]
+        found += speed[np.isfinite(speed)].tolist()
+    return float(np.median(found)) if found else float("nan")

@@ -1,0 +1,266 @@
+"""What a run with force plates amounts to: pressure under the feet, peaks of moments, weight, residual."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.plates.plate_assignment import BEARS, FAR, NONE, OFF_PLATE, TWO_FEET, UNMEASURED, UNSEEN
+from rtsim.files.forces.force_trial import THRESHOLD
+from rtsim.files.recording import Results
+from rtsim.methods.foot.foot_steps import WHOLE
+from rtsim.methods.plates.gait_bands import FAST, FREE, RUNS, SLOW, band_of, gait_of
+from rtsim.methods.plates.plate_check import GRAVITY, UNDER, WEIGHT_OFF
+from rtsim.methods.plates.plate_residual import judge_residual
+from rtsim.methods.plates.reaction_figures import reaction_figures, reaction_words
+from rtsim.models.named_feet import feet_of
+from rtsim.subjects.markers.labs import SIDES
+
+Array = NDArray[np.float64]
+
+
+AT = {SLOW: ", slow walking", FREE: "", FAST: ", fast walking", RUNS: ", running"}
+WALKS = 0.1
+"""Who has one foot on the ground in this part of the frames with weight walks, on a treadmill as well."""
+STANDS, UPRIGHT = 0.05, np.radians(30.0)
+"""Who stands moves the pelvis by less [m/s], and bends no knee more [rad]."""
+STILL, STILL_S = 0.03, 0.5
+"""The feet of who stands move by no more along the floor [m] in so long [s]: on a belt they do."""
+FLAGS = {
+    "two_feet": TWO_FEET,
+    "plate_far": FAR,
+    "foot_unseen": UNSEEN,
+    "plate_unmeasured": UNMEASURED,
+    "off_plate": OFF_PLATE,
+}
+
+
+def kinetic_figures(results: Results) -> dict[str, Any] | None:
+    """Figures of the plates, and with a mass of moments and residual; None for results without plates."""
+    if "plate_status" not in results.fields:
+        return None
+    figures: dict[str, Any] = plate_figures(results)
+    if reaction := reaction_figures(results):
+        figures["reaction"] = reaction
+    mass = results.session.meta.get("mass_kg")
+    if not mass or "joint_moments" not in results.fields:
+        return figures
+    walks = single_support(results, mass) > WALKS
+    figures["mass_kg"] = mass
+    figures["walks"] = walks
+    figures["cut"] = cut_steps(results) if walks else []
+    figures["weight"] = None if walks else weight(results, mass)
+    figures["gait"], figures["speed_m_s"] = gait(results, mass) if walks else ("", None)
+    figures["peaks"] = peaks(results, mass, figures["gait"])
+    figures["residual"] = residual(results, mass)
+    figures["momentum"] = judge_residual(results, mass)
+    return figures
+
+
+def plate_figures(results: Results) -> dict[str, Any]:
+    """How often plates are pressed under the foot that bears them: shares of the loaded readings, each one
+    plate in one frame. Readings with two feet on a plate are counted, and are in no share; where it is stated
+    who bears the plates, there are no shares."""
+    bits = results.fields["plate_status"].astype(np.int64)
+    found = "plate_shares" in results.fields
+    share = results.fields["plate_shares"].astype(np.int64) if found else np.zeros((*bits.shape, 0), np.int64)
+    loaded = np.isfinite(results.fields["plate_centres"]).all(axis=2)
+    one = loaded & ((bits & TWO_FEET) == 0)
+    well = one & ((bits & OFF_PLATE) == 0)
+    feet = {}
+    for f, side in enumerate(SIDES if found else ()):
+        his, borne = one & (share[..., f] != NONE), well & (share[..., f] == BEARS)
+        feet[side] = {"loaded": int(his.sum()), "under": part(borne.sum(), his.sum())}
+    under = (well & (share == BEARS).any(axis=2)).sum()
+    return {
+        "loaded": int(loaded.sum()),
+        "under": part(under, one.sum()) if found else None,
+        "feet": feet,
+        "flagged": {
+            name: int(((bits & bit) != 0).sum()) for name, bit in FLAGS.items() if (bits & bit).any()
+        },
+    }
+
+
+def gait(results: Results, mass: float) -> tuple[str, float | None]:
+    """The kind of gait of one who walks or runs, and the speed where it is known [m/s]."""
+    found, speed = gait_of(results, mass, stature_of(results))
+    return found, speed if np.isfinite(speed) else None
+
+
+def stature_of(results: Results) -> float:
+    """Of the person [m], 0 = unknown."""
+    return float(results.session.meta.get("stature_m") or 0.0)
+
+
+def peaks(results: Results, mass: float, gait: str) -> dict[str, Any]:
+    """The greatest moment of each joint that has a band, per body mass [N m/kg]; the band of the gait, where
+    one walks or runs."""
+    moments, found = results.fields["joint_moments"], {}
+    for k, angle in enumerate(labels_of(results, "joint_moments")):
+        band = band_of(angle, gait or FREE, stature_of(results))
+        known = np.isfinite(moments[:, k])
+        if band is None or not known.any():
+            continue
+        muscles, (low, high) = band
+        peak = -float(moments[known, k].min()) / mass
+        found[muscles] = said = {"value": peak}
+        if gait:
+            said |= {"low": low, "high": high, "within": low <= peak <= high}
+    return found
+
+
+def weight(results: Results, mass: float) -> dict[str, Any] | None:
+    """The weight on all plates while the person stands upright, against that of the mass; None where nobody
+    stands on them."""
+    labels = labels_of(results, "joint_angles")
+    knees = [k for k, name in enumerate(labels) if name.startswith("knee_flexion")]
+    stands = (root_speed(results) < STANDS) & (
+        np.abs(results.fields["joint_angles"][:, knees]) < UPRIGHT
+    ).all(axis=1)
+    total = results.fields["plate_forces"][..., 1].sum(axis=1)
+    stands &= np.isfinite(total) & (total > 0.5 * mass * GRAVITY) & feet_are_still(results)
+    if not stands.any():
+        return None
+    found = float(total[stands].mean())
+    off = found / (mass * GRAVITY) - 1.0
+    return {"frames": int(stands.sum()), "newtons": found, "off": off, "warning": abs(off) > WEIGHT_OFF}
+
+
+def residual(results: Results, mass: float) -> dict[str, Any] | None:
+    """What is left at the pelvis, in body weights and body weights times metres: mean and greatest, and the
+    mean upward force without what the bodies that are not in the model weigh."""
+    if "residual_force" not in results.fields:  # of a leg without a pelvis
+        return None
+    force, moment = results.fields["residual_force"], results.fields["residual_moment"]
+    known = np.isfinite(force).all(axis=1) & np.isfinite(moment).all(axis=1)
+    if not known.any():
+        return None
+    absent = 1.0 - float(results.session.meta.get("model_mass_kg", mass)) / mass
+    size, turn = (np.linalg.norm(x[known], axis=1) for x in (force, moment))
+    return {
+        "frames": int(known.sum()),
+        "mean_force": [float(x) for x in force[known].mean(axis=0)],
+        "most_force": float(size.max()),
+        "mean_moment_m": [float(x) for x in moment[known].mean(axis=0)],
+        "most_moment_m": float(turn.max()),
+        "not_in_model": absent,
+        # of one leg alone what the other needs, and its foot bears, is left as well
+        "unexplained_up": None if side_of(results) else float(force[known, 1].mean()) + absent,
+    }
+
+
+def single_support(results: Results, mass: float) -> float:
+    """Of the frames in which known forces on the feet bear half the weight, the part with one foot alone."""
+    loads = results.fields["foot_loads"]
+    known = np.isfinite(loads).all(axis=1) & (loads.sum(axis=1) > 0.5 * mass * GRAVITY)
+    return float((loads[known].min(axis=1) < THRESHOLD).mean()) if known.any() else 0.0
+
+
+def cut_steps(results: Results) -> list[str]:
+    """Feet that bear something as the recording begins or ends, by the plates: their steps are not whole."""
+    loads, said = results.fields["foot_loads"], []
+    for k, side in enumerate(SIDES):
+        row = np.nan_to_num(loads[:, k])
+        for at, when in ((0, "begins"), (-1, "ends")):
+            if row[at] > WHOLE * row.max():
+                said.append(
+                    f"the recording {when} while the {side} foot bears {row[at]:.0f} N: its step is cut"
+                )
+    return said
+
+
+def root_speed(results: Results) -> Array:
+    """(n,) - speed of the root along the floor [m/s]; NaN where it is not known."""
+    place = results.fields["segment_positions"][:, 0, [0, 2]]
+    if len(results.times) < 2:
+        return np.full(len(results.times), np.nan)
+    return np.asarray(np.linalg.norm(np.gradient(place, results.times, axis=0), axis=1))
+
+
+def feet_are_still(results: Results) -> NDArray[np.bool_]:
+    """(n,) - frames about which the feet, or all segments where these are not named, keep their place."""
+    places = results.fields["segment_positions"][..., [0, 2]]
+    names = labels_of(results, "segment_positions")
+    side = side_of(results)
+    feet = [k for k, _ in feet_of(names, side or "right")] if len(names) == places.shape[1] else []
+    rows = places[:, feet] if feet else places
+    half = max(1, round(0.5 * STILL_S * results.session.rate))
+    padded = np.pad(rows, ((half, half), (0, 0), (0, 0)), mode="edge")
+    window = np.lib.stride_tricks.sliding_window_view(padded, 2 * half + 1, axis=0)
+    return np.asarray((np.ptp(window, axis=-1) <= STILL).all(axis=(1, 2)))
+
+
+def side_of(results: Results) -> str:
+    """The side of a leg that is modelled alone, "" = both are, or it is not told."""
+    side = str(results.session.meta.get("side", ""))
+    return side if side in SIDES else ""
+
+
+def part(n: int, of: int) -> float | None:
+    """A share; None of nothing."""
+    return float(n / of) if of else None
+
+
+def labels_of(results: Results, field: str) -> tuple[str, ...]:
+    """Labels of a field's first axis."""
+    return next((tuple(spec.labels) for spec in results.session.fields if spec.name == field), ())
+
+
+def in_sentences(figures: dict[str, Any]) -> list[str]:
+    """The figures for people."""
+    told = []
+    if figures["under"] is not None:
+        feet = ", ".join(
+            f"{side} {percent(foot['under'])} of {foot['loaded']}"
+            for side, foot in figures["feet"].items() if foot["loaded"]
+        )  # fmt: skip
+        low = "" if figures["under"] >= UNDER else f", less than {percent(UNDER)}"
+        told.append(f"pressure under the foot in {percent(figures['under'])} of the readings{low} ({feet})")
+    if figures["flagged"]:
+        flags = ", ".join(f"{name} {n}" for name, n in figures["flagged"].items())
+        told.append(f"flagged of {figures['loaded']} readings of loaded plates: {flags}")
+    for name, peak in figures.get("peaks", {}).items():
+        verdict = ""
+        if "within" in peak:
+            inside = "published" if peak["within"] else "not within what is published"
+            verdict = f" ({inside}: {peak['low']:g} to {peak['high']:g}{AT[figures['gait']]})"
+        told.append(f"{name.replace('_', ' ')}: at most {peak['value']:.2f} N m/kg{verdict}")
+    if figures.get("weight"):
+        stands = figures["weight"]
+        name = "warning, weight: " if stands["warning"] else ""
+        told.append(
+            f"{name}standing, the plates bear {stands['newtons']:.1f} N, "
+            f"{100 * stands['off']:+.1f} % from {figures['mass_kg']:.1f} kg"
+        )
+    if figures.get("residual"):
+        left = figures["residual"]
+        told.append(
+            f"residual at the pelvis in body weights: mean {vector(left['mean_force'])}, at most "
+            f"{left['most_force']:.2f}; moment {vector(left['mean_moment_m'], 3)} m, at most "
+            f"{left['most_moment_m']:.3f} m; {percent(left['not_in_model'])} of the mass is not modelled, "
+            + (
+                "nor what the other foot bears"
+                if left["unexplained_up"] is None
+                else f"{left['unexplained_up']:+.3f} of the weight is not explained by that"
+            )
+        )
+    if figures.get("momentum") and figures["momentum"]["sentence"]:
+        told.append(
+            f"warning, plates: {figures['momentum']['sentence']} (that explains most of the residual, "
+            f"{figures['momentum']['rms']:.2f} body weights root mean square)"
+        )
+    told += figures.get("cut", [])
+    return [*told, *(reaction_words(figures["reaction"]) if "reaction" in figures else [])]
+
+
+def percent(share: float | None) -> str:
+    """A share in percent, a dash for none."""
+    return "-" if share is None else f"{100.0 * share:.1f} %"
+
+
+def vector(x: list[float], digits: int = 2) -> str:
+    """Three numbers."""
+    return "(" + ", ".join(f"{value:.{digits}f}" for value in x) + ")"

@@ -1,0 +1,370 @@
+"""Whether force plates say what a person on them can, and if not, what is probably wrong, in sentences."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.plates.plate_assignment import BEARS, FAR, NONE, TWO_FEET, UNSEEN, new_rules
+from kernels.plates.plate_contact import LOADED, Plates
+from rtsim.files.forces.force_trial import THRESHOLD
+from rtsim.files.markers.axes import AXIS_NAMES
+from rtsim.methods.plates.plate_corrections import EXPLAINS, PlateContacts, corrections, displaced
+from rtsim.methods.plates.plate_loads import assign
+
+FloatArray = NDArray[np.float64]
+
+GRAVITY = 9.81
+"""[m/s2]"""
+WEIGHT_OFF = 0.05
+"""A weight that differs from that of the body mass by more than this share is told."""
+PEAK = 1.2
+"""Greatest force of level walking in parts of the weight, about."""
+LEAST_PEAK, MOST_USUAL = 0.6, 6.0
+"""Of who never stands still: a greatest force below, a median above so many weights is told."""
+GOES_ABOUT, AT_FLOOR = 0.25, 0.1
+"""A foot that is slower [m/s] and lower above the lowest plate [m] may stand on the floor."""
+STANDS = 0.05
+"""Feet slower than this stand [m/s]."""
+AXIS_CLEAR = 2.0
+"""Forces act along another axis than the vertical when they are so many times greater along it."""
+UNDER = 0.98
+"""Share of the loaded frames in which the centre of pressure is under a foot, where all is well."""
+TIE = 0.02
+"""Corrections whose shares differ by no more than this explain alike."""
+UNITS = {
+    1e-3: "kilonewtons sent as newtons",
+    1e3: "millinewtons sent as newtons",
+    1.0 / GRAVITY: "kilograms sent as newtons",
+    1.0 / 4.448: "pounds sent as newtons",
+}
+UNIT_OFF = 0.2
+SIDES = {"right": re.compile(r"(^|_)(r|right)(_|$)"), "left": re.compile(r"(^|_)(l|left)(_|$)")}
+
+
+OF_UNITS = ("moment_unit", "point_unit")
+UNUSABLE = ("vertical", "down", "elsewhere")
+"""Findings with which nothing that any plate tells can be used."""
+MOSTLY = 0.75
+"""Plates that are pressed where no foot is in so much of their load are not those of these feet."""
+MOST_OF_OTHER = 0.5
+"""Where one foot alone is marked, the other may press a plate of which it does not more than this."""
+PRESSED = 200.0
+"""A plate that is pushed along the floor by so much on the average is no handle [N]."""
+
+
+class Finding(NamedTuple):
+    """Something that is wrong, or worth knowing.
+
+    name : weight, force_unit, moment_unit, point_unit, origin, down, vertical, turned, mirrored, exchanged,
+        displaced, swapped, off_plate, far, elsewhere, side, two_feet, or idle
+    plate : index of the plate, -1 = of all
+    figure : the number behind it
+    sentence : what it is and what to do
+    """
+
+    name: str
+    plate: int
+    figure: float
+    sentence: str
+
+
+def check_plates(
+    names: Sequence[str],
+    plates: Plates,
+    force: FloatArray,
+    moment: FloatArray,
+    times: FloatArray,
+    feet: FloatArray,
+    mass: float | None = None,
+    origins: FloatArray | None = None,
+    pressed: Sequence[str] = (),
+) -> list[Finding]:
+    """What is wrong with the wrenches of plates on which a person stands or walks; nothing = all is well.
+
+    names, plates : of the n_plate plates
+    force, moment : (n, n_plate, 3) - meant to act on the person, about the ground origin; NaN = missing
+    times : (n,) [s]
+    feet : (n, 2, 2, 3) - heel and tip of the toes of the right and the left foot [m]; NaN = not seen
+    mass : of the person [kg], where it is known
+    origins : as in ForceTrial
+    pressed : names of the bodies on which somebody says that the plates press, whose sides are looked at in
+        place of those of the plates
+    """
+    force, moment = np.ascontiguousarray(force), np.ascontiguousarray(moment)
+    heavy = force[np.linalg.norm(np.nan_to_num(force), axis=2) >= THRESHOLD]
+    if not np.isfinite(force).any():
+        return [Finding("idle", -1, 0.0, "No force was measured: all samples of the plates are missing.")]
+    if heavy.size == 0 and not np.isfinite(force).all():
+        return [_unmeasured(force)]
+    if heavy.size == 0:
+        return [_idle(force, mass)]
+    mean = heavy.mean(axis=0)
+    findings = []
+    axis = int(np.argmax(np.abs(mean)))
+    if axis != 1 and abs(mean[axis]) >= AXIS_CLEAR * abs(mean[1]):
+        return [_vertical(mean, axis)]
+    if lying := [
+        found for p, name in enumerate(names) if (found := _lies(force[:, p], plates.axes[p, 2], p, name))
+    ]:
+        return lying
+    if mean[1] < 0.0:
+        findings.append(
+            Finding(
+                "down", -1, float(mean[1]),
+                f"The plates push the person down ({mean[1]:.0f} N on the average): these are the forces of "
+                "the person on the plates. Negate forces and moments.",
+            )
+        )  # fmt: skip
+        force, moment = -force, -moment
+    contact = PlateContacts(plates, force, moment, feet)
+    findings += _weight(contact, times, mass)
+    for p in range(len(names)):
+        findings += _position(contact, names, p, None if origins is None else origins[p])
+    shares, status = assign(plates, force, contact.centre, contact.loaded, feet, times, new_rules())
+    findings += _elsewhere(contact, status, findings)
+    return [*findings, *_feet(names, shares, status, contact.loaded, pressed)]
+
+
+def _elsewhere(
+    contact: PlateContacts, status: NDArray[np.int64], findings: Sequence[Finding]
+) -> list[Finding]:
+    """Whether most of the load is where no foot is, whatever the reason, or in another unit by a finding."""
+    loaded = (contact.loaded == LOADED) & contact.seen[:, None]
+    if not loaded.any():
+        return []
+    weight = np.where(loaded, contact.force[..., 1], 0.0)
+    far = (status & FAR) != 0
+    if contact.one_foot:  # what is not under it may be under the other, unless that would be a mistake
+        far = ((status & UNSEEN) != 0) & [bool(found) for found in _of_plates(findings, loaded.shape[1])]
+    far |= [any(name in OF_UNITS for name in found) for found in _of_plates(findings, loaded.shape[1])]
+    off = float(weight[loaded & far].sum() / weight.sum())
+    if off <= MOSTLY:
+        return []
+    return [
+        Finding(
+            "elsewhere", -1, off,
+            f"{100 * off:.0f} % of the load on the plates is where no foot is, or in another unit: the "
+            "forces are of another recording, or the plates lie elsewhere, or points, moments or their units "
+            "are wrong. What the feet bear is not known.",
+        )
+    ]  # fmt: skip
+
+
+def _of_plates(findings: Sequence[Finding], n_plate: int) -> list[list[str]]:
+    """Names of the findings of each plate."""
+    return [[finding.name for finding in findings if finding.plate == p] for p in range(n_plate)]
+
+
+def _lies(force: FloatArray, normal: FloatArray, p: int, name: str) -> Finding | None:
+    """The finding of a plate p that is pushed along its surface rather than pressed; force : (n, 3) [N]."""
+    heavy = force[np.linalg.norm(np.nan_to_num(force), axis=1) >= THRESHOLD]
+    if not heavy.size:
+        return None
+    pressed, mean = abs(float(heavy.mean(axis=0) @ normal)), np.abs(heavy.mean(axis=0))
+    axis = int(np.argmax(mean))
+    if axis == 1 or mean[axis] < max(PRESSED, AXIS_CLEAR * mean[1], AXIS_CLEAR * pressed):
+        return None
+    return Finding(
+        "vertical", p, float(mean[axis]),
+        f"The forces of {name} act along {AXIS_NAMES[axis]} ({mean[axis]:.0f} N on the average, "
+        f"{mean[1]:.0f} N along Y): exchange its columns or channels where the file is made.",
+    )  # fmt: skip
+
+
+def _unmeasured(force: FloatArray) -> Finding:
+    part = float(np.isfinite(force).all(axis=2).mean())
+    return Finding(
+        "idle", -1, part,
+        f"Where the plates were measured, in {100 * part:.0f} % of the readings, none was loaded with "
+        f"{THRESHOLD:g} N: what they bore is missing.",
+    )  # fmt: skip
+
+
+def _idle(force: FloatArray, mass: float | None) -> Finding:
+    most = float(np.nanmax(np.linalg.norm(force, axis=2), initial=0.0))
+    said = f"No plate was loaded with {THRESHOLD:g} N; the greatest force was {most:.3g} N"
+    if most > 0.0 and mass is not None:
+        unit = _unit_of(most / (mass * GRAVITY))
+        said += f", which looks like {unit}." if unit else ": volts or kilonewtons sent as newtons?"
+    return Finding("idle", -1, most, said if said.endswith(("?", ".")) else f"{said}.")
+
+
+def _vertical(mean: FloatArray, axis: int) -> Finding:
+    sign = "" if mean[axis] > 0.0 else "-"
+    return Finding(
+        "vertical", -1, float(mean[axis]),
+        f"The forces act along {sign}{AXIS_NAMES[axis]} ({abs(mean[axis]):.0f} N on the average, "
+        f"{mean[1]:.0f} N along Y): {AXIS_NAMES[axis]} looks like the vertical. Turn forces and moments as "
+        "the markers are turned, where the file is made.",
+    )  # fmt: skip
+
+
+def _unit_of(ratio: float) -> str:
+    """The unit whose confusion with newtons makes a weight `ratio` times too large, "" = none."""
+    near = [name for factor, name in UNITS.items() if abs(ratio / factor - 1.0) < UNIT_OFF]
+    return near[0] if near else ""
+
+
+def _weight(contact: PlateContacts, times: FloatArray, mass: float | None) -> list[Finding]:
+    """The weight of a person who stands with both feet on plates, against the mass."""
+    if mass is None or len(times) < 2:
+        return []
+    speed = np.linalg.norm(np.gradient(contact.feet, times, axis=0), axis=-1)
+    stands = (speed < STANDS).all(axis=(1, 2))
+    shares, _ = assign(
+        contact.plates, contact.force, contact.centre, contact.loaded, contact.feet, times, new_rules()
+    )
+    stands &= (shares != NONE).any(axis=1).all(axis=1)
+    measured = np.isfinite(contact.force).all(axis=(1, 2))  # else nobody knows what all plates bear
+    stands &= measured
+    if not stands.any():
+        heights = contact.feet[..., 1].min(axis=2) - contact.plates.centre[:, 1].min()
+        borne = (shares != NONE).any(axis=1)
+        beside = ~borne & ((speed < GOES_ABOUT).any(axis=2) & (heights < AT_FLOOR) | np.isnan(heights))
+        return _load(contact.force[measured], ~beside.any(axis=1)[measured], mass)
+    weight = float(contact.force[stands, :, 1].sum(axis=1).mean())
+    off = weight / (mass * GRAVITY) - 1.0
+    if abs(off) <= WEIGHT_OFF:
+        return []
+    unit = _unit_of(1.0 + off)
+    said = f"The person stands with {weight:.4g} N, and {mass:.4g} kg weigh {mass * GRAVITY:.4g} N"
+    if unit:
+        return [Finding("force_unit", -1, 1.0 + off, f"{said}: this looks like {unit}.")]
+    return [
+        Finding(
+            "weight", -1, off,
+            f"{said}: {100.0 * off:+.1f} %. Tare the plates while nobody is on them, and check the mass and "
+            "whether something else is touched.",
+        )
+    ]  # fmt: skip
+
+
+def _load(force: FloatArray, whole: NDArray[np.bool_], mass: float) -> list[Finding]:
+    """The force (n, n_plate, 3) on all plates of a person who never stands on them, against the mass: wrong
+    units alone.
+
+    whole : (n,) - frames in which no foot may stand beside the plates, or is not seen
+    """
+    total = force[:, :, 1].sum(axis=1)
+    if not (total >= THRESHOLD).any():
+        return []
+    peak, usual = float(total.max()), float(np.median(total[total >= THRESHOLD]))
+    weight = mass * GRAVITY
+    if peak >= LEAST_PEAK * weight and usual <= MOST_USUAL * weight:
+        return []
+    unit = _unit_of(peak / weight / PEAK)
+    if not unit and usual <= MOST_USUAL * weight and not (total[whole] >= THRESHOLD).any():
+        return []  # the rest is borne by what is no plate
+    guess = f"this looks like {unit}" if unit else "check the unit of the forces and the mass"
+    return [
+        Finding(
+            "force_unit", -1, peak / weight,
+            f"The plates bear {peak:.4g} N at the most, and {mass:.4g} kg weigh {weight:.4g} N: {guess}.",
+        )
+    ]  # fmt: skip
+
+
+def _position(
+    contact: PlateContacts, names: Sequence[str], p: int, origin: FloatArray | None
+) -> list[Finding]:
+    """Whether plate p is pressed where feet are, and else which correction would have it so."""
+    if not ((contact.loaded[:, p] == LOADED) & contact.seen).any():
+        return []
+    now = contact.under(p, contact.force[:, p], contact.moment[:, p])
+    beyond = contact.beyond(p)
+    if contact.one_foot and beyond <= 1.0 - UNDER and (now > MOST_OF_OTHER or not contact.moves(p)):
+        return []
+    if kept := _in_one_place(contact, names, p, origin):
+        return kept
+    together = contact.between(p)
+    if now + together >= UNDER and beyond <= 1.0 - UNDER:
+        return []
+    found = list(corrections(contact, names, p, origin))
+    best = max((share for share, _, _ in found), default=0.0)
+    if best < max(EXPLAINS, now + 0.1) and (moved := displaced(contact, names[p], p)):
+        found, best = [moved], moved[0]
+    if best >= max(EXPLAINS, now + 0.1):
+        # Where a person stands still, more than one mistake may put a point under a foot: all are told.
+        likely = [(name, said) for share, name, said in found if share >= best - TIE]
+        said = " Or: ".join(said for _, said in likely)
+        return [
+            Finding(likely[0][0], p, best, f"{said} That puts {100 * best:.0f} % of its frames under a foot.")
+        ]
+    if beyond > 1.0 - UNDER:
+        return [
+            Finding(
+                "off_plate", p, beyond,
+                f"{names[p]} is pressed beside its surface in {100 * beyond:.0f} % of its frames: check its "
+                "corners, its origin and the unit of its moments.",
+            )
+        ]  # fmt: skip
+    if contact.one_foot:  # the other may press it
+        return []
+    off = 1.0 - now - together
+    return [
+        Finding(
+            "far", p, off,
+            f"In {100 * off:.0f} % of its frames {names[p]} is pressed where no foot is: check where the "
+            "plate lies, and that markers and forces are of one recording, one clock and one laboratory.",
+        )
+    ]  # fmt: skip
+
+
+def _in_one_place(
+    contact: PlateContacts, names: Sequence[str], p: int, origin: FloatArray | None
+) -> list[Finding]:
+    """Whether pressure keeps to one place under a foot that walks, and would roll along it in other units: it
+    is under the foot all the same where that steps on the middle of the plate.
+    """
+    if not contact.keeps(p):
+        return []
+    units = [one for one in corrections(contact, names, p, origin) if one[1] in OF_UNITS]
+    likely = [one for one in units if one[0] >= EXPLAINS]
+    if not likely:
+        return []
+    share, name, said = likely[-1]  # by the greatest factor, which spreads the pressure most
+    more = f"That puts {100 * share:.0f} % of its frames under a foot, along which the pressure goes then."
+    return [Finding(name, p, share, f"{said} {more}")]
+
+
+def _feet(
+    names: Sequence[str],
+    shares: NDArray[np.int64],
+    status: NDArray[np.int64],
+    loaded: NDArray[np.int64],
+    pressed: Sequence[str],
+) -> list[Finding]:
+    """Plates that are named by a side and borne by the other, and plates with two feet."""
+    findings = []
+    for p, name in enumerate(names):
+        n_loaded = int((loaded[:, p] == LOADED).sum())
+        two = int(((status[:, p] & TWO_FEET) != 0).sum())
+        if two:
+            findings.append(
+                Finding(
+                    "two_feet", p, two / n_loaded,
+                    f"Two feet are on {name} in {two} of {n_loaded} frames: what each of them bears cannot "
+                    "be told, and moments of both legs are left out there.",
+                )
+            )  # fmt: skip
+        borne = (shares[:, p] == BEARS).sum(axis=0)
+        for f, (side, pattern) in enumerate(SIDES.items()):
+            other = 1 - f
+            said = pressed[p] if pressed else name
+            if pattern.search(said.lower()) and borne[other] > borne[f]:
+                whose = (
+                    f"{name} is said to press {said}" if pressed else f"{name} is named by the {side} side"
+                )
+                findings.append(
+                    Finding(
+                        "side", p, float(borne[other] / max(1, borne.sum())),
+                        f"{whose}, and the other foot bears it in {borne[other]} frames: check the names of "
+                        f"{'bodies in the loads' if pressed else 'plates'} and the sides of markers.",
+                    )
+                )  # fmt: skip
+    return findings

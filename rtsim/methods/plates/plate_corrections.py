@@ -1,0 +1,298 @@
+"""Where plates are pressed and where feet are, and which mistake would explain that they differ."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.plates.plate_assignment import new_rules
+from kernels.plates.plate_contact import LOADED, Plates
+from rtsim.files.forces.force_trial import find_contacts
+
+FloatArray = NDArray[np.float64]
+Wrench = tuple[FloatArray, FloatArray]
+
+EXPLAINS = 0.9
+"""A correction that puts this share of the loaded frames under a foot explains what is wrong."""
+FARTHEST, NEAREST = 10.0, 1e-3
+"""Pressure farther from the middle of a plate, or nearer to it, comes from another unit of moments [m]."""
+GOES = 0.2
+"""A foot that moves by so much does not stand [m]."""
+HALF = 0.5
+SHORTEST = 0.05
+"""Along a foot that walks pressure goes farther [m]."""
+LEAST_SHIFT = 0.15
+"""Pressure that is displaced by less is not told as that [m]."""
+MOMENTS = {
+    1e-3: (FARTHEST, "newton millimetres sent as newton metres"),
+    1e-2: (0.3 * FARTHEST, "newton centimetres sent as newton metres"),
+    1e1: (50.0 * NEAREST, "newton centimetres sent as newton millimetres"),
+    1e2: (3.0 * NEAREST, "newton metres sent as newton centimetres"),
+    1e3: (NEAREST, "kilonewton metres sent as newton metres, or these as newton millimetres"),
+}
+"""Factors that put moments right; how far pressure is from the middle at least, or at the most [m]; names."""
+LENGTHS = {
+    1e-3: ("millimetres", "metres"),
+    1e-2: ("centimetres", "metres"),
+    1e-1: ("millimetres", "centimetres"),
+    1e1: ("centimetres", "millimetres"),
+    1e2: ("metres", "centimetres"),
+    1e3: ("metres", "millimetres"),
+}
+"""The same of lengths: what they are, and what they are taken as."""
+ARRANGED = (
+    ([2, 1, 0], (1.0, 1.0, 1.0), "as if X and Z were exchanged"),
+    ([0, 1, 2], (-1.0, 1.0, 1.0), "as if X had the other sign"),
+    ([0, 1, 2], (1.0, 1.0, -1.0), "as if Z had the other sign"),
+    ([0, 1, 2], (-1.0, 1.0, -1.0), "turned by 180 degrees about the vertical"),
+    ([2, 1, 0], (1.0, 1.0, -1.0), "turned by 90 degrees about the vertical"),
+    ([2, 1, 0], (-1.0, 1.0, 1.0), "turned by 270 degrees about the vertical"),
+)
+"""Order and signs of X, Y, Z of points that may be meant, and what is told of them."""
+
+
+class PlateContacts:
+    """Contacts of all plates, and how far they are from the feet.
+
+    seen : (n,) - frames in which both feet are; the others tell nothing of where a foot is not
+    one_foot : whether there are none, and `seen` are those in which one foot is
+    """
+
+    def __init__(self, plates: Plates, force: FloatArray, moment: FloatArray, feet: FloatArray) -> None:
+        self.plates, self.force, self.moment, self.feet = plates, force, moment, feet
+        self.centre, self.free_moment, self.loaded = find_contacts(plates, force, moment)
+        there: NDArray[np.bool_] = np.asarray(np.isfinite(feet).all(axis=(2, 3)))
+        both: NDArray[np.bool_] = np.asarray(there.all(axis=1))
+        self.one_foot = not both.any()
+        self.seen: NDArray[np.bool_] = np.asarray(there.any(axis=1)) if self.one_foot else both
+        rules = new_rules()
+        self.reach, self.edge, self.error = rules.keep, rules.edge, rules.moment
+
+    def under(self, p: int, force: FloatArray, moment: FloatArray) -> float:
+        """Share of the loaded frames seen in which this wrench (n, 3) presses plate p, and under a foot."""
+        wrench = np.zeros_like(self.force), np.zeros_like(self.moment)
+        wrench[0][:, p], wrench[1][:, p] = force, moment
+        centre, _, loaded = find_contacts(self.plates, *wrench)
+        rows = np.flatnonzero((loaded[:, p] == LOADED) & self.seen)
+        if rows.size == 0:
+            return 0.0
+        near = self._is_near(p, force[rows], centre[rows, p], self.feet[rows])
+        return float((near & ~self._is_beside(p, centre[rows, p])).mean())
+
+    def is_elsewhere(self, p: int) -> bool:
+        """Whether plate p is pressed in frames seen, mostly where no foot is."""
+        rows = (self.loaded[:, p] == LOADED) & self.seen
+        return bool(rows.any()) and self.under(p, self.force[:, p], self.moment[:, p]) < HALF
+
+    def moves(self, p: int) -> bool:
+        """Whether a foot goes about while plate p is loaded: a mistake explains one who stands by chance."""
+        rows = self.feet[(self.loaded[:, p] == LOADED) & self.seen].mean(axis=2)
+        places = rows[:, np.isfinite(rows).any(axis=(0, 2))]
+        low, high = np.nanpercentile(places, [5.0, 95.0], axis=0)
+        return bool((high - low >= GOES).any())
+
+    def keeps(self, p: int) -> bool:
+        """Whether plate p is pressed in one place, or nearly, while a foot goes about: steps are longer."""
+        rows = (self.loaded[:, p] == LOADED) & self.seen
+        if not rows.any() or not self.moves(p):
+            return False
+        low, high = np.percentile(self.centre[rows, p], [5.0, 95.0], axis=0)
+        return bool((high - low < SHORTEST).all())
+
+    def beyond(self, p: int) -> float:
+        """Share of the loaded frames in which plate p is pressed beside its surface."""
+        rows = self.loaded[:, p] == LOADED
+        return float(self._is_beside(p, self.centre[rows, p]).mean()) if rows.any() else 0.0
+
+    def _is_near(self, p: int, force: FloatArray, centre: FloatArray, feet: FloatArray) -> NDArray[np.bool_]:
+        """Whether points (n, 3) where forces (n, 3) press plate p are under one of the feet (n, 2, 2, 3)."""
+        reach = self.reach + self.error / (force @ self.plates.axes[p, 2])
+        return np.asarray((distances(centre, feet, self.plates.axes[p]) <= reach[:, None]).any(axis=1))
+
+    def _is_beside(self, p: int, centre: FloatArray) -> NDArray[np.bool_]:
+        """Whether points (n, 3) lie beside the surface of plate p."""
+        along = np.abs((centre - self.plates.centre[p]) @ self.plates.axes[p, :2].T)
+        return np.asarray((along - self.plates.half[p]).max(axis=1) > self.edge)
+
+    def local(self, p: int) -> Wrench:
+        """Force and moment of plate p about the middle of its surface, in its axes, (n, 3)."""
+        centre, axes = self.plates.centre[p], self.plates.axes[p]
+        force = self.force[:, p]
+        return force @ axes.T, (self.moment[:, p] - np.cross(centre, force)) @ axes.T
+
+    def placed(self, p: int, wrench: Wrench) -> Wrench:
+        """The same the other way round, for plate p."""
+        centre, axes = self.plates.centre[p], self.plates.axes[p]
+        force = wrench[0] @ axes
+        return force, wrench[1] @ axes + np.cross(centre, force)
+
+    def explained(self, p: int, force: FloatArray, moment: FloatArray) -> float:
+        """Share of the loaded frames seen in which this wrench (n, 3) presses plate p, and under a foot or,
+        on its surface, between two.
+        """
+        wrench = self.force.copy(), self.moment.copy()
+        wrench[0][:, p], wrench[1][:, p] = force, moment
+        other = PlateContacts(self.plates, *wrench, self.feet)
+        return other.under(p, force, moment) + other.between(p, on_surface=True)
+
+    def between(self, p: int, on_surface: bool = False) -> float:
+        """Share of the loaded frames seen in which plate p is pressed between two feet, under neither."""
+        rows = np.flatnonzero((self.loaded[:, p] == LOADED) & self.seen)
+        if rows.size == 0:
+            return 0.0
+        centre, feet = self.centre[rows, p], self.feet[rows]
+        near = self._is_near(p, self.force[rows, p], centre, feet)
+        if on_surface:
+            near |= self._is_beside(p, centre)
+        to_feet = feet.mean(axis=2) - centre[:, None]
+        cosine = (to_feet[:, 0] * to_feet[:, 1]).sum(axis=1) / np.linalg.norm(to_feet, axis=2).prod(axis=1)
+        return float(((cosine < -np.sqrt(0.5)) & ~near).mean())
+
+
+def distances(centre: FloatArray, feet: FloatArray, axes: FloatArray) -> FloatArray:
+    """Of points (n, 3) from the lines of feet (n, n_foot, 2, 3), along it [m]; not seen = infinite."""
+    flat = feet @ axes[:2].T
+    point = (centre @ axes[:2].T)[:, None]
+    line, to_point = flat[..., 1, :] - flat[..., 0, :], point - flat[..., 0, :]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        share = np.clip((to_point * line).sum(axis=-1) / (line * line).sum(axis=-1), 0.0, 1.0)
+    distance = np.linalg.norm(to_point - share[..., None] * line, axis=-1)
+    return np.where(np.isnan(distance), np.inf, distance)
+
+
+def corrections(
+    contact: PlateContacts, names: Sequence[str], p: int, origin: FloatArray | None = None
+) -> Iterator[tuple[float, str, str]]:
+    """Share under a foot, name and sentence of each thing that may be wrong with plate p.
+
+    origin : (3,) - as of ForceTrial [m]
+    """
+    force, moment = contact.local(p)
+    name = names[p]
+
+    def share(wrench: Wrench) -> float:
+        return contact.under(p, *contact.placed(p, wrench))
+
+    bounded = bool(np.isfinite(contact.plates.half[p]).all())
+    known = origin is not None and bool(np.isfinite(origin).all())
+    to_middle = contact.plates.axes[p] @ origin if known else np.zeros(3)
+    yield from of_units(contact, name, p, to_middle) if bounded else of_points(contact, name, p)
+    if known:
+        # With z = 0 its sign does not show; with another z, x and y alone may have the other one.
+        flips = {"": np.ones(3), " in x and y": np.array([1.0, 1.0, 0.0])}
+        for where, flip in list(flips.items())[: 2 if abs(to_middle[2]) > NEAREST else 1]:
+            moved = moment - 2.0 * np.cross(force, flip * to_middle)
+            yield (
+                contact.explained(p, *contact.placed(p, (force, moved))), "origin",
+                f"ORIGIN of {name} looks as if it had the other sign{where}. Correct it, or the moments, "
+                "where the file is made.",
+            )  # fmt: skip
+    for other in range(len(names)):
+        there = 0.0 if other == p else contact.under(other, *contact.placed(other, (force, moment)))
+        if there >= EXPLAINS > contact.under(other, contact.force[:, other], contact.moment[:, other]):
+            yield (
+                contact.under(p, *contact.placed(p, contact.local(other))), "swapped",
+                f"{name} looks swapped with {names[other]}: check which channels belong to which plate.",
+            )  # fmt: skip
+    if not bounded:
+        return
+    for quarter in (1, 2, 3):
+        c, s = round(np.cos(0.5 * np.pi * quarter)), round(np.sin(0.5 * np.pi * quarter))
+        turn = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+        yield (
+            share((force @ turn.T, moment @ turn.T)), "turned",
+            f"{name} looks turned by {90 * quarter} degrees: check the order of its corners, and the sign of "
+            "its moments.",
+        )  # fmt: skip
+    for k, edge in enumerate(("first", "second")):
+        flip = np.ones(3)
+        flip[k] = -1.0
+        # A mirrored wrench: forces turn with the mirror, moments against it.
+        yield (
+            share((force * flip, -moment * flip)), "mirrored",
+            f"{name} looks mirrored along its {edge} edge: check the order of its corners and the signs of "
+            "its channels.",
+        )  # fmt: skip
+
+
+def of_units(
+    contact: PlateContacts, name: str, p: int, to_middle: FloatArray
+) -> Iterator[tuple[float, str, str]]:
+    """Units of moments, as of `corrections`; to_middle : (3,) - from where plate p measures to its middle.
+
+    Only where the pressure is farther away than any floor, or in one point: a foot may be in the middle.
+    """
+    force, moment = contact.local(p)
+    away = contact.centre[contact.loaded[:, p] == LOADED, p] - contact.plates.centre[p]
+    away_m, shift = float(np.median(np.linalg.norm(away, axis=1))), np.cross(force, to_middle)
+    for factor, (bound, unit) in MOMENTS.items():
+        if away_m > bound if factor < 1.0 else away_m < bound or contact.keeps(p):
+            said = f"The moments of {name}, or the centres of pressure of which they are, look like {unit}."
+            corrected = factor * (moment - shift) + shift
+            yield contact.under(p, *contact.placed(p, (force, corrected))), "moment_unit", said
+
+
+def of_points(contact: PlateContacts, name: str, p: int) -> Iterator[tuple[float, str, str]]:
+    """What may be wrong with points of a file that does not tell where plates lie, as of `corrections`."""
+    for factor, (unit, taken) in LENGTHS.items():
+        said = (
+            f"Centres of pressure of {name} look like {unit} taken as {taken}, or its moments about the "
+            f"origin like newton {unit}: correct them where the file is made."
+        )
+        yield contact.under(p, *moved(contact, p, factor * contact.centre[:, p])), "point_unit", said
+    for order, signs, said in ARRANGED:
+        points = contact.centre[:, p][:, order] * signs
+        yield (
+            contact.under(p, *moved(contact, p, points)), "exchanged",
+            f"Centres of pressure of {name} look {said}: correct them where the file is made.",
+        )  # fmt: skip
+
+
+def displaced(contact: PlateContacts, name: str, p: int) -> tuple[float, str, str] | None:
+    """A plate, or its points, that lie elsewhere by a constant, as of `corrections`; None = by little.
+
+    It fits two numbers, and one step on a plate hardly has more, so that it explains what has another reason
+    as well: the last that is asked, and it has to do for half of what all plates bear that are elsewhere.
+    """
+    plates = range(len(contact.plates.centre))
+    elsewhere = [q for q in plates if q != p and contact.is_elsewhere(q)]
+    rows = np.flatnonzero((contact.loaded[:, p] == LOADED) & contact.seen)
+    feet, heights = contact.feet[rows].mean(axis=2), contact.feet[rows, :, :, 1]
+    low = np.argmin(np.where(np.isnan(heights), np.inf, heights).min(axis=2), axis=1)
+    at = contact.centre[rows, p]
+    found = []
+    for foot in (low, np.zeros_like(low), np.ones_like(low)):  # whichever is lower, or one of them throughout
+        away = feet[np.arange(len(rows)), foot] - at
+        shift = np.nanmedian(away, axis=0) if np.isfinite(away).any() else np.zeros(3)
+        shift[1] = 0.0
+        rest = [under_moved(contact, q, shift) for q in elsewhere] or [1.0]
+        found.append((min(HALF, float(np.mean(rest))), under_moved(contact, p, shift), shift))
+    others, share, (x, _, z) = max(found, key=lambda one: one[:2])
+    if np.hypot(x, z) < LEAST_SHIFT or others < HALF:
+        return None
+    bounded = np.isfinite(contact.plates.half[p]).all()
+    what = f"{name} looks" if bounded else f"Centres of pressure of {name} look"
+    return (
+        share, "displaced",
+        f"{what} displaced: the foot is {x:+.2f} m along X and {z:+.2f} m along Z from where it is pressed. "
+        "Check where the plate lies in the laboratory of the markers, and that both are of one recording.",
+    )  # fmt: skip
+
+
+def under_moved(contact: PlateContacts, p: int, shift: FloatArray) -> float:
+    """Share of the frames in which plate p, moved by a shift (3,) with its pressure, is under a foot."""
+    centre, force = contact.plates.centre.copy(), contact.force[:, p]
+    centre[p] += shift
+    other = PlateContacts(contact.plates._replace(centre=centre), contact.force, contact.moment, contact.feet)
+    return other.under(p, force, contact.moment[:, p] + np.cross(shift, force))
+
+
+def moved(contact: PlateContacts, p: int, points: FloatArray) -> Wrench:
+    """The wrench of plate p with its force and free moment at other points (n, 3) [m]."""
+    force = contact.force[:, p]
+    free = np.where(contact.loaded[:, p] == LOADED, contact.free_moment[:, p], 0.0)
+    at = np.where(np.isfinite(points), points, 0.0)
+    at[:, 1] = contact.plates.centre[p, 1]
+    return force, np.cross(at, force) + free[:, None] * contact.plates.axes[p, 2]

@@ -1,0 +1,181 @@
+"""From the forces stream of any sender to samples in ground, held until markers ask for them.
+
+What cannot be meant is named in plain language and counted. Order, duplicates, clock jumps and infinities of
+messages are judged before, by the subscriber.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.algebra.resampling import forget_samples, hold_samples, new_held, wrenches_at
+from kernels.compiler.jit import hold
+from kernels.plates.plate_intake import GREATEST, take_in_samples
+from rtsim.files.forces.force_stream import describe
+from rtsim.files.forces.force_trial import lay_out
+from rtsim.methods.plates.plate_zero import PlateZero
+from streams.messages import Session
+
+FloatArray = NDArray[np.float64]
+
+HOLD_S = 2.0
+"""So many seconds of samples are held."""
+MOST_HELD = 20_000
+LEAST_HELD = 1000
+LONGEST_STEPS = 2.5
+"""Samples farther apart than so many steps of the sample rate have a gap between them."""
+LONGEST_S = 0.1
+"""The same where the sample rate is not told [s]."""
+SLACK_S = 1e-6
+"""A sample belongs to a frame of its time, whatever the last digits of both say."""
+SAY_EVERY = 500
+"""A lasting fault is told again after this many messages."""
+
+
+class PlateIntake:
+    """Takes in the messages of one forces session.
+
+    Attributes
+    ----------
+    usable : whether the session describes plates; without it nothing is taken in
+    names : of the plates
+    corners : (n_plate, 4, 3) - in ground [m]; NaN where not known
+    plates : for the kernels
+    zero : is taken off all samples
+    counters : unfit - messages of other shapes than the session says; samples_out_of_order - samples whose
+        time is not after that of the one before; samples_restarted - leaps of their clock, before which all
+        is forgotten; samples_in_part - wrenches partly missing or too great
+    sentences : what there is to say, to be taken out by the reader
+    """
+
+    def __init__(self, session: Session, by_time: bool) -> None:
+        """by_time : samples are held by their time in the trial, else by the sender's clock (t_capture)."""
+        self.counters: Counter[str] = Counter(
+            unfit=0, samples_out_of_order=0, samples_restarted=0, samples_in_part=0
+        )
+        self.sentences: list[str] = []
+        self._by_time = by_time
+        self._told: dict[str, int] = {}
+        self._n_message = 0
+        said = describe(session)
+        self.sentences += said.faults
+        self.names, self.corners, self._z_up = said.names, said.corners, said.z_up
+        n_sample, n_plate = said.n_sample, len(said.names)
+        self.usable = n_plate > 0
+        self.plates = lay_out(self.corners, np.zeros(n_plate))
+        self._longest = LONGEST_STEPS / said.rate if said.rate > 0.0 else LONGEST_S
+        self.zero = PlateZero(self.names, self.plates, said.zero, self._longest)
+        n_keep = min(MOST_HELD, max(LEAST_HELD, int(HOLD_S * said.rate), n_sample))
+        self.held = new_held(n_keep, 6 * n_plate)
+        self._behind = math.inf  # newest time of the message before, where all of it was before what is held
+        self._times, self._values = np.empty(n_sample), np.empty((n_sample, 6 * n_plate))
+        wrench = np.empty((n_plate, n_sample, 3))
+        self._shapes = {"sample_times": (n_sample,), "force": wrench.shape, "moment": wrench.shape}
+        example = (np.empty(n_sample), wrench, wrench, self._z_up, 0.0, self._times, self._values)
+        self._take_in = hold(take_in_samples, example, given=(0, 1, 2, 4))
+        self._hold = hold(hold_samples, (self._times, self._values, self.held), given=(0, 1))
+        self._forget = hold(forget_samples, (self.held,))
+        wrenches = (np.empty((n_plate, 3)), np.empty((n_plate, 3)))
+        held = (self.held, self._longest, 2.0 * SLACK_S, np.empty(6 * n_plate), 0.0, *wrenches)
+        self._read = hold(wrenches_at, held, given=(4, 5, 6))
+
+    def admit(self, data: Mapping[str, FloatArray], time: float, t_capture: int) -> int:
+        """Take in the samples of a message; returns how many there were.
+
+        data : the message's fields, of the shapes in the session
+        time, t_capture : of the message [s], [ns]
+        """
+        self._n_message += 1
+        if not self.usable or not self._fits(data):
+            return 0
+        shift = 0.0 if self._by_time else 1e-9 * t_capture - time
+        n_used, n_odd = self._take_in(data["sample_times"], data["force"], data["moment"], float(shift))
+        if n_odd:
+            self.counters["samples_in_part"] += n_odd
+            self._tell(
+                "samples_in_part",
+                f"{n_odd} samples of force plates were partly missing, or beyond {GREATEST:g} N, and are "
+                "taken as not measured.",
+            )
+        self.zero.apply(self._times[:n_used], self._values[:n_used])
+        n_out = self._hold_all(n_used)
+        if n_out:
+            self.counters["samples_out_of_order"] += n_out
+            self._tell(
+                "samples_out_of_order",
+                f"{n_out} samples of force plates came with a time that is not after the one before, and "
+                "were left out.",
+            )
+        return int(n_used)
+
+    @property
+    def newest(self) -> float:
+        """Time of the newest sample, on the clock chosen [s]; -inf without any."""
+        first, n = self.held.ends.tolist()
+        return float(self.held.times[(first + n - 1) % len(self.held.times)]) if n else -math.inf
+
+    def read(self, t: float, force_out: FloatArray, moment_out: FloatArray) -> int:
+        """The wrenches of all plates (n_plate, 3) [N, N m] at a time, on the clock chosen [s].
+
+        NaN unless kernels.algebra.resampling.TAKEN is returned.
+        """
+        status: int = self._read(t, force_out, moment_out)
+        return status
+
+    def _hold_all(self, n_used: int) -> int:
+        """Hold the first rows; returns how many were left out because of their time.
+
+        A clock that was set back, or one time that leapt ahead, would leave out all that comes after: a
+        second message on end that goes on from the first, both before what is held, is believed instead.
+        """
+        times, values = self._times[:n_used], self._values[:n_used]
+        n_out: int = self._hold(times, values)
+        if not 0 < n_out == n_used:
+            self._behind = math.inf
+            return n_out
+        if times[0] > self._behind:
+            self._forget()
+            n_out = self._hold(times, values)
+            self._behind = math.inf
+            self.counters["samples_restarted"] += 1
+            self._tell(
+                "samples_restarted", "The time of the force plates leapt: what came before is forgotten."
+            )
+        else:
+            self._behind = float(times[-1])
+        return n_out
+
+    def _fits(self, data: Mapping[str, FloatArray]) -> bool:
+        """Whether a message has the arrays that the session says: the kernel trusts their shapes."""
+        for name, shape in self._shapes.items():
+            array = data.get(name)
+            fits = array is not None and array.shape == shape and array.flags.c_contiguous
+            if array is None or not fits or array.dtype != np.float64:
+                self.counters["unfit"] += 1
+                found = "is missing" if array is None else f"has shape {array.shape}"
+                self._tell("unfit", f"The field {name} of the forces {found}, the session says {shape}.")
+                return False
+        return True
+
+    def _tell(self, kind: str, sentence: str) -> None:
+        """Say a sentence about a fault that may last, now and then."""
+        if self._n_message >= self._told.get(kind, -SAY_EVERY) + SAY_EVERY:
+            self._told[kind] = self._n_message
+            self._say(sentence)
+
+    def _say(self, sentence: str) -> None:
+        self.sentences.append(sentence)
+
+
+def share_time(markers: Session, forces: Session) -> bool:
+    """Whether `time` of both streams has the same origin and pace, as the senders declare by meta time_base.
+
+    Otherwise they are paired by t_capture.
+    """
+    bases = [session.meta.get("time_base", "") for session in (markers, forces)]
+    return isinstance(bases[0], str) and bool(bases[0]) and bases[0] == bases[1]

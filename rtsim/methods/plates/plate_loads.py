@@ -1,0 +1,125 @@
+"""What force plates apply to each foot at the times of the markers: the steps of a frame over a trial."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.algebra.resampling import hold_samples, mean_between, new_held
+from kernels.plates.plate_assignment import BearingRules, assign_feet, foot_wrenches, new_bearing, new_rules
+from kernels.plates.plate_contact import Plates
+from rtsim.files.forces.force_trial import THRESHOLD, ForceTrial, find_contacts
+
+FloatArray = NDArray[np.float64]
+LONGEST_STEPS = 2.5
+"""Samples farther apart than so many steps have a gap between them."""
+
+
+class PlateLoads(NamedTuple):
+    """Plates and feet at the times of n marker frames.
+
+    times : (n,) [s]
+    delay : by which the forces lag behind these times [s]
+    force, moment : (n, n_plate, 3) - on the person, about the ground origin [N], [N m]; NaN = not measured
+    centre : (n, n_plate, 3) - centre of pressure [m]; NaN without contact
+    free_moment : (n, n_plate) [N m]
+    loaded : (n, n_plate) int64 - as kernels.plates.plate_contact.contacts has it
+    share : (n, n_plate, n_foot) int64, status : (n, n_plate) int64 - as
+    kernels.plates.plate_assignment.assign_feet has them
+    foot_force, foot_moment : (n, n_foot, 3) - on each foot, about the ground origin; NaN where not known
+    """
+
+    times: FloatArray
+    delay: float
+    force: FloatArray
+    moment: FloatArray
+    centre: FloatArray
+    free_moment: FloatArray
+    loaded: NDArray[np.int64]
+    share: NDArray[np.int64]
+    status: NDArray[np.int64]
+    foot_force: FloatArray
+    foot_moment: FloatArray
+
+
+def at_times(trial: ForceTrial, times: FloatArray, before: float = 0.0, after: float = 0.0) -> FloatArray:
+    """Force and moment (n, n_plate, 6) at these times [s]: the mean from `before` to `after` them [s].
+
+    Their delay is (before - after) / 2. Without a span it is the interpolant. NaN where the trial has no
+    samples.
+    """
+    n_plate = len(trial.names)
+    values = np.concatenate([trial.force, trial.moment], axis=2).reshape(len(trial.times), 6 * n_plate)
+    held = new_held(len(trial.times), 6 * n_plate)
+    hold_samples(trial.times, np.ascontiguousarray(values), held)
+    result = np.empty((len(times), 6 * n_plate))
+    for row, time in zip(result, times.tolist(), strict=True):
+        mean_between(held, time - before, time + after, LONGEST_STEPS / trial.rate, row)
+    return result.reshape(len(times), n_plate, 6)
+
+
+def assign(
+    plates: Plates,
+    force: FloatArray,
+    centre: FloatArray,
+    loaded: NDArray[np.int64],
+    feet: FloatArray,
+    times: FloatArray,
+    rules: BearingRules,
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Share (n, n_plate, n_foot) and status (n, n_plate) of kernels.plates.plate_assignment.assign_feet,
+    frame after frame.
+
+    force : (n, n_plate, 3) - on the person [N]
+    centre (n, n_plate, 3), loaded (n, n_plate) : of kernels.plates.plate_contact.contacts
+    feet : (n, n_foot, 2, 3) [m]; times : (n,) [s]
+    """
+    (n, n_plate), n_foot = loaded.shape, feet.shape[1]
+    share, status = np.empty((n, n_plate, n_foot), np.int64), np.empty((n, n_plate), np.int64)
+    state, lines, former = new_bearing(n_plate, n_foot), np.ascontiguousarray(feet), np.inf
+    for i, time in enumerate(times.tolist()):
+        assign_feet(
+            plates, force[i], centre[i], loaded[i], lines[i], time - former, rules, state, share[i], status[i]
+        )
+        former = time
+    return share, status
+
+
+def plate_loads(
+    trial: ForceTrial,
+    times: FloatArray,
+    feet: FloatArray,
+    *,
+    before: float = 0.0,
+    after: float = 0.0,
+    threshold: float = THRESHOLD,
+    rules: BearingRules | None = None,
+) -> PlateLoads:
+    """Contacts of every plate and the wrench on every foot, at these times (n,) [s].
+
+    feet : (n, n_foot, 2, 3) - heel and tip of the toes at these times [m]; NaN = not seen
+    before, after : as of at_times [s]
+    """
+    wrench = at_times(trial, times, before, after)
+    force, moment = np.ascontiguousarray(wrench[..., :3]), np.ascontiguousarray(wrench[..., 3:])
+    n, n_foot = len(times), feet.shape[1]
+    centre, free_moment, loaded = find_contacts(trial.plates, force, moment, threshold)
+    share, status = assign(trial.plates, force, centre, loaded, feet, times, rules or new_rules())
+    foot_force, foot_moment = np.empty((n, n_foot, 3)), np.empty((n, n_foot, 3))
+    for i in range(n):
+        foot_wrenches(share[i], force[i], moment[i], foot_force[i], foot_moment[i])
+    return PlateLoads(
+        times,
+        0.5 * (before - after),
+        force,
+        moment,
+        centre,
+        free_moment,
+        loaded,
+        share,
+        status,
+        foot_force,
+        foot_moment,
+    )

@@ -1,0 +1,50 @@
+"""How far the wrench of a force plate may be off, as a run states it, for kernels/plates/plate_errors."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.plates.plate_errors import PlateErrors, new_plate_errors
+from rtsim.config.runs.run_schema import Uncertainty
+
+Array = NDArray[np.float64]
+
+ARM_M = 0.1
+"""Arm at which the least noise of a force acts as that of the moment about the plate's centre [m]."""
+
+
+class PlateNoise:
+    """Of the plates of a session.
+
+    Parameters
+    ----------
+    centres : (n_plate, 3) - of the surfaces, in ground [m]; stated : what is taken to be the least
+
+    Attributes
+    ----------
+    errors : of the kernels; off : how far the centre of pressure is off [m]
+    """
+
+    def __init__(self, centres: Array, stated: Uncertainty) -> None:
+        n, force = len(centres), stated.plate_force_n
+        self.off = 1e-3 * stated.plate_centre_mm
+        least = np.zeros((n, 6, 6))
+        for p, centre in enumerate(np.nan_to_num(centres)):
+            arms = np.vstack([np.cross(centre, np.eye(3)).T, np.eye(3)])
+            least[p] = force**2 * arms @ arms.T
+            least[p, :3, :3] += (ARM_M * force) ** 2 * np.eye(3)
+        self.errors: PlateErrors = new_plate_errors(least)
+
+    @property
+    def covariance(self) -> Array:
+        """(n_plate, 6, 6) - of the noise of moment about ground's origin and force [N m, N]."""
+        return self.errors.covariance
+
+    def pressed(self, force: Array) -> Array:
+        """(6, 6) - covariance of a wrench by where its force (3,) N acts, off in the plane of the ground."""
+        x, y, z = self.off * force
+        found = np.zeros((6, 6))
+        for arm in ((0.0, -z, y), (-y, x, 0.0)):  # off along X, along Z
+            found[:3, :3] += np.outer(arm, arm)
+        return found

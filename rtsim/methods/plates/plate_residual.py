@@ -1,0 +1,242 @@
+"""What is left at the root judges plates and mass: which single mistake would explain it.
+
+By Newton's second law the forces on all feet are N = m (a - g), with the acceleration a of the whole body's
+mass centre. Inverse dynamics leaves R = N - F at the root, so that N = R + F is known from motion and mass
+alone. What the model lacks, head, arms and trunk where they are not marked, is taken to move as the root.
+A leg does not: where one alone is modelled nothing is said.
+
+Each mistake changes F in a way of its own: a gain, or a mass, scales all of it, a wrong sign or an exchange
+of axes turns its shear, plates that come late shift it. The one that leaves least of R is the likeliest. Mass
+and the gain of all plates act alike: no motion tells them apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.plates.plate_assignment import BEARS
+from kernels.rates.manifold import OK, plain
+from rtsim.config.runs.rate_schema import RateSpec
+from rtsim.files.recording import Results
+from rtsim.methods.kinematics.rates import RateEstimator, filter_of
+from rtsim.methods.plates.plate_check import GRAVITY
+from rtsim.subjects.markers.labs import SIDES
+
+Array = NDArray[np.float64]
+
+LEAST_S = 0.3
+"""Seconds of frames in which the force on all feet is known, without which nothing is said."""
+BENT = np.radians(60.0)
+"""Who bends both knees by more may sit, and a chair bears what no plate tells."""
+FALLS = 0.7
+"""A mistake is told where without it no more than this part of the residual is left (root mean square)."""
+GAIN_OFF = 0.12
+"""Part by which mass or plates are off from which that is told: up to 0.10 where a chair or a step beside the
+plates bears some."""
+WRONG = -0.4
+"""Slope of the shear that motion asks for over that of a plate below which its sign is wrong; 1 is right."""
+LATEST_S, LEAST_LATE_S = 0.1, 0.015
+"""Plates are shifted by up to this much, and told to be late or early from this on [s]."""
+LEAST_FORCE = 0.02
+"""Shear that is smaller on the whole tells nothing of its sign, in body weights, root mean square."""
+UNITS = {2.2046: "pounds entered as kilograms", 1.0 / 2.2046: "kilograms entered as pounds"}
+NEAR = 0.1
+"""Part by which a mass may be off such a factor."""
+AXES = (0, 2)
+"""Of shear in ground: X and Z."""
+
+
+class Momentum(NamedTuple):
+    """In body weights, on n frames in which both are known.
+
+    needed : (n, 3) - what the motion asks of the ground; borne : (n_plate, n, 3) - what plates told of it
+    rows : (n,) - of the recording; rate : frames per second; names : of the plates
+    """
+
+    needed: Array
+    borne: Array
+    rows: NDArray[np.int64]
+    rate: float
+    names: tuple[str, ...]
+
+
+class Mistake(NamedTuple):
+    """left : part of the residual that is left without it; name, sentence : what it is"""
+
+    left: float
+    name: str
+    sentence: str
+
+
+def judge_residual(results: Results, mass: float) -> dict[str, Any] | None:
+    """The residual as whole-body momentum has it, and the likeliest mistake; None where nothing is known.
+
+    rms : of the residual, in body weights; seconds : judged; mistake, sentence : "" where there is none
+    """
+    found = momentum_of(results, mass)
+    if found is None:
+        return None
+    rms = size(found.needed - found.borne.sum(axis=0))
+    told = sorted(mistakes(found, mass), key=lambda mistake: mistake.left)
+    likely = told[0] if told and told[0].left <= FALLS else None
+    return {
+        "rms": rms,
+        "seconds": len(found.rows) / found.rate,
+        "mistake": likely.name if likely else "",
+        "sentence": likely.sentence if likely else "",
+    }
+
+
+def momentum_of(results: Results, mass: float) -> Momentum | None:
+    """What motion asks for and what plates told, filtered alike.
+
+    None where that is not known long enough, or one leg alone is modelled.
+    """
+    fields, rate = results.fields, results.session.rate
+    names = next((tuple(spec.labels) for spec in results.session.fields if spec.name == "plate_forces"), ())
+    filtered = results.session.meta.get("rates")
+    if not filtered or not rate > 0.0 or not names or "residual_force" not in fields:
+        return None
+    spec = filter_of(filtered)
+    force = np.nan_to_num(fields["plate_forces"])
+    if "plate_shares" in fields:
+        force = np.where((fields["plate_shares"] == BEARS).any(axis=2)[..., None], force, 0.0)
+    weight = mass * GRAVITY
+    borne = np.stack([smoothed(spec, rate, results.times, x)[0] for x in np.moveaxis(force, 1, 0)]) / weight
+    needed = fields["residual_force"] + borne.sum(axis=0)
+    absent = 1.0 - float(results.session.meta.get("model_mass_kg", mass)) / mass
+    if absent > 0.0:
+        _, pushed = smoothed(spec, rate, results.times, fields["segment_positions"][:, 0])
+        needed = needed + absent * (pushed / GRAVITY + [0.0, 1.0, 0.0])
+    knees = [k for k, name in enumerate(labels(results)) if name.startswith("knee_flexion")]
+    if len(knees) < len(SIDES):
+        return None
+    unbent = (np.abs(fields["joint_angles"][:, knees]) < BENT).any(axis=1)
+    rows = np.flatnonzero(np.isfinite(needed).all(axis=1) & unbent)
+    if len(rows) < LEAST_S * rate:
+        return None
+    return Momentum(needed[rows], borne[:, rows], rows, rate, names)
+
+
+def labels(results: Results) -> tuple[str, ...]:
+    """Of the joint angles; none of a model with its own markers."""
+    return next((tuple(s.labels) for s in results.session.fields if s.name == "joint_angles"), ())
+
+
+def smoothed(spec: RateSpec, rate: float, times: Array, x: Array) -> tuple[Array, Array]:
+    """(n, 3) each - values and accelerations of x (n, 3) by the run's filter; NaN until it has settled."""
+    estimator = RateEstimator(spec, plain(6), rate)
+    value, acceleration = np.full(x.shape, np.nan), np.full(x.shape, np.nan)
+    row = np.zeros(6)
+    for k, (time, now) in enumerate(zip(times.tolist(), x, strict=True)):
+        row[:3] = now
+        if estimator.take(time, row) == OK:
+            value[k], acceleration[k] = estimator.rates.q[:3], estimator.rates.v_dot[:3]
+    return value, acceleration
+
+
+def size(x: Array) -> float:
+    """Root of the mean squared length of rows (n, 3)."""
+    return float(np.sqrt(np.mean(np.sum(x * x, axis=-1))))
+
+
+def mistakes(found: Momentum, mass: float) -> Iterator[Mistake]:
+    """All that may be wrong, with what is left of the residual without it."""
+    yield from of_size(found, mass)
+    yield from of_shear(found)
+    yield from of_time(found)
+
+
+def left_of(found: Momentum, borne: Array) -> float:
+    """Part of the residual that is left with other forces (n_plate, n, 3)."""
+    before = size(found.needed - found.borne.sum(axis=0))
+    return size(found.needed - borne.sum(axis=0)) / before if before > 0.0 else 1.0
+
+
+def of_size(found: Momentum, mass: float) -> Iterator[Mistake]:
+    """A gain of one plate, or of all, or a mass."""
+    up, asked = found.borne[..., 1], found.needed[:, 1]
+    total = up.sum(axis=0)
+    gain = float(total @ asked / (total @ total))
+    if abs(gain - 1.0) > GAIN_OFF:
+        said = f"the plates bear {100.0 / gain:.0f} % of what {mass:.1f} kg ask for: "
+        unit = next((u for factor, u in UNITS.items() if abs(gain / factor - 1.0) < NEAR), "")
+        alike = f"the mass is {mass / gain:.1f} kg, or all plates have a gain of {1.0 / gain:.2f}"
+        said += f"the mass looks like {unit}" if unit else alike
+        yield Mistake(left_of(found, gain * found.borne), "mass", said)
+    loaded = [p for p in range(len(up)) if size(found.borne[p]) > 0.1]
+    if len(loaded) < 2:
+        return
+    gains, *_ = np.linalg.lstsq(up[loaded].T, asked, rcond=None)
+    for p, own in zip(loaded, gains.tolist(), strict=True):
+        others = [g for q, g in zip(loaded, gains.tolist(), strict=True) if q != p]
+        if own > 0.0 and abs(own - 1.0) > GAIN_OFF > max(abs(g - 1.0) for g in others):
+            borne = found.borne.copy()
+            borne[p] *= own
+            said = f"{found.names[p]} bears {100.0 / own:.0f} % of what the motion asks for, the others all"
+            yield Mistake(left_of(found, borne), "gain", f"{said}: its gain is {1.0 / own:.2f}")
+
+
+def of_shear(found: Momentum) -> Iterator[Mistake]:
+    """Signs of shear, of one plate or of all, and X and Z in each other's place."""
+    n_plate = len(found.borne)
+    flips = {"": np.arange(n_plate)} | {found.names[p]: np.array([p]) for p in range(n_plate)}
+    for which, plates in flips.items() if n_plate > 1 else [("", np.arange(n_plate))]:
+        whose = which or ("all plates" if n_plate > 1 else found.names[0])
+        wrong = [a for a in AXES if is_turned(found, plates, a)]
+        if not wrong:
+            continue
+        borne = found.borne.copy()
+        for a in wrong:
+            borne[plates, :, a] *= -1.0
+        axes = " and ".join("XYZ"[a] for a in wrong)
+        said = f"the shear of {whose} along {axes} has the wrong sign"
+        yield Mistake(min(left_along(found, borne, a) for a in wrong), "shear_sign", said)
+    for sign, quarter in ((1.0, 90), (-1.0, 270)):
+        borne = found.borne.copy()
+        borne[..., 0], borne[..., 2] = sign * found.borne[..., 2], -sign * found.borne[..., 0]
+        left = max(left_along(found, borne, a) for a in AXES)
+        yield Mistake(
+            left, "turned", f"the shear of all plates is turned by {quarter} degrees about the vertical"
+        )
+
+
+def is_turned(found: Momentum, plates: NDArray[np.int64], axis: int) -> bool:
+    """Whether plates push along an axis of ground against what motion asks of them."""
+    own = found.borne[plates, :, axis].sum(axis=0)
+    rest = found.borne[..., axis].sum(axis=0) - own
+    if np.sqrt(np.mean(own**2)) < LEAST_FORCE:
+        return False
+    return float(own @ (found.needed[:, axis] - rest) / (own @ own)) < WRONG
+
+
+def left_along(found: Momentum, borne: Array, axis: int) -> float:
+    """Part of the residual along an axis that is left with other forces."""
+    before = np.linalg.norm(found.needed[:, axis] - found.borne[..., axis].sum(axis=0))
+    after = np.linalg.norm(found.needed[:, axis] - borne[..., axis].sum(axis=0))
+    return float(after / before) if before > 0.0 else 1.0
+
+
+def of_time(found: Momentum) -> Iterator[Mistake]:
+    """Plates that come late or early by some frames."""
+    place = {int(row): k for k, row in enumerate(found.rows)}
+    total = found.borne.sum(axis=0)
+    best, at = 1.0, 0
+    for late in range(-round(LATEST_S * found.rate), round(LATEST_S * found.rate) + 1):
+        both = [(k, place[row + late]) for row, k in place.items() if row + late in place]
+        if late == 0 or len(both) < LEAST_S * found.rate:
+            continue
+        now, then = np.array(both).T
+        before = size(found.needed[now] - total[now])
+        left = size(found.needed[now] - total[then]) / before if before > 0.0 else 1.0
+        if left < best:
+            best, at = left, late
+    shift = at / found.rate
+    if abs(shift) >= LEAST_LATE_S:
+        when = "late" if shift > 0.0 else "early"
+        said = f"the plates come {1e3 * abs(shift):.0f} ms {when} against the markers"
+        yield Mistake(best, "late", said)

@@ -1,0 +1,83 @@
+"""The zero of live force plates: gathered while nobody is on them, taken off the samples that follow."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.compiler.jit import bind, hold
+from kernels.plates.plate_contact import Plates, forget_tare, gather_tare, new_tare, settle_tare, take_off
+from rtsim.files.forces.force_tare import FINE_S, name_tared, normal_of
+from rtsim.files.forces.force_trial import MOST_DRIFT, THRESHOLD
+from streams.account import plain
+
+FloatArray = NDArray[np.float64]
+
+
+class PlateZero:
+    """What is taken off the plates of one session.
+
+    Attributes
+    ----------
+    normal : (n_plate,) - normal force taken off each plate so far, by the sender and here [N]
+    words : what came of the last taring; empty before the first
+    sentences : what there is to say, to be taken out by the reader
+    """
+
+    def __init__(self, names: tuple[str, ...], plates: Plates, sent: FloatArray, longest: float) -> None:
+        """sent : (n_plate, 6) - what the sender has taken off [N, N m]; longest : step of samples that is
+        no gap [s]
+        """
+        n = len(names)
+        self._names, self._plates, self._longest = names, plates, longest
+        self._sent = normal_of(plates, sent)
+        self.normal = self._sent.copy()
+        self.words = ""
+        self.sentences: list[str] = []
+        self._tare, self._found = new_tare(n), np.zeros(n, np.int64)
+        self._needed = self._gathered = 0.0
+        self._newest = -np.inf
+        values = np.empty((1, 6 * n))
+        self._gather = bind(gather_tare, (plates, values, self._tare))
+        self._settle = bind(settle_tare, (self._tare, THRESHOLD, MOST_DRIFT, self._found))
+        self._forget = bind(forget_tare, (self._tare,))
+        self._take_off = hold(take_off, (self._tare, values), given=(1,))
+
+    @property
+    def told(self) -> str:
+        """How it stands, in a few words; empty where nothing was asked for."""
+        return f"taring ({self._gathered:.1f} of {self._needed:g} s)" if self._needed else self.words
+
+    def begin(self, seconds: float) -> None:
+        """Gather so many seconds of the samples that come [s]; until then the former zero is taken off."""
+        self._forget(self._tare)
+        self._needed, self._gathered, self._newest = seconds, 0.0, -np.inf
+
+    def apply(self, times: FloatArray, values: FloatArray) -> None:
+        """Gather samples, where that was asked for, and take the zero off them, in place.
+
+        times : (n,) [s]; values : (n, 6 n_plate) - force and moment of each plate in turn [N, N m]
+        """
+        if self._needed and len(times):
+            self._gather(self._plates, values, self._tare)
+            self._count(float(times[0]), float(times[-1]), len(times))
+        self._take_off(values)
+
+    def _count(self, first: float, last: float, n: int) -> None:
+        """How long samples were gathered: gaps and leaps of the clock do not count."""
+        since = self._newest if 0.0 <= first - self._newest <= self._longest else first
+        self._gathered += max(0.0, min(last - since, n * self._longest))
+        self._newest = last
+        if self._gathered >= self._needed - FINE_S:
+            self._finish()
+
+    def _finish(self) -> None:
+        """The mean of what was gathered is the zero of the plates that were empty."""
+        self._needed = 0.0
+        self._settle(self._tare, THRESHOLD, MOST_DRIFT, self._found)
+        baseline = normal_of(self._plates, self._tare.baseline)
+        self.normal[:] = self._sent + baseline
+        done, left = name_tared(self._names, self._found, baseline)
+        said = f"zero taken off {done}" if done else "no plate was empty, nothing is tared"
+        self.words = plain(f"{said}; loaded or not measured, and left: {left}" if left else said)
+        self.sentences.append(f"Force plates: {self.words}.")

@@ -1,0 +1,81 @@
+"""How far the ground by the motion of the whole body is from force plates: in total, and of each foot."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.files.recording import Results
+from rtsim.methods.plates.plate_check import GRAVITY
+from rtsim.subjects.markers.labs import SIDES
+
+Array = NDArray[np.float64]
+
+BEARS, BORNE = 0.05, 0.3
+"""A foot bears from this part of the weight on; shares are told where both together have that part."""
+
+
+def reaction_figures(results: Results) -> dict[str, Any] | None:
+    """Vertical forces beside those of the plates, in body weights, and centres of pressure [m]; None of a run
+    that has not both.
+
+    total : of the whole body, where the plates tell all; feet : of each, where the plates tell it; share : of
+    the right foot, and of it while both bear; along, across : centres of pressure of the feet
+    """
+    mass, get = results.session.meta.get("mass_kg"), results.fields.get
+    error, off, loads = get("ground_reaction_error"), get("foot_contact_errors"), get("foot_contact_loads")
+    if not mass or (error is None and off is None):
+        return None
+    weight = mass * GRAVITY
+    found: dict[str, Any] = {"total": spread(error[:, 1]) if error is not None else None, "feet": {}}
+    if off is None or loads is None:
+        return found
+    found["feet"] = {side: spread(off[:, k] / weight) for k, side in enumerate(SIDES)}
+    away = results.fields["foot_contact_centre_errors"]
+    for part, key in enumerate(("along", "across")):
+        found[key] = {side: spread(away[:, k, part]) for k, side in enumerate(SIDES)}
+    told = loads - off
+    known = np.isfinite(off).all(axis=1) & (told.sum(axis=1) > BORNE * weight)
+    both = known & (told > BEARS * weight).all(axis=1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        share = loads[:, 0] / loads.sum(axis=1) - told[:, 0] / told.sum(axis=1)
+    found["share"] = spread(np.where(known, share, np.nan))
+    found["share_of_both"] = spread(np.where(both, share, np.nan))
+    return found
+
+
+def spread(off: Array) -> dict[str, float | int] | None:
+    """Frames, root mean square and greatest of what is known; None of nothing."""
+    off = off[np.isfinite(off)]
+    if not off.size:
+        return None
+    return {"frames": int(off.size), "rms": float(np.sqrt(np.mean(off**2))), "most": float(np.abs(off).max())}
+
+
+def reaction_words(figures: dict[str, Any]) -> list[str]:
+    """The figures for people."""
+    told = []
+    if figures["total"]:
+        told.append(f"without plates, vertical force of the whole body is off by {words(figures['total'])}")
+    feet = [f"{side} {words(one)}" for side, one in figures["feet"].items() if one]
+    if feet:
+        told.append(f"contact model, vertical force of each foot is off by {'; '.join(feet)}")
+    for key, where in (("share", ""), ("share_of_both", " while both bear")):
+        if figures.get(key):
+            told.append(
+                f"share of the right foot{where} is off by {words(figures[key], 'of what both bear')}"
+            )
+    for key in ("along", "across"):
+        places = [f"{side} {1e3 * one['rms']:.0f} mm" for side, one in figures.get(key, {}).items() if one]
+        if places:
+            told.append(f"contact model, centre of pressure {key} the foot is off by RMS {', '.join(places)}")
+    return told
+
+
+def words(off: dict[str, float | int], of: str = "of the weight") -> str:
+    """An error."""
+    return (
+        f"RMS {100.0 * off['rms']:.1f} % {of}, at most {100.0 * off['most']:.0f} %, in {off['frames']} frames"
+    )

@@ -1,0 +1,213 @@
+"""A mandible of a person: frame, markers and surfaces from a scan and a reference trial.
+
+Andersen et al. 2017: the frame by the Frankfurt plane, markers placed by least squares where the teeth are
+together, as both bodies have one frame there.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial import cKDTree
+from scipy.spatial.transform import Rotation
+
+from rtsim.config.models.contact_schema import Contact
+from rtsim.config.models.jaw_scan_schema import JawScan
+from rtsim.config.models.model_schema import ModelSpec
+from rtsim.errors import ConfigError
+from rtsim.files.markers.landmarks import thin
+from rtsim.files.markers.trial import MarkerTrial
+from rtsim.files.surfaces.surfaces import METRES, Surface, read_surface
+from rtsim.models.jaw.jaw_scan_checks import (
+    check_condyles,
+    check_residuals,
+    check_sides,
+    check_spread,
+    check_surfaces,
+)
+
+Array = NDArray[np.float64]
+
+SIDES = ("right", "left")
+LANDMARKS = ("right_condyle", "left_condyle", "right_porion", "left_porion", "left_orbitale")
+MIRROR = np.array([1.0, 1.0, -1.0])
+N_ROUND = 50
+
+
+class Motion(NamedTuple):
+    """What takes a place x to R x + shift."""
+
+    R: Array  # (3, 3)
+    shift: Array  # (3,) [m]
+
+    def of(self, x: Array) -> Array:
+        """(..., 3) - places of x : (..., 3)."""
+        return x @ self.R.T + self.shift
+
+
+class Registration(NamedTuple):
+    """Markers of a model in the frame of skull and mandible."""
+
+    places: dict[str, Array]  # (3,) [m]
+    residual_mm: dict[str, float]  # of the scan's markers, root mean square over the frames
+    n_frame: int
+
+
+def frame_of(scan: JawScan, where: str) -> Motion:
+    """Into X forwards, Y up, Z to the right, from midway between the condyles, out of the scan in metres.
+
+    Raises ConfigError where landmarks are missing or others than these, give no plane, or have condyles at
+    one place or right and left exchanged.
+    """
+    unknown = [name for name in scan.landmarks if name not in LANDMARKS]
+    missing = [name for name in LANDMARKS if name not in scan.landmarks]
+    if unknown or missing:
+        raise ConfigError(
+            f"{unknown[0]} is none of them" if unknown else f"no {', '.join(missing)}",
+            where=f"{where}: landmarks", allowed=", ".join(LANDMARKS),
+        )  # fmt: skip
+    at = {name: METRES[scan.unit] * np.array(scan.landmarks[name]) for name in LANDMARKS}
+    plane = np.array([at[name] for name in LANDMARKS[2:]])
+    check_spread(plane, f"{where}: landmarks", "porions and orbitale")
+    middle = 0.5 * (at["right_porion"] + at["left_porion"])
+    up = np.cross(at["right_porion"] - at["left_porion"], at["left_orbitale"] - middle)
+    up /= np.linalg.norm(up)
+    right = at["right_condyle"] - at["left_condyle"]
+    right -= up * (up @ right)
+    check_condyles(float(np.linalg.norm(right)), f"{where}: landmarks")
+    right /= np.linalg.norm(right)
+    R = np.stack((np.cross(up, right), up, right))
+    check_sides(R @ (at["left_orbitale"] - middle), f"{where}: landmarks")
+    return Motion(R, -R @ (0.5 * (at["right_condyle"] + at["left_condyle"])))
+
+
+def tops_of(scan: JawScan, frame: Motion) -> dict[str, Array]:
+    """(3,) [m] - the highest point of each side's condyle in the frame."""
+    return {side: frame.of(METRES[scan.unit] * np.array(scan.landmarks[f"{side}_condyle"])) for side in SIDES}
+
+
+def registered(
+    scan: JawScan, frame: Motion, trial: MarkerTrial, names: tuple[str, ...], where: str
+) -> Registration:
+    """Places of the model's markers `names`, by the scan's markers laid onto those measured, frame by frame.
+
+    Raises ConfigError where markers are missing, or those of the scan are as good as on a line or far from
+    those of the trial.
+    """
+    missing = [name for name in (*scan.markers, *names) if name not in trial.names]
+    if missing:
+        raise ConfigError(
+            f"no marker {', '.join(dict.fromkeys(missing))}", where=trial.source,
+            remedy="record the reference trial with the markers of the scan and the model's",
+        )  # fmt: skip
+    known = frame.of(METRES[scan.unit] * np.array(list(scan.markers.values())).reshape(-1, 3))
+    check_spread(known, f"{where}: markers", "the markers of the scan")
+    columns = [[trial.names.index(name) for name in group] for group in (scan.markers, names)]
+    seen = np.isfinite(trial.positions[:, columns[0] + columns[1]]).all(axis=(1, 2))
+    if not seen.any():
+        raise ConfigError(
+            "no frame shows all markers of the scan and the model", where=trial.source,
+            remedy="give a reference trial in which they are seen together",
+        )  # fmt: skip
+    found, off = [], []
+    for x in thin(trial.positions[seen]):
+        back = laid(x[columns[0]], known)
+        found.append(back.of(x[columns[1]]))
+        off.append(((back.of(x[columns[0]]) - known) ** 2).sum(axis=1))
+    residual = 1e3 * np.sqrt(np.mean(off, axis=0))
+    residual_mm = dict(zip(scan.markers, residual.tolist(), strict=True))
+    check_residuals(residual_mm, f"{where}: markers")
+    return Registration(dict(zip(names, np.mean(found, axis=0), strict=True)), residual_mm, len(found))
+
+
+def laid(x: Array, y: Array) -> Motion:
+    """The motion that takes points x onto y, both (n, 3), by least squares (Kabsch 1976)."""
+    here, there = x.mean(axis=0), y.mean(axis=0)
+    R = Rotation.align_vectors(y - there, x - here)[0].as_matrix()
+    return Motion(R, there - R @ here)
+
+
+def surfaces_of(scan: JawScan, frame: Motion, path: Path) -> tuple[dict[str, Surface], list[str]]:
+    """Condyles and fossae in the frame, and sentences; empty where the scan has none.
+
+    One missing fossa is the other's mirror image, moved as the mirrored condyle lies onto its own.
+    path : of the scan, beside which the files are
+    Raises ConfigError for files that are missing or cannot be surfaces of this head.
+    """
+    if not scan.surfaces:
+        return {}, []
+    allowed = [f"{side}_{part}" for part in ("condyle", "fossa") for side in SIDES]
+    unknown = [name for name in scan.surfaces if name not in allowed]
+    missing = [name for name in allowed if name not in scan.surfaces]
+    if unknown or [name for name in missing if "fossa" not in name] or len(missing) > 1:
+        raise ConfigError(
+            f"{unknown[0]} is none of them" if unknown else f"no {', '.join(missing)}",
+            where=f"{path}: surfaces", allowed=f"{', '.join(allowed)}; one fossa may be missing",
+        )  # fmt: skip
+    found = {}
+    for name, file in scan.surfaces.items():
+        surface = read_surface(path.parent / file, scan.unit)
+        found[name] = surface._replace(vertices=frame.of(surface.vertices))
+    check_surfaces(found, tops_of(scan, frame), f"{path}: surfaces")
+    if not missing:
+        return found, []
+    side = missing[0].split("_")[0]
+    other = SIDES[1 - SIDES.index(side)]
+    condyle, fossa = (mirrored(found[f"{other}_{part}"]) for part in ("condyle", "fossa"))
+    onto, rms_mm = closest(condyle.vertices, found[f"{side}_condyle"].vertices)
+    found[missing[0]] = fossa._replace(vertices=onto.of(fossa.vertices))
+    return found, [
+        f"{missing[0]}: the other one mirrored, and moved as the mirrored condyle lies onto the {side} one, "
+        f"{rms_mm:.2f} mm RMS from it"
+    ]
+
+
+def mirrored(surface: Surface) -> Surface:
+    """On the other side of the plane between right and left, outside still outside."""
+    return Surface(surface.vertices * MIRROR, np.ascontiguousarray(surface.triangles[:, ::-1]))
+
+
+def closest(x: Array, y: Array) -> tuple[Motion, float]:
+    """The motion that takes points x onto the closest of y, round by round (Besl & McKay 1992); RMS [mm]."""
+    tree = cKDTree(y)
+    motion = Motion(np.eye(3), y.mean(axis=0) - x.mean(axis=0))
+    for _ in range(N_ROUND):
+        motion = laid(x, y[tree.query(motion.of(x))[1]])
+    apart = tree.query(motion.of(x))[0]
+    return motion, float(1e3 * np.sqrt(np.mean(apart**2)))
+
+
+def model_of(spec: ModelSpec, scan: JawScan, frame: Motion, places: dict[str, Array]) -> ModelSpec:
+    """The mandible with markers at these places, planes and smooth contacts moved to the scan's condyles."""
+    at = tops_of(scan, frame)
+    shipped = {
+        side: next(np.array(e.a.offset_mm) for e in spec.elements if e.name == f"{side}_normal")
+        for side in SIDES
+    }
+    shifts = {side: 1e3 * at[side] - shipped[side] for side in SIDES}
+    elements = tuple(
+        replaced(e, shifts[e.name.split("_")[0]]) if e.name.split("_")[0] in SIDES else e
+        for e in spec.elements
+    )
+    contacts = tuple(replaced(c, shifts[c.name.split("_")[0]]) for c in spec.contacts)
+    markers = tuple(msgspec.structs.replace(m, offset_mm=rounded(1e3 * places[m.name])) for m in spec.markers)
+    return msgspec.structs.replace(spec, elements=elements, contacts=contacts, markers=markers)
+
+
+def replaced(record: Any, shift_mm: Array) -> Any:
+    """An element or a contact with all its places moved."""
+    row = msgspec.to_builtins(record)
+    for part in row.values():
+        if isinstance(part, dict) and "offset_mm" in part:
+            part["offset_mm"] = rounded(np.array(part["offset_mm"]) + shift_mm)
+    kind = Contact if isinstance(record, Contact) else type(record)
+    return msgspec.convert(row, kind)
+
+
+def rounded(x: Array) -> tuple[float, ...]:
+    """To a micrometre, given in millimetres."""
+    return tuple(np.round(x, 3).tolist())

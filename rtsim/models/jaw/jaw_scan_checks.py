@@ -1,0 +1,97 @@
+"""Whether a scan's landmarks, markers and surfaces are those of one head: ConfigError where not."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial import cKDTree
+
+from rtsim.errors import ConfigError
+from rtsim.files.surfaces.surfaces import Surface
+
+Array = NDArray[np.float64]
+
+LEAST_SPREAD_M = 0.01
+"""Second singular value of points about their mean below which they are as good as on a line."""
+LEAST_APART_M = 0.03
+"""Between condyles, which are some 100 mm apart in adults."""
+LARGEST_RESIDUAL_MM = 10.0
+"""Of a marker on skin or brace, root mean square: more is another unit, a mirror image or another marker."""
+FARTHEST_M = 0.01
+"""From a condyle's landmark to its surfaces, and between surfaces that press on each other."""
+
+
+def check_spread(points: Array, where: str, what: str) -> None:
+    """Points : (n, 3) are three or more, and not as good as on a line."""
+    few = len(points) < 3
+    if few or np.linalg.svd(points - points.mean(axis=0), compute_uv=False)[1] < LEAST_SPREAD_M:
+        raise ConfigError(
+            f"{what} are fewer than three or on a line",
+            where=where,
+            remedy="give three that span a triangle of centimetres",
+        )
+
+
+def check_condyles(apart: float, where: str) -> None:
+    """Condyles lie apart [m], along the plane of porions and orbitale, by centimetres."""
+    if apart < LEAST_APART_M:
+        raise ConfigError(
+            f"condyles lie {1e3 * apart:.0f} mm apart, at least {1e3 * LEAST_APART_M:.0f} is needed",
+            where=where,
+            remedy="give the highest point of each, and the unit of all",
+        )
+
+
+def check_sides(orbitale: Array, where: str) -> None:
+    """The left orbitale : (3,) is on the left, in front, from midway between porions in the head's frame."""
+    if orbitale[0] <= 0.0 or orbitale[2] >= 0.0:
+        raise ConfigError(
+            "left_orbitale is not in front and on the left of the others: right and left are exchanged",
+            where=where,
+            remedy="give right and left of the person, in right-handed axes",
+        )
+
+
+def check_residuals(residual_mm: dict[str, float], where: str) -> None:
+    """No marker of the scan lies far from where the reference trial has it."""
+    worst = max(residual_mm, key=lambda name: residual_mm[name])
+    if residual_mm[worst] > LARGEST_RESIDUAL_MM:
+        raise ConfigError(
+            f"{worst} of the scan lies {residual_mm[worst]:.0f} mm RMS from where the trial has it, at most "
+            f"{LARGEST_RESIDUAL_MM:.0f} can be",
+            where=where,
+            remedy="check unit, names and axes of both: no mirror image, no marker of the jaw",
+        )
+
+
+def check_surfaces(surfaces: dict[str, Surface], tops: dict[str, Array], where: str) -> None:
+    """Surfaces, named as right_fossa, lie at their condyle's landmark, their outsides to each other.
+
+    tops : (3,) each - highest point of the condyle of each side, in the surfaces' axes [m]
+    """
+    for name, surface in surfaces.items():
+        side, part = name.split("_")
+        apart = float(cKDTree(surface.vertices).query(tops[side])[0])
+        if apart > FARTHEST_M:
+            raise ConfigError(
+                f"{name} lies {1e3 * apart:.0f} mm from the landmark {side}_condyle",
+                where=where,
+                remedy="give surfaces and landmarks of one side in the same axes and unit",
+            )
+        other = f"{side}_{'fossa' if part == 'condyle' else 'condyle'}"
+        if other in surfaces and outside(surface, surfaces[other].vertices) < 0.5:
+            raise ConfigError(
+                f"{name} turns its inside to {other}: it is inside out",
+                where=where,
+                remedy="turn its normals round",
+            )
+
+
+def outside(surface: Surface, points: Array) -> float:
+    """Share of the points : (n, 3) near a surface that their nearest triangle has on its outside."""
+    a, b, c = (surface.vertices[surface.triangles[:, k]] for k in range(3))
+    middle = (a + b + c) / 3.0
+    apart, nearest = cKDTree(middle).query(points)
+    near = apart <= max(FARTHEST_M, 1.5 * float(apart.min()))
+    normal = np.cross(b - a, c - a)[nearest[near]]
+    return float(np.mean(np.einsum("ij,ij->i", normal, points[near] - middle[nearest[near]]) > 0.0))

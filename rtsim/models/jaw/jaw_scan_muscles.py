@@ -1,0 +1,110 @@
+"""Muscles of a scan: new ends of the shipped ones, and tendons for the new paths."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.config.models.jaw_scan_schema import JawScan
+from rtsim.config.models.model_schema import ModelSpec
+from rtsim.config.models.muscle_schema import Muscle
+from rtsim.errors import ConfigError
+from rtsim.files.surfaces.landmark_sets import read_landmarks
+from rtsim.files.surfaces.surfaces import METRES
+from rtsim.models.jaw.jaw_scan import Motion
+
+Array = NDArray[np.float64]
+
+FARTHEST_MM = 40.0
+"""From an end of a muscle to that of the shipped model, in the head's frame: further is another muscle."""
+LEAST_PATH_MM = 5.0
+"""Between the ends of a muscle: a fifth of the shortest shipped one. Less is one landmark given twice."""
+LEAST_TENDON_MM = 0.5
+"""The shortest of the shipped ones."""
+
+
+def with_muscles(spec: ModelSpec, scan: JawScan, frame: Motion, path: Path) -> tuple[ModelSpec, list[str]]:
+    """The model with the scan's ends of muscles, and sentences.
+
+    path : of the scan, beside which the files are
+    Raises ConfigError for muscles that the model has not, or ends that are not those of the muscle.
+    """
+    names = [muscle.name for muscle in spec.muscles]
+    unknown = [name for name in scan.muscles if name not in names]
+    if unknown:
+        raise ConfigError(
+            f"{unknown[0]} is no muscle of the mandible",
+            where=f"{path}: muscles",
+            allowed=", ".join(names),
+        )
+    muscles, notes = [], []
+    for muscle in spec.muscles:
+        if muscle.name not in scan.muscles:
+            muscles.append(muscle)
+            continue
+        ends = frame.of(METRES[scan.unit] * ends_of(scan, muscle.name, path))
+        own, note = moved(muscle, 1e3 * ends, f"{path}: muscles.{muscle.name}")
+        muscles.append(own)
+        notes.append(note)
+    return msgspec.structs.replace(spec, muscles=tuple(muscles)), notes
+
+
+def ends_of(scan: JawScan, name: str, path: Path) -> Array:
+    """(2, 3) - both ends of a muscle, in the scan's unit and axes, in any order."""
+    given = scan.muscles[name]
+    if not isinstance(given, str):
+        return np.array(given)
+    ends = read_landmarks(path.parent / given)
+    if len(ends) != 2:
+        raise ConfigError(
+            f"{given} has {len(ends)} landmarks, the two ends of a muscle are needed",
+            where=f"{path}: muscles.{name}",
+        )
+    return ends
+
+
+def moved(muscle: Muscle, ends_mm: Array, where: str) -> tuple[Muscle, str]:
+    """A muscle between other ends : (2, 3) [mm], in any order, with fibres and tendon of the new length.
+
+    Fibres keep their length where the path was, teeth together; the tendon fills up the rest. Where it would
+    vanish, fibre and tendon are shortened alike.
+    """
+    shipped = np.array([station.offset_mm for station in muscle.path])
+    apart = [np.linalg.norm(ends - shipped, axis=1) for ends in (ends_mm, ends_mm[::-1])]
+    order = 0 if (apart[0] ** 2).sum() <= (apart[1] ** 2).sum() else 1
+    if apart[order].max() > FARTHEST_MM:
+        raise ConfigError(
+            f"an end is {apart[order].max():.0f} mm from where the shipped muscle has it, at most "
+            f"{FARTHEST_MM:.0f} can be",
+            where=where,
+            remedy="give the ends of this muscle, on this side, in the scan's unit and axes",
+        )
+    ends = ends_mm if order == 0 else ends_mm[::-1]
+    before, after = (float(np.linalg.norm(x[1] - x[0])) for x in (shipped, ends))
+    if after < LEAST_PATH_MM:
+        raise ConfigError(
+            f"its ends lie {after:.1f} mm apart, at least {LEAST_PATH_MM:.0f} is needed",
+            where=where,
+            remedy="give both ends of the muscle",
+        )
+    hill = muscle.hill
+    assert hill is not None
+    fibre, tendon = hill.optimal_fibre_length_mm, hill.tendon_slack_length_mm
+    tendon += after - before
+    told = f"{muscle.name}: {after:.1f} mm long (shipped {before:.1f})"
+    if tendon < LEAST_TENDON_MM:
+        fibre, tendon = (
+            x * after / before for x in (hill.optimal_fibre_length_mm, hill.tendon_slack_length_mm)
+        )
+        told += ", fibre and tendon shortened alike"
+    path = tuple(
+        msgspec.structs.replace(station, offset_mm=tuple(np.round(x, 3).tolist()))
+        for station, x in zip(muscle.path, ends, strict=True)
+    )
+    hill = msgspec.structs.replace(
+        hill, optimal_fibre_length_mm=round(fibre, 3), tendon_slack_length_mm=round(tendon, 3)
+    )
+    return msgspec.structs.replace(muscle, path=path, hill=hill), told

@@ -1,0 +1,1 @@
+"""Figures that are drawn on paper."""

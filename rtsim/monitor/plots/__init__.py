@@ -1,0 +1,1 @@
+"""Scrolling curves of the window."""

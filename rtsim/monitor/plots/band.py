@@ -1,0 +1,45 @@
+"""The band of a curve's standard deviation, behind the curve."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QColor, QPainter, QPolygonF
+
+from rtsim.monitor.figures.outline import ALPHA, outline
+from rtsim.monitor.plots.behind import BehindCurves
+
+Array = NDArray[np.float64]
+
+
+class Band(BehindCurves):
+    """Everything within one standard deviation of a curve, with gaps where that is not known."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.polygons: list[QPolygonF] = []
+        self.colour = QColor()
+        self.setZValue(-50)
+
+    def set_colour(self, colour: str) -> None:
+        """Take the colour of the curve."""
+        self.colour = QColor(colour)
+        self.colour.setAlpha(ALPHA)
+        self.update()
+
+    def set_data(self, time: Array, value: Array, deviation: Array) -> None:
+        """Show value -+ deviation over time, all (n,)."""
+        known = np.isfinite(value) & np.isfinite(deviation)
+        edges = np.flatnonzero(np.diff(np.concatenate(([False], known, [False])).astype(np.int8)))
+        self.polygons = [
+            outline(time[a:b], value[a:b] - deviation[a:b], value[a:b] + deviation[a:b])
+            for a, b in zip(edges[0::2], edges[1::2], strict=True)
+        ]
+        self.update()
+
+    def paint(self, painter: QPainter, *_: object) -> None:
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(self.colour)
+        for polygon in self.polygons:
+            painter.drawPolygon(polygon)

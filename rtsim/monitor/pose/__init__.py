@@ -1,0 +1,1 @@
+"""The stick figure of the window, and what is shown beside it."""

@@ -1,0 +1,144 @@
+"""The stick figure of a frame, for a painter: segments, markers and residuals, ligaments, contacts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from PySide6.QtCore import QLineF, QPointF, Qt
+from PySide6.QtGui import QColor, QPainter, QPen
+
+from rtsim.files.tables.legs import SIDES
+from rtsim.monitor.layout import LINES
+from rtsim.monitor.plots.scaling import nice_step
+from rtsim.monitor.pose.legend import side_pen
+from rtsim.monitor.pose.projection import Camera, floor_grid
+from rtsim.monitor.theme import COLOURS, Theme
+
+Array = NDArray[np.float64]
+
+PIXEL_MOST = 1e5  # what lies farther off is not drawn: painters may not bear such numbers
+FRAME_LENGTH = 0.09  # m; drawn length of the axes of a segment frame
+GRID_STEP, GRID_REACH = 0.25, 1.5  # m, for figures of about the size of a person
+GRID_SPANS = (0.8, 4.0)  # m; in smaller and larger views the grid is finer and coarser
+STICK_WIDTH, LIGAMENT_WIDTH = 5.0, 1.6  # px
+MARKER_RADIUS, JOINT_RADIUS, CROSS_RADIUS, CONTACT_RADIUS = 2.6, 4.5, 3.5, 4.0  # px
+
+
+class Scene(NamedTuple):
+    """A frame as it is seen.
+
+    data : fields of the layout's parts; stick : (n, 2) pairs of joint centres
+    width, height : of the view [px]
+    sides : right, left or "" of each joint centre; () = none is told
+    """
+
+    data: Mapping[str, Array]
+    stick: NDArray[np.intp]
+    camera: Camera
+    theme: Theme
+    width: float
+    height: float
+    sides: Sequence[str] = ()
+
+    def paint(self, painter: QPainter, frames_shown: bool = False) -> None:
+        """Everything but the floor; frames_shown : with the axes of the segments."""
+        self.paint_segments(painter, frames_shown)
+        self.paint_forces(painter)
+        self.paint_markers(painter)
+
+    def pixels(self, points: Array) -> Array:
+        """(n, 3) places on the view, as of `Camera.project`; NaN where they cannot be drawn."""
+        pixels = self.camera.project(points, self.width, self.height)
+        pixels[np.abs(pixels) > PIXEL_MOST] = np.nan
+        return pixels
+
+    def paint_floor(self, painter: QPainter) -> None:
+        """A grid."""
+        span = self.camera.span
+        usual = GRID_SPANS[0] <= span <= GRID_SPANS[1]
+        step = GRID_STEP if usual else nice_step(span, 5)
+        grid = self.pixels(floor_grid(self.camera.target, GRID_REACH if usual else 6.0 * step, step))
+        painter.setPen(QPen(QColor(self.theme.grid), 1.0))
+        painter.drawLines(lines(grid[0::2], grid[1::2]))
+
+    def paint_segments(self, painter: QPainter, frames_shown: bool) -> None:
+        """Sticks between joints, their shadow on the floor, axes of segments."""
+        centres = self.data.get("joint_centres")
+        if centres is not None:
+            self._paint_sticks(painter, centres * np.array([1.0, 0.0, 1.0]), self.theme.shadow)
+            for side, colour in (("", self.theme.stick), *((s, getattr(self.theme, s)) for s in SIDES)):
+                self._paint_sticks(painter, centres, colour, side)
+            painter.setPen(QPen(QColor(self.theme.stick), self.theme.scale * 1.6))
+            painter.setBrush(QColor(self.theme.panel))
+            dots(painter, self.pixels(centres), self.theme.scale * JOINT_RADIUS)
+        origins, rotations = self.data.get("segment_positions"), self.data.get("segment_rotations")
+        if not frames_shown or origins is None or rotations is None:
+            return
+        if len(origins) == len(rotations):
+            start = self.pixels(origins)
+            for axis, colour in enumerate((self.theme.axis_x, self.theme.axis_y, self.theme.axis_z)):
+                painter.setPen(QPen(QColor(colour), self.theme.scale * 2.0))
+                painter.drawLines(lines(start, self.pixels(origins + FRAME_LENGTH * rotations[:, :, axis])))
+
+    def _of_side(self, side: str) -> NDArray[np.intp]:
+        """(n, 2) - sticks that end at a joint of this side."""
+        ends = [self.sides[end] if self.sides else "" for end in self.stick[:, 1]]
+        return self.stick[np.array([own == side for own in ends], dtype=bool)]
+
+    def _paint_sticks(self, painter: QPainter, centres: Array, colour: str, side: str | None = None) -> None:
+        """Those of a side, "" for those of none; None = all, alike."""
+        pairs, pixels = self.stick if side is None else self._of_side(side), self.pixels(centres)
+        painter.setPen(side_pen(side or "", QColor(colour), self.theme.scale * STICK_WIDTH))
+        painter.drawLines(lines(pixels[pairs[:, 0]], pixels[pairs[:, 1]]))
+
+    def paint_forces(self, painter: QPainter) -> None:
+        """Ligaments and springs as thin lines, a dot where two bodies touch."""
+        places = self.data.get("contact_places")
+        painter.setPen(
+            QPen(QColor(getattr(self.theme, COLOURS["ligament"])), self.theme.scale * LIGAMENT_WIDTH)
+        )
+        for name in LINES:
+            if (ends := self.data.get(name)) is not None:
+                painter.drawLines(lines(self.pixels(ends[:, 0]), self.pixels(ends[:, 1])))
+        if places is not None:
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(QColor(getattr(self.theme, COLOURS["contact"])))
+            dots(painter, self.pixels(places), self.theme.scale * CONTACT_RADIUS)
+
+    def paint_markers(self, painter: QPainter) -> None:
+        """Measured and modelled markers, lines between them, crosses where one is missing."""
+        measured, model = self.data.get("markers_measured"), self.data.get("markers_model")
+        seen = self.pixels(measured) if measured is not None else np.empty((0, 3))
+        solved = self.pixels(model) if model is not None else np.empty((0, 3))
+        if seen.shape == solved.shape:
+            painter.setPen(QPen(QColor(self.theme.residual), self.theme.scale * 1.6))
+            painter.drawLines(lines(seen, solved))
+            hidden = ~np.isfinite(seen).all(axis=1)
+            painter.setPen(QPen(QColor(self.theme.occluded), self.theme.scale * 1.6))
+            for sign in (1.0, -1.0):
+                reach = self.theme.scale * CROSS_RADIUS * np.array([1.0, sign, 0.0])
+                painter.drawLines(lines(solved[hidden] - reach, solved[hidden] + reach))
+            solved = solved[~hidden]
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(QColor(self.theme.model))
+        dots(painter, solved, self.theme.scale * MARKER_RADIUS)
+        painter.setPen(QPen(QColor(self.theme.measured), self.theme.scale * 1.2))
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        dots(painter, seen, self.theme.scale * (MARKER_RADIUS + 1.6))
+
+
+def lines(start: Array, end: Array) -> list[QLineF]:
+    """Lines between two (n, 3) lists of pixels, without those that have an unknown end."""
+    known = np.isfinite(start).all(axis=1) & np.isfinite(end).all(axis=1)
+    ends = np.column_stack([start[known, :2], end[known, :2]]).tolist()
+    return [QLineF(*line) for line in ends]
+
+
+def dots(painter: QPainter, pixels: Array, radius: float) -> None:
+    """Circles about those of (n, 3) pixels that are known."""
+    for x, y, near in pixels.tolist():
+        if near == near:  # not NaN
+            painter.drawEllipse(QPointF(x, y), radius, radius)

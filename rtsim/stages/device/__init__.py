@@ -1,0 +1,1 @@
+"""Parts of the stages of a run with a device."""

@@ -1,0 +1,48 @@
+"""Where a device acts on a limb: an element without stiffness, the last of the springs of its model."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from msgspec.structs import replace
+
+from rtsim.config.models.force_schema import Spring
+from rtsim.config.models.model_schema import ModelSpec
+from rtsim.errors import ConfigError
+from rtsim.models.model import Model
+
+ELEMENT = "device"
+"""Name of the spring, without stiffness, through which the device acts on its coordinate."""
+
+
+class Limb(Protocol):
+    """What moves with the device: a simulator, or the joint of a person who is measured.
+
+    q, v : coordinates and speeds; time : of these [s]
+    """
+
+    q: np.ndarray
+    v: np.ndarray
+
+    @property
+    def time(self) -> float: ...
+
+    @property
+    def model(self) -> Model: ...
+
+
+def with_device(spec: ModelSpec, coordinate: str) -> ModelSpec:
+    """The model with an element for the device, without stiffness; the last of its springs."""
+    if any(spring.name == ELEMENT for spring in spec.springs):
+        raise ConfigError(
+            f"a spring is called {ELEMENT!r}, which is what the device's own element is called",
+            where=f"model {spec.name}", remedy="give it another name",
+        )  # fmt: skip
+    element = Spring(name=ELEMENT, coordinate=coordinate, stiffness_N_m_rad=0.0)
+    return replace(spec, springs=(*spec.springs, element))
+
+
+def device_element(simulator: Limb) -> int:
+    """Where the device acts, among the springs on coordinates."""
+    return len(simulator.model.forces.springs.dof) - 1

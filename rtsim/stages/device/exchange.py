@@ -1,0 +1,374 @@
+"""The exchange with a device: its torque on the limb before the forward step, the next command after it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from rtsim.device.arming import ARM_STATES, EMERGENCY
+from rtsim.device.exchange import DeviceExchange, first_of
+from rtsim.device.requests import ARM, DISARM, ENDING, WATCHED, Asked
+from rtsim.device.tuning import LEAST_RAMP_S, OVER_S
+from rtsim.quantity import Quantity
+from rtsim.stages.device.device_element import Limb, device_element
+from rtsim.stages.device.exchange_results import CUFF, DELIVERED, MEANINGS, PARASITIC, STATES, TRACKING
+from rtsim.stages.device.limb_commands import MOVING, move, refusal
+from rtsim.stages.stage import FINE, Args, Order, Outcome, Stage
+from streams.account import plain
+from streams.clock import now_ns
+from streams.messages import AnyMessage, Command, Output, Status
+from streams.receiving.ring import Frame
+
+MOST_ASKED = 64
+"""Commands that may wait for a tick, as before a device has come; those that end torque are always taken."""
+TUNING = ("set", "undo", "save", "switch")
+OFF = ("disarmed", "stopped")
+PAUSED = "the limb is paused"
+ENDED = "Device: not armed: torque was to end in the same tick."
+UNWATCHED = "The device does not tell its actuator's torque: commanded against delivered is not watched."
+UNCOMPARED = "The device's angle and speed are not compared with the joint's: limits.watch_sensors is false."
+Publish = Callable[[AnyMessage], None]
+UNANSWERED = Outcome(Status.DEGRADED)
+
+
+class DeviceTorque(Stage):
+    """Judges what the device says and applies its torque to the limb, held over the tick.
+
+    Parameters
+    ----------
+    arm_s : time of ticks at which it arms by itself, as soon as nothing speaks against it [s]; None = only by
+        command. Whatever ends torque, or speaks against it after a time without, ends that, too.
+
+    Attributes
+    ----------
+    asked : what was commanded and waits for a tick
+    """
+
+    def __init__(self, exchange: DeviceExchange, simulator: Limb, arm_s: float | None = None) -> None:
+        super().__init__()
+        self.exchange, self.arm_s = exchange, arm_s
+        self._ready = False  # nothing spoke against arming in the tick before
+        self._watched = ""  # what the watches by the clock said then
+        self.simulator = simulator
+        self._moment = simulator.model.forces.springs.moment
+        self._at = device_element(simulator)
+        self._q = int(simulator.model.forces.springs.coordinate[self._at])
+        self.publish: Publish = unheard
+        self.asked = Asked()
+        self._was_paused = False
+        self._parameters = np.zeros(len(exchange.spec.controller.values))
+        self._values = {name: np.zeros(1) for name in MEANINGS}
+        self._tracking, self._cuff = np.zeros(len(TRACKING)), np.zeros(len(CUFF))
+        self.orders = {
+            ARM: Order(self._answer_arm, lambda args: False, told=True),
+            DISARM: Order(self._answer_disarm, lambda args: False, told=True),
+            EMERGENCY: Order(self._answer_emergency, lambda args: False, told=True),
+            "pause": self._moved("pause"),
+            "step": self._moved("step", ("ticks",)),
+            "resume": self._moved("resume"),
+            "reset": self._moved("reset"),
+            "list": Order(lambda args: (True, exchange.tuning.listed()), lambda args: False),
+            "set": self._tuned("set", (*exchange.tuning.ranges, OVER_S)),
+            "undo": self._tuned("undo", (OVER_S,)),
+            "save": self._tuned("save", ("name",)),
+            "switch": self._tuned("switch", ("name", OVER_S)),
+        }
+
+    def reset(self) -> None:
+        """Before the first tick."""
+        super().reset()
+        self.exchange.begin()
+        self._was_paused = self._ready = False
+        self._watched = ""
+        self._moment[self._at] = 0.0
+
+    def run(self, frame: Frame) -> Outcome:
+        """What came since the last tick, judged, recorded and applied."""
+        x = self.exchange
+        self.obey(first_of(x.watches) or self._by_clock())
+        x.hold.tick(x.newest is None or x.newest.state in OFF, x.tick_s)
+        if x.hold.paused != self._was_paused:  # told before the first frame that shows it
+            self._was_paused = x.hold.paused
+            x.arming.told.append("The limb is paused." if x.hold.paused else "The limb goes on.")
+        x.tuning.tick(x.tick_s)
+        torque = x.torque()
+        if x.joint is not None:
+            torque *= x.joint.ratio(float(self.simulator.q[self._q]))
+        self._moment[self._at] = torque
+        x.t_applied = now_ns()
+        return UNANSWERED if x.n_missed else FINE
+
+    def obey(self, watched: str) -> None:
+        """Latch what is wrong, and do what was asked since the last time; between two frames, too.
+
+        watched : what speaks against torque beside the device, in words; empty where nothing does
+        """
+        x = self.exchange
+        wrong = x.judge(watched)
+        x.refusal = wrong or (PAUSED if x.hold.wanted else "")
+        asked = self.asked.take()
+        ended = any(name in ENDING for name, _ in asked)
+        if self._arms_itself(wrong, ended):
+            asked.append((ARM, {}))
+        for name, args in asked:
+            if ended and name == ARM:  # towards zero torque, whichever of them came first
+                x.arming.told.append(ENDED)
+            else:
+                self._obey(name, args, wrong)
+
+    def report(self) -> None:
+        """The quantities of the newest message."""
+        x, values = self.exchange, self._values
+        newest = x.newest
+        if newest is not None:
+            values["device_angles"][0] = newest.angle[0]
+            values["device_speeds"][0] = newest.speed[0]
+            values["device_torques"][0] = newest.torque[0]
+            values["device_actuator_torques"][0] = newest.actuator[0] if newest.actuator else np.nan
+            values["device_states"][0] = STATES.index(newest.state)
+        values["device_commands"][0] = x.commanded
+        values["device_arming"][0] = ARM_STATES.index(x.arming.state)
+        values["device_ages"][0] = x.age_s
+        values["device_energy"][0] = x.energy.energy
+        values["device_in_time"][0] = x.in_time
+        delivered = values["device_actuator_torques"][0]
+        self._tracking[:] = x.commanded, delivered, delivered - x.commanded
+        if x.joint is not None:
+            self._cuff[:] = x.joint.forces(float(self.simulator.q[self._q]), x.torque())
+        self._parameters[:] = tuple(x.tuning.values.values())
+
+    def quantities(self) -> list[Quantity]:
+        """What the device says, and how it stands with it."""
+        label, control = (self.exchange.spec.coordinate,), self.exchange.spec.controller
+        return [
+            Quantity(name, self._values[name], unit, label, curves=curves, meaning=meaning)
+            for name, (unit, curves, meaning) in MEANINGS.items()
+        ] + [
+            Quantity(
+                "device_parameters", self._parameters, ", ".join(control.units), tuple(control.values),
+                meaning="parameters of the controller as they act in the tick",
+            ),
+            Quantity("device_tracking", self._tracking, "N m", TRACKING, curves=DELIVERED,
+                     meaning="commanded, delivered by the actuator, and the difference"),
+        ] + ([] if self.exchange.joint is None else [
+            Quantity("device_cuff_forces", self._cuff, "N", CUFF, curves=PARASITIC,
+                     meaning="on the limb at the cuff: across the device's bar, and along it outwards"),
+        ])  # fmt: skip
+
+    def meta(self) -> dict[str, Any]:
+        """The exchange, and what belongs to it in a recording."""
+        spec = self.exchange.spec
+        return {
+            "device": {
+                "session": self.exchange.session,
+                "coordinate": spec.coordinate,
+                "mode": spec.exchange.mode,
+                "rate_hz": spec.exchange.rate_hz,
+                "valid_for_ms": spec.exchange.valid_for_ms,
+                "ranges": {name: list(pair) for name, pair in spec.controller.ranges.items()},
+                "settings": spec.settings,
+            }
+        }
+
+    def status_text(self) -> str:
+        """How it stands."""
+        arming = self.exchange.arming
+        limb = ", the limb is paused" if self.exchange.hold.wanted else ""
+        return f"device {arming.state} ({arming.reason}){limb}"
+
+    def gauges(self) -> dict[str, float]:
+        """State and energies."""
+        x = self.exchange
+        return {
+            "device_armed": x.arming.share,
+            "device_fault": float(x.arming.state == "fault"),
+            "device_in_time": x.in_time,
+            "paused": float(x.hold.paused),
+            "device_energy_largest_J": x.energy.largest,
+        }
+
+    def collect(self) -> tuple[Counter[str], list[str]]:
+        """Counters of the exchange and of its socket."""
+        counters, told = super().collect()
+        x = self.exchange
+        x.counters["faults"] = x.arming.n_fault
+        of_port = {f"device_{name}": n for name, n in x.port.counters.items()}
+        return Counter({**counters, **x.counters, **of_port}), [*told, *x.port.sentences()]
+
+    def ask(self, name: str, args: Args) -> bool:
+        """Have a command done in the next tick; from any thread."""
+        self.asked.put(name, args)
+        return False
+
+    def _arms_itself(self, wrong: str, ended: bool) -> bool:
+        """Whether the time has come to arm without a command; it never comes after torque was to end."""
+        if self.arm_s is None:
+            return False
+        x = self.exchange
+        was_ready, self._ready = self._ready, not x.refusal
+        if ended or x.arming.n_fault or (was_ready and wrong):
+            why = wrong or ("torque was to end" if ended else x.arming.reason)
+            x.arming.told.append(f"Device: it does not arm by itself any more: {why}.")
+            self.arm_s = None
+        elif self._ready and x.passed_s > self.arm_s - 0.5 * x.period_s:
+            self.arm_s = None
+            return True
+        return False
+
+    def _by_clock(self) -> str:
+        """What the watches by the clock say, recorded where it changes, so that a run again has it."""
+        x = self.exchange
+        watched = first_of(x.clocked)
+        if watched != self._watched:
+            self._watched = watched
+            self.publish(Command(session=x.session, name=WATCHED, args={"reason": watched, "tick": x.seq}))
+        return watched
+
+    def _tuned(self, name: str, takes: tuple[str, ...]) -> Order:
+        """A command of tuning. It is left for the next tick when answered: none of several gets lost."""
+
+        def answer(args: Args) -> tuple[bool, str]:
+            refused = self.exchange.tuning.refusal(name, args)
+            return self._left(name, args, refused, "Done with the next tick.")
+
+        return Order(answer, lambda args: False, told=True, takes=takes)
+
+    def _left(self, name: str, args: Args, refused: str, done: str) -> tuple[bool, str]:
+        """Leave a command for the next tick, unless something speaks against it; the answer."""
+        if not refused and len(self.asked) >= MOST_ASKED and name not in ENDING:
+            refused = f"{MOST_ASKED} commands wait for a tick already."
+        if not refused:
+            self.ask(name, args)
+        return not refused, refused or done
+
+    def _obey(self, name: str, args: Args, wrong: str) -> None:
+        """Do a command now; the record has the tick. wrong : what speaks against arming"""
+        x = self.exchange
+        self.publish(Command(session=x.session, name=name, args={**args, "tick": x.seq}))
+        if name in TUNING:
+            refused = x.tuning.refusal(name, args)  # what was asked before may have changed it
+            least_s = LEAST_RAMP_S if x.arming.on else 0.0
+            x.arming.told.append(refused or x.tuning.obey(name, args, least_s))
+        elif name == EMERGENCY:
+            x.arming.emergency("emergency stop by command")
+        elif name in MOVING:
+            move(x, name, args)
+        elif name == DISARM:
+            x.arming.disarm("by command")
+        elif name != "arm":  # as a damaged recording may have
+            x.arming.told.append(f"{plain(name)!r} is no command of a run with a device: nothing is done.")
+        elif wrong or x.hold.wanted:
+            x.arming.told.append(f"Device: not armed: {wrong or PAUSED}.")
+        else:
+            x.arming.arm("by command")
+            if x.newest is not None and not x.newest.actuator:
+                x.arming.told.append(UNWATCHED)
+            if not x.spec.limits.watch_sensors:
+                x.arming.told.append(UNCOMPARED)
+
+    def _moved(self, name: str, takes: tuple[str, ...] = ()) -> Order:
+        """A command that has the limb stand, go on or go back, done in the next tick."""
+
+        def answer(args: Args) -> tuple[bool, str]:
+            return self._left(name, args, refusal(self.exchange, name, args), MOVING[name])
+
+        return Order(answer, lambda args: False, told=True, takes=takes)
+
+    def _answer_emergency(self, args: Args) -> tuple[bool, str]:
+        self.ask(EMERGENCY, args)
+        return True, "Emergency stop: no torque is commanded from the next tick on, until it is armed again."
+
+    def _answer_arm(self, args: Args) -> tuple[bool, str]:
+        if self.exchange.refusal:
+            return False, f"Not armed: {self.exchange.refusal}."
+        self.ask(ARM, args)
+        return True, "Arming: torque rises from zero by a ramp."
+
+    def _answer_disarm(self, args: Args) -> tuple[bool, str]:
+        self.ask(DISARM, args)
+        return True, "Disarmed: no torque is commanded from the next tick on."
+
+
+class TorqueCommand(Stage):
+    """After the forward step: the next output, limited, sent and recorded; transitions told at once.
+
+    Parameters
+    ----------
+    say : told of each transition, in words
+    fault_s : when the newest fault latched, on the clock of the model [s]; -1 without one
+    """
+
+    def __init__(self, exchange: DeviceExchange, simulator: Limb) -> None:
+        super().__init__()
+        self.exchange, self.simulator = exchange, simulator
+        springs, at = simulator.model.forces.springs, device_element(simulator)
+        self._moment, self._at = springs.moment, at
+        self._q, self._dof = int(springs.coordinate[at]), int(springs.dof[at])
+        self.publish: Publish = unheard
+        self.say: Callable[[str], None] = unheard
+        self.fault_s, self._n_fault = -1.0, 0
+
+    def reset(self) -> None:
+        """Before the first tick."""
+        super().reset()
+        self.fault_s, self._n_fault = -1.0, 0
+
+    def run(self, frame: Frame) -> Outcome:
+        """The command of this tick."""
+        x, s = self.exchange, self.simulator
+        x.step_ns = now_ns() - x.t_applied
+        angle, speed = float(s.q[self._q]), float(s.v[self._dof])
+        energy = x.energy.add(float(self._moment[self._at]), angle - x.angle_before, x.tick_s)
+        if energy > x.spec.limits.energy_max_J:
+            x.arming.fault(f"the device drives the limb with {energy:.3g} J in about a second")
+        x.arming.tick(x.tick_s)
+        if x.joint is not None:
+            angle, speed = x.joint.angle(angle), x.joint.ratio(angle) * speed
+        self._send(x.output(s.time, angle, speed))
+        return FINE
+
+    def between(self) -> None:
+        """Between two frames: say that no torque is commanded, where none is; nothing where some is."""
+        x, s = self.exchange, self.simulator
+        if not x.arming.on:
+            self._send(x.output(s.time, float(s.q[self._q]), 0.0))
+
+    def _send(self, output: Output) -> None:
+        """Send an output; record it, and before it what the device said: so it comes when it is run again."""
+        x = self.exchange
+        x.port.send(output)
+        x.send_ns = now_ns() - output.t_sent
+        for message in x.passed:
+            self.publish(message)
+        x.passed.clear()
+        self.publish(output)
+        self.tell()
+
+    def tell(self) -> None:
+        """Tell of all transitions since the last time."""
+        arming = self.exchange.arming
+        if arming.n_fault != self._n_fault:
+            self.fault_s, self._n_fault = self.simulator.time, arming.n_fault
+        told = arming.told
+        while told:
+            self.say(told.popleft())
+
+    def end(self, failure: str = "") -> None:
+        """Zero and disarmed, sent and recorded: the last that the device hears of this run.
+
+        failure : why the model could not go on, which latches as a fault; empty where it could
+        """
+        x = self.exchange
+        if failure:
+            x.arming.fault(f"the model fails: {failure}")
+        output = x.last_output(self.simulator.time)
+        x.port.send(output)
+        self.publish(output)
+        self.tell()
+
+
+def unheard(message: object) -> None:
+    """Nobody listens yet."""

@@ -1,0 +1,103 @@
+"""A model whose device has its joint beside that of the limb."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from msgspec.structs import replace
+
+from rtsim.config.models.force_schema import Spring
+from rtsim.config.models.joint_schema import Axis, Body, Motion, coordinates_of
+from rtsim.config.models.model_schema import ModelSpec
+from rtsim.config.models.place_schema import GROUND, Frame, Place
+from rtsim.config.runs.hil_schema import HilSpec
+from rtsim.device.misalignment import Misalignment
+from rtsim.errors import ConfigError
+
+STRAPS = "device_cuff"
+"""Name of the spring along the device's bar."""
+AXES = {"u": (1.0, 0.0, 0.0), "v": (0.0, 1.0, 0.0), "w": (0.0, 0.0, 1.0)}
+PARALLEL = 1e-9
+
+
+class Turning(NamedTuple):
+    """How a body turns with a coordinate.
+
+    axis : (3,) - through the joint's frame on the parent, in its axes
+    place_mm : (3,) - of the body's origin from there, in its neutral pose with the coordinate at zero
+    """
+
+    axis: np.ndarray
+    place_mm: np.ndarray
+
+
+def joint_of(spec: ModelSpec, config: HilSpec) -> Misalignment | None:
+    """The device's joint, None where it is the limb's; ConfigError where that has no fixed axis."""
+    if config.misalignment is None:
+        return None
+    turning, where = turning_of(carried_by(spec, config), config.coordinate), f"{config.name}: misalignment"
+    if turning is None:
+        raise ConfigError(
+            f"{config.coordinate} of {spec.name} turns about no axis that stands still in the segment before",
+            where=where, allowed="hinges, and chains that begin with such a turn, their frames not turned",
+            remedy="leave misalignment out, or take such a coordinate",
+        )  # fmt: skip
+    return Misalignment(config.misalignment, turning.axis.tolist(), where)
+
+
+def with_straps(spec: ModelSpec, config: HilSpec) -> ModelSpec:
+    """The model with a spring between the device's joint and its cuff, where it has straps; else as it is."""
+    joint, said, body = joint_of(spec, config), config.misalignment, carried_by(spec, config)
+    turning = turning_of(body, config.coordinate)
+    if joint is None or said is None or turning is None or not joint.stiffness:
+        return spec
+    if any(spring.name == STRAPS for spring in spec.springs):
+        raise ConfigError(
+            f"a spring is called {STRAPS!r}, which is what the device's straps are called",
+            where=f"model {spec.name}", remedy="give it another name",
+        )  # fmt: skip
+    centre = np.array(body.in_parent.offset_mm) + joint.in_plane(said.offset_mm)
+    cuff = joint.in_plane(said.cuff_mm) - np.array(joint.in_plane(turning.place_mm.tolist()))
+    straps = Spring(
+        name=STRAPS,
+        a=Place(body.parent or GROUND, offset_mm=tuple(centre.tolist())),
+        b=Place(body.name, offset_mm=tuple(cuff.tolist())),
+        rest_mm=1e3 * joint.rest,
+        stiffness_N_m=joint.stiffness,
+    )
+    return replace(spec, springs=(*spec.springs, straps))
+
+
+def carried_by(spec: ModelSpec, config: HilSpec) -> Body:
+    """The body whose joint has the device's coordinate."""
+    return next(b for b in spec.bodies if config.coordinate in [c.name for c in coordinates_of(b)])
+
+
+def turning_of(body: Body, coordinate: str) -> Turning | None:
+    """None where the axis moves in the parent: of other joints, turned frames, turns before this one."""
+    if body.in_child != Frame() or body.in_parent.turned_deg != (0.0,) * 3 or body.in_parent.of_subject:
+        return None
+    if body.joint == "hinge" and body.axis is not None:
+        return Turning(direction(body.axis), np.zeros(3))
+    neutral = {c.name: c.neutral or 0.0 for c in body.coordinates}
+    first = next((k for k, one in enumerate(body.motion) if one.rotates and one.of == coordinate), None)
+    if body.joint != "custom" or first is None or not all(one.is_identity for one in body.motion):
+        return None
+    axis = direction(body.motion[first].axis)
+    others: list[Motion] = [one for k, one in enumerate(body.motion) if one.rotates and k != first]
+    slides = [one for one in body.motion if one.translates]
+    moved = any(
+        one.rotates or np.linalg.norm(np.cross(direction(one.axis), axis)) > PARALLEL
+        for one in body.motion[:first]
+    )
+    if moved or any(neutral.get(one.of, 1.0) for one in others):
+        return None
+    places = [1e3 * neutral.get(one.of, 0.0) * direction(one.axis) for one in slides]
+    return Turning(axis, np.sum(places, axis=0) if places else np.zeros(3))
+
+
+def direction(axis: Axis) -> np.ndarray:
+    """(3,) - of length one."""
+    found = np.array(AXES[axis] if isinstance(axis, str) else axis, float)
+    return found / np.linalg.norm(found)

@@ -1,0 +1,167 @@
+"""The joint of a person who wears a device: its angle by the estimate from markers, not simulated."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from rtsim.config.models.joint_schema import Body, Coordinate
+from rtsim.config.models.model_schema import ModelSpec
+from rtsim.config.runs.hil_schema import HilSpec
+from rtsim.device.controller import NOBODY_WALKS, Gait
+from rtsim.device.exchange import DeviceExchange
+from rtsim.errors import ConfigError
+from rtsim.methods.frame_pace import FramePace, seconds_of
+from rtsim.methods.gait_phase import falling
+from rtsim.methods.person_motion import PersonLeap
+from rtsim.models.model import Model, build
+from rtsim.stages.device.device_element import with_device
+from rtsim.stages.gait_phase import GaitPhases, root_of
+from rtsim.stages.kinematics import Kinematics
+from rtsim.stages.stage import FINE, Outcome, Stage
+from rtsim.subjects.markers.labs import SIDES
+from streams.clock import now_ns
+from streams.messages import UNUSABLE, Session, Status
+from streams.receiving.ring import Frame
+
+OF_JOINT = UNUSABLE | Status.DEGRADED
+"""What a frame may not be to tell the angle of a joint."""
+JOINT = "joint"
+RATE_OFF = 0.02
+"""Part by which the rate of the markers may differ from that of the exchange."""
+
+
+class WornJoint(Stage):
+    """After the estimate of a frame: angle, phase of the gait and moment, for controller and device.
+
+    To the stages of the exchange it is a limb, of one hinge that nobody simulates. A frame whose time does
+    not go on as its session states is of no use, whatever its markers are. How long there was none of use
+    counts by this computer's clock where frames come live, else by their times.
+
+    Parameters
+    ----------
+    gait : the stage of the gait's phase, where the run has it
+    moment : the joint's moment of the frame before [N m], NaN = not known
+    """
+
+    def __init__(
+        self, spec: HilSpec, exchange: DeviceExchange, kinematics: Kinematics, gait: GaitPhases | None
+    ) -> None:
+        super().__init__()
+        assert spec.markers is not None
+        self._exchange, self._kinematics, self._gait = exchange, kinematics, gait
+        self._name, self._side = spec.coordinate, SIDES.index(spec.markers.side)
+        self._lost_s = 1e-3 * spec.markers.lost_ms
+        self._rate = spec.exchange.rate_hz
+        self._at = angle_at(kinematics, spec.coordinate, spec.name)
+        self.moment: Callable[[], float] = unknown
+        self.model = hinge(spec.coordinate)
+        self.q, self.v, self.time = np.zeros(1), np.zeros(1), 0.0
+        self.counters["unusable"] = 0
+        self._usable = self._usable_s = math.nan  # of the newest frame that told the angle: time, and arrival
+        self._now_s, self._live = 0.0, False  # when the newest frame came, and whether it came live
+        self._session_rate = math.nan
+        self._pace, self._leap = FramePace(self._lost_s), PersonLeap()
+        parent = kinematics.estimator.model.tree.parent
+        self._root = root_of(parent, len(parent) - 1)
+        self._broken = ""  # why the frames do not go on from those before; told once
+
+    def reset(self) -> None:
+        """Nothing was measured yet."""
+        super().reset()
+        self.q[:] = self.v[:] = 0.0
+        self.time = 0.0
+        self._session_rate, self._broken = math.nan, ""
+        self._forget()
+
+    def begin(self, session: Session, anew: bool) -> None:
+        """Times begin anew with another session; torque does not go over from one to another."""
+        if not anew:
+            return
+        if not math.isnan(self._session_rate):
+            self._broken = "another session of markers has begun"
+        self._session_rate = session.rate
+        self._pace.begin(session.rate)
+        self._forget()
+
+    def run(self, frame: Frame) -> Outcome:
+        """What the frame tells of the joint."""
+        x, k = self._exchange, self._kinematics
+        self.time, x.angle_before = frame.time, float(self.q[0])
+        stride = self._gait.stride(self._side) if self._gait is not None else None
+        x.gait = NOBODY_WALKS if stride is None else Gait(stride.phase, stride.confidence, stride.length)
+        x.moment = math.nan
+        self._now_s, self._live = seconds_of(frame), frame.t_arrived > 0
+        goes_on, angle = self._pace.take(frame), self._angle()
+        if not goes_on or not k.solved or k.status & OF_JOINT or not math.isfinite(angle):
+            self.counters["unusable"] += 1
+            x.angle_known = False
+            sure = falling(self._now_s - self._usable_s, (0.5 * self._lost_s, self._lost_s))
+            x.gait = x.gait._replace(confidence=sure * x.gait.confidence)
+            return FINE
+        passed = frame.time - self._usable
+        self.v[0] = (angle - self.q[0]) / passed if 0.0 < passed <= self._lost_s else 0.0
+        self.q[0], self._usable, self._usable_s = angle, frame.time, self._now_s
+        position, rotation = k.estimator.pose
+        leap = self._leap.look(self._now_s, position[self._root], rotation[self._root])
+        self._broken = leap or self._broken
+        x.angle_known = True
+        x.moment = self.moment()
+        return FINE
+
+    def wrong(self) -> str:
+        """What speaks against torque, in words; empty where nothing does. A leap, or a new session, once."""
+        broken, self._broken = self._broken, ""
+        rate = self._session_rate
+        if not rate > 0.0:
+            return "the session of the markers states no rate"
+        if abs(rate / self._rate - 1.0) > RATE_OFF:
+            return f"the markers come at {rate:g} Hz, and exchange.rate_hz is {self._rate:g}"
+        if not math.isfinite(self._usable_s):
+            return "no frame of markers has told the joint's angle yet"
+        lost_s = (1e-9 * now_ns() if self._live else self._now_s) - self._usable_s
+        if lost_s > self._lost_s:
+            return f"no usable frame of markers for {1e3 * lost_s:.0f} ms"
+        return broken or self._pace.wrong
+
+    def _forget(self) -> None:
+        """No frame has told the angle."""
+        self._usable = self._usable_s = math.nan
+        self._leap.begin()
+
+    def _angle(self) -> float:
+        """Of the joint at the newest pose [rad]."""
+        estimator, (is_coordinate, k) = self._kinematics.estimator, self._at
+        if is_coordinate:
+            return float(estimator.q[k])
+        if self._kinematics.unknown[k]:
+            return math.nan
+        sign = estimator.model.joint_signs.ravel()[k]
+        return float(sign * estimator.outputs.angles.reshape(-1)[k])
+
+
+def unknown() -> float:
+    """No moment."""
+    return math.nan
+
+
+def angle_at(kinematics: Kinematics, name: str, config: str) -> tuple[bool, int]:
+    """Whether an angle is a coordinate of the model, and which entry; ConfigError where there is none."""
+    model = kinematics.estimator.model
+    if name in model.names.joint_angles:
+        return False, model.names.joint_angles.index(name)
+    if name in model.coordinates.names:
+        return True, int(model.coordinates.q[model.coordinates.names.index(name)])
+    raise ConfigError(
+        f"the estimate has no angle {name!r}", where=f"{config}: coordinate",
+        allowed=", ".join(model.names.joint_angles or model.coordinates.names),
+    )  # fmt: skip
+
+
+def hinge(coordinate: str) -> Model:
+    """A model of one joint, with the element through which a device acts."""
+    body = Body(name=JOINT, joint="hinge", axis="w", coordinates=(Coordinate(coordinate),), mass_kg=1.0)
+    spec = ModelSpec(name=JOINT, source="stands for a person's joint", bodies=(body,))
+    return build(with_device(spec, coordinate))

@@ -1,0 +1,204 @@
+"""What force plates apply to bodies of a model at the time of a frame, whichever way it is known to which."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Collection
+
+import numpy as np
+
+from kernels.algebra.resampling import TAKEN
+from kernels.compiler.jit import hold
+from kernels.plates.plate_contact import contacts
+from kernels.plates.plate_errors import learn_plate_errors, new_told_plates
+from rtsim.config.runs.run_schema import Uncertainty
+from rtsim.files.forces.force_tare import LEAST_TARE_S
+from rtsim.files.forces.force_trial import THRESHOLD, lay_out
+from rtsim.files.markers.trial import name_some
+from rtsim.methods.plates.force_feed import FAULTS, WORDS, ForceFeed
+from rtsim.methods.plates.plate_noise import PlateNoise
+from rtsim.quantity import AXES, GROUND, Quantity
+from rtsim.stages.kinematics import Kinematics
+from rtsim.stages.stage import FINE, Args, Order, Outcome, Stage
+from streams.messages import Curves, Session, Status
+from streams.receiving.ring import Frame
+
+TARE_S = 2.0
+MOST_TARE_S = 60.0
+"""How long samples are gathered for the zero of the plates, usually and at most [s]."""
+MISSED = Outcome(Status.DEGRADED)
+
+
+class AppliedLoads(Stage):
+    """Contacts of all plates, and the wrench on each of the bodies that bear them.
+
+    Attributes
+    ----------
+    bearers : what bears plates, in the order of its arrays
+    pressed : (body of the model, bearer) of each; empty where another stage knows
+    force, moment : (n_bearer, 3) - about the ground origin [N], [N m]; NaN = unknown
+    """
+
+    needs = ("kinematics",)
+
+    def __init__(
+        self,
+        kinematics: Kinematics,
+        feed: ForceFeed,
+        bearers: tuple[str, ...],
+        stated: Uncertainty | None = None,
+    ) -> None:
+        super().__init__()
+        self._stated = stated or Uncertainty()
+        self.kinematics, self.feed, self.bearers = kinematics, feed, bearers
+        self.pressed: tuple[tuple[int, int], ...] = ()
+        n = len(bearers)
+        self.force, self.moment = np.full((n, 3), np.nan), np.full((n, 3), np.nan)
+        self._n_session = -1
+        self._tell: Callable[[], object]
+        for name in FAULTS.values():
+            self.counters[name] = 0
+        self.orders = {"tare": Order(self._answer_tare, self._obey_tare, takes=("seconds",))}
+
+    def share_out(self, frame: Frame, taken: bool) -> None:
+        """Write the wrench on each bearer, of the plates of a frame; taken : whether they were measured."""
+        raise NotImplementedError
+
+    def size_bearing(self) -> None:
+        """Arrays of `share_out` for the plates at hand, and the kernel of `report`."""
+        raise NotImplementedError
+
+    def bearing_of(self, bearer: int) -> np.ndarray:
+        """(n_plate,) - part of each plate that a bearer bears."""
+        raise NotImplementedError
+
+    def parts(self, plates: tuple[str, ...]) -> Quantity:
+        """What each bearer has of each plate, as it is published."""
+        raise NotImplementedError
+
+    def bearer_with(self, markers: Collection[str], side: str) -> int:
+        """The bearer that has these markers, or is on that side."""
+        raise NotImplementedError
+
+    def reset(self) -> None:
+        """Neither markers nor faults."""
+        super().reset()
+        self.feed.part()
+
+    @property
+    def outdated(self) -> bool:
+        """Whether other plates have come."""
+        return self.feed.n_session != self._n_session
+
+    def begin(self, session: Session, anew: bool) -> None:
+        """The plates there are."""
+        self.feed.turn_to(session)
+        if anew or self.outdated:
+            self.size()
+
+    def run(self, frame: Frame) -> Outcome:
+        """The wrench on each bearer."""
+        self.n_frame += 1
+        status = self.feed.take(frame, self._force[0], self._moment[0])
+        if status != TAKEN:
+            name = FAULTS[status]
+            self.count(name, f"{WORDS[name]}: forces and moments of such frames are NaN.")
+        self._contacts()
+        self._learn()
+        self.share_out(frame, status == TAKEN)
+        if status != TAKEN or not len(self._status):
+            self.force[:] = self.moment[:] = math.nan
+        return FINE if status == TAKEN else MISSED
+
+    def report(self) -> None:
+        """Status words and bearers as numbers, and deviations."""
+        self._tell()
+
+    def noise_of(self, bearer: int) -> np.ndarray:
+        """(6, 6) - covariance of the noise of the wrench on a bearer, of all its plates [N m, N]."""
+        parts = self.bearing_of(bearer) ** 2
+        return np.asarray(np.tensordot(parts, self.noise.covariance, axes=1))
+
+    def quantities(self) -> list[Quantity]:
+        """Of every plate, and of all that bear them."""
+        names = self.feed.names
+        return [
+            Quantity("plate_forces", self._force[0], "N", names, AXES, GROUND,
+                     meaning="force of the plate on the person; NaN = not measured",
+                     deviation=self._told.deviation[:, 3:]),
+            Quantity("plate_moments", self._moment[0], "N m", names, AXES, GROUND,
+                     meaning="its moment about the origin of ground", deviation=self._told.deviation[:, :3]),
+            Quantity("plate_centres", self._centre[0], "m", names, AXES, GROUND,
+                     meaning="centre of pressure on the surface; NaN without contact"),
+            Quantity("plate_free_moments", self._free[0], "N m", names,
+                     meaning="about the surface's normal (up) through the centre of pressure"),
+            self.parts(names),
+            Quantity("plate_status", self._told.status, "1", names,
+                     meaning="bits: 1 off_plate, 2 far, 4 two_feet, 8 changed, 16 unseen, 32 unmeasured"),
+            Quantity("plate_zeros", self._zeros, "N", names,
+                     meaning="normal force that taring has taken off the newest samples"),
+            Quantity("foot_forces", self.force, "N", self.bearers, AXES, GROUND,
+                     meaning="of all plates on each foot, or body that bears them; NaN = not known",
+                     deviation=self._told.foot_deviation[:, 3:]),
+            Quantity("foot_moments", self.moment, "N m", self.bearers, AXES, GROUND,
+                     meaning="their moment about the origin of ground",
+                     deviation=self._told.foot_deviation[:, :3]),
+            Quantity("foot_loads", self._loads, "N", self.bearers,
+                     curves=Curves("Feet", "vertical force", 1, 100.0),
+                     meaning="vertical part of foot_forces", deviation=self._told.foot_deviation[:, 4]),
+        ]  # fmt: skip
+
+    def status_text(self) -> str:
+        """What came of the last taring."""
+        intake = self.feed.intake
+        return f"force plates: {intake.zero.told}" if intake is not None and intake.zero.told else ""
+
+    def collect(self) -> tuple[Counter[str], list[str]]:
+        """Its own counters and those of the samples."""
+        counters, told = super().collect()
+        of_feed, said = self.feed.collect()
+        return Counter({**of_feed, **counters}), [*told, *said]
+
+    def size(self) -> None:
+        """Arrays and kernels for the plates at hand."""
+        self._n_session = self.feed.n_session
+        intake, n, n_bearer = self.feed.intake, len(self.feed.names), len(self.bearers)
+        self._plates = intake.plates if intake is not None else lay_out(np.empty((0, 4, 3)), np.empty(0))
+        self._zeros = intake.zero.normal if intake is not None else np.empty(0)
+        self._force, self._moment = np.full((1, n, 3), np.nan), np.full((1, n, 3), np.nan)
+        self._centre, self._free = np.full((1, n, 3), np.nan), np.full((1, n), np.nan)
+        self._loaded, self._status = np.zeros((1, n), np.int64), np.zeros(n, np.int64)
+        self._told = new_told_plates(n, n_bearer)
+        self._loads = self.force[:, 1]
+        self.noise = PlateNoise(self._plates.centre, self._stated)
+        force, moment = self._force[0], self._moment[0]
+        of_contacts = (self._force, self._moment, THRESHOLD, self._centre, self._free, self._loaded)
+        self._contacts = hold(contacts, (self._plates, *of_contacts))
+        self._learn = hold(learn_plate_errors, (self._loaded[0], moment, force, self.noise.errors))
+        self.size_bearing()
+
+    def _answer_tare(self, args: Args) -> tuple[bool, str]:
+        seconds = seconds_of(args)
+        if not LEAST_TARE_S <= seconds <= MOST_TARE_S:
+            return False, f"tare takes seconds = {LEAST_TARE_S:g} to {MOST_TARE_S:g}; default {TARE_S:g}."
+        if not self.feed.names:
+            return False, "No stream of forces has come yet: there are no plates to tare."
+        return True, (
+            f"The zero of {name_some(self.feed.names)} is gathered from the next {seconds:g} s, in which "
+            "nobody may be on them. The telemetry, and the command status, tell what came of it."
+        )
+
+    def _obey_tare(self, args: Args) -> bool:
+        if self.feed.intake is not None:
+            self.feed.intake.zero.begin(seconds_of(args))
+        return False
+
+
+def seconds_of(args: Args) -> float:
+    """How long to gather, of the arguments of `tare` [s]; NaN where they do not tell it."""
+    said = args.get("seconds", TARE_S)
+    try:
+        return float(said) if isinstance(said, (str, int, float)) else math.nan
+    except (ValueError, OverflowError):
+        return math.nan

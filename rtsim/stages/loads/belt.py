@@ -1,0 +1,61 @@
+"""The speed of a treadmill's belt, from feet that stand on it."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.plates.standing import STANDS
+
+Array = NDArray[np.float64]
+
+LEAST_M_S = 0.4
+"""Speed from which on a surface is taken for a belt: feet that stand on a floor still roll and slip."""
+SURE_S = 0.1
+"""Time on end for which a foot has stood flat before its speed is believed."""
+TILT = 0.1
+"""Difference of the heights of heel and toes up to which a foot may be flat [m]."""
+
+
+class Belt:
+    """How the surface moves on which feet stand.
+
+    Attributes
+    ----------
+    velocity : (3,) - of the surface [m/s]; zeros until a foot has shown otherwise
+    moves : whether it does
+    """
+
+    def __init__(self) -> None:
+        self.velocity: Array = np.zeros(3)
+        self._sum: Array = np.zeros((2, 3))
+        self._time = np.zeros(2)
+
+    def forget(self) -> None:
+        """A surface at rest."""
+        self.velocity[:] = 0.0
+        self._sum[:] = self._time[:] = 0.0
+
+    @property
+    def moves(self) -> bool:
+        return bool(self.velocity.any())
+
+    def take(self, feet: Array, former: Array, dt: float, bears: NDArray[np.bool_], low: float) -> None:
+        """Learn from a frame: from feet that stand flat on a plate, or go level and low towards their heels.
+
+        feet, former : (2, 2, 3) - heel and tip of the toes now and in the frame before [m]
+        bears : (2,) - whether a foot bears a plate; low : height up to which a foot may stand [m]
+        """
+        for f in range(len(feet)):
+            speeds = (feet[f] - former[f]) / dt if dt > 0.0 else np.full((2, 3), np.nan)
+            mean, line = speeds.mean(axis=0), feet[f, 1] - feet[f, 0]
+            flat = abs(line[1]) <= TILT and np.linalg.norm(speeds[0] - speeds[1]) <= STANDS
+            back = mean @ line < 0.0 and abs(mean[1]) <= STANDS and feet[f, :, 1].max() <= low
+            if not (flat and (bears[f] or back)):
+                self._sum[f] = self._time[f] = 0.0
+                continue
+            self._sum[f] += dt * mean
+            self._time[f] += dt
+            if self._time[f] >= SURE_S:
+                found = self._sum[f] / self._time[f]
+                self.velocity[:] = found if np.linalg.norm(found) >= LEAST_M_S else 0.0

@@ -1,0 +1,67 @@
+"""What plates apply to each bearer, filtered as the motion is: both are then of one instant."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.rates.manifold import OK, plain
+from rtsim.methods.kinematics.rates import RateEstimator
+from rtsim.stages.loads.applied_loads import AppliedLoads
+from rtsim.stages.rates import FilteredMotion
+
+
+class FootWrenches(Protocol):
+    """Wrenches on feet, or other bodies that bear some, at the time of the filtered motion.
+
+    Attributes
+    ----------
+    loads : the plates that they come from; None where they come from elsewhere
+    wrench : (n_bearer, 6) - moment about ground's origin [N m] and force [N]; NaN = not known
+    """
+
+    loads: AppliedLoads | None
+    wrench: NDArray[np.float64]
+
+    def begin(self, anew: bool) -> None:
+        """Turn to the frames of an input session."""
+
+    def take(self, time: float) -> None:
+        """The wrenches of a frame at a time [s]."""
+
+    def bearer_with(self, markers: Collection[str], side: str) -> int:
+        """The bearer that has these markers, or is on that side."""
+
+
+class FilteredLoads:
+    """Those of plates."""
+
+    def __init__(self, motion: FilteredMotion, loads: AppliedLoads) -> None:
+        self.motion = motion
+        self.loads: AppliedLoads | None = loads
+        self._plates = loads
+        self.wrench: NDArray[np.float64] = np.full((len(loads.bearers), 6), math.nan)
+        self._raw = np.zeros(6)
+        self._filters: list[RateEstimator] = []
+
+    def begin(self, anew: bool) -> None:
+        """Filters like that of the motion."""
+        if anew or not self._filters:
+            rate = self.motion.rate
+            self._filters = [self.motion.estimator_of(plain(6), rate) for _ in self.wrench] if rate else []
+
+    def take(self, time: float) -> None:
+        """The wrenches of a frame at a time [s]."""
+        self.wrench[:] = math.nan
+        for k, smooth in enumerate(self._filters):
+            self._raw[:3], self._raw[3:] = self._plates.moment[k], self._plates.force[k]
+            if smooth.take(time, self._raw) == OK:
+                self.wrench[k] = smooth.rates.q
+
+    def bearer_with(self, markers: Collection[str], side: str) -> int:
+        """As the plates know it."""
+        return self._plates.bearer_with(markers, side)

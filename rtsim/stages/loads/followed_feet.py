@@ -1,0 +1,186 @@
+"""The feet of a person by their own markers: which body and frame each is, and its filtered motion."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.compiler.jit import bind
+from kernels.contact.followed_foot import N_POSE, N_TWIST, Followed, fit_feet, follow
+from kernels.contact.prescribed import Motion, new_motion
+from kernels.rates.manifold import OK, Manifold
+from kernels.solver.initial_pose import new_fit_work
+from rtsim.config.runs.foot_schema import FootSpec
+from rtsim.config.runs.lab_schema import Lab
+from rtsim.errors import ConfigError
+from rtsim.files.markers.trial import MarkerTrial
+from rtsim.methods.foot.foot_contact import FootAxes, foot_axes, on_sole
+from rtsim.methods.foot.step_marks import NEEDED
+from rtsim.methods.kinematics.rates import RateEstimator
+from rtsim.models.model import Model
+from rtsim.models.named_feet import feet_of
+from rtsim.models.neutral import neutral_places
+from rtsim.models.packing.joints import NUMBERS
+from rtsim.stages.rates import FilteredMotion
+from rtsim.subjects.feet.foot_marks import UP, labelled_side, markers_of
+from rtsim.subjects.feet.foot_sole import LEAST, STRETCH, stand_on
+from rtsim.subjects.markers.labs import SIDES, side_of
+from rtsim.subjects.subject import Subject
+from streams.receiving.ring import Frame
+
+Array = NDArray[np.float64]
+
+FREE = Manifold(*(np.array(rows, np.int64) for rows in ([-1], [NUMBERS["free"]], [0, N_POSE], [0, N_TWIST])))
+"""The coordinates of one body that no joint holds."""
+
+
+class FollowedFeet:
+    """Frames on feet, fitted to the markers that the kinematics followed, gaps filled, filtered as these are.
+
+    The joints of the model have no part in it: where they cannot turn a foot as it stands, its sole would not
+    lie on the ground.
+
+    Attributes
+    ----------
+    place : the motion of each, at the time of the filtered motion
+    settled : (n,) - whether it is known
+    """
+
+    def __init__(self, motion: FilteredMotion, axes: list[tuple[int, FootAxes]]) -> None:
+        self.motion, n = motion, len(axes)
+        self.place: Motion = new_motion(n)
+        self.settled: NDArray[np.bool_] = np.zeros(n, bool)
+        self._followed = Followed(
+            np.array([body for body, _ in axes], np.int64),
+            np.array([a.origin for _, a in axes]),
+            np.array([a.axes for _, a in axes]),
+        )
+        self._q, self._work = np.zeros((n, N_POSE)), new_fit_work()
+        self._filters: list[RateEstimator] = []
+        markers = motion.kinematics.estimator.model.markers
+        given = (markers, *motion.kinematics.estimator.followed, self._followed, self._work, self._q)
+        self._fit = bind(fit_feet, given)
+
+    def warm(self) -> None:
+        """Every kernel once."""
+        estimator = self.motion.kinematics.estimator
+        self._fit(estimator.model.markers, *estimator.followed, self._followed, self._work, self._q)
+        for k in range(len(self._q)):
+            follow(np.eye(N_POSE)[3], np.zeros(N_TWIST), self._followed, k, self.place)
+
+    def begin(self, anew: bool) -> None:
+        """Filters like that of the motion."""
+        if anew or not self._filters:
+            rate = self.motion.rate
+            self._filters = [self.motion.estimator_of(FREE, rate) for _ in self._q] if rate else []
+
+    def take(self, frame: Frame) -> None:
+        """The feet of a frame; one of which fewer than three markers are known is not."""
+        self.settled[:] = False
+        estimator = self.motion.kinematics.estimator
+        if not self.motion.kinematics.solved:
+            return
+        self._fit(estimator.model.markers, *estimator.followed, self._followed, self._work, self._q)
+        for k, smooth in enumerate(self._filters):
+            self.settled[k] = smooth.take(frame.time, self._q[k]) == OK
+            if self.settled[k]:
+                follow(smooth.rates.q, smooth.rates.v, self._followed, k, self.place)
+
+
+class FoundFoot(NamedTuple):
+    """A foot of a model.
+
+    body : its number; axes : its frame on that; stood : whether a static trial tells its sole
+    notes : plain sentences on its labels
+    """
+
+    body: int
+    axes: FootAxes
+    stood: bool
+    notes: tuple[str, ...]
+
+
+def axes_of(
+    model: Model,
+    subject: Subject,
+    lab: Lab,
+    spec: FootSpec,
+    static: MarkerTrial | None,
+    load: float,
+) -> list[FoundFoot]:
+    """Every foot of a model, its sole level under a load [N] where a static trial tells it.
+
+    A foot has the side of its body in the model and the marks that are on this body, whichever side their
+    labels say. ConfigError where markers of none are there, and for two feet of one side.
+    """
+    own = "right" if subject.side == "left" else subject.side  # solved as a right one
+    found: list[FoundFoot] = []
+    lacking = beside = ""
+    names, ground = list(model.names.markers), 1e-3 * spec.ground_mm
+    for body, side in feet_of(model.names.bodies, own):
+        rows = np.flatnonzero(model.markers.body == body)
+        tracked, local = [names[k] for k in rows], model.markers.position[rows]
+        marked = labelled_side(lab, tracked, subject.side if subject.side in SIDES else side)
+        if static is not None:
+            roles = markers_of(lab, marked, static.names)
+            stood = stand_on(static, list(roles.values()), tracked, local, ground, subject.side == "left")
+            seen = stood.marks if stood is not None else ()
+            marks = {role: x for role, x in zip(roles, seen, strict=False) if np.isfinite(x).all()}
+            if stood is not None and marks.keys() >= set(NEEDED):
+                axes, notes = foot_axes(marks, SIDES.index(side), stood.up)
+                if spec.sole:
+                    axes = on_sole(axes, stood.up, stood.height, spec, load)
+                if stood.off > STRETCH:
+                    notes = (*notes, unlike(model.names.bodies[body], stood.off, static.source))
+                found.append(FoundFoot(body, axes, spec.sole, notes))
+                continue
+        roles = markers_of(lab, marked, tracked)
+        missing = [role for role in NEEDED if role not in roles]
+        if missing:
+            lacking = f": {getattr(side_of(lab, marked), missing[0])} is not there"
+            if static is not None:
+                beside = f", and {static.source} does not show it beside {LEAST} markers that follow its foot"
+            continue
+        places = {role: local[tracked.index(name)] for role, name in roles.items()}
+        up = upward(places, neutral_places(model)[1][body].T @ UP)
+        axes, notes = foot_axes(places, SIDES.index(side), up)
+        found.append(FoundFoot(body, axes, False, notes))
+    if not found:
+        raise ConfigError(
+            f"no foot has its markers{lacking}{beside}", where="stages",
+            allowed="heel, first and fifth metatarsal, in the trial or the static one",
+            remedy="give --static, name the lab, or leave foot_contact out",
+        )  # fmt: skip
+    if len({foot.axes.side for foot in found}) < len(found):
+        bodies = " and ".join(model.names.bodies[foot.body] for foot in found)
+        raise ConfigError(
+            f"{bodies} are feet of one side", where=f"model {model.name}", allowed="one foot of each side"
+        )
+    return found
+
+
+POINTS_DOWN = -0.5
+"""Cosine to up in the neutral pose below which an axis points down; of a foot that lies it is 0."""
+
+
+def upward(places: Mapping[str, Array], neutral: Array) -> Array:
+    """(3,) - which way is up on a foot that no static trial shows: that of the ground in the model's neutral
+    pose, or the body's y axis where that is nearer to the normal of heel and metatarsals, and not down.
+
+    places : role -> (3,) on the body [m]; neutral : (3,) - up in that pose, on it
+    """
+    heel = places["calcaneus"]
+    normal = np.cross(places["metatarsal_1"] - heel, places["metatarsal_5"] - heel)
+    nearer = UP @ neutral > POINTS_DOWN and abs(UP @ normal) > abs(neutral @ normal)
+    return UP if nearer else neutral
+
+
+def unlike(body: str, off: float, source: str) -> str:
+    """The sentence that markers do not lie on a body as in the static trial; off : RMS [mm]."""
+    return (
+        f"check the static trial: in {source} the markers on {body} lie otherwise to each other by "
+        f"{off:.0f} mm (RMS; usual: up to {STRETCH:g}), and its marks are carried by them"
+    )

@@ -1,0 +1,137 @@
+"""What inverse dynamics of persons and of models with their own markers have in common."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+
+import numpy as np
+
+from rtsim.methods.inverse_dynamics import InverseDynamics
+from rtsim.methods.kinematics.rate_errors import LASTING, NOISE, VALUE
+from rtsim.stages.kinematics import Kinematics
+from rtsim.stages.loads.filtered_loads import FootWrenches
+from rtsim.stages.rates import FilteredMotion
+from rtsim.stages.stage import FINE, Outcome, Stage
+from streams.messages import Session
+from streams.receiving.ring import Frame
+
+DEVIATE_S = 0.04
+"""Deviations of moments and forces are computed anew when so much time has gone by [s]."""
+
+
+class JointLoads(Stage):
+    """Inverse dynamics from filtered motion and forces on the feet of the same instant.
+
+    Where the force on a foot is not known, all that it reaches is NaN.
+    """
+
+    needs = ("kinematics", "rates", "plates")
+
+    def __init__(
+        self,
+        of: Mapping[str, InverseDynamics],
+        motion: FilteredMotion,
+        wrenches: FootWrenches,
+        feet: Sequence[tuple[int, int]],
+    ) -> None:
+        """of : the dynamics of each method; feet : body and bearer of loads, of all that bear some"""
+        super().__init__()
+        self.motion, self.wrenches = motion, wrenches
+        self.kinematics: Kinematics = motion.kinematics
+        self._of, self._feet = of, feet
+        self._sign = np.ones(6)
+        self._deviated_at = math.nan
+        self.counters["moments_unknown"] = 0
+
+    @property
+    def dynamics(self) -> InverseDynamics:
+        """Of the method in use."""
+        return self._of[self.kinematics.estimator.method]
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        """What is said at the start."""
+        return ()
+
+    def warm(self) -> None:
+        """Call everything once."""
+        for method, dynamics in self._of.items():
+            model, *_ = self.kinematics.estimator.placed_by(method)
+            dynamics.compute(model.q_neutral.copy(), np.zeros(model.n_v), np.zeros(model.n_v))
+
+    def begin(self, session: Session, anew: bool) -> None:
+        """Filters for the forces like that of the motion."""
+        if anew:
+            self.sentences.append(f"{'; '.join(self.told)}.")
+        self.wrenches.begin(anew)
+
+    def run(self, frame: Frame) -> Outcome:
+        """Moments at the time that motion and forces are filtered for."""
+        self.n_frame += 1
+        dynamics = self.dynamics
+        dynamics.clear()
+        known = self.motion.settled
+        self.wrenches.take(frame.time)
+        for body, foot in self._feet:
+            dynamics.external[body] = self._sign * self.wrenches.wrench[foot]
+            self.counters["moments_unknown"] += known and math.isnan(dynamics.external[body, 0])
+        if known:
+            dynamics.compute(*self.motion.rates)
+            if not 0.0 <= frame.time - self._deviated_at < DEVIATE_S:
+                self._deviated_at = frame.time
+                self._deviate()
+        else:
+            self._deviated_at = math.nan
+            for array in (dynamics.tau, *dynamics.results, *dynamics.deviations):
+                array[...] = math.nan
+        return FINE
+
+    def stated(self, deviation: np.ndarray) -> np.ndarray | None:
+        """A deviation where there are any: where those of the coordinates and of the forces are known."""
+        told = self.motion.deviations is not None and self.wrenches.loads is not None
+        return deviation if told else None
+
+    def _deviate(self) -> None:
+        """Standard deviations of the moments at hand, by pose, masses and plates."""
+        found, of_rates = self.kinematics.estimator.deviations, self.motion.deviations
+        loads = self.wrenches.loads
+        if found is None or of_rates is None or loads is None:
+            return
+        errors, products = self.dynamics.errors, of_rates.products
+        errors.covariance[LASTING] = found.covariance - found.noise_covariance
+        errors.covariance[NOISE] = found.noise_covariance
+        errors.rates[:] = independent_parts(products)
+        errors.mass[:] = 0.01 * found.stated.segment_mass_percent
+        errors.wrench[:] = 0.0
+        lasting, noise = products[LASTING, VALUE, VALUE], products[NOISE, VALUE, VALUE]
+        for body, foot in self._feet:
+            force = self._sign[3:] * self.dynamics.external[body, 3:]
+            total = noise * loads.noise_of(foot) + lasting * loads.noise.pressed(force)
+            if np.isfinite(total).all():
+                errors.wrench[body] = self._sign * columns_of(total)
+        self.dynamics.deviate()
+
+
+def take_over(deviation: np.ndarray, value: np.ndarray, out: np.ndarray) -> None:
+    """out = deviation, NaN where the value is."""
+    out[...] = deviation
+    out[np.isnan(value)] = math.nan
+
+
+@lru_cache(maxsize=8)
+def _independent(rows: bytes) -> np.ndarray:
+    """Factors of products, by their bytes."""
+    return np.array([columns_of(products) for products in np.frombuffer(rows).reshape(2, 3, 3)])
+
+
+def independent_parts(products: np.ndarray) -> np.ndarray:
+    """(2, 3, 3) - values, speeds and accelerations of errors in independent parts, one a row."""
+    return _independent(products.tobytes())
+
+
+def columns_of(covariance: np.ndarray) -> np.ndarray:
+    """(n, n) - rows whose outer products add up to a covariance (n, n)."""
+    values, vectors = np.linalg.eigh(covariance)
+    return np.asarray((vectors * np.sqrt(np.maximum(values, 0.0))).T)

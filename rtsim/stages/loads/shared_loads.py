@@ -1,0 +1,73 @@
+"""What each foot bears of what the ground does to the whole body: wrenches on feet without force plates."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.methods.foot.foot_contact import FootContact
+from rtsim.methods.foot.foot_share import FootShare
+from rtsim.methods.vectors import vector_product
+from rtsim.stages.ground_reaction import GroundReaction
+from rtsim.stages.loads.applied_loads import AppliedLoads
+from rtsim.stages.loads.followed_feet import FollowedFeet
+from rtsim.subjects.feet.foot_marks import UP
+from rtsim.subjects.markers.labs import SIDES
+
+Array = NDArray[np.float64]
+
+
+class SharedLoads:
+    """The force of the ground shared between two feet; shear goes with the load, there is no free moment.
+
+    Attributes
+    ----------
+    vertical : (2,) - of the feet in their order [N]; NaN = not known
+    wrench : (2, 6) - by sides, moment about ground's origin [N m] and force [N], after `lay`
+    """
+
+    def __init__(
+        self, total: GroundReaction, followed: FollowedFeet, feet: Sequence[FootContact], sides: Sequence[int]
+    ) -> None:
+        self._total, self._followed, self._feet, self._sides = total, followed, feet, sides
+        self._share = FootShare(feet[0], feet[1])
+        self.vertical: Array = self._share.loads
+        self.loads: AppliedLoads | None = None
+        self.wrench: Array = np.full((2, 6), math.nan)
+
+    def begin(self, anew: bool) -> None:
+        """Nothing is carried on."""
+        if anew:
+            self._share.forget()
+
+    def bearer_with(self, markers: Collection[str], side: str) -> int:
+        """The foot of that side."""
+        return SIDES.index(side)
+
+    def take(self, time: float) -> None:
+        """Nothing: the stage of the feet, which comes before, has done it."""
+
+    def share(self, height: float) -> bool:
+        """`vertical` of the frame at hand, on level ground of a height [m]; False where there is a force, and
+        it is not known who bears it.
+        """
+        load = float(self._total.force[1])
+        if math.isnan(load) or not self._followed.settled.all():
+            self._share.forget()
+            return math.isnan(load)
+        self._share.take(self._followed.place, self._total.centre_on(height), UP, load)
+        return not math.isnan(self.vertical[0])
+
+    def lay(self) -> None:
+        """`wrench` of the frame at hand, at the centres of pressure of the feet, where they bear."""
+        total = self._total.force
+        for foot, side in zip(self._feet, self._sides, strict=True):
+            press = float(foot.force[1])
+            if not press > 0.0:
+                self.wrench[side] = press  # nothing, or not known
+                continue
+            force = press / total[1] * total
+            self.wrench[side, :3], self.wrench[side, 3:] = vector_product(foot.centre, force), force

@@ -1,0 +1,97 @@
+"""Loads of force plates where the run states which bodies bear them, and in which parts."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+import numpy as np
+
+from kernels.compiler.jit import hold
+from kernels.plates.given_assignment import stated_wrenches, tell_stated
+from rtsim.config.runs.run_schema import Uncertainty
+from rtsim.files.markers.trial import name_some
+from rtsim.methods.plates.force_feed import ForceFeed
+from rtsim.quantity import Quantity
+from rtsim.stages.kinematics import Kinematics
+from rtsim.stages.loads.applied_loads import AppliedLoads
+from streams.messages import Session
+from streams.receiving.ring import Frame
+
+
+class StatedLoads(AppliedLoads):
+    """Fixed parts of plates on bodies: two feet on one plate, hands that hold what a sensor measures.
+
+    Parameters
+    ----------
+    borne_by : of each plate by its name, the bodies that bear it and their parts
+    bodies : names of the model's bodies
+    """
+
+    def __init__(
+        self,
+        kinematics: Kinematics,
+        feed: ForceFeed,
+        borne_by: Mapping[str, Mapping[str, float]],
+        bodies: Sequence[str],
+        stated: Uncertainty | None = None,
+    ) -> None:
+        bearers = tuple(body for body in bodies if any(body in parts for parts in borne_by.values()))
+        super().__init__(kinematics, feed, bearers, stated)
+        self._borne_by = borne_by
+        self.pressed = tuple((bodies.index(body), k) for k, body in enumerate(bearers))
+        self.counters["plate_unmeasured"] = 0
+        self.size()
+
+    def call(self) -> None:
+        """Every kernel of its own once."""
+        for kernel in (self._contacts, self._learn, self._wrenches, self._tell):
+            kernel()
+
+    def bearer_with(self, markers: Collection[str], side: str) -> int:
+        """No persons' feet."""
+        raise NotImplementedError("stated loads are for models that bring their own markers")
+
+    def bearing_of(self, bearer: int) -> np.ndarray:
+        """As stated."""
+        return np.asarray(self._share[:, bearer])
+
+    def parts(self, plates: tuple[str, ...]) -> Quantity:
+        """As stated."""
+        return Quantity(
+            "plate_parts", self._told.share, "1", plates, self.bearers,
+            meaning="part of the plate that the body bears, as plates.borne_by of the run states",
+        )  # fmt: skip
+
+    def begin(self, session: Session, anew: bool) -> None:
+        """The plates there are; those that nothing bears, and those that there are not, are told."""
+        anew = anew or self.outdated
+        super().begin(session, anew)
+        names = self.feed.names
+        if not anew or not names:
+            return
+        if unborne := [name for name in names if name not in self._borne_by]:
+            self.sentences.append(f"What {name_some(unborne)} measures is borne by no body: not used.")
+        if absent := [name for name in self._borne_by if name not in names]:
+            self.sentences.append(
+                f"plates.borne_by names {name_some(absent)}, which is not among the plates: "
+                f"{name_some(names)}. The bodies that bear it carry nothing."
+            )
+
+    def share_out(self, frame: Frame, taken: bool) -> None:
+        """As stated."""
+        if self._wrenches() and taken:
+            self.count("plate_unmeasured", "A force plate was not measured.")
+
+    def size_bearing(self) -> None:
+        """Parts of the plates at hand."""
+        names = self.feed.names
+        self._share = np.array(
+            [[self._borne_by.get(name, {}).get(body, 0.0) for body in self.bearers] for name in names]
+        ).reshape(len(names), len(self.bearers))
+        force, moment, loaded = self._force[0], self._moment[0], self._loaded[0]
+        of_bodies = (self.force, self.moment, self._status)
+        self._wrenches = hold(stated_wrenches, (loaded, self._share, force, moment, *of_bodies))
+        off, errors = self.noise.off, self.noise.errors
+        self._tell = hold(
+            tell_stated, (self._status, self._share, force, self.force, off, errors, self._told)
+        )

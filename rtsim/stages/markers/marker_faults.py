@@ -1,0 +1,50 @@
+"""Faults of markers in words: what is wrong with which, counted by kind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.markers.marker_health import ASTRAY, EXCHANGED, FROZEN, MOVED, SEGMENT, Health
+
+KINDS = {
+    ASTRAY: ("marker_astray", "{} not where the rest of the segment, the prediction or the model has it"),
+    FROZEN: ("marker_frozen", "{} frozen while others move"),
+    EXCHANGED: ("labels_exchanged", "Labels at each other's places: {}"),
+    SEGMENT: ("segment_suspect", "The markers of a segment do not fit their usual places: {}"),
+    MOVED: ("marker_moved", "{} stayed at another place of its segment and counts there from now on"),
+}
+"""Fault -> counter, sentence."""
+PUT_RIGHT = "labels_put_right"
+"""Counter of labels that are put right for certain, which is no fault of the frame."""
+MEANING = "0 none, " + ", ".join(
+    f"{code} {words}"
+    for code, words in (
+        (ASTRAY, "against its segment, the prediction or the model"),
+        (FROZEN, "frozen"),
+        (EXCHANGED, "exchanged labels"),
+        (SEGMENT, "its segment as a whole"),
+        (MOVED, "moved for good and learnt anew"),
+    )
+)
+MOST_NAMES = 8
+
+
+def faults_in_words(health: Health, names: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """(counter, sentence) of each kind of fault of the frame at hand; names : of the markers."""
+    certain = (health.fault == EXCHANGED) & (health.certain == 1)
+    if certain.any():
+        yield PUT_RIGHT, f"Labels at each other's places, put right: {listed(certain, names)}."
+    for code, (counter, words) in KINDS.items():
+        found = (health.fault == code) & ~certain
+        if found.any():
+            yield counter, f"{words.format(listed(found, names))}: suspect."
+
+
+def listed(found: NDArray[np.bool_], names: Sequence[str]) -> str:
+    """The names of the markers that are found, of many the first ones."""
+    markers = np.flatnonzero(found).tolist()
+    more = f" and {len(markers) - MOST_NAMES} more" if len(markers) > MOST_NAMES else ""
+    return ", ".join(names[m] for m in markers[:MOST_NAMES]) + more

@@ -1,0 +1,199 @@
+"""The door: from the markers of any stream to the markers of the model, in metres, Y up, right side.
+
+What cannot be meant is named in plain language and counted: markers that are missing or unknown,
+millimetres sent as metres, a wrong up axis. Order, duplicates, clock jumps and infinities are judged
+before, by the subscriber.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from itertools import islice
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.compiler.jit import bind
+from kernels.markers.marker_intake import FARTHEST, take_in
+from rtsim.errors import ConfigError
+from rtsim.stages.markers.reference_length import Yardstick
+from rtsim.stages.stage import SAY_EVERY
+from rtsim.subjects.markers.marker_names import find_markers
+from rtsim.subjects.markers.persons import choose, masked, persons_by, share_of
+from rtsim.units import METRES, STREAMED
+from streams.account import plain
+from streams.messages import Session
+
+Array = NDArray[np.float64]
+FLOAT = np.dtype(np.float64)
+
+N_NAMED = 8
+"""So many markers are named where more are missing or unknown."""
+LONGEST_LABEL = 32
+"""So much of a stranger's label stands in a sentence [characters]."""
+
+
+class Door:
+    """Maps the frames of one marker session onto the markers that are followed.
+
+    Parameters
+    ----------
+    person, known : whose markers, where the stream has those of several, as in
+        `rtsim.subjects.markers.persons.choose`
+
+    Attributes
+    ----------
+    labels : of the stream, empty in the places of other persons' markers
+    usable : whether any markers are followed, of one person, in a unit that is known
+    """
+
+    def __init__(
+        self, yardstick: Yardstick, session: Session, person: str = "", known: Mapping[str, str] | None = None
+    ) -> None:
+        self.yardstick, self.names = yardstick, yardstick.names
+        self.counters: Counter[str] = Counter(millimetres_as_metres=0, wrong_up_axis=0, missing_markers=0)
+        self.sentences: list[str] = []
+        self.mirrors = yardstick.mirrors
+        self._told: dict[str, int] = {}
+        self._n_frame = 0
+        field = next((f for f in session.fields if f.name == "positions"), None)
+        shaped = field is not None and len(field.shape) == 2 and field.shape[1] == 3
+        labels = tuple(field.labels) if field is not None and shaped else ()
+        unit = field.unit if field is not None else "m"
+        self._shape = tuple(field.shape) if field is not None else ()
+        self._scale = METRES[unit] if unit in STREAMED else 0.0
+        self._z_up = session.meta.get("up") in ("Z", "z")
+        self.labels, one = self._of_one(labels, person, known)
+        index = find_markers(self.names, self.labels) if one else {}
+        self.usable = bool(index) and unit in STREAMED
+        self.absent = frozenset(self.names) - index.keys()
+        self._source = np.array([index.get(name, -1) for name in self.names], np.int64)
+        self.measured: Array = np.full((len(self.names), 3), np.nan)
+        example = (np.zeros((1, 3)), self._source, 1.0, 0, 0, yardstick.group, self.measured)
+        self._take_in = bind(take_in, example)
+        if not shaped:
+            self._say("The session has no field 'positions' of shape [n_marker, 3]; declare one.")
+        if one:
+            self._name_faults(index, self.labels, unit, session.meta.get("up", "Y"))
+
+    def admit(self, data: Mapping[str, Array]) -> tuple[Array, bool]:
+        """Markers of the model (n_marker, 3) [m], and whether they can be a person.
+
+        data : the frame's fields; "positions" is (n, 3) in the session's unit and axes, where the session is
+        usable. The array returned is overwritten by the next call.
+        """
+        self._n_frame += 1
+        if not self.usable:
+            return self.measured, False
+        positions = data["positions"]
+        if not self._fits(positions):  # the kernel trusts the shape: beyond it lies other memory
+            self.count("unfit", f"positions have shape {positions.shape}, the session says {self._shape}.")
+            return self.measured, False
+        length, rise, sideways, n_far = self._take_in(
+            positions,
+            self._source,
+            self._scale,
+            int(self._z_up),
+            int(self.mirrors),
+            self.yardstick.group,
+            self.measured,
+        )
+        if n_far:
+            self.count(
+                "too_far", f"{n_far} markers were more than {FARTHEST:g} m away, and are taken as occluded."
+            )
+        return self.measured, self._check_size(length, rise, sideways)
+
+    def _of_one(
+        self, labels: tuple[str, ...], person: str, known: Mapping[str, str] | None
+    ) -> tuple[tuple[str, ...], bool]:
+        """The labels of one person, and whether it is clear who that is; what is to be said of it is."""
+        share = share_of(self.names)
+        if len(persons_by(labels, share)) < 2:
+            return labels, True
+        try:
+            choice = choose(labels, share, "the stream", person, known)
+        except ConfigError as fault:
+            self._say(f"{str(fault)[:1].upper()}{str(fault)[1:]}.")
+            return labels, False
+        for said in choice.told or (f"the markers of {choice.person} are followed, as asked",):
+            self._say(f"{said[:1].upper()}{said[1:]}.")
+        return masked(labels, choice.person), True
+
+    def _fits(self, positions: Array) -> bool:
+        """Whether positions are such as the session says."""
+        return positions.shape == self._shape and positions.dtype == FLOAT and positions.flags.c_contiguous
+
+    def _check_size(self, length: float, rise: float, sideways: float) -> bool:
+        """Whether the line between the two groups can be; NaN (not visible) says nothing."""
+        of = self.yardstick
+        if not of.size:
+            return True
+        if length > of.limit * of.size:
+            self.count(
+                "millimetres_as_metres",
+                f"The markers span {length:.0f} m {of.span}: millimetres sent as metres? "
+                'Declare unit "mm" in the session, or send metres.',
+            )
+            return False
+        if length < of.size / of.limit:
+            self.count(
+                "millimetres_as_metres",
+                f"The markers span {1e3 * length:.2f} mm {of.span}: metres declared as mm? "
+                'Declare unit "m" in the session, or send millimetres.',
+            )
+            return False
+        if of.upright and rise < 0.5 * length and abs(sideways) > 0.8 * length:
+            up = "Y" if self._z_up else "Z"
+            self._doubt_up(f'the up axis looks like {up}. Declare up = "{up}" in the session.')
+        elif of.upright and rise < -0.8 * length:
+            self._doubt_up("the up axis points down. Send positions that are the right way up.")
+        return True
+
+    def _doubt_up(self, how: str) -> None:
+        """Count an up axis that cannot be meant; how : in words, with the remedy."""
+        self.count(
+            "wrong_up_axis",
+            f"{self.yardstick.fallen}: {how} Of a file say it by --up, or leave out the one that was given. "
+            "Joint angles do not depend on it, the picture and the forces in joints do.",
+        )
+
+    def _name_faults(self, index: dict[str, int], labels: tuple[str, ...], unit: str, up: object) -> None:
+        missing = [name for name in self.names if name not in index]
+        if unit not in STREAMED:
+            self._say(f"The session's unit is {unit!r}; allowed are {', '.join(STREAMED)}.")
+        if up not in ("Y", "y", "Z", "z"):
+            said = f"'{plain(up, LONGEST_LABEL)}'" if isinstance(up, str) else "no text"
+            self._say(f"The session's up axis is {said}; allowed are Y and Z. Y is assumed.")
+        doubled = [name for name, k in index.items() if labels.count(labels[k]) > 1]
+        if doubled:
+            self._say(
+                f"The stream has more than one marker with the label {listed(doubled[:N_NAMED])}: the first "
+                "is followed, also where another has the data. Give each its own label."
+            )
+        if missing:
+            self.counters["missing_markers"] = len(missing)
+            used = set(index.values())
+            strangers = (label for i, label in enumerate(labels) if label and i not in used)
+            unknown = listed(islice(strangers, N_NAMED))
+            also = f"; the stream has {unknown} instead?" if unknown else "."
+            self._say(
+                f"{len(missing)} of the {self.yardstick.whose} {len(self.names)} markers are not in the "
+                f"stream's {len(labels)} markers: {listed(missing[:N_NAMED])}{also}"
+            )
+
+    def _say(self, sentence: str) -> None:
+        self.sentences.append(plain(sentence))
+
+    def count(self, kind: str, sentence: str) -> None:
+        """Count a fault of the frame at hand; say it at its first frame and now and then while it lasts."""
+        self.counters[kind] += 1
+        if self._n_frame >= self._told.get(kind, 0):
+            self._told[kind] = self._n_frame + SAY_EVERY
+            self._say(sentence)
+
+
+def listed(labels: Iterable[str]) -> str:
+    """Labels in a row, as much of each as fits into a sentence."""
+    return ", ".join(plain(label, LONGEST_LABEL) for label in labels)

@@ -1,0 +1,33 @@
+"""A root of which a stream has no marker, as the pelvis where a leg alone is marked."""
+
+from __future__ import annotations
+
+from collections.abc import Set
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.models.model import Model
+from rtsim.subjects.calibration.lone_leg import ROOT_IS_THIGH
+from rtsim.subjects.subject import Subject, kind_of_segment
+
+ALONE = f"The person was calibrated without a pelvis: {ROOT_IS_THIGH}."
+
+
+def beside_unseen_root(
+    model: Model, subject: Subject | None, absent: Set[str]
+) -> tuple[NDArray[np.bool_], list[str]]:
+    """Which angles (3 n_joint,) are those of joints at a root that the stream has no marker of, and what to
+    say of it: it is held, and what is told against it would be made up. Of a leg alone, that it is one.
+
+    absent : markers of the subject that the stream does not have
+    """
+    unknown = np.zeros((len(model.joints.proximal), 3), bool)
+    name = model.names.bodies[0]
+    segment = subject.segments.get(name) if subject is not None else None
+    alone = [ALONE] if subject is not None and kind_of_segment(name) == "thigh" else []
+    if segment is None or not segment.markers_mm or not segment.markers_mm.keys() <= absent:
+        return unknown.reshape(-1), alone
+    unknown[model.joints.proximal == 0] = True
+    said = f"No marker of the {name} is in the stream: angles and moments of the joints at it are NaN"
+    return unknown.reshape(-1), [*alone, f"{said}, the others go on."]

@@ -1,0 +1,110 @@
+"""What the door holds markers against: their names, and a length that shows a wrong unit or up axis."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.methods.kinematics.multibody import MultibodyEstimator
+from rtsim.subjects.subject import Subject, kind_of_segment
+
+Array = NDArray[np.float64]
+
+PERSON, MODEL = 5.0, 20.0
+"""So many times too large or too small, a unit is wrong: of a person; of a model, which may fold further."""
+LEG = ("thigh", "shank", "foot")
+SHORTEST = 1e-3
+"""Markers of a model that are all nearer to each other say nothing about a unit [m]."""
+UPRIGHT = 0.8
+"""Part of a model's length that must be height, in its neutral pose, for the up axis to show in it."""
+FREE_DOFS = 6
+
+
+class Yardstick(NamedTuple):
+    """Markers, and two groups of them with the line between their middles.
+
+    whose : they are, in words; span : the line, in words; fallen : in words, that it does not point up
+    group : (n_marker,) int64 - 1 = of the upper group, -1 = of the lower one, 0 = of neither
+    size : length of the line [m], 0 = it says nothing; limit : times too large or too small that cannot be
+    upright : whether it should point up; mirrors : whether markers are taken across the body
+    """
+
+    names: tuple[str, ...]
+    whose: str
+    span: str
+    fallen: str
+    group: NDArray[np.int64]
+    size: float
+    limit: float
+    upright: bool
+    mirrors: bool
+
+
+def yardstick_of(estimator: MultibodyEstimator, subject: Subject | None) -> Yardstick:
+    """What the door holds markers against: the person, or the model's own markers in the neutral pose."""
+    if subject is not None:
+        return of_subject(subject)
+    model = estimator.model
+    estimator.estimate(np.full((len(model.names.markers), 3), np.nan), 0.0)
+    neutral = estimator.outputs.markers.copy()
+    estimator.restart()
+    return of_model(model.names.markers, neutral, moves=bool(model.tree.v_start[1] >= FREE_DOFS))
+
+
+def of_subject(subject: Subject) -> Yardstick:
+    """A person's leg, from the last foot to the first segment."""
+    last = [name for name in subject.segments if kind_of_segment(name) in LEG][-1]
+    first = next(iter(subject.segments))
+    ends = {first: 1, last: -1}
+    group = np.concatenate(
+        [np.full(len(s.markers_mm), ends.get(name, 0), np.int64) for name, s in subject.segments.items()]
+    )
+    return Yardstick(
+        subject.marker_names,
+        "subject's",
+        f"from {first} to foot",
+        f"The {first} is not above the foot",
+        group,
+        body_size(subject),
+        PERSON,
+        upright=True,
+        mirrors=subject.side == "left",
+    )
+
+
+def body_size(subject: Subject) -> float:
+    """Length of a leg, the yardstick of the check [m]."""
+    n_leg = 2 if subject.side == "both" else 1
+    below = [s.length_mm for name, s in subject.segments.items() if kind_of_segment(name) in LEG]
+    return 1e-3 * sum(below) / n_leg
+
+
+def of_model(names: tuple[str, ...], neutral: Array, moves: bool) -> Yardstick:
+    """The upper and the lower third of a model's markers, along the line of their greatest extent.
+
+    neutral : (n_marker, 3) - in ground, Y up, where the coordinates start [m]
+    moves : whether the whole model can, so that a wrong up axis shows in nothing else
+    """
+    x = neutral - neutral.mean(axis=0)
+    along = np.linalg.svd(x, full_matrices=False)[2][0]
+    along = along if along[1] >= 0.0 else -along
+    order = np.argsort(x @ along, kind="stable")
+    n = max(1, len(names) // 3) if len(names) > 1 else 0
+    group = np.zeros(len(names), np.int64)
+    group[order[:n]], group[order[len(order) - n :]] = -1, 1
+    low, top = names[order[0]], names[order[-1]]
+    line = x[group > 0].mean(axis=0) - x[group < 0].mean(axis=0) if n else np.zeros(3)
+    size = float(np.linalg.norm(line))
+    return Yardstick(
+        names,
+        "model's",
+        f"from those around {top} to those around {low}",
+        f"The markers around {top} are not above those around {low}",
+        group,
+        size if size > SHORTEST else 0.0,
+        MODEL,
+        upright=bool(moves and line[1] > UPRIGHT * size),
+        mirrors=False,
+    )

@@ -1,0 +1,64 @@
+"""Segments that have stepped: which of them are off as one body since a frame that no motion explains."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.compiler.jit import hold
+from kernels.faults.stepped import find_steps, new_steps
+from rtsim.methods.kinematics.multibody import MultibodyEstimator
+
+STEPPED = "segment_stepped"
+SAID = (
+    "The markers of {} have leapt as one body, as no motion does: knocked, turned, or late? Suspect until "
+    "they leap back."
+)
+"""What such frames are counted as, and told."""
+
+
+class SteppedSegments:
+    """Watches the markers of one stream, whatever the method.
+
+    Attributes
+    ----------
+    off : (n_body,) int64 - 1 or more = off, after the newest frame
+    """
+
+    def __init__(self, estimator: MultibodyEstimator) -> None:
+        model = estimator.model
+        self._names = model.names.bodies
+        self._steps = new_steps(len(model.names.markers), len(self._names))
+        self.off: NDArray[np.int64] = self._steps.state
+        self._waited = 0.0
+        arguments = (
+            model.markers, model.tree.parent, estimator.pose[1], 0.0, estimator.options.health,
+            estimator.health, self._steps,
+        )  # fmt: skip
+        self._find = hold(find_steps, arguments, given=(2, 3))
+
+    def forget(self) -> None:
+        """Nothing is known of the motion of any marker."""
+        steps = self._steps
+        fresh = new_steps(len(steps.motion.age), len(self._names))
+        parts = zip((*steps.motion, *steps[1:]), (*fresh.motion, *fresh[1:]), strict=True)
+        for old, new in parts:
+            old[...] = new
+        self._waited = 0.0
+
+    def look(self, rotation: NDArray[np.float64], dt: float, solved: bool) -> bool:
+        """Take in a frame; whether a segment is off.
+
+        rotation : (n_body, 3, 3) - axes of the bodies in ground; dt : since the frame before [s], 0 = unknown
+        solved : whether there is a new pose of new markers
+        """
+        if not solved:
+            self._waited += dt
+            return bool(self.off.any())
+        n = self._find(rotation, dt + self._waited)
+        self._waited = 0.0
+        return n > 0
+
+    def said(self) -> str:
+        """Which segments are off, in words."""
+        return SAID.format(", ".join(self._names[b] for b in np.flatnonzero(self.off)))

@@ -1,0 +1,1 @@
+"""Results of the pose, and the status of its joints and segments."""

@@ -1,0 +1,192 @@
+"""Angles outside the ranges of their joints: anatomical ones of a person, those of the file of another model.
+
+A frame in which an angle is beyond what a joint can reach is no measurement, however well its markers fit: a
+knee that is bent forwards, or a hip that is turned backwards, fits its markers as well as the right pose. Nor
+is one in which markers press a clamped coordinate against an end of its range: what hangs on it is not
+where they say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.algebra.ranges import find_outside
+from kernels.compiler.jit import hold
+from rtsim.methods.kinematics.multibody import MultibodyEstimator
+from rtsim.models.model import Model
+from rtsim.units import DEGREES
+
+Array = NDArray[np.float64]
+
+LEEWAY = 0.5 / DEGREES
+"""By which an angle may exceed its range: a clamped coordinate rests on its end [rad]."""
+AT_END = 1e-9
+"""Within which a coordinate is at a bound [rad, m]."""
+PRESSED = 1e-4
+"""Turn [rad], or shift in parts of markers' distance from their bodies' origins, by about which the markers
+would have a coordinate beyond its bound before it counts as pressed against it: rounding is less."""
+
+
+class AngleRanges:
+    """Which of the published angles are outside their ranges; those of the method in use, at the start.
+
+    Attributes
+    ----------
+    names : of the angles
+    low, high : (n,) - their ranges, infinite where there is none [rad]
+    outside : (n,) - 1 = outside, of the frame that was looked at last
+    given : whether one of them has a range, or a coordinate is clamped to one
+    is_outside : whether an angle is outside, of that frame
+    held : names of the clamped coordinates that lie at an end of their range, of that frame
+    """
+
+    def __init__(self, estimator: MultibodyEstimator) -> None:
+        model = estimator.model
+        self._named = bool(model.names.joint_angles)
+        if self._named:
+            self.names = model.names.joint_angles
+            self.low, self.high = model.joint_ranges.T.copy()
+            raw, index, signs = (
+                estimator.outputs.angles,
+                np.arange(len(self.names)),
+                model.joint_signs.ravel(),
+            )
+        else:
+            turns = np.flatnonzero(model.coordinates.is_angle)
+            self.names = tuple(model.coordinates.names[k] for k in turns)
+            self.low, self.high = ranges_of_coordinates(model)[turns].T.copy()
+            raw, index, signs = estimator.q, model.coordinates.q[turns], np.ones(len(turns))
+        self._clamped = Clamped(estimator)
+        self.given = bool(np.isfinite([self.low, self.high]).any()) or bool(self._clamped.names)
+        self._rows = np.array([self._row_of(name) for name in self._clamped.names], np.int64)
+        self.held: list[str] = []
+        self.is_outside = False
+        n = len(self.names)
+        self.outside, self._values, self._all_told = np.zeros(n), np.zeros(n), np.zeros(n, bool)
+        arguments = (
+            raw.reshape(-1), index.astype(np.int64), signs, self.low - LEEWAY, self.high + LEEWAY,
+            self._all_told, self._values, self.outside,
+        )  # fmt: skip
+        self._find = hold(find_outside, arguments, given=(5,))
+
+    def look(self, unknown: NDArray[np.bool_]) -> bool:
+        """Bring `outside` and `held` up to date; whether an angle is outside, or a coordinate held at an end.
+
+        unknown : (n,) - angles that are not published; of named angles alone
+        """
+        found = bool(self._find(unknown if self._named else self._all_told))
+        self.is_outside = found
+        held = self._clamped.look()
+        self.held = [self._clamped.names[k] for k in held]
+        for row in self._rows[held]:
+            if row >= 0:
+                self.outside[row] = 1.0
+        return found or bool(self.held)
+
+    def _row_of(self, name: str) -> int:
+        """Of a coordinate among the angles; -1 where it is none of them."""
+        return self.names.index(name) if name in self.names else -1
+
+    def forget(self) -> None:
+        """Nothing is outside: the frame has no pose."""
+        self.outside[:] = 0.0
+        self.held = []
+
+    def said(self) -> str:
+        """The angles that are outside, with their values and ranges."""
+        return ", ".join(
+            f"{self.names[k]} {DEGREES * self._values[k]:.0f} ({DEGREES * self.low[k]:.0f} to "
+            f"{DEGREES * self.high[k]:.0f})"
+            for k in np.flatnonzero(self.outside)
+            if self.names[k] not in self.held
+        )
+
+    def passed(self) -> str:
+        """The coordinates that have left a range to which the file clamps them."""
+        return self._clamped.passed()
+
+    def held_said(self) -> str:
+        """The coordinates that are held at an end of their range, and where that is."""
+        return ", ".join(f"{name} at {self._clamped.end_of(name)}" for name in self.held)
+
+    def in_degrees(self) -> dict[str, list[float]]:
+        """Lower and upper end by angle, of those that have both."""
+        return {
+            name: [round(DEGREES * low, 6), round(DEGREES * high, 6)]
+            for name, low, high in zip(self.names, self.low.tolist(), self.high.tolist(), strict=True)
+            if np.isfinite([low, high]).all()
+        }
+
+
+class Clamped:
+    """Clamped coordinates of the model that is followed: which of them markers press against a bound.
+
+    Attributes
+    ----------
+    names : of those that have a range to move in
+    """
+
+    def __init__(self, estimator: MultibodyEstimator) -> None:
+        self._estimator = estimator
+        limits, own = estimator.roles.limits, estimator.model.coordinates
+        none = np.zeros(0, np.int64)
+        at, dofs = (none, none) if limits is None else (limits.coordinate, limits.dof)
+        low, high = (np.zeros(0), np.zeros(0)) if limits is None else (limits.lower, limits.upper)
+        moves = high > low  # else it is held by its range, as the file wants it
+        self._at, self._dof, self._low, self._high = at[moves], dofs[moves], low[moves], high[moves]
+        rows = [int(np.flatnonzero(own.q == c)[0]) for c in self._at]
+        self.names = tuple(own.names[k] for k in rows)
+        self._turns = own.is_angle[rows] if rows else np.zeros(0, bool)
+        arm = np.sqrt(np.square(estimator.model.markers.position).sum(axis=1).mean()) if rows else 0.0
+        self._passed = [own.names.index(name) for name in estimator.passed if name in own.names]
+        self._least = PRESSED * len(estimator.model.markers.body) * np.where(self._turns, arm * arm, arm)
+
+    def look(self) -> list[int]:
+        """Which of them are pressed against an end in the last frame."""
+        if not self.names:
+            return []
+        q, slope = self._estimator.q[self._at], self._estimator.pressed[self._dof]
+        low = (q <= self._low + AT_END) & (slope > self._least)
+        high = (q >= self._high - AT_END) & (slope < -self._least)
+        return np.flatnonzero(low | high).tolist()
+
+    def passed(self) -> str:
+        """Coordinates that lie beyond a range to which the file clamps them, with their ranges."""
+        own, q = self._estimator.model.coordinates, self._estimator.q
+        return ", ".join(
+            f"{own.names[k]} ({in_unit(own.range[k], bool(own.is_angle[k]))})"
+            for k in self._passed
+            if not own.range[k, 0] <= q[own.q[k]] <= own.range[k, 1]
+        )
+
+    def end_of(self, name: str) -> str:
+        """The end at which a coordinate lies, in words."""
+        k = self.names.index(name)
+        ends, x = (self._low[k], self._high[k]), self._estimator.q[self._at[k]]
+        return in_unit([min(ends, key=lambda end: abs(x - end))], bool(self._turns[k]))
+
+
+def in_unit(values: Iterable[float], turns: bool) -> str:
+    """Numbers [rad, m] in degrees or millimetres, in words."""
+    unit, scale = ("degrees", DEGREES) if turns else ("mm", 1e3)
+    return f"{' to '.join(f'{scale * x:.4g}' for x in values)} {unit}"
+
+
+def ranges_of_coordinates(model: Model) -> Array:
+    """(n_coordinate, 2) - how far coordinates go [rad, m], infinite where that is no property of a body.
+
+    Where in the laboratory a body is says nothing, so the coordinates of a joint at ground that also moves
+    along it have no range; nor have followers, which are where others put them.
+    """
+    coordinates, tree = model.coordinates, model.tree
+    found = coordinates.range.copy()
+    body = tree.dof_body[coordinates.dof]
+    for b in np.flatnonzero(tree.parent < 0):
+        own = body == b
+        if not coordinates.is_angle[own].all():
+            found[own] = -np.inf, np.inf
+    found[np.isin(coordinates.q, model.couplers.coordinate)] = -np.inf, np.inf
+    return found

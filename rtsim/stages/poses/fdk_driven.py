@@ -1,0 +1,80 @@
+"""Force-dependent kinematics of a motion that is known: determinate kinematics in the place of markers.
+
+Andersen et al. 2017, eqs 1 to 3: the stage that comes without kinematics before it (docs/fdk.md).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from kernels.fdk.problem import NOT_PLACED
+from kernels.solver.constraints import Roles
+from rtsim.config.runs.fdk_schema import FdkSpec
+from rtsim.config.runs.recruitment_schema import RecruitmentSpec
+from rtsim.errors import ConfigError
+from rtsim.models.model import Model
+from rtsim.quantity import Quantity
+from rtsim.simulation.drivers import KEY, Drivers
+from rtsim.stages.fdk import KNOWN, Balance
+from rtsim.stages.poses.coordinates import CoordinateValues
+from rtsim.stages.stage import Outcome
+from streams.messages import Session
+from streams.receiving.ring import Frame
+
+
+class DrivenJoint(Balance):
+    """The balance of a model whose motion is that of a file, at the times of the frames.
+
+    ConfigError where drivers and what the method holds are not as many as dofs, or have no pose together
+    where the motion starts.
+    """
+
+    unplaced = "No pose or no speeds: drivers and what the method holds do not fit together there."
+
+    def __init__(
+        self, model: Model, roles: Roles, spec: FdkSpec, recruitment: RecruitmentSpec, drivers: Drivers,
+        method: str,
+    ) -> None:  # fmt: skip
+        super().__init__(model, roles, spec, recruitment)
+        self.drivers, self._method = drivers, method
+        self._coordinates, self._q = CoordinateValues(model), np.full(len(model.q_neutral), math.nan)
+        if self._balance(float(drivers.times[0])) == NOT_PLACED:
+            n_driver, n_held = int(drivers.driven.sum()), len(self.balanced.hard)
+            raise ConfigError(
+                f"no pose where the motion starts: {n_driver} of {model.n_v} degrees of freedom are driven, "
+                f"and the method {method} holds {n_held} elements",
+                where=KEY,
+                allowed="as many drivers as independent held elements leave degrees of freedom",
+            )
+
+    def _balance(self, time: float) -> int:
+        """Status of the balance at a time [s]."""
+        drivers = self.drivers
+        drivers.go_to(time)
+        return self.balanced.drive(drivers.q, drivers.v, drivers.v_dot, drivers.driven)
+
+    def begin(self, session: Session, anew: bool) -> None:
+        """The joint starts anew."""
+        if anew:
+            self.balanced.forget()
+
+    def run(self, frame: Frame) -> Outcome:
+        """Balance the motion at the frame's time."""
+        self.n_frame += 1
+        status = self._balance(frame.time)
+        # alpha is a part of the pose: without a balance neither is known
+        self._q[:] = self.balanced.q if status in KNOWN else math.nan
+        return self.come_to(status)
+
+    def report(self) -> None:
+        self._coordinates.report(self._q)
+
+    def quantities(self) -> list[Quantity]:
+        """All coordinates, then what is balanced."""
+        return [*self._coordinates.quantities(), *super().quantities()]
+
+    def meta(self) -> dict[str, Any]:
+        return {"model": self.balanced.model.name, "method": self._method}

@@ -1,0 +1,175 @@
+"""Which joints and segments the flags of a frame regard: the bits of its status, of each of them.
+
+A frame is flagged where anything in it is. What is wrong with a segment regards all joints of its limb, which
+lean on each other; with the root, or with a segment whose markers pull at it though they do not fit, all
+joints. A leg is as good without the other one's fault, and legs without the trunk's, on which nothing leans.
+An angle above its limit regards its own joint; where it is not usually so, or markers are missed, its limb,
+and where it is not usually so beside the root all joints.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.markers.marker_health import EXCHANGED, SEGMENT, Health
+from rtsim.config.models.both_sides_schema import SUFFIXES
+from rtsim.models.model import Model
+from rtsim.quantity import Quantity
+from rtsim.subjects.calibration.trunk import TRUNK
+from streams.messages import Status
+
+Array = NDArray[np.float64]
+
+WHOLE_FRAME = int(Status.INVALID_INPUT | Status.NOT_CONVERGED)
+"""Bits that spare no joint."""
+SUSPECT, UNCERTAIN = int(Status.SUSPECT), int(Status.UNCERTAIN)
+SPREADING = (int(Status.DEGRADED), SUSPECT, int(Status.IMPLAUSIBLE))
+"""Bits of a segment that regard the joints that lean on it."""
+
+
+class JointStatus:
+    """The status of each joint and segment of the frame at hand, by the method in use.
+
+    Attributes
+    ----------
+    joints : (n_joint,), segments : (n_body,) - bits of streams.messages.Status as numbers
+    names : of the joints, with a joint for every three angles of a person, or one for every body of a model
+    of_angles : (n_angle,) - joint of each angle of `joint_angles`
+    """
+
+    def __init__(self, model: Model) -> None:
+        self._bodies = model.names.bodies
+        self._of_marker = model.markers.body
+        self._is_trunk = np.array([name == TRUNK for name in self._bodies])
+        named = model.names.joint_angles
+        if named:
+            self.names = joint_names(named)
+            proximal, distal = model.joints.proximal, model.joints.distal
+            self.of_angles = np.repeat(np.arange(len(distal)), 3)
+        else:
+            turns = model.coordinates.is_angle
+            self.names = model.names.joints
+            proximal, distal = model.tree.parent, np.arange(len(self._bodies))
+            self.of_angles = model.tree.dof_body[model.coordinates.dof[turns]]
+        self._at_root = (proximal >= 0) & (model.tree.parent[proximal] < 0) & ~self._is_trunk[distal]
+        self._distal, self._parent = np.asarray(distal), model.tree.parent
+        self._regards = regards(model.tree.parent, proximal, self._distal)
+        self.joints, self.segments = np.zeros(len(self.names)), np.zeros(len(self._bodies))
+        self._clear = True
+
+    def tell(
+        self,
+        status: Status,
+        held: Sequence[str],
+        health: Health,
+        vague: Sequence[int],
+        unusual: Sequence[int],
+        beyond: Array,
+        stepped: NDArray[np.int64] | tuple[()] = (),
+    ) -> None:
+        """Bring the status of joints and segments up to date.
+
+        status : of the frame, by its kinematics; held : segments near their last pose
+        vague : angles above their limit; unusual : those of them that are so by what the frame adds
+        beyond : (n_angle,) - 1 = outside the range of its joint; where none is, it is a length
+        stepped : (n_body,) - more than 0 = off as one body; none = no segment is
+        """
+        if status == Status.OK and self._clear:
+            return
+        self._clear = status == Status.OK
+        whole = int(status) & WHOLE_FRAME
+        segments, joints = np.full(len(self._bodies), whole), np.full(len(self.names), whole)
+        if status & Status.DEGRADED:
+            segments[np.isin(self._bodies, held) if held else slice(None)] |= int(Status.DEGRADED)
+        if status & Status.SUSPECT:
+            certain = (health.fault == EXCHANGED) & (health.certain == 1)
+            blamed = (health.fault != 0) & ~certain & (self._of_marker >= 0)
+            segments[self._of_marker[blamed]] |= SUSPECT
+            pulls = self._of_marker[blamed & (health.fault == SEGMENT) & (health.weight > 0.0)]
+            off = np.flatnonzero(stepped)
+            segments[off] |= SUSPECT
+            pulls = np.append(pulls, off)
+            if not self._is_trunk[pulls].all():  # the root goes with it, and all that hangs on that
+                joints |= SUSPECT
+        if status & Status.IMPLAUSIBLE:
+            outside = self._distal[self.of_angles[beyond == 1.0]]
+            segments[outside if outside.size else slice(None)] |= int(Status.IMPLAUSIBLE)
+        for bit in SPREADING:
+            joints[self._regards[:, segments & bit > 0].any(axis=1)] |= bit
+        missed = bool(((health.weight == 0.0) & (health.n_seen > 0)).any())
+        joints[self.of_angles[list(vague)]] |= UNCERTAIN
+        for j in self.of_angles[list(vague if missed else unusual)].tolist():
+            joints[self._regards[:, self._distal[j]]] |= UNCERTAIN
+        if self._at_root[self.of_angles[list(unusual)]].any():  # it may be the root, which all hang on
+            joints |= UNCERTAIN
+        self.segments[:], self.joints[:] = segments, joints
+
+    def doubt(self) -> None:
+        """All are suspect: the markers are not those of the subject."""
+        self._clear = False
+        for told in (self.segments, self.joints):
+            told[:] = told.astype(np.int64) | SUSPECT
+
+    def joints_of(self, bodies: Sequence[int] | NDArray[np.int64]) -> tuple[tuple[str, ...], ...]:
+        """For each of some bodies the joint that carries it; none where it is none of these."""
+        at = {int(b): name for name, b in zip(self.names, self._distal, strict=True)}
+        return tuple((at[int(b)],) if int(b) in at else () for b in bodies)
+
+    def joints_across(self, ends: Sequence[tuple[int, int]]) -> tuple[tuple[str, ...], ...]:
+        """For each pair of bodies the joint between them, of which one carries the other."""
+        return self.joints_of([b if self._parent[b] == a else a for a, b in ends])
+
+    def joints_below(self) -> tuple[tuple[str, ...], ...]:
+        """For each joint those from it to the ends of its limb: what moves there, it bears."""
+        below = [
+            tuple(name for name, d in zip(self.names, self._distal, strict=True) if b in self._above(int(d)))
+            for b in self._distal.tolist()
+        ]
+        return tuple(below)
+
+    def _above(self, b: int) -> list[int]:
+        """A body and all that carry it."""
+        found = [b]
+        while self._parent[found[-1]] >= 0:
+            found.append(int(self._parent[found[-1]]))
+        return found
+
+    @property
+    def joints_of_angles(self) -> tuple[tuple[str, ...], ...]:
+        """For each angle of `joint_angles` its joint."""
+        return tuple((self.names[j],) for j in self.of_angles)
+
+    def quantities(self) -> list[Quantity]:
+        """Of the joints, then of the segments."""
+        said = "bits of the frame's status that regard this"
+        return [
+            Quantity("joint_status", self.joints, "1", self.names, meaning=f"{said} joint; 0 = ok"),
+            Quantity("segment_status", self.segments, "1", self._bodies, meaning=f"{said} segment; 0 = ok"),
+        ]
+
+
+def regards(
+    parent: NDArray[np.int64], proximal: NDArray[np.int64], distal: NDArray[np.int64]
+) -> NDArray[np.bool_]:
+    """(n_joint, n_body) - whether a fault of a segment may make the angles of a joint wrong.
+
+    In a limb every segment leans on all others, so that one of them regards all its joints; the root regards
+    all joints, and a trunk only its own, as nothing leans on it.
+
+    parent : (n_body,) - the segment that carries each, -1 = none; proximal, distal : (n_joint,) - segments
+    """
+    limb = np.arange(len(parent))
+    for b in range(len(parent)):  # parents come before their children
+        if parent[b] >= 0 and parent[parent[b]] >= 0:
+            limb[b] = limb[parent[b]]
+    is_root = parent < 0
+    return np.asarray((limb[distal][:, None] == limb[None, :]) | is_root[None, :])
+
+
+def joint_names(angles: Sequence[str]) -> tuple[str, ...]:
+    """The joints whose angles, three of each, have these names, with the side where they say one."""
+    sides = (name[-2:] if name.endswith(tuple(SUFFIXES.values())) else "" for name in angles[::3])
+    return tuple(name.partition("_")[0] + side for name, side in zip(angles[::3], sides, strict=True))

@@ -1,0 +1,290 @@
+"""The results of the kinematics as quantities, in the signs and on the side in which they are published."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.compiler.jit import hold
+from kernels.solver.published_values import Found, new_shown, show
+from rtsim.methods.kinematics.deviations import MethodDeviations, displaced_joints, places_of
+from rtsim.methods.kinematics.multibody import MultibodyEstimator
+from rtsim.models.model import Model
+from rtsim.quantity import AXES, GROUND, Quantity
+from rtsim.stages.markers.marker_faults import MEANING
+from rtsim.stages.poses.angle_ranges import AngleRanges
+from rtsim.stages.poses.coordinates import CoordinateValues
+from rtsim.stages.poses.joint_status import JointStatus
+from rtsim.stages.poses.stick import centre_names, side_of
+from rtsim.units import DEGREES
+from streams.messages import Curves
+
+Array = NDArray[np.float64]
+
+WAYS = ("lateral", "anterior", "proximal")
+
+
+class KinematicResults:
+    """Angles, knees, ligaments, contacts, markers and segments of the method in use.
+
+    What the solver leaves as it is published is published where it lies; `report` brings the rest up to date.
+
+    Parameters
+    ----------
+    estimator : the solver, whose method stays; measured : (n_marker, 3) - its input [m]
+    mirrors : whether a left leg is solved as a right one
+    of_person : whether the stick figure joins the joints of a person, not the bodies of a model
+    unknown : (3 n_joint,) bool - angles that are NaN; may change from frame to frame
+    ranges : of the angles; by_joint : status of the joints
+    """
+
+    def __init__(
+        self,
+        estimator: MultibodyEstimator,
+        measured: Array,
+        mirrors: bool,
+        of_person: bool,
+        unknown: NDArray[np.bool_],
+        ranges: AngleRanges,
+        by_joint: JointStatus,
+    ) -> None:
+        self._estimator, self._measured = estimator, measured
+        self._mirrors, self._of_person = mirrors, of_person
+        self._outside = ranges.outside if ranges.given else None
+        self._by_joint = by_joint
+        self._signed: list[tuple[Array, Array, Array]] = []  # raw, signs, as published
+        self._mirrored: list[tuple[Array, Array]] = []  # as published, as solved
+        self._deviations = estimator.deviations
+        found = found_by(estimator)
+        self._told = new_shown(found)
+        self._show = hold(show, (found, unknown, self._told))
+        named = bool(estimator.model.names.joint_angles)
+        self._coordinates = None if named else CoordinateValues(estimator.model)
+        self._weighted = np.zeros(1)
+        model = estimator.model
+        self._places = places_of(model.outline.body, model.outline.points)
+        self._place_deviations, self._edition = np.full(model.outline.points.shape, math.nan), -1
+
+    def report(self) -> None:
+        """Signs of angles and what is lateral, swaps and faults as numbers, side of the body; coordinates."""
+        self._show()
+        for raw, signs, out in self._signed:
+            np.multiply(raw, signs, out)
+        if self._deviations is not None:
+            self._of_pose(self._deviations)
+        if self._coordinates is not None:
+            self._coordinates.report(self._estimator.q)
+            self._weighted[0] = weighted_rms(self._estimator)
+        for turned, own in self._mirrored:
+            turned[:] = own
+            mirror(turned)
+
+    def _of_pose(self, found: MethodDeviations) -> None:
+        """Deviations that follow from the covariance of the pose, where that is new."""
+        if found.edition == self._edition:
+            return
+        self._edition = found.edition
+        found.write_places(self._places, self._place_deviations)
+        if self._coordinates is not None:
+            self._coordinates.deviate(found.coordinates)
+
+    def quantities(self) -> list[Quantity]:
+        """All of them; to be asked for once."""
+        found = [*self._of_coordinates(), *self._of_joints(), *self._by_joint.quantities()]
+        found += [*self._of_markers(), *self._of_segments()]
+        return [self._of_side(quantity) for quantity in found]
+
+    def _of_coordinates(self) -> list[Quantity]:
+        if self._coordinates is None:
+            return []
+        return [
+            *self._coordinates.quantities(self._outside, self._deviations is not None, self._by_joint),
+            Quantity(
+                "marker_rms_weighted", self._weighted, "m",
+                curves=Curves("Marker residual, weighted", "RMS", 1, 0.005, True),
+                meaning="sqrt(sum of weight * residual^2 / sum of weights), by the weights of marker_weights "
+                "in the descriptor's meta",
+            ),
+        ]  # fmt: skip
+
+    def _of_joints(self) -> list[Quantity]:
+        model, out = self._estimator.model, self._estimator.outputs
+        ligaments = tuple(model.names.elements[e] for e in model.reported.ligaments)
+        contacts = tuple(model.names.elements[e] for e in model.reported.contacts)
+        on_left = model.mirrored[model.elements.body_b[model.reported.contacts]]
+        ways, displaced = self._knees(model)
+        angles, displacements, lengthening, contact, mask = self._of_deviations()
+        across = self._by_joint.joints_across
+        between = [(model.elements.body_a[e], model.elements.body_b[e]) for e in model.reported.ligaments]
+        touching = [(model.elements.body_a[e], model.elements.body_b[e]) for e in model.reported.contacts]
+        shanks = model.joints.distal[displaced_joints(model.names.bodies, model.joints.distal)]
+        knees = [(model.tree.parent[b], b) for b in shanks.tolist() for _ in WAYS]
+        return [
+            Quantity(
+                "joint_angles", self._told.angle, "rad",
+                model.names.joint_angles, curves=Curves("", "angle", 0, 10.0 / DEGREES),
+                meaning="joint coordinate system of the ISB, mobile Z-X-Y; positive as the label says",
+                deviation=angles, mask=mask,
+                implausible=self._outside if self._told.angle.size else None,
+                joints=self._by_joint.joints_of_angles if self._told.angle.size else (),
+            ),
+            Quantity(
+                "knee_displacements", displaced, "m", ways,
+                curves=Curves("Knee displacement", "displacement", 1, 0.004),
+                meaning="tibial origin from the femoral one, along the knee's axes",
+                deviation=displacements, joints=across(knees),
+            ),
+            Quantity(
+                "ligament_lengthening", out.lengthening, "1", ligaments,
+                curves=Curves("Ligaments", "lengthening", 1, 0.04),
+                meaning="change of length / neutral length",
+                deviation=lengthening, joints=across(between),
+            ),
+            Quantity(
+                "contact_points", self._shown(out.contact_points, lateral_signs(on_left, 2)), "m", contacts,
+                AXES, "tibia",
+                meaning="contact points in the tibial frame: X forward, Y up, Z lateral",
+                deviation=contact, joints=across(touching),
+            ),
+        ]  # fmt: skip
+
+    def _of_deviations(self) -> tuple[Array | None, Array | None, Array | None, Array | None, Array | None]:
+        """Of angles, displacements, lengthening, contact points, which no sign turns; mask of the angles."""
+        found = self._deviations
+        if found is None:
+            return None, None, None, None, None
+        if not self._told.angle.size:
+            return None, None, found.lengthening, found.contact_points, None
+        return (
+            self._told.deviation, found.displacements.reshape(-1), found.lengthening, found.contact_points,
+            self._told.uncertain,
+        )  # fmt: skip
+
+    def _knees(self, model: Model) -> tuple[tuple[str, ...], Array]:
+        """Names and values of the displacements of all joints that carry a shank."""
+        knees = displaced_joints(model.names.bodies, model.joints.distal)
+        shanks = model.joints.distal[knees]
+        ways = tuple(f"{way}{side_of(model.names.bodies[b])}" for b in shanks for way in WAYS)
+        signs = lateral_signs(model.mirrored[shanks], 0)
+        rows = [self._estimator.outputs.displacements[j] for j in knees]
+        if len(rows) == 1:
+            return ways, self._shown(rows[0], signs[0])
+        displaced = np.zeros(len(ways))
+        self._signed += zip(rows, signs, np.split(displaced, len(rows)) if rows else (), strict=True)
+        return ways, displaced
+
+    def _of_markers(self) -> list[Quantity]:
+        out, health = self._estimator.outputs, self._estimator.health
+        names = self._estimator.model.names.markers
+        return [
+            Quantity(
+                "markers_measured", self._measured, "m", names, frame=GROUND,
+                meaning="the input, converted; NaN = occluded",
+            ),
+            Quantity(
+                "markers_model", out.markers, "m", names, frame=GROUND,
+                meaning="where the model has them",
+            ),
+            Quantity(
+                "marker_residuals", out.residuals, "m", names,
+                meaning="distance of the two; NaN when occluded",
+            ),
+            Quantity(
+                "marker_weights", health.weight, "1", names,
+                meaning="weight in the solution: 1 = full, 0 = occluded or at fault",
+            ),
+            Quantity(
+                "marker_gap_age", health.gap_age, "s", names,
+                meaning="how long a marker has been occluded",
+            ),
+            Quantity(
+                "marker_swap_with", self._told.swap_with, "1", names,
+                meaning="index of the marker at whose place it is, in pairs or rings; -1 = none",
+            ),
+            Quantity("marker_fault", self._told.fault, "1", names, meaning=MEANING),
+            Quantity(
+                "marker_rms", out.rms, "m", curves=Curves("Marker residual", "RMS", 1, 0.005, True),
+                meaning="root mean square of the residuals",
+            ),
+        ]  # fmt: skip
+
+    def _of_segments(self) -> list[Quantity]:
+        model, bodies = self._estimator.model, self._estimator.model.names.bodies
+        position, rotation = self._estimator.pose
+        points = centre_names(bodies, model.tree.parent) if self._of_person else bodies
+        centres = self._place_deviations if self._deviations is not None else None
+        return [
+            Quantity(
+                "joint_centres", self._estimator.outputs.points, "m", points, frame=GROUND,
+                meaning="for a stick figure", deviation=centres,
+            ),
+            Quantity(
+                "segment_positions", position, "m", bodies, frame=GROUND, meaning="segment origins",
+                deviation=centres[: len(bodies)] if centres is not None else None,  # they come first
+            ),
+            Quantity(
+                "segment_rotations", rotation, "1", bodies, frame=GROUND,
+                meaning="rotation matrices, segment to ground",
+            ),
+        ]  # fmt: skip
+
+    def _shown(self, raw: Array, signs: Array) -> Array:
+        """Where raw times signs are found after `report`: raw itself where no sign turns it."""
+        if (signs == 1.0).all():
+            return raw
+        out = np.zeros(raw.shape)
+        self._signed.append((raw, signs, out))
+        return out
+
+    def _of_side(self, quantity: Quantity) -> Quantity:
+        """The quantity, of a left leg turned back across the body where it is given in ground axes."""
+        if quantity.frame != GROUND or not self._mirrors:
+            return quantity
+        out = quantity.array.copy()
+        self._mirrored.append((out, quantity.array))
+        return quantity._replace(array=out)
+
+
+def found_by(estimator: MultibodyEstimator) -> Found:
+    """Where the method in use leaves what is published in other numbers: angles, where the model names them,
+    their deviations, where these are asked for, and faults of markers.
+    """
+    model, health, none = estimator.model, estimator.health, np.zeros(0)
+    named, deviations = bool(model.names.joint_angles), estimator.deviations
+    stated = deviations is not None and named
+    return Found(
+        estimator.outputs.angles.reshape(-1) if named else none,
+        model.joint_signs.ravel() if named else none,
+        deviations.angles.reshape(-1) if stated and deviations is not None else none,
+        deviations.uncertain if stated and deviations is not None else none,
+        health.swap_with,
+        health.fault,
+    )
+
+
+def weighted_rms(estimator: MultibodyEstimator) -> float:
+    """RMS of the residuals of the last frame by the markers' own weights [m]; NaN where none is seen."""
+    residuals, own = estimator.outputs.residuals, estimator.model.markers.weight
+    seen = np.isfinite(residuals)
+    if not seen.any():
+        return math.nan
+    w = np.ones(len(residuals)) if own is None else own
+    return math.sqrt(float(w[seen] @ residuals[seen] ** 2) / float(w[seen].sum()))
+
+
+def mirror(x: Array) -> None:
+    """Turn points (n, 3) or rotation matrices (n, 3, 3) in ground back to a left leg, in place."""
+    if x.ndim == 2:
+        x[:, 2] *= -1.0
+    else:
+        x[:, 2, :2] *= -1.0
+        x[:, :2, 2] *= -1.0
+
+
+def lateral_signs(mirrored: NDArray[np.bool_], lateral: int) -> Array:
+    """(n, 3) - signs that make one component of vectors lateral on both sides."""
+    signs = np.ones((len(mirrored), 3))
+    signs[mirrored, lateral] = -1.0
+    return signs

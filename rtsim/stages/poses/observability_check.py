@@ -1,0 +1,53 @@
+"""Angles that a method leaves more uncertain than the limit wherever the person stands, told beforehand.
+
+Where a thigh carries two markers, nothing but these tells how it turns about the line through both: every
+frame will be called uncertain, and who records should know before, not from a thousand frames.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Set
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.methods.kinematics.multibody import MultibodyEstimator
+
+REMEDY = "more markers on the segments beside them"
+OTHERS = ", or another method,"
+
+
+def vague_beforehand(
+    estimator: MultibodyEstimator, absent: Set[str], unknown: NDArray[np.bool_]
+) -> dict[str, str]:
+    """Method -> a sentence, of those that leave an angle uncertain in the neutral pose, with every marker
+    that a stream has where the model has it; the list comes last, as long sentences are cut. The estimator
+    begins anew.
+
+    absent : markers that the stream does not have; unknown : (3 n_joint,) - angles that are not published
+    """
+    said, chosen = {}, estimator.method
+    for method in estimator.methods:
+        estimator.switch(method)
+        estimator.restart()
+        names = estimator.model.names
+        estimator.estimate(np.full((len(names.markers), 3), np.nan), 0.0)
+        markers = estimator.outputs.markers.copy()
+        markers[[k for k, name in enumerate(names.markers) if name in absent]] = np.nan
+        estimator.restart()
+        found, n_vague = estimator.deviations, estimator.deviate(0.0, estimator.estimate(markers, 0.0))
+        if found is None or not n_vague:
+            continue
+        vague = np.flatnonzero((found.uncertain > 0.0) & ~unknown).tolist()
+        degrees = np.degrees(found.angles).reshape(-1)
+        limits = (found.stated.limit_deg, found.stated.limit_deg, found.stated.limit_rotation_deg)
+        listed = ", ".join(
+            f"{names.joint_angles[k]} ({degrees[k]:.1f} degrees, limit {limits[k % 3]:g})" for k in vague
+        )
+        if vague:
+            said[method] = listed
+    estimator.switch(chosen)
+    estimator.restart()
+    others = OTHERS if len(said) < len(estimator.methods) else ""
+    why = f"leaves angles uncertain in any frame, and {REMEDY}{others} would do"
+    return {method: f"By these markers {method} {why}: {listed}." for method, listed in said.items()}

@@ -1,0 +1,1 @@
+"""A subject's model from a static or functional trial."""

@@ -1,0 +1,389 @@
+"""Calibration: from a trial with all anatomical markers to the subject's model.
+
+Landmarks and natural coordinates on every usable frame, their parameters and the local coordinates of the
+tracked markers averaged over the frames (Sancisi et al. 2017, eqs 12, 13).
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.config.runs.lab_schema import Lab, LabSide
+from rtsim.errors import ConfigError
+from rtsim.files.markers.landmarks import middle_of
+from rtsim.files.markers.markers import near_statics
+from rtsim.files.markers.trial import MarkerTrial, count_of, name_some, with_names_told
+from rtsim.subjects.calibration import plausible, proportions
+from rtsim.subjects.calibration.landmarks import (
+    back_of,
+    find_landmarks,
+    lacks_pelvis,
+    lone_leg,
+    role_positions,
+    usable_frames,
+)
+from rtsim.subjects.calibration.lone_leg import BY_STRAIGHT_LEG, ROOT_IS_THIGH, straight_frames, told_hip
+from rtsim.subjects.calibration.misplaced import Leg, leg_of, notes_on_moves, notes_on_places
+from rtsim.subjects.calibration.natural import known_frames, segment_parameters
+from rtsim.subjects.calibration.segment_axes import natural_coordinates
+from rtsim.subjects.calibration.segment_records import SEGMENTS, local_markers, segment_records
+from rtsim.subjects.calibration.standing import check_pose
+from rtsim.subjects.calibration.trunk import TRUNK, fault_of_trunk, lumbosacral_centre, trunk_coordinates
+from rtsim.subjects.conventional.measures import ConventionalMeasures
+from rtsim.subjects.hip_centre import find_regression, hip_measures
+from rtsim.subjects.keypoints import NOTES, landmarks_about
+from rtsim.subjects.knee_centre import knee_offset
+from rtsim.subjects.legs_there import legs_that_are_there
+from rtsim.subjects.markers.labs import cover, find_lab, load_lab, side_of
+from rtsim.subjects.markers.marker_names import find_markers
+from rtsim.subjects.markers.persons import read_one, share_of_labs
+from rtsim.subjects.markers.sides import MIRROR, check_same_side, find_side, shows_pelvis
+from rtsim.subjects.person_measures import (
+    NOTHING_ASKED,
+    AskedMeasures,
+    all_measures,
+    near_measures,
+    with_measures,
+)
+from rtsim.subjects.spellings import as_spelled, with_names_of
+from rtsim.subjects.stand_ins import LegMeasures, check_alone, stand_ins
+from rtsim.subjects.subject import Subject, SubjectSegment, check_person
+
+Array = NDArray[np.float64]
+
+MAX_FRAME = 400
+PELVIS = "pelvis"
+
+
+class Request(NamedTuple):
+    """How a leg is to be calibrated."""
+
+    table: LabSide
+    label_side: str  # as the markers are labelled
+    regression: str
+    knee_width_mm: float | None
+    standoff: float = 0.0  # [m]
+
+
+class Anatomy(NamedTuple):
+    """What the frames of a calibration say, on n frames; mirrored where the leg is a left one."""
+
+    Q: dict[str, Array]  # segment -> (n, 4, 3)
+    positions: Array  # (n, n_marker, 3) - of all markers [m]
+    side: str
+    notes: tuple[str, ...]
+    leg: Leg | None = None  # its landmarks; None of a trunk
+
+
+def subject_for(
+    trial: str | Path | MarkerTrial,
+    static: str | Path | MarkerTrial | None = None,
+    *,
+    lab: str | Lab | None = None,
+    side: str = "right",
+    hip_regression: str = "harrington2007",
+    name: str = "",
+    units: str | None = None,
+    up: str | None = None,
+    person: str = "",
+    measures: AskedMeasures = NOTHING_ASKED,
+) -> Subject:
+    """The subject of a trial, calibrated from the static trial if there is one, else from the trial itself.
+
+    trial, static : files, or trials that have been read
+    side : right, left or both; empty: both where both are there, else the one that is
+    lab : a marker map, its file or its shipped name; found by the names of the markers if not given
+    units, up : unit of length and axis that points up, where the files are wrong
+    person : whose markers are taken from files of several persons; "" = of the only one who has those wanted
+    measures : of the person, which come before those stored with the trials
+    The other parameters and the errors are those of `calibrate`.
+    """
+    marker_map = load_lab(lab) if isinstance(lab, str) else lab
+    share, still = share_of_labs(marker_map, side), static
+    moving = read_one(trial, share, person, up, units) if isinstance(trial, (str, Path)) else trial
+    if isinstance(static, (str, Path)):
+        still = read_one(static, share, person or moving.person, up, units)
+    assert still is None or isinstance(still, MarkerTrial)
+    asked, stored = all_measures(measures)
+    moving, still = with_measures(moving, stored), None if still is None else with_measures(still, stored)
+
+    legs: dict[str, Leg] = {}
+
+    def leg(of: str) -> Subject:
+        return calibrate(
+            moving, marker_map, of, still,
+            hip_regression=asked.hip or hip_regression, name=name, legs=legs,
+            standoff_mm=asked.marker_standoff_mm,
+        )  # fmt: skip
+
+    try:
+        if side not in ("", "both"):
+            found = leg(side)
+        else:
+            marker_map = marker_map or find_lab(moving.names)
+            found = legs_that_are_there(
+                leg, partial(cover, marker_map, names=moving.names), all_of_them=side == "both"
+            )
+    except ConfigError as fault:
+        raise with_names_told(fault, moving, still) from None
+    return msgspec.structs.replace(found, notes=(*found.notes, *notes_on_places(legs)))
+
+
+def calibrate(
+    trial: MarkerTrial,
+    lab: Lab | None = None,
+    side: str = "right",
+    static: MarkerTrial | None = None,
+    *,
+    hip_regression: str = "harrington2007",
+    knee_width_mm: float | None = None,
+    name: str = "",
+    legs: dict[str, Leg] | None = None,
+    standoff_mm: float = 0.0,
+) -> Subject:
+    """The subject model of one leg.
+
+    Parameters
+    ----------
+    trial : whose markers will be followed; also calibrated from where there is no static trial
+    lab : marker map; found by the names of the trial's markers if not given
+    side : right or left, as the markers are labelled. The subject's side is the one they really stand on
+    static : trial with all anatomical markers on
+    hip_regression : a name of `REGRESSIONS` in rtsim/subjects/hip_centre.py
+    knee_width_mm : between the epicondyles, for labs without a medial one; replaces the width in the file
+    name : of the subject; that of the file if not given
+    legs : side -> its landmarks, for `notes_on_places`: written
+    standoff_mm : from the skin to the middle of a marker of the pelvis, as of `hip_centres`
+
+    Markers keep the names of the trial. ConfigError names markers that are missing, sides that contradict
+    each other, and dimensions that no person has.
+    """
+    find_regression(hip_regression)
+    as_mapped = lab or find_lab(trial.names, side)
+    lab = as_spelled(as_mapped, trial.names, *([static.names] if static else []))
+    static = with_names_of(static, as_mapped, lab) if static else None
+    request = Request(side_of(lab, side), side, hip_regression, knee_width_mm, 1e-3 * standoff_mm)
+    if static is None:
+        source, remedy = trial, f"give a static trial in which they are on{near_statics(trial.source)}"
+    else:
+        source = static._replace(subject={**trial.subject, **static.subject})
+        remedy = "use a static trial in which they are on, or name stand-ins in a marker map of your own"
+    anatomy = measure(source, request, remedy)
+    if static is not None:
+        check_same_side(role_positions(trial, request.table), side, anatomy.side, file_name(trial))
+    segments, notes = build_segments(trial, source, request.table, anatomy)
+    n_frame = len(anatomy.positions)
+    subject = Subject(
+        name=name or Path(source.source).stem,
+        source=f"{count_of(n_frame, 'frame')} of {file_name(source)}, marker map {lab.name}",
+        segments=segments,
+        side="left" if anatomy.side == "left" else "right",
+        hip_regression=hip_regression if PELVIS in anatomy.Q and not request.table.is_keypoints else "",
+        keypoints=request.table.is_keypoints,
+        n_frame=n_frame,
+        notes=(*anatomy.notes, *notes, *of_another(trial, source)),
+        person=trial.person,
+    )
+    try:
+        check_person(subject)
+    except ValueError as error:  # a marker far away on a single frame will do
+        raise ConfigError(str(error), where=file_name(source), remedy=plausible.REMEDY) from None
+    if legs is not None and anatomy.leg is not None:
+        legs[anatomy.side] = anatomy.leg
+    return subject
+
+
+def of_another(trial: MarkerTrial, static: MarkerTrial) -> list[str]:
+    """The sentence on a static trial whose labels name another person than those of the trial."""
+    if not (trial.person and static.person) or trial.person.casefold() == static.person.casefold():
+        return []
+    return [
+        f"the labels of the static trial are those of {static.person}, of the trial those of {trial.person}: "
+        "another person?"
+    ]
+
+
+def measure(source: MarkerTrial, request: Request, remedy: str) -> Anatomy:
+    """Natural coordinates of the leg on the frames that are usable and agree with the others."""
+    where = file_name(source)
+    known = role_positions(source, request.table)
+    frames = thin(usable_frames(request.table, known, where, remedy))
+    known = {role: x[frames] for role, x in known.items()}
+    keypoints = request.table.is_keypoints
+    known |= landmarks_about(known) if keypoints else {}
+    found = find_side(known, request.label_side, where)
+    mirror = MIRROR if found.side == "left" else np.ones(3)
+    known = {role: mirror * x for role, x in known.items()}
+    notes, offset = [*found.notes, *(NOTES if keypoints else ())], None
+    added: dict[str, Array] = {}
+    person = hip_measures(source.subject, request.regression, found.side, where)
+    if lacks_pelvis(known):
+        check_alone(known, where)
+        leg = lone_leg(known)
+        if leg.way == BY_STRAIGHT_LEG:
+            straight = straight_frames(leg, mirror * middle_of_thigh(source, request.table)[frames])
+            frames, known = frames[straight], {role: x[straight] for role, x in known.items()}
+        notes.append(told_hip(leg.way, len(frames)))
+        if "epicondyle_medial" not in known:
+            offset = knee_offset(source.subject, request.label_side, request.knee_width_mm, where)
+            notes.append(
+                f"no medial epicondyle: knee centre put {1e3 * offset:.1f} mm from the lateral marker"
+            )
+    else:
+        added, told = stand_ins(known, measures_of_leg(source, request, person), where)
+        if request.standoff:
+            notes.append(f"the bone of the pelvis was taken {1e3 * request.standoff:g} mm behind its markers")
+        notes += told
+    if "fibula_head" not in {**known, **added} and not keypoints:
+        notes.append(
+            "no fibula head: the malleoli give the shank its frontal plane, so the twist of the tibia shows "
+            "as external rotation of the knee"
+        )
+    landmarks = find_landmarks({**known, **added}, offset, request.regression, person, request.standoff)
+    Q = natural_coordinates(landmarks)
+    plausible.check_axes(Q, where)
+    good, said = plausible.agreeing_frames(Q, landmarks, where)
+    notes += said
+    notes += plausible.check_widths(landmarks, where)
+    notes += plausible.check_landmarks(landmarks, Q["shank"], known)
+    notes += proportions.check_skew(known, where)
+    notes += check_pose({name: q[good] for name, q in Q.items()}, where)
+    positions = mirror * source.positions[frames]
+    pelvis = landmarks.pelvis
+    if pelvis is not None:
+        lumbosacral = lumbosacral_centre(pelvis.asis, pelvis.asis_opposite, pelvis.psis_middle)
+        trunk = trunk_coordinates(source, request.table.trunk, positions, lumbosacral)
+        if trunk is not None and known_frames(trunk[good]).any():
+            Q[TRUNK] = trunk
+    placed = leg_of(request.table, {role: x[good] for role, x in known.items()}, landmarks.hip[good])
+    Q = {name: q[good] for name, q in Q.items()}
+    return Anatomy(Q, positions[good], found.side, tuple(notes), placed)
+
+
+def measures_of_leg(source: MarkerTrial, request: Request, person: ConventionalMeasures) -> LegMeasures:
+    """What a leg's landmarks need beside its markers."""
+    return LegMeasures(
+        source.subject,
+        request.label_side,
+        request.regression,
+        person,
+        bool(request.table.shank_lateral),
+        request.knee_width_mm,
+        request.standoff,
+        near_measures(source.source),
+        request.table.roles,
+    )
+
+
+def build_segments(
+    trial: MarkerTrial, source: MarkerTrial, table: LabSide, anatomy: Anatomy
+) -> tuple[dict[str, SubjectSegment], list[str]]:
+    """Records of the segments with the markers that are tracked in the trial, and notes."""
+    names = [name for name in SEGMENTS if name in anatomy.Q]
+    parameters = {name: segment_parameters(anatomy.Q[name]) for name in names}
+    plausible.check_lengths(parameters, file_name(source))
+    lengths = {name: segment.length for name, segment in parameters.items()}
+    notes = proportions.check_ratios(lengths, file_name(source))
+    if proportions.HEIGHT in source.subject:
+        notes += proportions.check_stature(lengths, source.subject[proportions.HEIGHT], file_name(source))
+    wanted = {name: tracked_markers(trial, getattr(table.tracking, name)) for name in names}
+    if PELVIS in names and not wanted[PELVIS]:
+        names.remove(PELVIS)
+        del wanted[PELVIS]
+        notes.append(f"{file_name(trial)} shows no marker of the pelvis: {ROOT_IS_THIGH}")
+    tracks = {name: tracks_of(source, group, anatomy) for name, group in wanted.items()}
+    markers = local_markers(anatomy.Q, parameters, tracks)
+    for name, placed in markers.items():
+        if not placed:
+            raise ConfigError(
+                f"no tracked marker of the {name} is there",
+                where=file_name(trial) if trial is source else f"{file_name(trial)} and {file_name(source)}",
+                allowed=name_some(getattr(table.tracking, name)),
+                remedy="check the lab's marker map",
+            )
+    unplaced = [label for name in names for label in wanted[name].values() if label not in markers[name]]
+    if unplaced:
+        notes.append(f"not tracked, since no calibration frame shows them: {name_some(unplaced)}")
+    notes += plausible.check_spread(markers)
+    if TRUNK in anatomy.Q and PELVIS in names and table.trunk is not None:
+        group = tracked_markers(trial, table.trunk.tracking)
+        parameters[TRUNK] = segment_parameters(anatomy.Q[TRUNK])
+        of_trunk = {TRUNK: tracks_of(source, group, anatomy)}
+        placed = local_markers(anatomy.Q, parameters, of_trunk)[TRUNK]
+        fault = fault_of_trunk(anatomy.Q[TRUNK], anatomy.Q[PELVIS], parameters[TRUNK], placed)
+        if trial is not source and not fault and plausible.check_distances({TRUNK: placed}, trial):
+            moving = trunk_of_trial(trial, table, anatomy.side)
+            if moving is not None:
+                anew = {TRUNK: segment_parameters(moving.Q[TRUNK])}
+                there = local_markers(moving.Q, anew, {TRUNK: tracks_of(trial, group, moving)})[TRUNK]
+                if not fault_of_trunk(moving.Q[TRUNK], None, anew[TRUNK], there):  # sides are known
+                    parameters[TRUNK], placed = anew[TRUNK], there
+                    notes += moving.notes
+        if fault:
+            notes.append(f"no trunk: {fault}")
+        else:
+            markers[TRUNK] = placed
+    if trial is not source:
+        apart = plausible.check_distances(markers, trial)
+        notes += apart or notes_on_moves(markers, trial)
+    segments = segment_records(anatomy.Q, parameters, markers)
+    if trial is not source and segments["shank"].in_parent_deg is None:
+        notes.append(
+            f"the knee does not stand still and straight in {file_name(source)}: its contacts and ligaments "
+            "lie as in the specimen, not where this person's bones are"
+        )
+    return segments, notes
+
+
+def trunk_of_trial(trial: MarkerTrial, table: LabSide, side: str) -> Anatomy | None:
+    """The trunk by the trial's own frames, where its markers stand otherwise in the static trial, as with
+    raised arms; None where no frame shows it with the pelvis."""
+    mirror = MIRROR if side == "left" else np.ones(3)
+    known = {role: mirror * x for role, x in role_positions(trial, table).items()}
+    if not shows_pelvis(known):
+        return None
+    positions = mirror * trial.positions
+    lumbosacral = lumbosacral_centre(known["asis"], known["asis_opposite"], back_of(known))
+    Q = trunk_coordinates(trial, table.trunk, positions, lumbosacral)
+    told = "the trunk's markers stand otherwise in the static trial (raised arms?): calibrated by the trial"
+    return None if Q is None else Anatomy({TRUNK: Q}, positions, side, (told,))
+
+
+def middle_of_thigh(source: MarkerTrial, table: LabSide) -> Array:
+    """(n, 3) - middle of the markers on the thigh above the epicondyles [m]; NaN on frames without any."""
+    knee = (table.epicondyle_lateral, table.epicondyle_medial)
+    wanted = [name for name in (*table.tracking.thigh, table.thigh_lateral) if name and name not in knee]
+    columns = list(find_markers(dict.fromkeys(wanted), source.names).values())
+    return middle_of(source.positions[:, columns])
+
+
+def tracks_of(source: MarkerTrial, group: dict[str, str], anatomy: Anatomy) -> dict[str, Array]:
+    """Positions (n, 3) [m] on the frames of the calibration by the names in the trial.
+
+    group : marker of the map -> its name in the trial; those that the source does not have are left out
+    """
+    found = find_markers(group, source.names)
+    return {label: anatomy.positions[:, found[m]] for m, label in group.items() if m in found}
+
+
+def tracked_markers(trial: MarkerTrial, wanted: tuple[str, ...]) -> dict[str, str]:
+    """Marker of the map -> its name in the trial, for those the trial has data of (or no frames at all)."""
+    found = find_markers(wanted, trial.names)
+    seen: NDArray[np.bool_] = np.asarray(np.isfinite(trial.positions).all(axis=2))
+    return {n: trial.names[m] for n, m in found.items() if len(trial.times) == 0 or seen[:, m].any()}
+
+
+def thin(frames: NDArray[np.int64]) -> NDArray[np.int64]:
+    """At most MAX_FRAME of the frames, evenly spread."""
+    return frames[np.linspace(0, len(frames) - 1, min(len(frames), MAX_FRAME)).astype(np.int64)]
+
+
+def file_name(trial: MarkerTrial) -> str:
+    """Name of a trial's file, without its folder."""
+    return Path(trial.source).name

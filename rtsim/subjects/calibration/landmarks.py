@@ -1,0 +1,197 @@
+"""Anatomical landmarks of one leg, frame by frame, from markers by their roles."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.config.runs.lab_schema import KEYPOINTS, LabSide
+from rtsim.errors import ConfigError
+from rtsim.files.markers.trial import MarkerTrial, count_of, name_some
+from rtsim.subjects.calibration.lone_leg import LoneLeg, hip_and_knee
+from rtsim.subjects.conventional.chord import chord_centre
+from rtsim.subjects.conventional.measures import ConventionalMeasures
+from rtsim.subjects.hip_centre import UNKNOWN, hip_centres
+from rtsim.subjects.markers.marker_names import find_markers
+
+Array = NDArray[np.float64]
+Positions = Mapping[str, Array]  # role -> (n, 3) [m], NaN = missing
+
+PELVIS = ("asis", "asis_opposite", "psis", "psis_opposite", "sacrum")
+"""Roles of the markers on a pelvis."""
+METATARSALS = ("metatarsal_1", "metatarsal_5")
+DEVICE = ("knee_device_axis", "knee_device_1", "knee_device_2")
+"""Roles of a knee alignment device: KAX, KD1, KD2."""
+
+
+class PelvisLandmarks(NamedTuple):
+    """Points of a pelvis, each (n, 3) [m]."""
+
+    asis: Array
+    asis_opposite: Array
+    psis_middle: Array
+    hip_opposite: Array
+
+    @property
+    def asis_middle(self) -> Array:
+        """Middle of both ASIS."""
+        return 0.5 * (self.asis + self.asis_opposite)
+
+
+class Landmarks(NamedTuple):
+    """Points of a leg that reads like a right one (a left one mirrored), each (n, 3) [m]."""
+
+    hip: Array
+    epicondyle_lateral: Array
+    epicondyle_medial: Array
+    malleolus_lateral: Array
+    malleolus_medial: Array
+    calcaneus: Array
+    metatarsal_1: Array
+    metatarsal_5: Array
+    fibula_head: Array | None = None
+    # None of a leg that is marked alone
+    pelvis: PelvisLandmarks | None = None
+
+    @property
+    def knee(self) -> Array:
+        """Middle of the epicondyles."""
+        return 0.5 * (self.epicondyle_lateral + self.epicondyle_medial)
+
+    @property
+    def ankle(self) -> Array:
+        """Middle of the malleoli."""
+        return 0.5 * (self.malleolus_lateral + self.malleolus_medial)
+
+    @property
+    def metatarsals(self) -> Array:
+        """Middle of the metatarsal heads."""
+        return 0.5 * (self.metatarsal_1 + self.metatarsal_5)
+
+
+def role_positions(trial: MarkerTrial, table: LabSide) -> dict[str, Array]:
+    """Role -> positions (n, 3) of its marker [m], for the roles that the trial has any data of."""
+    found = find_markers(table.roles.values(), trial.names)
+    positions = {role: trial.positions[:, found[name]] for role, name in table.roles.items() if name in found}
+    return {role: x for role, x in positions.items() if np.isfinite(x).all(axis=1).any()}
+
+
+def lacks_pelvis(positions: Positions) -> bool:
+    """Whether no marker of the pelvis is there at all, so that a leg is marked alone."""
+    return positions.keys().isdisjoint(PELVIS)
+
+
+def has_device(positions: Positions) -> bool:
+    """Whether a knee alignment device is on, in the place of the lateral epicondyle's marker."""
+    return "epicondyle_lateral" not in positions and positions.keys() >= {*DEVICE}
+
+
+def needed_roles(table: LabSide, positions: Positions) -> tuple[str, ...]:
+    """Roles that the landmarks of this lab are built from, given what there is data of."""
+    if table.is_keypoints:
+        return KEYPOINTS
+    roles = [*(DEVICE if has_device(positions) else ("epicondyle_lateral",)), "malleolus_lateral"]
+    by_wand = "malleolus_medial" not in positions and table.shank_lateral
+    roles += ["shank_lateral" if by_wand else "malleolus_medial", "calcaneus"]
+    by_toe = not positions.keys() >= {*METATARSALS} and table.toe
+    roles += ["toe"] if by_toe else METATARSALS
+    if lacks_pelvis(positions):
+        roles += ["greater_trochanter"] if "greater_trochanter" in positions else []
+    elif "sacrum" in positions and not {"psis", "psis_opposite"} <= positions.keys():
+        roles += ["asis", "asis_opposite", "sacrum"]
+    else:
+        roles += ["asis", "asis_opposite", *(["psis", "psis_opposite"] if table.psis else ["sacrum"])]
+    chord = "epicondyle_medial" not in positions and table.thigh_lateral
+    if not has_device(positions):
+        roles.append("thigh_lateral" if chord else "epicondyle_medial")
+    if "fibula_head" in positions:
+        roles.append("fibula_head")
+    return tuple(roles)
+
+
+def usable_frames(table: LabSide, positions: Positions, where: str, remedy: str) -> NDArray[np.int64]:
+    """Frames that show every marker needed; ConfigError names those that no frame shows, and `remedy`."""
+    needed = needed_roles(table, positions)
+    absent = [f"{role} ({table.roles[role]})" for role in needed if role not in positions]
+    device = [role for role in DEVICE if role in table.roles]
+    seen = [role for role in device if role in positions]
+    if seen and "epicondyle_lateral" not in positions and seen != device:
+        lacking = [table.roles[role] for role in device if role not in seen]
+        absent.append(f"nor {name_some(lacking)} of the knee alignment device that may be in its place")
+    if absent:
+        raise ConfigError(f"no frame shows {name_some(absent, 12)}", where=where, remedy=remedy)
+    shown = {role: np.isfinite(positions[role]).all(axis=1) for role in needed}
+    usable = np.flatnonzero(np.all(list(shown.values()), axis=0))
+    if usable.size == 0:
+        rarest = sorted(needed, key=lambda role: int(shown[role].sum()))[:3]
+        rare = [f"{table.roles[role]} ({count_of(int(shown[role].sum()), 'frame')})" for role in rarest]
+        raise ConfigError(
+            f"no frame shows all anatomical markers at once; seen least: {name_some(rare)}",
+            where=where,
+            remedy=remedy,
+        )
+    return usable
+
+
+def find_landmarks(
+    positions: Positions,
+    knee_offset: float | None,
+    regression: str,
+    measures: ConventionalMeasures = UNKNOWN,
+    standoff: float = 0.0,
+) -> Landmarks:
+    """Landmarks from the positions of roles on usable frames.
+
+    positions : of a leg that reads like a right one
+    knee_offset : distance of the knee centre from the lateral marker [m]; None where there is a medial one
+    regression : name of the hip regression
+    measures : of the person, whose right leg is the one that reads so; standoff : as of `hip_centres`
+    """
+    lateral, pelvis = positions["epicondyle_lateral"], None
+    if lacks_pelvis(positions):
+        hip, medial = hip_and_knee(lone_leg(positions), knee_offset)
+    else:
+        asis, asis_opposite, back = positions["asis"], positions["asis_opposite"], back_of(positions)
+        hip, hip_opposite = hip_centres(asis, asis_opposite, back, regression, measures, standoff)
+        if "hip_centre" in positions:
+            hip, hip_opposite = positions["hip_centre"], positions["hip_centre_opposite"]
+        pelvis = PelvisLandmarks(asis, asis_opposite, back, hip_opposite)
+        if knee_offset is None:
+            medial = positions["epicondyle_medial"]
+        else:
+            medial = 2.0 * chord_centre(hip, lateral, positions["thigh_lateral"], knee_offset) - lateral
+    return Landmarks(
+        hip=hip,
+        epicondyle_lateral=lateral,
+        epicondyle_medial=medial,
+        malleolus_lateral=positions["malleolus_lateral"],
+        malleolus_medial=positions["malleolus_medial"],
+        calcaneus=positions["calcaneus"],
+        metatarsal_1=positions["metatarsal_1"],
+        metatarsal_5=positions["metatarsal_5"],
+        fibula_head=positions.get("fibula_head"),
+        pelvis=pelvis,
+    )
+
+
+def lone_leg(positions: Positions) -> LoneLeg:
+    """The markers that tell the hip of a leg without a pelvis."""
+    return LoneLeg(
+        positions["epicondyle_lateral"],
+        positions.get("epicondyle_medial"),
+        positions["malleolus_lateral"],
+        positions["malleolus_medial"],
+        positions.get("greater_trochanter"),
+        positions.get("thigh_lateral"),
+    )
+
+
+def back_of(positions: Positions) -> Array:
+    """(n, 3) - middle of the PSIS, or the sacrum that stands in for it [m]."""
+    if {"psis", "psis_opposite"} <= positions.keys():
+        middle: Array = 0.5 * (positions["psis"] + positions["psis_opposite"])
+        return middle
+    return positions["sacrum"]

@@ -1,0 +1,121 @@
+"""The hip centre of a leg that is marked without a pelvis: by its own markers, less sure than by a pelvis.
+
+With a marker on the greater trochanter it lies a quarter of the distance of both trochanters inwards of it
+(Weinhandl, O'Connor (2010) J Biomech 43, 2633-2636). Without one it lies beyond the knee, a shank's length
+away, on the line of the straight leg. The proportions are of the persons in docs/trials.md.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.files.markers.trial import count_of
+from rtsim.subjects.calibration.natural import unit
+from rtsim.subjects.conventional.chord import chord_centre
+
+Array = NDArray[np.float64]
+
+TROCHANTERS = 0.96
+"""Distance of the markers on both trochanters, in lengths of the shank: of four adults, 0.81 to 1.13."""
+AHEAD, ABOVE, OUTWARDS = 0.07, 1.0, 0.03
+"""Of the hip from the knee of a straight leg, in lengths of the shank along its axes: of sixteen legs of
+eight persons by the regression of a pelvis, standard deviations 0.065, 0.03 and 0.055."""
+BY_TROCHANTER, BY_STRAIGHT_LEG = "greater trochanter", "straight leg"
+ACCURACY_MM = {BY_TROCHANTER: 35, BY_STRAIGHT_LEG: 40}
+"""Root mean square distance from the regression of a pelvis."""
+STRAIGHT = np.radians(3.0)
+"""Frames count as straight in which the knee is bent by no more than this beyond the straightest."""
+STRAIGHTEST = 97.0
+"""Percentile of the extension that is taken for the straightest, as single frames may be wrong."""
+N_ROUND = 20
+"""Of hip and knee centre, which depend on each other where there is no medial epicondyle."""
+ROOT_IS_THIGH = "the thigh is the root, and there is nothing of the hip in the results"
+
+
+class LoneLeg(NamedTuple):
+    """Markers of a leg that reads like a right one, each (n, 3) [m]."""
+
+    epicondyle_lateral: Array
+    epicondyle_medial: Array | None
+    malleolus_lateral: Array
+    malleolus_medial: Array
+    trochanter: Array | None
+    thigh_lateral: Array | None
+
+    @property
+    def ankle(self) -> Array:
+        """Middle of the malleoli."""
+        return 0.5 * (self.malleolus_lateral + self.malleolus_medial)
+
+    @property
+    def way(self) -> str:
+        """How its hip is found."""
+        return BY_STRAIGHT_LEG if self.trochanter is None else BY_TROCHANTER
+
+
+def hip_and_knee(leg: LoneLeg, knee_offset: float | None) -> tuple[Array, Array]:
+    """Hip centre and medial epicondyle (n, 3) [m].
+
+    knee_offset : distance of the knee centre from the lateral marker [m]; None where there is a medial one.
+    Without one the place of the epicondyle and that of the hip depend on each other, and are found in turn.
+    """
+    if leg.epicondyle_medial is not None:
+        return hip_of(leg, leg.epicondyle_medial), leg.epicondyle_medial
+    assert leg.thigh_lateral is not None
+    assert knee_offset is not None
+    lateral = leg.epicondyle_lateral
+    hip = 2.0 * lateral - leg.malleolus_lateral
+    for _ in range(N_ROUND):
+        medial = 2.0 * chord_centre(hip, lateral, leg.thigh_lateral, knee_offset) - lateral
+        hip = hip_of(leg, medial)
+    return hip, medial
+
+
+def hip_of(leg: LoneLeg, medial: Array) -> Array:
+    """Hip centre (n, 3) [m] of a leg with this medial epicondyle (n, 3) [m]."""
+    outwards = unit(leg.epicondyle_lateral - medial)
+    shank = 0.5 * (leg.epicondyle_lateral + medial) - leg.ankle
+    length = float(np.median(np.linalg.norm(shank, axis=1)))
+    if leg.trochanter is not None:
+        inwards: Array = leg.trochanter - 0.25 * TROCHANTERS * length * outwards
+        return inwards
+    up = unit(shank)
+    right = unit(outwards - np.sum(outwards * up, axis=1, keepdims=True) * up)
+    ahead = np.cross(up, right)
+    hip: Array = leg.ankle + shank + length * (AHEAD * ahead + ABOVE * up + OUTWARDS * right)
+    return hip
+
+
+def straight_frames(leg: LoneLeg, on_thigh: Array) -> NDArray[np.bool_]:
+    """(n,) - frames in which the knee is as straight as it ever is.
+
+    on_thigh : (n, 3) - a place on the thigh above the knee, as the middle of its markers [m]
+    """
+    lateral = leg.epicondyle_lateral
+    up = unit(lateral - leg.malleolus_lateral)
+    across = leg.malleolus_lateral - leg.malleolus_medial
+    ahead = unit(np.cross(up, across))
+    thigh = on_thigh - lateral
+    extension = np.arctan2(np.sum(thigh * ahead, axis=1), np.sum(thigh * up, axis=1))
+    seen = np.isfinite(extension)
+    if not seen.any():
+        return np.ones(len(extension), bool)
+    straight: NDArray[np.bool_] = np.asarray(
+        np.abs(extension - np.percentile(extension[seen], STRAIGHTEST)) < STRAIGHT
+    )
+    return straight
+
+
+def told_hip(way: str, n_frame: int) -> str:
+    """The sentence of a person without a pelvis."""
+    how = {
+        BY_TROCHANTER: "from the marker on the greater trochanter",
+        BY_STRAIGHT_LEG: f"beyond the straight knee of {count_of(n_frame, 'frame')}",
+    }[way]
+    return (
+        f"no pelvis is marked: the hip centre was put {how}, sure to some {ACCURACY_MM[way]} mm; "
+        f"{ROOT_IS_THIGH}"
+    )

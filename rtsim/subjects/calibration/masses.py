@@ -1,0 +1,182 @@
+"""Masses, mass centres and inertias of a person's segments, from mass, stature and sex.
+
+A table (configs/inertia) knows each segment in parts of its length. Thigh and shank have the lengths of the
+subject; what no markers show, the lower trunk and the whole foot, is as long as on the mean person of that
+stature. In the frames of the segments (rtsim/subjects/calibration/natural):
+  pelvis : the lower part of the trunk, from the navel to the middle of the hips, with the buttocks and
+  without the
+      thighs; its long axis is the pelvis' Y, upwards from the middle of the hips
+  thigh, shank : between the joint centres; long axis v, the transverse one as near to w as that allows
+  trunk : the rest of the trunk with head and arms (rtsim/subjects/calibration/upper_body)
+  foot : long axis X, from heel to metatarsals. Heel and toe tip are no points of the segment: the mass centre
+      lies half way from ankle to metatarsal heads (Winter 2009, Biomechanics and Motor Control, table 4.1)
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.config.load import load_toml
+from rtsim.config.models.model_schema import ModelSpec
+from rtsim.config.paths import find_config
+from rtsim.config.runs.inertia_schema import InertiaTable, Population, SegmentShare
+from rtsim.errors import ConfigError
+from rtsim.subjects.anatomy import for_person
+from rtsim.subjects.calibration.natural import Segment
+from rtsim.subjects.calibration.trunk import TRUNK
+from rtsim.subjects.calibration.upper_body import upper_body
+from rtsim.subjects.subject import Subject, kind_of_segment
+
+Array = NDArray[np.float64]
+
+TABLE = "de_leva"
+SHARES = {"pelvis": "lower_trunk", "thigh": "thigh", "shank": "shank", "foot": "foot"}
+"""Segment of a subject -> row of the table."""
+LEAST_ADULT_KG, LEAST_ADULT_M = 40.0, 1.45
+"""Of a lighter or shorter person the shares of adults are told as such: a choice."""
+MIRROR = np.diag([1.0, 1.0, -1.0])
+
+
+class SegmentMass(NamedTuple):
+    """Mass properties of one segment in its frame."""
+
+    mass: float  # [kg]
+    centre: Array  # (3,) [m]
+    inertia: Array  # (3, 3) - about the mass centre [kg m^2]
+
+    def mirrored(self) -> SegmentMass:
+        """Those of the other side: seen in a mirror square to Z."""
+        return SegmentMass(self.mass, MIRROR @ self.centre, MIRROR @ self.inertia @ MIRROR)
+
+
+class Person(NamedTuple):
+    """What a table is scaled to, and what had to be assumed."""
+
+    mass: float  # [kg]
+    stature: float  # [m]
+    population: Population
+    notes: tuple[str, ...]
+
+
+def load_inertia_table(name: str = TABLE) -> InertiaTable:
+    """The table of a shipped name, or of a .toml file."""
+    return load_toml(find_config(name, "inertia"), InertiaTable)
+
+
+def person_of(subject: Subject, table: InertiaTable, mass_kg: float | None = None) -> Person:
+    """Mass, stature and population of a subject; ConfigError without a mass.
+
+    mass_kg : in place of the subject's, as measured on force plates
+    Without a sex the mean of both populations is taken, without a stature the one that goes with the length
+    of the leg; the notes say so.
+    """
+    mass = mass_kg or subject.mass_kg
+    if not mass:
+        raise ConfigError(
+            "the mass is not known",
+            where=f"subject {subject.name}: mass_kg",
+            remedy="give mass_kg, or weigh the subject on the force plates",
+        )
+    notes = []
+    if subject.sex:
+        population: Population = getattr(table, subject.sex)
+    else:
+        population = mean_population(table.female, table.male)
+        notes.append("sex is not given: segments of the mean of women and men")
+    stature = 1e-3 * (subject.stature_mm or 0.0)
+    if not stature:
+        stature = stature_of_leg(subject, population)
+        notes.append(f"stature_mm is not given: {1e3 * stature:.0f} mm, as goes with the length of the leg")
+    return Person(float(mass), stature, population, (*notes, *notes_on_size(mass, stature)))
+
+
+def notes_on_size(mass: float, stature: float = LEAST_ADULT_M) -> list[str]:
+    """The sentence on a person [kg, m] of a child's size, whose segments get the shares of adults.
+
+    From 4 to 15 years thigh, shank, foot and upper arm become a larger part of the body, the head a smaller
+    one (Jensen 1986, J Biomech 19, 359-368).
+    """
+    if mass >= LEAST_ADULT_KG and stature >= LEAST_ADULT_M:
+        return []
+    return ["a child's size, and the table is of adults: children have less in thigh, shank and foot"]
+
+
+def mean_population(a: Population, b: Population) -> Population:
+    """Every number the mean of two."""
+
+    def mean(x: float, y: float) -> float:
+        return 0.5 * (x + y)
+
+    def share(x: SegmentShare, y: SegmentShare) -> SegmentShare:
+        radii = tuple(map(mean, x.radii_percent, y.radii_percent))
+        return SegmentShare(
+            mean(x.mass_percent, y.mass_percent),
+            mean(x.length_mm, y.length_mm),
+            mean(x.centre_percent, y.centre_percent),
+            radii,
+            x.pair,
+        )
+
+    segments = {name: share(row, b.segments[name]) for name, row in a.segments.items()}
+    return Population(mean(a.mass_kg, b.mass_kg), mean(a.stature_mm, b.stature_mm), segments)
+
+
+def stature_of_leg(subject: Subject, population: Population) -> float:
+    """Stature [m] of the mean person whose thigh and shank together are as long as the subject's (in the mean
+    of both legs)."""
+    n_leg = 2 if subject.side == "both" else 1
+    legs = [s.length_mm for n, s in subject.segments.items() if kind_of_segment(n) in ("thigh", "shank")]
+    own = sum(legs) / n_leg
+    mean = sum(population.segments[name].length_mm for name in ("thigh", "shank"))
+    return 1e-3 * population.stature_mm * own / mean
+
+
+def segment_mass(kind: str, segment: Segment, person: Person) -> SegmentMass:
+    """Mass properties of a segment; kind : pelvis, thigh, shank, foot or trunk."""
+    if kind == TRUNK:
+        return SegmentMass(*upper_body(segment, person.mass, person.stature, person.population))
+    share = person.population.segments[SHARES[kind]]
+    length = segment.length
+    if kind in ("pelvis", "foot"):
+        length = share.length_mm * person.stature / person.population.stature_mm
+    sagittal, transverse, longitudinal = 1e-2 * length * np.array(share.radii_percent)
+    v = segment.basis()[:, 1]
+    along = 1e-2 * share.centre_percent
+    if kind == "pelvis":
+        centre, axes = -v + (1.0 - along) * length * np.array([0.0, 1.0, 0.0]), np.eye(3)
+        radii = np.array([sagittal, longitudinal, transverse])
+    elif kind == "foot":
+        centre, axes = -0.5 * v, np.eye(3)
+        radii = np.array([longitudinal, sagittal, transverse])
+    else:
+        centre, axes = -along * v, segment.axes("v", "w")
+        radii = np.array([sagittal, longitudinal, transverse])
+    mass = 1e-2 * share.mass_percent * person.mass
+    return SegmentMass(mass, centre, mass * (axes * radii**2) @ axes.T)
+
+
+def with_masses(spec: ModelSpec, subject: Subject, person: Person) -> ModelSpec:
+    """The model of the subject with masses on its segments; bodies that have one keep it."""
+    spec, bodies = for_person(spec, subject), []
+    for body in spec.bodies:
+        kind = kind_of_segment(body.name)
+        if body.mass_kg or kind not in (*SHARES, TRUNK):
+            bodies.append(body)
+            continue
+        found = segment_mass(kind, subject.segments[body.name].segment(), person)
+        J = found.inertia
+        bodies.append(
+            msgspec.structs.replace(
+                body,
+                mass_kg=found.mass,
+                mass_centre_mm=tuple(float(1e3 * x) for x in found.centre),
+                inertia_kg_m2=tuple(
+                    float(J[i, j]) for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
+                ),
+            )
+        )
+    return msgspec.structs.replace(spec, bodies=tuple(bodies))

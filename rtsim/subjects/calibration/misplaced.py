@@ -1,0 +1,277 @@
+"""Is a marker of the calibration beside its landmark? Judged by the other leg, proportions, and the trial.
+
+Distances between the landmarks of a leg hardly depend on posture. For each landmark the shift d of its marker
+that explains best what the distances r are off is found by generalized least squares, r = g(d) + errors:
+every marker is put on with an error of its own, and distances vary by posture and skin besides. What a shift
+explains, the fall of r' C^-1 r, is the evidence for it: a likelihood ratio, chi-square of three degrees of
+freedom where nothing is wrong. Between the legs of a person errors are small, from person to person large: so
+the other leg tells whether a marker is off, and proportions on which leg.
+
+Distances alone: a shift square to all of them shows least. Markers that are off alike on both legs, and labs
+that put them elsewhere on purpose, show by the proportions of a leg alone, and only where they are far off.
+Markers that are followed show by the shape of their segment in the trial, too, where they were off in one of
+static trial and trial alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.config.runs.lab_schema import LabSide
+from rtsim.files.markers.landmarks import thin
+from rtsim.files.markers.trial import MarkerTrial
+from rtsim.subjects.calibration.landmarks import Positions, lacks_pelvis
+from rtsim.subjects.calibration.trunk import TRUNK
+from rtsim.subjects.markers.distances import FEWEST
+
+Array = NDArray[np.float64]
+Points = Mapping[str, Array]  # role -> (3,) or (n, 3) [m]
+
+HIP, FIBULA = "hip", "fibula_head"
+KNEE = ("epicondyle_lateral", "epicondyle_medial")
+ANKLE = ("malleolus_lateral", "malleolus_medial")
+FOOT = ("calcaneus", "metatarsal_1", "metatarsal_5")
+PAIRS = (
+    *((HIP, role) for role in KNEE),
+    *combinations((*KNEE, *ANKLE), 2),
+    *combinations(FOOT, 2),
+    *((a, b) for a in ANKLE for b in FOOT),
+    *((FIBULA, role) for role in (*KNEE, *ANKLE)),
+)
+"""Landmarks whose distances are compared; the hip's is that of the regression."""
+PUT_ON, RIGID, HINGED = 0.005, 0.003, 0.005
+"""Standard deviations of a marker on its landmark, each way, by one pair of hands [m], and of distances
+within a segment and across the ankle besides. With these r' C^-1 r is 2 to 16 of 16 to 21 distances on nine
+sound calibrations of six labs; different hands differ by 6 to 25 mm (Della Croce et al. 2005)."""
+UNLIKE, FOOT_UNLIKE, LENGTHS_UNLIKE, DISTANCES_UNLIKE = 0.022, 0.04, 0.06, 0.01
+"""Standard deviations from person to person and lab to lab of a landmark, each way, in lengths of the shank:
+of knee and ankle, and of the foot, where toes stand in; of thigh and foot in parts of their length; and of
+distances besides, in lengths of the shank."""
+USUAL: Points = {
+    role: np.array(x)
+    for role, x in {
+        HIP: (0.0, 1.97, 0.05),
+        "epicondyle_lateral": (0.0, 1.0, 0.15), "epicondyle_medial": (0.0, 1.0, -0.15),
+        "malleolus_lateral": (-0.02, -0.02, 0.105), "malleolus_medial": (0.02, 0.02, -0.105),
+        "calcaneus": (-0.17, -0.11, 0.0), "metatarsal_1": (0.34, -0.08, -0.09),
+        "metatarsal_5": (0.27, -0.12, 0.13),
+    }.items()
+}  # fmt: skip
+"""Markers of a right leg in standing, in lengths of the shank from the ankle's centre: X forwards, Y towards
+the knee. Rounded means of these calibrations."""
+EVIDENCE = 12.0
+"""Of a shift by the other leg from which it is told: at most 7.0 on the nine sound calibrations; 11.8 of the
+one among the recordings in which labels of the forefoot are exchanged on most frames."""
+ALONE = 10.0
+"""Of a shift by proportions alone: at most 6.0 there, but where a knee of 170 mm is told anyhow."""
+SKIN, SKIN_OF_THIGH = 0.003, 0.007
+"""Standard deviations of a marker from static trial to trial, each way, medians over the trial [m]."""
+MOVED = 0.015
+"""A shift between static trial and trial that is smaller is not told [m]. With the deviations above the
+evidence for one is at most 5 of nine trials with their static ones, and 9 of a knee marker of one more."""
+CLEAR = 2.0
+"""Evidence beyond that of the other leg, or of the next landmark, from which that one is named alone."""
+NEAR = 0.1
+"""A shift is not looked for much farther away than this [m]."""
+STEPS = 8
+
+
+class Leg(NamedTuple):
+    """Landmarks of a leg that reads like a right one.
+
+    points : role -> (n, 3) [m], NaN-free, `hip` where the pelvis is marked; names : role -> marker
+    """
+
+    points: Points
+    names: Mapping[str, str]
+
+
+class Shift(NamedTuple):
+    """What a shift of one marker explains."""
+
+    role: str
+    evidence: float
+    size: float  # [m]
+
+
+def leg_of(table: LabSide, known: Positions, hip: Array) -> Leg:
+    """The landmarks of a leg that can be told from others', on the frames of the calibration."""
+    names = {role: name for role, name in table.roles.items() if role in known}
+    points = {role: known[role] for role in (*KNEE, *ANKLE, *FOOT, FIBULA) if role in known}
+    return Leg(points if lacks_pelvis(known) else {HIP: hip, **points}, names)
+
+
+def notes_on_places(legs: Mapping[str, Leg]) -> list[str]:
+    """Sentences on markers that lie beside their landmarks; legs : side -> leg, one or both."""
+    if len(legs) == 1:
+        return [said for leg in legs.values() for said in alone(leg)]
+    if len(legs) != 2:
+        return []
+    right, left = legs["right"], legs["left"]
+    pairs = pairs_of(right.points.keys() & left.points.keys())
+    off = lengths(right.points, pairs) - lengths(left.points, pairs)
+    found = shifts(off, middle(left.points), pairs, between_legs(left, pairs), NEAR)
+    if not found or found[0].evidence < EVIDENCE:
+        return []
+    likely = [shift for shift in found if shift.evidence > found[0].evidence - CLEAR]
+    return [sentence(likely[0], likely[1:], legs, dict(zip(pairs, off.tolist(), strict=True)))]
+
+
+def sentence(
+    worst: Shift, others: Sequence[Shift], legs: Mapping[str, Leg], off: Mapping[tuple[str, str], float]
+) -> str:
+    """What is told of a marker that is off by the other leg."""
+    role, by_side = worst.role, {side: evidence_alone(leg, worst.role) for side, leg in legs.items()}
+    odd = max(by_side, key=lambda side: by_side[side])
+    sure = by_side[odd] > min(by_side.values()) + CLEAR
+    sides = [odd] if sure else list(legs)
+    names = " or ".join(legs[side].names[role] for side in sides)
+    if others:
+        names += f" (or {', '.join(legs[side].names[o.role] for o in others for side in sides)})"
+    pair = max((pair for pair in off if role in pair), key=lambda pair: abs(off[pair]))
+    other = pair[0] if pair[1] == role else pair[1]
+    found = {side: 1e3 * float(lengths(leg.points, [pair])[0]) for side, leg in legs.items()}
+    whose = f"the other leg has it about {1e3 * worst.size:.0f} mm elsewhere"
+    if sure:
+        whose += ", and so have the usual proportions"
+    return (
+        f"check {names}: {whose}; from {role} to {other} it is {found['right']:.0f} mm on the right and "
+        f"{found['left']:.0f} mm on the left: a marker beside its landmark?"
+    )
+
+
+def alone(leg: Leg) -> list[str]:
+    """A sentence on a leg without another, by proportions."""
+    found = by_proportions(leg)
+    if not found or found[0].evidence < ALONE:
+        return []
+    likely = [shift for shift in found if shift.evidence > found[0].evidence - CLEAR]
+    names = " or ".join(leg.names[shift.role] for shift in likely)
+    return [
+        f"check {names}: by the usual proportions of a leg it lies about {1e3 * found[0].size:.0f} mm off "
+        f"{' or '.join(shift.role for shift in likely)}: a marker beside its landmark, or a leg of another "
+        "shape?"
+    ]
+
+
+def notes_on_moves(markers: Mapping[str, Points], trial: MarkerTrial) -> list[str]:
+    """Sentences on markers that lie elsewhere in a trial than in its static trial, by their segments.
+
+    markers : segment -> name in the trial -> (3,) in the segment [m]
+    """
+    notes = []
+    for segment, points in markers.items():
+        tracks = {name: thin(trial.positions)[:, trial.names.index(name)] for name in points}
+        pairs = [pair for pair in combinations(points, 2) if seen_together(tracks, pair)]
+        if segment == TRUNK or len(roles_of(pairs)) < FEWEST:  # arms and head move the markers of a trunk
+            continue
+        skin = SKIN_OF_THIGH if segment == "thigh" else SKIN
+        slopes = jacobian(points, pairs, roles_of(pairs))
+        covariance = skin**2 * slopes @ slopes.T + RIGID**2 * np.eye(len(pairs))
+        worst = shifts(lengths(tracks, pairs) - lengths(points, pairs), points, pairs, covariance, NEAR)[0]
+        if worst.evidence >= EVIDENCE and worst.size >= MOVED:
+            notes.append(
+                f"check {worst.role}: by the other markers of the {segment} it lies about "
+                f"{1e3 * worst.size:.0f} mm elsewhere in the trial than in the static trial: put on anew, or "
+                "beside its landmark in one of them?"
+            )
+    return notes
+
+
+def seen_together(tracks: Points, pair: tuple[str, str]) -> bool:
+    """Whether frames enough show both markers of a pair."""
+    both = np.isfinite(tracks[pair[0]] + tracks[pair[1]]).all(axis=1)
+    return bool(both.sum() >= FEWEST)
+
+
+def evidence_alone(leg: Leg, role: str) -> float:
+    """What a shift of a landmark explains by proportions; 0 where they do not know it."""
+    return next((shift.evidence for shift in by_proportions(leg) if shift.role == role), 0.0)
+
+
+def by_proportions(leg: Leg) -> list[Shift]:
+    """Shifts of the markers of a leg against a usual one of its size, the likeliest first."""
+    pairs = pairs_of(leg.points.keys() & USUAL.keys())
+    usual, slopes = lengths(USUAL, pairs), jacobian(USUAL, pairs, roles_of(pairs))
+    of_role = [FOOT_UNLIKE if role in FOOT else UNLIKE for role in roles_of(pairs)]
+    covariance = (slopes * np.repeat(of_role, 3) ** 2) @ slopes.T + DISTANCES_UNLIKE**2 * np.eye(len(pairs))
+    for group in ((HIP,), FOOT):  # long thighs, short feet
+        part = usual * [bool({a, b} & {*group}) for a, b in pairs]
+        covariance += LENGTHS_UNLIKE**2 * np.outer(part, part)
+    found = lengths(leg.points, pairs)
+    weighted = np.linalg.solve(covariance, usual)
+    scale = float(weighted @ found / (weighted @ usual))
+    covariance += np.outer(usual, usual)  # the size itself says nothing
+    likely = shifts(found / scale - usual, USUAL, pairs, covariance, NEAR / scale)
+    return [shift._replace(size=scale * shift.size) for shift in likely]
+
+
+def between_legs(leg: Leg, pairs: Sequence[tuple[str, str]]) -> Array:
+    """(n, n) - covariance of the differences of distances between the legs of a person [m^2]."""
+    slopes = jacobian(middle(leg.points), pairs, roles_of(pairs))
+    hinged = [bool({*pair} & {*ANKLE} and {*pair} & {*FOOT}) for pair in pairs]
+    of_distance = np.diag(np.where(hinged, HINGED, RIGID) ** 2)
+    return 2.0 * (PUT_ON**2 * slopes @ slopes.T + of_distance)
+
+
+def shifts(
+    off: Array, points: Points, pairs: Sequence[tuple[str, str]], covariance: Array, near: float
+) -> list[Shift]:
+    """What a shift of each marker explains of distances that are off (n,), the likeliest first.
+
+    points : (3,) each, where the markers should be; near : standard deviation of a shift beforehand, each way
+    """
+    weights = np.linalg.inv(covariance)
+    found = []
+    for role in roles_of(pairs):
+        if role == HIP:
+            continue
+        d, moved = np.zeros(3), dict(points)
+        for _ in range(STEPS):
+            moved[role] = points[role] + d
+            gap = off - lengths(moved, pairs) + lengths(points, pairs)
+            slopes = jacobian(moved, pairs, [role])
+            normal = slopes.T @ weights @ slopes + np.eye(3) / near**2
+            d = d + np.linalg.solve(normal, slopes.T @ weights @ gap - d / near**2)
+        moved[role] = points[role] + d
+        gap = off - lengths(moved, pairs) + lengths(points, pairs)
+        evidence = float(off @ weights @ off - gap @ weights @ gap - d @ d / near**2)
+        found.append(Shift(role, evidence, float(np.linalg.norm(d))))
+    return sorted(found, key=lambda shift: -shift.evidence)
+
+
+def pairs_of(roles: set[str]) -> list[tuple[str, str]]:
+    """Pairs of landmarks of which both are there."""
+    return [pair for pair in PAIRS if roles.issuperset(pair)]
+
+
+def roles_of(pairs: Sequence[tuple[str, str]]) -> list[str]:
+    """Landmarks of pairs, in order."""
+    return list(dict.fromkeys(role for pair in pairs for role in pair))
+
+
+def lengths(points: Points, pairs: Sequence[tuple[str, str]]) -> Array:
+    """(n_pair,) - distances [m], medians over the frames where there are some."""
+    return np.array([np.nanmedian(np.linalg.norm(points[a] - points[b], axis=-1)) for a, b in pairs])
+
+
+def middle(points: Points) -> dict[str, Array]:
+    """Points (3,) of the middle frame."""
+    return {role: x[len(x) // 2] for role, x in points.items()}
+
+
+def jacobian(points: Points, pairs: Sequence[tuple[str, str]], roles: Sequence[str]) -> Array:
+    """(n_pair, 3 n_role) - slopes of distances by places of landmarks."""
+    slopes = np.zeros((len(pairs), len(roles), 3))
+    for row, (a, b) in zip(slopes, pairs, strict=True):
+        along = points[a] - points[b]
+        along = along / np.linalg.norm(along)
+        for role, sign in ((a, 1.0), (b, -1.0)):
+            if role in roles:
+                row[roles.index(role)] = sign * along
+    return slopes.reshape(len(pairs), -1)

@@ -1,0 +1,172 @@
+"""Is a calibrated leg that of a person? Errors where it cannot be, notes where it is odd."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.errors import ConfigError
+from rtsim.files.markers.landmarks import thin
+from rtsim.files.markers.trial import MarkerTrial, count_of
+from rtsim.subjects.calibration.landmarks import Landmarks, Positions
+from rtsim.subjects.calibration.natural import Segment
+from rtsim.subjects.subject import LENGTHS
+
+Array = NDArray[np.float64]
+
+WIDTHS = {"pelvis": (0.05, 0.5), "knee": (0.02, 0.25), "ankle": (0.02, 0.2), "forefoot": (0.01, 0.2)}
+USUAL_WIDTHS = {"pelvis": (0.1, 0.35), "knee": (0.05, 0.16), "ankle": (0.04, 0.12), "forefoot": (0.03, 0.13)}
+MIN_VOLUME = 0.1  # of the three unit axes of a segment; 1 = square to each other
+MIN_SPREAD = 0.01  # distance of a segment's markers from their best line, root mean square [m]
+MAX_DEVIATION = 0.2  # of a length from its median, beyond which a frame is left out [1]
+MAX_SHIFT = 0.03  # of the distance of two markers between static and trial, soft tissue included [m]
+REMEDY = "check the unit of the file, the labels and the lab's marker map"
+
+
+def check_lengths(segments: Mapping[str, Segment], where: str) -> None:
+    """ConfigError for a segment that no person has."""
+    for name, segment in segments.items():
+        low, high = LENGTHS[name]
+        if not low <= segment.length <= high:
+            raise ConfigError(
+                f"the {name} came out {segment.length:.3f} m long",
+                where=where,
+                allowed=f"{low:g} to {high:g} m",
+                remedy=REMEDY,
+            )
+
+
+def check_axes(Q: Mapping[str, Array], where: str) -> None:
+    """ConfigError for a segment whose axes are mirrored or lie almost in one plane; Q : (n, 4, 3) each."""
+    for name, q in Q.items():
+        u, r_p, r_d, w = np.moveaxis(q, 1, 0)
+        v = r_p - r_d
+        volume = float(np.median(np.sum(np.cross(u, v) * w, axis=1) / np.linalg.norm(v, axis=1)))
+        if not volume >= MIN_VOLUME:
+            raise ConfigError(
+                f"the axes of the {name} are mirrored or almost in one plane (volume {volume:.2f})",
+                where=where,
+                allowed=f"{MIN_VOLUME:g} to 1",
+                remedy="check the labels and the lab's marker map",
+            )
+
+
+def widths(x: Landmarks) -> dict[str, Array]:
+    """Distances (n,) across the leg [m]."""
+    pairs = {
+        "knee": (x.epicondyle_lateral, x.epicondyle_medial),
+        "ankle": (x.malleolus_lateral, x.malleolus_medial),
+        "forefoot": (x.metatarsal_1, x.metatarsal_5),
+    }
+    if x.pelvis is not None:
+        pairs["pelvis"] = (x.pelvis.asis, x.pelvis.asis_opposite)
+    return {name: np.linalg.norm(a - b, axis=1) for name, (a, b) in pairs.items()}
+
+
+def check_widths(x: Landmarks, where: str) -> list[str]:
+    """Sentences on odd distances across the leg; ConfigError for impossible ones."""
+    notes = []
+    for name, across in widths(x).items():
+        width = float(np.median(across))
+        low, high = WIDTHS[name]
+        if not low <= width <= high:
+            raise ConfigError(
+                f"the markers are {1e3 * width:.0f} mm apart across the {name}",
+                where=where,
+                allowed=f"{1e3 * low:.0f} to {1e3 * high:.0f} mm",
+                remedy=REMEDY,
+            )
+        low, high = USUAL_WIDTHS[name]
+        if not low <= width <= high:
+            notes.append(
+                f"check the markers across the {name}: they are {1e3 * width:.0f} mm apart, usual are "
+                f"{1e3 * low:.0f} to {1e3 * high:.0f} mm"
+            )
+    return notes
+
+
+def agreeing_frames(Q: Mapping[str, Array], x: Landmarks, where: str) -> tuple[NDArray[np.bool_], list[str]]:
+    """Frames on which every length and width is about its median, (n,), and a sentence on the others.
+
+    Exchanged labels and ghost markers change them far more than soft tissue does.
+    """
+    lengths = {name: np.linalg.norm(q[:, 1] - q[:, 2], axis=1) for name, q in Q.items()}
+    lengths |= {f"width of the {name}": width for name, width in widths(x).items()}
+    off = {name: np.abs(d / np.median(d) - 1.0) > MAX_DEVIATION for name, d in lengths.items()}
+    good: NDArray[np.bool_] = ~np.any(list(off.values()), axis=0)
+    if not good.any():
+        raise ConfigError("no two frames show a leg of the same size", where=where, remedy=REMEDY)
+    if good.all():
+        return good, []
+    n_off = {name: int(mask.sum()) for name, mask in off.items() if mask.any()}
+    named = ", ".join(f"{name} on {count_of(n, 'frame')}" for name, n in n_off.items())
+    return good, [
+        f"{int((~good).sum())} of {count_of(len(good), 'frame')} left out, where a length is more than "
+        f"{100 * MAX_DEVIATION:.0f} % off its median ({named}): labels may be exchanged there"
+    ]
+
+
+def check_landmarks(x: Landmarks, shank: Array, positions: Positions) -> list[str]:
+    """Sentences on landmarks that are not where they should be; shank : Q (n, 4, 3) of the shank."""
+    notes = []
+    if "tibial_tuberosity" in positions:
+        ahead = np.sum((positions["tibial_tuberosity"] - x.knee) * shank[:, 0], axis=1)
+        if seen_median(ahead) < 0.0:
+            notes.append("check the shank: the tibial tuberosity lies behind the knee")
+    if "greater_trochanter" in positions and x.pelvis is not None:
+        across = x.hip - x.pelvis.hip_opposite
+        outside = np.sum((positions["greater_trochanter"] - x.hip) * across, axis=1)
+        if seen_median(outside) < 0.0:
+            notes.append("check the hip: the greater trochanter lies inside of the hip centre")
+    return notes
+
+
+def seen_median(values: Array) -> float:
+    """Median over the frames (n,) that show the marker; NaN where none does."""
+    seen = values[np.isfinite(values)]
+    return float(np.median(seen)) if seen.size else np.nan
+
+
+def check_spread(markers: Mapping[str, Mapping[str, Array]]) -> list[str]:
+    """Sentences on segments whose tracked markers (3,) [m] do not fix their rotation by themselves; worse of
+    a thigh that no pelvis carries."""
+    notes = []
+    for segment, points in markers.items():
+        n = len(points)
+        if n < 3 or spread_of(points) < MIN_SPREAD:
+            count = {1: "one marker", 2: "two markers"}.get(n, f"{n} markers almost on a line")
+            who = "only the joints tell its rotation"
+            if segment == "thigh" == next(iter(markers)):
+                who = "only the knee tells its rotation, and knee angles may be 20 degrees off or more"
+            notes.append(f"the {segment} has {count} ({', '.join(points)}): {who}")
+    return notes
+
+
+def spread_of(points: Mapping[str, Array]) -> float:
+    """Distance of points (3,) [m] from their best line, root mean square [m]."""
+    x = np.array(list(points.values()))
+    return float(np.linalg.svd(x - x.mean(axis=0), compute_uv=False)[1] / np.sqrt(len(x)))
+
+
+def check_distances(markers: Mapping[str, Mapping[str, Array]], trial: MarkerTrial) -> list[str]:
+    """Sentences on markers of a segment that are at another distance in the trial than in the static trial.
+
+    markers : segment -> name in the trial -> coordinates in the segment (3,) [m]
+    """
+    notes = []
+    for segment, points in markers.items():
+        track = {name: thin(trial.positions)[:, trial.names.index(name)] for name in points}
+        for a, b in combinations(points, 2):
+            apart = np.linalg.norm(track[a] - track[b], axis=1)
+            apart = apart[np.isfinite(apart)]
+            shift = float(np.median(apart) - np.linalg.norm(points[a] - points[b])) if apart.size else 0.0
+            if abs(shift) > MAX_SHIFT:
+                notes.append(
+                    f"check the {segment}: {a} and {b} are {1e3 * abs(shift):.0f} mm "
+                    f"{'farther apart' if shift > 0.0 else 'closer'} in the trial than in the static trial "
+                    "(another person, exchanged labels, or a marker put on anew?)"
+                )
+    return notes

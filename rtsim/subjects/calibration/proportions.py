@@ -1,0 +1,113 @@
+"""Are the sizes of a person in proportion? Segments to each other, to the stature, and left to right.
+
+Joint to joint the thigh is 0.245 and the shank 0.246 of the stature (Drillis and Contini 1966, as in Winter
+2009, Biomechanics and Motor Control of Human Movement, fig. 4.1; from memory).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.errors import ConfigError
+from rtsim.subjects.calibration.landmarks import Positions
+
+Array = NDArray[np.float64]
+
+RATIOS = {
+    ("thigh", "shank"): ((0.8, 1.3), (0.55, 1.8)),
+    ("foot", "shank"): ((0.2, 0.5), (0.1, 0.8)),
+}
+"""Length over length, usual and possible: 0.95 to 1.21, and 0.28 to 0.38, of nine persons."""
+LEG_TO_STATURE = ((0.42, 0.56), (0.33, 0.7))
+"""Thigh and shank over the stature, usual and possible: 0.49 on average, 0.48 and 0.50 of two persons."""
+HEIGHT = "Height"
+"""Of the person in a C3D file [m]."""
+PAIRED = {"thigh": (0.08, 0.3), "shank": (0.08, 0.3), "foot": (0.15, 0.4)}
+"""Part by which the legs of a person differ: more is unusual, and impossible. Of the nine up to 0.022,
+0.041 and 0.08."""
+SKEW = (0.035, 0.1)
+"""Difference of the distances from the ASIS to the back of the pelvis on both sides, unusual and impossible
+from there on [m]: at most 0.020 of the nine."""
+REMEDY = "check the labels, the lab's marker map and where the markers are"
+
+
+def check_ratios(lengths: Mapping[str, float], where: str) -> list[str]:
+    """Sentences on segments out of proportion; ConfigError where no person is such. lengths : [m]"""
+    notes = []
+    for (a, b), (usual, possible) in RATIOS.items():
+        ratio = lengths[a] / lengths[b]
+        said = f"the {a} is {1e3 * lengths[a]:.0f} mm long and the {b} {1e3 * lengths[b]:.0f} mm"
+        if not possible[0] <= ratio <= possible[1]:
+            raise ConfigError(
+                f"{said}, {ratio:.2f} of it", where=where, allowed=f"{possible[0]:g} to {possible[1]:g}",
+                remedy=REMEDY,
+            )  # fmt: skip
+        if not usual[0] <= ratio <= usual[1]:
+            notes.append(
+                f"check {a} and {b}: {said}, {ratio:.2f} of it, usual are {usual[0]:g} to {usual[1]:g}: a "
+                "marker in another place?"
+            )
+    return notes
+
+
+def check_stature(lengths: Mapping[str, float], stature: float, where: str) -> list[str]:
+    """A sentence on legs that hardly go with the stature; ConfigError where no person is such. All [m]"""
+    leg = lengths["thigh"] + lengths["shank"]
+    usual, possible = LEG_TO_STATURE
+    said = f"thigh and shank are {1e3 * leg:.0f} mm long together, {leg / stature:.2f} of the stature of "
+    said += f"{1e3 * stature:.0f} mm"
+    if not possible[0] <= leg / stature <= possible[1]:
+        raise ConfigError(
+            said, where=where, allowed=f"{possible[0]:g} to {possible[1]:g}",
+            remedy="correct the stature, or check the unit of the file and the labels",
+        )  # fmt: skip
+    if usual[0] <= leg / stature <= usual[1]:
+        return []
+    return [f"check the stature: {said}, usual are {usual[0]:g} to {usual[1]:g}"]
+
+
+def check_legs(right: Mapping[str, float], left: Mapping[str, float], where: str) -> list[str]:
+    """Sentences on segments of one leg that are longer than of the other; ConfigError beyond any. [m]"""
+    notes = []
+    for name, (unusual, impossible) in PAIRED.items():
+        a, b = right[name], left[name]
+        apart = abs(a - b) / min(a, b)
+        said = f"the {name} is {1e3 * a:.0f} mm long on the right and {1e3 * b:.0f} mm on the left"
+        if apart > impossible:
+            raise ConfigError(
+                said, where=where, allowed=f"{100 * impossible:.0f} % of difference", remedy=REMEDY
+            )
+        if apart > unusual:
+            notes.append(
+                f"check the legs: {said}, usual are up to {100 * unusual:.0f} % of difference: a marker in "
+                "another place?"
+            )
+    return notes
+
+
+def check_skew(known: Positions, where: str) -> list[str]:
+    """A sentence on a pelvis that is longer on one side; ConfigError beyond any. known : by role [m]"""
+    if not {"asis", "asis_opposite"} <= known.keys():
+        return []
+    back = ("psis", "psis_opposite") if {"psis", "psis_opposite"} <= known.keys() else ("sacrum", "sacrum")
+    own, other = (
+        float(np.median(np.linalg.norm(known[a] - known[b], axis=1)))
+        for a, b in zip(("asis", "asis_opposite"), back, strict=True)
+    )
+    to = "PSIS" if back[0] == "psis" else "sacrum"
+    said = f"from ASIS to {to} it is {1e3 * own:.0f} mm on the leg's side, {1e3 * other:.0f} mm on the other"
+    unusual, impossible = SKEW
+    if abs(own - other) > impossible:
+        raise ConfigError(
+            f"the pelvis is askew: {said}", where=where, allowed=f"{1e3 * impossible:.0f} mm of difference",
+            remedy=REMEDY,
+        )  # fmt: skip
+    if abs(own - other) > unusual:
+        return [
+            f"check the pelvis: {said}, usual are up to {1e3 * unusual:.0f} mm of difference: a marker in "
+            "another place?"
+        ]
+    return []

@@ -1,0 +1,78 @@
+"""Segments from natural coordinates and markers on many frames (Sancisi et al. 2017, eqs 12, 13)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.subjects.calibration.natural import Segment, known_frames, local_points, unit
+from rtsim.subjects.calibration.trunk import LUMBOSACRAL, TRUNK
+from rtsim.subjects.subject import SubjectSegment, subject_segment
+
+Array = NDArray[np.float64]
+SegmentMarkers = dict[str, dict[str, Array]]  # segment -> marker -> coordinates (3,) in the segment [m]
+
+STILL_DEG = 10.0
+"""Range of a joint's angle up to which a person stands still; in motion landmarks go with their skin."""
+BENT_DEG = 45.0
+"""Flexion beyond which a static trial is none of a person who stands."""
+SEGMENTS = ("pelvis", "thigh", "shank", "foot")
+
+
+def local_markers(
+    Q: Mapping[str, Array], parameters: Mapping[str, Segment], markers: Mapping[str, Mapping[str, Array]]
+) -> SegmentMarkers:
+    """Mean coordinates of markers (n, 3) per segment and name; those never seen are left out.
+
+    Q : segment -> (n, 4, 3) = u, rP, rD, w
+    """
+    placed: SegmentMarkers = {}
+    for name, tracks in markers.items():
+        if not tracks:
+            placed[name] = {}
+            continue
+        local = local_points(Q[name], parameters[name], np.stack(list(tracks.values()), axis=1))
+        placed[name] = {m: x for m, x in zip(tracks, local, strict=True) if np.isfinite(x).all()}
+    return placed
+
+
+def segment_records(
+    Q: Mapping[str, Array], parameters: Mapping[str, Segment], markers: SegmentMarkers
+) -> dict[str, SubjectSegment]:
+    """The segments of `markers`. A pelvis gets the landmark hip_centre, the mean place of the thigh's rP,
+    and beside a trunk lumbosacral, that of the trunk's rD."""
+    turned = {name: in_parent(Q[parent], Q[name]) for name, parent in (("shank", "thigh"), ("foot", "shank"))}
+    if "pelvis" not in markers:
+        return {n: subject_segment(parameters[n], placed, {}, turned.get(n)) for n, placed in markers.items()}
+    ends = {"hip_centre": Q["thigh"][:, 1:2]}
+    if TRUNK in markers:
+        ends[LUMBOSACRAL] = Q[TRUNK][:, 2:3]
+    points = {"pelvis": {n: local_points(Q["pelvis"], parameters["pelvis"], x)[0] for n, x in ends.items()}}
+    return {
+        n: subject_segment(parameters[n], placed, points.get(n, {}), turned.get(n))
+        for n, placed in markers.items()
+    }
+
+
+def in_parent(parent: Array, own: Array) -> tuple[float, ...] | None:
+    """How a segment stands turned in its parent: about z, the new x, the new y [deg], means over the frames;
+    None where the joint moves, or is bent too far to tell how it stands.
+
+    parent, own : (n, 4, 3) = u, rP, rD, w
+    """
+    R = np.einsum("fki,fkj->fij", axes_of(parent), axes_of(own))
+    R = R[known_frames(R)]
+    about_z = np.degrees(np.arctan2(-R[:, 0, 1], R[:, 1, 1]))
+    if not len(R) or np.ptp(about_z) > STILL_DEG or np.abs(about_z).max() > BENT_DEG:
+        return None
+    about_x, about_y = np.degrees([np.arcsin(R[:, 2, 1]), np.arctan2(-R[:, 2, 0], R[:, 2, 2])])
+    return float(about_z.mean()), float(about_x.mean()), float(about_y.mean())
+
+
+def axes_of(Q: Array) -> Array:
+    """(n, 3, 3) - orthonormal axes as columns: X along u, v in the X-Y plane."""
+    u, v = Q[:, 0], Q[:, 1] - Q[:, 2]
+    z = unit(np.cross(u, v))
+    return np.stack([u, np.cross(z, u), z], axis=2)

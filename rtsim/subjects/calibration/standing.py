@@ -1,0 +1,200 @@
+"""Could a calibration's pose be that of a person, and does a still one stand? Errors where it cannot be,
+notes where it is unusual.
+
+Joint angles come from the natural coordinates, by the joint coordinate systems of the shipped model of a leg,
+as medians over the frames; what no joint reaches (`ranges_deg` of that model) is an error in any pose. What
+is usual in standing is asked of still trials alone. Later joint angles do not depend on how somebody stands
+in the static trial, so a person who sits or lies is told, not refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.config.load import load_toml
+from rtsim.config.models.joint_schema import AnatomicalAxes
+from rtsim.config.models.model_schema import ModelSpec
+from rtsim.config.paths import find_config
+from rtsim.errors import ConfigError
+from rtsim.subjects.calibration.natural import unit
+from rtsim.units import DEGREES
+
+Array = NDArray[np.float64]
+Range = tuple[float, float]
+
+LEG = "lower_limb"
+"""The model whose joints are asked."""
+STILL = 0.1
+"""In a still trial no joint centre moves farther [m]."""
+USUAL = {
+    "hip_flexion": (-25.0, 40.0), "hip_adduction": (-25.0, 25.0), "hip_internal_rotation": (-40.0, 40.0),
+    "knee_flexion": (-20.0, 30.0), "knee_adduction": (-20.0, 20.0), "knee_internal_rotation": (-45.0, 35.0),
+    "ankle_dorsiflexion": (-30.0, 30.0), "ankle_inversion": (-35.0, 40.0),
+    "ankle_internal_rotation": (-35.0, 40.0),
+}  # fmt: skip
+"""Joint angles in standing [deg]: of ten legs of five persons of four labs, hip flexion -5 to 17, adduction
+-6 to 5, rotation -12 to 11, knee flexion -12 to 1, adduction -6 to 7, rotation -21 to -2, dorsiflexion -8 to
+7, inversion -10 to 15, rotation of the ankle -3 to 8; and 8 to 32 degrees more, as labs put their markers."""
+TILT, OBLIQUITY = (-7.0, 33.0), (-15.0, 15.0)
+"""Of the pelvis in standing, ASIS lower and side higher positive [deg]: 4 to 22 and -3 to 3 of these persons;
+13 degrees of tilt on average in Preece et al. (2008) J Man Manip Ther 16, 113-117. 20 to either side: markers
+that tilt the pelvis by 30 are told of nearly everybody."""
+STRAIGHT = 30.0
+"""A person is upright whose knee is bent by less, under a thigh that leans by less [deg]."""
+NEAREST = 0.25
+"""Part of the upright frames of a trial that is judged, those with the pelvis nearest to usual: who bends
+down stands at other times."""
+LARGEST_TILT = 70.0
+"""Of a pelvis over straight legs, either way [deg]: nobody stands with more."""
+UPRIGHT, UPSIDE_DOWN = 35.0, 135.0
+"""Angle between a leg, from ankle to hip, and the vertical [deg]: beyond the first nobody stands on it."""
+SITTING = 50.0
+"""Flexion of hip and knee from which a still person sits or crouches [deg]."""
+POSTURE = "results do not depend on it, but standing shows best what is wrong with labels and markers"
+REMEDY = "check the labels, the lab's marker map and where the markers are"
+
+
+@cache
+def joints() -> dict[tuple[str, str], AnatomicalAxes]:
+    """Axes by the two segments of a joint, of a leg."""
+    spec = load_toml(find_config(LEG, "models"), ModelSpec)
+    return {(body.parent, body.name): body.angles for body in spec.bodies if body.angles is not None}
+
+
+def check_pose(Q: Mapping[str, Array], where: str) -> list[str]:
+    """Sentences on what is unusual in the pose of a leg; ConfigError for what no person's leg can do.
+
+    Q : segment -> (n, 4, 3), of a leg that reads like a right one
+    """
+    ranges = {name: ends for axes in joints().values() for name, ends in zip_ranges(axes).items()}
+    angles = {name: float(np.median(x)) for name, x in joint_angles(Q).items()}
+    for name, angle in angles.items():
+        low, high = ranges[name]
+        if not low <= angle <= high:
+            raise ConfigError(
+                f"{name} is {angle:.0f} degrees in its pose, which no person's is", where=where,
+                allowed=f"{low:g} to {high:g} degrees", remedy=REMEDY,
+            )  # fmt: skip
+    if not is_still(Q):
+        return check_upright(Q, where)
+    lean = leaning(Q)
+    if lean > UPSIDE_DOWN:
+        raise ConfigError(
+            f"the person stands on the head: the leg points {lean:.0f} degrees away from up", where=where,
+            allowed=f"up to {UPRIGHT:g} degrees in standing", remedy="give the axis that points up (--up)",
+        )  # fmt: skip
+    sits = angles["knee_flexion"] > SITTING and angles.get("hip_flexion", SITTING) >= SITTING
+    notes = check_pelvis(Q, where) if lean <= UPRIGHT else []
+    if lean > UPRIGHT and not sits:
+        notes.append(
+            f"check the pose: the leg leans {lean:.0f} degrees, usual of a person who stands are up to "
+            f"{UPRIGHT:g}: lying, or the wrong axis up (--up); {POSTURE}"
+        )
+    odd = [
+        f"{name} {angle:.0f} (usual {USUAL[name][0]:g} to {USUAL[name][1]:g})"
+        for name, angle in angles.items()
+        if not USUAL[name][0] <= angle <= USUAL[name][1]
+    ]
+    if odd:
+        why = f"sitting? {POSTURE}" if sits else f"exchanged labels, or a marker in another place? {REMEDY}"
+        notes.append(f"check the pose, not usual of a person who stands [deg]: {', '.join(odd)}: {why}")
+    return notes
+
+
+def check_upright(Q: Mapping[str, Array], where: str) -> list[str]:
+    """`check_pelvis` for a leg that moves, on upright frames; no error, as nobody was asked to stand."""
+    if "pelvis" not in Q:
+        return []
+    knee = np.abs(joint_angles(Q)["knee_flexion"])
+    thigh = DEGREES * np.arccos(np.clip(unit(Q["thigh"][:, 1] - Q["thigh"][:, 2])[:, 1], -1.0, 1.0))
+    upright = np.flatnonzero((knee < STRAIGHT) & (thigh < STRAIGHT))
+    if not upright.size:
+        return []
+    pelvis = Q["pelvis"][upright]
+    off = np.abs(tilt_of(pelvis) - sum(TILT) / 2.0)
+    nearest = np.argsort(off, kind="stable")[: max(1, round(NEAREST * upright.size))]
+    return check_pelvis({"pelvis": pelvis[np.sort(nearest)]}, where, largest=180.0)
+
+
+def tilt_of(pelvis: Array) -> Array:
+    """(n,) - tilt of a pelvis, Q (n, 4, 3), ASIS lower positive [deg]."""
+    return np.asarray(-DEGREES * np.arcsin(np.clip(pelvis[:, 0, 1], -1.0, 1.0)))
+
+
+def check_pelvis(Q: Mapping[str, Array], where: str, largest: float = LARGEST_TILT) -> list[str]:
+    """Sentences on an unusual tilt or obliquity of the pelvis over upright legs; ConfigError beyond any."""
+    if "pelvis" not in Q:
+        return []
+    sideways = Q["pelvis"][:, 3]
+    found = {
+        "tilt": (float(np.median(tilt_of(Q["pelvis"]))), TILT),
+        "obliquity": (DEGREES * float(np.median(np.arcsin(sideways[:, 1]))), OBLIQUITY),
+    }
+    notes = []
+    for name, (angle, (low, high)) in found.items():
+        if abs(angle) > largest:
+            raise ConfigError(
+                f"the pelvis has a {name} of {angle:.0f} degrees over straight legs", where=where,
+                allowed=f"up to {largest:g} degrees, usual are {low:g} to {high:g}", remedy=REMEDY,
+            )  # fmt: skip
+        if not low <= angle <= high:
+            notes.append(
+                f"check the pelvis: its {name} is {angle:.0f} degrees, usual in standing are {low:g} to "
+                f"{high:g}: a marker of the ASIS or PSIS in another place?"
+            )
+    return notes
+
+
+def joint_angles(Q: Mapping[str, Array]) -> dict[str, Array]:
+    """Angles (n,) [deg] by name of the joints whose segments are there, mobile Z-X-Y (Wu et al. 2002)."""
+    found: dict[str, Array] = {}
+    for (parent, child), axes in joints().items():
+        if parent not in Q or child not in Q:
+            continue
+        R = np.einsum(
+            "nji,njk->nik", segment_axes(Q[parent], *axes.proximal), segment_axes(Q[child], *axes.distal)
+        )
+        values = (
+            np.arctan2(-R[:, 0, 1], R[:, 1, 1]),
+            np.arcsin(np.clip(R[:, 2, 1], -1.0, 1.0)),
+            np.arctan2(-R[:, 2, 0], R[:, 2, 2]),
+        )
+        found |= {n: DEGREES * s * x for n, s, x in zip(axes.names, axes.signs, values, strict=True)}
+    return found
+
+
+def segment_axes(q: Array, primary: str, secondary: str) -> Array:
+    """(n, 3, 3) - orthonormal axes in ground as columns, of Q (n, 4, 3): the primary direction is kept, the
+    secondary completes the plane, as in `natural.Segment.axes`."""
+    directions = {"u": q[:, 0], "v": q[:, 1] - q[:, 2], "w": q[:, 3]}
+    p, s = "uvw".index(primary), "uvw".index(secondary)
+    third, sign = 3 - p - s, 1.0 if (s - p) % 3 == 1 else -1.0
+    axes = np.empty((len(q), 3, 3))
+    axes[:, :, p] = unit(directions[primary])
+    axes[:, :, third] = sign * unit(np.cross(directions[primary], directions[secondary]))
+    axes[:, :, s] = sign * np.cross(axes[:, :, third], axes[:, :, p])
+    return axes
+
+
+def zip_ranges(axes: AnatomicalAxes) -> dict[str, Range]:
+    """Ranges of a joint's angles by name [deg]."""
+    return {
+        name: (DEGREES * low, DEGREES * high)
+        for name, (low, high) in zip(axes.names, axes.ranges, strict=True)
+    }
+
+
+def is_still(Q: Mapping[str, Array]) -> bool:
+    """Whether hardly anything moves."""
+    centres = np.concatenate([q[:, 1:3] for q in Q.values()], axis=1)
+    return bool(np.ptp(centres, axis=0).max() < STILL)
+
+
+def leaning(Q: Mapping[str, Array]) -> float:
+    """Median angle between a leg, from ankle to hip, and the vertical [deg]."""
+    up = unit(Q["thigh"][:, 1] - Q["shank"][:, 2])[:, 1]
+    return DEGREES * float(np.median(np.arccos(np.clip(up, -1.0, 1.0))))

@@ -1,0 +1,1 @@
+"""The foot of a subject: its frame, its sole, its markers."""

@@ -1,0 +1,71 @@
+"""The marks of a foot by their places: which way is right, heads of metatarsals in order, whose labels."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.config.runs.lab_schema import Lab
+from rtsim.subjects.markers.labs import SIDES, side_of
+from rtsim.subjects.markers.marker_names import find_markers
+
+Array = NDArray[np.float64]
+
+ROLES = ("calcaneus", "metatarsal_1", "metatarsal_2", "metatarsal_3", "metatarsal_5", "hallux")
+UP = np.array([0.0, 1.0, 0.0])
+"""Of the laboratory."""
+
+
+def ways(marks: Mapping[str, Array], up: Array) -> tuple[Array, Array]:
+    """Forward and to the right along the ground, (3,) each; the first is as long as heel to forefoot [m].
+
+    marks : role -> (3,) [m]; up : (3,) - unit. The first and the fifth metatarsal may be exchanged.
+    """
+    forward = 0.5 * (marks["metatarsal_1"] + marks["metatarsal_5"]) - marks["calcaneus"]
+    forward = forward - up * (up @ forward)
+    right = np.cross(forward, up)
+    return forward, right / max(float(np.linalg.norm(right)), 1e-12)
+
+
+def in_order(mean: Mapping[str, Array], medial: Array) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Role -> the role by which its marker is labelled, and what is exchanged.
+
+    Heads of metatarsals lie from the first, medial, to the fifth.
+
+    mean : role -> (3,) [m]; medial : (3,) - unit, from the fifth to the first
+    """
+    heads = [role for role in ROLES if role.startswith("metatarsal") and role in mean]
+    labelled = sorted(heads, key=lambda role: -float(mean[role] @ medial))
+    exchanged = [(role, other) for role, other in zip(heads, labelled, strict=True) if role != other]
+    notes: tuple[str, ...] = ()
+    if exchanged:
+        said = ", ".join(f"{role} is labelled {other}" for role, other in exchanged)
+        notes = (f"labels of the metatarsals are exchanged, and were taken by their place: {said}",)
+    return {**{role: role for role in mean}, **dict(exchanged)}, notes
+
+
+def labelled_side(lab: Lab, names: Collection[str], otherwise: str) -> str:
+    """The side whose foot has most of these markers by its labels; `otherwise`, where neither has more.
+
+    A leg stands where the arrangement of its markers has it, its labels may say the other side.
+    """
+    n_right, n_left = (
+        len(find_markers({*roles_of(lab, side).values(), *side_of(lab, side).tracking.foot}, list(names)))
+        for side in SIDES
+    )
+    return otherwise if n_right == n_left else SIDES[int(n_left > n_right)]
+
+
+def markers_of(lab: Lab, side: str, names: Collection[str]) -> dict[str, str]:
+    """Role -> marker among these names, of the marks that the frame of a foot is made of."""
+    roles = {role: name for role, name in roles_of(lab, side).items() if role != "hallux"}
+    found = find_markers(list(roles.values()), list(names))
+    return {role: name for role, name in roles.items() if name in found}
+
+
+def roles_of(lab: Lab, side: str) -> dict[str, str]:
+    """Role -> marker, of every mark of a foot that a lab has, the heel first."""
+    table = side_of(lab, side).roles
+    return {role: table[role] for role in ROLES if role in table}

@@ -1,0 +1,118 @@
+"""Where the marks and the sole of a foot lie on its segment: from a static trial, in which it stands flat."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.errors import ConfigError
+from rtsim.files.markers.trial import MarkerTrial
+from rtsim.subjects.feet.foot_marks import UP
+from rtsim.subjects.markers.marker_names import find_markers
+
+Array = NDArray[np.float64]
+
+LEAST = 3
+"""Markers that tell where a segment is."""
+TALLEST = 0.2
+"""Height of a heel's marker on a foot that stands [m]."""
+STRETCH = 10.0
+"""By which markers may leave their places on the rigid foot (RMS) [mm]."""
+
+
+class Carried(NamedTuple):
+    """A mark of a static trial, carried by the segment's other markers.
+
+    place : (3,) - in the axes of the segment; seen : (3,) - where it is in the static trial, Y up [m]
+    turn : (3, 3) - of the segment there; off : of its markers from a rigid segment (RMS) [mm]
+    """
+
+    place: Array
+    seen: Array
+    turn: Array
+    off: float
+
+
+class Standing(NamedTuple):
+    """A foot that stands flat, in the axes of its segment.
+
+    marks : (n, 3) - of the marks that were asked for [m]; NaN = not seen; up : (3,) - normal of the ground
+    height : of the first mark above it [m]; off : of the markers from a rigid segment (RMS) [mm]
+    """
+
+    marks: Array
+    up: Array
+    height: float
+    off: float
+
+
+def carry(
+    static: MarkerTrial, mark: str, tracked: Sequence[str], local: Array, mirrors: bool = False
+) -> Carried | None:
+    """Where a mark is on a segment by a static trial; None where it, or too few of the segment's markers, are
+    seen there together.
+
+    tracked : markers of the segment, local (n, 3) on it [m]
+    mirrors : whether the segment is that of the other leg's mirror image
+    """
+    own = find_markers([mark, *tracked], static.names)
+    shared = [k for k, name in enumerate(tracked) if name in own and _is_seen(static, own[name])]
+    if mark not in own or len(shared) < LEAST:
+        return None
+    seen = static.positions[:, [own[mark], *(own[tracked[k]] for k in shared)]]
+    whole = np.isfinite(seen).all(axis=(1, 2))
+    if not whole.any():
+        return None
+    places = seen[whole].mean(axis=0) * ([1.0, 1.0, -1.0] if mirrors else [1.0, 1.0, 1.0])
+    turn, x = rigid(local[shared], places[1:])
+    off = local[shared] @ turn.T + x - places[1:]
+    return Carried(
+        (places[0] - x) @ turn, places[0], turn, 1e3 * float(np.sqrt(np.square(off).sum(axis=1).mean()))
+    )
+
+
+def stand_on(
+    static: MarkerTrial,
+    marks: Sequence[str],
+    tracked: Sequence[str],
+    local: Array,
+    ground: float,
+    mirrors: bool,
+) -> Standing | None:
+    """How a segment stands in a static trial; None where the first mark, or too few of its markers, are not
+    seen there.
+
+    marks : markers whose places are asked for, the heel first
+    tracked : those of the segment, local (n, 3) on it [m]
+    ground : its height [m]; mirrors : whether the segment is that of the other leg's mirror image
+    """
+    carried = [carry(static, mark, tracked, local, mirrors) for mark in marks]
+    heel = carried[0] if carried else None
+    if heel is None:
+        return None
+    height = float(heel.seen[1]) - ground
+    if not 0.0 < height < TALLEST:
+        raise ConfigError(
+            f"{marks[0]} is {1e3 * height:.0f} mm above the ground", where=static.source,
+            allowed=f"0 to {1e3 * TALLEST:.0f} mm", remedy="correct --static, --up or foot.ground_mm",
+        )  # fmt: skip
+    places = np.array([np.full(3, np.nan) if mark is None else mark.place for mark in carried])
+    off = max(mark.off for mark in carried if mark is not None)
+    return Standing(places, heel.turn.T @ UP, height, off)
+
+
+def rigid(local: Array, seen: Array) -> tuple[Array, Array]:
+    """Rotation (3, 3) and place (3,) that carry points (n, 3) to where they are seen, by least squares
+    (Arun et al. 1987).
+    """
+    a, b = local.mean(axis=0), seen.mean(axis=0)
+    u, _, vt = np.linalg.svd((seen - b).T @ (local - a))
+    R = u @ np.diag([1.0, 1.0, np.linalg.det(u) * np.linalg.det(vt)]) @ vt
+    return R, b - R @ a
+
+
+def _is_seen(static: MarkerTrial, row: int) -> bool:
+    return bool(np.isfinite(static.positions[:, row]).all(axis=1).any())

@@ -1,0 +1,1 @@
+"""Synthetic persons: a walker on a treadmill and a jaw."""

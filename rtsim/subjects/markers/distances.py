@@ -1,0 +1,164 @@
+"""Distances that a person's movement leaves alone, of a trial against those of the subject.
+
+Between the markers of a segment, and from them to the joint centres that the segment beside it gives: a
+segment of three markers or more is laid onto its markers frame by frame (least squares, Kabsch 1976), and the
+centre of its joint is one more point of its neighbour. That shows the lengths of bones, and segments of two
+markers as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.config.models.both_sides_schema import SUFFIXES
+from rtsim.subjects.calibration.trunk import TRUNK
+from rtsim.subjects.subject import Subject
+
+Array = NDArray[np.float64]
+Tracks = Mapping[str, Array]  # name of a marker of the subject -> (n, 3) [m]; NaN = missing
+
+FEWEST = 3
+"""Markers that fix a segment, and frames that tell a median."""
+MIN_SPREAD = 0.02
+"""Of markers from their best line for a segment to be laid onto them, root mean square [m]: with soft-tissue
+motion of 1 to 2 cm those nearer to a line say little of the turn about it."""
+SEEN = 0.5
+"""Markers seen on fewer frames than this part of the best seen one do not lead their segment."""
+
+
+class Joint(NamedTuple):
+    """A point that two segments share, (3,) in each [m]."""
+
+    proximal: str
+    distal: str
+    in_proximal: Array
+    in_distal: Array
+
+
+class Distances(NamedTuple):
+    """Of one segment, k distances: from a marker, to another marker or a joint centre.
+
+    first, second : names of markers; "" for a joint centre
+    expected : (k,) - of the subject; found : (k,) - median over the frames; away : (k,) - median of |found on
+        a frame - expected| [m]; NaN where too few frames show both
+    """
+
+    first: tuple[str, ...]
+    second: tuple[str, ...]
+    expected: Array
+    found: Array
+    away: Array
+
+
+class Ruler:
+    """The distances of a subject, or of a model with markers of its own.
+
+    Parameters
+    ----------
+    local : segment -> marker -> (3,) in the segment [m]; joints : points that segments share
+    loose : segments whose distances say nothing of a person: arms that are raised and a head that nods move
+        the markers of a trunk
+
+    Attributes
+    ----------
+    segment_of : marker -> segment
+    """
+
+    def __init__(
+        self, local: dict[str, dict[str, Array]], joints: list[Joint], loose: frozenset[str] = frozenset()
+    ) -> None:
+        self.local, self.joints, self.loose = local, joints, loose
+        self.segment_of = {marker: name for name, group in local.items() for marker in group}
+
+    def neighbours(self, segment: str) -> list[str]:
+        """Segments that share a joint with it."""
+        pairs = [(j.proximal, j.distal) for j in self.joints if segment in (j.proximal, j.distal)]
+        return [b if a == segment else a for a, b in pairs]
+
+    def measure(self, segment: str, tracks: Tracks, leave_out: frozenset[str] = frozenset()) -> Distances:
+        """The distances of a segment in a trial; leave_out : markers that are not used."""
+        own = {m: x for m, x in self.local[segment].items() if m not in leave_out and m in tracks}
+        names = list(own)
+        rows: list[tuple[str, str, float, float, float]] = []
+        for k, a in enumerate(names):
+            for b in names[k + 1 :]:
+                rows.append((a, b, *compared(tracks[a], tracks[b], own[a], own[b])))
+        for joint in self.joints:
+            if segment not in (joint.proximal, joint.distal):
+                continue
+            here, there = joint.in_proximal, joint.in_distal
+            beside = joint.distal
+            if segment == joint.distal:
+                here, there, beside = there, here, joint.proximal
+            centre = self.carried(beside, there, tracks, leave_out)
+            if centre is not None:
+                rows += [(a, "", *compared(tracks[a], centre, own[a], here)) for a in names]
+        first, second, *numbers = zip(*rows, strict=True) if rows else ((),) * 5
+        expected, found, away = (np.array(column, dtype=np.float64) for column in numbers)
+        return Distances(tuple(first), tuple(second), expected, found, away)
+
+    def carried(
+        self, segment: str, point: Array, tracks: Tracks, leave_out: frozenset[str] = frozenset()
+    ) -> Array | None:
+        """Place (n, 3) [m] of a point of a segment by its markers; None where they do not tell."""
+        own = {m: x for m, x in self.local[segment].items() if m not in leave_out and m in tracks}
+        counts = {m: int(np.isfinite(tracks[m][:, 0]).sum()) for m in own}
+        often = [m for m in own if counts[m] >= max(FEWEST, SEEN * max(counts.values()))]
+        if len(often) < FEWEST:
+            return None
+        x = np.array([own[m] for m in often])
+        x_mean = x.mean(axis=0)
+        if np.linalg.svd(x - x_mean, compute_uv=False)[1] < MIN_SPREAD * np.sqrt(len(x)):
+            return None
+        y = np.stack([tracks[m] for m in often], axis=1)
+        seen = np.isfinite(y).all(axis=(1, 2))
+        if seen.sum() < FEWEST:
+            return None
+        y_mean = y[seen].mean(axis=1)
+        u, _, vt = np.linalg.svd(np.einsum("ki,nkj->nij", x - x_mean, y[seen] - y_mean[:, None]))
+        v = np.swapaxes(vt, 1, 2)
+        v[:, :, 2] *= np.sign(np.linalg.det(u) * np.linalg.det(v))[:, None]  # a rotation, never a mirroring
+        place = np.full(tracks[often[0]].shape, np.nan)
+        place[seen] = y_mean + np.einsum("nij,nkj,k->ni", v, u, point - x_mean)
+        return place
+
+
+def compared(x: Array, y: Array, x_local: Array, y_local: Array) -> tuple[float, float, float]:
+    """Expected distance, its median over the frames (n, 3), and the median difference [m]."""
+    expected = float(np.linalg.norm(x_local - y_local))
+    apart = np.linalg.norm(x - y, axis=1)
+    apart = apart[np.isfinite(apart)]
+    if len(apart) < FEWEST:
+        return expected, np.nan, np.nan
+    return expected, float(np.median(apart)), float(np.median(np.abs(apart - expected)))
+
+
+def ruler_of_subject(subject: Subject) -> Ruler:
+    """The distances of a person."""
+    local = {
+        name: {marker: 1e-3 * np.array(x) for marker, x in segment.markers_mm.items()}
+        for name, segment in subject.segments.items()
+    }
+    return Ruler(local, joints_of(subject), frozenset({TRUNK}))
+
+
+def joints_of(subject: Subject) -> list[Joint]:
+    """Hip, knee and ankle of each leg: the thigh begins in the hip centre and ends in the knee centre, the
+    shank begins there and ends in the ankle's, where the foot begins."""
+    found = []
+    for suffix in ("", *SUFFIXES.values()):
+        legs = [f"{name}{suffix}" for name in ("thigh", "shank", "foot")]
+        if not all(name in subject.segments for name in legs):
+            continue
+        ends = [-subject.segments[name].segment().basis()[:, 1] for name in legs]
+        pelvis, start = subject.segments.get("pelvis"), np.zeros(3)
+        hip = pelvis.points_mm.get(f"hip_centre{suffix}") if pelvis is not None else None
+        if hip is not None:
+            found.append(Joint("pelvis", legs[0], 1e-3 * np.array(hip), start))
+        found.append(Joint(legs[0], legs[1], ends[0], start))
+        found.append(Joint(legs[1], legs[2], ends[1], start))
+    return found

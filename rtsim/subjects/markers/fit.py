@@ -1,0 +1,223 @@
+"""Does a trial belong to the subject that it is solved with? Another person, exchanged labels, moved markers.
+
+Judged by distances that movement leaves alone (`distances`), as medians over the frames, so that neither soft
+tissue nor single bad frames count. Limits: within one session such medians stay within about 1 cm of the
+static trial, single markers on the thigh or heel within 3 cm (soft tissue, Leardini et al. 2005); markers put
+on anew, by the same hands or others, differ by 1 to 2.5 cm each (Della Croce et al. 2005), and so do those of
+another person, whose bones are another length, too. The root mean square over all distances lies below 9 mm
+on eleven recordings of five labs with their own static trial, and above 11 mm on those with another person's,
+whose distances are 1.7 to 8 % longer or shorter on the whole: as recordings of other labs may be worse, size
+has to speak, too, before a trial is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.errors import ConfigError
+from rtsim.files.markers.trial import MarkerTrial, name_some
+from rtsim.subjects.markers.distances import FEWEST, Distances, Ruler, ruler_of_subject
+from rtsim.subjects.markers.marker_names import find_markers
+from rtsim.subjects.markers.markers_of import in_order
+from rtsim.subjects.markers.relabelling import find_exchanged
+from rtsim.subjects.markers.sides import MIRROR
+from rtsim.subjects.subject import Subject
+
+Array = NDArray[np.float64]
+
+LARGEST_MISFIT = 0.01
+"""Root mean square of the distances beyond which a trial of the subject's own session is unusual [m]: told,
+and refused where the person is of another size, too."""
+FARTHEST = 0.02
+"""Beyond this a trial is refused in any case [m]."""
+OTHER_SIZE = 0.015
+"""Part by which a person's distances are longer or shorter on the whole that is another one's."""
+MOVED, MOVED_PART = 0.03, 0.15
+"""A marker whose distances differ by more, the larger of [m] and part of the distance, has been moved: soft
+tissue moves single ones by 2 to 3 cm for whole phases of a movement."""
+MOST_MOVED = 0.1
+"""Part of the markers that may have been moved in a trial of the subject; of more, all were."""
+MIRRORED = 0.5
+"""A mirror image that leaves less than this part of the misfit is the true one."""
+MAX_FRAME = 100
+FEWEST_DISTANCES = 6
+"""Fewer do not tell anything about a person."""
+SIZE = 0.03
+"""Part of a length by which persons are said to be larger or smaller."""
+OR_ANYWAY = "or add --anyway to go on all the same"
+SUBJECTS = "give the static trial or the subject of this person and session"
+MODELS = "scale the model to this person and its markers (`rtsim scale`), correct the labels"
+
+
+class Fit(NamedTuple):
+    """How a trial fits a subject.
+
+    misfit : root mean square of what the distances of legs and pelvis are off, without markers that have
+        moved [m]; scale : median of what they are, as part of the subject's [1]
+    exchanged : groups of markers that have each other's place, each the label in the trial that is first's,
+        second's ... : (a, b) = exchanged, (a, b, c) = in a ring
+    moved : marker -> how much one of its distances differs [m]
+    mirrored : whether the mirror image fits better by far
+    """
+
+    misfit: float
+    scale: float = 1.0
+    exchanged: tuple[tuple[str, ...], ...] = ()
+    moved: Mapping[str, float] = {}
+    mirrored: bool = False
+
+    @property
+    def another(self) -> bool:
+        """Whether it is no trial of the subject with its markers where they were."""
+        other_size = abs(self.scale - 1.0) > OTHER_SIZE
+        return self.mirrored or self.misfit > (LARGEST_MISFIT if other_size else FARTHEST)
+
+
+def fit_of(subject: Subject, trial: MarkerTrial, search: bool = True) -> Fit | None:
+    """How a trial fits a person; None where it shows too few distances; search : for exchanged labels."""
+    if subject.side == "left":
+        trial = trial._replace(positions=MIRROR * trial.positions)
+    return fit_of_trial(ruler_of_subject(subject), subject.marker_names, trial, search)
+
+
+def fit_of_trial(ruler: Ruler, names: tuple[str, ...], trial: MarkerTrial, search: bool = True) -> Fit | None:
+    """How a trial fits distances; names : of the markers that are looked at; search : as `fit_of`."""
+    own = in_order(trial, names)
+    frames = chosen_frames(own)
+    tracks = {name: x for k, name in enumerate(names) if seen(x := own[frames, k])}
+    if not search:
+        return fit_of_tracks(ruler, tracks)
+    used = set(find_markers(names, trial.names).values())
+    positions = trial.positions[frames]
+    strangers = {
+        name: x for k, name in enumerate(trial.names) if k not in used and seen(x := positions[:, k])
+    }
+    return searched_fit(ruler, tracks, strangers)
+
+
+def searched_fit(ruler: Ruler, tracks: dict[str, Array], strangers: dict[str, Array]) -> Fit | None:
+    """How markers (n, 3) [m] by name fit, with a search for exchanged labels and for a mirror image.
+
+    strangers : markers that the subject does not follow, which may have the place of one that it does
+    """
+    fit = fit_of_tracks(ruler, tracks)
+    if fit is None:
+        return None
+    exchanged, mended = find_exchanged(ruler, tracks, strangers)
+    if exchanged:
+        better = fit_of_tracks(ruler, mended)
+        assert better is not None
+        return better._replace(exchanged=exchanged)
+    across = fit_of_tracks(ruler, {name: MIRROR * x for name, x in tracks.items()})
+    odd = fit.another or bool(fit.moved)
+    mirrored = odd and across is not None and across.misfit < MIRRORED * fit.misfit
+    return fit._replace(mirrored=mirrored)
+
+
+def chosen_frames(positions: Array) -> NDArray[np.int64]:
+    """At most MAX_FRAME of the frames (n, n_marker, 3) that show most markers, evenly spread."""
+    n_seen = np.isfinite(positions[:, :, 0]).sum(axis=1)
+    good = np.flatnonzero((n_seen > 0) & (n_seen >= 0.9 * np.percentile(n_seen, 90.0)))
+    return good[np.linspace(0, len(good) - 1, min(len(good), MAX_FRAME)).astype(np.int64)]
+
+
+def seen(x: Array) -> bool:
+    return bool(np.isfinite(x[:, 0]).sum() >= FEWEST)
+
+
+def fit_of_tracks(ruler: Ruler, tracks: dict[str, Array]) -> Fit | None:
+    """How markers (n, 3) [m] by name fit; those that have moved are left out one by one, the worst first."""
+    moved: dict[str, float] = {}
+    found = measured(ruler, tracks, frozenset())
+    if sum(np.isfinite(d.found).sum() for d in found.values()) < FEWEST_DISTANCES:
+        return None
+    while len(moved) < max(1, int(MOST_MOVED * len(tracks))) and (worst := worst_marker(found)) is not None:
+        moved[worst[0]] = worst[1]
+        found = measured(ruler, tracks, frozenset(moved))
+    apart = [(d, d.expected > MOVED) for d in found.values()]
+    ratio = np.concatenate([d.found[far] / d.expected[far] for d, far in apart])
+    return Fit(root_mean_square(found), float(np.nanmedian(ratio)), moved=moved)
+
+
+def measured(ruler: Ruler, tracks: dict[str, Array], leave_out: frozenset[str]) -> dict[str, Distances]:
+    """Distances by segment, of those that are not loose."""
+    return {name: ruler.measure(name, tracks, leave_out) for name in ruler.local if name not in ruler.loose}
+
+
+def root_mean_square(found: dict[str, Distances]) -> float:
+    """Of the differences of all distances [m]."""
+    off = np.concatenate([d.found - d.expected for d in found.values()])
+    off = off[np.isfinite(off)]
+    return float(np.sqrt(np.mean(off**2))) if off.size else 0.0
+
+
+def worst_marker(found: dict[str, Distances]) -> tuple[str, float] | None:
+    """The marker with the largest sum of differences, where it takes part in one that is too large, and that
+    one [m]; None where none is."""
+    sums: dict[str, float] = {}
+    largest: dict[str, float] = {}
+    for d in found.values():
+        off = np.nan_to_num(np.abs(d.found - d.expected))
+        for a, b, by, expected in zip(d.first, d.second, off.tolist(), d.expected.tolist(), strict=True):
+            for name in filter(None, (a, b)):
+                sums[name] = sums.get(name, 0.0) + by * by
+                if by > max(MOVED, MOVED_PART * expected):
+                    largest[name] = max(largest.get(name, 0.0), by)
+    if not largest:
+        return None
+    name = max(largest, key=lambda marker: sums[marker])
+    return name, largest[name]
+
+
+def sentences(fit: Fit, whose: str = "the subject") -> list[str]:
+    """What is to be told of a fit, where the trial is the subject's, or a model's with its own markers."""
+    unusual = (
+        f"the distances between its markers are {1e3 * fit.misfit:.0f} mm off those of {whose} (root "
+        f"mean square; up to {1e3 * LARGEST_MISFIT:.0f} is usual): markers put on anew, or another person's?"
+    )
+    return [unusual] * (fit.misfit > LARGEST_MISFIT) + [
+        f"{name} seems to have moved on the skin, or been put on anew: its distances differ by up to "
+        f"{1e3 * by:.0f} mm from those of {whose}"
+        for name, by in fit.moved.items()
+    ]
+
+
+def fault_of(
+    fit: Fit, whose: str, where: str, remedy: str = SUBJECTS, sized: bool = True
+) -> ConfigError | None:
+    """Why a trial is not to be solved with a subject or a model: one sentence; None where it may be.
+
+    whose : "the subject NAME" or "the model NAME"; remedy : where another one is needed
+    sized : whether another size alone makes a trial that is unusual another person's
+    """
+    if fit.exchanged:
+        groups = [
+            f"{a} and {rest[0]} seem exchanged" if len(rest) == 1
+            else f"{', '.join((a, *rest))} seem exchanged in a ring"
+            for a, *rest in fit.exchanged
+        ]  # fmt: skip
+        return ConfigError(
+            f"the labels {name_some(groups)}, by the distances to the other markers of {whose}", where=where,
+            remedy=f"exchange them in the file, {OR_ANYWAY}",
+        )  # fmt: skip
+    if fit.mirrored:
+        return ConfigError(
+            f"its markers are the mirror image of those of {whose}: labels of right and left are exchanged, "
+            "or the axes are left-handed", where=where,
+            remedy=f"correct the labels or the axes in the file, {OR_ANYWAY}",
+        )  # fmt: skip
+    if not (fit.another if sized else fit.misfit > FARTHEST):
+        return None
+    larger = "larger" if fit.scale > 1.0 else "smaller"
+    size = f", and {100.0 * abs(fit.scale - 1.0):.0f} % {larger}" if abs(fit.scale - 1.0) >= SIZE else ""
+    usual, farthest = f"up to {1e3 * LARGEST_MISFIT:.0f} mm", f"{1e3 * FARTHEST:.0f} mm"
+    return ConfigError(
+        f"the distances between its markers are not those of {whose}: they are {1e3 * fit.misfit:.0f} mm off "
+        f"(root mean square){size}; another person, or markers put on anew", where=where,
+        allowed=f"{usual}, or {farthest} at the same size" if sized else f"up to {farthest}",
+        remedy=f"{remedy}, {OR_ANYWAY}",
+    )  # fmt: skip

@@ -1,0 +1,132 @@
+"""Marker maps of laboratories: by name, by file, or found by the names of a trial's markers."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Sequence
+from functools import cache
+from typing import NamedTuple
+
+from rtsim.config.load import load_toml
+from rtsim.config.paths import find_config, shipped_names
+from rtsim.config.runs.lab_schema import Lab, LabSide
+from rtsim.errors import ConfigError
+from rtsim.files.markers.trial import name_some
+from rtsim.subjects.markers.marker_names import find_markers
+from rtsim.subjects.spellings import as_spelled
+
+FOLDER = "labs"
+ENOUGH = 0.7  # share of a map's tracked markers that must be there before it is taken unasked
+SIDES = ("right", "left")
+
+
+class Coverage(NamedTuple):
+    """How well a trial's markers cover one side of a map."""
+
+    lab: Lab
+    side: str
+    n_tracked: int
+    missing: tuple[str, ...]
+
+    @property
+    def n_found(self) -> int:
+        """Tracked markers that are there."""
+        return self.n_tracked - len(self.missing)
+
+    @property
+    def share(self) -> float:
+        """Share of the tracked markers that are there [1]."""
+        return 1.0 - len(self.missing) / self.n_tracked
+
+
+def load_lab(name: str) -> Lab:
+    """The map of a shipped name, or of a .toml file; ConfigError names file and key of what is wrong."""
+    return load_toml(find_config(name, FOLDER), Lab)
+
+
+@cache
+def shipped_labs() -> tuple[Lab, ...]:
+    """All shipped maps, read once: sessions of a stream may begin in the midst of frames."""
+    return tuple(load_lab(name) for name in shipped_names(FOLDER))
+
+
+def side_of(lab: Lab, side: str) -> LabSide:
+    """The table of one side; ConfigError for another word than right or left."""
+    if side not in SIDES:
+        raise ConfigError(f"{side!r} is no side", where="side", allowed=", ".join(SIDES))
+    table: LabSide = getattr(lab, side)
+    return table
+
+
+def cover(lab: Lab, side: str, names: Sequence[str]) -> Coverage:
+    """How well `names` cover the tracked markers of one side; those of the pelvis count if one is there.
+
+    Where the back of the pelvis may be marked by PSIS or sacrum, those that are not there do not count
+    beside those that are.
+    """
+    table = side_of(as_spelled(lab, names), side)
+    tracking = table.tracking
+    found = find_markers(tracking.names, names)
+    alone = found.keys().isdisjoint(tracking.pelvis)
+    spare = tracking.pelvis if alone else spare_backs(table, found)
+    tracked = tuple(n for n in tracking.names if n in found or n not in spare)
+    return Coverage(lab, side, len(tracked), tuple(name for name in tracked if name not in found))
+
+
+def spare_backs(table: LabSide, found: Container[str]) -> tuple[str, ...]:
+    """Markers at the back of the pelvis that others stand in for, of a map that knows both kinds."""
+    psis = tuple(name for name in (table.psis, table.psis_opposite) if name)
+    if not table.sacrum or not psis:
+        return ()
+    return (table.sacrum,) if all(name in found for name in psis) else psis if table.sacrum in found else ()
+
+
+def lab_of(name: str, names: Sequence[str]) -> Lab:
+    """The map of that name or file, or where none is given the one that fits, as `names` spell it."""
+    return as_spelled(load_lab(name) if name else find_lab(names), names)
+
+
+def find_lab(names: Sequence[str], side: str = "") -> Lab:
+    """The shipped map that most of `names` belong to, of the given side or of either.
+
+    Only maps count whose tracked markers are there to 70 %. Of those with as many markers there the one that
+    lacks least is taken, then the one with more landmarks. ConfigError where none fits: it lists what the
+    nearest one misses, and how to write one's own; and where two fit alike that use the markers differently.
+    """
+    sides = (side,) if side else SIDES
+    of_all = [cover(lab, s, names) for lab in shipped_labs() for s in sides]
+    best = max(of_all, key=lambda c: (c.share, c.n_tracked))
+    if best.share < ENOUGH:
+        raise ConfigError(
+            f"no shipped marker map fits these {len(names)} markers ({name_some(names)}); the nearest is "
+            f"{best.lab.name}, {best.side} side, which lacks {name_some(best.missing)}",
+            where="lab",
+            remedy=f"copy configs/{FOLDER}/{best.lab.name}.toml, put in your own marker names and give the "
+            "file as the lab",
+        )
+    ranked = [((c.n_found, c.share, n_roles(c, names)), c) for c in of_all if c.share >= ENOUGH]
+    highest, first = max(ranked, key=lambda pair: pair[0])
+    alike = [c for rank, c in ranked if rank == highest and c.lab.name != first.lab.name]
+    other = next((c for c in alike if used(c, names) != used(first, names)), None)
+    if other is not None:
+        raise ConfigError(
+            f"the marker maps {first.lab.name} and {other.lab.name} fit these {len(names)} markers alike, "
+            "but use them differently",
+            where="lab",
+            remedy=f"say which it is: --lab {first.lab.name}, --lab {other.lab.name}, or a map of your own",
+        )
+    return first.lab
+
+
+def n_roles(covered: Coverage, names: Sequence[str]) -> int:
+    """How many landmarks of a side are among `names`."""
+    table = side_of(as_spelled(covered.lab, names), covered.side)
+    return len(find_markers(table.roles.values(), names))
+
+
+def used(covered: Coverage, names: Sequence[str]) -> tuple[dict[str, int], list[set[int]]]:
+    """What a map makes of `names`: places of its landmarks, and of the markers of each segment."""
+    table = side_of(as_spelled(covered.lab, names), covered.side)
+    found = find_markers([*table.roles.values(), *table.tracking.names], names)
+    roles = {role: found[name] for role, name in table.roles.items() if name in found}
+    groups = (getattr(table.tracking, segment) for segment in table.tracking.__struct_fields__)
+    return roles, [{found[name] for name in group if name in found} for group in groups]

@@ -1,0 +1,75 @@
+"""Find markers by name whatever the case, the separators and the name of the subject in front."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from rtsim.files.markers.landmarks import plain_name, plain_names
+from rtsim.files.markers.persons import COLON, parted, persons_of
+
+
+def find_markers(wanted: Iterable[str], names: Sequence[str]) -> dict[str, int]:
+    """Index in `names` of each wanted marker; those that are not there are left out.
+
+    The exact name comes first, then the name without case, spaces, dots, underscores and hyphens, then the
+    same without a subject's name in front (`Ann:RASI`, or `Ann_RASI` where all names begin so). Where names
+    of several persons stand before colons, markers of one alone are found: of whom the wanted names are, else
+    of whom most are there, and of none where that is not clear.
+    """
+    wanted = list(wanted)
+    exact = first_of(names)
+    if all(name in exact for name in wanted):  # so that a stream that is in order costs little
+        return {name: exact[name] for name in wanted}
+    if len(persons_of(names)) > 1 and any(COLON in name for name in names):
+        names = names_of_one(wanted, names)
+        exact = first_of(names)
+    tables = [first_of(spelling) for spelling in spellings(names)]
+    found: dict[str, int] = {}
+    for name in wanted:
+        keys = (plain_name(name), plain_name(without_subject(name)))
+        hits = [table[key] for key in keys for table in tables if key in table]
+        if name in exact or hits:
+            found[name] = exact[name] if name in exact else hits[0]
+    return found
+
+
+def names_of_one(wanted: Sequence[str], names: Sequence[str]) -> list[str]:
+    """The names with nothing in the places of all persons' markers but one's."""
+    persons = persons_of(names)
+    plain = plain_names([without_subject(name) for name in names])
+    looked_for = {plain_name(without_subject(name)) for name in wanted}
+    n_found = {person: len(looked_for & {plain[k] for k in rows}) for person, rows in persons.items()}
+    most = [person for person, n in n_found.items() if n == max(n_found.values())]
+    own = {parted(name)[0] for name in wanted}
+    one = most[0] if len(most) == 1 else ""
+    one = own.pop() if len(own) == 1 and own <= persons.keys() else one
+    rows = set(persons.get(one, ()))
+    return [name if k in rows else "" for k, name in enumerate(names)]
+
+
+def without_subject(name: str) -> str:
+    """The name behind the last colon."""
+    return name.rsplit(":", 1)[-1]
+
+
+def spellings(names: Sequence[str]) -> list[list[str]]:
+    """The names plain, without what stands before a colon, and without a beginning all share."""
+    shared = re.sub(r"[^_.:\- ]*$", "", shared_beginning(names)) if len(names) > 1 else ""
+    return [
+        plain_names(names),
+        plain_names([without_subject(name) for name in names]),
+        plain_names([name[len(shared) :] for name in names]),
+    ]
+
+
+def shared_beginning(names: Sequence[str]) -> str:
+    """What all names begin with: what the first and the last in the alphabet share."""
+    first, last = min(names), max(names)
+    n = next((i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), len(first))
+    return first[:n]
+
+
+def first_of(names: Sequence[str]) -> dict[str, int]:
+    """Name -> its first index."""
+    return {name: index for index, name in reversed(list(enumerate(names)))}

@@ -1,0 +1,151 @@
+"""Labels of a whole trial that are exchanged: found by what the distances within a subject cost.
+
+Two labels change places where that lowers the cost most, again and again; rings of three and more come out
+of such steps. Labels that the subject does not follow take part, as one that stands on the other leg.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.subjects.markers.distances import Ruler, Tracks
+
+Array = NDArray[np.float64]
+
+TOLERANCE = 0.015
+"""Of a distance of a subject's own trial, soft tissue included [m]."""
+CAP = 9.0
+"""Cost of a distance that cannot be, as of one that is three times the tolerance off: how far it is off says
+nothing more."""
+FAR = 0.03
+"""A marker that is off by less [m] may have been put on anew: a stranger nearby, whose place is unknown, is
+no reason to call it exchanged."""
+GAIN = 0.1
+"""Part of the cost that a step must save."""
+MOST_STEPS = 12
+N_FRAME = 40
+
+
+class Costs:
+    """What labellings cost, each segment computed once for the markers on it and beside it."""
+
+    def __init__(self, ruler: Ruler, tracks: Tracks) -> None:
+        self.ruler, self.tracks = ruler, tracks
+        self._known: dict[tuple[str, ...], float] = {}
+
+    def of(self, label_of: dict[str, str], segments: set[str]) -> float:
+        """Of some segments and those beside them; label_of : marker of the subject -> label of the trial."""
+        touched = set(segments).union(*(self.ruler.neighbours(name) for name in segments))
+        return sum(self._of_segment(name, label_of) for name in sorted(touched))
+
+    def _of_segment(self, segment: str, label_of: dict[str, str]) -> float:
+        near = (segment, *self.ruler.neighbours(segment))
+        markers = [m for name in near for m in self.ruler.local[name] if m in label_of]
+        key = (segment, *(label_of[m] for m in markers))
+        if key not in self._known:
+            d = self.ruler.measure(segment, {m: self.tracks[label_of[m]] for m in markers})
+            cost = np.minimum((d.away / TOLERANCE) ** 2, CAP)
+            self._known[key] = float(np.nansum(cost))
+        return self._known[key]
+
+
+def find_exchanged(
+    ruler: Ruler, tracks: dict[str, Array], strangers: dict[str, Array]
+) -> tuple[tuple[tuple[str, ...], ...], dict[str, Array]]:
+    """Groups of labels that have each other's place, and the tracks with each where it belongs.
+
+    tracks : of the subject's markers, (n, 3) [m]; strangers : of the trial's other markers
+
+    Nothing is found where the markers concerned do not come to lie where they should. Loose segments, whose
+    own distances change, are strangers first: they must not hide what the others show.
+    """
+    loose = {name: x for name, x in tracks.items() if ruler.segment_of[name] in ruler.loose}
+    firm = {name: x for name, x in tracks.items() if name not in loose}
+    if loose and firm:
+        found, mended = exchanged_among(ruler, firm, {**strangers, **loose})
+        if found:
+            return found, {**loose, **mended}
+    return exchanged_among(ruler, tracks, strangers)
+
+
+def exchanged_among(
+    ruler: Ruler, tracks: dict[str, Array], strangers: dict[str, Array]
+) -> tuple[tuple[tuple[str, ...], ...], dict[str, Array]]:
+    """As `find_exchanged`, all markers alike."""
+    step = max(1, len(next(iter(tracks.values()))) // N_FRAME)
+    thin = {name: x[::step] for name, x in {**strangers, **tracks}.items()}
+    costs = Costs(ruler, thin)
+    label_of = {name: name for name in tracks}
+    first = cost = costs.of(label_of, {ruler.segment_of[name] for name in tracks})
+    for _ in range(MOST_STEPS):
+        step_found = best_step(ruler, costs, label_of, list(strangers))
+        if step_found is None or -step_found[0] < GAIN * cost:
+            break
+        label_of = step_found[1]
+        cost += step_found[0]
+    changed = [m for m, label in label_of.items() if m != label]
+    if not changed or not all(in_place(ruler, thin, label_of, m) for m in changed) or cost > 0.5 * first:
+        return (), tracks
+    whole = {**strangers, **tracks}
+    return cycles(label_of), {m: whole[label] for m, label in label_of.items()}
+
+
+def best_step(
+    ruler: Ruler, costs: Costs, label_of: dict[str, str], strangers: list[str]
+) -> tuple[float, dict[str, str]] | None:
+    """The exchange of two labels that saves most: by how much the cost changes, and the labels after it.
+
+    Markers of loose segments, whose own distances change, too, do not take the places of strangers; others
+    do from FAR on.
+    """
+    bad = [m for m in label_of if not in_place(ruler, costs.tracks, label_of, m)]
+    taken = set(label_of.values())
+    free = [name for name in strangers if name not in taken]
+    best: tuple[float, dict[str, str]] | None = None
+    for k, a in enumerate(bad):
+        strange = ruler.segment_of[a] not in ruler.loose and off(ruler, costs.tracks, label_of, a) > FAR
+        others = free if strange else []
+        for b in [*bad[k + 1 :], *others]:
+            new = dict(label_of)
+            if b in label_of:
+                new[a], new[b] = label_of[b], label_of[a]
+                segments = {ruler.segment_of[a], ruler.segment_of[b]}
+            else:
+                new[a] = b
+                segments = {ruler.segment_of[a]}
+            change = costs.of(new, segments) - costs.of(label_of, segments)
+            if best is None or change < best[0]:
+                best = change, new
+    return best
+
+
+def in_place(ruler: Ruler, tracks: Tracks, label_of: dict[str, str], marker: str) -> bool:
+    """Whether most distances of a marker are within the tolerance."""
+    return off(ruler, tracks, label_of, marker) <= TOLERANCE
+
+
+def off(ruler: Ruler, tracks: Tracks, label_of: dict[str, str], marker: str) -> float:
+    """Median difference of a marker's distances [m]; infinite where there are none."""
+    d = ruler.measure(ruler.segment_of[marker], {m: tracks[label] for m, label in label_of.items()})
+    own = np.array([marker in pair for pair in zip(d.first, d.second, strict=True)], dtype=bool)
+    away = d.away[own]
+    away = away[np.isfinite(away)]
+    return float(np.median(away)) if away.size else np.inf
+
+
+def cycles(label_of: dict[str, str]) -> tuple[tuple[str, ...], ...]:
+    """Groups of labels in which each belongs where the next one stands."""
+    groups, done = [], set[str]()
+    for start, label in label_of.items():
+        if start == label or start in done:
+            continue
+        group = [start]
+        while label not in group and label in label_of:
+            group.append(label)
+            label = label_of[label]
+        if label not in group:  # of a marker that the subject does not follow
+            group.append(label)
+        done.update(group)
+        groups.append(tuple(group))
+    return tuple(groups)

@@ -1,0 +1,144 @@
+"""Which leg the markers of a side stand on, told from their arrangement alone, and mirroring.
+
+Everything is computed for a right leg. A left one is mirrored (Z -> -Z) first. Files come with exchanged
+labels or left-handed axes; both look alike, and are mended alike: by mirroring the other way.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.errors import ConfigError
+from rtsim.subjects.calibration.landmarks import (
+    DEVICE,
+    METATARSALS,
+    Positions,
+    back_of,
+    has_device,
+    lacks_pelvis,
+)
+from rtsim.subjects.calibration.natural import unit
+
+Array = NDArray[np.float64]
+
+MIRROR = np.array([1.0, 1.0, -1.0])
+CLEAR = 0.2  # median handedness below which an arrangement is no leg [1]
+UP = np.array([0.0, 1.0, 0.0])
+OTHER = {"right": "left", "left": "right"}
+
+
+class Side(NamedTuple):
+    """How markers are to be read."""
+
+    side: str  # the side the leg is on; a left one has to be mirrored
+    notes: tuple[str, ...]
+
+
+def find_side(positions: Positions, labelled: str, where: str) -> Side:
+    """The side on which the markers labelled `labelled` are, from usable frames (n, 3) per role.
+
+    ConfigError where pelvis and leg, or knee and ankle, contradict each other. A leg without a pelvis is
+    on the side that foot and ankle tell.
+    """
+    ankle, across_ankle, toes = ankle_and_toes(positions)
+    upwards = knee_of(positions) - ankle
+    leg = handedness(toes - positions["calcaneus"], upwards, across_ankle)
+    alone = lacks_pelvis(positions)
+    pelvis = leg if alone else pelvis_handedness(positions, positions["asis"] - ankle)
+    if {"epicondyle_medial", "epicondyle_lateral"} <= positions.keys():
+        across_knee = positions["epicondyle_lateral"] - positions["epicondyle_medial"]
+        if float(np.median(np.sum(unit(across_knee) * unit(across_ankle), axis=-1))) < 0.0:
+            raise ConfigError(
+                "the medial and lateral markers of knee and ankle point opposite ways",
+                where=where,
+                remedy="exchange the labels of the wrong pair",
+            )
+    if alone and abs(leg) < CLEAR:
+        raise ConfigError(
+            f"the markers of the {labelled} leg do not tell which side it is on (handedness {leg:.2f}, right "
+            "+1, left -1)",
+            where=where,
+            remedy="check medial and lateral of the labels, and the lab's marker map",
+        )
+    if min(abs(leg), abs(pelvis)) < CLEAR or leg * pelvis < 0.0:
+        raise ConfigError(
+            f"the markers of the {labelled} leg and of the pelvis do not agree on which side the leg is "
+            f"(handedness {leg:.2f} and {pelvis:.2f}, right +1, left -1)",
+            where=where,
+            remedy="check right and left, and medial and lateral, of the labels, and the lab's marker map",
+        )
+    actual = "right" if leg > 0.0 else "left"
+    if actual == labelled:
+        return Side(actual, ())
+    return Side(
+        actual,
+        (
+            f"the markers labelled {labelled} stand on the {actual} of the body: either the labels are "
+            "exchanged or the axes of the file are left-handed; the leg labelled "
+            f"{labelled} was taken, as a {actual} leg",
+        ),
+    )
+
+
+def ankle_and_toes(positions: Positions) -> tuple[Array, Array, Array]:
+    """Ankle (n, 3), a way across it to its lateral side, and the middle of the forefoot [m].
+
+    Without a medial malleolus the lateral one stands in for the ankle, and is lateral of the line from heel
+    to toes, in the direction square to the shank and that line.
+    """
+    lateral = positions["malleolus_lateral"]
+    if positions.keys() >= {*METATARSALS}:
+        toes = 0.5 * (positions["metatarsal_1"] + positions["metatarsal_5"])
+    else:
+        toes = positions["toe"]
+    if "malleolus_medial" in positions:
+        return 0.5 * (lateral + positions["malleolus_medial"]), lateral - positions["malleolus_medial"], toes
+    square = unit(np.cross(toes - positions["calcaneus"], knee_of(positions) - lateral))
+    aside = np.sum((lateral - positions["calcaneus"]) * square, axis=-1, keepdims=True)
+    return lateral, aside * square, toes
+
+
+def knee_of(positions: Positions) -> Array:
+    """(n, 3) - the lateral marker of the knee, or the middle of a device that is there in its place [m]."""
+    if has_device(positions):
+        middle: Array = np.mean([positions[role] for role in DEVICE], axis=0)
+        return middle
+    return positions["epicondyle_lateral"]
+
+
+def check_same_side(positions: Positions, labelled: str, side: str, where: str) -> None:
+    """ConfigError when the pelvis of a trial (Y up) contradicts the side found in the static trial."""
+    if not shows_pelvis(positions):
+        return
+    pelvis = pelvis_handedness(positions, UP)
+    if abs(pelvis) > 0.5 and (pelvis > 0.0) != (side == "right"):
+        raise ConfigError(
+            f"the markers labelled {labelled} stand on the {OTHER[side]} of the body, but on its {side} in "
+            "the static trial",
+            where=where,
+            remedy="exchange right and left in one of the two files",
+        )
+
+
+def shows_pelvis(positions: Positions) -> bool:
+    """Whether front and back of the pelvis are there."""
+    known = positions.keys()
+    return {"asis", "asis_opposite"} <= known and ({"psis", "psis_opposite"} <= known or "sacrum" in known)
+
+
+def pelvis_handedness(positions: Positions, upwards: Array) -> float:
+    """Near +1 where the ASIS of the side is on the right of the pelvis, near -1 where it is on the left."""
+    asis, opposite = positions["asis"], positions["asis_opposite"]
+    return handedness(0.5 * (asis + opposite) - back_of(positions), upwards, asis - opposite)
+
+
+def handedness(forwards: Array, upwards: Array, sideways: Array) -> float:
+    """Median cosine between forwards x upwards and sideways over the frames that show them."""
+    right = np.cross(forwards, upwards)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        cosine = np.sum(unit(right) * unit(sideways), axis=-1)
+    known = cosine[np.isfinite(cosine)]
+    return float(np.median(known)) if known.size else 0.0

@@ -1,0 +1,93 @@
+"""Who gave a command, or sends measurements: by the key of the connection, or by its user.
+
+libzmq names with each message the key that its connection was let in with, and the descriptor that it came
+by. That may be another connection's by the time it is looked at: what cannot be told apart has no role.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+import zmq
+
+from streams.access.users import TELLS, is_own, name_of, uid_of
+from streams.access.wire import inode_of
+
+if TYPE_CHECKING:
+    from streams.access.crowd import Connection
+    from streams.access.guard import Guard
+
+Role = Literal["", "watch", "set", "arm", "device"]
+KNOWN_AFTER_MS = 20
+"""By then the guard knows of a connection that is there [ms]."""
+
+
+class Asker(NamedTuple):
+    """Somebody, in words, and what they may; "" is nothing."""
+
+    name: str
+    role: Role
+
+
+ANYBODY = Asker("whoever may connect", "arm")
+"""Where nobody tells: no keys, and no system that says whose a connection is."""
+NOT_TOLD = Asker("a connection that the system does not tell the user of", "")
+
+
+class Askers:
+    """Tells for one bound socket who is behind a message.
+
+    Parameters
+    ----------
+    guard : of the socket, None where nobody watches it; known : by public key, None where there are no keys
+    """
+
+    def __init__(self, guard: Guard | None, known: Mapping[str, Asker] | None) -> None:
+        self._guard, self._known = guard, known
+        self.tells = known is not None or (guard is not None and TELLS)
+        if guard is not None and known is None and TELLS:
+            guard.is_foreign = is_foreign
+
+    def of(self, frame: zmq.Frame, drained_ns: int) -> Asker:
+        """Who sent a message; drained_ns : when the socket was last seen to be empty, before it [ns]."""
+        if self._known is not None:
+            return self._known.get(str(frame.get("User-Id")), NOT_TOLD)
+        if not self.tells:
+            return ANYBODY
+        connection = self.connection(frame, drained_ns)
+        uid = None if connection is None else user_of(connection)
+        if uid is None:
+            return NOT_TOLD
+        return Asker(name_of(uid), "arm" if is_own(uid) else "watch")
+
+    def connection(self, frame: zmq.Frame, drained_ns: int) -> Connection | None:
+        """The connection that a message came by; None where it may have been the one before it."""
+        if self._guard is None:
+            return None
+        fd = int(frame.get(zmq.SRCFD))
+        for _ in range(KNOWN_AFTER_MS):
+            found = self._guard.connection(fd)
+            if found is not None:
+                uid = user_of(found) if self._known is None and self.tells else None
+                if not found.sent(drained_ns) and (uid is None or uid != found.former_uid):
+                    return None  # it may be of the one before, of another user
+                found.told = uid
+                return found
+            if not inode_of(fd):
+                return None  # it has hung up
+            time.sleep(1e-3)
+        return None
+
+
+def user_of(connection: Connection) -> int | None:
+    """User id of a connection, asked for once; None where the system does not tell."""
+    if connection.uid is None:
+        connection.uid = uid_of(connection.wire)
+    return connection.uid
+
+
+def is_foreign(connection: Connection) -> bool:
+    """Whether a connection is not that of who runs this process, as far as the system tells."""
+    return not is_own(user_of(connection))

@@ -1,0 +1,115 @@
+"""Who has to go where more are connected to a bound socket than it has places for: never a newcomer.
+
+Whoever has connected has a moment to say what it came for. After that the oldest of those who said nothing is
+the first to go, then the one whose last message is the longest ago. What is still beyond the most that there
+may be at all goes by age alone, and so does a crowd in which everybody has just come.
+
+The owner of the socket marks whom it `keeps`: a device that is heard, a subscriber that has subscribed, which
+is silent by nature. Newcomers do not push these out, and they are as many as there are places: beyond, other
+users of this machine go first where the owner tells them apart, then who takes nothing of what is sent to it,
+then the one that came last.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable, Mapping
+
+from streams.access.wire import Traffic, inode_of, traffic
+from streams.clock import now_ns
+
+PLACES = 64
+"""Connections to one socket that may stay, whether they say something or not."""
+MOST = 256
+"""Connections at the same time, newcomers that have not had their moment yet included."""
+MOMENT_NS = 300_000_000
+"""So long nobody goes for having said nothing: a handshake and a command take some milliseconds [ns]."""
+TAKES_NOTHING_NS = 1_000_000_000
+"""A subscriber for which something has waited so long, and nothing of it gone, does not read [ns]."""
+
+
+class Connection:
+    """An accepted connection: a second handle of its socket, and what it may still send [bytes].
+
+    Parameters
+    ----------
+    wire : the handle; left : what it may still send [bytes]
+    former_ns : when the end of the connection before under this descriptor was known; 0 = there was none [ns]
+    former_uid : its user, where that was told; None = not
+
+    Attributes
+    ----------
+    guilty : why it is to be cut off; whoever finds a reason writes it there
+    heard_ns : when the owner read its last message, 0 before there is one; kept : see the module [ns]
+    topics, uid : for the owner of the socket: what it has subscribed to, whose it is (None = not known)
+    told : its user, where what came by its descriptor can only have been this user's; None = not known
+    traffic : of the last look
+    """
+
+    def __init__(
+        self, wire: socket.socket, left: float, former_ns: int = 0, former_uid: int | None = None
+    ) -> None:
+        self.wire, self.left, self.former_ns, self.former_uid = wire, left, former_ns, former_uid
+        self.told: int | None = None
+        self.inode = inode_of(wire.fileno())
+        self.since_ns = self._seen_ns = self._took_ns = now_ns()
+        self.guilty = ""
+        self.heard_ns = 0
+        self.kept = False
+        self.topics: set[bytes] = set()
+        self.uid: int | None = None
+        self.traffic = Traffic()
+
+    @property
+    def active_ns(self) -> int:
+        """When it came, or said something, whichever is later [ns]."""
+        return max(self.since_ns, self.heard_ns)
+
+    def sent(self, drained_ns: int) -> bool:
+        """Whether a message that came by its descriptor can only be its own, not of the connection before it;
+        drained_ns : when the socket was last seen to be empty before the message [ns].
+        """
+        return not self.former_ns or self.former_ns < drained_ns
+
+    def look(self, burst: int, rate: int) -> bool:
+        """Find it guilty when it has sent more than it may; whether it has sent anything.
+
+        burst, rate : how much may come at once [bytes], and in the long run [bytes/s]
+        """
+        now, before = now_ns(), self.traffic
+        self.traffic = traffic(self.wire)
+        n_new = self.traffic.received - before.received
+        self.left += 1e-9 * (now - self._seen_ns) * rate
+        self.left = min(self.left, burst) - n_new
+        self._seen_ns = now
+        if self.traffic.taken != before.taken or not self.traffic.waits:
+            self._took_ns = now
+        if self.left < 0.0:
+            self.guilty = self.guilty or f"sent {self.traffic.received} bytes where a few hundred do"
+        return n_new > 0
+
+    def takes_nothing(self, now: int) -> bool:
+        """Whether what is sent to it has waited for too long, as of the last look; now : [ns]."""
+        return now - self._took_ns > TAKES_NOTHING_NS
+
+
+def condemn(connections: Mapping[int, Connection], is_foreign: Callable[[Connection], bool]) -> None:
+    """Write into `guilty` of those who have to go why they do; is_foreign : whether it is another user's."""
+    if len(connections) <= PLACES:
+        return
+    now = now_ns()
+    kept = [one for one in connections.values() if one.kept and not one.guilty]
+    if len(kept) > PLACES:
+        kept.sort(key=lambda one: (not is_foreign(one), not one.takes_nothing(now), -one.since_ns))
+        for one in kept[: len(kept) - PLACES]:
+            one.guilty = f"was one more than {PLACES} that are served"
+    others = [one for one in connections.values() if not (one.kept or one.guilty)]
+    idle = [one for one in others if now - one.active_ns > MOMENT_NS]
+    idle.sort(key=lambda one: (one.heard_ns > 0, one.active_ns))
+    n_gone = max(0, len(others) - max(0, PLACES - len(kept)))
+    young = [one for one in others if now - one.active_ns <= MOMENT_NS]
+    left = sorted(idle[n_gone:] + young, key=lambda one: one.active_ns)
+    gone = idle[:n_gone] + left[: max(0, len(left) + min(len(kept), PLACES) - MOST)]
+    for one in gone:
+        what = "had not said anything" if not one.heard_ns else "was silent the longest"
+        one.guilty = f"{what} where more than {PLACES} were connected"

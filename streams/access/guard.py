@@ -1,0 +1,172 @@
+"""Cutting off who sends more than a bound socket can have a use for.
+
+libzmq keeps subscriptions, and the parts of a message that has not ended, without any limit and out of our
+sight. What a peer has sent is known to the operating system, though: on Linux a thread of its own looks at
+the bytes that each connection has received, and shuts down the one beyond its allowance. So it does with
+those who have to make room for newcomers (streams/access/crowd.py). Elsewhere, and for endpoints other than tcp://,
+there is no such count, and nothing is watched.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from typing import NamedTuple
+
+import zmq
+
+from streams.access.admission import Admission
+from streams.access.crowd import Connection, condemn
+from streams.access.wire import EVENT_FORMAT, inode_of, open_wire, port_of, shut
+from streams.clock import now_ns
+
+LOOK_MS, BUSY_LOOK_MS = 25, 2
+"""How often connections are looked at, while there are any, and while they send something [ms]."""
+REST, LONGEST_REST_MS = 20, 50
+"""After a look nothing is looked at for so many times as long as it took, at most so long [ms]: a crowd costs
+the others little."""
+SAY_NS = 1_000_000_000
+"""Sentences come at most once in this time [ns]."""
+
+
+class Allowance(NamedTuple):
+    """What one connection to a bound socket may send.
+
+    part : largest part of a message [bytes]; a larger one closes the connection
+    burst, rate : how much may come at once [bytes], and in the long run [bytes/s]
+    buffer : what the system holds until it is looked at [bytes]; on one machine the least it grants lets
+        about 7 MB/s through, so that little comes between two looks
+    """
+
+    part: int
+    burst: int
+    rate: int
+    buffer: int
+
+
+class Guard:
+    """Watches the connections of a socket that is about to be bound.
+
+    Attributes
+    ----------
+    n_cut : how many connections were shut down
+    sentences : what was done, newest last, at most one a second; take them with popleft
+    is_foreign : whether a connection is another user's, who makes room first; asked in a crowd alone
+    ended : called when a connection is known to be over, from the guard's thread
+    """
+
+    def __init__(self, socket: zmq.Socket[bytes], allowance: Allowance, admission: Admission | None) -> None:
+        self.n_cut = 0
+        self.sentences: deque[str] = deque(maxlen=16)
+        self._socket, self._allowance, self._admission = socket, allowance, admission
+        self.is_foreign: Callable[[Connection], bool] = lambda connection: False
+        self.ended: Callable[[], object] = lambda: None
+        self._connections: dict[int, Connection] = {}
+        self._ended_ns: dict[
+            int, int
+        ] = {}  # when the last connection under a descriptor was known to be over
+        self._ended_uid: dict[int, int | None] = {}  # whose they were, as `Connection.told`
+        self._address = ""
+        self._last, self._n_said, self._say_due_ns = "", 0, 0
+        self._monitor = socket.get_monitor_socket(
+            zmq.EVENT_ACCEPTED | zmq.EVENT_DISCONNECTED | zmq.EVENT_MONITOR_STOPPED
+        )
+        self._thread = threading.Thread(target=self._run, name="guard", daemon=True)
+        self._thread.start()
+
+    def connection(self, fd: int) -> Connection | None:
+        """The connection that libzmq has under this file descriptor now; None where it is not known (yet).
+
+        From any thread. A message that was read before may be of the one before it: see `Connection.sent`.
+        """
+        found = self._connections.get(fd)
+        return found if found is not None and found.inode == inode_of(fd) else None
+
+    def close(self) -> None:
+        """Watch no longer; call it before the socket is closed."""
+        self._socket.disable_monitor()  # the thread is told by a last event
+        self._thread.join()
+
+    def _run(self) -> None:
+        try:
+            self._watch()
+        except zmq.ContextTerminated:
+            pass
+        finally:
+            for connection in self._connections.values():
+                connection.wire.close()
+            self._connections = {}
+            if self._admission is not None:
+                self._admission.close()
+            self._monitor.close(0)
+
+    def _watch(self) -> None:
+        poller = zmq.Poller()
+        poller.register(self._monitor, zmq.POLLIN)
+        if self._admission is not None:
+            poller.register(self._admission.socket, zmq.POLLIN)
+        look_ms, rest_ms, looked_ns = LOOK_MS, 0, now_ns()
+        while True:
+            idle = not self._connections and self.n_cut == self._n_said
+            ready = dict(poller.poll(None if idle else look_ms))
+            if self._monitor in ready:
+                facts, endpoint = self._monitor.recv_multipart()
+                event, fd = EVENT_FORMAT.unpack(facts)
+                if event == zmq.EVENT_MONITOR_STOPPED:
+                    return
+                self._follow(event, fd, endpoint.decode())
+                look_ms = min(look_ms, max(BUSY_LOOK_MS, rest_ms))
+            if self._admission is not None and self._admission.socket in ready:
+                self._admission.answer()
+            began_ns = now_ns()
+            if began_ns - looked_ns >= 1_000_000 * look_ms:
+                busy = self._look()
+                looked_ns = now_ns()
+                rest_ms = min(LONGEST_REST_MS, REST * (looked_ns - began_ns) // 1_000_000)
+                look_ms = max(BUSY_LOOK_MS if busy else LOOK_MS, rest_ms)
+
+    def _follow(self, event: int, fd: int, endpoint: str) -> None:
+        """Keep account of who is connected."""
+        former = self._connections.pop(fd, None)
+        if former is not None:
+            former.wire.close()
+        if former is not None or event != zmq.EVENT_ACCEPTED:
+            self._ended_ns[fd] = now_ns()
+            self._ended_uid[fd] = None if former is None else former.told
+            self.ended()
+        if event != zmq.EVENT_ACCEPTED:
+            return
+        # By now it may be closed, and its number be that of another file.
+        self._address = endpoint
+        wire = open_wire(fd, local_port=port_of(endpoint))
+        if wire is None:
+            self._ended_ns[fd], self._ended_uid[fd] = now_ns(), None
+            return
+        former_ns, former_uid = self._ended_ns.get(fd, 0), self._ended_uid.get(fd)
+        self._connections[fd] = Connection(wire, self._allowance.burst, former_ns, former_uid)
+
+    def _cut_guilty(self) -> int:
+        """Shut down who is to be cut off; how many."""
+        guilty = [fd for fd, connection in self._connections.items() if connection.guilty]
+        for fd in guilty:
+            connection = self._connections.pop(fd)
+            self._last = f"{shut(connection.wire)}, which {connection.guilty}"
+        self.n_cut += len(guilty)
+        return len(guilty)
+
+    def _look(self) -> bool:
+        """Look at every connection; whether any has sent something."""
+        busy = False
+        for connection in list(self._connections.values()):
+            busy |= connection.look(self._allowance.burst, self._allowance.rate)
+        if self._cut_guilty() and self._admission is not None:
+            self._admission.pause()  # of floods only: who makes room is back at once, and may be
+        condemn(self._connections, self.is_foreign)
+        self._cut_guilty()
+        if self.n_cut > self._n_said and now_ns() >= self._say_due_ns:
+            n, self._n_said = self.n_cut - self._n_said, self.n_cut
+            self._say_due_ns = now_ns() + SAY_NS
+            what = "1 connection" if n == 1 else f"{n} connections"
+            self.sentences.append(f"Cut off {what} to {self._address}; the last was {self._last}.")
+        return busy

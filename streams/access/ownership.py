@@ -1,0 +1,83 @@
+"""Whether nobody else could have put a key file where it is, or could put another there.
+
+A key is trusted for what its file holds, so that whoever may write the file, its folder or a folder above
+decides who is let in. Each step of the way, links among them, must belong to this user or to root, who may
+replace anything anyhow, and must be closed to group and others for writing; a folder may be open where it is
+sticky, as /tmp, since there nobody moves what belongs to another. The whole way counts, as the library that
+reads keys takes paths; `kernels/compiler/private_folder.py`, which never meets this package, holds folders
+open instead.
+
+Windows has no such owners and modes: there nothing is checked.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+from streams.errors import StreamError
+
+OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
+MOST_LINKS = 40
+
+
+def check_kept(path: Path) -> None:
+    """Refuse (StreamError) a file or folder that others than its user and root may write, or may exchange.
+
+    Raises OSError where it is not there.
+    """
+    if os.name != "posix":
+        return
+    root_of_system = os.stat("/").st_uid  # where user ids are mapped it is not 0
+    for step, status in _steps(path):
+        mode = stat.S_IMODE(status.st_mode)
+        is_folder = stat.S_ISDIR(status.st_mode)
+        if status.st_uid not in (os.geteuid(), 0) and not (is_folder and status.st_uid == root_of_system):
+            raise StreamError(
+                f"{path}: {step} belongs to {_name_of(status.st_uid)}, who could exchange the key; "
+                "keep keys in folders and files of your own"
+            )
+        sticky = is_folder and mode & stat.S_ISVTX
+        if mode & OTHERS_WRITE and not sticky and not stat.S_ISLNK(status.st_mode):
+            raise StreamError(
+                f"{path}: others than its owner may write to {step} (mode {mode:03o}), and could exchange "
+                f"the key; close it to them with `chmod go-w {shlex.quote(str(step))}`"
+            )
+
+
+def _steps(path: Path) -> Iterator[tuple[Path, os.stat_result]]:
+    """All that is passed on the way to a file, links and where they lead among it, the file itself last."""
+    whole = path.absolute()
+    at, n_link = Path(whole.anchor), 0
+    yield at, at.stat()
+    ahead = list(reversed(whole.parts[1:]))
+    while ahead:
+        part = ahead.pop()
+        if part == "..":
+            at = at.parent
+            continue
+        step = at / part
+        status = step.lstat()
+        yield step, status
+        if not stat.S_ISLNK(status.st_mode):
+            at = step
+            continue
+        n_link += 1
+        if n_link > MOST_LINKS:
+            raise StreamError(f"{path} leads through more than {MOST_LINKS} links")
+        target = Path(os.readlink(step))
+        at = Path(target.anchor) if target.is_absolute() else at
+        ahead.extend(reversed(target.parts[1:] if target.is_absolute() else target.parts))
+
+
+def _name_of(user: int) -> str:
+    """A user in words; imported here, as Windows has no such module."""
+    import pwd
+
+    try:
+        return pwd.getpwuid(user).pw_name
+    except KeyError:
+        return f"user {user}"

@@ -1,0 +1,84 @@
+"""Whose program is at the other end of a TCP connection within this machine: only Linux tells.
+
+The system's table of connections names the user of each socket, but of one that was hung up it says 0, which
+is root's: only a connection that stands at both ends is believed.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import socket
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+from streams.access.wire import traffic
+
+TELLS = sys.platform == "linux"
+"""Whether this system says whose a connection is."""
+ROOT = 0
+_TABLES = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))
+_ESTABLISHED = "01"
+_LOCAL, _REMOTE, _STATE, _UID, _INODE = 1, 2, 3, 7, 9
+
+Place = tuple[ipaddress.IPv4Address | ipaddress.IPv6Address, int]
+
+
+def uid_of(wire: socket.socket) -> int | None:
+    """User of the program that made this connection to us; None where the system does not tell, as of another
+    machine, of another container, or of a connection that was hung up.
+    """
+    try:
+        ours, theirs = _place(wire.getsockname()), _place(wire.getpeername())
+        if not TELLS or not traffic(wire).established:
+            return None
+        tables = [table.read_text(encoding="ascii") for table in _TABLES if table.exists()]
+    except (OSError, ValueError):
+        return None
+    for line in "".join(tables).splitlines():
+        words = line.split()
+        if len(words) <= _INODE or words[_STATE] != _ESTABLISHED or words[_INODE] == "0":
+            continue
+        if not words[_LOCAL].endswith(f":{theirs[1]:04X}"):
+            continue
+        if _read(words[_LOCAL]) == theirs and _read(words[_REMOTE]) == ours:
+            return int(words[_UID])
+    return None
+
+
+def is_own(uid: int | None) -> bool:
+    """Whether a user is the one who runs this process, or root."""
+    return uid is not None and uid in (os.geteuid(), ROOT)
+
+
+def name_of(uid: int) -> str:
+    """A user in words."""
+    with suppress(ImportError, KeyError):
+        import pwd
+
+        return f"user {pwd.getpwuid(uid).pw_name}"
+    return f"user {uid}"
+
+
+def own_name() -> str:
+    """The user who runs this process, in words."""
+    return name_of(os.geteuid()) if hasattr(os, "geteuid") else "the user who runs it"
+
+
+def _place(name: tuple) -> Place:
+    """Address and port of a socket's name; an IPv4 address within IPv6 as what it is."""
+    return _plain(ipaddress.ip_address(name[0].partition("%")[0])), int(name[1])
+
+
+def _read(words: str) -> Place:
+    """Address and port as the tables have them: 32-bit words as they lie in memory, in hexadecimal."""
+    digits, _, port = words.partition(":")
+    packed = b"".join(int(digits[k : k + 8], 16).to_bytes(4, sys.byteorder) for k in range(0, len(digits), 8))
+    return _plain(ipaddress.ip_address(packed)), int(port, 16)
+
+
+def _plain(
+    address: ipaddress.IPv4Address | ipaddress.IPv6Address,
+) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
+    return getattr(address, "ipv4_mapped", None) or address

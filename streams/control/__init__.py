@@ -1,0 +1,1 @@
+"""Commands to a running program and its emergency stop."""

@@ -1,0 +1,260 @@
+"""Commands to a running estimator, each answered with success or not and a sentence."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections import deque
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
+from typing import Any, Protocol
+
+import zmq
+
+from streams.access.askers import Asker, Askers
+from streams.access.guard import Allowance
+from streams.access.security import Security
+from streams.account import Sentences, account
+from streams.clock import now_ns
+from streams.closing import Closing
+from streams.codec import decode, encode
+from streams.control.emergency_stop import StopEndpoint, stop_address
+from streams.control.held_connection import read_answer
+from streams.errors import AddressInUseError, DecodeError, StreamError
+from streams.link import Link
+from streams.messages import Command
+from streams.sockets import BoundSocket, ZmqSocket, client_socket, receive_rest
+
+COMMAND_LIMIT = 8 << 10
+"""Largest command [bytes]; a client that sends more is disconnected."""
+COMMANDS = Allowance(part=COMMAND_LIMIT, burst=4 * COMMAND_LIMIT, rate=COMMAND_LIMIT, buffer=4096)
+"""What a client may send: some hundred usual commands at once, and some eighty a second."""
+IDLE_MS = 20
+"""How often to look up while nothing arrives: whether to stop, and what the other side does [ms]."""
+MAX_PARTS = 8
+PORTS_TRIED = 20
+"""Free ports that are looked at for one that is free for datagrams, too."""
+ESTIMATOR = "the estimator"
+NO_COMMAND = "There is no command"
+"""Begins the answer to a command that the other side does not take."""
+
+Handler = Callable[[Command], tuple[bool, str]]
+
+
+class Rights(Protocol):
+    """Who may do what."""
+
+    @property
+    def free(self) -> Collection[str]:
+        """Commands that everybody may give."""
+        ...
+
+    def refusal(self, command: str, asker: Asker) -> str:
+        """Why somebody may not give a command, in words; empty where they may."""
+        ...
+
+    def done(self, command: str, asker: Asker) -> None:
+        """A command of somebody was done."""
+        ...
+
+
+class ControlServer(Closing):
+    """Receives commands in a thread of its own and answers each.
+
+    Parameters
+    ----------
+    address : where to bind, e.g. "tcp://127.0.0.1:5562"; port 0 takes a free one
+    handler : does the command and returns (done, sentence); called in the server's thread, so it must only
+        leave word for the loop. If it raises, the client is told.
+    names : the commands there are
+    security : keys and allow-list; needed for any address that the network can reach
+    rights : who may do what; None = whoever may connect may do everything
+    stop : called for each emergency stop, which has an endpoint for datagrams at the same host and port
+        number, from a thread of its own; None = there is none
+
+    Raises StreamError when the address is not allowed, malformed or in use, or a key cannot be read.
+    """
+
+    def __init__(
+        self,
+        address: str,
+        handler: Handler,
+        names: Sequence[str],
+        security: Security | None = None,
+        rights: Rights | None = None,
+        stop: Callable[[], object] | None = None,
+    ) -> None:
+        self._bound, self._stops = _bound(address, security, stop)
+        known = security.known if security is not None else None
+        self.askers = Askers(self._bound.guard, known)
+        self._rights, self._drained_ns = rights, 0
+        self._wake, self._woken = socket.socketpair()
+        for end in (self._wake, self._woken):
+            end.setblocking(False)
+        if self._bound.guard is not None:
+            self._bound.guard.ended = self._look_up
+        self._handler = handler
+        self._names = tuple(names)
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name=f"control {self.address}", daemon=True)
+        self._thread.start()
+
+    @property
+    def address(self) -> str:
+        """The endpoint to connect to, with the real port."""
+        return self._bound.address
+
+    @property
+    def stop_address(self) -> str:
+        """udp://HOST:PORT of the emergency stop; empty where there is none."""
+        return self._stops.address if self._stops is not None else ""
+
+    @property
+    def events(self) -> deque[str]:
+        """Plain sentences about clients that were cut off, newest last; take them with popleft."""
+        return self._bound.events
+
+    def close(self) -> None:
+        """Answer no more commands."""
+        if self._stops is not None:
+            self._stops.close()
+        self._stop.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        commands = self._bound.socket
+        poller = zmq.Poller()
+        poller.register(commands, zmq.POLLIN)
+        poller.register(self._woken, zmq.POLLIN)
+        try:
+            while not self._stop.is_set():
+                if not commands.poll(0):
+                    self._drained_ns = now_ns()
+                    ready = dict(poller.poll(IDLE_MS))
+                    if self._woken.fileno() in ready:
+                        self._woken.recv(4096)
+                    if commands not in ready:
+                        continue
+                first = commands.recv(copy=False)
+                envelope, body = _split(receive_rest(commands, first, MAX_PARTS))
+                self._note(first)
+                ok, text = self._answer(body, first)
+                sentences = Sentences()
+                sentences.say(text)
+                reply = account("", {}, {"ok": float(ok)}, sentences)
+                commands.send_multipart(envelope + encode(reply))
+        finally:
+            self._bound.close()
+            self._wake.close()
+            self._woken.close()
+
+    def _look_up(self) -> None:
+        """Have the thread see that nothing waits, so that what comes next is told from what came before."""
+        with suppress(OSError):  # it will look up already
+            self._wake.send(b"x")
+
+    def _note(self, first: zmq.Frame) -> None:
+        """Who has said something keeps its place before those who have not."""
+        if self._bound.guard is not None:
+            connection = self._bound.guard.connection(int(first.get(zmq.SRCFD)))
+            if connection is not None:
+                connection.heard_ns = now_ns()
+
+    def _answer(self, body: list[bytes], first: zmq.Frame) -> tuple[bool, str]:
+        try:
+            command = decode(body)
+        except DecodeError as fault:
+            return False, f"The command was not understood: {fault}."
+        if not isinstance(command, Command):
+            return False, f"A message of type {command.type} is not a command."
+        if command.name not in self._names:
+            return False, f"{NO_COMMAND} {command.name!r}; there are {', '.join(self._names)}."
+        try:
+            if self._rights is None:
+                return self._handler(command)
+            asker = self.askers.of(first, self._drained_ns)  # of all, so that who comes next is told, too
+            if command.name in self._rights.free:
+                return self._handler(command)
+            if refusal := self._rights.refusal(command.name, asker):
+                return False, refusal
+            ok, text = self._handler(command)
+            if ok:
+                self._rights.done(command.name, asker)
+            return ok, text
+        except Exception as fault:
+            return False, f"The command {command.name!r} failed: {fault}."
+
+
+def _bound(
+    address: str, security: Security | None, stop: Callable[[], object] | None
+) -> tuple[BoundSocket, StopEndpoint | None]:
+    """The socket, and the endpoint of the emergency stop at the same port; a free one is free for both."""
+    for n_left in reversed(range(PORTS_TRIED)):
+        bound = BoundSocket(zmq.ROUTER, address, security, COMMANDS)
+        if stop is None or not stop_address(bound.address):
+            break
+        try:
+            return bound, StopEndpoint(bound.address, stop)
+        except StreamError as fault:
+            bound.close(linger_ms=0)
+            any_port = address.endswith((":0", ":*"))
+            if not n_left or not any_port or not isinstance(fault, AddressInUseError):
+                raise
+    return bound, None
+
+
+def request(
+    address: str,
+    name: str,
+    args: Mapping[str, Any] | None = None,
+    timeout_s: float = 2.0,
+    security: Security | None = None,
+    asked: str = ESTIMATOR,
+) -> tuple[bool, str]:
+    """Send a command and wait for the answer; returns (done, sentence), also when nobody answers.
+
+    asked : who should be there, for that sentence
+
+    Raises StreamError when the address, a key or an argument cannot be used.
+    """
+    command = encode(Command(name=name, args=dict(args or {})))
+    with zmq.Context() as context, client_socket(context, zmq.REQ, address, security) as socket:
+        link, due_ns = Link(socket, address), now_ns() + round(1e9 * max(0.0, timeout_s))
+        try:
+            if not (_send(socket, link, command, due_ns) and _await(socket, link, due_ns)):
+                return (
+                    False,
+                    f"Nobody answered at {address} within {timeout_s:g} s; is {asked} running?",
+                )
+            reply = socket.recv_multipart()
+        finally:
+            link.close()
+    return read_answer(reply, address)
+
+
+def _send(socket: ZmqSocket, link: Link, parts: list[bytes], due_ns: int) -> bool:
+    """Send a message; whether it could go in time: of a peer that does not speak our way there is no pipe."""
+    while True:
+        try:
+            socket.send_multipart(parts, zmq.DONTWAIT)
+            return True
+        except zmq.Again:
+            if now_ns() >= due_ns:
+                return False
+            socket.poll(IDLE_MS, zmq.POLLOUT)
+            link.check()
+
+
+def _await(socket: ZmqSocket, link: Link, due_ns: int) -> bool:
+    """Wait for a whole message, and for no endless one; whether it came in time."""
+    while not socket.poll(IDLE_MS):
+        if now_ns() >= due_ns:
+            return False
+        link.check()
+    return True
+
+
+def _split(parts: list[bytes]) -> tuple[list[bytes], list[bytes]]:
+    """The envelope (identity and, from REQ clients, an empty part) and the message."""
+    n_envelope = 2 if len(parts) > 1 and parts[1] == b"" else 1
+    return parts[:n_envelope], parts[n_envelope:]

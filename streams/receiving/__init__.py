@@ -1,0 +1,1 @@
+"""Receiving a stream: checks, sessions, the newest frame."""

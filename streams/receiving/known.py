@@ -1,0 +1,183 @@
+"""The sessions of a stream that a receiver knows, and which of them comes first.
+
+Whoever can send on a stream can begin sessions on it. So a descriptor takes nothing away from the session
+whose frames come: the receiver knows some sessions at a time, and among them leads the one whose frames have
+come for the longest time without a pause. Frames count by the stretches of time in which they come, so that
+nobody overtakes by sending more of them at once.
+"""
+
+from __future__ import annotations
+
+from streams.codec import MAX_ARRAY_BYTES, MAX_PAYLOAD, FieldLayout
+from streams.messages import Session
+from streams.receiving.checks import ClockCheck, OrderCheck
+
+MOST_KNOWN = 8
+"""Sessions known at a time."""
+STRETCH_NS = 50_000_000
+"""Frames within so long count once [ns]."""
+AHEAD = 4
+"""A session overtakes the one that leads when it has so many stretches more."""
+SHORTEST_SILENCE_NS, LONGEST_SILENCE_NS = 250_000_000, 3_000_000_000
+"""A session pauses when no frame has come for ten of its periods, within these bounds [ns]."""
+IRREGULAR_SILENCE_NS = 1_000_000_000
+"""The same where frames come when they like [ns]."""
+SHORT = 4096
+"""Messages of up to so many bytes take no longer to read than to receive."""
+ROOM = MAX_PAYLOAD - MAX_ARRAY_BYTES
+"""Beside its arrays a frame has room for names and stamps [bytes]."""
+
+
+class Known:
+    """A session by its descriptor, and what is known of its frames.
+
+    Attributes
+    ----------
+    payload : bytes that its descriptor came as
+    layout, order, clock : of its frames
+    ended : whether its sender has said so
+    """
+
+    __slots__ = (
+        "_beside_ns", "_counted_ns", "_heard_ns", "_n_frame", "_n_stretch", "_silence_ns", "clock", "ended",
+        "layout", "order", "payload", "session", "word",
+    )  # fmt: skip
+
+    def __init__(self, session: Session, layout: FieldLayout, payload: bytes, t_ns: int) -> None:
+        self.session, self.layout, self.payload = session, layout, payload
+        self.word = session.session.encode()
+        self.order, self.clock, self.ended = OrderCheck(), ClockCheck(), False
+        self._silence_ns = silence_ns(session.rate)
+        self._heard_ns = t_ns
+        self._counted_ns = -STRETCH_NS
+        self._beside_ns = -1
+        self._n_frame = self._n_stretch = 0
+
+    def begin_again(self) -> None:
+        """Its descriptor comes again after that of another: numbers and clock may begin anew."""
+        self.order, self.clock, self.ended = OrderCheck(), ClockCheck(), False
+
+    def forget(self) -> None:
+        """Its frames so far count no more."""
+        self._n_frame = self._n_stretch = 0
+
+    def hear(self, t_ns: int) -> None:
+        """A good frame came at `t_ns`."""
+        self._heard_ns = t_ns
+        self._n_frame += 1
+        if t_ns - self._counted_ns >= STRETCH_NS:
+            self._n_stretch += 1
+            self._counted_ns = t_ns
+
+    def excuse(self, busy_ns: int) -> None:
+        """Its frames could not be heard for so long, as others were; that is no pause of it."""
+        self._heard_ns += max(0, busy_ns)
+
+    def pauses(self, t_ns: int) -> bool:
+        """Whether no frame has come for long, or none will."""
+        return self.ended or t_ns - self._heard_ns > self._silence_ns
+
+    def gone(self, t_ns: int) -> bool:
+        """Whether no frame has come for so long that its sender is not there any more, or none will."""
+        return self.ended or t_ns - self._heard_ns > LONGEST_SILENCE_NS
+
+    def goes_on_beside(self, leader: Known, t_ns: int) -> bool:
+        """Whether its frames have come for a stretch of time since the one that leads began to pause: where
+        the stream as a whole has stood still, the first frame after it proves nothing. Ask at each frame.
+        """
+        if self._beside_ns < leader._heard_ns:
+            self._beside_ns = t_ns
+        return t_ns - self._beside_ns >= STRETCH_NS
+
+    def holds(self, t_ns: int) -> bool:
+        """Whether its id is its own: it has been there for a while, and goes on."""
+        return self._n_stretch > AHEAD and not self.pauses(t_ns)
+
+    def outranks(self, other: Known) -> bool:
+        """Whether it comes before another that does not pause; two that are alike stay as they are."""
+        if self._n_stretch > other._n_stretch + AHEAD:
+            return True
+        return self._n_stretch >= other._n_stretch and self._n_frame > 2 * other._n_frame
+
+    def may_be_of(self, payload: bytes) -> bool:
+        """Whether bytes may be a message of this session, at a glance."""
+        return len(payload) <= 8 * self.layout.n_value + ROOM and self.word in payload
+
+    def worth(self, t_ns: int) -> tuple[bool, int, int, int]:
+        """By which sessions are kept: the greater, the longer."""
+        return not self.pauses(t_ns), self._n_stretch, self._n_frame, self._heard_ns
+
+
+class KnownSessions:
+    """At most MOST_KNOWN sessions, whose descriptors take at most MAX_PAYLOAD bytes, or two of any size.
+
+    Attributes
+    ----------
+    newest : whose descriptor came last; leader : which comes first, None before there are frames
+    """
+
+    def __init__(self) -> None:
+        self._by_id: dict[str, Known] = {}
+        self.newest: Known | None = None
+        self.leader: Known | None = None
+
+    def __len__(self) -> int:
+        return len(self._by_id)
+
+    def of(self, session_id: str) -> Known | None:
+        """The session of that id."""
+        return self._by_id.get(session_id)
+
+    def described(self, payload: bytes) -> Known | None:
+        """The session whose descriptor came as just these bytes."""
+        return next((known for known in self._by_id.values() if known.payload == payload), None)
+
+    def may_know(self, payload: bytes) -> bool:
+        """Whether bytes may be a message of the session that leads, or a short one of any, at a glance; while
+        none leads, one of any: a first session whose descriptor took long has its frames all the same.
+        """
+        first = self._by_id.values() if self.leader is None else (self.leader,)
+        if any(known.may_be_of(payload) for known in first):
+            return True
+        return len(payload) <= SHORT and any(known.word in payload for known in self._by_id.values())
+
+    def add(self, known: Known, t_ns: int) -> None:
+        """A new session, in the place of any other of its id; others may have to go for it."""
+        former = self._by_id.pop(known.session.session, None)
+        if former is not None and former is self.leader:
+            self.leader = None
+        self._by_id[known.session.session] = self.newest = known
+        others = [k for k in self._by_id.values() if k is not known and k is not self.leader]
+        others.sort(key=lambda k: k.worth(t_ns), reverse=True)
+        n_byte = len(known.payload)
+        for n, other in enumerate(others):
+            n_byte += len(other.payload)
+            if n + 2 >= MOST_KNOWN or n_byte > MAX_PAYLOAD:
+                del self._by_id[other.session.session]
+
+    def hear(self, known: Known, t_ns: int) -> None:
+        """A good frame of a session came at `t_ns`: it may lead from now on."""
+        leader = self.leader
+        if known is not leader and known.pauses(t_ns):
+            known.forget()
+        known.hear(t_ns)
+        if leader is None or leader.ended or (known is not leader and known.outranks(leader)):
+            self.leader = known
+        elif known is not leader and leader.pauses(t_ns) and known.goes_on_beside(leader, t_ns):
+            leader.forget()
+            self.leader = known
+
+    def end(self, known: Known, t_ns: int) -> bool:
+        """A session has ended; whether another goes on, which then leads."""
+        known.ended = True
+        going_on = [k for k in self._by_id.values() if k.holds(t_ns)]
+        if known is self.leader and going_on:
+            self.leader = max(going_on, key=lambda k: k.worth(t_ns))
+        return bool(going_on)
+
+
+def silence_ns(rate: float) -> int:
+    """After how long without a frame a session of so many a second pauses [ns]."""
+    if rate <= 0.0:
+        return IRREGULAR_SILENCE_NS
+    return int(min(max(1e10 / rate, SHORTEST_SILENCE_NS), LONGEST_SILENCE_NS))

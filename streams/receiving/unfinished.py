@@ -1,0 +1,61 @@
+"""Messages that never end, noticed by the one who waits for them.
+
+libzmq hands over a message when its last part has arrived, and keeps all parts until then, without limit.
+Whoever receives can tell on Linux: while no whole message waits to be read, bytes that keep arriving belong
+to one that has not ended. Elsewhere, and for endpoints other than tcp://, nothing is noticed.
+"""
+
+from __future__ import annotations
+
+from streams.access.wire import WATCHES, n_received, n_unread, open_wire, port_of, shut
+from streams.clock import now_ns
+
+MOST_UNFINISHED = 1280 << 10
+"""More than any message of the protocol has before it is whole [bytes]."""
+HEARTBEAT_RATE = 1024
+"""Heartbeats are no messages, and come while nothing is sent; more than they need [bytes/s]."""
+
+
+class Unfinished:
+    """What the connection of a client socket has brought since its last whole message."""
+
+    def __init__(self, address: str) -> None:
+        self._port = port_of(address) if WATCHES else None
+        self._fd: int | None = None
+        self._heard = True
+        self._mark = self._n = 0
+        self._mark_ns = 0
+
+    def connected(self, fd: int) -> None:
+        """A new connection under this file descriptor."""
+        self._fd, self._heard = fd, True
+
+    def gone(self) -> None:
+        """The connection is over."""
+        self._fd = None
+
+    def heard(self) -> None:
+        """A whole message has come."""
+        self._heard = True
+
+    def cut(self) -> bool:
+        """Shut the connection down if it brings a message that does not end; whether it did.
+
+        To be called when there was nothing to read. What had arrived at the call before, and has not been
+        read since, is then certainly unfinished, however long ago that was.
+        """
+        if self._fd is None or self._port is None:
+            return False
+        wire = open_wire(self._fd, peer_port=self._port)
+        if wire is None:
+            return False
+        n_before, self._n = self._n, n_received(wire) - n_unread(wire)
+        if self._heard:
+            self._heard = False
+            self._mark, self._mark_ns = self._n, now_ns()
+        elif n_before - self._mark > MOST_UNFINISHED + 1e-9 * (now_ns() - self._mark_ns) * HEARTBEAT_RATE:
+            shut(wire)
+            self.gone()
+            return True
+        wire.close()
+        return False

@@ -1,0 +1,1 @@
+"""Recorders, players and recordings read back."""

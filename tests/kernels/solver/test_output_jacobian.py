@@ -1,0 +1,32 @@
+"""Slopes of the published numbers against differences of their twins."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from kernels.joints.tree import pose
+from kernels.solver.constraints import element_values
+from kernels.solver.output_jacobian import new_row_work, output_rows
+from rtsim.methods.kinematics.multibody import MultibodyEstimator
+from tests.kernels import leg
+from tests.naive.deviation import outputs
+from tests.naive.differences import first_derivative
+
+
+@pytest.mark.parametrize("method", ["zero", "ball", "free"])
+@pytest.mark.parametrize("joints", [(1,), (0, 2)])
+def test_slopes_are_those_of_the_numbers(method: str, joints: tuple[int, ...]) -> None:
+    """Protects every column: angles, displacements, lengthening and contact points."""
+    running = MultibodyEstimator(leg.lower_limb(), leg.SUBJECT, method, check=leg.QUICK)
+    setup = running._now
+    model, work = setup.skeleton, setup.work.solver
+    q, displaced = leg.rough_coordinates(0.3 + joints[0]), np.array(joints, np.int64)
+    if len(running.q) < len(q):  # a ball at the knee has no translations
+        q = np.delete(q, slice(11, 14))
+    pose(model.tree, q, work.pose)
+    element_values(model.elements, work.pose, running.roles.target, work.element)
+    expected = first_derivative(lambda x: outputs(model, displaced, x), model.tree, q)
+    found = np.full((expected.shape[1], expected.shape[0]), np.nan)
+    output_rows(model, displaced, work.pose, work.element, new_row_work(), found)
+    np.testing.assert_allclose(found.T, expected, atol=2e-9)

@@ -1,0 +1,190 @@
+"""Options and run configs: what is asked for is what the estimator's process is told."""
+
+from __future__ import annotations
+
+import click
+import msgspec
+import pytest
+
+from rtsim.cli.live import estimator_arguments
+from rtsim.cli.terminal.options import make_run, run_arguments, run_options, tare_arguments
+from rtsim.config.runs.run_schema import MarkerCheck, Run, Solver
+from rtsim.errors import ConfigError
+
+CONFIG = """
+name = "mine"
+source = "tcp://127.0.0.1:1"
+subject = "walker"
+method = "ball"
+methods = ["ball", "free"]
+side = "left"
+backlog = 3
+duration_s = 5.0
+[solver]
+max_iterations = 7
+[markers]
+downweight = false
+unknown_mm = 80.0
+[ports]
+results = "tcp://127.0.0.1:7001"
+control = "tcp://127.0.0.1:7002"
+"""
+
+
+@pytest.fixture
+def config(tmp_path) -> str:
+    path = tmp_path / "mine.toml"
+    path.write_text(CONFIG)
+    return str(path)
+
+
+def understood(arguments: list[str]) -> Run:
+    """The run that the estimator makes of its command line."""
+    runs = []
+
+    @click.command()
+    @click.option("--markers")
+    @click.option("--wait")
+    @click.option("--subscribers")
+    @run_options
+    def estimate(markers: str, wait: str, subscribers: str, **options: str) -> None:
+        runs.append(make_run(**options))
+
+    estimate.main(arguments, standalone_mode=False)
+    return runs[0]
+
+
+def test_a_run_without_options_is_the_default():
+    """Protects `rtsim live`."""
+    assert make_run() == Run(name="live")
+
+
+def test_options_come_before_the_config(config):
+    """Protects the order: the command line, then the config, then the defaults."""
+    run = make_run(config, method="zero", results="tcp://127.0.0.1:1", side=None)
+    assert (run.method, run.side, run.subject, run.model) == ("zero", "left", "walker", "lower_limb")
+    assert run.methods == ("zero", "ball", "free")
+    assert (run.ports.results, run.ports.control) == ("tcp://127.0.0.1:1", "tcp://127.0.0.1:7002")
+    assert run.solver == Solver(max_iterations=7)
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"method": "hinge", "duration_s": 0.0}, {"side": "right", "subject": "x"}]
+)
+def test_the_estimators_process_is_told_the_whole_run(config, options):
+    """Protects run configs: solver, marker checks, backlog and methods reach the process that uses them."""
+    run = make_run(config, **options)
+    arguments = estimator_arguments(run, "tcp://127.0.0.1:5", 1, config=config)
+    assert arguments[0] == "estimate"
+    assert understood(arguments[1:]) == run
+    assert understood(run_arguments(run, config)).markers == MarkerCheck(downweight=False, unknown_mm=80.0)
+
+
+def test_a_run_without_config_is_told_too():
+    """Protects plain options on their way to the estimator."""
+    run = make_run(source="a.trc", static="b.trc", lab="bmc", method="free", duration_s=3.0)
+    told = understood(estimator_arguments(run, "tcp://127.0.0.1:5", 1)[1:])
+    assert told == msgspec.structs.replace(run, name=told.name)
+
+
+def test_the_walker_ends_by_itself(config):
+    """Protects its last frames: its length is its player's, only an endless one is stopped by the clock."""
+    run = make_run(duration_s=2.0)
+    assert understood(estimator_arguments(run, "tcp://127.0.0.1:5", 1)[1:]).duration_s == 0.0
+    assert understood(estimator_arguments(run, "tcp://127.0.0.1:5", 1, loop=True)[1:]).duration_s == 2.0
+
+
+@pytest.mark.parametrize("duration", [-1.0, float("nan"), float("inf"), 1e9])
+def test_a_duration_that_is_none_is_refused(duration):
+    """Protects the loop's clock."""
+    with pytest.raises(ConfigError, match=r"--duration: .*allowed: 0 \(until the end\)"):
+        make_run(duration_s=duration)
+
+
+def test_the_wait_for_forces_reaches_the_estimator():
+    """Protects --wait-ms: it goes over the run config's, and to the process that waits."""
+    run = make_run(wait_ms=35.0, forces="tcp://127.0.0.1:1")
+    assert run.plates.wait_ms == 35.0
+    assert understood(run_arguments(run)).plates.wait_ms == 35.0
+    assert "--wait-ms" not in run_arguments(make_run())
+
+
+def test_named_feet_and_a_wait_are_both_kept():
+    """Protects the wait from the feet: both are told of plates, and neither undoes the other."""
+    run = make_run(wait_ms=35.0, feet="a, b", forces="tcp://127.0.0.1:1")
+    assert (run.plates.wait_ms, run.plates.feet) == (35.0, ("a", "b"))
+    assert understood(run_arguments(run)).plates == run.plates
+
+
+def test_a_wait_that_is_no_number_is_refused():
+    """Protects from a traceback: NaN lies in no range, and not outside of one."""
+    with pytest.raises(ConfigError, match=r"plates\.wait_ms: nan cannot be meant"):
+        make_run(wait_ms=float("nan"), forces="tcp://127.0.0.1:1")
+
+
+@pytest.mark.parametrize(
+    ("option", "given"),
+    [("--feet", {"feet": "a"}), ("--wait-ms", {"wait_ms": 5.0}), ("--mass", {"mass_kg": 70.0})],
+)
+def test_options_of_plates_need_plates(tmp_path, option, given):
+    """Protects who forgot --forces: an option without effect is told; plates may be in a C3D file."""
+    with pytest.raises(ConfigError, match=f"{option}: it is for a run with force plates.*give --forces"):
+        make_run(source="walk.trc", **given)
+    make_run(source="walk.c3d", **given)
+    config = tmp_path / "mine.toml"
+    config.write_text('name = "mine"\nmass_kg = 70.0\n[plates]\nfeet = ["a"]\n')
+    run = make_run(str(config))
+    assert not {"--feet", "--mass"} & set(run_arguments(run, str(config)))  # a child would refuse them
+
+
+STREAM, SUBJECT = "tcp://127.0.0.1:1", ("--subject", "walker")
+
+
+@pytest.mark.parametrize(
+    "given", ["1", "2:1", "1:1", "a:b", "nan:1", "0:inf", "1:2:3", ":", ""],
+)  # fmt: skip
+def test_a_tare_that_is_no_range_is_refused(refused, given):
+    """Protects from taring by accident: one sentence with what is allowed."""
+    said = refused("analyse", "walker", "--forces", "walker", "--tare", given)
+    assert "--tare" in said
+    assert "START:STOP in seconds" in said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("analyse", "walker", "--tare", "0:1"), "it is for a run with force plates"),
+        (("live", "--tare", "0:1"), "it is for a run with force plates"),
+        (("live", "--source", STREAM, "--forces", STREAM, "--tare", "0:1", *SUBJECT), "command tare"),
+        (("estimate", "--markers", STREAM, "--forces", STREAM, "--tare=0:1", *SUBJECT), "command tare"),
+        (("replay", "walker", "--tare", "0:1"), "no force plates to tare"),
+        (("replay", "walker", "--duration=2", "--forces", "walker", "--tare=50:60"), "allowed: 0 to 1.99 s"),
+    ],
+)  # fmt: skip
+def test_a_tare_without_effect_is_refused(refused, arguments, words):
+    """Protects who gives seconds of a recording where there is none, or no plates in it."""
+    assert words in refused(*arguments)
+
+
+def test_the_tare_of_a_run_reaches_its_player(tmp_path):
+    """Protects the key of a run config and the option over it: seconds for the player, to the last digit."""
+    config = tmp_path / "mine.toml"
+    config.write_text('name = "mine"\nsource = "walker"\nforces = "walker"\n[plates]\ntare = [0, 0.1]\n')
+    assert tare_arguments(make_run(str(config))) == ["--tare=0.0:0.1"]
+    over = make_run(str(config), tare=(-0.25, 1 / 3))
+    assert over.plates.tare == (-0.25, 1 / 3)
+    assert tare_arguments(over) == ["--tare=-0.25:0.3333333333333333"]
+    assert tare_arguments(make_run()) == []
+    config.write_text('name = "mine"\n[plates]\ntare = [2.0, 1.0]\n')
+    with pytest.raises(ConfigError, match=r"tare.*start first"):
+        make_run(str(config))
+
+
+def test_the_walkers_plate_and_mass_are_nobody_elses():
+    """Protects a person under a config of the walker from 72 kg, and his own plates from those made up."""
+    assert (make_run("knee_fdk").forces, make_run("knee_fdk").mass_kg) == ("walker", 72.0)
+    own = make_run("knee_fdk", source="walk.c3d")
+    assert (own.forces, own.mass_kg, own.model) == ("", 0.0, "knee_fdk")
+    given = make_run("knee_fdk", source="walk.trc", forces="grf.mot", mass_kg=65.0)
+    assert (given.forces, given.mass_kg) == ("grf.mot", 65.0)
+    assert understood(run_arguments(own, "knee_fdk")).mass_kg == 0.0

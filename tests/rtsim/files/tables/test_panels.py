@@ -1,0 +1,114 @@
+"""Panels of results: which curves they have, what is told of others, and bands that would hide them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rtsim.files.recording import Results
+from rtsim.files.tables.panels import (
+    MANY,
+    MANY_CELLS,
+    MOST_CELLS,
+    MOST_CURVES,
+    Drawn,
+    gait_marks,
+    largest_of,
+    panels_of_results,
+    with_bands,
+)
+from streams.messages import Curves, FieldSpec, Session
+
+ANGLES = tuple(
+    f"{joint}_{turn}" for joint in ("hip", "knee", "ankle") for turn in ("flexion", "turn", "tilt")
+)
+
+
+def drawn(labels: tuple[str, ...], values: np.ndarray, curves: Curves, **meta: str) -> Drawn:
+    """A figure of one field over ten frames; values : (n,) - of each label, as far as it is one."""
+    specs = (
+        FieldSpec("told", (len(labels),), "rad", labels, curves=curves),
+        FieldSpec("marker_rms", (1,), "m", curves=Curves("Marker residual", "RMS")),
+    )
+    session = Session(session="s", stream="result", t_start=0, rate=100.0, fields=specs, meta=dict(meta))
+    fields = {"told": np.tile(values, (10, 1)), "marker_rms": np.zeros((10, 1))}
+    return panels_of_results(Results(session, fields, np.arange(10) / 100.0, np.zeros(10, np.int64)))
+
+
+def test_both_legs_have_the_same_curves() -> None:
+    """Protects the comparison of legs: each angle of one is drawn beside that of the other, however small."""
+    labels = tuple(f"{name}_{side}" for side in "rl" for name in ANGLES)
+    found = drawn(labels, np.geomspace(1e-4, 1.0, len(labels)), Curves("", "angle"), side="both")
+    assert not found.left_out
+    titles = [panel.title for panel in found.panels]
+    assert titles == [*(name.capitalize().replace("_", " ") for name in ANGLES), "Marker residual"]
+    for panel in found.panels[:-1]:
+        assert panel.sides == {"right": "right", "left": "left"}
+    assert found.panels[-1].sides == {}
+    rows = [panel.row for panel in found.panels]
+    assert [rows.count(row) for row in dict.fromkeys(rows)] == [3, 3, 3, 1]
+
+
+def test_a_figure_of_one_leg_says_which() -> None:
+    """Protects reports: curves of a leg that was solved alone are of its side, those of the trunk of none."""
+    found = drawn((*ANGLES, "trunk_flexion"), np.ones(10), Curves("", "angle"), side="left")
+    sides = {panel.title: panel.sides for panel in found.panels}
+    assert sides["Knee flexion"] == {"left": "left"}
+    assert sides["Trunk flexion"] == {}
+
+
+def test_what_is_left_out_is_named_with_the_reason() -> None:
+    """Protects readers from taking what is not there for nothing: of both legs the same is left out,
+    those whose values stay smaller, and those without a value."""
+    names = [f"muscle_{k:02d}" for k in range(MANY_CELLS + 2)]
+    labels = tuple(f"{name}_{side}" for name in names for side in "rl")
+    sizes = np.array([1.0 + k + 0.5 * side for k in range(len(names)) for side in (0, 1)])
+    sizes[:2] = np.nan
+    found = drawn(labels, sizes, Curves("Muscle activations", "activation"))
+    unknown, smaller = found.left_out
+    assert unknown == "Muscle activations: of Muscle 00 activation no value is known"
+    assert smaller.startswith(
+        f"Muscle activations: the {MOST_CELLS} that become largest are drawn, not Muscle 01"
+    )
+    told = {panel.title for panel in found.panels} | {f"Muscle {k:02d} activation" for k in (0,)}
+    for k in range(1, len(names)):
+        title = f"Muscle {k:02d} activation"
+        assert (title in told) != (title in smaller)
+    few = drawn(tuple(names[:14]), sizes[2:16], Curves("Muscles", "force"))
+    assert len(few.left_out) == 1
+    assert few.left_out[0].count("muscle") == 14 - MOST_CURVES
+
+
+def test_of_many_curves_the_largest_are_drawn_in_their_order() -> None:
+    """Protects figures of models with fifty muscles from legends without end."""
+    curves = {f"muscle {k}": np.array([0.0, np.nan, 0.01 * (k % 7) + 0.001 * k]) for k in range(MANY + 8)}
+    drawn = largest_of(curves)
+    assert len(drawn) == MOST_CURVES
+    assert list(drawn) == [name for name in curves if name in drawn]
+    least = min(np.nanmax(y) for y in drawn.values())
+    assert all(np.nanmax(y) <= least for name, y in curves.items() if name not in drawn)
+    few = dict(list(curves.items())[:MANY])
+    assert largest_of(few) == few
+
+
+def test_a_band_wider_than_the_panel_is_a_word() -> None:
+    """Protects curves from the band of what nothing determines; others keep theirs."""
+    curves = {"protrusion": np.array([0.0, 3.0, 6.0]), "disc": np.zeros(3), "still": np.full(3, np.nan)}
+    bands = {"protrusion": np.full(3, 0.5), "disc": np.full(3, 1000.0), "still": np.full(3, np.nan)}
+    told, drawn = with_bands(curves, bands)
+    assert list(told) == ["protrusion", "disc (not determined)", "still"]
+    assert drawn is not None
+    assert list(drawn) == ["protrusion", "still"]
+    assert with_bands(curves, {}) == (curves, None)
+
+
+def test_gait_events_are_marked() -> None:
+    """Protects the lines at strikes and offs: those of the file, else those found; odd rows are none."""
+    found = [
+        [1.0, "left", "foot strike", "markers"],
+        [1.6, "left", "foot off", "plates"],
+        [2.0, "", "Jump", "file"],
+    ]
+    assert gait_marks(found) == ((1.0, "left", True), (1.6, "left", False))
+    assert gait_marks([*found, [1.1, "left", "foot strike", "file"]]) == ((1.1, "left", True),)
+    assert gait_marks([["x", "left", "foot strike", "file"], [1.0], "abcd", None]) == ()
+    assert gait_marks(None) == gait_marks("file") == ()

@@ -1,0 +1,160 @@
+"""Steps of a walk over plates: which are complete, what is told of the others, and the weight."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from kernels.plates.plate_assignment import BEARS, NONE, TWO_FEET, UNSEEN
+from kernels.plates.plate_contact import EMPTY, LOADED, NOT_MEASURED
+from rtsim.errors import ConfigError
+from rtsim.methods.foot.foot_steps import body_weight, find_steps, usable
+from rtsim.methods.plates.plate_loads import PlateLoads
+
+Array = NDArray[np.floating]
+
+
+def loads(n: int = 100, plates: int = 2) -> PlateLoads:
+    """Return plates of which nothing is pressed, at 100 Hz."""
+    zero = np.zeros((n, plates, 3))
+    return PlateLoads(
+        np.arange(n) / 100.0, 0.0, zero.copy(), zero.copy(), zero.copy(), zero[..., 0].copy(),
+        np.full((n, plates), EMPTY), np.full((n, plates, 2), NONE), np.zeros((n, plates), np.int64),
+        zero.copy(), zero.copy(),
+    )  # fmt: skip
+
+
+def press(some: PlateLoads, plate: int, first: int, last: int, foot: int = 0, force: float = 700.0) -> None:
+    """A foot presses a plate from one frame to another."""
+    rows = slice(first, last + 1)
+    some.force[rows, plate, 1] = force
+    some.loaded[rows, plate] = LOADED
+    some.share[rows, plate, foot] = BEARS
+
+
+def lose(some: PlateLoads, plate: int, rows: slice) -> None:
+    """Nothing is known of a plate in these frames."""
+    some.force[rows, plate] = np.nan
+    some.loaded[rows, plate] = NOT_MEASURED
+    some.share[rows, plate] = NONE
+
+
+def test_a_complete_step_is_found():
+    """Protects first and last frame, plate and foot of a step."""
+    some = loads()
+    press(some, 1, 20, 80, foot=1)
+    (step,) = find_steps(some, ("a", "b"))
+    assert step == (1, 1, 20, 80, "")
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "said"),
+    [(60, 99, "the trial ends while a bears 700 N"), (0, 40, "the trial begins while a bears 700 N")],
+)
+def test_a_cut_step_is_told(first, last, said):
+    """Protects against a step that the trial cuts."""
+    some = loads()
+    press(some, 0, first, last)
+    (step,) = find_steps(some, ("a", "b"))
+    assert said in step.fault
+    assert not usable([step])
+
+
+def test_a_force_that_has_nearly_gone_is_no_cut():
+    """Protects steps whose last newtons fall to the end of a trial."""
+    some = loads()
+    press(some, 0, 40, 99)
+    some.force[95:, 0, 1] = 40.0
+    assert usable(find_steps(some, ("a", "b")))
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        (slice(0, 20), "the forces begin at 0.20 s while a bears 700 N: the step is cut"),
+        (slice(81, 100), "the forces end at 0.80 s while a bears 700 N: the step is cut"),
+        (slice(81, 84), "the force is not known at 0.81 s while a bears 700 N: the step is cut"),
+        (slice(50, 53), "the force on a is not known at 0.50 to 0.52 s"),
+    ],
+)
+def test_a_step_whose_force_is_not_known_is_told(rows, said):
+    """Protects from steps that forces cut, which begin or end elsewhere than the markers, and from gaps."""
+    some = loads()
+    press(some, 0, 20, 80)
+    lose(some, 0, rows)
+    (step,) = find_steps(some, ("a", "b"))
+    assert step.fault == said
+
+
+def test_all_that_is_wrong_with_a_step_is_told():
+    """Protects two feet on a plate from being hidden behind a step that is cut."""
+    some = loads()
+    press(some, 0, 50, 99)
+    some.status[60:80, 0] = TWO_FEET
+    (step,) = find_steps(some, ("a", "b"))
+    assert step.fault == (
+        "the trial ends while a bears 700 N: the step is cut; two feet are on a in 20 of 50 frames"
+    )
+
+
+def test_two_feet_on_a_plate_are_told():
+    """Protects against what two feet press together."""
+    some = loads()
+    press(some, 0, 20, 80)
+    some.status[20:60, 0] = TWO_FEET
+    (step,) = find_steps(some, ("a", "b"))
+    assert step.fault == "two feet are on a in 40 of 61 frames"
+
+
+def test_a_plate_that_no_foot_bears_is_told():
+    """Protects against a foot that is on another plate than its force."""
+    some = loads()
+    press(some, 0, 20, 80)
+    some.share[20:81, 0] = NONE
+    (step,) = find_steps(some, ("a", "b"))
+    assert "pressed where the foot is not in 61 of 61 frames" in step.fault
+
+
+def test_a_foot_that_is_not_seen_is_told():
+    """Protects from the blame of plates where markers are gone: their frames tell nothing of the foot."""
+    some = loads()
+    press(some, 0, 20, 80)
+    some.share[40:60, 0], some.status[40:60, 0] = NONE, UNSEEN
+    (step,) = find_steps(some, ("a", "b"))
+    assert step.fault == "a foot is not seen in 20 of 61 frames in which a is pressed"
+
+
+def test_a_touch_is_no_step():
+    """Protects against a contact shorter than any step."""
+    some = loads()
+    press(some, 0, 20, 30)
+    assert find_steps(some, ("a", "b")) == []
+
+
+def test_weight_is_the_mean_of_a_stride():
+    """Protects the scale of the normal force: from the second of four contacts to the fourth."""
+    some = loads(300, 4)
+    for k in range(4):
+        press(some, k, 20 + 60 * k, 20 + 60 * k + 59)
+    assert body_weight(some, None, "a trial") == (pytest.approx(700.0), "of 1 whole stride")
+    assert body_weight(some, 70.0, "a trial") == (pytest.approx(686.7), "of the mass")
+    some.force[:] *= 1e3
+    with pytest.raises(ConfigError, match="which nobody weighs; allowed: 20 to 3924 N"):
+        body_weight(some, None, "a trial")
+    with pytest.raises(ConfigError, match="give --mass"):
+        body_weight(loads(), None, "a trial")
+
+
+def test_a_stride_with_a_gap_tells_no_weight():
+    """Protects the weight from frames without a known force, which would count as none."""
+    some = loads(400, 5)
+    for k in range(5):
+        press(some, k, 20 + 60 * k, 20 + 60 * k + 59)
+    lose(some, 1, slice(90, 95))
+    assert body_weight(some, None, "a trial") == (
+        pytest.approx(700.0), "of 1 whole stride, without 1 in which a force is not known"
+    )  # fmt: skip
+    lose(some, 3, slice(230, 235))
+    with pytest.raises(ConfigError, match="none of 2 strides has its forces known throughout; give --mass"):
+        body_weight(some, None, "a trial")

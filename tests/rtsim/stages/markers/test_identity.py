@@ -1,0 +1,137 @@
+"""Whether it is still the same person: leaps of all labels, gaps, and what is none of both."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rtsim.stages.markers.identity import KNOWN, Identity
+
+DT = 0.01
+BODY = np.repeat([1, 2, 3], 4).astype(np.int64)
+SHAPE = np.random.default_rng(3).uniform(-0.2, 0.2, (12, 3)) + np.repeat(
+    [[0, 1.0, 0], [0, 0.6, 0], [0, 0.2, 0]], 4, 0
+)
+N = 200
+
+
+def walk(n: int = N, speed: float = 1.5) -> np.ndarray:
+    """Markers (n, 12, 3) [m] of somebody who goes along X, with 2 mm of skin."""
+    t = DT * np.arange(n)[:, None, None]
+    skin = 0.002 * np.random.default_rng(1).standard_normal((n, 12, 3))
+    return SHAPE + t * np.array([speed, 0.0, 0.0]) + 0.03 * np.sin(7.0 * t) + skin
+
+
+def doubts(markers: np.ndarray, times: np.ndarray | None = None) -> np.ndarray:
+    """(n,) - whether each frame is in doubt."""
+    identity = Identity(BODY, SHAPE)
+    steps = np.full(len(markers), DT) if times is None else np.diff(times, prepend=times[0])
+    return np.array([identity.look(x, float(dt)) for x, dt in zip(markers, steps, strict=True)])
+
+
+@pytest.mark.parametrize("size", [1.0, 0.98, 1.02, 1.07])
+@pytest.mark.parametrize("aside", [0.3, 1.5])
+def test_another_person_who_takes_all_labels_is_in_doubt_to_the_end(size, aside):
+    """Protects against a second person of any size: distances of one of the same size settle nothing."""
+    markers = walk()
+    markers[100:] = size * markers[100:] + [0.0, 0.0, aside]
+    found = doubts(markers)
+    assert not found[:100].any()
+    assert found[100:].all()
+
+
+def test_labels_that_come_back_are_the_persons_again():
+    """Protects the rest of a recording: some frames after the labels are back there is no doubt."""
+    markers = walk()
+    markers[100:130] += [0.0, 0.0, 0.6]
+    found = doubts(markers)
+    assert found[100:130].all()
+    assert not found[136:].any()
+
+
+def test_labels_that_leap_on_to_a_third_place_are_in_doubt():
+    """Protects against a third person: only where the own one can have gone are labels back."""
+    markers = walk()
+    markers[100:] += [0.0, 0.0, 1.0]
+    markers[130:] += [0.0, 0.0, 1.5]
+    assert doubts(markers)[100:].all()
+
+
+@pytest.mark.parametrize("rate", [25.0, 100.0, 500.0])
+def test_motion_is_no_leap(rate):
+    """Protects fast people and slow cameras: 10 m/s, sudden stops, noise, frames sent twice."""
+    t = np.arange(300)[:, None, None] / rate
+    way = np.where(t < 0.5 * t.max(), 10.0 * t, 5.0 * t.max())
+    markers = SHAPE + way * np.array([1.0, 0.0, 0.0])
+    markers += 0.01 * np.random.default_rng(2).standard_normal(markers.shape) * (rate > 25.0)
+    identity = Identity(BODY, SHAPE)
+    again = [
+        identity.look(x, 1.0 / rate if k else 0.0)
+        for k in range(300)
+        for x in (markers[k - k % 2 * (k < 60)],)
+    ]
+    assert not any(again)
+
+
+def test_a_stall_and_a_gap_are_no_leaps():
+    """Protects a stream that stands still or falls silent while the person goes on."""
+    still, gone = walk(), walk()
+    still[100:130] = still[99]
+    gone[100:130] = np.nan
+    for markers in (still, gone):
+        assert not doubts(markers).any()
+    times = DT * np.arange(N - 30)
+    times[100:] += 0.3
+    assert not doubts(np.delete(walk(), slice(100, 130), axis=0), times).any()
+
+
+def test_after_a_gap_distances_tell_another_person():
+    """Protects against another person behind a gap, as far as their distances differ from those before."""
+    markers = walk()
+    markers[100:120] = np.nan
+    markers[120:] *= 1.07
+    found = doubts(markers)
+    assert not found[:120].any()
+    assert found[125:].all()
+    back = walk()
+    back[100:120] = np.nan
+    back[120:150] *= 1.07
+    back[150:160] = np.nan
+    assert not doubts(back)[170:].any()
+
+
+def test_some_markers_that_leap_are_not_the_person():
+    """Protects what faults of single markers and segments are told as: a third of them is no other person."""
+    markers = walk()
+    markers[100:150, :4] += [0.0, 0.0, 0.5]
+    assert not doubts(markers).any()
+
+
+def test_labels_that_are_exchanged_within_the_person_are_not_another() -> None:
+    """Protects exchanged sides, which are told and put right as such: the person stays in its place."""
+    markers = walk()
+    for k in range(100, 150):  # the first body turned over in its place, the others on the other leg
+        markers[k, :4] = 2.0 * markers[k, :4].mean(axis=0) - markers[k, :4]
+        markers[k, 4:] += [0.0, 0.0, 0.3]
+    assert not doubts(markers).any()
+
+
+def test_nobody_is_known_at_first():
+    """Protects starts, with few frames, few markers and no times."""
+    markers = walk()
+    markers[KNOWN - 1 :] += 1.0
+    assert not doubts(markers[: KNOWN + 5]).any()
+    assert not doubts(walk()[:, :4].repeat(3, axis=1)[:, :5].repeat(3, axis=1)[:, :12]).any()
+    identity = Identity(BODY, SHAPE)
+    assert not any(identity.look(x, 0.0) for x in markers)
+
+
+def test_labels_in_disorder_at_first_were_nobodys():
+    """Protects what follows labels that are shuffled at first: those that fit the model are right."""
+    markers = walk()
+    markers[:20] = markers[:20, np.random.default_rng(4).permutation(12)] + [0.0, 0.0, 0.3]
+    found = doubts(markers)
+    assert not found[:20].any()
+    assert not found[26:].any()
+    markers[150:] += [0.0, 0.0, 0.7]
+    assert doubts(markers)[150:].all()

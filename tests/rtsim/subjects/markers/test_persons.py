@@ -1,0 +1,208 @@
+"""Several persons in one file or stream: listed, chosen, and never mixed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from rtsim.cli.main import cli
+from rtsim.config.runs.run_schema import Run
+from rtsim.errors import ConfigError
+from rtsim.files.markers.ground import to_ground
+from rtsim.files.markers.markers import read_markers
+from rtsim.files.markers.persons import of_person
+from rtsim.files.markers.trc import write_trc
+from rtsim.files.markers.trial import MarkerTrial, RawTrial
+from rtsim.live.inputs.sources import load_trial, the_walker
+from rtsim.live.subjects.persons import with_person
+from rtsim.stages.markers.marker_input import Door
+from rtsim.stages.markers.reference_length import of_subject
+from rtsim.subjects.calibration.calibration import subject_for
+from rtsim.subjects.markers.marker_names import find_markers
+from rtsim.subjects.markers.persons import choose, read_one, share_of, share_of_labs
+from streams.messages import marker_session
+
+WALKER = load_trial("walker", 0.5)
+ASIDE = np.array([0.0, 0.0, 0.45])
+
+
+def together(*parts: tuple[str, MarkerTrial]) -> MarkerTrial:
+    """One trial with the markers of all, each person's behind the text that stands before their names."""
+    names = tuple(f"{before}{name}" for before, trial in parts for name in trial.names)
+    positions = np.concatenate([trial.positions for _, trial in parts], axis=1)
+    return WALKER._replace(names=names, positions=positions)
+
+
+def without(trial: MarkerTrial, *lacking: str) -> MarkerTrial:
+    rows = [k for k, name in enumerate(trial.names) if name not in lacking]
+    return trial._replace(
+        names=tuple(trial.names[k] for k in rows), positions=np.ascontiguousarray(trial.positions[:, rows])
+    )
+
+
+THERAPIST = WALKER._replace(positions=0.93 * WALKER.positions + ASIDE)
+ANNA = without(WALKER, "RTH1")
+
+
+def file_of(tmp_path: Path, trial: MarkerTrial, name: str = "two.trc") -> Path:
+    write_trc(tmp_path / name, trial)
+    return tmp_path / name
+
+
+def test_two_persons_who_could_be_solved_are_listed(tmp_path: Path) -> None:
+    """Protects against the first in file order, who may be the therapist."""
+    path = file_of(tmp_path, together(("Therapist:", THERAPIST), ("Anna:", ANNA)))
+    for read in (
+        lambda: with_person(Run(name="r", source=str(path))),
+        lambda: with_person(Run(name="r", source=str(path), subject="walker")),
+        lambda: subject_for(path),
+        lambda: read_one(path, share_of(WALKER.names)),
+    ):
+        with pytest.raises(ConfigError, match=r"Therapist \(17 markers\), Anna \(16 markers\)"):
+            read()
+    done = CliRunner().invoke(cli, ["analyse", str(path)])
+    assert isinstance(done.exception, ConfigError)
+    assert "--person Therapist" in str(done.exception)
+
+
+@pytest.mark.parametrize("before", ["{}:", "lab:{}:", "{}_", "{}."])
+def test_who_is_chosen_has_the_markers_of_nobody_else(tmp_path: Path, before: str) -> None:
+    """Protects a marker that one person lacks against the other's of that name, whatever stands between."""
+    names = "Therapist", "Anna"
+    pairs = zip(names, (THERAPIST, ANNA), strict=True)
+    path = file_of(tmp_path, together(*((before.format(n), trial) for n, trial in pairs)))
+    person = before.format("anna")[:-1]
+    run, _ = with_person(Run(name="r", source=str(path), person=person))
+    found = read_markers(path, person=run.person)
+    assert found.names == ANNA.names
+    np.testing.assert_allclose(found.positions, ANNA.positions, atol=1e-8)
+    assert any("left out" in note for note in found.notes)
+    assert "RTH1" not in subject_for(path, person=person).marker_names
+
+
+def test_the_only_one_with_the_markers_is_taken_and_told(tmp_path: Path) -> None:
+    """Protects recordings with a prop, a half labelled helper, or a template that was never seen."""
+    wand = WALKER._replace(names=("W1", "RTH1"), positions=THERAPIST.positions[:, :2])
+    unseen = THERAPIST._replace(positions=np.full_like(THERAPIST.positions, np.nan))
+    for other in (wand, without(THERAPIST, *WALKER.names[:12]), unseen):
+        path = file_of(tmp_path, together(("Other:", other), ("Anna:", ANNA)))
+        run, told = with_person(Run(name="r", source=str(path)))
+        if other is unseen:
+            assert read_markers(path, person="Anna").names == ANNA.names
+            continue
+        assert run.person == "Anna"
+        assert "Other, Anna" in told[0]
+        assert "--person" in told[0]
+        assert subject_for(path).marker_names == subject_for(file_of(tmp_path, ANNA, "one.trc")).marker_names
+
+
+def test_labels_without_a_colon_name_a_person_only_where_markers_follow() -> None:
+    """Protects R_ASIS and L_ASIS, which are of one person."""
+    names = [f"{name[0]}_{name[1:]}" for name in WALKER.names]
+    assert choose(names, share_of(WALKER.names), "trial").person == ""
+    assert choose([*names, "Wand_1", "Wand_2"], share_of(WALKER.names), "trial").person == ""
+
+
+def test_the_static_trial_is_of_the_person_of_the_walk(tmp_path: Path) -> None:
+    """Protects against the therapist's static trial in a file of both, and tells one of another person."""
+    both = file_of(tmp_path, together(("Therapist:", THERAPIST), ("Anna:", WALKER)), "static.trc")
+    walk = file_of(tmp_path, together(("Anna:", WALKER)), "walk.trc")
+    subject = subject_for(walk, both)
+    assert subject.person == "Anna"
+    assert subject.segments == subject_for(walk).segments
+    alone = file_of(tmp_path, together(("Therapist:", WALKER)), "other.trc")
+    assert any("Therapist" in note and "Anna" in note for note in subject_for(walk, alone).notes)
+    run, told = with_person(Run(name="r", source=str(both), static=str(walk)))
+    assert run.person == "Anna"
+    assert "the static trial" in told[0]
+
+
+def test_nobody_of_that_name(tmp_path: Path) -> None:
+    """Protects a name that was misspelt: told with those there are, also where there is one person alone."""
+    path = file_of(tmp_path, together(("Therapist:", THERAPIST), ("Anna:", ANNA)))
+    with pytest.raises(ConfigError, match="Therapist, Anna"):
+        with_person(Run(name="r", source=str(path), person="Zoe"))
+    alone = file_of(tmp_path, together(("Anna:", WALKER)), "one.trc")
+    with pytest.raises(ConfigError, match=r"none of its markers are those of Zoe.*Anna"):
+        with_person(Run(name="r", source=str(alone), person="Zoe"))
+    assert with_person(Run(name="r", source=str(alone), person="anna")) == (
+        Run(name="r", source=str(alone), person="anna"),
+        (),
+    )
+    with pytest.raises(ConfigError, match="no marker's name begins with Zoe"):
+        with_person(Run(name="r", source=str(file_of(tmp_path, WALKER, "none.trc")), person="Zoe"))
+    with pytest.raises(ConfigError, match="one person"):
+        with_person(Run(name="r", person="Anna"))
+
+
+def test_names_are_never_found_on_two_persons() -> None:
+    """Protects every look for markers that was not told whose they are."""
+    names = ["Therapist:RASI", "Therapist:RTH1", "Therapist:RKNE", "Anna:RASI", "Anna:RKNE"]
+    assert find_markers(["Anna:RASI", "Anna:RTH1"], names) == {"Anna:RASI": 3}
+    assert find_markers(["RASI", "RTH1", "RKNE"], names) == {"RASI": 0, "RTH1": 1, "RKNE": 2}
+    assert find_markers(["RASI", "RKNE"], names) == {}
+    assert find_markers(["RASI", "w1"], ["Wand:w2", "Anna:RASI"]) == {"RASI": 1}
+
+
+def door_of(labels: tuple[str, ...], **options: object) -> Door:
+    session = marker_session(labels, rate=100.0, t_start=0)
+    return Door(of_subject(the_walker()), session, **options)
+
+
+def test_a_stream_of_two_persons_is_not_followed_until_one_is_named() -> None:
+    """Protects live runs: frames are flagged and a sentence lists the persons; the subject's own is taken."""
+    two = together(("Therapist:", THERAPIST), ("Anna:", WALKER))
+    frame = {"positions": np.ascontiguousarray(two.positions[0])}
+    door = door_of(two.names)
+    assert not door.usable
+    assert not door.admit(frame)[1]
+    assert any("Therapist (17 markers), Anna (17 markers)" in said for said in door.sentences)
+    for options in ({"person": "anna"}, {"known": {"Anna": "whose the subject is"}}):
+        door = door_of(two.names, **options)
+        measured, admitted = door.admit(frame)
+        assert admitted
+        np.testing.assert_allclose(measured, WALKER.positions[0])
+        assert any("Anna" in said or "anna" in said for said in door.sentences)
+        assert all("Therapist" not in label for label in door.labels)
+    assert not door_of(two.names, person="Zoe").usable
+
+
+def test_a_stream_of_one_person_and_a_prop() -> None:
+    """Protects live volumes with a wand, and streams whose labels name thousands."""
+    names = (*(f"Anna:{name}" for name in WALKER.names), "Wand:W1", "Wand:RTH1")
+    door = door_of(names)
+    assert door.usable
+    assert door.labels[-2:] == ("", "")
+    assert not door_of(tuple(f"p{k}:x" for k in range(20_000))).usable
+
+
+def test_the_axis_that_is_up_is_told_by_anybodys_names() -> None:
+    """Protects the guess of the axes where names of persons stand before those of the markers."""
+    z_up = WALKER.positions @ np.array([[1.0, 0, 0], [0, 0, 1.0], [0, -1.0, 0]])
+    names = tuple(f"{person}:{name}" for person in ("Anna", "Bob") for name in WALKER.names)
+    raw = RawTrial(names, WALKER.times, np.concatenate([z_up, z_up], axis=1) + 5.0, 100.0, "trial", "m")
+    assert any("+Z was taken, because pelvis" in note for note in to_ground(raw).notes)
+    assert of_person(raw, "bob").person == "Bob"
+
+
+def test_maps_tell_who_is_complete() -> None:
+    """Protects the choice by the shipped maps and by one that is given."""
+    share = share_of_labs()
+    assert share(list(WALKER.names)) == 1.0
+    assert share(["RASI", "W1"]) < 0.7
+
+
+def test_markers_without_a_name_beside_a_named_person_are_told_and_left_out_by_choice(tmp_path: Path) -> None:
+    """Protects against a bystander's marker: it is told, and who asks for Anna has hers alone."""
+    lone = without(WALKER, *(name for name in WALKER.names if name != "RTH1"))
+    path = file_of(tmp_path, together(("Anna:", ANNA), ("", lone._replace(positions=lone.positions + ASIDE))))
+    (note,) = [note for note in read_markers(path).notes if "without a name" in note]
+    assert "1 marker" in note
+    assert "(RTH1)" in note
+    assert "--person Anna" in note
+    one = read_markers(path, person="anna")
+    assert "RTH1" not in one.names
+    assert len(one.names) == len(ANNA.names)

@@ -1,0 +1,152 @@
+"""Commands over real sockets."""
+
+import threading
+import time
+
+import msgpack
+import pytest
+import zmq
+
+from streams.control import commands
+from streams.control.commands import COMMAND_LIMIT, ControlServer, request
+from streams.errors import StreamError
+
+GUARD_S = 20.0
+LOCAL = "tcp://127.0.0.1:0"
+COMMANDS = ("set_method", "set_downweighting", "status", "stop")
+
+
+def handle(command) -> tuple[bool, str]:
+    if command.args.get("method") == "nonsense":
+        return False, "There is no method 'nonsense'."
+    if command.args.get("method") == "broken":
+        raise RuntimeError("the solver is gone")
+    return True, f"{command.name} done with {command.args}."
+
+
+@pytest.fixture
+def server():
+    with ControlServer(LOCAL, handle, COMMANDS) as server:
+        yield server
+
+
+@pytest.fixture
+def raw_client(server):
+    context = zmq.Context()
+    socket = context.socket(zmq.DEALER)
+    socket.linger, socket.rcvtimeo = 0, int(GUARD_S * 1000)
+    socket.connect(server.address)
+    yield socket
+    socket.close()
+    context.term()
+
+
+def ask(server: ControlServer, name: str, **args) -> tuple[bool, str]:
+    return request(server.address, name, args, GUARD_S)
+
+
+def test_a_command_is_done_and_answered(server):
+    """Protects the way there and back, arguments included."""
+    assert ask(server, "set_method", method="mbo") == (True, "set_method done with {'method': 'mbo'}.")
+    assert request(server.address, "status", timeout_s=GUARD_S) == (True, "status done with {}.")
+
+
+def test_refusals_are_told(server):
+    """Protects the user: what the handler refuses, fails at or does not know comes back as a sentence."""
+    assert ask(server, "set_method", method="nonsense") == (False, "There is no method 'nonsense'.")
+    assert ask(server, "set_method", method="broken") == (
+        False,
+        "The command 'set_method' failed: the solver is gone.",
+    )
+    ok, text = ask(server, "fly")
+    assert not ok
+    assert "'fly'" in text
+    assert "set_method" in text
+    assert ask(server, "status")[0]  # still alive
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        [b"command", b"\xc1"],
+        [b"command"],
+        [],
+        [b"x"] * 20,
+        [b"end", msgpack.packb({"v": 1, "type": "end", "session": "", "seq": 0, "reason": ""})],
+        [b"command", msgpack.packb({"v": 2, "type": "command", "session": "", "name": "status", "args": {}})],
+        [b"command", msgpack.packb({"v": 1, "type": "command", "session": "", "name": 5})],
+        [b"command", msgpack.packb({"v": 1, "type": "command", "session": "", "name": "x" * 65})],
+    ],
+)
+def test_malformed_commands_are_answered(server, raw_client, body):
+    """Protects clients in other languages: a mistake gets an answer that says what it was."""
+    raw_client.send_multipart([b"", *body])
+    empty, topic, payload = raw_client.recv_multipart()
+    reply = msgpack.unpackb(payload)
+    assert (empty, topic, reply["type"], reply["gauges"]) == (b"", b"telemetry", "telemetry", {"ok": 0.0})
+    assert len(reply["text"][0]) > 20
+    assert ask(server, "status")[0]
+
+
+def test_an_enormous_command_is_cut_off(server, raw_client):
+    """Protects the server's memory; others are served on."""
+    raw_client.send_multipart([b"", b"command", bytes(COMMAND_LIMIT + 1)])
+    assert ask(server, "status")[0]
+
+
+def test_many_clients_get_their_own_answers(server):
+    """Protects replies from going to somebody else."""
+    answers = {}
+
+    def client(number: int) -> None:
+        answers[number] = ask(server, "set_method", method=f"m{number}")
+
+    threads = [threading.Thread(target=client, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert answers == {n: (True, f"set_method done with {{'method': 'm{n}'}}.") for n in range(8)}
+
+
+def test_nobody_there_is_said():
+    """Protects the user from waiting for ever."""
+    with ControlServer(LOCAL, handle, COMMANDS) as server:
+        address = server.address
+    ok, text = request(address, "status", timeout_s=0.05)
+    assert not ok
+    assert address in text
+    assert "0.05 s" in text
+
+
+def test_a_stranger_behind_the_address_is_named(raw_sender):
+    """Protects against asking the wrong port: a publisher gives no answer."""
+    ok, text = request(raw_sender.address, "status", timeout_s=0.1)
+    assert not ok
+    assert "Nobody answered" in text
+
+
+def test_a_stranger_who_hangs_up_before_the_command_is_sent_is_named(raw_sender, monkeypatch) -> None:
+    """Protects against waiting for ever: a publisher may end the link for good before anything is sent."""
+    opened, answers = commands.Link, []
+
+    def late(*arguments):
+        link = opened(*arguments)
+        time.sleep(0.02)  # the publisher has seen who calls, and in one of three cases has hung up
+        return link
+
+    def ask_often() -> None:
+        answers.extend(request(raw_sender.address, "status", timeout_s=0.05) for _ in range(12))
+
+    monkeypatch.setattr(commands, "Link", late)
+    asking = threading.Thread(target=ask_often, daemon=True)
+    asking.start()
+    asking.join(GUARD_S)
+    assert len(answers) == 12
+    assert all(not ok and "Nobody answered" in text for ok, text in answers)
+
+
+def test_arguments_must_be_plain(server):
+    """Protects the wire: an argument that cannot travel is refused before sending."""
+    with pytest.raises(StreamError):
+        ask(server, "set_method", method=object())
