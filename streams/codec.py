@@ -46,7 +46,7 @@ FloatArray = NDArray[np.float64]
 WIRE_FLOAT = np.dtype("<f8")
 
 
-class _Header(msgspec.Struct):
+class _MessageHeader(msgspec.Struct):
     """The two keys that decide how the rest is read."""
 
     v: int
@@ -68,7 +68,7 @@ def _decoder(kind: Any) -> msgspec.msgpack.Decoder[Any]:
 
 
 _ENCODER = msgspec.msgpack.Encoder()
-_HEADER = _decoder(_Header)
+_HEADER = _decoder(_MessageHeader)
 _ENTRIES = _decoder(dict[str, msgspec.Raw])
 _DECODERS: dict[bytes, msgspec.msgpack.Decoder[Any]] = {
     b"session": _decoder(Session),

@@ -14,8 +14,8 @@ from typing import Generic, TypeVar
 import zmq
 
 from streams.access.askers import Askers, is_foreign
-from streams.access.crowd import Connection
-from streams.access.guard import Allowance
+from streams.access.crowd import AcceptedConnection
+from streams.access.guard import SendingLimit
 from streams.access.security import Security
 from streams.account import plain
 from streams.addresses import is_here
@@ -23,12 +23,12 @@ from streams.clock import now_ns
 from streams.closing import Closing
 from streams.codec import decode, encode
 from streams.errors import DecodeError, StreamError
-from streams.link import Link
+from streams.link import ClientLink
 from streams.messages import Device, Output
 from streams.receiving.checks import EventLog, OrderCheck
 from streams.sockets import BoundSocket, ZmqContext, client_socket, hasten, receive_rest
 
-DEVICES = Allowance(part=4096, burst=256 << 10, rate=2 << 20, buffer=64 << 10)
+DEVICES = SendingLimit(part=4096, burst=256 << 10, rate=2 << 20, buffer=64 << 10)
 """What a device may send: 4000 messages of some 250 bytes a second are half of it."""
 QUEUE = 16
 """Outputs that wait for a device that does not read; further ones are dropped."""
@@ -156,7 +156,7 @@ class DevicePort(Closing):
         self.keeps = False
         self._askers = Askers(self._bound.guard, security.known if security is not None else None)
         self._judges = self._askers.tells and security is None
-        self._connection: Connection | None = None
+        self._connection: AcceptedConnection | None = None
         self._chosen = False  # whether the identity is one that a device chooses, which another could, too
         self._drained_ns = 0
         self._closed = False
@@ -289,7 +289,7 @@ class ModelLink(Closing):
         self._intake = OutputIntake(one_clock=self.one_clock)
         self._looked_ns = 0
         try:
-            self._link = Link(self._socket, address)
+            self._link = ClientLink(self._socket, address)
         except StreamError:
             self._context.term()
             raise

@@ -37,7 +37,7 @@ _SENTENCES = {
 _UNUSED = ("connecting", "refused", "mismatch")
 
 
-class Link:
+class ClientLink:
     """Connects a client socket and watches its connection, for the thread that receives from it.
 
     libzmq reconnects by itself when the peer goes away, but not after a protocol fault (as an oversize

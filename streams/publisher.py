@@ -6,7 +6,7 @@ from collections import Counter, deque
 
 import zmq
 
-from streams.access.guard import Allowance
+from streams.access.guard import SendingLimit
 from streams.access.security import Security
 from streams.clock import now_ns
 from streams.closing import Closing
@@ -16,7 +16,7 @@ from streams.sockets import BoundSocket
 
 ANNOUNCE_NS = 1_000_000_000
 """How often the descriptor is repeated [ns]."""
-UPSTREAM = Allowance(part=1024, burst=8192, rate=256, buffer=1)
+UPSTREAM = SendingLimit(part=1024, burst=8192, rate=256, buffer=1)
 """What a subscriber may send: a handshake, a few subscriptions, and a heartbeat now and then."""
 MOST_TOPICS = 32
 LONGEST_TOPIC = 64

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import zmq
 
 from streams.access.admission import Admission
-from streams.access.guard import Allowance, Guard
+from streams.access.guard import Guard, SendingLimit
 from streams.access.security import ZAP_DOMAIN, Security, check_bind, secure_client, secure_server
 from streams.access.wire import WATCHES
 from streams.addresses import check_address
@@ -57,7 +57,12 @@ class BoundSocket:
     """
 
     def __init__(
-        self, kind: int, address: str, security: Security | None, allowance: Allowance, urgent: bool = False
+        self,
+        kind: int,
+        address: str,
+        security: Security | None,
+        allowance: SendingLimit,
+        urgent: bool = False,
     ) -> None:
         check_bind(address, security)
         self.context: ZmqContext = zmq.Context()
@@ -87,7 +92,7 @@ class BoundSocket:
         """Plain sentences about whom the guard cut off, newest last; take them with popleft."""
         return self.guard.sentences if self.guard is not None else deque()
 
-    def _set_guard(self, allowance: Allowance, *, with_keys: bool) -> None:
+    def _set_guard(self, allowance: SendingLimit, *, with_keys: bool) -> None:
         # A pipe that is full while its peer hangs up makes libzmq abort the process at the next heartbeat
         # (out_event asserts that there was no error). The guard bounds what comes, so none need be full.
         self.socket.rcvhwm = 0
@@ -120,7 +125,7 @@ def hasten(context: ZmqContext) -> None:
 def check_free(address: str, security: Security | None = None) -> None:
     """StreamError where the address could not be bound at the moment, for a look before slow work."""
     if not address.startswith("ipc://"):  # binding one takes it away from whoever holds it
-        BoundSocket(zmq.PAIR, address, security, Allowance(part=1, burst=0, rate=0, buffer=1)).close(0)
+        BoundSocket(zmq.PAIR, address, security, SendingLimit(part=1, burst=0, rate=0, buffer=1)).close(0)
 
 
 def client_socket(

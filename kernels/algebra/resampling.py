@@ -21,7 +21,7 @@ WAITING = 2
 GAP = 3
 
 
-class Held(NamedTuple):
+class RecentSamples(NamedTuple):
     """The newest samples; made by new_held."""
 
     times: np.ndarray  # (n_keep,) - in a ring, increasing from the oldest [s]
@@ -29,9 +29,9 @@ class Held(NamedTuple):
     ends: np.ndarray  # (2,) int64 - place of the oldest, and how many there are
 
 
-def new_held(n_keep: int, n_value: int) -> Held:
+def new_held(n_keep: int, n_value: int) -> RecentSamples:
     """No samples yet, room for n_keep."""
-    return Held(np.zeros(n_keep), np.full((n_keep, n_value), np.nan), np.zeros(2, np.int64))
+    return RecentSamples(np.zeros(n_keep), np.full((n_keep, n_value), np.nan), np.zeros(2, np.int64))
 
 
 @njit

@@ -31,10 +31,10 @@ MOST_STEPS = 60
 """Steps, or halves of the interval where they lead out of it."""
 
 
-class Curves(NamedTuple):
+class BezierCurves(NamedTuple):
     """A table of curves; the segments of one lie together, from the lowest x to the highest.
 
-    `Curves` also hold derivatives of all these numbers by a parameter (`write_chain_slope`).
+    `BezierCurves` also hold derivatives of all these numbers by a parameter (`write_chain_slope`).
     """
 
     first: np.ndarray  # (n_curve + 1,) int64 - first segment, the last entry is the number of segments
@@ -43,11 +43,11 @@ class Curves(NamedTuple):
     y: np.ndarray  # (n_segment, 6) - y(u)
 
 
-def new_curves(n_segments: tuple[int, ...]) -> Curves:
+def new_curves(n_segments: tuple[int, ...]) -> BezierCurves:
     """Room for curves of so many segments each."""
     first = np.concatenate([[0], np.cumsum(n_segments)]).astype(np.int64)
     n = int(first[-1])
-    return Curves(first, np.zeros((len(n_segments), 6)), np.zeros((n, N_TERM)), np.zeros((n, N_TERM)))
+    return BezierCurves(first, np.zeros((len(n_segments), 6)), np.zeros((n, N_TERM)), np.zeros((n, N_TERM)))
 
 
 @njit

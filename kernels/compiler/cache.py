@@ -30,7 +30,7 @@ from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLoca
 from numba.core.serialize import dumps
 from numba.misc.appdirs import AppDirs
 
-from kernels.compiler.held_arguments import Held
+from kernels.compiler.held_arguments import WordsType
 from kernels.compiler.inner import names_alone, places_of_calls, rebuilt, reduced
 from kernels.compiler.private_folder import HAS_OWNERS, NotPrivateError, check_private, opened
 from kernels.compiler.sources import HASH_LENGTH, module_hash, package_hash
@@ -357,7 +357,7 @@ def _mark_used(folder: Path) -> None:
 
 def _field_names(kind: Any) -> tuple[Any, ...]:
     """Names of the fields of a group of arrays, nested groups included; () for anything else."""
-    if isinstance(kind, Held):
+    if isinstance(kind, WordsType):
         return tuple(map(_field_names, kind.kinds))
     if not isinstance(kind, types.NamedTuple):
         return ()

@@ -45,7 +45,7 @@ WORD = ir.IntType(8 * WORD_BYTES)
 PACKAGE = __name__.partition(".")[0]
 
 
-class Group(types.Type):
+class GroupType(types.Type):
     """A named tuple that holds arrays; its value is where its words lie.
 
     The name stands for all of it, so that comparing two types costs as much as comparing two short strings,
@@ -87,7 +87,7 @@ def kind_of(instance_class: type, kinds: Iterable[types.Type]) -> types.Type:
     """The type of a named tuple of this package with fields of these types."""
     kinds = tuple(kinds)
     if any(map(_holds_arrays, kinds)):
-        return Group(instance_class, kinds)
+        return GroupType(instance_class, kinds)
     return types.BaseTuple.from_types(kinds, instance_class)
 
 
@@ -105,7 +105,7 @@ def words(kind: Any, value: Any, rows: list[np.ndarray]) -> bytes:
 
     rows : appended are the rows of groups in it, to be kept as long as the words are used
     """
-    if isinstance(kind, Group):
+    if isinstance(kind, GroupType):
         return _address(row_of(kind, value, rows))
     if isinstance(kind, types.Array):
         sizes = value.shape if kind.layout == "C" else (*value.shape, *value.strides)
@@ -117,7 +117,7 @@ def words(kind: Any, value: Any, rows: list[np.ndarray]) -> bytes:
     return np.array(value, as_dtype(kind)).tobytes().ljust(WORD_BYTES, b"\0")
 
 
-def row_of(kind: Group, value: Any, rows: list[np.ndarray]) -> np.ndarray:
+def row_of(kind: GroupType, value: Any, rows: list[np.ndarray]) -> np.ndarray:
     """The row of a group; appended to `rows`, to be kept as long as it is used."""
     content = b"".join(words(part, one, rows) for part, one in zip(kind.kinds, value, strict=True))
     row = np.frombuffer(content, np.int64).copy()
@@ -130,7 +130,7 @@ def load(context: Any, builder: Any, kind: Any, at: Any) -> Any:
 
     at : pointer to words
     """
-    if isinstance(kind, Group):
+    if isinstance(kind, GroupType):
         return _load(builder, at, WORD.as_pointer())
     if isinstance(kind, types.Array):
         return _load_array(context, builder, kind, at)
@@ -178,7 +178,7 @@ def _load_array(context: Any, builder: Any, kind: types.Array, at: Any) -> Any:
 
 def _store(context: Any, builder: Any, kind: Any, value: Any, at: Any) -> None:
     """Write a value as words from here on."""
-    if isinstance(kind, Group):
+    if isinstance(kind, GroupType):
         builder.store(value, builder.bitcast(at, value.type.as_pointer()))
     elif isinstance(kind, types.Array):
         array = context.make_array(kind)(context, builder, value=value)
@@ -206,7 +206,7 @@ def n_words(kind: Any) -> int:
         return 0
     if _is_tuple(kind):
         return sum(map(n_words, kind))
-    if isinstance(kind, Group | types.Number | types.Boolean):
+    if isinstance(kind, GroupType | types.Number | types.Boolean):
         return 1
     raise TypeError(
         f"a group holds {kind}; groups hold arrays, numbers, None, tuples and named tuples of these"
@@ -240,13 +240,13 @@ def _is_tuple(kind: Any) -> bool:
 def _holds_groups(kind: Any) -> bool:
     if _is_tuple(kind):
         return any(map(_holds_groups, kind))
-    return isinstance(kind, Group)
+    return isinstance(kind, GroupType)
 
 
 def _holds_arrays(kind: Any) -> bool:
     if _is_tuple(kind):
         return any(map(_holds_arrays, kind))
-    return isinstance(kind, Group | types.Array)
+    return isinstance(kind, GroupType | types.Array)
 
 
 def _told(what: Any) -> str:
@@ -280,9 +280,9 @@ def _typeof_class(value: Any, context: Any) -> Any:
     return GroupClass(value) if _is_ours(value) else _typeof_any_class(value, context)
 
 
-@register_model(Group)
+@register_model(GroupType)
 class _Pointer(models.PrimitiveModel):
-    def __init__(self, manager: Any, group: Group) -> None:
+    def __init__(self, manager: Any, group: GroupType) -> None:
         super().__init__(manager, group, WORD.as_pointer())
 
 
@@ -291,20 +291,20 @@ register_model(GroupClass)(models.OpaqueModel)
 
 @infer_getattr
 class _Attributes(AttributeTemplate):
-    key = Group
+    key = GroupType
 
     def generic_resolve(self, group: Any, name: str) -> Any:  # type: ignore[override]
         return group.kinds[group.fields.index(name)] if name in group.fields else None
 
 
-@lower_getattr_generic(Group)
-def _attribute(context: Any, builder: Any, group: Group, at: Any, name: str) -> Any:
+@lower_getattr_generic(GroupType)
+def _attribute(context: Any, builder: Any, group: GroupType, at: Any, name: str) -> Any:
     k = group.fields.index(name)
     return load(context, builder, group.kinds[k], _after(builder, at, _starts(group.kinds)[k]))
 
 
-@unbox(Group)
-def _from_python(group: Group, value: Any, at: Any) -> NativeValue:
+@unbox(GroupType)
+def _from_python(group: GroupType, value: Any, at: Any) -> NativeValue:
     """Words on the stack of the function that Python calls; what it calls is not merged into it."""
     builder, api = at.builder, at.pyapi
     row = cgutils.alloca_once(builder, WORD, size=sum(map(n_words, group.kinds)))
@@ -330,12 +330,12 @@ def _from_python(group: Group, value: Any, at: Any) -> NativeValue:
 @lower_builtin(GroupClass, types.VarArg(types.Any))
 def _make(context: Any, builder: Any, signature: Any, values: Any) -> Any:
     made = signature.return_type
-    kinds = made.kinds if isinstance(made, Group) else tuple(made)
+    kinds = made.kinds if isinstance(made, GroupType) else tuple(made)
     values = [
         context.cast(builder, value, given, kind)
         for value, given, kind in zip(values, signature.args, kinds, strict=True)
     ]
-    if not isinstance(made, Group):
+    if not isinstance(made, GroupType):
         return context.make_tuple(builder, made, values)
     # The loads say that the words never change. That they lie on this function's stack, where it has just
     # written them, stays hidden from the optimiser: by an instruction of no code, and as the function is not

@@ -20,7 +20,7 @@ from numba.extending import NativeValue, intrinsic, models, register_model, unbo
 from kernels.compiler.groups import WORD, load_all, words
 
 
-class Held(types.Type):
+class WordsType(types.Type):
     """Where the words of values of some kinds lie; to Python a whole number, the address.
 
     kinds : types of the values
@@ -31,14 +31,14 @@ class Held(types.Type):
         super().__init__(name=f"Held({', '.join(map(str, kinds))})")
 
 
-@register_model(Held)
+@register_model(WordsType)
 class _Address(models.PrimitiveModel):
-    def __init__(self, manager: Any, held: Held) -> None:
+    def __init__(self, manager: Any, held: WordsType) -> None:
         super().__init__(manager, held, WORD)
 
 
-@unbox(Held)
-def _from_python(_: Held, address: Any, at: Any) -> NativeValue:
+@unbox(WordsType)
+def _from_python(_: WordsType, address: Any, at: Any) -> NativeValue:
     return NativeValue(at.pyapi.long_as_longlong(address))
 
 

@@ -11,7 +11,7 @@ import numba
 from numba.core import types
 
 from kernels.compiler.cache import InnerCache, KernelCache
-from kernels.compiler.held_arguments import Held, HeldCall, PlainHeldCall, contents
+from kernels.compiler.held_arguments import HeldCall, PlainHeldCall, WordsType, contents
 from kernels.compiler.inner import EntryCompiler, InnerCompiler
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -175,7 +175,7 @@ def hold(kernel: Any, arguments: tuple[Any, ...], given: tuple[int, ...] = ()) -
     kinds = tuple(numba.typeof(argument) for argument in held)
     if not isinstance(kernel, Kernel):  # the compiler is off
         return PlainHeldCall(call, held, kinds)
-    signature = (Held(kinds), *(numba.typeof(arguments[k]) for k in given))
+    signature = (WordsType(kinds), *(numba.typeof(arguments[k]) for k in given))
     found = call.overloads.get(signature)
     return HeldCall(found.entry_point if found is not None else call.compile(signature), held, kinds)
 

@@ -34,7 +34,7 @@ def add_contacts(pairs, contacts, pose, work, pair_work):
         nx, ny, nz = row[AXIS], row[AXIS + 1], row[AXIS + 2]
         x, y, z = row[POINT], row[POINT + 1], row[POINT + 2]
         V = pair_work.motion[p, VELOCITY]
-        vx, vy, vz = direction(pose, pairs.body_b[p], contacts.drift[e])
+        vx, vy, vz = direction(pose, pairs.body_b[p], contacts.surface_velocity[e])
         vx, vy, vz = (
             V[3] + V[1] * z - V[2] * y - vx,
             V[4] + V[2] * x - V[0] * z - vy,

@@ -14,7 +14,7 @@ import numpy as np
 
 from kernels.compiler.jit import entry, inlined
 from kernels.contact.prescribed import (
-    Motion,
+    BodyMotion,
     Prescribed,
     PrescribedWork,
     contact_wrenches,
@@ -29,7 +29,7 @@ N_SPLINE = 7
 FOOT, TOE_BODY = 0, 1
 
 
-class FootMotion(NamedTuple):
+class RecordedFoot(NamedTuple):
     """A foot as it was recorded, and where its toes are joined to it."""
 
     time: np.ndarray  # (n,) [s]
@@ -55,7 +55,7 @@ class CorrectedWork(NamedTuple):
 
     wrench: np.ndarray  # (n, 6) - on the foot, moment about the origin of ground [N m], force [N]
     pressure: np.ndarray  # (n, n_row, n_column) [Pa], or (0, ..) for none
-    motion: Motion
+    motion: BodyMotion
     contacts: PrescribedWork
     field: FieldWork
     turn: np.ndarray  # (2, 3, 3)

@@ -55,7 +55,7 @@ class Contacts(NamedTuple):
     point: np.ndarray  # (n_contact, 3) - of B's surface, on body B: its centre, or a point of a plane [m]
     normal: np.ndarray  # (n_contact, 3) - unit, on body B, of a plane towards A
     radii_b: np.ndarray  # (n_contact, 3) - of B's surface [m]
-    drift: np.ndarray  # (n_contact, 3) - velocity of B's surface on body B (a belt) [m/s]
+    surface_velocity: np.ndarray  # (n_contact, 3) - velocity of B's surface on body B (a belt) [m/s]
     law: np.ndarray  # (n_contact,) int64 - of kernels/contact/pressure
     spread: np.ndarray  # (n_contact,) int64 - 1 = force at the centroid, 0 = at the deepest point
     pressure: np.ndarray  # (n_contact, N_PRESSURE) - parameters of the law

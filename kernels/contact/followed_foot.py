@@ -20,7 +20,7 @@ N_POSE, N_TWIST = 7, 6
 """Coordinates and speeds of a free joint (kernels/joints/free)."""
 
 
-class Followed(NamedTuple):
+class FootFrames(NamedTuple):
     """Frames on the bodies of a model, as those of feet."""
 
     body: np.ndarray  # (n,) int64

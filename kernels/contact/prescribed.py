@@ -34,7 +34,7 @@ class Prescribed(NamedTuple):
     contacts: Contacts
 
 
-class Motion(NamedTuple):
+class BodyMotion(NamedTuple):
     """Where bodies are and how they move, in ground."""
 
     position: np.ndarray  # (n_body, 3) - of the bodies' origins [m]
@@ -62,10 +62,10 @@ def prescribe(contacts: Contacts, body: np.ndarray) -> Prescribed:
     return Prescribed(pairs, contacts._replace(pair=np.arange(n)))
 
 
-def new_motion(n_body: int) -> Motion:
+def new_motion(n_body: int) -> BodyMotion:
     """Allocate a Motion, at rest in ground's own axes."""
     zero = np.zeros((n_body, 3))
-    return Motion(zero, np.tile(np.eye(3), (n_body, 1, 1)), zero.copy(), zero.copy())
+    return BodyMotion(zero, np.tile(np.eye(3), (n_body, 1, 1)), zero.copy(), zero.copy())
 
 
 def new_prescribed_work(model: Prescribed, n_body: int) -> PrescribedWork:

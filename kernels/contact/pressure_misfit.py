@@ -40,7 +40,7 @@ N_ROW = N_PARAMETER + N_MOTION
 """Of the curvature of a contact: its parameters, then the motion of its body."""
 
 
-class Measured(NamedTuple):
+class MeasuredPressure(NamedTuple):
     """Pressure of n frames on one set of cells."""
 
     frames: np.ndarray  # (n,) int64 - of the recorded motion
@@ -63,7 +63,7 @@ class MisfitWork(NamedTuple):
     sums: np.ndarray  # (N_SUM,)
 
 
-def new_misfit_work(measured: Measured, n_body: int, n_contact: int) -> MisfitWork:
+def new_misfit_work(measured: MeasuredPressure, n_body: int, n_contact: int) -> MisfitWork:
     """Allocate a MisfitWork."""
     n = len(measured.frames)
     return MisfitWork(

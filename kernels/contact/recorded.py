@@ -10,7 +10,7 @@ from kernels.compiler.jit import entry, inlined
 from kernels.contact.parameter_slopes import N_PARAMETER
 from kernels.contact.prescribed import (
     N_MOTION,
-    Motion,
+    BodyMotion,
     Prescribed,
     PrescribedWork,
     contact_derivatives,
@@ -20,7 +20,7 @@ from kernels.contact.prescribed import (
 )
 
 
-class Recorded(NamedTuple):
+class RecordedBodies(NamedTuple):
     """Where bodies are and how they move in n frames, in ground."""
 
     position: np.ndarray  # (n, n_body, 3) - of the bodies' origins [m]
@@ -35,14 +35,14 @@ class RecordedWork(NamedTuple):
     wrench: np.ndarray  # (n, 6) - of all contacts, moment about the origin of ground [N m], force [N]
     by_motion: np.ndarray  # (n, n_body, N_MOTION, 6) - of it, by the motion of each body
     by_parameter: np.ndarray  # (n, n_contact, N_PARAMETER, 6) - of it, by the parameters of each contact
-    motion: Motion
+    motion: BodyMotion
     frame: PrescribedWork
 
 
-def new_recorded(n: int, n_body: int) -> Recorded:
+def new_recorded(n: int, n_body: int) -> RecordedBodies:
     """Allocate a Recorded, at rest in ground's own axes."""
     zero = np.zeros((n, n_body, 3))
-    return Recorded(zero, np.tile(np.eye(3), (n, n_body, 1, 1)), zero.copy(), zero.copy())
+    return RecordedBodies(zero, np.tile(np.eye(3), (n, n_body, 1, 1)), zero.copy(), zero.copy())
 
 
 def new_recorded_work(model: Prescribed, n: int, n_body: int) -> RecordedWork:

@@ -35,7 +35,7 @@ LONGEST = 0.25
 MET = 1e-3
 
 
-class Sharing(NamedTuple):
+class LoadSharing(NamedTuple):
     """Which feet may bear, and how far what tells the share may be off."""
 
     place: float  # deviation of the centre of pressure of both feet [m]
@@ -112,7 +112,7 @@ def may_bear(model, contacts, lowest, sharing):
         for i in range(3):
             j, k = (i + 1) % 3, (i + 2) % 3
             v = V[3 + i] + V[j] * x[POINT + k] - V[k] * x[POINT + j]
-            square += (v - model.contacts.drift[e, i]) ** 2
+            square += (v - model.contacts.surface_velocity[e, i]) ** 2
         if x[PATCH] >= lowest and square < sharing.slow * sharing.slow:
             return True
     return False

@@ -16,7 +16,7 @@ from kernels.contact.corrected import along, turned
 from kernels.contact.elements import PATCH
 from kernels.contact.prescribed import (
     POSITION,
-    Motion,
+    BodyMotion,
     Prescribed,
     PrescribedWork,
     contact_derivatives,
@@ -47,7 +47,7 @@ class Toes(NamedTuple):
 class StandingWork(NamedTuple):
     """Results and working space of one foot."""
 
-    motion: Motion  # of the foot and its toes
+    motion: BodyMotion  # of the foot and its toes
     contacts: PrescribedWork
     field: FieldWork
 

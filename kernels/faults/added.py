@@ -45,7 +45,7 @@ FEWEST_CLOCKS = 3
 """Segments whose median shows it."""
 
 
-class Motion(NamedTuple):
+class MarkerMotion(NamedTuple):
     """What is remembered of the motion of markers and segments, and what the frame at hand adds to it."""
 
     at: np.ndarray  # (n_marker, 3) - of each in the last frame that showed it [m]
@@ -65,9 +65,9 @@ class Motion(NamedTuple):
     found: np.ndarray  # (n_body,) int64 - 1 = they are one
 
 
-def new_motion(n_marker: int, n_body: int) -> Motion:
+def new_motion(n_marker: int, n_body: int) -> MarkerMotion:
     """Allocate Motion, nothing known yet."""
-    return Motion(
+    return MarkerMotion(
         np.full((n_marker, 3), math.nan),
         np.full((n_marker, 3), math.nan),
         np.full(n_marker, math.inf),
@@ -181,7 +181,7 @@ def turn_of(ixx, iyy, izz, ixy, ixz, iyz, t, turn):
 
 
 @njit
-def is_beyond(b, motion):
+def is_unreliable(b, motion):
     """Whether what the frame at hand adds to body b is above what is allowed, which is written."""
     shift, turn = length(motion.added[b, 0]), length(motion.added[b, 1])
     motion.allowed[b, 0] = max(SHIFT, allowed_of(b, 0, ACCELERATION, motion))
@@ -235,7 +235,7 @@ def judge_step(body, b, dt, motion):
     turn = motion.added[b, 1]
     turn_of(ixx, iyy, izz, ixy, ixz, iyz, (tx, ty, tz), turn)
     motion.span2[b] = span2
-    if is_beyond(b, motion) and moves_as_one(body, b, n, (mx, my, mz), motion):
+    if is_unreliable(b, motion) and moves_as_one(body, b, n, (mx, my, mz), motion):
         motion.found[b] = 1
 
 

@@ -10,16 +10,16 @@ from __future__ import annotations
 from kernels.algebra.copying import copy
 from kernels.compiler.jit import njit
 from kernels.faults.agreement import FIT, allowed_gap, disagreement, shape_gap
-from kernels.faults.foreseen import TURNS
+from kernels.faults.innovation import TURNS
 from kernels.faults.segment import exchange_means
 from kernels.faults.verdict import leave_out
 from kernels.markers.marker_health import (
     EXCHANGED,
     distance_between,
+    innovation_of,
     is_foreseen,
     is_known,
     is_recent,
-    surprise_of,
 )
 
 
@@ -65,7 +65,7 @@ def nearest_other(m, measured, options, health):
     """
     if not is_foreseen(m, health):
         return -1
-    found, least = -1, 0.5 * surprise_of(m, measured, health)
+    found, least = -1, 0.5 * innovation_of(m, measured, health)
     if 3.0 * least < options.swap_distance:
         return -1
     for k in range(measured.shape[0]):

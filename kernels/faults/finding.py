@@ -5,8 +5,8 @@ from __future__ import annotations
 from kernels.algebra.copying import copy_matrix
 from kernels.compiler.jit import njit
 from kernels.faults.exchanged import find_swaps, put_right
-from kernels.faults.foreseen import VOID, find_strays, median_surprise
 from kernels.faults.frozen import find_frozen
+from kernels.faults.innovation import VOID, find_strays, median_surprise
 from kernels.faults.segment import judge_segment
 
 

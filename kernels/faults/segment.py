@@ -21,9 +21,9 @@ from kernels.faults.agreement import (
     squares_left,
     stretch,
 )
-from kernels.faults.foreseen import leave_out_unforeseen
+from kernels.faults.innovation import leave_out_unforeseen
 from kernels.faults.verdict import in_doubt, leave_out, suspect
-from kernels.markers.marker_health import ASTRAY, distance_between
+from kernels.markers.marker_health import OUTLIER, distance_between
 
 SOUND = 4
 """Markers of a segment from which their agreement outweighs the prediction: one plane holds any three."""
@@ -161,7 +161,7 @@ def forget_learnt(markers, b, health):
     for m in range(markers.body.shape[0]):
         if markers.body[m] == b:
             copy(health.origin[m], health.mean[m])
-            copy(health.origin[m], health.home[m])
+            copy(health.origin[m], health.mean_residual[m])
             health.n_seen[m] = 0
 
 
@@ -200,7 +200,7 @@ def leave_out_one(markers, b, measured, dt, options, health, segments, fit):
         health.weight[m] = 1.0
     if found < 0:
         return False
-    leave_out(found, ASTRAY, health)
+    leave_out(found, OUTLIER, health)
     return True
 
 
@@ -233,6 +233,6 @@ def leave_out_two(markers, b, measured, dt, options, health, segments, fit):
             health.weight[m] = health.weight[k] = 1.0
     if first < 0:
         return False
-    leave_out(first, ASTRAY, health)
-    leave_out(second, ASTRAY, health)
+    leave_out(first, OUTLIER, health)
+    leave_out(second, OUTLIER, health)
     return True

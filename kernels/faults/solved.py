@@ -6,9 +6,9 @@ import math
 
 from kernels.algebra.copying import copy
 from kernels.compiler.jit import njit
-from kernels.faults.foreseen import has_leapt, is_where_foreseen
+from kernels.faults.innovation import has_leapt, is_where_predicted
 from kernels.faults.verdict import in_doubt, suspect
-from kernels.markers.marker_health import ASTRAY, SEGMENT, distance_between, is_blamed, is_known, unusual
+from kernels.markers.marker_health import OUTLIER, SEGMENT, distance_between, is_blamed, is_known, unusual
 
 BUMPED = 0.03
 """Mean distance of a segment's markers from their usual residuals that is no fault [m]."""
@@ -41,7 +41,7 @@ def weigh_worst(markers, options, health, segments):
                 worst, most = m, ratio
     if worst < 0:
         return False
-    health.fault[worst] = ASTRAY
+    health.fault[worst] = OUTLIER
     if options.downweight[0] == 1:
         health.weight[worst] = 0.0
     return True
@@ -71,7 +71,7 @@ def judge_solved(markers, dt, options, health, segments):
             if markers.body[m] == b:
                 n += int(is_blamed(m, health))
                 n_there += int(health.weight[m] > 0.0)
-                barred = barred or (health.fault[m] == ASTRAY and health.weight[m] == 0.0)
+                barred = barred or (health.fault[m] == OUTLIER and health.weight[m] == 0.0)
         if n > n_pose:
             segments.doubted[b] += dt
             segments.barred[b] += dt if barred else 0.0
@@ -125,9 +125,9 @@ def find_leaps(markers, b, dt, comparable, options, health, segments):
         if not is_blamed(m, health):
             lingers = doubted and health.weight[m] > 0.0 and is_unsettled(m, options, health)
             if lingers or (comparable and has_leapt(m, options, health)):
-                foreseen = not lingers and is_where_foreseen(m, options, health)
-                health.fault[m] = SEGMENT if foreseen else ASTRAY
-                if foreseen:  # the next frame is held to this pose
+                predicted = not lingers and is_where_predicted(m, options, health)
+                health.fault[m] = SEGMENT if predicted else OUTLIER
+                if predicted:  # the next frame is held to this pose
                     n_pose += 1
                     health.good_age[m] = 0.0
                     copy(health.residual[m], health.good[m])
@@ -149,7 +149,7 @@ def is_unsettled(m, options, health):
         return False
     r = health.residual[m]
     if is_known(m, options, health):
-        return distance_between(r, health.home[m]) ** 2 > OFTEN * health.spread[m]
+        return distance_between(r, health.mean_residual[m]) ** 2 > OFTEN * health.spread[m]
     near = SETTLED * options.slack[m] * options.floor
     return health.n_seen[m] == 0 or distance_between(r, health.mean[m]) > near
 

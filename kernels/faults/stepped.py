@@ -18,7 +18,7 @@ from kernels.algebra.copying import copy, copy_matrix
 from kernels.compiler.jit import njit
 from kernels.faults.added import (
     FORESEEN_S,
-    Motion,
+    MarkerMotion,
     find_added,
     go_on,
     learn_added,
@@ -41,7 +41,7 @@ STEPPED, OFF = 1, 2
 class Steps(NamedTuple):
     """What is remembered of each segment that has stepped."""
 
-    motion: Motion
+    motion: MarkerMotion
     step: (
         np.ndarray
     )  # (n_body, 2) - sizes of the last step where they were more than allowed, else inf [m, rad]
@@ -198,7 +198,7 @@ def count_departures(body, options, health, steps):
             continue
         steps.seen[b] += 1
         if health.weight[m] > 0.0 and is_known(m, options, health):
-            steps.departing[b, 0] += distance_between(health.residual[m], health.home[m]) ** 2
+            steps.departing[b, 0] += distance_between(health.residual[m], health.mean_residual[m]) ** 2
             steps.departing[b, 1] += 1.0
 
 

@@ -18,7 +18,7 @@ from kernels.dynamics.constraints import Constraints, ConstraintWork, new_constr
 from kernels.dynamics.derivatives import DerivativeWork, new_derivative_work
 from kernels.dynamics.system import DynamicsWork, System, new_dynamics_work
 from kernels.fdk.bands import Bands, n_band_of, new_band_work
-from kernels.forces.assembly import Forces, ForceWork, new_force_work
+from kernels.forces.assembly import ForceElements, ForceWork, new_force_work
 from kernels.markers.marker_cost import MarkerWork, new_marker_work
 from kernels.muscle.hill import Muscles
 from kernels.path.lengths import new_length_work
@@ -33,8 +33,8 @@ from kernels.recruitment.problem import (
     RecruitmentWork,
     new_recruitment,
 )
-from kernels.solver.kkt import Options
-from kernels.solver.optimality import Problem, Work, new_work
+from kernels.solver.kkt import SolverOptions
+from kernels.solver.optimality import FrameProblem, Work, new_work
 from kernels.uncertainty.sensitivity import OneAnswer, new_one_answer
 
 BALANCED, NOT_BALANCED, NOT_BORNE, NOT_PLACED, NOT_RECRUITED = 0, 1, 2, 3, 4
@@ -43,13 +43,15 @@ are found, as where markers are missing, or where drivers and held rows are not 
 activations are found."""
 
 
-class Joint(NamedTuple):
+class FdkModel(NamedTuple):
     """A model with FDK degrees of freedom, and the frame at hand."""
 
     system: System
-    fit: Problem  # markers, drivers and elements; its targets, measured, weight, hold, q_hold are written
+    fit: (
+        FrameProblem  # markers, drivers and elements; its targets, measured, weight, hold, q_hold are written
+    )
     constraints: Constraints  # the same elements and roles, and couplers
-    forces: Forces
+    forces: ForceElements
     stations: Stations
     surfaces: Surfaces
     muscles: Muscles
@@ -77,7 +79,7 @@ class Joint(NamedTuple):
 class FdkOptions(NamedTuple):
     """How the equilibrium is sought."""
 
-    fit: Options  # of the pose
+    fit: SolverOptions  # of the pose
     tolerance: float  # of |f| [N]
     n_iteration: int  # at most
     longest: float  # step of alpha [m]
@@ -111,7 +113,7 @@ class Smooth(NamedTuple):
     tension: np.ndarray  # (n_band,) - of ligaments along paths [N]
 
 
-class Balance(NamedTuple):
+class MuscleBalance(NamedTuple):
     """Muscles and reactions that bear the load, and how they change."""
 
     load: np.ndarray  # (n_borne,) - what they bear
@@ -140,7 +142,7 @@ class FdkWork(NamedTuple):
     at: Smooth  # at the pose
     near: Smooth  # beside it
     beside: Smooth  # on its other side
-    balance: Balance
+    balance: MuscleBalance
     drift: np.ndarray  # (n_body, 6)
     pull: np.ndarray  # (n_body, 6) - of the markers' rates
     P: np.ndarray  # (n_v, n_v) - factor of the markers' weights as masses
@@ -172,7 +174,7 @@ class FdkOut(NamedTuple):
     evaluations: np.ndarray  # (1,) int64
 
 
-class Sharing(NamedTuple):
+class RowRecruitment(NamedTuple):
     """Recruitment of the load across the held rows."""
 
     problem: Recruitment
@@ -182,12 +184,12 @@ class Sharing(NamedTuple):
     out: RecruitmentOut
 
 
-def n_element_of(joint: Joint) -> int:
+def n_element_of(joint: FdkModel) -> int:
     """Elements of recruitment: muscles that have a force, reactions that act one way, reserves each way."""
     return len(joint.acting) + len(joint.pushing) + 2 * len(joint.reserved)
 
 
-def new_smooth(joint: Joint) -> Smooth:
+def new_smooth(joint: FdkModel) -> Smooth:
     """Allocate a Smooth."""
     n_v, n_muscle, n_borne = len(joint.fit.hold), len(joint.muscles.elastic), len(joint.borne)
     n_element = n_element_of(joint)
@@ -198,18 +200,18 @@ def new_smooth(joint: Joint) -> Smooth:
     )  # fmt: skip
 
 
-def new_balance(joint: Joint) -> Balance:
+def new_balance(joint: FdkModel) -> MuscleBalance:
     """Allocate a Balance."""
     n_borne, n_held = len(joint.borne), len(joint.held)
     n_element, n = n_element_of(joint), n_borne + n_held
-    return Balance(
+    return MuscleBalance(
         np.zeros(n_borne), np.zeros(n_element), np.zeros(n_borne), np.zeros(n_held),
         np.zeros(n_element, np.int64), np.zeros(n_element), np.zeros((n_borne, n_borne)),
         np.zeros((n, n)), np.zeros(n, np.int64), np.zeros(n),
     )  # fmt: skip
 
 
-def new_fdk_work(joint: Joint) -> FdkWork:
+def new_fdk_work(joint: FdkModel) -> FdkWork:
     """Allocate an FdkWork."""
     tree = joint.system.tree
     n_body, n_v, n_q = len(tree.parent), len(tree.dof_body), int(tree.q_start[-1])
@@ -240,7 +242,7 @@ def new_fdk_work(joint: Joint) -> FdkWork:
     )  # fmt: skip
 
 
-def new_fdk_state(joint: Joint, q: np.ndarray) -> FdkState:
+def new_fdk_state(joint: FdkModel, q: np.ndarray) -> FdkState:
     """Start at coordinates q : (n_q,), alpha = 0."""
     n = len(joint.fdk)
     return FdkState(
@@ -248,13 +250,13 @@ def new_fdk_state(joint: Joint, q: np.ndarray) -> FdkState:
     )
 
 
-def new_fdk_out(joint: Joint) -> FdkOut:
+def new_fdk_out(joint: FdkModel) -> FdkOut:
     """Allocate the answer."""
     return FdkOut(np.full(len(joint.fdk), math.nan), np.full(1, math.nan), np.zeros(1, np.int64))
 
 
-def new_sharing(joint: Joint, options: RecruitmentOptions) -> Sharing:
+def new_sharing(joint: FdkModel, options: RecruitmentOptions) -> RowRecruitment:
     """Recruitment of the joint's elements, all of one weight; reserves have no bound."""
     n_row, most = len(joint.borne) - len(joint.held), np.ones(n_element_of(joint))
     most[len(joint.acting) + len(joint.pushing) :] = math.inf
-    return Sharing(*new_recruitment(np.ones(len(most)), most, n_row, options))
+    return RowRecruitment(*new_recruitment(np.ones(len(most)), most, n_row, options))

@@ -22,8 +22,8 @@ from kernels.forces.generators import (
     add_generators,
     new_generator_work,
 )
-from kernels.forces.lines import Lines, LineWork, add_line_slopes, add_lines, new_line_work
-from kernels.forces.loads import Loads, LoadWork, add_load_slopes, add_loads, new_load_work
+from kernels.forces.lines import LineElements, LineWork, add_line_slopes, add_lines, new_line_work
+from kernels.forces.loads import LoadWork, PointLoads, add_load_slopes, add_loads, new_load_work
 from kernels.forces.pairs import (
     ONSET,
     VELOCITY,
@@ -39,14 +39,14 @@ from kernels.forces.springs import Springs, add_spring_slopes, add_springs
 from kernels.joints.tree import Tree
 
 
-class Forces(NamedTuple):
+class ForceElements(NamedTuple):
     """Force elements by kind."""
 
     pairs: Pairs
-    lines: Lines
+    lines: LineElements
     contacts: Contacts
     frictions: Frictions
-    loads: Loads
+    loads: PointLoads
     springs: Springs
     generators: DrivenGenerators | None = None  # None where nothing turns coordinates so
 
@@ -62,7 +62,7 @@ class ForceWork(NamedTuple):
     generators: GeneratorWork | None
 
 
-def new_force_work(forces: Forces, tree: Tree) -> ForceWork:
+def new_force_work(forces: ForceElements, tree: Tree) -> ForceWork:
     """Allocate a ForceWork."""
     return ForceWork(
         new_pair_work(len(forces.pairs.body_a), tree),

@@ -30,7 +30,7 @@ class Frictions(NamedTuple):
     law: np.ndarray  # (n_friction,) int64 - of kernels/forces/friction
     point: np.ndarray  # (n_friction, 3) - on body A [m]
     direction: np.ndarray  # (n_friction, 3) - unit, on body B
-    drift: np.ndarray  # (n_friction,) - speed of B's surface along the direction [m/s]
+    surface_velocity: np.ndarray  # (n_friction,) - speed of B's surface along the direction [m/s]
     load: np.ndarray  # (n_friction,) - normal force [N]
     parameter: np.ndarray  # (n_friction, N_FRICTION)
 
@@ -61,7 +61,7 @@ def add_frictions(pairs, frictions, pose, work, pair_work):
         p, row = frictions.pair[e], work.state[e]
         ax, ay, az = place(pose, pairs.body_a[p], frictions.point[e])
         tx, ty, tz = direction(pose, pairs.body_b[p], frictions.direction[e])
-        v = along(pair_work.motion[p, VELOCITY], ax, ay, az, tx, ty, tz) - frictions.drift[e]
+        v = along(pair_work.motion[p, VELOCITY], ax, ay, az, tx, ty, tz) - frictions.surface_velocity[e]
         F, F_v, _ = friction_force(frictions.law[e], frictions.parameter[e], v, frictions.load[e])
         add_force(ax, ay, az, -F * tx, -F * ty, -F * tz, pair_work.wrench[p])
         row[SLIDING_SPEED], row[FORCE], row[SLOPE] = v, -F, F_v

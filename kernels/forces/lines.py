@@ -24,7 +24,7 @@ END, NORMAL, INVERSE, BY_LENGTH, BY_RATE = 3, 6, 9, 10, 11
 N_STATE = 12
 
 
-class Lines(NamedTuple):
+class LineElements(NamedTuple):
     """Ligaments and springs, by the pair of bodies that they join."""
 
     pair: np.ndarray  # (n_line,) int64

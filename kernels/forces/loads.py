@@ -15,7 +15,7 @@ from kernels.forces.pairs import BY_PLACE
 from kernels.forces.places import add_displaced, add_force, direction, place
 
 
-class Loads(NamedTuple):
+class PointLoads(NamedTuple):
     """Forces on points of bodies."""
 
     pair: np.ndarray  # (n_load,) int64 - the body with ground

@@ -39,12 +39,12 @@ from kernels.path.surfaces import Surfaces
 from kernels.path.wrap import place_surfaces
 
 ACTIVATION, FIBRE, PATH_LENGTH, PATH_SPEED, PULL = 0, 1, 2, 3, 4
-"""Columns of PullWork.state: activation [1], fibre's length along the tendon [m] (NaN where rigid), length of
-the path [m], lengthening speed [m/s], force along the tendon [N]."""
+"""Columns of PathForceWork.state: activation [1], fibre's length along the tendon [m] (NaN where rigid),
+length of the path [m], lengthening speed [m/s], force along the tendon [N]."""
 N_PULL_OUT = 5
 BY_LENGTH, BY_SPEED, BY_OWN, A_BY_A, X_BY_L, X_BY_X, X_BY_A = 0, 1, 2, 3, 4, 5, 6
-"""Columns of PullWork.newest and slope: of the force by length, by speed, by its own state (the activation
-where rigid, x where elastic); of da/dt by a; of dx/dt by L, x and a."""
+"""Columns of PathForceWork.newest and slope: of the force by length, by speed, by its own state (the
+activation where rigid, x where elastic); of da/dt by a; of dx/dt by L, x and a."""
 N_PULL_SLOPE = 7
 MUSCLE = -1
 """In place of the law of a line (kernels/forces/ligament)."""
@@ -52,7 +52,7 @@ DIFFERENCE = 1e-7
 """Step of the differences of g [rad, m]: beside paths of centimetres it truncates some 1e-6 of a slope."""
 
 
-class Pulls(NamedTuple):
+class PathForces(NamedTuple):
     """Muscles with a force, then ligaments, in the order of their paths."""
 
     stations: Stations
@@ -66,7 +66,7 @@ class Pulls(NamedTuple):
     excitation: np.ndarray  # (n_pull,) int64 - function of each, 0 to 1
 
 
-class PullWork(NamedTuple):
+class PathForceWork(NamedTuple):
     """Results and working space."""
 
     excitation: np.ndarray  # (n_pull,) - held over a step
@@ -81,12 +81,12 @@ class PullWork(NamedTuple):
     move: np.ndarray  # (n_v,)
 
 
-def new_pull_work(pulls: Pulls, tree: Tree) -> PullWork:
-    """Allocate a PullWork."""
+def new_path_force_work(pulls: PathForces, tree: Tree) -> PathForceWork:
+    """Allocate a PathForceWork."""
     n, n_v = len(pulls.excitation), len(tree.dof_body)
     stations, surfaces = pulls.stations, pulls.surfaces
     closed = wraps_in_closed_form(stations, surfaces)
-    return PullWork(
+    return PathForceWork(
         np.zeros(n),
         np.zeros((n, N_PULL_OUT)),
         np.zeros((n, N_PULL_SLOPE)),
@@ -115,11 +115,11 @@ def settle(pulls, tree, at, q, work, inner_out):
 
     NaN where a path or a rest is not found.
 
-    pulls : Pulls
+    pulls : PathForces
     tree : Tree
     at : Pose - written
     q : (n_q,) - coordinates [rad, m]
-    work : PullWork - written
+    work : PathForceWork - written
     """
     muscles, n = pulls.muscles, work.excitation.shape[0]
     pose(tree, q, at)
@@ -133,18 +133,18 @@ def settle(pulls, tree, at, q, work, inner_out):
 
 
 @njit
-def add_pulls(pulls, tree, at, q, v, inner, work, rate_out, tau):
+def add_path_forces(pulls, tree, at, q, v, inner, work, rate_out, tau):
     """tau : (n_v,) += forces of all muscles; rate_out : (2 n_pull,) of their inner states.
 
     A path that is not found has no force that is a number.
 
-    pulls : Pulls - None: nobody pulls
+    pulls : PathForces - None: nobody pulls
     tree : Tree
     at : Pose
     q : (n_q,) - coordinates [rad, m]
     v : (n_v,) - speeds [rad/s, m/s]
     inner : (2 n_pull,) - activations, then fibre lengths along the tendon [m]
-    work : PullWork - written, with slopes but for the gradient
+    work : PathForceWork - written, with slopes but for the gradient
     """
     if pulls is None:
         return
@@ -180,7 +180,7 @@ def pull(muscles, m, length, speed, inner, rate_out, work):
     m : int
     length, speed : float - of its path [m], [m/s]
     inner : (2 n_pull,) - activations, fibre lengths along the tendon [m]
-    work : PullWork - written
+    work : PathForceWork - written
     """
     slope, n = work.newest[m], work.excitation.shape[0]
     rate_out[m], slope[A_BY_A], _ = activation_rate(muscles, m, work.excitation[m], inner[m])
@@ -202,14 +202,14 @@ def pull(muscles, m, length, speed, inner, rate_out, work):
 
 
 @njit
-def add_pull_slopes(pulls, tree, q, v, work, tau_q, tau_v):
-    """tau_q, tau_v : (n_v, n_v) += slopes at held inner states, right after add_pulls; slope, gradient.
+def add_path_force_slopes(pulls, tree, q, v, work, tau_q, tau_v):
+    """tau_q, tau_v : (n_v, n_v) += slopes at held inner states, right after add_path_forces; slope, gradient.
 
-    pulls : Pulls - None: nobody pulls
+    pulls : PathForces - None: nobody pulls
     tree : Tree
     q : (n_q,) - coordinates [rad, m]
     v : (n_v,) - speeds [rad/s, m/s]
-    work : PullWork - written
+    work : PathForceWork - written
     """
     if pulls is None:
         return
@@ -235,12 +235,12 @@ def add_pull_slopes(pulls, tree, q, v, work, tau_q, tau_v):
 def add_curvature(pulls, tree, q, v, d, work, tau_q):
     """tau_q : (n_v, n_v), column d += what the change of g along dof d makes of all muscles that it moves.
 
-    pulls : Pulls
+    pulls : PathForces
     tree : Tree
     q : (n_q,) - coordinates [rad, m]
     v : (n_v,) - speeds [rad/s, m/s]
     d : int - dof
-    work : PullWork - written
+    work : PathForceWork - written
     """
     n_v, beside, near = v.shape[0], work.beside, work.near
     for k in range(n_v):

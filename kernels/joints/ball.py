@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from kernels.algebra.rotation import matrix_to_quaternion, quaternion_difference
 from kernels.compiler.jit import inlined
-from kernels.joints.motions import ROTATES, Layout, add_group
+from kernels.joints.motions import ROTATES, JointSizes, add_group
 from kernels.joints.turning import turn_by, turned_axes, turning_step
 
-BALL_LAYOUT = Layout(4, (ROTATES, ROTATES, ROTATES), (0, 0, 0))
+BALL_LAYOUT = JointSizes(4, (ROTATES, ROTATES, ROTATES), (0, 0, 0))
 
 
 @inlined

@@ -17,10 +17,10 @@ from kernels.algebra.rotation import multiply
 from kernels.algebra.spatial import crossed, vector_product
 from kernels.compiler.jit import njit
 from kernels.joints.ball import ball_velocity
-from kernels.joints.motions import DRIVEN, ROTATES, Layout, group_rates
+from kernels.joints.motions import DRIVEN, ROTATES, JointSizes, group_rates
 from kernels.joints.turning import order_turning, turn_by, turning_jerks
 
-ELLIPSOIDAL_LAYOUT = Layout(4, (DRIVEN, DRIVEN, ROTATES), (0, 0, 0))
+ELLIPSOIDAL_LAYOUT = JointSizes(4, (DRIVEN, DRIVEN, ROTATES), (0, 0, 0))
 
 
 @njit

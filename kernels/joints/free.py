@@ -13,7 +13,7 @@ from kernels.compiler.jit import inlined
 from kernels.joints.motions import (
     ROTATES,
     TRANSLATES,
-    Layout,
+    JointSizes,
     add_group,
     group_jerks,
     group_rates,
@@ -21,7 +21,7 @@ from kernels.joints.motions import (
 )
 from kernels.joints.turning import turn_by, turned_axes, turning_jerks, turning_step
 
-FREE_LAYOUT = Layout(7, 3 * (TRANSLATES,) + 3 * (ROTATES,), (0, 0, 0, 1, 1, 1))
+FREE_LAYOUT = JointSizes(7, 3 * (TRANSLATES,) + 3 * (ROTATES,), (0, 0, 0, 1, 1, 1))
 
 
 @inlined

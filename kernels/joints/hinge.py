@@ -7,9 +7,9 @@ import math
 from kernels.algebra.copying import copy_vector
 from kernels.algebra.rotation import turn_about
 from kernels.compiler.jit import inlined, njit
-from kernels.joints.motions import ROTATES, Layout
+from kernels.joints.motions import ROTATES, JointSizes
 
-HINGE_LAYOUT = Layout(1, (ROTATES,), (0,))
+HINGE_LAYOUT = JointSizes(1, (ROTATES,), (0,))
 
 
 @inlined

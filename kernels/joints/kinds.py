@@ -57,7 +57,7 @@ from kernels.joints.free import (
 )
 from kernels.joints.hinge import HINGE_LAYOUT, hinge_coordinates, hinge_motion
 from kernels.joints.motions import (
-    Layout,
+    JointSizes,
     add_motion,
     axis_twists,
     group_jerks,
@@ -69,7 +69,15 @@ from kernels.joints.slider import SLIDER_LAYOUT, slider_coordinates, slider_moti
 from kernels.joints.turning import local_turning, local_turning_solve, order_turning, turn, turning_jerks
 
 WELD, HINGE, SLIDER, BALL, FREE, CHAIN, ELLIPSOIDAL = 0, 1, 2, 3, 4, 5, 6
-LAYOUTS = (Layout(0), HINGE_LAYOUT, SLIDER_LAYOUT, BALL_LAYOUT, FREE_LAYOUT, Layout(0), ELLIPSOIDAL_LAYOUT)
+LAYOUTS = (
+    JointSizes(0),
+    HINGE_LAYOUT,
+    SLIDER_LAYOUT,
+    BALL_LAYOUT,
+    FREE_LAYOUT,
+    JointSizes(0),
+    ELLIPSOIDAL_LAYOUT,
+)
 """Of each kind; a chain has the sizes of its motions."""
 
 

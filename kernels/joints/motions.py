@@ -11,7 +11,7 @@ TRANSLATES, ROTATES, DRIVEN = 0, 1, 2
 """What a dof does: one motion along or about its axis; driven = anything else, as by functions."""
 
 
-class Layout(NamedTuple):
+class JointSizes(NamedTuple):
     """The sizes of a kind."""
 
     n_q: int  # coordinates

@@ -5,9 +5,9 @@ from __future__ import annotations
 from kernels.algebra.copying import copy_vector
 from kernels.algebra.rotation import rotate
 from kernels.compiler.jit import inlined
-from kernels.joints.motions import TRANSLATES, Layout
+from kernels.joints.motions import TRANSLATES, JointSizes
 
-SLIDER_LAYOUT = Layout(1, (TRANSLATES,), (0,))
+SLIDER_LAYOUT = JointSizes(1, (TRANSLATES,), (0,))
 
 
 @inlined

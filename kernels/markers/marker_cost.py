@@ -28,7 +28,7 @@ STRESS = 16  # sum x f'           (9)
 N_MOMENT = 25
 
 
-class Markers(NamedTuple):
+class ModelMarkers(NamedTuple):
     """Markers of a model: the body each is on and where."""
 
     body: np.ndarray  # (n_marker,) int64

@@ -16,7 +16,7 @@ import numpy as np
 from kernels.algebra.copying import copy
 from kernels.compiler.jit import njit
 
-ASTRAY, FROZEN, EXCHANGED, SEGMENT, MOVED = 1, 2, 3, 4, 5
+OUTLIER, FROZEN, EXCHANGED, SEGMENT, MOVED = 1, 2, 3, 4, 5
 """Faults: against the rest of its segment, the prediction or the pose; equal to the last bit while others
 move; at another label's place; its segment or frame as a whole; moved for good, and learnt anew."""
 BALL = 0.025
@@ -37,13 +37,13 @@ class Health(NamedTuple):
     weight: np.ndarray  # (n_marker,) - weight of this frame; 0 = takes no part
     gap_age: np.ndarray  # (n_marker,) - time since last seen [s]
     mean: np.ndarray  # (n_marker, 3) - mean residual, measured - model, in the body frame [m]
-    home: np.ndarray  # (n_marker, 3) - slow mean of it, which the mean stays near [m]
+    mean_residual: np.ndarray  # (n_marker, 3) - slow mean of it, which the mean stays near [m]
     origin: np.ndarray  # (n_marker, 3) - what home stays near: 0, or where it was learnt anew [m]
     n_seen: np.ndarray  # (n_marker,) int64 - frames it was seen in without a fault
     spread: np.ndarray  # (n_marker,) - mean square of the distance from home in these [m^2]
     swap_with: np.ndarray  # (n_marker,) int64 - marker at whose place it is, -1 = none
     expected: np.ndarray  # (n_marker, 3) - where it is expected, in ground; NaN = not [m]
-    surprise: np.ndarray  # (n_marker,) - distance from there, sorted in place [m]
+    innovation: np.ndarray  # (n_marker,) - distance from there, sorted in place [m]
     fault: np.ndarray  # (n_marker,) int64 - of this frame, 0 = none
     last: np.ndarray  # (n_marker, 3) - the frame before [m]
     residual: np.ndarray  # (n_marker, 3) - measured - model of the frame at hand, in the body frame [m]
@@ -187,7 +187,7 @@ def is_foreseen(m, health):
 
 
 @njit
-def surprise_of(m, measured, health):
+def innovation_of(m, measured, health):
     """Distance of marker m from where it is expected [m]."""
     total = 0.0
     for i in range(3):
@@ -233,7 +233,7 @@ def unusual(m, options, health):
     """
     if is_known(m, options, health):
         r = health.residual[m]
-        away = min(distance_between(r, health.mean[m]), distance_between(r, health.home[m]))
+        away = min(distance_between(r, health.mean[m]), distance_between(r, health.mean_residual[m]))
         return away / (options.slack[m] * options.floor)
     return distance_between(health.residual[m], health.origin[m]) / (options.slack[m] * options.unknown)
 
@@ -268,7 +268,7 @@ def learn(markers, dt, options, health, silent):
         r = health.residual[m]
         if not math.isfinite(r[0] + r[1] + r[2]):
             continue
-        if health.fault[m] == ASTRAY:
+        if health.fault[m] == OUTLIER:
             watch(m, dt, options, health)
             continue
         health.still[m] = 0.0
@@ -282,11 +282,11 @@ def learn(markers, dt, options, health, silent):
         health.n_seen[m] += 1
         first, rate = 1.0 / health.n_seen[m], min(1.0, dt / options.time_constant)
         for i in range(3):
-            health.home[m, i] += max(first, SLOW * rate) * (r[i] - health.home[m, i])
+            health.mean_residual[m, i] += max(first, SLOW * rate) * (r[i] - health.mean_residual[m, i])
             health.mean[m, i] += max(first, rate) * (r[i] - health.mean[m, i])
-        keep_near(health.origin[m], options.slack[m] * options.unknown, health.home[m])
-        keep_near(health.home[m], BALL, health.mean[m])
-        away = distance_between(r, health.home[m])
+        keep_near(health.origin[m], options.slack[m] * options.unknown, health.mean_residual[m])
+        keep_near(health.mean_residual[m], BALL, health.mean[m])
+        away = distance_between(r, health.mean_residual[m])
         health.spread[m] += max(first, SLOW * rate) * (away * away - health.spread[m])
 
 
@@ -314,7 +314,9 @@ def watch(m, dt, options, health):
     health : Health - still, still_at written; where it is learnt anew mean, home, origin, fault
     """
     r, at = health.residual[m], health.still_at[m]
-    near = distance_between(r, at) <= options.agreement and distance_between(r, health.home[m]) <= FAR
+    near = (
+        distance_between(r, at) <= options.agreement and distance_between(r, health.mean_residual[m]) <= FAR
+    )
     health.still[m] = health.still[m] + dt if near else 0.0
     part = min(1.0, dt / STILL) if near else 1.0
     for i in range(3):
@@ -322,5 +324,5 @@ def watch(m, dt, options, health):
     if near and health.still[m] >= options.relearn:
         health.fault[m], health.still[m] = MOVED, 0.0
         copy(at, health.origin[m])
-        copy(at, health.home[m])
+        copy(at, health.mean_residual[m])
         copy(at, health.mean[m])

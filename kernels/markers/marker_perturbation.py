@@ -7,7 +7,7 @@ from kernels.joints.couplers import fold_vector
 
 
 @njit
-def shift_gradient(tree, b, w, place, i, solver, along_out):
+def perturbation_gradient(tree, b, w, place, i, solver, along_out):
     """along_out : (n_v,) = w J'e_i, what the gradient loses by a shift along axis i of ground.
 
     tree : Tree

@@ -288,18 +288,18 @@ def spread_of_turn(moments, prior, spread_out):
 
 
 @njit
-def find_silent(tree, is_open, loose, segments):
+def find_silent(tree, is_open, floating_inner, segments):
     """segments.silent : (n_body,) int64 - 1 = filled in, or on a dof that was held: its place is a guess.
 
     tree : Tree
     is_open : (n_v,) int64 - 1 = held, as no marker determines it
-    loose : (n_v,) int64 - 1 = open in every frame
+    floating_inner : (n_v,) int64 - 1 = open in every frame
     segments : Segments - filled; silent written
     """
     silent, parent = segments.silent, tree.parent
     silent[:] = 0
     for d in range(is_open.shape[0]):
-        if is_open[d] == 1 and loose[d] == 0:
+        if is_open[d] == 1 and floating_inner[d] == 0:
             silent[tree.dof_body[d]] = 1
     for b in range(parent.shape[0]):
         if parent[b] >= 0 and silent[parent[b]] == 1:

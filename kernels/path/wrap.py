@@ -26,7 +26,7 @@ SAME = 1e-12  # difference of lengths that does not count
 NEAR = 0.1  # move of a sweep, of the size, that Newton's method may start from
 
 
-class Run(NamedTuple):
+class WrapRun(NamedTuple):
     """Wrap stations between two points, in the order of the path."""
 
     surfaces: Surfaces
@@ -66,7 +66,7 @@ def wrap_run(surfaces, stations_surface, side, first, last, P, Q, work):
             surfaces, stations_surface[first], side[first], first, P, Q, work, work.chain
         )
         return status
-    return wrap_several(Run(surfaces, stations_surface, side, first, last, P, Q), work, work.chain)
+    return wrap_several(WrapRun(surfaces, stations_surface, side, first, last, P, Q), work, work.chain)
 
 
 @njit

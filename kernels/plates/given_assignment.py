@@ -14,7 +14,7 @@ from kernels.plates.plate_errors import add_place
 
 
 @njit
-def stated_wrenches(loaded, share, force, moment, force_out, moment_out, status_out):
+def given_wrenches(loaded, share, force, moment, force_out, moment_out, status_out):
     """Wrenches on the bodies that bear plates, the moments about the ground origin.
 
     loaded : (n_plate,) int64 - as kernels.plates.plate_contact.contacts has it
@@ -42,7 +42,7 @@ def stated_wrenches(loaded, share, force, moment, force_out, moment_out, status_
 
 
 @njit
-def tell_stated(status, share, force, body_force, off, errors, told):
+def tell_given(status, share, force, body_force, off, errors, told):
     """Status as numbers, and the deviations of wrenches.
 
     status : (n_plate,) int64

@@ -34,7 +34,7 @@ UNSEEN = 16
 UNMEASURED = 32
 
 
-class BearingRules(NamedTuple):
+class AssignmentRules(NamedTuple):
     """What counts as bearing; see new_rules."""
 
     reach: float  # distance from a foot's line within which the foot takes a plate [m]
@@ -48,8 +48,8 @@ class BearingRules(NamedTuple):
     stray: float  # distance from every foot beyond which pressure does not tell which is nearer [m]
 
 
-class Bearing(NamedTuple):
-    """What is carried from frame to frame, for n_plate plates and n_foot feet; made by new_bearing."""
+class PlateAssignment(NamedTuple):
+    """What is carried from frame to frame, for n_plate plates and n_foot feet; made by new_plate_assignment."""
 
     bearer: np.ndarray  # (n_plate,) int64 - the foot that has the plate; -1 = none
     rival: np.ndarray  # (n_plate,) int64 - frames on end for which another foot was nearer
@@ -58,15 +58,15 @@ class Bearing(NamedTuple):
     distance: np.ndarray  # (n_foot,) - of one centre of pressure from each foot's line [m]
 
 
-def new_rules() -> BearingRules:
+def new_rules() -> AssignmentRules:
     """The rules in use: half the width of a shod foot and a margin for where markers sit on it; a moment as
     plates of several laboratories have it wrong (docs/forces.md); pressure strays by 0.2 m there."""
-    return BearingRules(0.06, 0.09, 0.03, 3, 0.1, 0.8, 2.5, 0.02, 0.3)
+    return AssignmentRules(0.06, 0.09, 0.03, 3, 0.1, 0.8, 2.5, 0.02, 0.3)
 
 
-def new_bearing(n_plate: int, n_foot: int) -> Bearing:
+def new_plate_assignment(n_plate: int, n_foot: int) -> PlateAssignment:
     """Nothing known yet."""
-    return Bearing(
+    return PlateAssignment(
         np.full(n_plate, -1),
         np.zeros(n_plate, np.int64),
         np.full((n_foot, 2, 3), np.nan),
@@ -85,8 +85,8 @@ def assign_feet(plates, force, centre, loaded, feet, dt, rules, state, share_out
     loaded : (n_plate,) int64 - as kernels.plates.plate_contact.contacts has it
     feet : (n_foot, 2, 3) - heel and tip of the toes of each foot [m]; NaN = not seen
     dt : float - time since the frame before [s]; not positive where there was none
-    rules : BearingRules
-    state : Bearing - written in place
+    rules : AssignmentRules
+    state : PlateAssignment - written in place
     share_out : (n_plate, n_foot) int64 - NONE, BEARS the whole plate, or UNSURE: may bear any part of it
     status_out : (n_plate,) int64 - bits: OFF_PLATE the centre of pressure lies beyond the edge; FAR from
         every foot; TWO_FEET on the plate; CHANGED: another foot took over; UNSEEN: a foot that is not seen
@@ -109,19 +109,19 @@ def assign_feet(plates, force, centre, loaded, feet, dt, rules, state, share_out
                 mark_possible(plates, p, feet, rules, share_out[p])
         n_odd += status_out[p] != 0
     for p in range(loaded.shape[0]):
-        if status_out[p] & FAR and is_astray(plates, p, force[p], centre[p], feet, rules):
+        if status_out[p] & FAR and is_outlier(plates, p, force[p], centre[p], feet, rules):
             doubt_idle_feet(plates, p, feet, rules, share_out)
     return n_odd
 
 
 @njit
-def is_astray(plates, p, force, centre, feet, rules):
+def is_outlier(plates, p, force, centre, feet, rules):
     """Whether plate p is pressed so far from every foot, all seen, that none is likelier for being nearer.
 
     plates : Plates; p : int - the plate
     force, centre : (3,) - on the person [N], and where it is pressed [m]
     feet : (n_foot, 2, 3) - heel and tip of the toes [m]
-    rules : BearingRules
+    rules : AssignmentRules
     """
     nearest = math.inf
     for f in range(feet.shape[0]):
@@ -135,7 +135,7 @@ def doubt_idle_feet(plates, p, feet, rules, share_out):
 
     plates : Plates; p : int - the plate
     feet : (n_foot, 2, 3) - heel and tip of the toes [m]
-    rules : BearingRules
+    rules : AssignmentRules
     share_out : (n_plate, n_foot) int64 - as in assign_feet; row p is written
     """
     for f in range(feet.shape[0]):
@@ -196,8 +196,8 @@ def assign_plate(plates, p, force, centre, feet, rules, state, share_out):
     force : (3,) - on the person [N]
     centre : (3,) - where it is pressed [m]
     feet : (n_foot, 2, 3) - heel and tip of the toes [m]
-    rules : BearingRules
-    state : Bearing - written in place
+    rules : AssignmentRules
+    state : PlateAssignment - written in place
     share_out : (n_foot,) int64 - as in assign_feet
     """
     n_foot = feet.shape[0]
@@ -242,8 +242,8 @@ def choose(p, nearest, blur, rules, state):
     p : int - the plate
     nearest : int - the nearest foot, -1 = none is seen
     blur : float - error of the centre of pressure [m]
-    rules : BearingRules
-    state : Bearing - distance is read, bearer and rival are too; rival is written in place
+    rules : AssignmentRules
+    state : PlateAssignment - distance is read, bearer and rival are too; rival is written in place
     """
     old = state.bearer[p]
     if nearest < 0:
@@ -282,8 +282,8 @@ def other_foot(plates, p, centre, blur, feet, rules, state):
     centre : (3,) - where it is pressed [m]
     blur : float - error of that [m]
     feet : (n_foot, 2, 3) - heel and tip of the toes [m]
-    rules : BearingRules
-    state : Bearing - distance and speed are read
+    rules : AssignmentRules
+    state : PlateAssignment - distance and speed are read
     """
     bounded = math.isfinite(plates.half[p, 0] + plates.half[p, 1])
     for f in range(feet.shape[0]):
@@ -305,8 +305,8 @@ def stand_together(plates, p, feet, f, g, rules, state):
     plates : Plates
     feet : (n_foot, 2, 3) - heel and tip of the toes [m]
     p, f, g : int - the plate and the two feet
-    rules : BearingRules
-    state : Bearing - speed is read
+    rules : AssignmentRules
+    state : PlateAssignment - speed is read
     """
     for k in range(2):
         if not touches(plates, p, feet[f, k], rules):
@@ -329,7 +329,7 @@ def mark_possible(plates, p, feet, rules, share_out):
     plates : Plates
     p : int - the plate
     feet : (n_foot, 2, 3) - heel and tip of the toes [m]
-    rules : BearingRules
+    rules : AssignmentRules
     share_out : (n_foot,) int64
     """
     for f in range(feet.shape[0]):

@@ -22,7 +22,7 @@ def may_stand(plates, loaded, share, feet, former, dt, floor, rules, stands_out)
     feet, former : (n_foot, 2, 3) - heel and tip of the toes now and in the frame before [m]; NaN = not seen
     dt : float - time between the two [s]; not positive where there was no frame before
     floor : float - height of the floor [m]
-    rules : BearingRules
+    rules : AssignmentRules
     Returns how many feet may stand there.
     """
     n = 0

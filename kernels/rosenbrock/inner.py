@@ -55,7 +55,7 @@ def reduce_gradients(couplers, coupler_work, v, inner, pulls):
     coupler_work : CouplerWork - of the slopes there
     v : (n_v,) - speeds [rad/s, m/s]
     inner : Inner - written; None: there are no muscles
-    pulls : PullWork - written
+    pulls : PathForceWork - written
     """
     if inner is None or couplers is None:
         return
@@ -74,7 +74,7 @@ def fold_fibres(inner, pulls, shift, tau_q):
     """tau_q : (n_v, n_v) += what fibres give way by within a stage; shift = 1/(h g), 0 = at rest.
 
     inner : Inner - None: there are no muscles
-    pulls : PullWork
+    pulls : PathForceWork
     shift : float - [1/s]
     """
     if inner is None:
@@ -94,7 +94,7 @@ def push_stage(inner, pulls, i, shift, onset):
     """inner.push : (n_v,) on stage i, and inner.u[i] but for the motion's part.
 
     inner : Inner - written; None: there are no muscles
-    pulls : PullWork
+    pulls : PathForceWork
     i : int - stage
     shift : float - 1/(h g) [1/s]
     onset : float - h gamma_i, by which rates change with time itself [s]
@@ -123,7 +123,7 @@ def follow_stage(inner, pulls, i, shift, u_q):
     """inner.u[i] with the motion's part u_q : (n_v,) of the stage.
 
     inner : Inner - written; None: there are no muscles
-    pulls : PullWork
+    pulls : PathForceWork
     i : int - stage
     shift : float - 1/(h g) [1/s]
     """

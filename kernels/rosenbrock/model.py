@@ -26,8 +26,20 @@ from kernels.dynamics.reduction import (
 )
 from kernels.dynamics.system import DynamicsWork, System, new_dynamics_work
 from kernels.dynamics.twist_rates import twist_rates
-from kernels.forces.assembly import Forces, ForceWork, force_derivatives, generalized_forces, new_force_work
-from kernels.forces.path_forces import Pulls, PullWork, add_pull_slopes, add_pulls, new_pull_work
+from kernels.forces.assembly import (
+    ForceElements,
+    ForceWork,
+    force_derivatives,
+    generalized_forces,
+    new_force_work,
+)
+from kernels.forces.path_forces import (
+    PathForces,
+    PathForceWork,
+    add_path_force_slopes,
+    add_path_forces,
+    new_path_force_work,
+)
 from kernels.joints.couplers import Couplers
 from kernels.joints.tree import pose
 from kernels.rosenbrock.holds import (
@@ -47,12 +59,12 @@ class Simulation(NamedTuple):
     """A system of bodies with force elements between them."""
 
     system: System
-    forces: Forces
+    forces: ForceElements
     constant: (
         int  # 1 = inertia and gravity pull on the coordinates in the same way everywhere (set_constants)
     )
     couplers: Couplers | None = None  # of coordinates that are given, drivers first; constant is 0 then
-    pulls: Pulls | None = None  # None where no muscle pulls
+    pulls: PathForces | None = None  # None where no muscle pulls
     holds: Holds | None = None  # None where nothing is held; else couplers are there, if only none of them
 
 
@@ -71,7 +83,7 @@ class SimulationWork(NamedTuple):
     q: np.ndarray  # (n_q,) - of a stage
     state: np.ndarray  # (3, 2 n_v) - theta and v at the start, of a stage, and their rates
     reduction: ReductionWork | None  # None where no coordinate is given
-    pulls: PullWork | None  # None where no muscle pulls
+    pulls: PathForceWork | None  # None where no muscle pulls
     inner: Inner | None  # likewise
     holds: HoldWork | None  # None where nothing is held
 
@@ -93,7 +105,7 @@ def new_simulation_work(simulation: Simulation) -> SimulationWork:
         np.zeros(tree.q_start[-1]),
         np.zeros((3, 2 * n_v)),
         None if simulation.couplers is None else new_reduction_work(n_v),
-        None if pulls is None else new_pull_work(pulls, tree),
+        None if pulls is None else new_path_force_work(pulls, tree),
         None if pulls is None else new_inner(len(pulls.excitation), n_v),
         None if simulation.holds is None else new_hold_work(simulation.holds, tree),
     )
@@ -168,7 +180,7 @@ def acceleration(simulation, q, v, moving, work, v_dot_out):
 def pull_along(pulls, tree, q, v, inner, work):
     """work.tau += forces of muscles, and the rates of their inner states.
 
-    pulls : Pulls - None where no muscle pulls
+    pulls : PathForces - None where no muscle pulls
     tree : Tree
     q : (n_q,) - coordinates [rad, m]
     v : (n_v,) - speeds [rad/s, m/s]
@@ -176,7 +188,7 @@ def pull_along(pulls, tree, q, v, inner, work):
     work : SimulationWork - written
     """
     if inner is not None:
-        add_pulls(pulls, tree, work.dynamics.pose, q, v, inner.state, work.pulls, inner.rate, work.tau)
+        add_path_forces(pulls, tree, work.dynamics.pose, q, v, inner.state, work.pulls, inner.rate, work.tau)
 
 
 @inlined
@@ -231,7 +243,7 @@ def linearise(simulation, q, v, v_dot, step, work):
         tree, simulation.forces, dynamics.pose, dynamics.velocities.body, rates, v_dot, step, work.forces,
         tau_q, tau_v,
     )  # fmt: skip
-    add_pull_slopes(simulation.pulls, tree, q, v, work.pulls, tau_q, tau_v)
+    add_path_force_slopes(simulation.pulls, tree, q, v, work.pulls, tau_q, tau_v)
     add_hold_slopes(simulation.holds, system, work)
     linearise_reduced(simulation.couplers, simulation.holds, tree, v, v_dot, work)
 

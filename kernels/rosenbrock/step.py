@@ -38,7 +38,7 @@ SLOW = 0.01
 """Speed [m/s, rad/s] below which the embedded error is not judged relative to the speed any more."""
 
 
-class Options(NamedTuple):
+class StepOptions(NamedTuple):
     """How a simulation steps."""
 
     step: float  # [s]

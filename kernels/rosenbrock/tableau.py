@@ -42,7 +42,7 @@ class Published(NamedTuple):
     b_hat: Row | None
 
 
-class Method(NamedTuple):
+class RosenbrockMethod(NamedTuple):
     """A method by name; embedded_order is 0 without an embedded step."""
 
     name: str
@@ -88,9 +88,9 @@ def tableau(alpha: tuple[Row, ...], gamma: tuple[Row, ...], b: Row, b_hat: Row |
 
 def method(
     name: str, about: str, order: int, embedded_order: int, w_method: bool, published: Published
-) -> Method:
+) -> RosenbrockMethod:
     """Return the method with its transformed coefficients."""
-    return Method(name, about, published, tableau(*published), order, embedded_order, w_method)
+    return RosenbrockMethod(name, about, published, tableau(*published), order, embedded_order, w_method)
 
 
 # Root of g^3 - 3 g^2 + 3 g / 2 - 1 / 6 that makes three stages of order 3 L-stable.

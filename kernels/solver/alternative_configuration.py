@@ -21,9 +21,9 @@ from kernels.joints.tree import difference, integrate
 from kernels.solver.configuration_likelihood import add_up, evidence
 from kernels.solver.constraints import HARD
 from kernels.solver.frame import Outputs, new_outputs
-from kernels.solver.kkt import CONVERGED, Options, largest_of, solve
+from kernels.solver.kkt import CONVERGED, SolverOptions, largest_of, solve
 from kernels.solver.optimality import objective
-from kernels.solver.outputs import read_numbers
+from kernels.solver.outputs import read_outputs
 from kernels.solver.weak_turn import weak_turn
 
 EVERY, SELDOM = 5, 10
@@ -38,7 +38,7 @@ TOLERANCE = 1e-4
 """Optimality residual at which the other is solved [m, m^2]: poses were at most 0.4 mrad or mm off by it."""
 
 
-class OtherAssembly(NamedTuple):
+class AlternativeConfiguration(NamedTuple):
     """What is known of the other assembly of R joints; K = n_output."""
 
     body: np.ndarray  # (R,) int64 - that the joint carries
@@ -54,7 +54,7 @@ class OtherAssembly(NamedTuple):
     side: np.ndarray  # (R,) - to which the next look turns, 1 or -1
 
 
-class OtherWork(NamedTuple):
+class AlternativeWork(NamedTuple):
     """Working space, beside that of the frame."""
 
     q: np.ndarray  # (n_q,)
@@ -68,10 +68,12 @@ class OtherWork(NamedTuple):
     vectors: np.ndarray  # (3, 3)
 
 
-def new_other_assembly(body: np.ndarray, n_v: int, n_element: int, K: int) -> OtherAssembly:
-    """Allocate an OtherAssembly of the joints of some bodies."""
+def new_alternative_configuration(
+    body: np.ndarray, n_v: int, n_element: int, K: int
+) -> AlternativeConfiguration:
+    """Allocate an AlternativeConfiguration of the joints of some bodies."""
     R = len(body)
-    return OtherAssembly(
+    return AlternativeConfiguration(
         body.astype(np.int64),
         np.zeros(R, np.int64),
         np.zeros((R, n_v)),
@@ -86,11 +88,11 @@ def new_other_assembly(body: np.ndarray, n_v: int, n_element: int, K: int) -> Ot
     )
 
 
-def new_other_work(
+def new_alternative_work(
     n_q: int, n_v: int, n_marker: int, n_joint: int, n_ligament: int, n_contact: int, K: int
-) -> OtherWork:
-    """Allocate an OtherWork."""
-    return OtherWork(
+) -> AlternativeWork:
+    """Allocate an AlternativeWork."""
+    return AlternativeWork(
         np.zeros(n_q),
         np.zeros(n_v),
         np.zeros(n_v),
@@ -115,8 +117,8 @@ def follow_others(model, problem, track, dt, options, solver_options, variance, 
     solver_options : Options
     variance : (n_marker,) - of each marker's own errors along an axis [m^2]
     frame : TrackWork - solver at the published pose; where one is solved without its factors afterwards
-    state : OtherAssembly - written
-    work : OtherWork - written
+    state : AlternativeConfiguration - written
+    work : AlternativeWork - written
     """
     for r in range(state.body.shape[0]):
         state.since[r] += dt
@@ -133,8 +135,8 @@ def has_changed_over(tree, track, r, state, work):
     tree : Tree
     track : Track
     r : int - which joint's
-    state : OtherAssembly
-    work : OtherWork - delta written
+    state : AlternativeConfiguration
+    work : AlternativeWork - delta written
     """
     if state.there[r] == 0:
         return False
@@ -154,14 +156,14 @@ def follow_other(model, problem, q, options, solver_options, variance, frame, r,
     variance : (n_marker,) - of each marker's own errors along an axis [m^2]
     frame : TrackWork
     r : int - which joint's
-    state : OtherAssembly - written
-    work : OtherWork - written
+    state : AlternativeConfiguration - written
+    work : AlternativeWork - written
     """
     at, known = frame.solver, state.there[r] == 1
-    how = Options(TOLERANCE, solver_options.max_iterations, solver_options.max_step)
+    how = SolverOptions(TOLERANCE, solver_options.max_iterations, solver_options.max_step)
     copy_matrix(at.marker.model, work.here)
     copy(at.fixed, work.fixed)
-    read_numbers(model, options.displaced, at.pose, at.element, work.out, work.value[0])
+    read_outputs(model, options.displaced, at.pose, at.element, work.out, work.value[0])
     if known:
         found = solve_again(model.tree, problem, how, q, r, at, state, work)
     else:
@@ -196,8 +198,8 @@ def solve_again(tree, problem, how, q, r, at, state, work):
     q : (n_q,) - published
     r : int - which joint's
     at : Work - written
-    state : OtherAssembly - gap, multiplier, odds written
-    work : OtherWork - written
+    state : AlternativeConfiguration - gap, multiplier, odds written
+    work : AlternativeWork - written
     """
     copy(state.gap[r], work.delta)
     copy(state.gap[r], work.was)
@@ -225,8 +227,8 @@ def look(model, problem, how, q, size, frame, r, state, work):
     size : (n_marker,) - deviation of each marker along an axis [m]
     frame : TrackWork - solver at the published pose; written
     r : int - which joint's
-    state : OtherAssembly - gap, multiplier, side written
-    work : OtherWork - written
+    state : AlternativeConfiguration - gap, multiplier, side written
+    work : AlternativeWork - written
     """
     weak_turn(
         model.tree, model.markers, frame.solver.marker.model, problem.weight, size, frame.solver.pose,
@@ -251,8 +253,8 @@ def solve_beside(tree, problem, how, q, r, at, state, work):
     q : (n_q,) - published
     r : int - which joint's
     at : Work - written
-    state : OtherAssembly - gap, multiplier written
-    work : OtherWork - delta; q, delta written
+    state : AlternativeConfiguration - gap, multiplier written
+    work : AlternativeWork - delta; q, delta written
     """
     integrate(tree, q, work.delta, 1.0, work.q)
     if solve(problem, how, at, work.q, state.multiplier[r]).status != CONVERGED:
@@ -274,10 +276,10 @@ def find_shifts(model, mode, displaced, at, work, shift_out):
     mode : (n_element,) int64 - of kernels/solver/constraints
     displaced : (n_displaced,) int64 - joints, ascending
     at : Work - of the other pose
-    work : OtherWork - value of the published one; out, value written
+    work : AlternativeWork - value of the published one; out, value written
     shift_out : (K,) - written
     """
-    read_numbers(model, displaced, at.pose, at.element, work.out, work.value[1])
+    read_outputs(model, displaced, at.pose, at.element, work.out, work.value[1])
     n_angle = 3 * model.joints.proximal.shape[0]
     for k in range(shift_out.shape[0]):
         shift_out[k] = work.value[1, k] - work.value[0, k]
@@ -294,7 +296,7 @@ def add_others(due, state, C, value):
     """value : (K,) - variances, and C : (n_v, n_v) - covariance of the pose, with the other assemblies.
 
     due : bool - whether C was made anew
-    state : OtherAssembly
+    state : AlternativeConfiguration
     C : (n_v, n_v) - written
     value : (K,) - written
     """
@@ -309,7 +311,7 @@ def add_others(due, state, C, value):
                         C[i, j] += p * gap[i] * gap[j]
 
 
-def forget_others(state: OtherAssembly) -> None:
+def forget_others(state: AlternativeConfiguration) -> None:
     """Nothing is known of any other assembly."""
     for array in (state.there, state.odds, state.part, state.shift, state.since):
         array[:] = 0

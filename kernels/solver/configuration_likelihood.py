@@ -32,7 +32,7 @@ def evidence(model, problem, skin, variance, at, work):
     skin : SkinMotion - what markers of a segment share
     variance : (n_marker,) - of each marker's own errors along an axis [m^2]
     at : Work - of the other pose
-    work : OtherWork - here; drawn, vectors written
+    work : AlternativeWork - here; drawn, vectors written
     """
     markers, here, beyond, drawn = model.markers, work.here, at.marker.model, work.drawn
     more, apart, spread = 0.0, 0.0, 0.0
@@ -60,7 +60,7 @@ def shared_spread(markers, pose, place, b, skin, work):
     place : (n_marker, 3) - of the markers in ground [m]
     b : int - body
     skin : SkinMotion
-    work : OtherWork - drawn; vectors written
+    work : AlternativeWork - drawn; vectors written
     """
     force, centre, lever = work.vectors[0], work.vectors[1], work.vectors[2]
     force[:] = 0.0

@@ -29,7 +29,7 @@ from kernels.compiler.jit import njit
 from kernels.joints.kinds import order_joint
 from kernels.joints.tree import along, point_in_ground
 from kernels.path.lengths import add_length_curvature, length_slope
-from kernels.solver.coordinates import Limits, Tasks
+from kernels.solver.coordinates import CoordinateRanges, CoordinateTargets
 
 SPHERE_ON_PLANE, DISTANCE, AZIMUTH, ELEVATION, PATH_LENGTH = 0, 1, 2, 3, 4
 OFF, SOFT, HARD = 0, 1, 2
@@ -56,8 +56,8 @@ class Roles(NamedTuple):
     mode: np.ndarray  # (n_element,) int64 - OFF, SOFT or HARD
     weight: np.ndarray  # (n_element,) - weight of a soft one [1/m^2 for DISTANCE, 1 for planes]
     target: np.ndarray  # (n_element,) - radius, or length [m]; angle [rad]
-    tasks: Tasks | None = None
-    limits: Limits | None = None
+    tasks: CoordinateTargets | None = None
+    limits: CoordinateRanges | None = None
 
 
 class ElementWork(NamedTuple):

@@ -19,7 +19,7 @@ from kernels.compiler.jit import njit
 FREE_TO_MOVE, AT_LOWER, AT_UPPER = 0, -1, 1
 
 
-class Tasks(NamedTuple):
+class CoordinateTargets(NamedTuple):
     """Objective + 1/2 W sum weight (q - target)^2, W the sum of the weights of the markers that are seen: the
     same as dividing the markers' part by W. The same coordinate at most once."""
 
@@ -29,7 +29,7 @@ class Tasks(NamedTuple):
     target: np.ndarray  # (n_task,) [rad, m] - may change from frame to frame
 
 
-class Limits(NamedTuple):
+class CoordinateRanges(NamedTuple):
     """lower <= q <= upper; not for followers of couplers."""
 
     coordinate: np.ndarray  # (n_limit,) int64 - index in q

@@ -15,7 +15,7 @@ from kernels.faults.solved import judge_solved, weigh_worst
 from kernels.faults.verdict import is_lost, keep_in
 from kernels.joints.joint_angles import JointAxes, joint_angles
 from kernels.joints.tree import Tree, point_in_ground, pose
-from kernels.markers.marker_cost import Markers, model_markers
+from kernels.markers.marker_cost import ModelMarkers, model_markers
 from kernels.markers.marker_health import (
     Health,
     HealthOptions,
@@ -34,8 +34,8 @@ from kernels.solver.kkt import CONVERGED
 from kernels.solver.track import (
     PARTLY,
     WHOLLY,
-    Track,
     TrackOptions,
+    TrackState,
     conclude,
     follow,
     predict,
@@ -52,7 +52,7 @@ class Skeleton(NamedTuple):
     """What is solved: geometry only, the same for all methods that share its joints."""
 
     tree: Tree
-    markers: Markers
+    markers: ModelMarkers
     elements: Elements
     joints: JointAxes
     q_neutral: np.ndarray  # (n_q,)
@@ -64,7 +64,7 @@ class Skeleton(NamedTuple):
     point_body: np.ndarray  # (n_point,) int64
 
 
-class Method(NamedTuple):
+class SolverMethod(NamedTuple):
     """How it is solved."""
 
     roles: Roles  # target is written where lengths follow eq. 1
@@ -84,8 +84,8 @@ class FrameOptions(NamedTuple):
 class FrameState(NamedTuple):
     """What goes on from frame to frame."""
 
-    track: Track  # of the method
-    first: Track  # of the method solved before it
+    track: TrackState  # of the method
+    first: TrackState  # of the method solved before it
     health: Health  # of the markers, whatever the method
     segments: Segments  # of the method's bodies
 
@@ -199,7 +199,7 @@ def learn_frame(model, dt, status, options, state, work, out):
             for track in (state.track, state.first):
                 track.started[0] = track.trusted[0] = 0
         else:
-            find_silent(model.tree, work.open, state.track.loose, segments)
+            find_silent(model.tree, work.open, state.track.floating_inner, segments)
             learn(model.markers, dt, options.health, health, segments.silent)
         if lost or state.track.trusted[0] != WHOLLY:
             health.good_age[:] = math.inf  # such a pose is nothing to leap from

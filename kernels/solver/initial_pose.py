@@ -22,7 +22,7 @@ from kernels.joints.tree import pose
 N_CHAIN = 6  # coordinates of a chain joint that is fitted; one of more is left where it is
 
 
-class FitWork(NamedTuple):
+class BodyFitWork(NamedTuple):
     """Working space of the fit."""
 
     K: np.ndarray  # (4, 4)
@@ -38,9 +38,9 @@ class FitWork(NamedTuple):
     chain_gap: np.ndarray  # (3,)
 
 
-def new_fit_work() -> FitWork:
+def new_fit_work() -> BodyFitWork:
     """Allocate a FitWork."""
-    return FitWork(
+    return BodyFitWork(
         np.zeros((4, 4)),
         np.zeros((4, 4)),
         np.zeros((5, 3, 3)),

@@ -24,7 +24,7 @@ ROUNDING = 1e-14
 N_HALVING = 12
 
 
-class Options(NamedTuple):
+class SolverOptions(NamedTuple):
     """Numbers of the solver."""
 
     tolerance: float  # optimality residual at which a frame is solved
@@ -32,7 +32,7 @@ class Options(NamedTuple):
     max_step: float  # largest rotation [rad] or displacement [m] of one iteration
 
 
-class Solved(NamedTuple):
+class SolverEnd(NamedTuple):
     """How one solve ended."""
 
     status: int  # CONVERGED, NOT_CONVERGED or NON_FINITE
@@ -63,13 +63,13 @@ def solve(problem, options, work, q, multiplier):
     n_hard, residual = optimality(problem, multiplier, work)
     for iteration in range(options.max_iterations):
         if residual <= options.tolerance:
-            return Solved(CONVERGED, iteration, residual, cost)
+            return SolverEnd(CONVERGED, iteration, residual, cost)
         if not math.isfinite(residual):
-            return Solved(NON_FINITE, iteration, residual, cost)
+            return SolverEnd(NON_FINITE, iteration, residual, cost)
         # without multipliers the Lagrangian's curvature is not known yet
         newton = (warm or iteration > 0) and find_step(problem, multiplier, n_hard, 1.0, work, q)
         if not newton and not find_step(problem, multiplier, n_hard, 0.0, work, q):
-            return Solved(NOT_CONVERGED, iteration, residual, cost)
+            return SolverEnd(NOT_CONVERGED, iteration, residual, cost)
         accepted, residual_trial, cost_trial = search(
             problem, options.max_step, residual, cost, n_hard, work, q, multiplier
         )
@@ -78,13 +78,13 @@ def solve(problem, options, work, q, multiplier):
             # no descent in double precision: the state before the step is the best there is
             copy(q, work.q_trial)
             objective(problem, q, work)
-            return Solved(NOT_CONVERGED, iteration + 1, residual, cost)
+            return SolverEnd(NOT_CONVERGED, iteration + 1, residual, cost)
         copy(work.q_trial, q)
         for k in range(n_hard):
             multiplier[k] = work.multiplier_trial[k]
         cost, residual = cost_trial, residual_trial
     status = CONVERGED if residual <= options.tolerance else NOT_CONVERGED
-    return Solved(status, options.max_iterations, residual, cost)
+    return SolverEnd(status, options.max_iterations, residual, cost)
 
 
 @inlined

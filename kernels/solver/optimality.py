@@ -22,7 +22,13 @@ from kernels.joints.couplers import (
     new_coupler_work,
 )
 from kernels.joints.tree import Pose, Tree, difference, new_pose, pose
-from kernels.markers.marker_cost import Markers, MarkerWork, marker_gradient, marker_moments, new_marker_work
+from kernels.markers.marker_cost import (
+    MarkerWork,
+    ModelMarkers,
+    marker_gradient,
+    marker_moments,
+    new_marker_work,
+)
 from kernels.path.lengths import length_values
 from kernels.solver.constraints import (
     HARD,
@@ -39,11 +45,11 @@ from kernels.solver.coordinates import bind_bounds, find_bounds
 from kernels.solver.levers import BORNE, SLIGHT, lever_of
 
 
-class Problem(NamedTuple):
+class FrameProblem(NamedTuple):
     """One frame: the model, what is asked of it, and what was measured."""
 
     tree: Tree
-    markers: Markers
+    markers: ModelMarkers
     elements: Elements
     roles: Roles
     measured: np.ndarray  # (n_marker, 3) - in ground [m]

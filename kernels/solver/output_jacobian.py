@@ -27,7 +27,7 @@ PARALLEL = 1e-12
 """Square of the sine between the first and the third axis below which angles have no slopes to speak of."""
 
 
-class RowWork(NamedTuple):
+class JacobianWork(NamedTuple):
     """Working space."""
 
     frame: np.ndarray  # (2, 3, 3) - axes of a joint's two bodies in ground, as columns
@@ -37,20 +37,22 @@ class RowWork(NamedTuple):
     wrench: np.ndarray  # (6,)
 
 
-def new_row_work() -> RowWork:
-    """Allocate a RowWork."""
-    return RowWork(np.zeros((2, 3, 3)), np.zeros((3, 3)), np.zeros((3, 3)), np.zeros((3, 3)), np.zeros(6))
+def new_jacobian_work() -> JacobianWork:
+    """Allocate a JacobianWork."""
+    return JacobianWork(
+        np.zeros((2, 3, 3)), np.zeros((3, 3)), np.zeros((3, 3)), np.zeros((3, 3)), np.zeros(6)
+    )
 
 
 @njit
-def output_rows(model, displaced, pose, element, work, F_out):
+def output_jacobian(model, displaced, pose, element, work, F_out):
     """F_out : (n_v, n_output) - slopes of all published numbers at a pose, after element_values.
 
     model : Skeleton
     displaced : (n_displaced,) int64 - joints, ascending
     pose : Pose
     element : ElementWork
-    work : RowWork - written
+    work : JacobianWork - written
     F_out : (n_v, n_output) - written
     """
     F_out[:, :] = 0.0
@@ -121,7 +123,7 @@ def angle_rows(model, pose, j, work, column, F_out):
     model : Skeleton
     pose : Pose
     j : int - joint
-    work : RowWork - after joint_frame
+    work : JacobianWork - after joint_frame
     column : int - the first of them
     F_out : (n_v, n_output) - written
     """
@@ -142,7 +144,7 @@ def displacement_rows(model, pose, j, work, column, F_out):
     model : Skeleton
     pose : Pose
     j : int - joint
-    work : RowWork - after joint_frame; point written
+    work : JacobianWork - after joint_frame; point written
     column : int - the first of them
     F_out : (n_v, n_output) - written
     """
@@ -176,7 +178,7 @@ def lengthening_row(model, pose, k, element, work, column, F_out):
     pose : Pose
     k : int - among the ligaments that are reported
     element : ElementWork - after element_values
-    work : RowWork - wrench written
+    work : JacobianWork - wrench written
     column : int
     F_out : (n_v, n_output) - written
     """
@@ -197,7 +199,7 @@ def contact_rows(model, pose, e, element, work, column, F_out):
     pose : Pose
     e : int - element
     element : ElementWork - after element_values
-    work : RowWork - point, wrench written
+    work : JacobianWork - point, wrench written
     column : int - the first of them
     F_out : (n_v, n_output) - written
     """

@@ -8,7 +8,7 @@ from kernels.solver.frame import report_elements
 
 
 @njit
-def read_numbers(model, displaced, pose, element, out, value_out):
+def read_outputs(model, displaced, pose, element, out, value_out):
     """value_out : (K,) - numbers of a pose, after element_values.
 
     model : Skeleton

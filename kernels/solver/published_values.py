@@ -11,7 +11,7 @@ from kernels.compiler.jit import njit
 from kernels.dynamics.kinetics import ALONG_AXES, IN_DISTAL
 
 
-class Found(NamedTuple):
+class FrameValues(NamedTuple):
     """As the kernels leave it; deviations may have no entries."""
 
     angle: np.ndarray  # (n_angle,) [rad]
@@ -22,7 +22,7 @@ class Found(NamedTuple):
     fault: np.ndarray  # (n_marker,) int64
 
 
-class Shown(NamedTuple):
+class PublishedValues(NamedTuple):
     """The same as it is published."""
 
     angle: np.ndarray
@@ -32,7 +32,7 @@ class Shown(NamedTuple):
     fault: np.ndarray  # (n_marker,)
 
 
-class ShownLoads(NamedTuple):
+class PublishedLoads(NamedTuple):
     """What crosses the joints of a person, as it is published; `of_` are its standard deviations."""
 
     moment: np.ndarray  # (3 n_joint,) - along the axes of the angles [N m]
@@ -45,16 +45,16 @@ class ShownLoads(NamedTuple):
     of_residual: np.ndarray
 
 
-def new_shown_loads(n_joint: int) -> ShownLoads:
-    """Allocate ShownLoads, NaN throughout."""
+def new_published_loads(n_joint: int) -> PublishedLoads:
+    """Allocate PublishedLoads, NaN throughout."""
     shapes = ((3 * n_joint,), (n_joint, 3), (2, 3)) * 2
     rates = ((3 * n_joint,), (n_joint, 2))
-    return ShownLoads(*(np.full(shape, math.nan) for shape in (*shapes[:5], *rates, shapes[5])))
+    return PublishedLoads(*(np.full(shape, math.nan) for shape in (*shapes[:5], *rates, shapes[5])))
 
 
-def new_shown(found: Found) -> Shown:
+def new_published_values(found: FrameValues) -> PublishedValues:
     """Allocate a Shown."""
-    return Shown(*(np.zeros(len(found[k])) for k in (0, 2, 3, 4, 5)))
+    return PublishedValues(*(np.zeros(len(found[k])) for k in (0, 2, 3, 4, 5)))
 
 
 @njit
@@ -63,7 +63,7 @@ def show(found, unknown, shown):
 
     found : Found
     unknown : (n_angle,) bool - angles that are NaN
-    shown : Shown - written
+    shown : PublishedValues - written
     """
     for k in range(shown.angle.shape[0]):
         shown.angle[k] = math.nan if unknown[k] else found.sign[k] * found.angle[k]
@@ -75,7 +75,7 @@ def show(found, unknown, shown):
 
 
 @njit
-def show_loads(found, deviations, unknown, lateral, side, weight, shown):
+def publish_loads(found, deviations, unknown, lateral, side, weight, shown):
     """shown of what inverse dynamics found; its rates and powers become NaN where the angles are.
 
     found : Kinetics - angle_rate, power written
@@ -84,7 +84,7 @@ def show_loads(found, deviations, unknown, lateral, side, weight, shown):
     lateral : (n_joint, 3) - signs of forces
     side : (2, 3) - signs of the residual
     weight : float - of the whole person [N]
-    shown : ShownLoads - written
+    shown : PublishedLoads - written
     """
     anywhere = False
     for j in range(shown.force.shape[0]):

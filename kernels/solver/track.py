@@ -16,10 +16,10 @@ from kernels.joints.tree import difference, integrate, pose
 from kernels.markers.marker_cost import marker_hessian, model_markers, weight_of
 from kernels.solver.constraints import HARD, element_rows
 from kernels.solver.coordinates import FREE_TO_MOVE, clamp, set_tasks
-from kernels.solver.initial_pose import FitWork, initial_pose
-from kernels.solver.kkt import CONVERGED, NON_FINITE, NOT_CONVERGED, Options, Solved, solve
+from kernels.solver.initial_pose import BodyFitWork, initial_pose
+from kernels.solver.kkt import CONVERGED, NON_FINITE, NOT_CONVERGED, SolverEnd, SolverOptions, solve
 from kernels.solver.kkt_step import augment
-from kernels.solver.optimality import Problem, Work, hard_row, hold_cost, objective
+from kernels.solver.optimality import FrameProblem, Work, hard_row, hold_cost, objective
 
 # Curvature of the marker cost per unit weight below which a dof counts as open: one marker on a lever of
 # 1 cm for a rotation [m^2], a hundredth of a marker for a translation [1].
@@ -36,7 +36,7 @@ LEAST_RMS = 0.003
 """Residuals up to which no other assembly is looked for, whatever they were: skin moves by as much [m]."""
 
 
-class Track(NamedTuple):
+class TrackState(NamedTuple):
     """State of one solution that is followed."""
 
     q: np.ndarray  # (n_q,)
@@ -48,7 +48,9 @@ class Track(NamedTuple):
     fit: np.ndarray  # (1,) - least objective since it was, over the weight of the markers [m^2]
     patience: np.ndarray  # (1,) - how many times that is reason to compare it again
     trusted: np.ndarray  # (1,) int64 - WHOLLY, PARTLY, or 0: last frame not solved
-    loose: np.ndarray  # (n_v,) int64 - 1 = open though every marker is seen: held, and not counted as open
+    floating_inner: (
+        np.ndarray
+    )  # (n_v,) int64 - 1 = open though every marker is seen: held, and not counted as open
     surveyed: (
         np.ndarray
     )  # (1,) int64 - 0 until a frame with all markers has told, then 1, or 2 where some are
@@ -66,15 +68,15 @@ class Track(NamedTuple):
 class TrackOptions(NamedTuple):
     """How one solution is followed, and when to start anew."""
 
-    solver: Options
+    solver: SolverOptions
     restart_rms: float  # a frame with a larger marker RMS is tried from scratch as well [m]
     max_prediction: float  # longest gap that is bridged by the last speed [s]
-    second_opinion: int  # every so many frames the solution is compared with new starts
+    restart_interval: int  # every so many frames the solution is compared with new starts
 
 
-def new_track(n_q: int, n_v: int, n_element: int) -> Track:
+def new_track(n_q: int, n_v: int, n_element: int) -> TrackState:
     """Allocate a Track that has not started."""
-    return Track(
+    return TrackState(
         np.zeros(n_q),
         np.zeros(n_v),
         np.zeros(n_element),
@@ -102,7 +104,7 @@ class TrackWork(NamedTuple):
     """Working space of one frame; of solutions of the same sizes, one after the other."""
 
     solver: Work
-    fit: FitWork
+    fit: BodyFitWork
     open: np.ndarray  # (n_v,) int64 - 1 = left open by the markers
 
 
@@ -122,7 +124,7 @@ def predict(tree, dt, options, track, q_out):
 
 
 @njit
-def find_open_dofs(problem, q, work, loose):
+def find_open_dofs(problem, q, work, floating_inner):
     """problem.hold gets a weight for every dof that markers, hard elements and hold so far leave open.
 
     The pivots of J'WJ + rho A'A in tree order are the curvatures left to each dof by the ones before it.
@@ -154,7 +156,7 @@ def find_open_dofs(problem, q, work, loose):
             hold[j] = HOLD_TRANSLATION if translates else HOLD_ROTATION
             H[j, j] = max(H[j, j], 0.0) + hold[j]
             work.open[j] = 1
-            n_open += int(at.bound[j] == FREE_TO_MOVE and loose[j] == 0)
+            n_open += int(at.bound[j] == FREE_TO_MOVE and floating_inner[j] == 0)
         pivot = math.sqrt(H[j, j])
         H[j, j] = pivot
         for i in range(j + 1, hold.shape[0]):
@@ -221,7 +223,7 @@ def follow(model, roles, measured, weight, dt, options, track, work):
     Returns (status, iterations, residual, objective, n_open): status of kernels.solver.kkt, n_open = dofs
     held near the last pose because nothing determines them.
     """
-    problem = Problem(
+    problem = FrameProblem(
         model.tree, model.markers, model.elements, roles, measured, weight, track.hold, track.q_hold
     )
     complete, visible = visible_weight(model.markers, weight)
@@ -233,9 +235,9 @@ def follow(model, roles, measured, weight, dt, options, track, work):
     n_open = 0
     work.open[:] = 0
     if not complete or track.surveyed[0] != 1:
-        n_open = find_open_dofs(problem, track.q, work, track.loose)
+        n_open = find_open_dofs(problem, track.q, work, track.floating_inner)
         n_open = survey(n_open, complete, work, track)
-    found = Solved(NOT_CONVERGED, 0, math.inf, math.inf)
+    found = SolverEnd(NOT_CONVERGED, 0, math.inf, math.inf)
     if started:
         found = solve(problem, options.solver, work.solver, track.q, track.multiplier)
     limit = 0.5 * visible * options.restart_rms**2
@@ -248,7 +250,7 @@ def follow(model, roles, measured, weight, dt, options, track, work):
     if not started or look_again or is_ruined(problem, found, limit, track, work):
         found = restart(problem, model.q_neutral, options.solver, found, track, work)
         ruined = is_ruined(problem, found, limit, track, work)
-        track.doubt[0] = 0 if n_open > 0 or ruined else options.second_opinion
+        track.doubt[0] = 0 if n_open > 0 or ruined else options.restart_interval
         forget_fit(worse and found.cost == cost, track)
         pose(model.tree, track.q, work.solver.pose)
         model_markers(model.markers, work.solver.pose, work.solver.marker.model)
@@ -316,9 +318,9 @@ def survey(n_open, complete, work, track):
     if track.surveyed[0] != 0 or not complete:
         return n_open
     track.surveyed[0] = 1
-    for d in range(track.loose.shape[0]):
-        track.loose[d] = int(work.open[d] == 1 and work.solver.bound[d] == FREE_TO_MOVE)
-        if track.loose[d] == 1:
+    for d in range(track.floating_inner.shape[0]):
+        track.floating_inner[d] = int(work.open[d] == 1 and work.solver.bound[d] == FREE_TO_MOVE)
+        if track.floating_inner[d] == 1:
             track.surveyed[0] = 2
     return 0
 
@@ -376,7 +378,7 @@ def restart(problem, q_neutral, options, found, track, work):
             best = trial
             copy(track.q_try, track.q)
             copy(track.multiplier_try, track.multiplier)
-    return Solved(best.status, total, best.residual, best.cost)
+    return SolverEnd(best.status, total, best.residual, best.cost)
 
 
 @njit
@@ -387,9 +389,9 @@ def relax(tree, q_neutral, only, q_out):
     """
     n_inner = 0
     for b in range(tree.parent.shape[0]):
-        loose = is_loose(tree, b)
-        if loose or (is_chain(tree, b) and tree.parent[b] >= 0):
-            if only < 0 or (loose and n_inner == only):
+        floating_inner = is_loose(tree, b)
+        if floating_inner or (is_chain(tree, b) and tree.parent[b] >= 0):
+            if only < 0 or (floating_inner and n_inner == only):
                 k, stop = tree.q_start[b], tree.q_start[b + 1]
                 copy(q_neutral[k:stop], q_out[k:stop])
-            n_inner += int(loose)
+            n_inner += int(floating_inner)

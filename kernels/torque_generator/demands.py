@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kernels.bezier.chain import Curves
+from kernels.bezier.chain import BezierCurves
 from kernels.compiler.jit import njit
 from kernels.torque_generator.torque import (
     DAMPING,
@@ -40,7 +40,7 @@ N_PIECE = 14
 class Demands(NamedTuple):
     """A motion and what it demands of one generator."""
 
-    curves: Curves
+    curves: BezierCurves
     velocity: int  # its curve t^V
     parameter: np.ndarray  # (14,) - of the generator
     theta: np.ndarray  # (n,) - angle, positive in flexion [rad]

@@ -46,7 +46,7 @@ class FitOptions(NamedTuple):
     n_iteration: int
 
 
-class FitWork(NamedTuple):
+class GeneratorFitWork(NamedTuple):
     """Room for one fit."""
 
     program: Quadratic
@@ -58,11 +58,11 @@ class FitWork(NamedTuple):
     H: np.ndarray  # (5, 5)
 
 
-def new_fit_work(n_frame: int) -> FitWork:
+def new_fit_work(n_frame: int) -> GeneratorFitWork:
     """Room for fits to motions of so many frames."""
     rows = N_KIND * n_frame
     program, work = new_quadratic(N_FIT + 1, rows + 1 + 2 * N_FIT)
-    return FitWork(
+    return GeneratorFitWork(
         program, work, np.zeros(rows), np.zeros(rows), np.zeros(N_FIT), np.zeros(N_PIECE),
         np.zeros((N_FIT, N_FIT)),
     )  # fmt: skip
@@ -110,14 +110,14 @@ def fit(demands, options, work, x):
             penalty = max(penalty, -gain / ((1.0 - STEERED) * (violation - left)))
         penalty = max(penalty, total(work))
         now = merit(options, x, violation, penalty)
-        foreseen = gain + penalty * max(violation - left, 0.0)
+        predicted = gain + penalty * max(violation - left, 0.0)
         length = largest_step(work.quadratic.y)
-        if length < options.settled or foreseen <= ROUNDING * (1.0 + now) or trust < LEAST_TRUST:
+        if length < options.settled or predicted <= ROUNDING * (1.0 + now) or trust < LEAST_TRUST:
             return (FITTED if violation <= options.fulfilled else IMPOSSIBLE), n, violation
-        ratio = (now - attempt(demands, options, x, penalty, work)) / foreseen
+        ratio = (now - attempt(demands, options, x, penalty, work)) / predicted
         if ratio < POOR:
             correct(left, work)
-            ratio = (now - attempt(demands, options, x, penalty, work)) / foreseen
+            ratio = (now - attempt(demands, options, x, penalty, work)) / predicted
         if ratio >= POOR:
             for i in range(N_FIT):
                 x[i] = work.x[i]

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kernels.bezier.chain import Curves, evaluate
+from kernels.bezier.chain import BezierCurves, evaluate
 from kernels.compiler.jit import entry, njit
 
 ANGLE_CURVE, PASSIVE_CURVE, FIRST_VELOCITY = 0, 1, 2
@@ -50,7 +50,7 @@ N_TORQUE = BY_FIT + N_FIT
 class Generators(NamedTuple):
     """A table of generators; the last three are what `kernels/muscle/activation` reads."""
 
-    curves: Curves
+    curves: BezierCurves
     parameter: np.ndarray  # (n, 14) - columns STRENGTH to FACTOR
     fit: np.ndarray  # (n, 5) - columns S_A to S_TAU; 1, 1, 0, 0, 1 leave a generator as it is
     min_activation: np.ndarray  # (n,)

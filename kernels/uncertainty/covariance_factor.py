@@ -23,7 +23,7 @@ from kernels.compiler.jit import njit
 from kernels.joints.couplers import fold_columns, place_followers
 from kernels.joints.tree import Pose, difference, integrate, new_pose, pose
 from kernels.markers.marker_cost import model_markers
-from kernels.solver.optimality import Problem
+from kernels.solver.optimality import FrameProblem
 from kernels.solver.undetermined_dofs import deviation_left
 from kernels.uncertainty.deviation import Answers, new_answers
 from kernels.uncertainty.followed_lengths import add_answers_before
@@ -37,7 +37,7 @@ DEPENDENT = 1e-9
 """Part of its variance below which a motion of a body's markers counts as following from the others."""
 
 
-class Course(NamedTuple):
+class ThreePoses(NamedTuple):
     """A motion, and three poses of it."""
 
     q: np.ndarray  # (n_q,) - at the time in question
@@ -71,9 +71,9 @@ def new_column_work(n_q: int, n_v: int, n_body: int, n_marker: int, n_element: i
     )  # fmt: skip
 
 
-def new_course(n_q: int, n_v: int) -> Course:
+def new_course(n_q: int, n_v: int) -> ThreePoses:
     """Allocate a Course."""
-    return Course(np.zeros(n_q), np.zeros(n_v), np.zeros(n_v), np.zeros(1), np.zeros((3, n_q)))
+    return ThreePoses(np.zeros(n_q), np.zeros(n_v), np.zeros(n_v), np.zeros(1), np.zeros((3, n_q)))
 
 
 def new_columns(n_v: int, n_body: int, n_other: int) -> np.ndarray:
@@ -128,7 +128,7 @@ def add_other_assemblies(other, n_column, columns_out):
     put together otherwise (kernels/solver/alternative_configuration), its way there as in the frame; returns
     how many count.
 
-    other : OtherAssembly
+    other : AlternativeConfiguration
     n_column : int - before
     """
     n = n_column
@@ -240,7 +240,7 @@ def stand_among(model, roles, track, weight, fixed, solver, work):
     """
     pose(model.tree, work.q, solver.pose)
     model_markers(model.markers, solver.pose, work.place)
-    problem = Problem(
+    problem = FrameProblem(
         model.tree, model.markers, model.elements, roles, work.place, weight, track.hold, track.q_hold
     )
     return stand_beside(problem, work.q, fixed, solver)

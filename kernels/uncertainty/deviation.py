@@ -17,9 +17,9 @@ from kernels.algebra.copying import copy
 from kernels.compiler.jit import njit
 from kernels.joints.couplers import fold_matrix
 from kernels.markers.marker_health import is_wrong
-from kernels.solver.alternative_configuration import OtherAssembly, add_others, follow_others
-from kernels.solver.optimality import Problem
-from kernels.solver.output_jacobian import RowWork, new_row_work, output_rows
+from kernels.solver.alternative_configuration import AlternativeConfiguration, add_others, follow_others
+from kernels.solver.optimality import FrameProblem
+from kernels.solver.output_jacobian import JacobianWork, new_jacobian_work, output_jacobian
 from kernels.solver.undetermined_dofs import (
     MOST_ANGLE,
     MOST_LENGTH,
@@ -53,9 +53,14 @@ from kernels.uncertainty.pose_errors import (
     know_nothing,
     new_pose_errors,
 )
-from kernels.uncertainty.reliability_bound import FORESIGHT, BeyondWork, find_beyond, new_beyond_work
+from kernels.uncertainty.reliability_bound import (
+    FORESIGHT,
+    ReliabilityWork,
+    find_unreliable,
+    new_reliability_work,
+)
 from kernels.uncertainty.sensitivity import answer, quadratic_forms, soft_answers, stand_at
-from kernels.uncertainty.variance_inflation import add_departures
+from kernels.uncertainty.variance_inflation import inflate_variance
 
 
 class DeviationOptions(NamedTuple):
@@ -82,7 +87,7 @@ class DeviationState(NamedTuple):
     most: np.ndarray  # (n_marker,) - weight in that
     away: np.ndarray  # (1,) - time since the last of them [s]
     pose: PoseErrors
-    other: OtherAssembly
+    other: AlternativeConfiguration
 
 
 class Answers(NamedTuple):
@@ -97,7 +102,7 @@ class Answers(NamedTuple):
 class DeviationWork(NamedTuple):
     """Working space; K = n_output."""
 
-    rows: RowWork
+    rows: JacobianWork
     M: np.ndarray  # (2, n_v, n_v) - covariance of the gradient by ALL errors, by NOISE
     numbers: Answers  # K
     coordinates: Answers  # K and n_v: with all tangent coordinates behind the numbers
@@ -107,7 +112,7 @@ class DeviationWork(NamedTuple):
     gradient: GradientErrorWork
     still: SkinMotion  # skin that does not move
     sight: np.ndarray  # (n_body,) int64 - markers that a body shows
-    beyond: BeyondWork
+    beyond: ReliabilityWork
 
 
 class Deviations(NamedTuple):
@@ -118,7 +123,7 @@ class Deviations(NamedTuple):
 
 
 def new_deviation_state(
-    n_v: int, n_body: int, K: int, errors: MarkerErrors, other: OtherAssembly
+    n_v: int, n_body: int, K: int, errors: MarkerErrors, other: AlternativeConfiguration
 ) -> DeviationState:
     """Allocate what is remembered of a solution; of the markers it is shared."""
     return DeviationState(
@@ -144,7 +149,7 @@ def new_answers(n_v: int, n_element: int, K: int) -> Answers:
 def new_deviation_work(n_v: int, n_body: int, n_element: int, n_joint: int, K: int) -> DeviationWork:
     """Allocate a DeviationWork."""
     return DeviationWork(
-        new_row_work(),
+        new_jacobian_work(),
         np.zeros((2, n_v, n_v)),
         new_answers(n_v, n_element, K),
         new_answers(n_v, n_element, K + n_v),
@@ -154,7 +159,7 @@ def new_deviation_work(n_v: int, n_body: int, n_element: int, n_joint: int, K: i
         new_gradient_error_work(n_body),
         SkinMotion(np.zeros((n_body, 3)), np.zeros(n_body), np.zeros(n_body)),
         np.zeros(n_body, np.int64),
-        new_beyond_work(n_v, n_element, K),
+        new_reliability_work(n_v, n_element, K),
     )
 
 
@@ -175,8 +180,8 @@ def deviate(model, method, dt, frame_options, options, frame_state, state, work,
     options : DeviationOptions
     frame_state : FrameState - as the frame left it
     state : DeviationState - updated
-    work : (TrackWork, DeviationWork, OtherWork) - of the frame, whose scratch is written, of the deviations,
-        and of other assemblies
+    work : (TrackWork, DeviationWork, AlternativeWork) - of the frame, whose scratch is written, of the
+        deviations, and of other assemblies
     out : Deviations - written
     """
     track, health, segments, own = frame_state.track, frame_state.health, frame_state.segments, work[1]
@@ -184,7 +189,7 @@ def deviate(model, method, dt, frame_options, options, frame_state, state, work,
     learn_noise(model.markers, at.pose, at.marker.model, of_health, health, state.errors)
     age(track.hold, is_open, dt, state.held_for)
     age_folded(model, options.enough, health.weight, dt, own.sight, state.folded_for)
-    problem = Problem(
+    problem = FrameProblem(
         model.tree, model.markers, model.elements, method.roles, segments.place, weight, track.hold,
         track.q_hold,
     )  # fmt: skip
@@ -193,7 +198,7 @@ def deviate(model, method, dt, frame_options, options, frame_state, state, work,
         return unknown(dt, state, out)
     due = falls_due(weight, state.pose)
     answers = own.coordinates if due else own.numbers
-    output_rows(model, options.displaced, at.pose, at.element, own.rows, answers.X)
+    output_jacobian(model, options.displaced, at.pose, at.element, own.rows, answers.X)
     if due:
         add_coordinates(out.value.shape[0], answers.X)
     answer(model.tree.couplers, n_hard, at, answers.X, answers.B)
@@ -213,8 +218,10 @@ def deviate(model, method, dt, frame_options, options, frame_state, state, work,
         covary_kinds(own.M, answers.X, out.value.shape[0], answers.row, state.pose.covariance)
     sound = whole and not is_spoilt(of_health, health)
     average_variances(dt, options.averaging, weight, sound, state, out.value)
-    add_departures(model, of_health, health, weight, shown, errors, at, answers.X, answers.row, out.value)
-    find_beyond(model, method, dt, options, of_health, frame_state, errors.ranges, at, answers.X, own.beyond)
+    inflate_variance(model, of_health, health, weight, shown, errors, at, answers.X, answers.row, out.value)
+    find_unreliable(
+        model, method, dt, options, of_health, frame_state, errors.ranges, at, answers.X, own.beyond
+    )
     follow_others(model, problem, track, dt, options, how, errors.variance, work[0], state.other, work[2])
     add_others(due, state.other, state.pose.covariance[ALL], out.value)
     least = own.beyond.least

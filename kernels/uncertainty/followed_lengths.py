@@ -11,7 +11,7 @@ import math
 
 from kernels.compiler.jit import njit
 from kernels.solver.constraints import HARD, SOFT
-from kernels.solver.optimality import Problem, objective
+from kernels.solver.optimality import FrameProblem, objective
 from kernels.solver.output_jacobian import add_column, joint_frame
 from kernels.uncertainty.sensitivity import answer, stand_at
 
@@ -22,7 +22,7 @@ def first_angle_rows(model, pose, rows, work):
 
     model : Skeleton
     pose : Pose
-    rows : RowWork - written
+    rows : JacobianWork - written
     """
     work.X_first[:, :] = 0.0
     joints, w = model.joints, rows.wrench
@@ -50,7 +50,7 @@ def add_method_before(model, method, frame_state, problem, solver, work, answers
     answers : Answers - after answer and soft_answers; X written
     """
     track, first, segments = frame_state.track, frame_state.first, frame_state.segments
-    before = Problem(
+    before = FrameProblem(
         model.tree, model.markers, model.elements, method.first, segments.place, segments.weight,
         first.hold, first.q_hold,
     )  # fmt: skip

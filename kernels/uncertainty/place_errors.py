@@ -18,7 +18,7 @@ from kernels.joints.tree import point_in_ground
 from kernels.solver.undetermined_dofs import MOST_LENGTH
 
 
-class Places(NamedTuple):
+class WeightedPoints(NamedTuple):
     """Places, each the sum of shares times points of bodies."""
 
     start: np.ndarray  # (n_place + 1,) int64 - first part of each place

@@ -29,7 +29,7 @@ class PoseErrors(NamedTuple):
     covariance: np.ndarray  # (2, n_v, n_v) - ALL, NOISE; symmetric
     seen: np.ndarray  # (n_marker,) int64 - 1 = it took part in the newest
     wait: np.ndarray  # (1,) int64 - frames until the next
-    edition: np.ndarray  # (1,) int64 - how often it was made anew
+    covariance_version: np.ndarray  # (1,) int64 - how often it was made anew
 
 
 def new_pose_errors(n_v: int, n_marker: int) -> PoseErrors:
@@ -58,7 +58,7 @@ def falls_due(weight, errors):
     if errors.wait[0] > 0:
         return False
     errors.wait[0] = EVERY
-    errors.edition[0] += 1
+    errors.covariance_version[0] += 1
     return True
 
 
@@ -67,7 +67,7 @@ def know_nothing(errors):
     """Of a pose that is none: NaN, and the next one is made anew."""
     errors.covariance[:, :, :] = math.nan
     errors.wait[0] = 0
-    errors.edition[0] += 1
+    errors.covariance_version[0] += 1
 
 
 @njit

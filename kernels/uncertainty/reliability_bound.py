@@ -19,7 +19,7 @@ from kernels.algebra.rotation import rotate
 from kernels.compiler.jit import njit
 from kernels.markers.marker_cost import weight_of
 from kernels.markers.marker_health import is_known, is_wrong
-from kernels.markers.marker_perturbation import shift_gradient
+from kernels.markers.marker_perturbation import perturbation_gradient
 from kernels.solver.constraints import HARD
 from kernels.uncertainty.sensitivity import answer
 
@@ -43,7 +43,7 @@ class Ranges(NamedTuple):
     age: np.ndarray  # (1,) - of the present range [s]
 
 
-class BeyondWork(NamedTuple):
+class ReliabilityWork(NamedTuple):
     """Working space; K = n_output."""
 
     least: np.ndarray  # (K,) - deviations that come of it
@@ -60,9 +60,9 @@ def new_ranges(n_marker: int) -> Ranges:
     return Ranges(np.zeros((N_RANGE, n_marker, 2, 3)), np.zeros(1))
 
 
-def new_beyond_work(n_v: int, n_element: int, K: int) -> BeyondWork:
-    """Allocate a BeyondWork."""
-    return BeyondWork(
+def new_reliability_work(n_v: int, n_element: int, K: int) -> ReliabilityWork:
+    """Allocate a ReliabilityWork."""
+    return ReliabilityWork(
         np.zeros(K),
         np.zeros((3, 3)),
         np.zeros((3, n_v)),
@@ -74,7 +74,7 @@ def new_beyond_work(n_v: int, n_element: int, K: int) -> BeyondWork:
 
 
 @njit
-def find_beyond(model, method, dt, options, check, frame_state, ranges, solver, X, work):
+def find_unreliable(model, method, dt, options, check, frame_state, ranges, solver, X, work):
     """work.least : (K,) - deviations of the numbers by what is beyond its range, 0 = by nothing.
 
     model : Skeleton
@@ -86,7 +86,7 @@ def find_beyond(model, method, dt, options, check, frame_state, ranges, solver, 
     ranges : Ranges - written
     solver : Work - pose, marker.model, factors
     X : (n_v, K or more) - what numbers follow of a change of the gradient
-    work : BeyondWork - written
+    work : ReliabilityWork - written
     """
     markers, health, x = model.markers, frame_state.health, work.vectors[0]
     roles = method.first if method.follows == 1 else method.roles
@@ -99,14 +99,14 @@ def find_beyond(model, method, dt, options, check, frame_state, ranges, solver, 
         if is_wrong(m, check, health):
             continue
         for i in range(3):
-            x[i] = health.residual[m, i] - health.home[m, i]
-        if is_beyond(ranges.box, m, WIDTH * options.bounds.size[m], work.vectors):
+            x[i] = health.residual[m, i] - health.mean_residual[m, i]
+        if is_unreliable(ranges.box, m, WIDTH * options.bounds.size[m], work.vectors):
             w = weight_of(markers.weight, m, frame_state.segments.weight[m])
             weigh(model, roles, b, w, solver.marker.model[m], options.limit, solver, X, work)
 
 
 @njit
-def is_beyond(box, m, half, vectors):
+def is_unreliable(box, m, half, vectors):
     """Whether a residual is beyond its range; the present range has it from now on.
 
     box : (N_RANGE, n_marker, 2, 3) - written
@@ -164,11 +164,11 @@ def weigh(model, roles, b, w, place, limit, solver, X, work):
     limit : (3,) - of the deviations of a joint's angles [rad]
     solver : Work - pose, factors
     X : (n_v, K or more)
-    work : BeyondWork - written
+    work : ReliabilityWork - written
     """
     along, slopes, least, d = work.along, work.slopes, work.least, work.vectors[2]
     for i in range(3):
-        shift_gradient(model.tree, b, w, place, i, solver, along[i])
+        perturbation_gradient(model.tree, b, w, place, i, solver, along[i])
         slopes[i, :] = 0.0
         for j in range(along.shape[1]):
             if along[i, j] != 0.0:
@@ -210,7 +210,7 @@ def solve_shown(model, roles, w, solver, work, x):
     roles : Roles - of the factors at hand
     w : float - weight of the marker
     solver : Work - factors
-    work : BeyondWork - along; X, B, R written
+    work : ReliabilityWork - along; X, B, R written
     x : (3,) - written
     """
     R, along, n_hard = work.R, work.along, 0

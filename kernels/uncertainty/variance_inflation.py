@@ -12,8 +12,8 @@ import math
 
 from kernels.compiler.jit import njit
 from kernels.markers.marker_cost import weight_of
-from kernels.markers.marker_health import distance_between, is_blamed, is_known, surprise_of
-from kernels.markers.marker_perturbation import shift_gradient
+from kernels.markers.marker_health import distance_between, innovation_of, is_blamed, is_known
+from kernels.markers.marker_perturbation import perturbation_gradient
 
 OFTEN_AWAY, OFTEN_NEW = 9.0, 4.0
 """Squares of departures over their mean squares up to which they are usual: three deviations from home, as
@@ -25,7 +25,7 @@ LEARN_USUAL = 0.002
 
 
 @njit
-def add_departures(model, options, health, weight, shown, errors, solver, X, row, value):
+def inflate_variance(model, options, health, weight, shown, errors, solver, X, row, value):
     """value : (K,) - variances, with those of the markers that depart from what is usual.
 
     model : Skeleton
@@ -63,10 +63,10 @@ def departure(m, shown, options, health, errors):
     for k in range(errors.usual.shape[1]):
         often, part, n_mean = OFTEN_NEW, 3.0 * shown, n  # at first nothing that is new is usual
         if k == 0:
-            away = distance_between(health.residual[m], health.home[m])
+            away = distance_between(health.residual[m], health.mean_residual[m])
             often, n_mean = OFTEN_AWAY, n - options.n_learn + 1
         elif k == 1:
-            away, part = surprise_of(m, health.labelled, health), 3.0
+            away, part = innovation_of(m, health.labelled, health), 3.0
         else:
             away = errors.step[m]
         if math.isfinite(away):
@@ -93,7 +93,7 @@ def add_error(model, m, weight, solver, X, row_out):
     b, w, along = model.markers.body[m], weight_of(model.markers.weight, m, weight[m]), solver.delta
     row_out[:] = 0.0
     for i in range(3):
-        shift_gradient(model.tree, b, w, solver.marker.model[m], i, solver, along)
+        perturbation_gradient(model.tree, b, w, solver.marker.model[m], i, solver, along)
         for n in range(row_out.shape[0]):
             s = 0.0
             for d in range(X.shape[0]):

@@ -17,7 +17,7 @@ from rtsim.bench import reference
 PACKAGES = ("numba", "numpy", "pyzmq", "msgspec")
 
 
-class Figure(NamedTuple):
+class BenchFigure(NamedTuple):
     """One measured number; limit and better say what it is held against."""
 
     name: str
@@ -74,16 +74,16 @@ def package_version(name: str) -> str:
         return "not installed"
 
 
-def reference_figures() -> list[Figure]:
+def reference_figures() -> list[BenchFigure]:
     """reference_us, the median time of one fixed kernel (`rtsim.bench.reference`), and its least."""
     us = reference.time_solves()
     return [
-        Figure("reference_us", float(np.median(us)), "us"),
-        Figure("reference_us.least", float(us.min()), "us"),
+        BenchFigure("reference_us", float(np.median(us)), "us"),
+        BenchFigure("reference_us.least", float(us.min()), "us"),
     ]
 
 
-def report(bench: str, measured: list[Figure], as_json: bool) -> str:
+def report(bench: str, measured: list[BenchFigure], as_json: bool) -> str:
     """The figures as JSON or as a plain table, with those of the reference kernel, timed now."""
     figures = [*measured, *reference_figures()]
     if as_json:

@@ -15,7 +15,7 @@ Item = TypeVar("Item")
 TENTHS = 10
 
 
-class Course:
+class BenchProgress:
     """A bench of n parts that take about as long as each other, from within a `with` block.
 
     Parameters
@@ -64,7 +64,7 @@ class Course:
 
 def counted(bench: str, items: Iterable[Item], n: int, console: Console | None = None) -> Iterator[Item]:
     """The items, n of them, each told when the one before is done."""
-    with Course(bench, n, console) as course:
+    with BenchProgress(bench, n, console) as course:
         course.begin()
         for item in items:
             yield item

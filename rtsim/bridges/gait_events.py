@@ -7,14 +7,14 @@ from collections import deque
 from typing import NamedTuple
 
 from streams.messages import Session
-from streams.receiving.ring import Frame
+from streams.receiving.ring import ReceivedFrame
 
 COUNTS = {"heel_strikes": "heel strike", "toe_offs": "toe-off"}
 """Fields that count events of each leg, and what one is called."""
 N_KEPT = 64
 
 
-class GaitEvent(NamedTuple):
+class ShownGaitEvent(NamedTuple):
     """A heel strike or toe-off: time in the trial [s], side, what it is."""
 
     time: float
@@ -31,13 +31,13 @@ class GaitEvents:
     """
 
     def __init__(self) -> None:
-        self.kept: deque[GaitEvent] = deque(maxlen=N_KEPT)
+        self.kept: deque[ShownGaitEvent] = deque(maxlen=N_KEPT)
         self.n_event = 0
         self._session: Session | None = None
         self._labels: dict[str, tuple[str, ...]] = {}
         self._counted: dict[str, list[float]] = {}
 
-    def look(self, frame: Frame) -> None:
+    def look(self, frame: ReceivedFrame) -> None:
         """Take in a frame. What was counted before the first one of a session is told of nowhere."""
         if frame.session is not self._session:
             self._session = frame.session
@@ -55,5 +55,5 @@ class GaitEvents:
             ]
             for label, now, then in zip(labels, counts, before, strict=True):
                 if math.isfinite(now) and math.isfinite(then) and now > then:
-                    self.kept.append(GaitEvent(frame.time, label, COUNTS[name]))
+                    self.kept.append(ShownGaitEvent(frame.time, label, COUNTS[name]))
                     self.n_event += 1

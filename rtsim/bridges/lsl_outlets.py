@@ -19,7 +19,7 @@ from rtsim.units import IN_FILES, face_of
 from streams.access.security import Security
 from streams.capture.lsl.library import lsl, to_ours_ns
 from streams.messages import UNUSABLE, FieldSpec, Session, Status
-from streams.receiving.ring import Frame
+from streams.receiving.ring import ReceivedFrame
 from streams.receiving.subscriber import Subscriber
 
 FIELDS = ("joint_angles", "coordinates", "joint_moments", "coordinate_moments")
@@ -60,7 +60,7 @@ class LslOutlets:
         """Of the streams that there are."""
         return ["rtsim_events", *(f"rtsim_{name}" for name in self._streams)]
 
-    def send(self, frame: Frame) -> None:
+    def send(self, frame: ReceivedFrame) -> None:
         """Send a frame's numbers, and the events that it brings."""
         if frame.session is not self._session:
             self._begin(frame.session)
@@ -122,7 +122,7 @@ class LslOutlets:
             channel.append_child_value("type", kind)
         return self._lsl.StreamOutlet(info, 0, BUFFER_S)
 
-    def _stamp(self, frame: Frame) -> float:
+    def _stamp(self, frame: ReceivedFrame) -> float:
         """When the frame was captured, or else received, on liblsl's clock [s]."""
         local_ns = frame.t_capture
         if not 0 <= frame.t_received - local_ns < FRESH_NS:
@@ -139,7 +139,7 @@ class _Stream:
         self.outlet, self.key = outlet, key
         self._name, self._scale, self._masks = name, scale, masks
 
-    def values(self, frame: Frame, unusable: bool) -> list[float]:
+    def values(self, frame: ReceivedFrame, unusable: bool) -> list[float]:
         """The numbers of a frame and its status; NaN where they are not to be used."""
         numbers: NDArray[np.float64] = self._scale * frame.data[self._name].reshape(-1)
         for mask in self._masks:

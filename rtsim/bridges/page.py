@@ -17,7 +17,7 @@ from rtsim.monitor.feed import Feed
 from streams.access.security import Security
 from streams.errors import StreamError
 from streams.messages import Session, Telemetry
-from streams.receiving.ring import Frame
+from streams.receiving.ring import ReceivedFrame
 from streams.receiving.subscriber import Subscriber
 
 
@@ -60,7 +60,7 @@ class Watched:
     def ended(self) -> bool:
         return self._subscriber.ended
 
-    def wait(self, timeout_s: float) -> Frame | None:
+    def wait(self, timeout_s: float) -> ReceivedFrame | None:
         frame = self._subscriber.wait(timeout_s)
         if frame is not None:
             self._events.look(frame)

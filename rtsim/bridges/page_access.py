@@ -25,7 +25,7 @@ CERTIFICATE = (
 )
 
 
-class Place(NamedTuple):
+class PageAddress(NamedTuple):
     """Where the page is served: interface and port, 0 = any free one."""
 
     host: str
@@ -42,7 +42,7 @@ class Place(NamedTuple):
             return False
 
 
-def place_of(text: str, where: str = "--page") -> Place:
+def place_of(text: str, where: str = "--page") -> PageAddress:
     """HOST:PORT, PORT alone or HOST alone; [..] around an address of IPv6. ConfigError for anything else."""
     allowed = f"HOST:PORT, as 127.0.0.1:{PORT_USUAL}, or a port alone"
     host, colon, port = text.rpartition(":")
@@ -56,7 +56,7 @@ def place_of(text: str, where: str = "--page") -> Place:
         raise ConfigError(f"{text!r} is no place to serve a page at", where=where, allowed=allowed)
     if len(port) > 5 or int(port) > 65_535:
         raise ConfigError(f"{text!r} has the port {port}", where=where, allowed="ports from 0 to 65535")
-    return Place(inside, int(port))
+    return PageAddress(inside, int(port))
 
 
 class Access:
@@ -89,7 +89,7 @@ class Access:
         return bool(self.token) or HERE.fullmatch(host) is not None
 
 
-def access_for(place: Place, token_file: Path | None, secured: bool) -> Access:
+def access_for(place: PageAddress, token_file: Path | None, secured: bool) -> Access:
     """Who may look at a page served there; ConfigError for one that the network reaches without TLS."""
     if not place.is_here and not secured:
         raise ConfigError(

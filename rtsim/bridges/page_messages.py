@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from rtsim.bridges.gait_events import GaitEvents
 from rtsim.files.tables.legs import SIDES
 from rtsim.monitor.feed import Feed
-from rtsim.monitor.layout import LINES, POINTS, Layout
+from rtsim.monitor.layout import LINES, POINTS, WindowLayout
 from rtsim.monitor.plots.history import Quality, Window, envelope
 from rtsim.monitor.pose.projection import (
     ASPECT,
@@ -50,7 +50,7 @@ def stride_of(rate: float) -> int:
     return int(2 ** math.ceil(math.log2(2.0 * rate / POINTS_PER_S)))
 
 
-def layout_message(layout: Layout) -> dict[str, Any]:
+def layout_message(layout: WindowLayout) -> dict[str, Any]:
     """Everything that the page builds itself from, for one session."""
     return {
         "session": layout.session_id,

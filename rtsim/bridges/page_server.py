@@ -21,7 +21,7 @@ from urllib.parse import parse_qs, urlsplit
 import msgspec
 
 from rtsim.bridges.gait_events import GaitEvents
-from rtsim.bridges.page_access import COOKIE, Access, Place
+from rtsim.bridges.page_access import COOKIE, Access, PageAddress
 from rtsim.bridges.page_messages import curves_message, layout_message, look_message, state_message
 from rtsim.errors import ConfigError
 from rtsim.monitor.feed import Change, Feed
@@ -123,7 +123,7 @@ class PageServer(ThreadingHTTPServer):
 
     def __init__(
         self,
-        place: Place,
+        place: PageAddress,
         access: Access,
         showing: Showing,
         tls: ssl.SSLContext | None,

@@ -27,14 +27,14 @@ from rtsim.cli.terminal.options import (
     tell_notes,
 )
 from rtsim.cli.terminal.plotting import draw_results, paper_for, plot_options
-from rtsim.cli.terminal.types import Source
+from rtsim.cli.terminal.types import MarkerSource
 from rtsim.errors import ConfigError
 from rtsim.live.inputs.sources import is_driven, side_of_walker
 from rtsim.live.processes.signals import Interrupted, exit_code, noting_requests
 from streams.addresses import is_stream
 
 if TYPE_CHECKING:
-    from rtsim.config.runs.run_schema import Run
+    from rtsim.config.runs.run_schema import RunConfig
     from rtsim.files.recording import Results
     from rtsim.live.inputs.recorded import TimesInput
     from rtsim.methods.gait.summary import RunGait
@@ -50,7 +50,7 @@ N_TOLD = 10
 
 
 @click.command("analyse")
-@click.argument("source", type=Source())
+@click.argument("source", type=MarkerSource())
 @method_options
 @results_option
 @table_options
@@ -112,7 +112,7 @@ def command(
     check_usable(solved, source)
 
 
-class Solved(NamedTuple):
+class AnalysedRecording(NamedTuple):
     """A recording gone through the stages.
 
     seconds : that took; reason : why it is over; sentences : told meanwhile; wrong : as of Ready
@@ -128,7 +128,7 @@ class Solved(NamedTuple):
     plates: bool = False
 
 
-def solve(run: Run, anyway: bool, console: Any) -> Solved:
+def solve(run: RunConfig, anyway: bool, console: Any) -> AnalysedRecording:
     """A run over its recording, checked and told of before; ConfigError where no frame came of it."""
     ready = driven(run, console) if is_driven(run) else recorded(run, anyway, console)
     return gone_through(run, ready, console)
@@ -151,7 +151,7 @@ class Ready(NamedTuple):
     person: str = ""
 
 
-def driven(run: Run, console: Any) -> Ready:
+def driven(run: RunConfig, console: Any) -> Ready:
     """A run of a motion that drives its model."""
     from rtsim.cli.terminal.compiling import compile_first
     from rtsim.live.inputs.prescribed_motion_run import GROUPS, check_driven, session_of, stage_of
@@ -170,7 +170,7 @@ def driven(run: Run, console: Any) -> Ready:
     return Ready(len(times), lambda progress: TimesInput(times, session, progress), [stage], notes)
 
 
-def recorded(run: Run, anyway: bool, console: Any) -> Ready:
+def recorded(run: RunConfig, anyway: bool, console: Any) -> Ready:
     """A run of a recording of markers, with or without force plates."""
     from rtsim.cli.terminal.compiling import compile_first
     from rtsim.live.checks import check_run
@@ -217,13 +217,13 @@ def recorded(run: Run, anyway: bool, console: Any) -> Ready:
     )
 
 
-def gone_through(run: Run, ready: Ready, console: Any) -> Solved:
+def gone_through(run: RunConfig, ready: Ready, console: Any) -> AnalysedRecording:
     """The loop over all frames, until the last or an interruption."""
-    from rtsim.live.inputs.recorded import Kept
+    from rtsim.live.inputs.recorded import KeptResults
     from rtsim.live.loop import Loop
     from rtsim.live.processes.serve import meta_of
 
-    kept = Kept()
+    kept = KeptResults()
     meta = meta_of(structs.replace(run, person=ready.person), ready.notes)
     with progress_of(console, ready.n_frame) as progress:
         loop = Loop(ready.open_source(progress), ready.stages, kept, meta)
@@ -237,10 +237,12 @@ def gone_through(run: Run, ready: Ready, console: Any) -> Solved:
     if results is None:
         raise ConfigError("no frame was solved", where=run.source, remedy="look at the sentences above")
     gauges = kept.telemetry.gauges if kept.telemetry else {}
-    return Solved(results, seconds, loop.reason, gauges, kept.sentences, ready.wrong, bool(run.forces))
+    return AnalysedRecording(
+        results, seconds, loop.reason, gauges, kept.sentences, ready.wrong, bool(run.forces)
+    )
 
 
-def compared(run: Run, options: dict[str, Any], anyway: bool, console: Any) -> dict[str, Any]:
+def compared(run: RunConfig, options: dict[str, Any], anyway: bool, console: Any) -> dict[str, Any]:
     """How far the results of all choices under the name that is compared agree; told as it goes on."""
     from rtsim.config.paths import find_config
     from rtsim.config.runs.choices import choices_of
@@ -265,7 +267,7 @@ def compared(run: Run, options: dict[str, Any], anyway: bool, console: Any) -> d
     return agreement.compare(found, run.compare, str(config))
 
 
-def check_usable(solved: Solved, source: str) -> None:
+def check_usable(solved: AnalysedRecording, source: str) -> None:
     """ConfigError where no frame can be meant, shows a marker and has a solution, and where nothing of the
     force plates can be used that were asked for, or that results need. Plates that merely are in a C3D leave
     angles as they are.
@@ -289,8 +291,8 @@ def check_usable(solved: Solved, source: str) -> None:
 
 
 def deliver(
-    results: Results, outputs: Sequence[Path], of_tables: tuple[str, str], paper: Any, source: Path, run: Run,
-    gait: RunGait,
+    results: Results, outputs: Sequence[Path], of_tables: tuple[str, str], paper: Any, source: Path, run:
+    RunConfig, gait: RunGait,
 ) -> None:  # fmt: skip
     """Write tables, C3D files and figure, and tell of each.
 
@@ -315,7 +317,7 @@ def deliver(
         draw_results(paper, results, source.name)
 
 
-def summary(solved: Solved) -> dict[str, Any]:
+def summary(solved: AnalysedRecording) -> dict[str, Any]:
     """What is told about a run; NaN is told as nothing."""
     from rtsim.files.tables.sound import flags_by_joint
     from rtsim.methods.plates.kinetic_figures import kinetic_figures

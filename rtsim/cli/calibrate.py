@@ -20,14 +20,14 @@ from rtsim.cli.terminal.options import (
 )
 from rtsim.cli.terminal.types import Config
 from rtsim.config.measures_schema import PersonMeasures
-from rtsim.config.runs.run_schema import Run
+from rtsim.config.runs.run_schema import RunConfig
 from rtsim.errors import ConfigError
 from rtsim.files.output import check_free
 
 if TYPE_CHECKING:
     from rtsim.config.models.jaw_scan_schema import JawScan
     from rtsim.config.models.model_schema import ModelSpec
-    from rtsim.models.jaw.jaw_scan import Motion
+    from rtsim.models.jaw.jaw_scan import RigidMotion
 
 
 @click.command("calibrate")
@@ -104,7 +104,7 @@ def command(
     )  # fmt: skip
     fit = notes_on_fit(subject, moving, str(trial), anyway=anyway) if static is not None else []
     subject = msgspec.structs.replace(subject, notes=(*subject.notes, *fit))
-    run = Run(name="calibrate", units=units or "", up=up or "", person=moving.person)
+    run = RunConfig(name="calibrate", units=units or "", up=up or "", person=moving.person)
     subject = with_mean_lengths(
         load_model(model_for(model or "lower_limb", subject.side)), subject, trial, run
     )
@@ -154,7 +154,7 @@ def calibrate_mandible(
 
 
 def on_surfaces(
-    spec: ModelSpec, scan: JawScan, frame: Motion, scan_path: Path, path: Path, force: bool
+    spec: ModelSpec, scan: JawScan, frame: RigidMotion, scan_path: Path, path: Path, force: bool
 ) -> tuple[ModelSpec, list[str]]:
     """The mandible on the scan's surfaces, which are written beside its path, and sentences."""
     from rtsim.files.output import write_text

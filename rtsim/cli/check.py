@@ -19,7 +19,7 @@ from streams.addresses import is_stream
 if TYPE_CHECKING:
     from rtsim.config.models.model_schema import ModelSpec
     from rtsim.config.runs.hil_schema import HilSpec
-    from rtsim.config.runs.run_schema import Run
+    from rtsim.config.runs.run_schema import RunConfig
     from rtsim.subjects.subject import Subject
 
 RECORDINGS = (".trc", ".c3d", ".mcap", ".npz")
@@ -222,7 +222,7 @@ def check_subject(subject: Subject) -> None:
     build(load_model(model_for(ONE_LEG, subject.side)), subject)
 
 
-def check_run(run: Run, path: Path) -> list[str]:
+def check_run(run: RunConfig, path: Path) -> list[str]:
     """Whether what the run names is there, and the source is one: all but its recordings, which may come.
 
     Where they are there, they are read and compared with the person; returns what is to be told of that.
@@ -238,7 +238,7 @@ def check_run(run: Run, path: Path) -> list[str]:
     from rtsim.live.subjects.subject_check import notes_before
     from rtsim.models.load import load_model
     from rtsim.stages.find import find_stage
-    from rtsim.stages.run_checks import BALANCED, check_asked
+    from rtsim.stages.run_checks import BALANCED, check_run
     from rtsim.subjects.markers.labs import load_lab
     from rtsim.subjects.subject import load_subject
 
@@ -274,7 +274,7 @@ def check_run(run: Run, path: Path) -> list[str]:
     if run.recruitment is not None and not WHOSE & read_toml(path).keys() and BALANCED not in run.stages:
         told.append("[recruitment] was not compared with a model: the file names none, and nobody who moves")
     elif of_model or BALANCED in run.stages or run.recruitment is not None:
-        check_asked(run, spec, of_model=of_model, forces=True)
+        check_run(run, spec, of_model=of_model, forces=True)
         if run.recruitment is not None and not of_model and not run.side:
             check_either(run)
     if run.subject:
@@ -289,7 +289,7 @@ def check_run(run: Run, path: Path) -> list[str]:
     return [f"note: {note}" for note in (*told, *notes_before(run))]
 
 
-def check_either(run: Run) -> None:
+def check_either(run: RunConfig) -> None:
     """ConfigError for a share of the load that neither one leg can have, nor both, where a trial decides."""
     from rtsim.models.load import load_model, model_for
     from rtsim.stages.run_checks import check_balanced

@@ -48,18 +48,18 @@ def command(
     from rtsim.config.runs.device_schema import DeviceSpec
     from rtsim.files.output import check_folder
     from rtsim.live.hardware.device_process import SimulatedDevice, listen_for_emergency
-    from rtsim.live.processes.gc_control import no_collection
-    from rtsim.live.processes.thread_priority import may_be_urgent, urgent
+    from rtsim.live.processes.gc_control import gc_paused
+    from rtsim.live.processes.thread_priority import may_have_priority, with_priority
 
     if log is not None:
         check_folder(log, "--log", in_place=True)
     device_spec = load_toml(find_config(spec, "devices"), DeviceSpec)
     security = connect_security(client_key, server_key)
-    urgent_too = may_be_urgent(urgently)
+    urgent_too = may_have_priority(urgently)
     with SimulatedDevice(device_spec, address, log, security, urgent_too, tunnel) as device:
         listen_for_emergency(device)
         say({"state": "ready", "device": device_spec.name, "model": address})
-        with noting_requests(lambda number: device.stop()), no_collection(), urgent(urgently):
+        with noting_requests(lambda number: device.stop()), gc_paused(), with_priority(urgently):
             device.run()
         say({"state": "over", "ticks": device.n_tick})
     if device.unlogged:

@@ -12,7 +12,7 @@ from rtsim.cli.terminal.types import Address, Config
 from rtsim.errors import ConfigError
 
 if TYPE_CHECKING:
-    from rtsim.report.doctor import Finding
+    from rtsim.report.doctor import DoctorFinding
 
 
 @click.command("doctor")
@@ -48,7 +48,7 @@ def command(
         )
 
 
-def mark_of(finding: Finding) -> str:
+def mark_of(finding: DoctorFinding) -> str:
     """In a word: ok, BAD, or none for what is not there and need not be."""
     if finding.lacks:
         return click.style("none", fg="yellow")

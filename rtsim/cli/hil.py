@@ -21,7 +21,7 @@ from rtsim.cli.terminal.lines import tell
 from rtsim.cli.terminal.options import check_of_use, check_recording
 from rtsim.cli.terminal.ports import check_ports, check_twins, offset_option, placed
 from rtsim.cli.terminal.security import bind_options, role_keys
-from rtsim.cli.terminal.types import Address, Config, Source
+from rtsim.cli.terminal.types import Address, Config, MarkerSource
 from rtsim.config.paths import find_config
 from rtsim.config.runs.run_schema import LONGEST_S
 from rtsim.errors import ConfigError, ModelError
@@ -87,7 +87,7 @@ def _address(name: str, what: str) -> Any:
 @click.option(
     "--from",
     "source",
-    type=Source(),
+    type=MarkerSource(),
     metavar="SOURCE",
     help="Markers, where the config has [markers]: walker, a file, tcp://HOST:PORT [its run].",
 )
@@ -133,7 +133,7 @@ def command(config: str, device: str | None, arm_s: float | None, **options: Any
     if keys is not None:
         click.get_current_context().call_on_close(keys.close)
     of_options = {key: options[key] for key in WAYS}
-    ways = Ways(device != NO_DEVICE, arm_s, again=again, signal=press, keys=keys, **of_options)
+    ways = HilOptions(device != NO_DEVICE, arm_s, again=again, signal=press, keys=keys, **of_options)
     if spec.markers is not None:
         run_worn(spec, options["source"] or "", ways)
         return
@@ -149,7 +149,7 @@ def command(config: str, device: str | None, arm_s: float | None, **options: Any
     run(spec, ways, partial(hil_loop, spec, simulator), summary_of)
 
 
-def run_worn(spec: HilSpec, source: str, ways: Ways) -> None:
+def run_worn(spec: HilSpec, source: str, ways: HilOptions) -> None:
     """The same with a person who wears the device; source : of the markers, in the place of the run's own."""
     from rtsim.cli.terminal.compiling import compile_first
     from rtsim.cli.terminal.console import LastingConsole
@@ -162,10 +162,10 @@ def run_worn(spec: HilSpec, source: str, ways: Ways) -> None:
     note_joint(spec, load_toml(find_config(spec.device, "devices"), DeviceSpec), ways)
     check_addresses(spec, ways)
     compile_first(LastingConsole(stderr=True), groups_of(estimate))
-    run(spec, ways, partial(wearable_run.worn_loop, spec, estimate), wearable_run.summary_of)
+    run(spec, ways, partial(wearable_run.wearable_loop, spec, estimate), wearable_run.summary_of)
 
 
-def note_joint(spec: HilSpec, device: DeviceSpec, ways: Ways) -> None:
+def note_joint(spec: HilSpec, device: DeviceSpec, ways: HilOptions) -> None:
     """Say that the device which is started beside is for another joint, where it is."""
     from rtsim.live.hardware.device_loop import of_another_joint
 
@@ -194,7 +194,7 @@ def changed(spec: HilSpec, device: str | None, options: dict[str, Any]) -> HilSp
     return check_record(tables, HilSpec, "the options", OF_OPTIONS)
 
 
-def check_addresses(spec: HilSpec, ways: Ways) -> None:
+def check_addresses(spec: HilSpec, ways: HilOptions) -> None:
     """ConfigError for an address that cannot be bound, by the option that it comes from."""
     from streams.control.emergency_stop import check_stop_free
     from streams.errors import StreamError
@@ -230,7 +230,7 @@ def check_processor(cpu: int | None) -> None:
         raise ConfigError(f"no processor {cpu}", where="--cpu", allowed=", ".join(map(str, known)))
 
 
-class Ways(NamedTuple):
+class HilOptions(NamedTuple):
     """How a run goes: with a simulated device of its own, armed by itself at a time [s], and the options.
 
     signal : its emergency stop; keys : of the run, None = there are none
@@ -252,15 +252,18 @@ WAYS = ("record", "urgently", "cpu", "monitor", "as_json")
 
 
 def run(
-    spec: HilSpec, ways: Ways, loop_with: Callable[..., Loop], summarise: Callable[[Loop], dict[str, Any]]
+    spec: HilSpec,
+    ways: HilOptions,
+    loop_with: Callable[..., Loop],
+    summarise: Callable[[Loop], dict[str, Any]],
 ) -> None:
     """Serve the loop until it is over, and tell what it came to.
 
     loop_with : makes it of a port, a publisher and further arguments
     """
     from rtsim.device.arming import EMERGENCY
-    from rtsim.device.rights import Rights
-    from rtsim.live.processes.thread_priority import may_be_urgent, pinned
+    from rtsim.device.rights import DeviceRights
+    from rtsim.live.processes.thread_priority import may_have_priority, pinned
     from streams.access.users import own_name
     from streams.control.commands import ControlServer
     from streams.exchange import DevicePort
@@ -278,13 +281,13 @@ def run(
             address = str(ways.again.path)
         else:
             port = stack.enter_context(
-                DevicePort(spec.ports.device, devices, urgent=may_be_urgent(ways.urgently))
+                DevicePort(spec.ports.device, devices, urgent=may_have_priority(ways.urgently))
             )
             loop = loop_with(port, publisher, arm_s=ways.arm_s, urgently=ways.urgently)
             address = port.address
         # what is run again has its commands from the recording alone
         press = None if ways.again is not None else partial(loop.command, Command(name=EMERGENCY))
-        rights = Rights(own_name() if ways.arm_s is not None else "", replay=press is None)
+        rights = DeviceRights(own_name() if ways.arm_s is not None else "", replay=press is None)
         server = stack.enter_context(
             ControlServer(spec.ports.control, loop.command, loop.commands, people, rights, press)
         )
@@ -307,7 +310,7 @@ def run(
             child = beside.start("device", arguments)
         key = emergency_key(press) if press is not None else contextlib.nullcontext(False)
         with key as has_key, pinned(ways.cpu) as is_pinned:
-            told_first = said_first(ways, may_be_urgent(ways.urgently), is_pinned, has_key)
+            told_first = said_first(ways, may_have_priority(ways.urgently), is_pinned, has_key)
             for words in (*told_first, *said_of_access(ways, server)):
                 tell(words)
             loop.run()
@@ -316,7 +319,7 @@ def run(
 
 
 def conclude(
-    spec: HilSpec, ways: Ways, loop: Loop, summary: dict[str, Any], of_child: str, failed: bool
+    spec: HilSpec, ways: HilOptions, loop: Loop, summary: dict[str, Any], of_child: str, failed: bool
 ) -> None:
     """Tell what a run came to, and end with the exit code that it has.
 

@@ -25,7 +25,7 @@ from rtsim.cli.terminal.options import (
     tell_notes,
 )
 from rtsim.cli.terminal.ports import held
-from rtsim.config.runs.run_schema import Run
+from rtsim.config.runs.run_schema import RunConfig
 from rtsim.errors import ConfigError
 from rtsim.live.checks import check_run
 from rtsim.live.forces import check_tare
@@ -174,7 +174,7 @@ def check_recorded(record: Path | None) -> None:
         )
 
 
-def played_forces(run: Run) -> str:
+def played_forces(run: RunConfig) -> str:
     """The forces that the player has beside the markers, "" = none; what is wrong with them is told."""
     from rtsim.live.forces import has_forces, load_forces, tared, told_before
     from rtsim.live.inputs.sources import load_trial
@@ -203,7 +203,7 @@ def start(stack: contextlib.ExitStack, name: str, arguments: list[str]) -> Child
     return child
 
 
-def start_player(stack: contextlib.ExitStack, run: Run, forces: str, playing: list[str]) -> Child:
+def start_player(stack: contextlib.ExitStack, run: RunConfig, forces: str, playing: list[str]) -> Child:
     """The process that plays the run's source, and forces beside it, "" = none."""
     files = file_arguments(run.units, run.up) if run.source != WALKER else walker_arguments(run)
     files += ["--person", run.person] if run.person else []
@@ -212,12 +212,12 @@ def start_player(stack: contextlib.ExitStack, run: Run, forces: str, playing: li
     return start(stack, "player", ["replay", run.source, *where, *playing])
 
 
-def start_connector(stack: contextlib.ExitStack, run: Run) -> Child:
+def start_connector(stack: contextlib.ExitStack, run: RunConfig) -> Child:
     """The process that relays the run's capture system."""
     return start(stack, "connector", ["connect", run.source, "--address", run.ports.markers, "--states"])
 
 
-def check_captured_forces(run: Run) -> None:
+def check_captured_forces(run: RunConfig) -> None:
     """ConfigError for forces of another capture system than that of the markers."""
     if is_capture(run.forces) and run.forces != run.source:
         raise ConfigError(
@@ -226,14 +226,14 @@ def check_captured_forces(run: Run) -> None:
         )  # fmt: skip
 
 
-def walker_arguments(run: Run) -> list[str]:
+def walker_arguments(run: RunConfig) -> list[str]:
     """Which legs its player plays."""
     side = side_of_walker(run)
     return ["--side", side] if side else []
 
 
 def estimator_arguments(
-    run: Run, markers: str, n_subscriber: int, loop: bool = False, config: str | None = None,
+    run: RunConfig, markers: str, n_subscriber: int, loop: bool = False, config: str | None = None,
     choices: Sequence[str] = (),
 ) -> list[str]:  # fmt: skip
     """Command line of the estimator's process."""

@@ -204,7 +204,7 @@ def draw(arms: MomentArms, angle: str, rows: list[int], points: list[SweepPoint]
     """The sweep as a figure."""
     import numpy as np
 
-    from rtsim.files.tables.panels import Panel
+    from rtsim.files.tables.panels import FigurePanel
     from rtsim.monitor.figures.stack import save_panels
 
     said, unit = angle.replace("_", " "), "deg" if arms.is_rotation(angle) else "mm"
@@ -213,6 +213,6 @@ def draw(arms: MomentArms, angle: str, rows: list[int], points: list[SweepPoint]
     curves = {
         name: np.array([1e3 * point.arms[m] for point in points]) for name, m in zip(names, rows, strict=True)
     }
-    panel = Panel("moment arm", "mm", f"{said} [{unit}]", x, curves)
+    panel = FigurePanel("moment arm", "mm", f"{said} [{unit}]", x, curves)
     save_panels(paper, f"{arms.model.name}: moment arms about {said}", [panel])
     click.echo(f"wrote {paper.path}", err=True)

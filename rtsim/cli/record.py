@@ -17,7 +17,7 @@ from rtsim.files.markers.trial import count_of
 from rtsim.live.processes.signals import Interrupted, exit_code, noting_requests
 
 if TYPE_CHECKING:
-    from streams.recording.recorder import Recorded
+    from streams.recording.recorder import RecordingSummary
 
 
 @click.command("record")
@@ -56,7 +56,7 @@ def command(
         raise ConfigError("nothing was recorded and no file was kept", where=str(path), remedy=done.trouble)
 
 
-def last_line(path: Path, done: Recorded) -> str:
+def last_line(path: Path, done: RecordingSummary) -> str:
     """What the file holds and what it lacks."""
     words = f"{path}: {done.n_message} messages, {done.n_refused} refused"
     lost = f", {count_of(done.n_lost, 'frame')} not received" if done.n_lost else ""

@@ -10,8 +10,8 @@ from rtsim.cli.terminal.options import PERSON_OPTION, TARE_OPTION, file_options
 from rtsim.cli.terminal.ports import check_ports, offset_option, placed
 from rtsim.cli.terminal.security import bind_options, bind_security
 from rtsim.cli.terminal.states import say
-from rtsim.cli.terminal.types import Address, Source
-from rtsim.config.runs.run_schema import LONGEST_S, Run
+from rtsim.cli.terminal.types import Address, MarkerSource
+from rtsim.config.runs.run_schema import LONGEST_S, RunConfig
 from rtsim.errors import ConfigError
 from rtsim.live.forces import check_forces, load_forces, part_of, tared
 from rtsim.live.inputs.sources import check_playing, load_trial
@@ -19,7 +19,7 @@ from streams.sockets import MARKERS_ADDRESS
 
 
 @click.command("replay")
-@click.argument("source", type=Source())
+@click.argument("source", type=MarkerSource())
 @click.option(
     "--address",
     type=Address(binding=True),
@@ -39,7 +39,9 @@ from streams.sockets import MARKERS_ADDRESS
     "--wait", "wait_s", type=float, default=60.0, show_default=True, help="Wait for a subscriber [s]."
 )
 @click.option(
-    "--forces", type=Source(), help="Force plates played beside: a file, or walker (default: those of a C3D)."
+    "--forces",
+    type=MarkerSource(),
+    help="Force plates played beside: a file, or walker (default: those of a C3D).",
 )
 @TARE_OPTION
 @click.option("--states", is_flag=True, help="Say states as JSON lines (for programs).")
@@ -62,7 +64,7 @@ def command(
     from streams.publisher import Publisher
     from streams.recording.player import play
 
-    check_forces(Run(name="replay", source=source, forces=forces or ""), streamed=False)
+    check_forces(RunConfig(name="replay", source=source, forces=forces or ""), streamed=False)
     check_playing(source, speed, rate, duration_s, start_s, end_s)
     if not 0.0 <= wait_s <= LONGEST_S:
         raise ConfigError(f"{wait_s}", where="--wait", allowed=f"0 (start at once) to {LONGEST_S:g} s")

@@ -15,7 +15,7 @@ from rtsim.cli.runs.simulate_live import check_live, live_options, paced_by, run
 from rtsim.cli.terminal.lines import tell
 from rtsim.cli.terminal.options import results_option
 from rtsim.cli.terminal.plotting import paper_for, plot_options
-from rtsim.cli.terminal.types import Config, Source
+from rtsim.cli.terminal.types import Config, MarkerSource
 from rtsim.config.models.force_schema import SimulationSpec
 from rtsim.errors import ConfigError
 from rtsim.live.processes.signals import exit_code, noting_requests
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from rtsim.monitor.figures.paper import Paper
     from rtsim.simulation.load import Setup
-    from rtsim.simulation.run import Run
+    from rtsim.simulation.run import SimulatedRun
     from rtsim.simulation.simulator import Simulator
 
 KINDS = get_type_hints(SimulationSpec)
@@ -66,7 +66,7 @@ MOST_VALUES = 200_000_000
 )
 @click.option(
     "--motion",
-    type=Source(),
+    type=MarkerSource(),
     default="",
     metavar="SOURCE",
     help="Motion of coordinates that take one: a .mot or .sto file, or with --live tcp://HOST:PORT.",
@@ -155,7 +155,7 @@ def warmed_up(simulator: Simulator, over: str) -> None:
         abscissa(simulator, first, over)
 
 
-def run_told(console: Console, simulator: Simulator, n_step: int, rows: int) -> Run:
+def run_told(console: Console, simulator: Simulator, n_step: int, rows: int) -> SimulatedRun:
     """Take the steps, with a bar, until they are done or somebody asks for an end."""
     from rtsim.simulation.run import run
 
@@ -165,7 +165,12 @@ def run_told(console: Console, simulator: Simulator, n_step: int, rows: int) -> 
 
 
 def finish(
-    simulator: Simulator, done: Run, outputs: tuple[Path, ...], paper: Paper | None, over: str, as_json: bool
+    simulator: Simulator,
+    done: SimulatedRun,
+    outputs: tuple[Path, ...],
+    paper: Paper | None,
+    over: str,
+    as_json: bool,
 ) -> None:
     """Tell, write and draw what was done, then say what is wrong with it."""
     from rtsim.files.tables.outputs import write

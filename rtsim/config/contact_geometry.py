@@ -12,7 +12,7 @@ from rtsim.config.models.place_schema import Place, Vector
 NONE = (0.0, 0.0, 0.0)
 
 
-class Shape(NamedTuple):
+class ContactShape(NamedTuple):
     """The surfaces of a contact in millimetres, in the axes of what carries them."""
 
     radii_a_mm: tuple[float, float, float]
@@ -40,8 +40,8 @@ class Geometry(NamedTuple):
 
     surfaces: dict[str, type[Place]]
     check: Callable[[Any, Any, str], None]
-    shape: Callable[[Any, Any], Shape]
-    volume: Callable[[Shape, float], float]
+    shape: Callable[[Any, Any], ContactShape]
+    volume: Callable[[ContactShape, float], float]
     torques: bool = False
     holds: Callable[[Any], float | None] = held_by_none
     only_spread: bool = False

@@ -15,7 +15,7 @@ Directed = Callable[[Any], Array]
 """An axis of a body's table -> (3,) unit, in the joint's frame."""
 
 
-class Step(NamedTuple):
+class ChainStep(NamedTuple):
     """One elementary motion of a chain (kernels/joints/chain)."""
 
     rotates: bool
@@ -43,7 +43,7 @@ def unscaled(body: Any, factors: Array) -> dict[str, Any]:
     return {}
 
 
-class Kind(NamedTuple):
+class JointKind(NamedTuple):
     """One kind of joint; its constant in kernels/joints/kinds is its name in capitals, or CHAIN if it has
     steps.
 
@@ -65,7 +65,7 @@ class Kind(NamedTuple):
     needs: Mapping[str, str] = {}
     keys: Mapping[str, Any] = {}
     parameter: Callable[[Any, Directed], Sequence[float] | Array] = nothing
-    steps: Callable[[Any, Directed], Sequence[Step]] | None = None
+    steps: Callable[[Any, Directed], Sequence[ChainStep]] | None = None
     neutral: tuple[float, ...] = ()
     offset: Callable[[Array], Array] = no_offset
     translation: int | None = None

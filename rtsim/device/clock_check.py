@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 
-from rtsim.config.runs.hil_schema import Limits
+from rtsim.config.runs.hil_schema import DeviceLimits
 
 WINDOW_NS = 1_000_000_000
 """Times are compared over so long [ns]."""
@@ -24,7 +24,7 @@ JITTER_MS = 0.2
 """That a message may come sooner than all before it [ms]."""
 
 
-class ClockCheck:
+class DeviceClockCheck:
     """Judges the times of the device's messages; times are handed in.
 
     Attributes
@@ -33,7 +33,7 @@ class ClockCheck:
         nothing does
     """
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: DeviceLimits) -> None:
         self.limits = limits
         self._share, self._old_ns = 1e-2 * limits.clock_percent, 1e6 * limits.delay_ms
         self._patience_ns = 1e6 * limits.agreement_ms

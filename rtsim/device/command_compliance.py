@@ -16,7 +16,7 @@ ROUNDED_S = 1e-9
 """Sums of times are rounded [s]."""
 
 
-class Obedience:
+class CommandCompliance:
     """What speaks against a device whose messages can be believed one by one. How long it does so counts in
     time, by the length of the ticks: not in ticks, frames or messages, of which there may be any number.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 
-class EnergyBalance:
+class EnergyMonitor:
     """Energy against the power of all forces, and what sources did.
 
     It is of a simulated limb alone, and by its model's time, not by a clock. Over a tick, in which the model

@@ -13,13 +13,13 @@ from typing import Protocol
 from rtsim.config.runs.device_schema import Mechanics
 from rtsim.config.runs.hil_schema import HilSpec
 from rtsim.device.arming import Arming
-from rtsim.device.clock_check import ClockCheck
-from rtsim.device.command_compliance import Obedience
+from rtsim.device.clock_check import DeviceClockCheck
+from rtsim.device.command_compliance import CommandCompliance
 from rtsim.device.controller import NOBODY_WALKS, ControllerError, Seen, law_of
 from rtsim.device.limits import EnergyWatch, TorqueLimit, too_weak, unbelievable
 from rtsim.device.misalignment import Misalignment
 from rtsim.device.passive_torque import PassiveTorque
-from rtsim.device.pause_control import Hold
+from rtsim.device.pause_control import PauseControl
 from rtsim.device.sensor_check import LONGEST_S, SensorCheck
 from rtsim.device.tuning import Tuning
 from streams.clock import now_ns
@@ -100,7 +100,7 @@ class DeviceExchange:
     answered : whether it is of this tick; n_missed : ticks in a row without an answer
     passed : those of the messages of this tick, for the record; is_there : whether any device has spoken
     law : the controller's; gait, moment : what it sees of the limb beside its angle
-    astray : why the controller has no torque to tell, empty where it has
+    controller_fault : why the controller has no torque to tell, empty where it has
     tuning : of the controller; arming, limit, energy : what keeps it safe; hold : whether the limb goes on
     obedience : whether the device does what it is told
     sensors, passive, clock : whether its angle and speed, its torque and its clock can be what it says
@@ -152,19 +152,19 @@ class DeviceExchange:
         self.tick_s, self.passed_s = self.period_s, 0.0
         self._tick_ns = 0  # when the newest tick began
         self.energy = EnergyWatch()
-        self.obedience = Obedience(self.spec, self.period_s)
+        self.obedience = CommandCompliance(self.spec, self.period_s)
         limits, mechanics = self.spec.limits, self.mechanics
         adds_deg = 0.0 if mechanics is None else mechanics.misalignment_deg
         self.sensors = SensorCheck(limits, self.period_s, adds_deg)
-        self.passive, self.clock = PassiveTorque(limits, mechanics), ClockCheck(limits)
+        self.passive, self.clock = PassiveTorque(limits, mechanics), DeviceClockCheck(limits)
         self.angle_known = True
         self._untrue = False  # what it says of its torque
         self._looked: Device | None = None  # the newest that was compared
         self._unlooked_s = 0.0  # since then
         c = self.spec.controller
-        self.hold = Hold()
+        self.hold = PauseControl()
         self.tuning = Tuning(c.values, c.ranges, c.change_s)
-        self.law, self.astray = law_of(c), ""
+        self.law, self.controller_fault = law_of(c), ""
         self.gait, self.moment = NOBODY_WALKS, math.nan
         self.counters = Counter(unanswered=0, in_time=0, foreign=0, faults=0)
         self.newest: Device | None = None
@@ -269,7 +269,7 @@ class DeviceExchange:
         if newest.state == "stopped" and not self.obedience.disobeys:
             return why
         wrong = wrong or self.sensors.wrong(self.arming.on) or ("" if self.lockstep else self.clock.wrong)
-        return wrong or self.astray or too_weak(newest, self.spec.limits)
+        return wrong or self.controller_fault or too_weak(newest, self.spec.limits)
 
     def judge(self, watched: str = "") -> str:
         """Latch what is wrong, of the device or what else is `watched`; in words, empty where nothing is."""
@@ -320,10 +320,10 @@ class DeviceExchange:
             self.seq, time, self.angle, self.speed, angle, speed, self.moment, self.gait, self.arming.on
         )
         try:
-            torque, self.astray = self.law.torque(self.tuning.values, seen), ""
+            torque, self.controller_fault = self.law.torque(self.tuning.values, seen), ""
         except ControllerError as fault:
-            torque, self.astray = 0.0, f"the controller has no torque: {fault}"
-            self.arming.fault(self.astray)
+            torque, self.controller_fault = 0.0, f"the controller has no torque: {fault}"
+            self.arming.fault(self.controller_fault)
         return torque
 
     def output(self, time: float, angle: float, speed: float) -> Output:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from rtsim.config.runs.device_schema import DeviceSpec
-from rtsim.config.runs.hil_schema import HilSpec, Limits
+from rtsim.config.runs.hil_schema import DeviceLimits, HilSpec
 from rtsim.errors import ConfigError
 from streams.messages import Device
 
@@ -25,7 +25,7 @@ class TorqueLimit:
     torque : commanded last [N m]
     """
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: DeviceLimits) -> None:
         self.limits = limits
         self.torque = 0.0
 
@@ -64,7 +64,7 @@ class EnergyWatch:
         return self.energy
 
 
-def unbelievable(message: Device, limits: Limits) -> str:
+def unbelievable(message: Device, limits: DeviceLimits) -> str:
     """What of a message cannot be, in words; empty where all can."""
     if len(message.angle) != 1:
         return f"the device has {len(message.angle)} joints, the model expects 1"
@@ -81,7 +81,7 @@ def unbelievable(message: Device, limits: Limits) -> str:
     return ""
 
 
-def too_weak(message: Device, limits: Limits) -> str:
+def too_weak(message: Device, limits: DeviceLimits) -> str:
     """Why the device does not fit what may be commanded, in words; empty where it does, or does not say."""
     most = message.torque_max[0] if message.torque_max else math.inf
     if most >= limits.torque_max_Nm:

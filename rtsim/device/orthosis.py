@@ -13,7 +13,7 @@ from rtsim.device.limits import within
 from rtsim.device.watchdog import NOTHING, Watchdog
 
 
-class Measured(NamedTuple):
+class SensorValues(NamedTuple):
     """Of one tick: angle [rad], speed [rad/s], all torque, that of the actuator [N m]."""
 
     angle: float
@@ -59,7 +59,7 @@ class Orthosis:
 
     def step(
         self, watchdog: Watchdog, period_s: float, t_ns: int | None = None, asked: bool = True
-    ) -> Measured:
+    ) -> SensorValues:
         """One tick of a length [s]; what was sensed of it.
 
         t_ns, asked : as of `Watchdog.tick`; torque that is not commanded any more falls by the clock, while
@@ -72,7 +72,7 @@ class Orthosis:
             sensors.torque_noise_Nm,
         )  # fmt: skip
         by_angle, by_speed, by_torque = self._noise.standard_normal(3) * scale
-        return Measured(
+        return SensorValues(
             self.angle + float(by_angle),
             self.speed + float(by_speed),
             torque + float(by_torque),

@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 
 from rtsim.config.runs.device_schema import Mechanics
-from rtsim.config.runs.hil_schema import Limits
+from rtsim.config.runs.hil_schema import DeviceLimits
 from streams.messages import Device
 
 
@@ -27,7 +27,7 @@ class PassiveTorque:
     watched : whether there is anything to hold it against
     """
 
-    def __init__(self, limits: Limits, mechanics: Mechanics | None) -> None:
+    def __init__(self, limits: DeviceLimits, mechanics: Mechanics | None) -> None:
         self.limits, self._mechanics = limits, mechanics
         self.watched = mechanics is not None or limits.passive_max_Nm is not None
         self._off_s = 0.0

@@ -7,7 +7,7 @@ WAIT_S = 0.1
 ROUNDED_S = 1e-9
 
 
-class Hold:
+class PauseControl:
     """Ticks of the limb. Those of the exchange go on in a pause: the device is spoken to, and stays disarmed.
 
     Before the limb stands, or goes back to its start, the device has time to be off: a limb that stops at

@@ -20,7 +20,7 @@ WATCHED = "watched"
 """Name of a command that stands for what a watch by the clock said, or says no more: nobody gives it."""
 
 
-class Asked:
+class CommandQueue:
     """Commands that wait for a tick, oldest first.
 
     Attributes

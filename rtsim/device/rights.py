@@ -24,7 +24,7 @@ OF_REPLAY = ("status", "list", "stop")
 """What a recording that is run again takes: all else it has from the recording."""
 
 
-class Rights:
+class DeviceRights:
     """Answers for the commands of one run.
 
     Parameters

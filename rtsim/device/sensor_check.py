@@ -33,7 +33,7 @@ from __future__ import annotations
 
 import math
 
-from rtsim.config.runs.hil_schema import Limits
+from rtsim.config.runs.hil_schema import DeviceLimits
 from rtsim.device.lag_fit import MEMORY_S, LagFit
 from rtsim.device.told_angles import ToldAngles
 from streams.messages import Device
@@ -59,7 +59,7 @@ IN_DEGREES = (40.0, 80.0)
 """Gains that look like degrees where radians are due, 57.3."""
 
 
-class Tally:
+class FaultDuration:
     """For how long something was wrong, in about ten seconds; over with a second in which nothing was.
 
     Attributes
@@ -98,14 +98,17 @@ class SensorCheck:
     off_deg : of the newest measurement, 0 where it is within what a delay explains
     """
 
-    def __init__(self, limits: Limits, period_s: float, adds_deg: float = 0.0) -> None:
+    def __init__(self, limits: DeviceLimits, period_s: float, adds_deg: float = 0.0) -> None:
         self.limits, self._adds = limits, math.radians(adds_deg)
         self.told = ToldAngles(1.0 / period_s)
         self._agreement = math.radians(limits.agreement_deg)
         self._late_s = 1e-3 * limits.delay_ms
         self._n_late = math.ceil(self._late_s / period_s)
         self._fit, self.off_deg = LagFit(), 0.0
-        self._off, self._denied = Tally(1e-3 * limits.agreement_ms), Tally(1e-3 * limits.agreement_ms)
+        self._off, self._denied = (
+            FaultDuration(1e-3 * limits.agreement_ms),
+            FaultDuration(1e-3 * limits.agreement_ms),
+        )
         self._worst_deg = self._since_s = self._idle_s = 0.0
         self._offset = self._follows = self._speed = ""
         self._was: tuple[int, float, float] | None = None  # command, angle and speed before

@@ -69,7 +69,7 @@ class Tuning:
                 return f"{key} = {args[key]!s:.32} is not set; allowed: {low:g} to {high:g}."
         return ""
 
-    def obey(self, name: str, args: Mapping[str, Any], least_s: float = LEAST_RAMP_S) -> str:
+    def apply(self, name: str, args: Mapping[str, Any], least_s: float = LEAST_RAMP_S) -> str:
         """Do a command that is not refused; what was done, in words.
 
         least_s : of a change [s]; less than LEAST_RAMP_S only while no torque is commanded

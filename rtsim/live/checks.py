@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rtsim.config.paths import find_config
-from rtsim.config.runs.run_schema import Run
+from rtsim.config.runs.run_schema import RunConfig
 from rtsim.errors import ConfigError
 from rtsim.live.forces import check_forces, has_forces
 from rtsim.live.inputs.sources import (
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from rtsim.config.models.model_schema import ModelSpec
 
 
-def check_run(run: Run) -> None:
+def check_run(run: RunConfig) -> None:
     """ConfigError for a model, method, source, subject, static trial or lab that the run cannot have."""
     from rtsim.files.markers.markers import check_kind
     from rtsim.live.subjects.feet import placed_feet
@@ -33,7 +33,7 @@ def check_run(run: Run) -> None:
     from rtsim.models.load import load_model
     from rtsim.models.roles import check_fits_markers
     from rtsim.stages.find import find_stage
-    from rtsim.stages.run_checks import check_asked
+    from rtsim.stages.run_checks import check_run
     from rtsim.subjects.markers.labs import load_lab
     from rtsim.subjects.subject import load_subject
 
@@ -47,7 +47,7 @@ def check_run(run: Run) -> None:
     check_corrections("" if run.static and run.source == WALKER else run.source, run.units, run.up)
     check_forces(run)
     check_measured(run, spec)
-    check_asked(run, spec, of_model=brings_markers(run, spec), forces=has_forces(run))
+    check_run(run, spec, of_model=brings_markers(run, spec), forces=has_forces(run))
     if run.subject:
         load_subject(find_config(run.subject, "subjects"))
     if brings_markers(run, spec):
@@ -81,7 +81,7 @@ def check_run(run: Run) -> None:
         load_lab(run.lab)
 
 
-def check_measured(run: Run, spec: ModelSpec) -> None:
+def check_measured(run: RunConfig, spec: ModelSpec) -> None:
     """ConfigError for a person beside a model that brings its own markers."""
     if spec.markers and not spec.of_subject and (run.subject or run.static):
         raise ConfigError(
@@ -91,7 +91,7 @@ def check_measured(run: Run, spec: ModelSpec) -> None:
         )
 
 
-def check_side(run: Run, spec: ModelSpec) -> None:
+def check_side(run: RunConfig, spec: ModelSpec) -> None:
     """ConfigError where one leg is asked for and the model has both, or both and it has one."""
     from rtsim.models.load import ONE_LEG
 

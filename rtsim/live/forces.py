@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rtsim.config.runs.run_schema import Run
+from rtsim.config.runs.run_schema import RunConfig
 from rtsim.errors import ConfigError
 from rtsim.live.inputs.sources import LOADS, WALKER, is_c3d
 from streams.addresses import is_stream
@@ -35,7 +35,7 @@ NO_MASS = (
 WEIGHTLESS = "The model has no mass: forces in its joints are left out. Give its bodies mass_kg."
 
 
-def check_forces(run: Run, streamed: bool = True) -> None:
+def check_forces(run: RunConfig, streamed: bool = True) -> None:
     """ConfigError for forces that the run cannot have; streamed : whether those of a stream will do."""
     from rtsim.files.forces.forces import FORCE_SUFFIXES
 
@@ -89,7 +89,7 @@ def load_forces(
         return None
 
 
-def check_tare(run: Run) -> None:
+def check_tare(run: RunConfig) -> None:
     """ConfigError for seconds of a recording where forces are a stream."""
     if run.plates.tare and (is_stream(run.source) or is_stream(run.forces)):
         raise ConfigError(
@@ -111,12 +111,12 @@ def tared(forces: ForceTrial | None, span: tuple[float, float] | None) -> ForceT
     return tare(forces, *span)
 
 
-def may_have_forces(run: Run) -> bool:
+def may_have_forces(run: RunConfig) -> bool:
     """Whether forces are asked for, or may be in the source."""
     return bool(run.forces) or is_c3d(run.source)
 
 
-def has_forces(run: Run) -> bool:
+def has_forces(run: RunConfig) -> bool:
     """Whether forces are asked for, or may be in the source and the model has feet for them."""
     if run.forces or not is_c3d(run.source):
         return bool(run.forces)
@@ -130,7 +130,7 @@ def has_forces(run: Run) -> bool:
     return True
 
 
-def weighs(run: Run) -> bool:
+def weighs(run: RunConfig) -> bool:
     """Whether a stage that is asked for needs the mass of the person, with force plates or without."""
     return bool({"ground_reaction", "foot_contact"} & {*run.stages})
 
@@ -153,7 +153,7 @@ def part_of(forces: ForceTrial, start: float, end: float) -> ForceTrial:
     )
 
 
-def forces_of(run: Run, trial: MarkerTrial) -> ForceTrial | None:
+def forces_of(run: RunConfig, trial: MarkerTrial) -> ForceTrial | None:
     """What the plates of a run say during its trial, tared where that is asked for; None without plates."""
     units, up = run.units or None, run.up or None
     loaded = load_forces(run.source, run.forces, trial, units, up) if has_forces(run) else None
@@ -172,7 +172,7 @@ def weigh(forces: ForceTrial) -> float:
     return float(np.median(weight) / GRAVITY)
 
 
-def mass_of(run: Run, spec: ModelSpec, subject: Subject | None) -> float:
+def mass_of(run: RunConfig, spec: ModelSpec, subject: Subject | None) -> float:
     """Mass [kg] of the model, where it brings its own markers, else of the person: as given, of the subject,
     or weighed in a static trial; 0 = not known.
     """
@@ -190,7 +190,7 @@ def mass_of(run: Run, spec: ModelSpec, subject: Subject | None) -> float:
         return 0.0
 
 
-def stored_mass(run: Run) -> float:
+def stored_mass(run: RunConfig) -> float:
     """Mass [kg] that the person's file of measures, the static trial or the recording stores; 0 = none."""
     from rtsim.live.inputs.sources import load_trial
     from rtsim.subjects.person_measures import load_measures
@@ -204,7 +204,7 @@ def stored_mass(run: Run) -> float:
     return next((mass for mass in masses if MASSES_KG[0] <= mass <= MASSES_KG[1]), 0.0)
 
 
-def mass_before(run: Run, trial: MarkerTrial) -> float:
+def mass_before(run: RunConfig, trial: MarkerTrial) -> float:
     """Mass [kg] for the standing check: given, of the subject's file, or told by the recording; 0 = none."""
     from rtsim.config.paths import find_config
     from rtsim.subjects.subject import load_subject
@@ -213,12 +213,12 @@ def mass_before(run: Run, trial: MarkerTrial) -> float:
     return run.mass_kg or of_subject or trial.subject.get(BODY_MASS, 0.0)
 
 
-def told_before(run: Run, trial: MarkerTrial, forces: ForceTrial) -> list[str]:
+def told_before(run: RunConfig, trial: MarkerTrial, forces: ForceTrial) -> list[str]:
     """What is wrong with the plates of a recording, in sentences."""
     return checked_before(run, trial, forces)[0]
 
 
-def checked_before(run: Run, trial: MarkerTrial, forces: ForceTrial) -> tuple[list[str], str]:
+def checked_before(run: RunConfig, trial: MarkerTrial, forces: ForceTrial) -> tuple[list[str], str]:
     """What is wrong with the plates of a recording, in sentences, and that of them with which nothing of the
     plates can be used; "" = none.
     """
@@ -252,7 +252,7 @@ def checked_before(run: Run, trial: MarkerTrial, forces: ForceTrial) -> tuple[li
     return [*told, *(finding.sentence for finding in findings)], wrong
 
 
-def pressed_by(run: Run, forces: ForceTrial) -> tuple[str, ...]:
+def pressed_by(run: RunConfig, forces: ForceTrial) -> tuple[str, ...]:
     """The bodies that external loads name for each plate of theirs; none of another file."""
     from rtsim.files.osim.external_loads import read_external_loads
 
@@ -262,7 +262,7 @@ def pressed_by(run: Run, forces: ForceTrial) -> tuple[str, ...]:
     return pressed if len(pressed) == len(forces.names) else ()
 
 
-def told_bodies(run: Run) -> list[str]:
+def told_bodies(run: RunConfig) -> list[str]:
     """The sentence, if any, on bodies of external loads that have no name of a foot, where the model is not
     the one that they were made for.
     """
@@ -282,7 +282,7 @@ def told_bodies(run: Run) -> list[str]:
     ]
 
 
-def check_borne(run: Run, forces: ForceTrial) -> None:
+def check_borne(run: RunConfig, forces: ForceTrial) -> None:
     """ConfigError where a run states who bears a plate that a recording has not."""
     from rtsim.files.markers.trial import name_some
 

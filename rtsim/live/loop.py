@@ -21,14 +21,14 @@ from kernels.compiler.jit import n_compiled
 from rtsim.live.inputs.inputs import Input
 from rtsim.live.inputs.mailbox import Mailbox
 from rtsim.live.latency import StageTimes
-from rtsim.live.processes.gc_control import no_collection
-from rtsim.live.processes.thread_priority import urgent
-from rtsim.live.result_session import Course, FrameResult
-from rtsim.stages.stage import Order, Stage
+from rtsim.live.processes.gc_control import gc_paused
+from rtsim.live.processes.thread_priority import with_priority
+from rtsim.live.result_session import FrameResult, ResultSession
+from rtsim.stages.stage import Stage, StageCommand
 from streams.account import LONGEST_NAME, Sentences, account, plain
 from streams.clock import now_ns
 from streams.messages import AnyMessage, Command, Result, Session, Status
-from streams.receiving.ring import Frame
+from streams.receiving.ring import ReceivedFrame
 
 TELEMETRY_NS = 1_000_000_000
 STALE_NS = 250_000_000
@@ -38,7 +38,7 @@ MOST_OF_STAGES = 32
 INTERRUPTED = "the run was interrupted"
 
 
-class Output(Protocol):
+class ResultSink(Protocol):
     """Where the results of a run go: a publisher, or a file."""
 
     @property
@@ -69,7 +69,7 @@ class Loop:
         self,
         source: Input,
         stages: Sequence[Stage],
-        output: Output,
+        output: ResultSink,
         meta: Mapping[str, Any] | None = None,
         urgently: bool = False,
     ) -> None:
@@ -78,11 +78,11 @@ class Loop:
         self.times = StageTimes()
         self.counters: Counter[str] = Counter(late=0, collected=0, compiled=0)
         self.failure, self.granted, self.reason = "", False, ""
-        self.orders: dict[str, Order] = dict(source.orders)
+        self.orders: dict[str, StageCommand] = dict(source.orders)
         for stage in stages:
             self.orders |= stage.orders
         self.meta = {**(meta or {}), "commands": [*self.orders, "status", "stop"]}
-        self.course: Course | None = None
+        self.course: ResultSession | None = None
         self._mailbox = Mailbox()
         self._of_stages = Sentences(MOST_OF_STAGES)
         self._last: Result | None = None
@@ -99,8 +99,8 @@ class Loop:
         """Serve the input until it is over; returns why it is."""
         before = n_compiled()
         with (
-            urgent(self.urgently) as self.granted,
-            no_collection(),
+            with_priority(self.urgently) as self.granted,
+            gc_paused(),
             counting_collections(self.counters),
             self.source,
         ):
@@ -137,7 +137,7 @@ class Loop:
 
         anew = False: the same one goes on after a command that changes what is published
         """
-        self.course = Course(self.stages, session, self.meta, now_ns(), anew)
+        self.course = ResultSession(self.stages, session, self.meta, now_ns(), anew)
         self._period_ns = self.source.period_ns(session)
         self._seq = 0
         self.output.announce(self.course.fields.session)
@@ -161,7 +161,7 @@ class Loop:
                 self.times.stages["turn"].add(now_ns() - frame.t_received)
         self.reason = self.reason or self.source.over
 
-    def _turn(self, frame: Frame) -> None:
+    def _turn(self, frame: ReceivedFrame) -> None:
         """One frame through the stages and out."""
         course = self.course
         if course is None or course.session is not frame.session:
@@ -184,7 +184,7 @@ class Loop:
         # last of all: who waits for the frame need not wait for what is noted of it
         self.times.add_solved(frame.t_capture, frame.t_received, result.t_solved)
 
-    def _publish(self, course: Course, frame: Frame, result: FrameResult) -> None:
+    def _publish(self, course: ResultSession, frame: ReceivedFrame, result: FrameResult) -> None:
         status = result.status | Status.LATE if self._late else result.status
         message = course.message(frame, result, self._seq, status)
         self.output.send(message)
@@ -217,7 +217,7 @@ class Loop:
                 self.stop()
                 continue
             order = self.orders[command.name]
-            if order.obey(command.args) and self.course is not None:
+            if order.apply(command.args) and self.course is not None:
                 self.begin(self.course.session, anew=False)
             if order.told:
                 self._report()

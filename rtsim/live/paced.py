@@ -8,7 +8,7 @@ from typing import Any
 
 from rtsim.live.compiled.warm_up import warm_up
 from rtsim.live.inputs.inputs import ClockInput
-from rtsim.live.inputs.motion_stream import MotionStream, MovedClock
+from rtsim.live.inputs.motion_stream import MotionClock, MotionStream
 from rtsim.live.latency import PERCENTILES
 from rtsim.live.loop import Loop
 from rtsim.simulation.motion_feed import MotionFeed
@@ -45,7 +45,7 @@ def paced_loop(
     else:
         address, names = motion
         feed = MotionFeed(simulator, names)
-        clock = MovedClock(MotionStream(address, feed, security), rate, frame_rate, duration_s)
+        clock = MotionClock(MotionStream(address, feed, security), rate, frame_rate, duration_s)
     stage = ForwardStep(simulator, rate, clock.every, lap_s, feed)
     warm_up([stage], clock.session)
     loop = Loop(clock, [stage], publisher, urgently=urgently)

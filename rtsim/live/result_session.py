@@ -11,7 +11,7 @@ from rtsim.stages.stage import FINE, Stage
 from streams.account import bounded
 from streams.clock import now_ns
 from streams.messages import Result, Session, Status
-from streams.receiving.ring import Frame
+from streams.receiving.ring import ReceivedFrame
 
 
 class FrameResult(NamedTuple):
@@ -29,7 +29,7 @@ class FrameResult(NamedTuple):
     failure: str
 
 
-class Course:
+class ResultSession:
     """The stages over one session; it begins anew when a command changes what they publish.
 
     Attributes
@@ -55,7 +55,7 @@ class Course:
         described["notes"] = bounded([*described.get("notes", ()), *bounded(session.meta.get("notes"))])
         self.fields = Fields(quantities, session.rate, t_start, described)
 
-    def run(self, frame: Frame) -> FrameResult:
+    def run(self, frame: ReceivedFrame) -> FrameResult:
         """All stages on one frame; never raises for bad data, the status says what is wrong with it."""
         status, iterations, residual, told, failure = Status.OK, 0, math.nan, True, ""
         for stage in self.stages:
@@ -73,7 +73,7 @@ class Course:
                 break
         return FrameResult(status, iterations, residual, told, now_ns(), failure)
 
-    def message(self, frame: Frame, result: FrameResult, seq: int, status: Status) -> Result:
+    def message(self, frame: ReceivedFrame, result: FrameResult, seq: int, status: Status) -> Result:
         """The result of a frame as it is published now."""
         for stage in self.stages:
             stage.report()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from streams.receiving.ring import Frame
+from streams.receiving.ring import ReceivedFrame
 
 STEP = (0.5, 1.5)
 """The time of a frame goes on by as many periods as its number, within these parts of that."""
@@ -20,7 +20,7 @@ LEAST_COME = 0.5
 """Of the frames that are due in the window so many come, beside one gap that is bridged."""
 
 
-def seconds_of(frame: Frame) -> float:
+def seconds_of(frame: ReceivedFrame) -> float:
     """When a frame came [s]: by this computer's clock where it came live, by its own time in a recording."""
     return 1e-9 * frame.t_arrived if frame.t_arrived else frame.time
 
@@ -51,7 +51,7 @@ class FramePace:
         self._last: _Window | None = None
         self.leapt, self.wrong = False, ""
 
-    def take(self, frame: Frame) -> bool:
+    def take(self, frame: ReceivedFrame) -> bool:
         """Whether a frame's time goes on as stated; the first frame's does."""
         seq, time, came = frame.seq, frame.time, seconds_of(frame)
         before, self._before = self._before, (seq, time, came)

@@ -139,7 +139,7 @@ class Swing:
         return True
 
 
-class Shape:
+class StrideShape:
     """What all feet do over a stride of one of them: places by phase, the mean of the strides so far."""
 
     def __init__(self, n_foot: int) -> None:
@@ -176,7 +176,7 @@ class Shape:
         return b + part * (c - b), 0.5 * N_BIN * ((c - a) + part * (d - b - c + a))
 
 
-class Stride:
+class FootStride:
     """The stride of one foot: its phase, how long it lasts, and how far that can be trusted.
 
     Attributes
@@ -191,7 +191,7 @@ class Stride:
 
     def __init__(self, foot: int, n_foot: int) -> None:
         self.foot = foot
-        self.shape = Shape(n_foot)
+        self.shape = StrideShape(n_foot)
         self.phase = self.length = self.struck = math.nan
         self.confidence = 0.0
         self.n_strike = self.n_off = 0
@@ -325,7 +325,7 @@ class GaitPhase:
 
     def __init__(self, n_foot: int) -> None:
         self.feet = [Swing() for _ in range(n_foot)]
-        self.strides = [Stride(k, n_foot) for k in range(n_foot)]
+        self.strides = [FootStride(k, n_foot) for k in range(n_foot)]
         self._time = self._looked = math.nan
         self._late = [0.0] * n_foot  # a plate tells of heel strikes so much later than the foot [s]
         self._seen = [-math.inf] * n_foot  # when the foot told of the newest one [s]

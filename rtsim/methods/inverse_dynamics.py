@@ -35,7 +35,7 @@ from rtsim.errors import ConfigError
 from rtsim.methods.kinematics.multibody import MultibodyEstimator
 from rtsim.methods.vectors import vector_product
 from rtsim.models.model import Model, build
-from rtsim.subjects.calibration.masses import Person, with_masses
+from rtsim.subjects.calibration.masses import BodyMeasures, with_masses
 from rtsim.subjects.subject import Subject
 
 Array = NDArray[np.float64]
@@ -199,7 +199,7 @@ def dynamics_of_model(model: Model) -> InverseDynamics:
 
 
 def inverse_dynamics_of(
-    spec: ModelSpec, subject: Subject, person: Person, method: str | None = None
+    spec: ModelSpec, subject: Subject, person: BodyMeasures, method: str | None = None
 ) -> InverseDynamics:
     """Inverse dynamics of a model with anatomy, as heavy as a person."""
     heavy = with_masses(spec, subject, person)
@@ -209,7 +209,7 @@ def inverse_dynamics_of(
 
 
 def dynamics_of_methods(
-    spec: ModelSpec, subject: Subject, person: Person, estimator: MultibodyEstimator
+    spec: ModelSpec, subject: Subject, person: BodyMeasures, estimator: MultibodyEstimator
 ) -> dict[str, InverseDynamics]:
     """Inverse dynamics of a person by each method, those of one model shared."""
     of_model: dict[int, InverseDynamics] = {}

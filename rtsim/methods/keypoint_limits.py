@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from rtsim.config.runs.run_schema import MarkerCheck, Run, Uncertainty
+from rtsim.config.runs.run_schema import MarkerCheck, RunConfig, Uncertainty
 
 OFF_MM = 20.0
 """Of a joint centre by several cameras without markers, standard deviation along each axis: of the size that
@@ -21,9 +21,9 @@ CHECK = MarkerCheck(
 )
 
 
-def for_keypoints(run: Run) -> Run:
+def for_keypoints(run: RunConfig) -> RunConfig:
     """A run with the limits of keypoints in the places of the usual ones; what a config sets stays."""
-    usual = Run(name="usual")
+    usual = RunConfig(name="usual")
     other = {"uncertainty": UNCERTAINTY, "markers": CHECK}
     return msgspec.structs.replace(
         run, **{name: x for name, x in other.items() if getattr(run, name) == getattr(usual, name)}

@@ -53,7 +53,7 @@ def inclined(axis: Array, turn: Array, spin: Array, forwards: Array) -> Array:
     return np.array([math.atan2(-p, h), rate, (-(ddp * h - p * ddh) - rate * change) / size])
 
 
-class Progress:
+class ForwardDistance:
     """How far somebody has come along the direction that the pelvis faces, whichever that is.
 
     far : [m], of a clock that goes on by steps of up to LONGEST_S

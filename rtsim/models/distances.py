@@ -16,7 +16,7 @@ from kernels.joints.tree import new_pose, pose
 from rtsim.errors import ConfigError
 from rtsim.models.feet import find_feet
 from rtsim.models.model import Model
-from rtsim.subjects.markers.distances import Joint, Ruler
+from rtsim.subjects.markers.distances import Ruler, SharedPoint
 
 Array = NDArray[np.float64]
 
@@ -37,7 +37,7 @@ def ruler_of_model(model: Model) -> Ruler:
     tree, places, loose = model.tree, points_of_joints(model), loose_bodies(model)
     moved = np.linalg.norm(places - places[0], axis=2).max(axis=0)
     joints = [
-        Joint(names[parent], names[body], places[0, body], tree.position_in_child[body].copy())
+        SharedPoint(names[parent], names[body], places[0, body], tree.position_in_child[body].copy())
         for body, parent in enumerate(tree.parent)
         if parent >= 0 and moved[body] < STAYS and body not in loose
     ]

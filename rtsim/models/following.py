@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels.solver.constraints import Roles
-from kernels.solver.coordinates import Limits, Tasks
+from kernels.solver.coordinates import CoordinateRanges, CoordinateTargets
 from rtsim.config.models.joint_schema import coordinates_of, in_degrees, is_angular
 from rtsim.config.models.model_schema import ModelSpec
 from rtsim.errors import ConfigError
@@ -30,7 +30,7 @@ ANYWHERE = ((1, 2), (3, 3))
 """Angles and lengths among the coordinates of a joint that lets a body be anywhere, in a plane or space."""
 
 
-class Drawn(NamedTuple):
+class TargetedCoordinate(NamedTuple):
     """A coordinate that is drawn to values over time; to one, where it has one time only."""
 
     name: str
@@ -43,11 +43,11 @@ class Drawn(NamedTuple):
         return float(np.interp(time, self.times, self.values))
 
 
-class Following(NamedTuple):
+class TrackingTasks(NamedTuple):
     """What is followed; notes are sentences on what a setup asks for and is not done."""
 
     markers: Mapping[str, float]  # in the model's order, all above 0
-    coordinates: tuple[Drawn, ...] = ()
+    coordinates: tuple[TargetedCoordinate, ...] = ()
     notes: tuple[str, ...] = ()
 
 
@@ -61,7 +61,7 @@ def check_markers(spec: ModelSpec) -> None:
         )
 
 
-def following_of(spec: ModelSpec, setup: IkSetup | None = None, where: str = "") -> Following:
+def following_of(spec: ModelSpec, setup: IkSetup | None = None, where: str = "") -> TrackingTasks:
     """What a setup asks of a model: without one, its markers by their own weights.
 
     where : the setup's file, for what cannot be: tasks of other markers alone, of coordinates that are not
@@ -74,7 +74,7 @@ def following_of(spec: ModelSpec, setup: IkSetup | None = None, where: str = "")
             raise ConfigError(
                 "all its markers have weight 0", where=f"model {spec.name}", remedy="give one of them weight"
             )
-        return Following(own)
+        return TrackingTasks(own)
     asked = setup.tasks.markers
     weights = {marker.name: asked.get(marker.name, 0.0) for marker in spec.markers}
     weights = {name: weight for name, weight in weights.items() if weight > 0.0}
@@ -100,12 +100,12 @@ def following_of(spec: ModelSpec, setup: IkSetup | None = None, where: str = "")
     drawn = tuple(
         drawn_by(task, spec, setup, where, told) for task in setup.tasks.coordinates if task.weight > 0.0
     )
-    return Following(weights, drawn, (*notes, *told))
+    return TrackingTasks(weights, drawn, (*notes, *told))
 
 
 def drawn_by(
     task: CoordinateTask, spec: ModelSpec, setup: IkSetup, where: str, told: dict[str, None]
-) -> Drawn:
+) -> TargetedCoordinate:
     """The coordinate of a task and where it is drawn to; ConfigError where the model has no such one.
 
     told : gets what there is to say of the file that it comes from, each sentence once
@@ -121,7 +121,7 @@ def drawn_by(
     body, k, coordinate = found[task.name]
     if task.value_kind != "from_file":
         value = task.value if task.value_kind == "manual_value" else coordinate.neutral or 0.0
-        return Drawn(task.name, task.weight, np.zeros(1), np.array([value]))
+        return TargetedCoordinate(task.name, task.weight, np.zeros(1), np.array([value]))
     assert setup.coordinate_file is not None
     table = read_storage(setup.coordinate_file)
     told.update(dict.fromkeys(f"{setup.coordinate_file}: {note}" for note in table.notes))
@@ -131,10 +131,10 @@ def drawn_by(
         raise ConfigError(f"the column {task.name!r} holds no number", where=str(setup.coordinate_file))
     if table.in_degrees and in_degrees(body, k):
         values = np.radians(values)
-    return Drawn(task.name, task.weight, table.column("time")[seen], values[seen])
+    return TargetedCoordinate(task.name, task.weight, table.column("time")[seen], values[seen])
 
 
-def with_markers(model: Model, following: Following) -> Model:
+def with_markers(model: Model, following: TrackingTasks) -> Model:
     """The model with the markers that are followed, each with its weight; they are 1 on average."""
     rows = [model.names.markers.index(name) for name in following.markers]
     weight = np.array([*following.markers.values()], float)
@@ -144,12 +144,12 @@ def with_markers(model: Model, following: Following) -> Model:
     return replace(model, markers=markers, names=replace(model.names, markers=tuple(following.markers)))
 
 
-def drawn_in(model: Model, following: Following) -> list[Drawn]:
+def drawn_in(model: Model, following: TrackingTasks) -> list[TargetedCoordinate]:
     """The drawn coordinates that are there with the joints of the model's method."""
     return [drawn for drawn in following.coordinates if drawn.name in model.coordinates.names]
 
 
-def with_coordinates(roles: Roles, model: Model, spec: ModelSpec, following: Following) -> Roles:
+def with_coordinates(roles: Roles, model: Model, spec: ModelSpec, following: TrackingTasks) -> Roles:
     """The roles with the coordinates that are drawn, and the ranges of those that are clamped."""
     names, q, dof = model.coordinates.names, model.coordinates.q, model.coordinates.dof
     drawn = drawn_in(model, following)
@@ -158,13 +158,13 @@ def with_coordinates(roles: Roles, model: Model, spec: ModelSpec, following: Fol
     kept = np.array([k for k, name in enumerate(names) if name in clamped], np.int64)
     low, high = model.coordinates.range[kept].T.copy()  # rows of their own, without gaps between numbers
     return roles._replace(
-        tasks=Tasks(
+        tasks=CoordinateTargets(
             q[at],
             dof[at],
             np.array([one.weight for one in drawn]),
             np.array([one.values[0] for one in drawn]),
         ),
-        limits=Limits(q[kept], dof[kept], low, high),
+        limits=CoordinateRanges(q[kept], dof[kept], low, high),
     )
 
 
@@ -194,4 +194,4 @@ def passed_names(spec: ModelSpec) -> tuple[str, ...]:
 def with_none_drawn(roles: Roles) -> Roles:
     """The roles with tables of coordinates that are drawn or clamped, both empty."""
     n, x = np.zeros(0, np.int64), np.zeros(0)
-    return roles._replace(tasks=Tasks(n, n, x, x), limits=Limits(n, n, x, x))
+    return roles._replace(tasks=CoordinateTargets(n, n, x, x), limits=CoordinateRanges(n, n, x, x))

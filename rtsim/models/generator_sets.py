@@ -10,7 +10,7 @@ from rtsim.config.load import load_toml
 from rtsim.config.models.torque_generator_schema import GeneratorFit, GeneratorSet, TorqueGenerator
 from rtsim.config.paths import find_config
 from rtsim.errors import ConfigError
-from rtsim.models.packing.torque_generators import Placed
+from rtsim.models.packing.torque_generators import PlacedGenerator
 
 FOLDER = "generators"
 
@@ -36,7 +36,7 @@ def load_set(name: str, through: tuple[str, ...] = ()) -> GeneratorSet:
 
 
 @lru_cache(maxsize=8)
-def generators_of(name: str) -> tuple[Placed, ...]:
+def generators_of(name: str) -> tuple[PlacedGenerator, ...]:
     """Extensor and flexor of every joint of a set; ConfigError for one that the set has not."""
     found, placed = load_set(name), []
     for joint in found.joints:
@@ -54,7 +54,9 @@ def generators_of(name: str) -> tuple[Placed, ...]:
             sign_of_torque = sign * joint.flexion_sign
             to_one = found.velocity_blends_to == "one"
             placed.append(
-                Placed(name_at_joint, muscle, spec, joint, sign_of_torque, to_one=to_one, fit=fit.row)
+                PlacedGenerator(
+                    name_at_joint, muscle, spec, joint, sign_of_torque, to_one=to_one, fit=fit.row
+                )
             )
     names = [one.name for one in placed]
     if unknown := [one for one in found.fits if one not in names]:

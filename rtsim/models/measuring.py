@@ -16,7 +16,7 @@ Array = NDArray[np.float64]
 Note = Callable[[str], None]
 
 
-class Measured(NamedTuple):
+class SegmentMeasure(NamedTuple):
     """A measurement that was taken."""
 
     name: str
@@ -43,7 +43,7 @@ def body_factors(
     places: Mapping[str, Array],
     trial: MarkerTrial | None,
     note: Note,
-) -> tuple[dict[str, Array], tuple[Measured, ...]]:
+) -> tuple[dict[str, Array], tuple[SegmentMeasure, ...]]:
     """Factors (3,) of every body, in the order of the setup, and the measurements they come from.
 
     places : of the model's markers in ground, where its coordinates start [m]
@@ -51,7 +51,7 @@ def body_factors(
     ConfigError where the trial has other markers than the setup: little or nothing would be scaled.
     """
     factors = {name: np.ones(3) for name in bodies}
-    taken: list[Measured] = []
+    taken: list[SegmentMeasure] = []
     for step in scaler.order:
         if step == MEASURED:
             if trial is None and scaler.measurements:
@@ -99,7 +99,7 @@ def measure(
     trial: MarkerTrial,
     times: tuple[float, float],
     note: Note,
-) -> Measured | None:
+) -> SegmentMeasure | None:
     """The mean ratio of the pairs; None, with a note, where a marker is missing."""
     inside, pairs = frames_between(trial.times, *times), []
     for pair in measurement.pairs:
@@ -126,7 +126,7 @@ def measure(
     if not pairs:
         note(f"measurement {measurement.name} is not used: it has no pair of markers")
         return None
-    return Measured(measurement.name, tuple(pairs), float(np.mean([b / a for *_, a, b in pairs])))
+    return SegmentMeasure(measurement.name, tuple(pairs), float(np.mean([b / a for *_, a, b in pairs])))
 
 
 def apply(measurement: Measurement, factor: float, factors: dict[str, Array], note: Note) -> None:

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from kernels.dynamics.constraints import Constraints
 from kernels.dynamics.rolling import Rolls
 from kernels.dynamics.system import System
-from kernels.forces.assembly import Forces
-from kernels.forces.path_forces import Pulls
+from kernels.forces.assembly import ForceElements
+from kernels.forces.path_forces import PathForces
 from kernels.joints.couplers import Couplers
 from kernels.joints.joint_angles import JointAxes
 from kernels.joints.tree import Tree
-from kernels.markers.marker_cost import Markers
+from kernels.markers.marker_cost import ModelMarkers
 from kernels.muscle.hill import Muscles
 from kernels.path.angles import Angles
 from kernels.path.stations import Stations
@@ -53,7 +53,7 @@ from rtsim.models.packing.forces import pack_forces
 from rtsim.models.packing.functions import FunctionTable
 from rtsim.models.packing.joints import Coordinates, joints_of, neutral_coordinates, pack_coordinates
 from rtsim.models.packing.muscles import pack_hill, pack_stations, pack_surfaces
-from rtsim.models.packing.pulls import pack_pulls
+from rtsim.models.packing.path_forces import pack_pulls
 from rtsim.models.packing.reactions import Reactions, pack_reactions
 from rtsim.models.packing.rolls import pack_rolls
 from rtsim.models.packing.tree import build_tree
@@ -101,14 +101,14 @@ class Model:
     lengths: Lengths  # of the elements
     reported: Reported  # among the elements
     reactions: Reactions  # of elements, for recruitment
-    forces: Forces
+    forces: ForceElements
     stations: Stations
     surfaces: Surfaces
     muscles: Muscles
-    pulls: Pulls | None  # muscles that pull in a simulation, None where none has a force
+    pulls: PathForces | None  # muscles that pull in a simulation, None where none has a force
     angles: Angles  # every coordinate, then the named ones
     angle_is_rotation: NDArray[np.bool_]  # (n_angle,) - False where a length is meant, in metres
-    markers: Markers
+    markers: ModelMarkers
     joints: JointAxes
     joint_signs: Array  # (n_joint, 3) - of the joint angles as they are shown
     joint_ranges: Array  # (3 n_joint, 2) - of these, as they are shown, infinite where none is given [rad]

@@ -73,7 +73,7 @@ AXES = "xyz"
 ARMS = (("upper_arm", "upper_trunk"), ("forearm", "upper_arm"), ("hand", "forearm"))
 
 
-class Piece(NamedTuple):
+class MassShare(NamedTuple):
     """Mass on a line, in parts of the whole mass: height of its centre [mm], moment about it [mm^2]."""
 
     mass: float
@@ -220,10 +220,10 @@ def limb(
     return (0.0, centre if name == "head" else -centre), mass, (sagittal, along, transverse)
 
 
-def trunk_parts(person: Population, scale: float, cuts: tuple[float, float]) -> dict[str, Piece]:
+def trunk_parts(person: Population, scale: float, cuts: tuple[float, float]) -> dict[str, MassShare]:
     """Pelvis, middle and upper trunk between two heights above the hips [mm]: de Leva's slices, cut anew."""
     borders = (-math.inf, *cuts, math.inf)
-    pieces: dict[str, list[Piece]] = {name: [] for name in TRUNK}
+    pieces: dict[str, list[MassShare]] = {name: [] for name in TRUNK}
     bottom = 0.0
     for name in SLICES:
         share = person.segments[name]
@@ -238,7 +238,7 @@ def trunk_parts(person: Population, scale: float, cuts: tuple[float, float]) -> 
     return {name: together(found) for name, found in pieces.items()}
 
 
-def piece_of(share: SegmentShare, scale: float, start: float, end: float, top: float) -> Piece:
+def piece_of(share: SegmentShare, scale: float, start: float, end: float, top: float) -> MassShare:
     """What a slice has between two parts of its length from its top, which is so high [mm].
 
     Density 1 + b (2 s - 1) with b = 6 (c - 1/2) has its centre at c; its variance is 1/12 - b^2/36.
@@ -254,14 +254,14 @@ def piece_of(share: SegmentShare, scale: float, start: float, end: float, top: f
     across = radius**2 - (1.0 / 12.0 - b * b / 36.0)
     moment = moments[2] - mass * centre**2 + mass * across
     whole = 0.01 * share.mass_percent
-    return Piece(whole * mass, top - size * centre, whole * moment * size**2)
+    return MassShare(whole * mass, top - size * centre, whole * moment * size**2)
 
 
-def together(pieces: list[Piece]) -> Piece:
+def together(pieces: list[MassShare]) -> MassShare:
     """Pieces as one."""
     mass = sum(piece.mass for piece in pieces)
     centre = sum(piece.mass * piece.centre for piece in pieces) / mass
-    return Piece(
+    return MassShare(
         mass, centre, sum(piece.moment + piece.mass * (piece.centre - centre) ** 2 for piece in pieces)
     )
 

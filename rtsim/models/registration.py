@@ -40,7 +40,7 @@ N_FREE = 5
 """What is left of a joint's pose at a flexion: two angles, three places."""
 
 
-class Registration(NamedTuple):
+class JointRegistration(NamedTuple):
     """Where the parts lie on the distal segment: x' = offset + rotation @ x."""
 
     rotation: Array  # (3, 3)
@@ -70,7 +70,7 @@ def registered(spec: ModelSpec, anatomy: Anatomy, subject: Subject | None) -> tu
     return spec, found
 
 
-def registration(spec: ModelSpec, anatomy: Anatomy, body: Body, angles: Array) -> Registration | None:
+def registration(spec: ModelSpec, anatomy: Anatomy, body: Body, angles: Array) -> JointRegistration | None:
     """Of the parts of a body's joint; None where the mechanism does not reach that flexion.
 
     angles : (3,) - of the body in its parent about z, the new x, the new y [rad]
@@ -80,7 +80,7 @@ def registration(spec: ModelSpec, anatomy: Anatomy, body: Body, angles: Array) -
     if found is None:
         return None
     R = turned(angles)
-    return Registration(R.T @ turned(np.array([angles[0], *found[:2]])), R.T @ found[2:])
+    return JointRegistration(R.T @ turned(np.array([angles[0], *found[:2]])), R.T @ found[2:])
 
 
 def turned(angles: Array) -> Array:
@@ -155,7 +155,7 @@ def misfits(parts: Sequence[Part], flexion: float, x: Array) -> tuple[Array, Arr
     return values(x), np.array(slopes).T
 
 
-def moved(spec: ModelSpec, body: Body, by: Registration, anatomy: Anatomy) -> ModelSpec:
+def moved(spec: ModelSpec, body: Body, by: JointRegistration, anatomy: Anatomy) -> ModelSpec:
     """The model with what is between a body and its parent laid elsewhere on the body."""
     pair = {body.name, body.parent}
 

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from rtsim.config.joint_kinds import KINDS
 from rtsim.config.models.function_schema import FunctionSpec
-from rtsim.config.models.joint_schema import Axis, Body, Motion, coordinates_of
+from rtsim.config.models.joint_schema import Axis, Body, ElementaryMotion, coordinates_of
 from rtsim.config.models.model_schema import Coupler, Element, ModelSpec
-from rtsim.config.models.muscle_schema import Moving, Muscle, Station, Surface
+from rtsim.config.models.muscle_schema import Moving, Muscle, Station, WrappingSurface
 from rtsim.config.models.place_schema import Frame, Place
 from rtsim.errors import ConfigError
 from rtsim.models.packing.joints import turned
@@ -76,7 +76,7 @@ def scale_body(body: Body, factors: Factors) -> Body:
     )
 
 
-def scale_motion(motion: Motion, frame: Frame, S: Array) -> Motion:
+def scale_motion(motion: ElementaryMotion, frame: Frame, S: Array) -> ElementaryMotion:
     if motion.translates is None or motion.is_identity:
         return motion
     return replace(motion, **scaled_function(motion, stretch(motion.translates, frame, S)))
@@ -115,7 +115,7 @@ def translation_of(body: Body, k: int) -> Axis | None:
     return found[0] if found else None
 
 
-def scale_surface(surface: Surface, factors: Factors) -> Surface:
+def scale_surface(surface: WrappingSurface, factors: Factors) -> WrappingSurface:
     """Its place, and its sizes by what becomes of its axes, |S r|; a sphere grows by the mean."""
     S = factors.get(surface.segment, ONE)
     sizes: dict[str, Any] = {}

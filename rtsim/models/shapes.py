@@ -8,13 +8,13 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from rtsim.files.surfaces.surfaces import Surface
+from rtsim.files.surfaces.surfaces import TriangleSurface
 from rtsim.models.packing.meshes import vertex_normals
 
 Array = NDArray[np.float64]
 
 
-def ball(radius: float, n_lat: int, n_lon: int) -> Surface:
+def ball(radius: float, n_lat: int, n_lon: int) -> TriangleSurface:
     """A sphere about the origin, z through its poles: 2 n_lon (n_lat - 1) triangles; radius [m]."""
     polar = np.pi * np.arange(1, n_lat) / n_lat
     around = 2.0 * np.pi * np.arange(n_lon) / n_lon
@@ -28,10 +28,10 @@ def ball(radius: float, n_lat: int, n_lon: int) -> Surface:
         triangles.append(np.column_stack((upper + here, lower + here, lower + there)))
         triangles.append(np.column_stack((upper + here, lower + there, upper + there)))
     triangles.append(np.column_stack((np.full_like(here, last), row[-1] + there, row[-1] + here)))
-    return Surface(vertices, np.vstack(triangles))
+    return TriangleSurface(vertices, np.vstack(triangles))
 
 
-def sheet(place: Callable[[Array, Array], Array], u: Array, v: Array) -> Surface:
+def sheet(place: Callable[[Array, Array], Array], u: Array, v: Array) -> TriangleSurface:
     """An open surface over a grid: place(u, v) : (n, 3) [m], outside where u x v points.
 
     u, v : (n_u,), (n_v,) - where the grid's lines are
@@ -42,10 +42,10 @@ def sheet(place: Callable[[Array, Array], Array], u: Array, v: Array) -> Surface
     at: NDArray[np.int64] = i * n_v + j
     lower = np.column_stack((at, at + n_v, at + n_v + 1))
     upper = np.column_stack((at, at + n_v + 1, at + 1))
-    return Surface(place(a, b), np.vstack((lower, upper)).astype(np.int64))
+    return TriangleSurface(place(a, b), np.vstack((lower, upper)).astype(np.int64))
 
 
-def plate(length: float, width: float, n: int) -> Surface:
+def plate(length: float, width: float, n: int) -> TriangleSurface:
     """A flat open surface about the origin, outside towards z, of n x n squares; sizes along x and y [m]."""
     return sheet(
         lambda x, y: np.column_stack((x, y, np.zeros_like(x))),
@@ -54,23 +54,23 @@ def plate(length: float, width: float, n: int) -> Surface:
     )
 
 
-def joined(*surfaces: Surface) -> Surface:
+def joined(*surfaces: TriangleSurface) -> TriangleSurface:
     """One surface of several parts."""
     start = np.cumsum([0, *(len(surface.vertices) for surface in surfaces[:-1])])
     triangles = [surface.triangles + k for surface, k in zip(surfaces, start, strict=True)]
-    return Surface(np.vstack([surface.vertices for surface in surfaces]), np.vstack(triangles))
+    return TriangleSurface(np.vstack([surface.vertices for surface in surfaces]), np.vstack(triangles))
 
 
-def grown(surface: Surface, distance: float) -> Surface:
+def grown(surface: TriangleSurface, distance: float) -> TriangleSurface:
     """The surface with every vertex moved outwards along its normal [m]: bone with cartilage."""
     vertices, triangles = surface
     a, b, c = (vertices[triangles[:, k]] for k in range(3))
     across = np.cross(b - a, c - a)
     normal = vertex_normals(vertices, triangles, across / np.linalg.norm(across, axis=1)[:, None])
-    return Surface(vertices + distance * normal / np.linalg.norm(normal, axis=1)[:, None], triangles)
+    return TriangleSurface(vertices + distance * normal / np.linalg.norm(normal, axis=1)[:, None], triangles)
 
 
-def refined(surface: Surface, longest: float) -> Surface:
+def refined(surface: TriangleSurface, longest: float) -> TriangleSurface:
     """The same surface with every edge longer than `longest` [m] halved, once."""
     vertices, triangles = surface
     sides = np.stack((triangles, np.roll(triangles, -1, axis=1)), axis=2)
@@ -92,4 +92,4 @@ def refined(surface: Surface, longest: float) -> Surface:
             pieces += [np.column_stack(row)[which] for row in rows]
     whole = triangles[(middle < 0).all(axis=1)]
     halves = vertices[edges[halved]].mean(axis=1)
-    return Surface(np.vstack((vertices, halves)), np.vstack((whole, *pieces)))
+    return TriangleSurface(np.vstack((vertices, halves)), np.vstack((whole, *pieces)))

@@ -8,7 +8,7 @@ from typing import NamedTuple
 SILENCE = 1.0  # s without a frame after which the sender counts as gone
 
 
-class Connection(NamedTuple):
+class ConnectionState(NamedTuple):
     """State of the stream in words, and the name of the Theme colour it is written in.
 
     flows : frames come and go on; heard : frames come at all, as of a sender that holds
@@ -20,7 +20,7 @@ class Connection(NamedTuple):
     heard: bool = False
 
 
-class Listener:
+class FrameWatch:
     """Remembers when the last frame came.
 
     Parameters
@@ -42,7 +42,7 @@ class Listener:
         """Another sender was announced: none of its frames has come yet."""
         self._heard = None
 
-    def state(self, announced: bool, ended: bool, now: float, holds: bool = False) -> Connection:
+    def state(self, announced: bool, ended: bool, now: float, holds: bool = False) -> ConnectionState:
         """State at a monotonic time [s].
 
         Parameters
@@ -52,14 +52,14 @@ class Listener:
         holds : the sender has said that it is paused
         """
         if not announced:
-            return Connection(f"waiting for a result stream at {self.address}", "warning")
+            return ConnectionState(f"waiting for a result stream at {self.address}", "warning")
         if ended:
-            return Connection("the stream has ended", "text_dim")
+            return ConnectionState("the stream has ended", "text_dim")
         if self._heard is None:
-            return Connection("announced, waiting for the first frame", "warning")
+            return ConnectionState("announced, waiting for the first frame", "warning")
         if now - self._heard > SILENCE:
             clock = time.strftime("%H:%M:%S", time.localtime(self._heard_at_wall))
-            return Connection(f"no data since {clock}", "bad")
+            return ConnectionState(f"no data since {clock}", "bad")
         if holds:
-            return Connection("paused by command", "accent", heard=True)
-        return Connection("receiving", "good", flows=True, heard=True)
+            return ConnectionState("paused by command", "accent", heard=True)
+        return ConnectionState("receiving", "good", flows=True, heard=True)

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QButtonGroup, QFrame, QHBoxLayout, QLabel, QPushBu
 
 from rtsim.device.arming import EMERGENCY
 from rtsim.monitor.flow import Flow
-from rtsim.monitor.pose.figure import Figure
+from rtsim.monitor.pose.figure import StickFigureView
 from rtsim.monitor.pose.projection import VIEWS
 
 Choice = TypeVar("Choice")
@@ -102,7 +102,7 @@ class FigureCard(QFrame):
     def __init__(self) -> None:
         super().__init__()
         self.setObjectName("card")
-        self.figure = Figure()
+        self.figure = StickFigureView()
         self.figure.turned.connect(self._release_views)
         row = QHBoxLayout()
         row.setSpacing(4)

@@ -13,16 +13,16 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from rtsim.monitor.connection import Connection, Listener
-from rtsim.monitor.layout import LARGEST, Layout, layout_of
-from rtsim.monitor.message_log import Transcript
+from rtsim.monitor.connection import ConnectionState, FrameWatch
+from rtsim.monitor.layout import LARGEST, WindowLayout, layout_of
+from rtsim.monitor.message_log import MessageLog
 from rtsim.monitor.meter import Meter, quality_of
 from rtsim.monitor.plots.history import History, Quality, Timeline
-from rtsim.monitor.rebuild_limit import Turnover
+from rtsim.monitor.rebuild_limit import RebuildLimit
 from rtsim.monitor.words import SENTENCE_MOST, printable
 from streams.errors import StreamError
 from streams.messages import Session, Status, Telemetry
-from streams.receiving.ring import Frame
+from streams.receiving.ring import ReceivedFrame
 
 Array = NDArray[np.float64]
 
@@ -44,7 +44,7 @@ class Change(IntEnum):
     FIELDS = 2  # the fields, so that the plots are built anew
 
 
-class Source(Protocol):
+class FrameSource(Protocol):
     """The part of streams.receiving.subscriber.Subscriber that is used here."""
 
     @property
@@ -57,7 +57,7 @@ class Source(Protocol):
     def telemetry(self) -> deque[Telemetry]: ...
     @property
     def ended(self) -> bool: ...
-    def wait(self, timeout_s: float) -> Frame | None: ...
+    def wait(self, timeout_s: float) -> ReceivedFrame | None: ...
 
 
 class Feed:
@@ -81,26 +81,26 @@ class Feed:
     frozen : frames are counted, but neither kept nor shown
     """
 
-    def __init__(self, source: Source, address: str, now: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, source: FrameSource, address: str, now: Callable[[], float] = time.monotonic) -> None:
         self.source = source
-        self.layout: Layout | None = None
+        self.layout: WindowLayout | None = None
         self.meter = Meter()
         self.history = History(0, 1)
         self.pose: dict[str, Array] = {}
         self.pose_quality = Quality.GOOD
         self.device: dict[str, Array] = {}
         self.reason = ""
-        self.sentences = Transcript()
+        self.sentences = MessageLog()
         self.telemetry: Telemetry | None = None
         self.frozen = False
         self._now = now
-        self._listener = Listener(address)
+        self._listener = FrameWatch(address)
         self._session: Session | None = None
         self._values = np.empty(0)
         self._timeline = Timeline(1.0)
         self._fault = ""
         self._counted_before: dict[str, int] = {}
-        self._turnover = Turnover(N_ADOPTED)
+        self._turnover = RebuildLimit(N_ADOPTED)
         self._n_beyond = 0
 
     def take(self) -> tuple[Change, int]:
@@ -139,10 +139,10 @@ class Feed:
         before = self._counted_before
         return {name: n - before.get(name, 0) for name, n in self.source.counters.items()}
 
-    def connection(self) -> Connection:
+    def connection(self) -> ConnectionState:
         """State of the stream in words."""
         if self._fault:
-            return Connection(self._fault, "bad")
+            return ConnectionState(self._fault, "bad")
         return self._listener.state(self.layout is not None, self.source.ended, self._now(), self.holds)
 
     @property
@@ -170,7 +170,7 @@ class Feed:
             notes.append(f"curves reach back {reach:.3g} s at most, as there are so many")
         return notes
 
-    def _next(self) -> Frame | None:
+    def _next(self) -> ReceivedFrame | None:
         try:
             return self.source.wait(0.0)
         except StreamError as fault:
@@ -213,7 +213,7 @@ class Feed:
         self._timeline = Timeline(1.0 / layout.rate_assumed, regular=math.isfinite(layout.rate))
         return Change.FIELDS
 
-    def _keep(self, layout: Layout, frame: Frame) -> None:
+    def _keep(self, layout: WindowLayout, frame: ReceivedFrame) -> None:
         for name, array in self.pose.items():
             np.copyto(array, frame.data[name][: len(array)])
         if self.holds and frame.status & Status.STALE:

@@ -57,7 +57,7 @@ CELL = (1e-3, 1e4)  # sides of a cell [mm]; others are not believed
 ARM_COLUMN, ARM_EXTENT_LEAST = 3, 20.0  # a column of their own; shortest axis [mm]
 
 
-class Panel(NamedTuple):
+class PlotPanel(NamedTuple):
     """One plot: curves are the channels `first` to `first + len(names)` of the history.
 
     deviation : the first channel of their standard deviations, None where they have none
@@ -79,7 +79,7 @@ class Panel(NamedTuple):
         return f"{self.quantity} ({self.unit})"
 
 
-class Channel(NamedTuple):
+class HistoryBlock(NamedTuple):
     """Where a block of history channels comes from: entries of a flattened field, times a scale."""
 
     field: str
@@ -88,7 +88,7 @@ class Channel(NamedTuple):
     first: int
 
 
-class Contact(NamedTuple):
+class ContactTraces(NamedTuple):
     """The contact points: anterior, then lateral position of each, from history channel `first` on."""
 
     names: tuple[str, ...]
@@ -96,7 +96,7 @@ class Contact(NamedTuple):
     first: int
 
 
-class Picture(NamedTuple):
+class ImageField(NamedTuple):
     """A field that is drawn as an image for each entry of its first axis.
 
     shape : rows and columns; across, along : size of a cell [mm]; order : of the images, from the left
@@ -113,7 +113,7 @@ class Picture(NamedTuple):
     order: list[int]
 
 
-class Layout(NamedTuple):
+class WindowLayout(NamedTuple):
     """Everything the window builds from one descriptor.
 
     rate : nominal rate [Hz], NaN when the stream is irregular;
@@ -130,12 +130,12 @@ class Layout(NamedTuple):
     parts: dict[str, tuple[int, ...]]
     labels: dict[str, tuple[str, ...]]
     meta: dict[str, str]
-    panels: tuple[Panel, ...]
-    arms: tuple[Panel, ...]
-    channels: tuple[Channel, ...]
+    panels: tuple[PlotPanel, ...]
+    arms: tuple[PlotPanel, ...]
+    channels: tuple[HistoryBlock, ...]
     n_channel: int
-    contact: Contact | None
-    picture: Picture | None
+    contact: ContactTraces | None
+    picture: ImageField | None
     device: DeviceLayout | None
     stick: NDArray[np.intp]
     sides: tuple[str, ...]
@@ -164,12 +164,12 @@ class Layout(NamedTuple):
         return n_beyond
 
 
-def layout_of(session: Session) -> Layout:
+def layout_of(session: Session) -> WindowLayout:
     """Read a descriptor; fields that are unknown are simply not shown."""
     specs = {spec.name: spec for spec in session.fields}
     notes: list[str] = []
-    panels: list[Panel] = []
-    channels: list[Channel] = []
+    panels: list[PlotPanel] = []
+    channels: list[HistoryBlock] = []
     n_channel = 0
     deviations = {spec.of: spec for spec in session.fields if spec.role == "deviation"}
     for panel, channel in [*_curves(specs, notes), *_arms(specs, notes)]:
@@ -192,7 +192,7 @@ def layout_of(session: Session) -> Layout:
     segments = labels.get("segment_positions", ())
     centres = labels.get("joint_centres", ())
     side = str(session.meta.get("side") or "")
-    return Layout(
+    return WindowLayout(
         session_id=session.session,
         rate=_rate(session.rate, notes),
         parts=parts,
@@ -213,7 +213,7 @@ def layout_of(session: Session) -> Layout:
     )
 
 
-def _curves(specs: Mapping[str, FieldSpec], notes: list[str]) -> list[tuple[Panel, Channel]]:
+def _curves(specs: Mapping[str, FieldSpec], notes: list[str]) -> list[tuple[PlotPanel, HistoryBlock]]:
     """The panels of all fields that are drawn as curves; their first channels are not known yet."""
     found = []
     silent = not any(spec.curves for spec in specs.values())  # a sender that does not know the key
@@ -232,8 +232,8 @@ def _curves(specs: Mapping[str, FieldSpec], notes: list[str]) -> list[tuple[Pane
         column = min(kind.column, COLUMNS_MOST - 1)
         least = scale * kind.least if 0.0 < scale * kind.least < LARGEST else 1.0
         for heading, entries, said in groups[:PANELS_MOST]:
-            panel = Panel(heading, axis, unit, said, 0, column, least, kind.from_zero)
-            found.append((panel, Channel(name, np.array(entries), scale, 0)))
+            panel = PlotPanel(heading, axis, unit, said, 0, column, least, kind.from_zero)
+            found.append((panel, HistoryBlock(name, np.array(entries), scale, 0)))
         n_drawn = sum(len(entries) for _, entries, _ in groups[:PANELS_MOST])
         _note_rest(notes, name, n_drawn, spec.shape[0])
     if len(found) > PANELS_ALL:
@@ -250,7 +250,7 @@ def usual_curves(spec: FieldSpec) -> Curves | None:
     return Curves("" if turns else said.capitalize(), "angle" if turns else said, 0 if turns else 1, 0.0)
 
 
-def _arms(specs: Mapping[str, FieldSpec], notes: list[str]) -> list[tuple[Panel, Channel]]:
+def _arms(specs: Mapping[str, FieldSpec], notes: list[str]) -> list[tuple[PlotPanel, HistoryBlock]]:
     """A panel of all muscles for the first angle of each joint; the columns of the field are the angles."""
     spec, angles = specs.get("moment_arms"), specs.get("joint_angles")
     if spec is None or angles is None or not spec.shape or not spec.shape[0]:
@@ -264,13 +264,15 @@ def _arms(specs: Mapping[str, FieldSpec], notes: list[str]) -> list[tuple[Panel,
     for joint, entries, movements in joints(labels_of(angles, CURVES_MOST))[:PANELS_MOST]:
         title = f"Muscles about {joint.lower()} {movements[0]}"
         least = (ARM_COLUMN, ARM_EXTENT_LEAST, False)
-        panel = Panel(title, "moment arm", unit, spoken(labels), 0, *least)
-        found.append((panel, Channel(spec.name, entries[0] + n_angle * np.arange(len(labels)), scale, 0)))
+        panel = PlotPanel(title, "moment arm", unit, spoken(labels), 0, *least)
+        found.append(
+            (panel, HistoryBlock(spec.name, entries[0] + n_angle * np.arange(len(labels)), scale, 0))
+        )
     _note_rest(notes, spec.name, len(labels), spec.shape[0])
     return found
 
 
-def _contact(spec: FieldSpec | None, first: int) -> tuple[Contact, Channel] | None:
+def _contact(spec: FieldSpec | None, first: int) -> tuple[ContactTraces, HistoryBlock] | None:
     """The plot of the contact points and its channels: x and z of each, in the frame of the plateau."""
     if spec is None or len(spec.shape) != 2 or not spec.shape[0] or spec.shape[1] != 3:
         return None
@@ -278,10 +280,10 @@ def _contact(spec: FieldSpec | None, first: int) -> tuple[Contact, Channel] | No
     names = spoken(labels_of(spec, CONTACTS_MOST))
     points = np.arange(0, 3 * len(names), 3)
     entries = np.stack([points, points + 2], axis=1).ravel()
-    return Contact(names, unit, first), Channel("contact_points", entries, scale, first)
+    return ContactTraces(names, unit, first), HistoryBlock("contact_points", entries, scale, first)
 
 
-def _picture(specs: Mapping[str, FieldSpec], notes: list[str]) -> Picture | None:
+def _picture(specs: Mapping[str, FieldSpec], notes: list[str]) -> ImageField | None:
     """The first field that wants to be an image and can be one; of a person the left side stands left."""
     for name, spec in specs.items():
         if spec.image is None or name in FIGURE_FIELDS:
@@ -296,7 +298,7 @@ def _picture(specs: Mapping[str, FieldSpec], notes: list[str]) -> Picture | None
         labels = spoken(labels_of(spec, IMAGES_MOST)) if len(shape) == 3 else ("",)
         title = printable(spec.image.title) or spoken((printable(name),))[0]
         order = sorted(range(n_image), key=lambda k: (labels[k] != "left", k))
-        return Picture(title, unit, scale, name, labels, (n_row, n_column), *sizes, order)
+        return ImageField(title, unit, scale, name, labels, (n_row, n_column), *sizes, order)
     return None
 
 
@@ -347,7 +349,7 @@ def _display_unit(spec: FieldSpec) -> tuple[str, float]:
     return ON_SCREEN.get(spec.unit, (printable(spec.unit, 12), 1.0))
 
 
-def _balanced(panels: list[Panel]) -> tuple[Panel, ...]:
+def _balanced(panels: list[PlotPanel]) -> tuple[PlotPanel, ...]:
     """One column instead of two when one of them would be nearly empty, and its plots oddly tall."""
     counts = Counter(panel.column for panel in panels)
     if len(counts) == 2 and 2 * min(counts.values()) < max(counts.values()):

@@ -12,7 +12,7 @@ N_KEPT = 12
 N_PER_SECOND = 4  # of others; more cannot be read
 
 
-class Transcript:
+class MessageLog:
     """What was said, newest last.
 
     Attributes

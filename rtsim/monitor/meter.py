@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from rtsim.monitor.plots.history import Quality
 from streams.messages import Status
-from streams.receiving.ring import Frame
+from streams.receiving.ring import ReceivedFrame
 
 N_FRAME = 1000  # frames over which latencies are taken
 RATE_SECONDS = 2.0  # the measured rate is an average over this time
@@ -55,7 +55,7 @@ class Meter:
         self._whole = np.zeros(N_FRAME)
         self._n_held = 0
 
-    def add(self, frame: Frame) -> None:
+    def add(self, frame: ReceivedFrame) -> None:
         """Take in one frame."""
         slot = self.n_frame % N_FRAME
         self._published[slot] = frame.t_published

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from streams.messages import Session
 
 
-class Turnover:
+class RebuildLimit:
     """Grants a few sessions in quick succession, then one per second; others are passed over.
 
     Attributes

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from PySide6.QtGui import QFont, QFontMetrics, QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QFrame, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
-from rtsim.monitor.connection import Connection
+from rtsim.monitor.connection import ConnectionState
 from rtsim.monitor.elided import Elided
 from rtsim.monitor.feed import Feed
 from rtsim.monitor.flow import Flow
-from rtsim.monitor.layout import Layout
+from rtsim.monitor.layout import WindowLayout
 from rtsim.monitor.status_words import CHIPS, NO_VALUE, ChipText, counter_lines, details_of, figures_of
 from rtsim.monitor.theme import LIGHT, Theme
 from rtsim.monitor.words import tip
@@ -76,7 +76,7 @@ class StatusStrip(QFrame):
         self.note.setObjectName("note")
         self.note.hide()  # until something is left out
         self.chips = {key: Chip(text) for key, text in CHIPS.items()}
-        self._connection_shown = Connection("", "text_dim")
+        self._connection_shown = ConnectionState("", "text_dim")
         state = QHBoxLayout()
         state.setSpacing(5)
         state.addWidget(self._dot)
@@ -118,7 +118,7 @@ class StatusStrip(QFrame):
         self._arrange()
         self.show_connection(self._connection_shown)
 
-    def show_connection(self, connection: Connection) -> None:
+    def show_connection(self, connection: ConnectionState) -> None:
         """Write the state of the stream."""
         self._connection_shown = connection
         self._dot.setStyleSheet(f"color: {getattr(self.theme, connection.mood)};")
@@ -139,7 +139,7 @@ class StatusStrip(QFrame):
     def show_state(self, feed: Feed, method: str) -> None:
         """Write the words and figures; those of a silent sender are not shown as if they were new."""
         connection = feed.connection()
-        frozen = Connection(f"{connection.words}, display frozen", connection.mood)
+        frozen = ConnectionState(f"{connection.words}, display frozen", connection.mood)
         self.show_connection(frozen if feed.frozen else connection)
         if feed.layout:
             self._show_layout(feed.layout, method)
@@ -148,7 +148,7 @@ class StatusStrip(QFrame):
         self._explain_losses(feed)
         self.show_notes(feed.notes())
 
-    def _show_layout(self, layout: Layout, method: str) -> None:
+    def _show_layout(self, layout: WindowLayout, method: str) -> None:
         self.details.setText(details_of(layout, method))
         self.details.setToolTip(tip([f"{key}: {value}" for key, value in sorted(layout.meta.items())]))
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from rtsim.monitor.feed import Feed
-from rtsim.monitor.layout import Layout
+from rtsim.monitor.layout import WindowLayout
 from rtsim.monitor.meter import Latency, quality_of, status_words
 from rtsim.monitor.plots.history import Quality
 
@@ -47,48 +47,50 @@ CHIPS = {
 }
 
 
-class Said(NamedTuple):
+class StatusWords(NamedTuple):
     """A figure as text, and the name of the Theme colour it deserves, "" = the usual one."""
 
     text: str
     mood: str = ""
 
 
-def figures_of(feed: Feed) -> dict[str, Said]:
+def figures_of(feed: Feed) -> dict[str, StatusWords]:
     """The figures of CHIPS; those of a silent sender are not told as if they were new."""
     meter, counters = feed.meter, feed.counters()
     connection = feed.connection()
     lost, skipped = counters["lost"], counters["skipped"]
     figures = {
-        "rate": Said(NO_VALUE),
-        "inside": Said(_latency(meter.latency_inside())),
-        "whole": Said(_latency(meter.latency_whole())),
-        "frames": Said(count_words(meter.n_frame)),
-        "lost": Said(count_words(lost), "bad" if lost else ""),
-        "late": Said(count_words(meter.n_late), "warning" if meter.n_late else ""),
-        "skipped": Said(count_words(skipped), "warning" if skipped else ""),
+        "rate": StatusWords(NO_VALUE),
+        "inside": StatusWords(_latency(meter.latency_inside())),
+        "whole": StatusWords(_latency(meter.latency_whole())),
+        "frames": StatusWords(count_words(meter.n_frame)),
+        "lost": StatusWords(count_words(lost), "bad" if lost else ""),
+        "late": StatusWords(count_words(meter.n_late), "warning" if meter.n_late else ""),
+        "skipped": StatusWords(count_words(skipped), "warning" if skipped else ""),
     }
     if feed.layout:
         figures["rate"] = _rate(meter.rate() if connection.flows else math.nan, feed.layout.rate)
     if not connection.flows or not meter.n_frame:
-        paused = Said("paused" if feed.holds else NO_VALUE)
-        return figures | {"iterations": Said(NO_VALUE), "status": paused}
+        paused = StatusWords("paused" if feed.holds else NO_VALUE)
+        return figures | {"iterations": StatusWords(NO_VALUE), "status": paused}
     quality = quality_of(meter.status)
     late = quality is Quality.GOOD and meter.status
-    newest = Said(status_words(meter.status), "warning" if late else MOODS[quality])
-    return figures | {"iterations": Said(count_words(meter.iterations)), "status": newest}
+    newest = StatusWords(status_words(meter.status), "warning" if late else MOODS[quality])
+    return figures | {"iterations": StatusWords(count_words(meter.iterations)), "status": newest}
 
 
-def details_of(layout: Layout, method: str) -> str:
+def details_of(layout: WindowLayout, method: str) -> str:
     """What is estimated, of whom and from what, in one line."""
     parts = [method, *(layout.meta.get(key, "") for key in DETAILS), f"session {layout.session_id[:8]}"]
     return " · ".join(part for part in parts if part)
 
 
-def _rate(rate: float, nominal: float) -> Said:
+def _rate(rate: float, nominal: float) -> StatusWords:
     announced = f"{nominal:.3g}" if nominal < 1.0 else f"{nominal:.0f}"
     announced = announced if math.isfinite(nominal) else "irregular"
-    return Said(f"{_number(rate)} / {announced} Hz", "warning" if rate < RATE_SHORTFALL * nominal else "")
+    return StatusWords(
+        f"{_number(rate)} / {announced} Hz", "warning" if rate < RATE_SHORTFALL * nominal else ""
+    )
 
 
 def _number(value: float) -> str:

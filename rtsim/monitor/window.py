@@ -28,7 +28,7 @@ from rtsim.monitor.controls import FigureCard, ToolBar
 from rtsim.monitor.device.commands import Commander
 from rtsim.monitor.device.device import DevicePanel
 from rtsim.monitor.feed import Change, Feed
-from rtsim.monitor.plots.curves import Curves
+from rtsim.monitor.plots.curves import CurvePlots
 from rtsim.monitor.plots.history import Quality
 from rtsim.monitor.pose.contact import ContactPlot
 from rtsim.monitor.pose.heat import HeatImage
@@ -63,7 +63,7 @@ class MonitorWindow(QMainWindow):
         self.setMinimumSize(*SIZE_LEAST)
         self.bar = ToolBar()
         self.figure_card = FigureCard()
-        self.contact, self.curves, self.status = ContactPlot(), Curves(), StatusStrip()
+        self.contact, self.curves, self.status = ContactPlot(), CurvePlots(), StatusStrip()
         self.heat, self.device = HeatImage(), DevicePanel()
         self.theme: Theme = LIGHT
         self._n_turn = 0

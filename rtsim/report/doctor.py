@@ -29,7 +29,7 @@ SILENCE_REMEDY = "start the sender, check host and port, and check that a firewa
 HARMLESS = ("The stream ended", "A new session", "Connected to")
 
 
-class Finding(NamedTuple):
+class DoctorFinding(NamedTuple):
     """One finding of the doctor.
 
     lacks : whether something is not there that some commands alone need
@@ -40,7 +40,7 @@ class Finding(NamedTuple):
     lacks: bool = False
 
 
-def examine_installation() -> list[Finding]:
+def examine_installation() -> list[DoctorFinding]:
     """Python, packages, configs, kernels, a stream on loopback, the monitor's libraries."""
     findings = [python_version()]
     findings += [package(name) for name in NEEDED]
@@ -48,40 +48,40 @@ def examine_installation() -> list[Finding]:
     return findings + [monitor_library(module, name) for module, name in OPTIONAL]
 
 
-def python_version() -> Finding:
+def python_version() -> DoctorFinding:
     good = (3, 11) <= sys.version_info[:2] <= (3, 13)
     text = f"Python {platform.python_version()} on {platform.system()}"
-    return Finding(
+    return DoctorFinding(
         good, text if good else f"{text}: rtsim needs 3.11 to 3.13; make the environment with one of them"
     )
 
 
-def package(name: str) -> Finding:
+def package(name: str) -> DoctorFinding:
     try:
-        return Finding(True, f"{name} {version(name)}")
+        return DoctorFinding(True, f"{name} {version(name)}")
     except PackageNotFoundError:
-        return Finding(False, f"{name} is not installed; run: pip install {name}")
+        return DoctorFinding(False, f"{name} is not installed; run: pip install {name}")
 
 
-def shipped_configs() -> Finding:
+def shipped_configs() -> DoctorFinding:
     try:
         n_config = len(list(configs_root().glob("*/*.toml")))
     except RtsimError as error:
-        return Finding(False, str(error))
-    return Finding(n_config > 0, f"{n_config} shipped configs in {configs_root()}")
+        return DoctorFinding(False, str(error))
+    return DoctorFinding(n_config > 0, f"{n_config} shipped configs in {configs_root()}")
 
 
-def kernel_cache() -> Finding:
+def kernel_cache() -> DoctorFinding:
     from kernels.compiler.cache import cache_fault, cache_root, n_cached
 
     if cache_fault():
-        return Finding(False, cache_fault())
+        return DoctorFinding(False, cache_fault())
     n_kernel = n_cached()
     state = f"{n_kernel} kernels compiled" if n_kernel else "nothing compiled yet: run `rtsim warmup` once"
-    return Finding(True, f"kernel cache {cache_root()}: {state}")
+    return DoctorFinding(True, f"kernel cache {cache_root()}: {state}")
 
 
-def loopback() -> Finding:
+def loopback() -> DoctorFinding:
     """Ten frames through real sockets."""
     frames = MarkerFrames(np.arange(10) * 0.01, np.zeros((10, 1, 3)))
     try:
@@ -94,14 +94,14 @@ def loopback() -> Finding:
             while n_frame < 10 and subscriber.wait(1.0) is not None:
                 n_frame += 1
     except StreamError as error:
-        return Finding(False, f"no stream on loopback: {error}")
+        return DoctorFinding(False, f"no stream on loopback: {error}")
     good = n_frame == 10
-    return Finding(
+    return DoctorFinding(
         good, f"{n_frame} of 10 frames arrived over loopback" + ("" if good else "; check the firewall")
     )
 
 
-def monitor_library(module: str, name: str) -> Finding:
+def monitor_library(module: str, name: str) -> DoctorFinding:
     try:
         importlib.import_module("PySide6.QtWidgets" if module == "PySide6" else module)
     except ImportError as error:
@@ -112,13 +112,13 @@ def monitor_library(module: str, name: str) -> Finding:
             else "install the system packages named in the README"
         )
         said = f"{name} cannot be used ({error}); only the monitor window and figures need it: {remedy}"
-        return Finding(True, said, lacks=True)
-    return Finding(True, f"{name} {version(name)} (monitor window, figures)")
+        return DoctorFinding(True, said, lacks=True)
+    return DoctorFinding(True, f"{name} {version(name)} (monitor window, figures)")
 
 
 def examine_stream(
     address: str, subject: str | None, seconds: float, security: Security | None
-) -> list[Finding]:
+) -> list[DoctorFinding]:
     """Listen to a marker or result stream and judge what arrives."""
     for stream in ("markers", "result"):
         with Subscriber(address, (stream,), backlog=1024, security=security) as subscriber:
@@ -134,13 +134,13 @@ def examine_stream(
             session = subscriber.session
             if session is None:
                 continue
-            findings = [Finding(True, describe(session))]
+            findings = [DoctorFinding(True, describe(session))]
             findings += judge_arrivals(session, stamps)
-            findings += [Finding(said.startswith(HARMLESS), said) for said in subscriber.events]
+            findings += [DoctorFinding(said.startswith(HARMLESS), said) for said in subscriber.events]
             if stream == "markers":
                 findings += judge_markers(session, subject, n_missing, n_value)
             return findings
-    return [Finding(False, f"nothing arrived from {address} in {2 * seconds:g} s: {SILENCE_REMEDY}")]
+    return [DoctorFinding(False, f"nothing arrived from {address} in {2 * seconds:g} s: {SILENCE_REMEDY}")]
 
 
 def describe(session: Session) -> str:
@@ -150,17 +150,19 @@ def describe(session: Session) -> str:
     return f"{session.stream} stream {session.session} at {session.rate:g} Hz: {fields}{more}"
 
 
-def judge_arrivals(session: Session, stamps: list[tuple[int, int]]) -> list[Finding]:
+def judge_arrivals(session: Session, stamps: list[tuple[int, int]]) -> list[DoctorFinding]:
     """Rate and regularity of the frames."""
     if len(stamps) < 2:
-        return [Finding(False, f"the descriptor came, but only {len(stamps)} frames: is the sender paused?")]
+        return [
+            DoctorFinding(False, f"the descriptor came, but only {len(stamps)} frames: is the sender paused?")
+        ]
     arrived = np.array([t for t, _ in stamps])
     gaps = np.diff(arrived) * 1e-6
     rate = 1e3 / float(np.mean(gaps))
-    findings = [Finding(True, f"{len(stamps)} frames, {rate:.1f} Hz, gaps up to {gaps.max():.1f} ms")]
+    findings = [DoctorFinding(True, f"{len(stamps)} frames, {rate:.1f} Hz, gaps up to {gaps.max():.1f} ms")]
     if session.rate > 0.0 and not 0.8 < rate / session.rate < 1.25:
         findings.append(
-            Finding(
+            DoctorFinding(
                 False,
                 f"the descriptor says {session.rate:g} Hz, frames come at {rate:.1f} Hz; correct one",
             )
@@ -168,20 +170,22 @@ def judge_arrivals(session: Session, stamps: list[tuple[int, int]]) -> list[Find
     return findings
 
 
-def judge_markers(session: Session, subject: str | None, n_missing: int, n_value: int) -> list[Finding]:
+def judge_markers(session: Session, subject: str | None, n_missing: int, n_value: int) -> list[DoctorFinding]:
     """Occlusion, and whether the markers are those of the subject."""
     findings = []
     if n_value:
         share = 100.0 * n_missing / n_value
-        findings.append(Finding(share < 50.0, f"{share:.1f} % of the marker coordinates are occluded"))
+        findings.append(DoctorFinding(share < 50.0, f"{share:.1f} % of the marker coordinates are occluded"))
     if subject:
-        from rtsim.stages.markers.marker_input import Door
+        from rtsim.stages.markers.marker_input import MarkerInput
         from rtsim.stages.markers.reference_length import of_subject
         from rtsim.subjects.subject import load_subject
 
-        door = Door(of_subject(load_subject(find_config(subject, "subjects"))), session)
-        if door.sentences:
-            findings += [Finding(False, sentence) for sentence in door.sentences]
+        marker_input = MarkerInput(of_subject(load_subject(find_config(subject, "subjects"))), session)
+        if marker_input.sentences:
+            findings += [DoctorFinding(False, sentence) for sentence in marker_input.sentences]
         else:
-            findings.append(Finding(True, f"all {len(door.names)} markers of the subject are in the stream"))
+            findings.append(
+                DoctorFinding(True, f"all {len(marker_input.names)} markers of the subject are in the stream")
+            )
     return findings

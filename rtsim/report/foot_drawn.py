@@ -19,7 +19,7 @@ from rtsim.methods.foot.foot_parameters import (
     new_foot,
 )
 from rtsim.methods.foot.foot_pressure import StepPressure, chosen_frames
-from rtsim.report.foot_fit import Step, panels
+from rtsim.report.foot_fit import FittedStep, panels
 
 Array = NDArray[np.float64]
 
@@ -30,8 +30,8 @@ ACROSS, ALONG = (-0.07, 0.09), (-0.05, 0.31)
 """Part of the ground that they cover [m]."""
 
 
-def drawn(step: Step, parameters: Array) -> dict[str, Any]:
-    """The fields of foot_figure.Drawn, for a step and the parameters (30,) of its foot."""
+def drawn(step: FittedStep, parameters: Array) -> dict[str, Any]:
+    """The fields of foot_figure.FootFigureContent, for a step and the parameters (30,) of its foot."""
     trial, maps = step.trial, {}
     if trial.pressure is not None:
         maps["measured"] = trial.pressure.pressure
@@ -63,7 +63,7 @@ def drawn(step: Step, parameters: Array) -> dict[str, Any]:
     }
 
 
-def peaks_of(step: Step, parameters: Array) -> tuple[Array, Array]:
+def peaks_of(step: FittedStep, parameters: Array) -> tuple[Array, Array]:
     """Cells (n_cell, 2) [m] and the greatest simulated pressure of a step in each (n_cell,) [Pa]."""
     n = len(step.trial.times)
     mat = cells_below(n)

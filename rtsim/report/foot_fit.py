@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rtsim.files.tables.panels import Panel
+from rtsim.files.tables.panels import FigurePanel
 from rtsim.methods.foot.foot_fit import FootFit
 from rtsim.methods.foot.foot_misfit import BEARS_COP, Errors, Simulated
 from rtsim.methods.foot.foot_motion import LARGEST_LIFT
@@ -35,7 +35,7 @@ LIFT_TOLD = 1e-5
 HEAD = "normal    cop  pressure  friction*  spin*"
 
 
-class Step(NamedTuple):
+class FittedStep(NamedTuple):
     """A step, fitted or held against the fit, and what came of it; complete : not interrupted."""
 
     trial: FootTrial
@@ -57,10 +57,10 @@ class Step(NamedTuple):
         return kind if self.complete else f"{kind}, interrupted"
 
 
-def steps_of(trials: Sequence[FootTrial], fit: FootFit, fitted: bool) -> list[Step]:
+def steps_of(trials: Sequence[FootTrial], fit: FootFit, fitted: bool) -> list[FittedStep]:
     """The steps of a fit, with the heights of their heels in the notes."""
     return [
-        Step(
+        FittedStep(
             trial._replace(notes=(*trial.notes, *_lift(height))),
             errors,
             simulated,
@@ -82,7 +82,7 @@ def _lift(height: float) -> tuple[str, ...]:
     return (f"the heel was taken {MM * abs(height):.1f} mm {way}, as this step tells by itself{end}",)
 
 
-def as_lines(fit: FootFit | None, steps: Sequence[Step], left: Sequence[str] = ()) -> str:
+def as_lines(fit: FootFit | None, steps: Sequence[FittedStep], left: Sequence[str] = ()) -> str:
     """All of it for people; fit : None where parameters were not looked for; left : steps not come to."""
     lines = ["Errors (RMS, eqs 5.53-5.57) in parts of body weight and of 20 cm:"]
     rows: list[tuple[Any, ...]] = []
@@ -151,7 +151,7 @@ def _weak(fit: FootFit) -> list[str]:
     return lines
 
 
-def as_table(fit: FootFit | None, steps: Sequence[Step], left: Sequence[str] = ()) -> dict[str, Any]:
+def as_table(fit: FootFit | None, steps: Sequence[FittedStep], left: Sequence[str] = ()) -> dict[str, Any]:
     """The same for programs; numbers in SI units. `complete` is of the whole, and of each step."""
     table: dict[str, Any] = {
         "complete": not left and all(step.complete for step in steps),
@@ -185,7 +185,7 @@ def as_table(fit: FootFit | None, steps: Sequence[Step], left: Sequence[str] = (
     return table
 
 
-def panels(step: Step, mu_d: float) -> list[Panel]:
+def panels(step: FittedStep, mu_d: float) -> list[FigurePanel]:
     """Figures 5.9 to 5.11, 5.13 and 5.15: forces, centre of pressure and peak pressure over the step; where
     friction is simulated, the greatest that a coefficient mu_d of it allows, and its curve.
     """
@@ -197,11 +197,11 @@ def panels(step: Step, mu_d: float) -> list[Panel]:
     if rubs:
         shear["greatest possible, mu_d F_n"] = mu_d * s.force[:, 2]
     found = [
-        Panel("Normal force", "N", axis, x, {"measured": t.force[:, 2], "simulated": s.force[:, 2]}),
-        Panel("Centre of pressure along the foot", "mm", axis, x, _both(t.centre[:, 1], s.centre[:, 1])),
-        Panel("Centre of pressure, medial", "mm", axis, x, _both(t.centre[:, 0], s.centre[:, 0])),
-        Panel(f"Friction, not validated{'' if rubs else ' (none was simulated)'}", "N", axis, x, shear),
-        Panel(
+        FigurePanel("Normal force", "N", axis, x, {"measured": t.force[:, 2], "simulated": s.force[:, 2]}),
+        FigurePanel("Centre of pressure along the foot", "mm", axis, x, _both(t.centre[:, 1], s.centre[:, 1])),
+        FigurePanel("Centre of pressure, medial", "mm", axis, x, _both(t.centre[:, 0], s.centre[:, 0])),
+        FigurePanel(f"Friction, not validated{'' if rubs else ' (none was simulated)'}", "N", axis, x, shear),
+        FigurePanel(
             "Free moment, not validated", "N m", axis, x,
             {"measured": t.free_moment, "simulated": s.free_moment},
         ),
@@ -213,15 +213,15 @@ def panels(step: Step, mu_d: float) -> list[Panel]:
             name: np.interp(x, x[felt.frames], 1e-3 * peaks, left=np.nan, right=np.nan)
             for name, peaks in most.items()
         }
-        found.append(Panel("Peak pressure", "kPa", axis, x, curves))
+        found.append(FigurePanel("Peak pressure", "kPa", axis, x, curves))
     return [*found, friction_curve(mu_d)] if rubs else found
 
 
-def friction_curve(mu_d: float) -> Panel:
+def friction_curve(mu_d: float) -> FigurePanel:
     """Figure 5.11: friction over normal force by the sliding velocity, without more of it in sticking."""
     v = np.linspace(-FASTEST, FASTEST, 401) * SLOW
     curve = {f"mu_d = {mu_d:.2f}": mu_d * np.tanh(4.0 * v / SLOW)}  # eq. 4.4 where mu_s is mu_d
-    return Panel("Friction over normal force", "1", "sliding velocity [mm/s]", MM * v, curve)
+    return FigurePanel("Friction over normal force", "1", "sliding velocity [mm/s]", MM * v, curve)
 
 
 def _both(measured: Array, simulated: Array) -> dict[str, Array]:

@@ -11,7 +11,7 @@ from rtsim.models.packing.joints import translations
 from rtsim.quantity import AXES
 from rtsim.report.tally import pace
 from rtsim.simulation.results import largest, outside, specs_of
-from rtsim.simulation.run import Run
+from rtsim.simulation.run import SimulatedRun
 from rtsim.simulation.simulator import Simulator
 
 MM = 1e3
@@ -35,7 +35,7 @@ N_SHOWN = 12
 """Most lines of one kind in the text; JSON has all of them."""
 
 
-def summary(simulator: Simulator, done: Run, results: Results) -> dict[str, Any]:
+def summary(simulator: Simulator, done: SimulatedRun, results: Results) -> dict[str, Any]:
     """Everything that is told about a run; units are in the keys or beside the values."""
     fields = specs_of(results)
     settings, simulated = simulator.settings, done.n_done * simulator.options.step
@@ -82,7 +82,7 @@ def summary(simulator: Simulator, done: Run, results: Results) -> dict[str, Any]
     }
 
 
-def outcome(done: Run) -> str:
+def outcome(done: SimulatedRun) -> str:
     """In a word: finished, stopped, failed, or too large a step."""
     if done.failed:
         return "failed"

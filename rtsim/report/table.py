@@ -15,7 +15,7 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from rtsim.report.tally import Tally, in_full
+from rtsim.report.tally import StreamSummary, in_full
 from streams.account import plain
 
 COLOURS = {
@@ -32,7 +32,7 @@ COUNTED = (
 )  # fmt: skip
 
 
-def live_table(tally: Tally, source: str) -> RenderableType:
+def live_table(tally: StreamSummary, source: str) -> RenderableType:
     """The whole picture of a run at one moment."""
     return Group(
         header(tally, source),
@@ -41,7 +41,7 @@ def live_table(tally: Tally, source: str) -> RenderableType:
     )
 
 
-def header(tally: Tally, source: str) -> Text:
+def header(tally: StreamSummary, source: str) -> Text:
     text = Text()
     text.append("rtsim live", "bold")
     method = in_full(tally.method, tally.chosen) or "-"
@@ -55,29 +55,29 @@ def header(tally: Tally, source: str) -> Text:
     return text
 
 
-def values_table(tally: Tally) -> Numbers:
-    table = Numbers("joint", "value", "")
+def values_table(tally: StreamSummary) -> NumberTable:
+    table = NumberTable("joint", "value", "")
     for label, (value, unit) in tally.values.items():
         table.add(label.replace("_", " "), f"{value:.2f}", unit)
     return table
 
 
-def latency_table(tally: Tally) -> Numbers:
+def latency_table(tally: StreamSummary) -> NumberTable:
     table = latencies(tally.latencies_us())
     for name in COUNTED:
         table.add(name.replace("_", " "), str(tally.counters.get(name, 0)))
     return table
 
 
-def latencies(by_stage: Mapping[str, Mapping[str, float]]) -> Numbers:
+def latencies(by_stage: Mapping[str, Mapping[str, float]]) -> NumberTable:
     """A row of percentiles for each stage; by_stage : stage -> percentile -> duration [us]."""
-    table = Numbers("latency [us]", "p50", "p99", "p99.9", "max")
+    table = NumberTable("latency [us]", "p50", "p99", "p99.9", "max")
     for stage, values in by_stage.items():
         table.add(stage.replace("_", " "), *(f"{us:.0f}" for us in values.values()))
     return table
 
 
-class Numbers:
+class NumberTable:
     """A table without rules: names, then numbers under heads, and units where there is no head.
 
     In a room that is too narrow names are broken, numbers never: they then stand in lines, each with its
@@ -124,7 +124,7 @@ class Numbers:
         return f"{row[0]}: {(', ' if shown else ' ').join(told)}"
 
 
-def footer(tally: Tally) -> Text:
+def footer(tally: StreamSummary) -> Text:
     lines = [*tally.doubtful[:4], *tally.sentences]
     return Text("\n".join(lines), "yellow")
 

@@ -13,7 +13,7 @@ from rtsim.live.latency import PERCENTILES, StageTimes
 from rtsim.stages.markers.fault_words import SHORT
 from streams.account import bounded, plain
 from streams.messages import UNUSABLE, Status, Telemetry
-from streams.receiving.ring import Frame
+from streams.receiving.ring import ReceivedFrame
 
 Array = NDArray[np.float64]
 
@@ -43,7 +43,7 @@ def pace(factor: float) -> str:
     return f"{factor:.3g} times as fast as real time"
 
 
-class Tally:
+class StreamSummary:
     """Follows a result stream from outside the loop."""
 
     def __init__(self) -> None:
@@ -66,7 +66,7 @@ class Tally:
         self.doubtful: list[str] = []
         self.arrivals: deque[int] = deque(maxlen=200)
 
-    def take_frame(self, frame: Frame) -> None:
+    def take_frame(self, frame: ReceivedFrame) -> None:
         """Count a result frame."""
         self.n_frame += 1
         self.first_result_ns = self.first_result_ns or frame.t_arrived
@@ -84,7 +84,7 @@ class Tally:
                 if name in self.flagged or len(self.flagged) < N_ANGLE:
                     self.flagged[name] += 1
 
-    def look_at(self, frame: Frame) -> None:
+    def look_at(self, frame: ReceivedFrame) -> None:
         """Keep what the table shows of the newest frame."""
         data, labels = frame.data, {spec.name: spec.labels for spec in frame.session.fields}
         meta = frame.session.meta
@@ -167,7 +167,7 @@ def one_axis(values: Array | None) -> Array:
     return values if values is not None and values.ndim == 1 else NOTHING
 
 
-def implausible_angles(frame: Frame) -> list[str]:
+def implausible_angles(frame: ReceivedFrame) -> list[str]:
     """Names of the angles of a frame that are outside the ranges of their joints."""
     outside = one_axis(frame.data.get("joint_angles_implausible"))
     if not outside.any():
@@ -178,7 +178,7 @@ def implausible_angles(frame: Frame) -> list[str]:
     ]
 
 
-def flagged_joints(frame: Frame) -> list[str]:
+def flagged_joints(frame: ReceivedFrame) -> list[str]:
     """Names of the joints of a frame that its flags regard, where it tells them."""
     bits = one_axis(frame.data.get("joint_status"))
     if not bits.any():

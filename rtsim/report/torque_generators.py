@@ -12,7 +12,7 @@ from kernels.torque_generator.torque import S_TAU
 from rtsim.config.models.torque_generator_schema import MOST_STRENGTH_NM
 from rtsim.files.toml_text import entry
 from rtsim.methods.generators.strength_bounds import StrengthBounds
-from rtsim.methods.generators.torque_generator_fit import Assessment, Fit
+from rtsim.methods.generators.torque_generator_fit import Assessment, FittedGenerator
 from rtsim.methods.generators.torque_generator_search import ROW_WORDS
 from rtsim.models.feet import LEFT, RIGHT
 from rtsim.models.packing.torque_generators import UNFITTED
@@ -25,7 +25,7 @@ MOST_SCALE = 5.0
 """Growth of s_tau that nobody's strength explains."""
 
 
-def table(fits: Sequence[Fit]) -> str:
+def table(fits: Sequence[FittedGenerator]) -> str:
     """A row of every generator, as table B.3, and what was found of it."""
     lines = [f"{HEAD}  before -> after"]
     for fit in fits:
@@ -41,7 +41,7 @@ def table(fits: Sequence[Fit]) -> str:
     return "\n".join(lines)
 
 
-def row(fit: Fit) -> str:
+def row(fit: FittedGenerator) -> str:
     """The numbers of a fit."""
     s_A, s_V, shift, blend, s_tau = fit.x
     return (
@@ -50,14 +50,14 @@ def row(fit: Fit) -> str:
     )
 
 
-def course(fit: Fit) -> str:
+def course(fit: FittedGenerator) -> str:
     """What it lacked before, and what it needs now."""
     assert fit.before is not None
     assert fit.after is not None
     return f"{fit.before.words} -> {fit.after.words}, activation at most {fit.after.activation.max():.3f}"
 
 
-def story(fit: Fit) -> list[str]:
+def story(fit: FittedGenerator) -> list[str]:
     """Why a generator was changed, by how much, and where else fits ended."""
     said = lacked(fit)
     held = "; ".join(f"{words} at {time:.2f} s" for time, words in fit.holding)
@@ -73,7 +73,7 @@ def story(fit: Fit) -> list[str]:
     return said
 
 
-def lacked(fit: Fit) -> list[str]:
+def lacked(fit: FittedGenerator) -> list[str]:
     """What a generator was not able to do before its fit, at which of the joint's angles, and how much."""
     before = fit.before
     if before is None or not (before.too_stiff.any() or before.too_weak.any()):
@@ -122,7 +122,7 @@ def side_of(coordinate: str) -> str:
     return found[0] if len(found) == 1 else ""
 
 
-def doubts(fits: Sequence[Fit]) -> list[str]:
+def doubts(fits: Sequence[FittedGenerator]) -> list[str]:
     """Sentences on generators that a fit made stronger than anybody, beside what the set says."""
     said = []
     for fit in fits:
@@ -150,7 +150,7 @@ def contradictions(bounds: Sequence[StrengthBounds]) -> list[str]:
     ]
 
 
-def as_json(fits: Sequence[Fit], bounds: Sequence[StrengthBounds] = ()) -> dict[str, Any]:
+def as_json(fits: Sequence[FittedGenerator], bounds: Sequence[StrengthBounds] = ()) -> dict[str, Any]:
     """Everything, in rad and N m."""
     document: dict[str, Any] = {"generators": {fit.placed.name: one_as_json(fit) for fit in fits}}
     if bounds:
@@ -164,7 +164,7 @@ def as_json(fits: Sequence[Fit], bounds: Sequence[StrengthBounds] = ()) -> dict[
     return document
 
 
-def one_as_json(fit: Fit) -> dict[str, Any]:
+def one_as_json(fit: FittedGenerator) -> dict[str, Any]:
     """One generator."""
     if fit.fault:
         return {"fault": fit.fault} | ({"before": assessed(fit.before)} if fit.before is not None else {})
@@ -198,7 +198,11 @@ def assessed(one: Assessment) -> dict[str, Any]:
 
 
 def config_text(
-    fits: Sequence[Fit], name: str, base: str, source: str, strengths: dict[str, tuple[float, float]]
+    fits: Sequence[FittedGenerator],
+    name: str,
+    base: str,
+    source: str,
+    strengths: dict[str, tuple[float, float]],
 ) -> str:
     """A person's set of generators; strengths : of the base by the generators' names, of the generator and as
     it is at the joint. A row stands in the place of the base's, so that it says all that is not usual.

@@ -41,14 +41,14 @@ PUSH, N_PUSH = 1e-4, 5
 """How far a search is pushed off an unstable pose [rad, m], ten times as far each time, and how often."""
 
 
-class Found(NamedTuple):
+class Equilibrium(NamedTuple):
     """Result of a search."""
 
     n_iteration: int  # 0 = the neutral pose itself
     stable: bool  # False: the neutral pose balances, but a deviation would grow
 
 
-class Ways(NamedTuple):
+class RestSlopes(NamedTuple):
     """Slopes of a model at rest in the coordinates y = L' delta, in which the inertia is 1."""
 
     L: Array  # (n, n) - Cholesky factor of M
@@ -59,7 +59,7 @@ class Ways(NamedTuple):
     stable: bool  # no small deviation grows without end
 
 
-def find_equilibrium(simulator: Simulator, held: tuple[str, ...], gravity: bool) -> Found:
+def find_equilibrium(simulator: Simulator, held: tuple[str, ...], gravity: bool) -> Equilibrium:
     """Move simulator.q to a static equilibrium of all coordinates but the held ones.
 
     With gravity and the loads that act before time zero, or with neither. A neutral pose that balances is
@@ -79,7 +79,7 @@ def find_equilibrium(simulator: Simulator, held: tuple[str, ...], gravity: bool)
         simulator.refresh()
         simulator.v[:] = 0.0
         with np.errstate(all="ignore"):
-            return Search(simulator, held).run()
+            return EquilibriumSearch(simulator, held).run()
     finally:
         system.gravity[:], simulator.gain[:] = weight, gain
         simulator.start_time, simulator.options = start_time, options
@@ -88,7 +88,7 @@ def find_equilibrium(simulator: Simulator, held: tuple[str, ...], gravity: bool)
         simulator.refresh()
 
 
-class Search:
+class EquilibriumSearch:
     """Newton's method with steps that go downhill and stay in a region in which the slopes hold.
 
     Of the stiffness, directions that a deviation grows along take part with the opposite sign, so that every
@@ -106,16 +106,16 @@ class Search:
         self.most = np.where(self.tree.dof_rotates[self.free] == TRANSLATES, LARGEST_SHIFT, LARGEST_TURN)
         self.trace: Trace = simulator.trace(1)
 
-    def run(self) -> Found:
+    def run(self) -> Equilibrium:
         """Search from simulator.q."""
         n, n_refused, n_push, radius = 0, 0, 0, 0.0
         here = self.forces()
         if not len(self.free):
-            return Found(0, stable=True)
+            return Equilibrium(0, stable=True)
         while n < N_ITERATION and n_refused < N_REFUSED and n_push < N_PUSH and here.finite:
             ways = ways_of(here)
             if here.balanced and (n == 0 or ways.stable):
-                return Found(n + self.polished(ways) if n else n, ways.stable)
+                return Equilibrium(n + self.polished(ways) if n else n, ways.stable)
             n += 1
             if here.balanced:
                 self.move(np.clip(PUSH * 10.0**n_push * off(ways), -self.most, self.most))
@@ -144,7 +144,7 @@ class Search:
         whole[self.free] = delta
         integrate(self.tree, self.simulator.q, whole, 1.0, self.simulator.q)
 
-    def step(self, ways: Ways, radius: float) -> Array:
+    def step(self, ways: RestSlopes, radius: float) -> Array:
         """y : (n,) - Newton's step where the slopes lead there, else a shorter one downhill."""
         damping, one = FLAT * (1.0 + float(np.abs(ways.square).max())), np.eye(len(ways.f))
         uphill = ways.stiffness
@@ -158,7 +158,7 @@ class Search:
                 return y
             damping = max(2.0 * damping, 0.5 * float(np.linalg.norm(ways.f)) / radius)
 
-    def polished(self, ways: Ways) -> int:
+    def polished(self, ways: RestSlopes) -> int:
         """One more of Newton's steps, which leaves rounding alone; 1, or 0 where it did not help."""
         before = self.simulator.q.copy()
         self.move(solve(ways.L.T, self.step(ways, np.inf)))
@@ -194,7 +194,7 @@ class Search:
         )
 
 
-def ways_of(statics: Statics) -> Ways:
+def ways_of(statics: Statics) -> RestSlopes:
     """Slopes, frequencies and their directions; where a dof moves no mass, as if it moved a little."""
     M = statics.M + MASSLESS * float(np.diag(statics.M).max()) * np.eye(len(statics.M))
     L = np.asarray(np.linalg.cholesky(M), np.float64)
@@ -204,7 +204,7 @@ def ways_of(statics: Statics) -> Ways:
     potential = np.abs(stiffness - stiffness.T).max(initial=0.0) <= SKEW * largest
     slowest = square if potential else np.linalg.eigvals(stiffness).real
     grows = slowest < -GROWS - ROUNDING[0 if potential else 1] * largest
-    return Ways(L, solve(L, statics.F), stiffness, square, way, not grows.any())
+    return RestSlopes(L, solve(L, statics.F), stiffness, square, way, not grows.any())
 
 
 def solve(A: Array, b: Array) -> Array:
@@ -215,13 +215,13 @@ def solve(A: Array, b: Array) -> Array:
         return np.asarray(np.linalg.lstsq(A, b, rcond=None)[0])
 
 
-def off(ways: Ways) -> Array:
+def off(ways: RestSlopes) -> Array:
     """(n,) - direction in which a deviation grows fastest, its largest part positive and 1."""
     delta = solve(ways.L.T, ways.way[:, 0])
     return delta / delta[int(np.abs(delta).argmax())]
 
 
-def agreement(after: Statics, ways: Ways, y: Array) -> float:
+def agreement(after: Statics, ways: RestSlopes, y: Array) -> float:
     """Work that the forces did over a step, of what the slopes foresaw: 1 where they hold.
 
     Where nothing grows, a force that falls as foreseen counts as well: friction may do work for ever.

@@ -36,7 +36,7 @@ class Met(NamedTuple):
     slight: dict[str, float]  # that act, by slopes of less than SLIGHT_PART of their levers
 
 
-class Shift(NamedTuple):
+class StartShift(NamedTuple):
     """What was done to the coordinates."""
 
     gap: Array  # (n_row,) - before [m]
@@ -44,7 +44,7 @@ class Shift(NamedTuple):
     shifted: float  # [m]
 
 
-def meet_places(simulator: Simulator) -> Shift | None:
+def meet_places(simulator: Simulator) -> StartShift | None:
     """Move simulator.q onto what is held; coordinates that `hold` names stay. None where nothing is held.
 
     ModelError where it cannot be met from there.
@@ -59,7 +59,7 @@ def meet_places(simulator: Simulator) -> Shift | None:
     if not met:
         raise parted(simulator, int(np.nan_to_num(after[:, GAP], nan=np.inf).argmax()), after)
     independent(simulator)  # a row without slopes but for those kept is no rounding
-    return Shift(before[:, GAP], *moved(simulator, start))
+    return StartShift(before[:, GAP], *moved(simulator, start))
 
 
 def parted(simulator: Simulator, k: int, gaps: Array) -> ModelError:
@@ -73,7 +73,7 @@ def parted(simulator: Simulator, k: int, gaps: Array) -> ModelError:
     )
 
 
-def meet_speeds(simulator: Simulator, shift: Shift | None) -> Met | None:
+def meet_speeds(simulator: Simulator, shift: StartShift | None) -> Met | None:
     """Change simulator.v to what the constraints allow; speeds that the settings name stay as they are.
 
     ModelError where these contradict what is held.

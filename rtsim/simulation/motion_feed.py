@@ -17,7 +17,7 @@ from rtsim.simulation.simulator import Simulator
 from rtsim.units import ANGLES, PER_TIME, STREAMED, streamed_scale
 from streams.account import plain
 from streams.messages import FieldSpec, Session, Status
-from streams.receiving.ring import Frame
+from streams.receiving.ring import ReceivedFrame
 
 Array = NDArray[np.float64]
 
@@ -109,7 +109,7 @@ class MotionFeed:
         """Whether no stream moves the coordinates now."""
         return not self._following
 
-    def admit(self, message: Frame) -> None:
+    def admit(self, message: ReceivedFrame) -> None:
         """Take in a frame of results."""
         if message.session is not self._session:
             self._turn_to(message.session)
@@ -214,7 +214,7 @@ class MotionFeed:
         if not self._scale.all():
             self._slots = []
 
-    def _read(self, message: Frame) -> Array | None:
+    def _read(self, message: ReceivedFrame) -> Array | None:
         """(3, n) - value, speed and acceleration in a frame; None of a stream that lacks a coordinate."""
         if not self._slots:
             return None

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from rtsim.errors import ConfigError
 from rtsim.files.recording import Results
-from rtsim.files.tables.panels import Drawn, Panel, curves_of, small_of, told
+from rtsim.files.tables.panels import FigureContent, FigurePanel, curves_of, small_of, told
 from rtsim.simulation.results import largest, specs_of
-from rtsim.simulation.run import Run
+from rtsim.simulation.run import SimulatedRun
 from rtsim.simulation.simulator import Simulator
 from rtsim.units import ON_PAPER, face_of
 
@@ -29,7 +29,7 @@ N_AROUND = 15
 """Rows on both sides of the transition that is drawn enlarged."""
 
 
-def panels_of(simulator: Simulator, done: Run, results: Results, over: str = "") -> Drawn:
+def panels_of(simulator: Simulator, done: SimulatedRun, results: Results, over: str = "") -> FigureContent:
     """Panels over time, or over a coordinate, from top to bottom, and what they leave out."""
     fields = specs_of(results)
     x_title, x = abscissa(simulator, done, over)
@@ -58,7 +58,7 @@ def panels_of(simulator: Simulator, done: Run, results: Results, over: str = "")
         ("force of prescribed motion", ["prescribed_forces"], None),
         ("force of what is held", ["element_forces"], None),
     ]
-    panels: list[Panel] = []
+    panels: list[FigurePanel] = []
     left_out: dict[str, list[str]] = {}  # sentence -> titles of panels
     for title, names, only in rows:
         there = [fields[name] for name in names if name in fields]
@@ -73,9 +73,9 @@ def panels_of(simulator: Simulator, done: Run, results: Results, over: str = "")
         curves = {name: y for name, y in every.items() if name not in out}
         if curves:
             unit, _ = face_of(there[0].unit, ON_PAPER)
-            panels.append(Panel(title, unit, x_title, x, curves))
+            panels.append(FigurePanel(title, unit, x_title, x, curves))
     said = [f"{', '.join(titles)}: {words}" for words, titles in left_out.items()]
-    return Drawn(panels if over else panels + enlarged(simulator, results, panels), said)
+    return FigureContent(panels if over else panels + enlarged(simulator, results, panels), said)
 
 
 def why_left_out(simulator: Simulator, title: str, over: str) -> str:
@@ -100,7 +100,7 @@ def strongest(results: Results) -> list[str]:
     return [name for name in peaks if name in first]
 
 
-def abscissa(simulator: Simulator, done: Run, over: str) -> tuple[str, Array]:
+def abscissa(simulator: Simulator, done: SimulatedRun, over: str) -> tuple[str, Array]:
     """Title with unit, and values."""
     m = simulator.model
     if not over:
@@ -114,7 +114,7 @@ def abscissa(simulator: Simulator, done: Run, over: str) -> tuple[str, Array]:
     return f"{over.replace('_', ' ')} [{unit}]", scale * done.trace.q[:, m.coordinates.q[k]]
 
 
-def enlarged(simulator: Simulator, results: Results, panels: Sequence[Panel]) -> list[Panel]:
+def enlarged(simulator: Simulator, results: Results, panels: Sequence[FigurePanel]) -> list[FigurePanel]:
     """The friction around the first time that something stops to slip, if anything does."""
     row = first_stick(simulator, results)
     friction = next((panel for panel in panels if panel.title == "friction"), None)

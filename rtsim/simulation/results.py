@@ -10,13 +10,13 @@ from kernels.joints.tree import new_pose, pose
 from rtsim.files.recording import Results
 from rtsim.quantity import Fields
 from rtsim.simulation.quantities import SimulatedQuantities
-from rtsim.simulation.run import Run
+from rtsim.simulation.run import SimulatedRun
 from rtsim.simulation.simulator import Simulator
 from streams.clock import now_ns
 from streams.messages import FieldSpec, Status
 
 
-def results_of(simulator: Simulator, done: Run) -> Results:
+def results_of(simulator: Simulator, done: SimulatedRun) -> Results:
     """What a live session would have sent at the rows of a run."""
     tree, times = simulator.model.tree, done.times
     at = new_pose(len(tree.parent), len(tree.dof_body), len(tree.chains.dof))
@@ -66,7 +66,7 @@ def largest(results: Results, name: str) -> dict[str, tuple[float, float]]:
     }
 
 
-def outside(simulator: Simulator, done: Run) -> list[str]:
+def outside(simulator: Simulator, done: SimulatedRun) -> list[str]:
     """Sentences about coordinates that have left their range, which nothing enforces."""
     m, said = simulator.model, []
     for name, column, (low, high) in zip(

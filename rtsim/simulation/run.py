@@ -24,7 +24,7 @@ LARGE_PART = 0.1
 
 
 @dataclass(frozen=True)
-class Run:
+class SimulatedRun:
     """Rows of a run and how it went.
 
     times : (n_row,) - of the rows [s]; trace : their results; n_asked, n_done : steps
@@ -60,7 +60,7 @@ def run(
     every: int = 1,
     stop: Callable[[], bool] = lambda: False,
     progress: Callable[[int], None] = lambda n_done: None,
-) -> Run:
+) -> SimulatedRun:
     """n_step steps of a simulator from where it stands, a row every so many steps and one at the end.
 
     stop : asked between chunks; progress : told the steps done after each of them
@@ -82,7 +82,7 @@ def run(
     if status <= ERROR_LARGE:
         steps[-1] = simulator.n_step
     n_done = simulator.n_step - first
-    return Run(
+    return SimulatedRun(
         trace._replace(**{name: getattr(trace, name)[:n_row] for name in trace._fields[:-2]}),
         simulator.start_time + steps * simulator.options.step,
         n_step,
@@ -95,7 +95,7 @@ def run(
     )
 
 
-def warm_up(simulator: Simulator) -> Run:
+def warm_up(simulator: Simulator) -> SimulatedRun:
     """No step, one row: compiles what a run calls, and finds out whether the start has finite forces."""
     done = run(simulator, 0)
     if not np.isfinite(done.trace.v_dot).all():
@@ -133,7 +133,7 @@ def fault_of(status: int, simulator: Simulator) -> tuple[str, str]:
     return what, "look for forces that grow without end"
 
 
-def check_run(done: Run, simulator: Simulator, kept: str = "") -> None:
+def check_run(done: SimulatedRun, simulator: Simulator, kept: str = "") -> None:
     """ModelError, with the time and a remedy, where a step had no result or many had a large error.
 
     kept : what is said about results at the end of the sentence

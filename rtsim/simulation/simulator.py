@@ -9,7 +9,7 @@ from kernels.forces.generators import BEGIN, END, set_activations
 from kernels.forces.path_forces import set_excitations, settle
 from kernels.rosenbrock.advance import advance
 from kernels.rosenbrock.model import Simulation, SimulationWork, new_simulation_work, set_constants
-from kernels.rosenbrock.step import Options
+from kernels.rosenbrock.step import StepOptions
 from kernels.rosenbrock.tableau import METHODS
 from kernels.rosenbrock.trace import STEP, Trace, new_trace
 from kernels.solver.constraints import DISTANCE
@@ -17,7 +17,7 @@ from rtsim.config.models.force_schema import SimulationSpec
 from rtsim.errors import ModelError
 from rtsim.models.model import Model
 from rtsim.models.packing.couplers import drivers_first
-from rtsim.simulation.equilibrium import Found, find_equilibrium
+from rtsim.simulation.equilibrium import Equilibrium, find_equilibrium
 from rtsim.simulation.held_start import Met, meet_places, meet_speeds
 from rtsim.simulation.inertia import is_constant
 from rtsim.simulation.start import set_speeds
@@ -52,7 +52,7 @@ class Simulator:
         self.simulation = simulation._replace(constant=constant)
         self.work: SimulationWork = new_simulation_work(self.simulation)
         self.method = METHODS[settings.method]
-        self.options = Options(
+        self.options = StepOptions(
             step=1e-3 * settings.step_ms,
             secant=int(settings.kinks == "secant"),
             split=MAX_SPLIT if settings.kinks == "split" else 1,
@@ -65,7 +65,7 @@ class Simulator:
         self.gain: Array = np.ones(len(model.names.loads))
         self.start_time = 0.0
         self.n_step = 0
-        self.equilibrium: Found | None = None
+        self.equilibrium: Equilibrium | None = None
         self.met: Met | None = None
         self.refresh()
         self.reset()

@@ -25,7 +25,7 @@ def steps_per_tick(simulator: Simulator, rate: float) -> int:
     return n
 
 
-class Stride:
+class SimulatorStride:
     """Moves a simulator by n_step steps a call, past the dispatcher, whose look at every array costs more
     than the steps themselves.
 

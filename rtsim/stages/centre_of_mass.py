@@ -12,14 +12,14 @@ import numpy as np
 from rtsim.config.models.model_schema import ModelSpec
 from rtsim.methods.kinematics.deviations import mean_place
 from rtsim.quantity import AXES, GROUND, Quantity
-from rtsim.stages.find import Setting
+from rtsim.stages.find import StageContext
 from rtsim.stages.kinematics import Kinematics
 from rtsim.stages.poses.kinematic_results import mirror
-from rtsim.stages.stage import FINE, Outcome, Stage
+from rtsim.stages.stage import FINE, Stage, StageOutcome
 from rtsim.subjects.anatomy import for_person
 from rtsim.subjects.calibration.masses import load_inertia_table, person_of, with_masses
 from rtsim.subjects.subject import Subject
-from streams.receiving.ring import Frame
+from streams.receiving.ring import ReceivedFrame
 
 
 class CentreOfMass(Stage):
@@ -33,10 +33,10 @@ class CentreOfMass(Stage):
         self.kinematics, self.total = kinematics, float(mass.sum())
         self.share, self.centre = mass / self.total, centre
         self.point, self.shown = np.full(3, np.nan), np.full((1, 3), np.nan)
-        self._place, self._edition = mean_place(self.share, centre), -1
+        self._place, self._covariance_version = mean_place(self.share, centre), -1
         self.deviation = np.full((1, 3), np.nan)
 
-    def run(self, frame: Frame) -> Outcome:
+    def run(self, frame: ReceivedFrame) -> StageOutcome:
         """The centre at the newest pose."""
         self.n_frame += 1
         self.point[:] = np.nan
@@ -48,16 +48,16 @@ class CentreOfMass(Stage):
     def report(self) -> None:
         """Turned back across the body for a left leg, which is solved as a right one."""
         self.shown[0] = self.point
-        door, found = self.kinematics.door, self.kinematics.estimator.deviations
-        if door is not None and door.mirrors:
+        marker_input, found = self.kinematics.marker_input, self.kinematics.estimator.deviations
+        if marker_input is not None and marker_input.mirrors:
             mirror(self.shown)
-        if found is not None and found.edition != self._edition:
-            self._edition = found.edition
+        if found is not None and found.covariance_version != self._covariance_version:
+            self._covariance_version = found.covariance_version
             found.write_places(self._place, self.deviation)
 
     def quantities(self) -> list[Quantity]:
         """One point."""
-        known, self._edition = self.kinematics.estimator.deviations is not None, -1
+        known, self._covariance_version = self.kinematics.estimator.deviations is not None, -1
         return [
             Quantity(
                 "centre_of_mass", self.shown, "m", ("segments",), AXES, GROUND,
@@ -77,7 +77,7 @@ def masses_of(spec: ModelSpec, subject: Subject | None) -> tuple[np.ndarray, np.
     return mass, 1e-3 * np.array([body.mass_centre_mm for body in spec.bodies], float)
 
 
-def make(setting: Setting) -> CentreOfMass | None:
+def make(setting: StageContext) -> CentreOfMass | None:
     """Where there is a pose."""
     kinematics = setting.before.get("kinematics")
     if not isinstance(kinematics, Kinematics):

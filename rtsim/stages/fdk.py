@@ -23,16 +23,16 @@ from rtsim.methods.fdk.joint_forces import JointForces
 from rtsim.methods.kinematics.rates import RateEstimator
 from rtsim.models.model import Model, build
 from rtsim.quantity import ACTIVATIONS, AXES, Quantity
-from rtsim.stages.find import Setting
+from rtsim.stages.find import StageContext
 from rtsim.stages.inverse_dynamics import PersonLoads
 from rtsim.stages.kinematics import Kinematics
 from rtsim.stages.loads.joint_loads import JointLoads
-from rtsim.stages.loads.unbalanced_dofs import lacking
+from rtsim.stages.loads.unbalanced_dofs import unbalanced_dofs
 from rtsim.stages.run_checks import LOADS, without_load_of_person
-from rtsim.stages.stage import FINE, Outcome, Stage
+from rtsim.stages.stage import FINE, Stage, StageOutcome
 from rtsim.subjects.calibration.masses import with_masses
 from streams.messages import Curves, Session, Status, time_rate
-from streams.receiving.ring import Frame
+from streams.receiving.ring import ReceivedFrame
 
 TORN = "No equilibrium of the joint was found: it is pulled apart, or too few steps are allowed."
 PART = "Muscles bear the load of the joint's bodies only in part"
@@ -80,7 +80,7 @@ class Balance(Stage):
     def _why(self, status: int) -> str:
         """A sentence; of a joint without balance, or a part of it, with contacts nothing presses in."""
         own = self.balanced
-        part = f"{PART}: {lacking(own.freedoms, own.not_borne(), own.turns)} too little."
+        part = f"{PART}: {unbalanced_dofs(own.freedoms, own.not_borne(), own.turns)} too little."
         paths = np.flatnonzero(own.model.elements.kind == PATH_LENGTH)
         unplaced = self.unplaced
         if len(paths):
@@ -91,12 +91,12 @@ class Balance(Stage):
         told = f" Nothing presses in {', '.join(apart)}." if apart else ""
         return why.get(status, NO_MUSCLES) + told
 
-    def come_to(self, status: int) -> Outcome:
+    def come_to(self, status: int) -> StageOutcome:
         """What the balance of a frame ended with, told and published."""
         if status not in KNOWN:
             self.count("not_balanced", self._why(status))
             self.without()
-            return Outcome(Status.NOT_CONVERGED, self.balanced.iterations)
+            return StageOutcome(Status.NOT_CONVERGED, self.balanced.iterations)
         self.joints.update(known=True)
         own = self.balanced
         self._stiffness[0] = own.least_stiffness
@@ -112,9 +112,9 @@ class Balance(Stage):
         if status == NOT_BORNE:
             self.count("load_not_borne", self._why(status))
             told |= Status.DEGRADED
-        return Outcome(told, self.balanced.iterations)
+        return StageOutcome(told, self.balanced.iterations)
 
-    def without(self) -> Outcome:
+    def without(self) -> StageOutcome:
         """NaN in all results."""
         own = self.balanced
         for array in (
@@ -276,7 +276,7 @@ class BalancedJoint(Balance):
         except ConfigError as fault:
             self.sentences.append(f"No speeds and accelerations, and no balance: {fault}")
 
-    def run(self, frame: Frame) -> Outcome:
+    def run(self, frame: ReceivedFrame) -> StageOutcome:
         """Balance the newest filtered markers."""
         self.n_frame += 1
         kinematics = self.kinematics
@@ -307,7 +307,7 @@ class BalancedJoint(Balance):
         return self._status == NOT_PLACED or lost
 
 
-def make(setting: Setting) -> BalancedJoint | None:
+def make(setting: StageContext) -> BalancedJoint | None:
     """The balance of a model with muscles: of one that brings its own markers, or of a person on plates."""
     kinematics, loads = setting.before.get("kinematics"), setting.before.get(LOADS)
     if not setting.spec.muscles or not isinstance(kinematics, Kinematics):

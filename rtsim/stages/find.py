@@ -18,7 +18,7 @@ from importlib.metadata import entry_points
 
 import rtsim.stages
 from rtsim.config.models.model_schema import ModelSpec
-from rtsim.config.runs.run_schema import Run
+from rtsim.config.runs.run_schema import RunConfig
 from rtsim.errors import ConfigError
 from rtsim.methods.keypoint_limits import for_keypoints
 from rtsim.methods.plates.force_feed import ForceFeed
@@ -35,7 +35,7 @@ OF_MODEL = ("muscle_speeds", "torque_generators")
 
 
 @dataclass
-class Setting:
+class StageContext:
     """What a stage is built from.
 
     subject : None where the model brings its own markers; before : the stages that come before it, by name
@@ -43,7 +43,7 @@ class Setting:
     mass_kg : of the person, or of the model, 0 = not known
     """
 
-    run: Run
+    run: RunConfig
     spec: ModelSpec
     subject: Subject | None
     before: dict[str, Stage] = field(default_factory=dict)
@@ -64,7 +64,7 @@ class Setting:
 
 WEIGHED = (LOADS, "ground_reaction")
 """Stages that need the mass of the person, whether there are force plates or not."""
-Make = Callable[[Setting], Stage | None]
+Make = Callable[[StageContext], Stage | None]
 
 
 def stage_names() -> list[str]:
@@ -106,7 +106,7 @@ def find_stage(name: str) -> Make:
 
 
 def make_stages(
-    run: Run,
+    run: RunConfig,
     spec: ModelSpec,
     subject: Subject | None,
     forces: ForceFeed | None = None,
@@ -114,7 +114,7 @@ def make_stages(
 ) -> list[Stage]:
     """The stages of a run in order; ConfigError where one needs another that does not come before it."""
     run = for_keypoints(run) if subject is not None and subject.keypoints else run
-    setting = Setting(run, spec, subject, forces=forces, mass_kg=mass_kg)
+    setting = StageContext(run, spec, subject, forces=forces, mass_kg=mass_kg)
     for name in run.stages or setting.usual:
         stage = find_stage(name)(setting)
         if stage is None:
@@ -134,7 +134,7 @@ def make_stages(
     return list(setting.before.values())
 
 
-def idle(name: str, setting: Setting) -> ConfigError:
+def idle(name: str, setting: StageContext) -> ConfigError:
     """A stage asked for that has nothing to do in the run."""
     if name in WITH_FORCES and setting.forces is None:
         return without("force plates", "--forces")

@@ -12,26 +12,26 @@ from typing import Any
 import numpy as np
 
 from rtsim.config.runs.foot_schema import FootSpec
-from rtsim.config.runs.lab_schema import Lab
+from rtsim.config.runs.lab_schema import LabMap
 from rtsim.errors import ConfigError
 from rtsim.files.markers.trial import MarkerTrial
 from rtsim.methods.foot.foot_contact import FootContact, centre_on, contact_foot
 from rtsim.models.named_feet import feet_of
 from rtsim.quantity import AXES, GROUND, Quantity
-from rtsim.stages.find import Setting
+from rtsim.stages.find import StageContext
 from rtsim.stages.ground_reaction import GroundReaction
 from rtsim.stages.loads.filtered_loads import FilteredLoads
 from rtsim.stages.loads.followed_feet import FollowedFeet, axes_of
-from rtsim.stages.loads.shared_loads import SharedLoads
+from rtsim.stages.loads.shared_loads import SharedGroundForce
 from rtsim.stages.plates import FootLoads
 from rtsim.stages.rates import FilteredMotion, stated
-from rtsim.stages.stage import FINE, Outcome, Stage
+from rtsim.stages.stage import FINE, Stage, StageOutcome
 from rtsim.subjects.feet.foot_marks import UP
 from rtsim.subjects.markers.labs import SIDES, lab_of
 from rtsim.subjects.markers.persons import read_one, share_of_labs
 from rtsim.subjects.subject import Subject
 from streams.messages import Curves, Image, Session
-from streams.receiving.ring import Frame
+from streams.receiving.ring import ReceivedFrame
 
 GRAVITY, TOUCH_N = 9.81, 1.0
 """On a person [m/s^2]; of a foot that just touches, where the weight is not known."""
@@ -63,7 +63,7 @@ class FootContacts(Stage):
         spec: FootSpec,
         motion: FilteredMotion,
         loads: FootLoads | None,
-        lab: Lab,
+        lab: LabMap,
         subject: Subject,
         static: MarkerTrial | None = None,
         mass_kg: float = 0.0,
@@ -80,7 +80,7 @@ class FootContacts(Stage):
         self._mirrors = subject.side == "left"
         self._feet = [FootContact(contact_foot(spec, a.length, a.side), spec) for _, a in self._axes]
         for foot in self._feet:
-            foot.foot.contacts.contacts.drift[:, 2] *= -1.0 if self._mirrors else 1.0
+            foot.foot.contacts.contacts.surface_velocity[:, 2] *= -1.0 if self._mirrors else 1.0
         self._sides = [1 - a.side if self._mirrors else a.side for _, a in self._axes]
         bodies, segments = model.names.bodies, subject.segments
         said = dict(feet_of(bodies, subject.side))
@@ -133,7 +133,7 @@ class FootContacts(Stage):
         if self.shared is not None:
             self.shared.begin(anew)
 
-    def run(self, frame: Frame) -> Outcome:
+    def run(self, frame: ReceivedFrame) -> StageOutcome:
         """Both feet at the time of the filtered motion."""
         self.n_frame += 1
         followed = self._followed
@@ -235,13 +235,13 @@ class FootContacts(Stage):
         fx, fz = forward[[0, 2]] / max(math.hypot(forward[0], forward[2]), 1e-9)
         return np.array([fx * x + fz * z, fx * z - fz * x])
 
-    def _sharing(self, total: GroundReaction) -> SharedLoads:
+    def _sharing(self, total: GroundReaction) -> SharedGroundForce:
         if len(self._feet) != len(SIDES):
             raise ConfigError(
                 f"only the {SIDES[self._sides[0]]} foot has its markers", where="foot.level",
                 allowed="whole_body with the markers of both feet", remedy="mark the other foot as well",
             )  # fmt: skip
-        return SharedLoads(total, self._followed, self._feet, self._sides)
+        return SharedGroundForce(total, self._followed, self._feet, self._sides)
 
     def _target(self, k: int, normal: np.ndarray) -> float:
         """Force on foot k that is told, along the normal of its plane, filtered as the motion is [N]; NaN =
@@ -254,7 +254,7 @@ class FootContacts(Stage):
         x, y, z = self._plates.wrench[self._bearers[k], 3:]
         return float(normal @ (x, y, -z if self._mirrors else z))
 
-    def _plane(self, frame: Frame, k: int) -> Plane:
+    def _plane(self, frame: ReceivedFrame, k: int) -> Plane:
         """A point and the normal of what foot k stands on, as the solver has it.
 
         The motion is that of a delay ago: so long is a foot on the plate that it has left.
@@ -274,7 +274,7 @@ class FootContacts(Stage):
         return point, normal
 
 
-def make(setting: Setting) -> FootContacts | None:
+def make(setting: StageContext) -> FootContacts | None:
     """The feet of a person whose motion has rates."""
     motion, loads = setting.before.get("rates"), setting.before.get("plates")
     if not isinstance(motion, FilteredMotion) or setting.subject is None:

@@ -14,20 +14,20 @@ import numpy as np
 from rtsim.errors import ConfigError
 from rtsim.files.forces.force_trial import THRESHOLD
 from rtsim.methods.frame_pace import FramePace, seconds_of
-from rtsim.methods.gait_phase import GaitPhase, Stride, falling
+from rtsim.methods.gait_phase import FootStride, GaitPhase, falling
 from rtsim.methods.person_motion import WalkDirection
 from rtsim.models.feet import find_feet
 from rtsim.models.model import Model, build
 from rtsim.models.named_feet import feet_of
 from rtsim.models.neutral import neutral_places
 from rtsim.quantity import Quantity
-from rtsim.stages.find import Setting
+from rtsim.stages.find import StageContext
 from rtsim.stages.kinematics import Kinematics
 from rtsim.stages.plates import FootLoads
-from rtsim.stages.stage import FINE, Outcome, Stage
+from rtsim.stages.stage import FINE, Stage, StageOutcome
 from rtsim.subjects.markers.labs import SIDES
 from streams.messages import Curves, Session, time_rate
-from streams.receiving.ring import Frame
+from streams.receiving.ring import ReceivedFrame
 
 FORWARDS = np.array([1.0, 0.0, 0.0])
 UNSEEN_S = (0.1, 0.25)
@@ -78,7 +78,7 @@ class GaitPhases(Stage):
         if self.loads is not None:
             self._bearers = self.bearers(self.loads)
 
-    def run(self, frame: Frame) -> Outcome:
+    def run(self, frame: ReceivedFrame) -> StageOutcome:
         """The phase at the time of the frame."""
         self.n_frame += 1
         goes_on = self._pace.take(frame)
@@ -94,7 +94,7 @@ class GaitPhases(Stage):
         self._fade(frame, places, goes_on)
         return FINE
 
-    def stride(self, side: int) -> Stride | None:
+    def stride(self, side: int) -> FootStride | None:
         """What is known of the stride of a side (0 right, 1 left); None where it has no foot."""
         if side not in self._sides:
             return None
@@ -109,7 +109,7 @@ class GaitPhases(Stage):
         """Of the right and the left foot; a foot that is not followed is NaN."""
         return quantities_of(self._values, SIDES)
 
-    def _fade(self, frame: Frame, places: list[float], goes_on: bool) -> None:
+    def _fade(self, frame: ReceivedFrame, places: list[float], goes_on: bool) -> None:
         """Be less sure of a foot that is not seen, or whose frames do not go on, while the clock does."""
         now_s = seconds_of(frame)
         for k, place in enumerate(places):
@@ -177,7 +177,7 @@ def values_for(n: int) -> dict[str, np.ndarray]:
     return {name: np.full(n, math.nan) for name in MEANINGS}
 
 
-def tell(stride: Stride, values: dict[str, np.ndarray], k: int) -> None:
+def tell(stride: FootStride, values: dict[str, np.ndarray], k: int) -> None:
     """Write what is known of a stride as the results of leg k."""
     told = (stride.phase, stride.confidence, stride.length, stride.n_strike, stride.n_off)
     for row, value in zip(values.values(), told, strict=True):
@@ -199,7 +199,7 @@ def root_of(parent: np.ndarray, body: int) -> int:
     return body
 
 
-def feet_in(model: Model, setting: Setting) -> list[tuple[int, int]]:
+def feet_in(model: Model, setting: StageContext) -> list[tuple[int, int]]:
     """Body and side (0 right, 1 left) of the feet that are followed, at most one of each side."""
     if setting.subject is not None:
         return [(b, SIDES.index(side)) for b, side in feet_of(model.names.bodies, setting.subject.side)]
@@ -209,7 +209,7 @@ def feet_in(model: Model, setting: Setting) -> list[tuple[int, int]]:
         return []
 
 
-def make(setting: Setting) -> GaitPhases | None:
+def make(setting: StageContext) -> GaitPhases | None:
     """Where a model has feet and something that they are before."""
     kinematics, loads = setting.before.get("kinematics"), setting.before.get("plates")
     if not isinstance(kinematics, Kinematics):

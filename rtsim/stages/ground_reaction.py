@@ -20,16 +20,16 @@ from rtsim.errors import ConfigError
 from rtsim.methods.foot.foot_contact import centre_on
 from rtsim.methods.inverse_dynamics import InverseDynamics, dynamics_of_methods
 from rtsim.quantity import AXES, GROUND, Quantity
-from rtsim.stages.find import Setting
+from rtsim.stages.find import StageContext
 from rtsim.stages.loads.filtered_loads import FilteredLoads
 from rtsim.stages.plates import FootLoads
 from rtsim.stages.rates import FilteredMotion
-from rtsim.stages.stage import FINE, Outcome, Stage
-from rtsim.subjects.calibration.masses import Person, load_inertia_table, person_of
+from rtsim.stages.stage import FINE, Stage, StageOutcome
+from rtsim.subjects.calibration.masses import BodyMeasures, load_inertia_table, person_of
 from rtsim.subjects.calibration.trunk import TRUNK
 from rtsim.subjects.subject import Subject
 from streams.messages import Curves, Session
-from streams.receiving.ring import Frame
+from streams.receiving.ring import ReceivedFrame
 
 Array = NDArray[np.float64]
 
@@ -53,7 +53,7 @@ class GroundReaction(Stage):
     def __init__(
         self,
         of: Mapping[str, InverseDynamics],
-        person: Person,
+        person: BodyMeasures,
         motion: FilteredMotion,
         plates: FilteredLoads | None = None,
     ) -> None:
@@ -88,7 +88,7 @@ class GroundReaction(Stage):
         if self._plates is not None:
             self._plates.begin(anew)
 
-    def run(self, frame: Frame) -> Outcome:
+    def run(self, frame: ReceivedFrame) -> StageOutcome:
         """The whole body at the time of the filtered motion."""
         self.n_frame += 1
         self.force[:] = self.moment[:] = self._error[:] = math.nan
@@ -143,7 +143,7 @@ def check_whole(subject: Subject) -> None:
         )
 
 
-def make(setting: Setting) -> GroundReaction | None:
+def make(setting: StageContext) -> GroundReaction | None:
     """The whole body of a person whose mass is known."""
     motion, loads, subject = setting.before.get("rates"), setting.before.get("plates"), setting.subject
     if not isinstance(motion, FilteredMotion) or subject is None:

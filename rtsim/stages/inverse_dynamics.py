@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from kernels.compiler.jit import hold
-from kernels.solver.published_values import new_shown_loads, show_loads
+from kernels.solver.published_values import new_published_loads, publish_loads
 from rtsim.config.models.model_schema import ModelSpec
 from rtsim.errors import ConfigError
 from rtsim.methods.inverse_dynamics import dynamics_of_methods, dynamics_of_model
 from rtsim.models.entries import coordinate_names, turning
 from rtsim.models.named_feet import feet_of
 from rtsim.quantity import AXES, GROUND, Quantity
-from rtsim.stages.find import Setting
+from rtsim.stages.find import StageContext
 from rtsim.stages.foot_contact import FootContacts
 from rtsim.stages.loads.applied_loads import AppliedLoads
 from rtsim.stages.loads.filtered_loads import FilteredLoads, FootWrenches
@@ -24,7 +24,7 @@ from rtsim.stages.markers.reference_length import LEG
 from rtsim.stages.poses.joint_status import joint_names
 from rtsim.stages.poses.kinematic_results import lateral_signs
 from rtsim.stages.rates import FilteredMotion
-from rtsim.subjects.calibration.masses import Person, load_inertia_table, person_of
+from rtsim.subjects.calibration.masses import BodyMeasures, load_inertia_table, person_of
 from rtsim.subjects.markers.labs import SIDES
 from rtsim.subjects.subject import Subject, kind_of_segment
 from streams.messages import Curves, Session
@@ -37,7 +37,7 @@ class PersonLoads(JointLoads):
     """Net joint moments, forces and powers of a person, and what is left at the pelvis."""
 
     def __init__(
-        self, spec: ModelSpec, subject: Subject, person: Person, motion: FilteredMotion,
+        self, spec: ModelSpec, subject: Subject, person: BodyMeasures, motion: FilteredMotion,
         wrenches: FootWrenches,
     ) -> None:  # fmt: skip
         self.person = person
@@ -84,10 +84,10 @@ class PersonLoads(JointLoads):
         joints = joint_names(angles)
         below = self.kinematics.by_joint.joints_below()
         of_angles = tuple(own for own in below for _ in range(3))
-        shown = new_shown_loads(len(joints))
+        shown = new_published_loads(len(joints))
         sides = self._sign.reshape(2, 3)
         self._show = hold(
-            show_loads,
+            publish_loads,
             (
                 dynamics.results, dynamics.deviations, self.kinematics.unknown, self._lateral, sides,
                 dynamics.weight, shown,
@@ -257,7 +257,7 @@ def residuals(share: np.ndarray, stated: np.ndarray | None) -> list[Quantity]:
     ]  # fmt: skip
 
 
-def make(setting: Setting) -> JointLoads | None:
+def make(setting: StageContext) -> JointLoads | None:
     """Inverse dynamics of a run with a known mass, of a person or of the model itself, with forces on the
     feet: of plates, or of a person what the motion of the whole body tells.
     """

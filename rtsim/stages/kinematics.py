@@ -13,24 +13,24 @@ from rtsim.methods.kinematics.choice import followed_by, method_of, methods_of
 from rtsim.methods.kinematics.multibody import NO_FRAME, MultibodyEstimator, Solution
 from rtsim.models.model import Model
 from rtsim.quantity import Quantity
-from rtsim.stages.find import Setting
+from rtsim.stages.find import StageContext
 from rtsim.stages.markers.identity import OTHER_PERSON, WHOSE, Identity
 from rtsim.stages.markers.marker_faults import faults_in_words
-from rtsim.stages.markers.marker_input import Door
-from rtsim.stages.markers.missing_root import beside_unseen_root
-from rtsim.stages.markers.reference_length import yardstick_of
+from rtsim.stages.markers.marker_input import MarkerInput
+from rtsim.stages.markers.missing_root import beside_missing_root
+from rtsim.stages.markers.reference_length import reference_length_of
 from rtsim.stages.markers.stepped import STEPPED, SteppedSegments
 from rtsim.stages.poses.angle_ranges import AngleRanges
 from rtsim.stages.poses.joint_status import JointStatus
 from rtsim.stages.poses.kinematic_results import KinematicResults
-from rtsim.stages.poses.observability_check import vague_beforehand
+from rtsim.stages.poses.observability_check import unobservable_angles
 from rtsim.stages.poses.stick import stick, tree_lines
-from rtsim.stages.stage import Args, Order, Outcome, Stage
+from rtsim.stages.stage import Args, Stage, StageCommand, StageOutcome
 from rtsim.subjects.calibration.trunk import TRUNK
 from rtsim.subjects.subject import Subject
 from streams.account import plain
 from streams.messages import Session, Status
-from streams.receiving.ring import Frame
+from streams.receiving.ring import ReceivedFrame
 
 Array = NDArray[np.float64]
 
@@ -77,8 +77,8 @@ class Kinematics(Stage):
     def __init__(self, estimator: MultibodyEstimator, subject: Subject | None, person: str = "") -> None:
         super().__init__()
         self.estimator, self.subject, self.person = estimator, subject, person
-        self.yardstick = yardstick_of(estimator, subject)
-        self.door: Door | None = None
+        self.reference_length = reference_length_of(estimator, subject)
+        self.marker_input: MarkerInput | None = None
         self.identity = Identity(estimator.model.markers.body, estimator.model.markers.position)
         self.stepped = SteppedSegments(estimator)
         self.unknown = np.zeros(0, bool)
@@ -94,12 +94,14 @@ class Kinematics(Stage):
         self._ranges = AngleRanges(estimator)
         self.by_joint = JointStatus(estimator.model)
         self._vague: list[int] = []
-        size = self.yardstick.size
+        size = self.reference_length.size
         self._most_rms = min(MOST_RMS, MOST_PART * size) if size > 0.0 else MOST_RMS
         self._beforehand: dict[str, str] = {}
         self.orders = {
-            "set_method": Order(self._answer_method, self._obey_method, takes=("method",)),
-            "set_downweighting": Order(self._answer_downweighting, self._obey_downweighting, takes=("on",)),
+            "set_method": StageCommand(self._answer_method, self._obey_method, takes=("method",)),
+            "set_downweighting": StageCommand(
+                self._answer_downweighting, self._obey_downweighting, takes=("on",)
+            ),
         }
 
     def warm(self) -> None:
@@ -125,26 +127,28 @@ class Kinematics(Stage):
         self.estimator.restart()
         self.identity.forget()
         self.stepped.forget()
-        self.door, self._former = None, Counter()
+        self.marker_input, self._former = None, Counter()
         self._square_sum, self._n_square = 0.0, 0
 
     def begin(self, session: Session, anew: bool) -> None:
         """A new door; the pose and the markers' history are forgotten."""
-        if not anew and self.door is not None:
+        if not anew and self.marker_input is not None:
             return
-        if self.door is not None:
-            self._former.update(self.door.counters)
-            self.sentences += self.door.sentences
+        if self.marker_input is not None:
+            self._former.update(self.marker_input.counters)
+            self.sentences += self.marker_input.sentences
         self.estimator.restart()
         self.identity.forget()
         self.stepped.forget()
-        self.door = Door(self.yardstick, session, self.person, known_person(self.subject))
-        absent = self.door.absent if self.door.usable else frozenset()
-        self._unseen, said = beside_unseen_root(self.estimator.model, self.subject, absent)
+        self.marker_input = MarkerInput(
+            self.reference_length, session, self.person, known_person(self.subject)
+        )
+        absent = self.marker_input.absent if self.marker_input.usable else frozenset()
+        self._unseen, said = beside_missing_root(self.estimator.model, self.subject, absent)
         self.sentences += said
         self.unknown, self._lost = self._unseen.copy(), False
         self._of_trunk = angles_of_trunk(self.estimator.model)
-        self._beforehand = vague_beforehand(self.estimator, absent, self._unseen)
+        self._beforehand = unobservable_angles(self.estimator, absent, self._unseen)
         self._warn()
         self._time = math.nan
 
@@ -162,13 +166,13 @@ class Kinematics(Stage):
             own.switch(others.method)
         return changed
 
-    def run(self, frame: Frame) -> Outcome:
+    def run(self, frame: ReceivedFrame) -> StageOutcome:
         """Solve one frame; never raises for bad data, the status says what is wrong with it."""
-        assert self.door is not None
+        assert self.marker_input is not None
         dt = frame.time - self._time
         self._time = frame.time
         self.dt = dt if SHORTEST_STEP_S <= dt < LONGEST_STEP_S else 0.0
-        measured, plausible = self.door.admit(frame.data)
+        measured, plausible = self.marker_input.admit(frame.data)
         self.admitted, self.measured = plausible, measured
         self.estimator.aim(frame.time)
         since, self._vague = self.dt + self.estimator.waited, []
@@ -219,7 +223,7 @@ class Kinematics(Stage):
             self.by_joint.doubt()
             self.count(OTHER_PERSON, WHOSE)
         self.status = status
-        return Outcome(status, solution.iterations, solution.residual)
+        return StageOutcome(status, solution.iterations, solution.residual)
 
     def _is_beyond(self, plausible: bool) -> bool:
         """Whether an angle that is published is outside the range of its joint."""
@@ -287,13 +291,13 @@ class Kinematics(Stage):
 
     def quantities(self) -> list[Quantity]:
         """Angles, knee, ligaments, contacts, markers and segments of the method in use."""
-        assert self.door is not None
+        assert self.marker_input is not None
         of_person = self.subject is not None
         self._ranges = AngleRanges(self.estimator)
         self.by_joint = JointStatus(self.estimator.model)
         self._results = KinematicResults(
-            self.estimator, self.door.measured, self.door.mirrors, of_person, self.unknown, self._ranges,
-            self.by_joint,
+            self.estimator, self.marker_input.measured, self.marker_input.mirrors, of_person, self.unknown,
+            self._ranges, self.by_joint,
         )  # fmt: skip
         return self._results.quantities()
 
@@ -331,10 +335,10 @@ class Kinematics(Stage):
         """Counters of all doors so far, and what is to be told since the last time."""
         counters, sentences = self._former + self.counters, self.sentences
         self.sentences = []
-        if self.door is not None:
-            counters.update(self.door.counters)
-            sentences = [*sentences, *self.door.sentences]
-            self.door.sentences.clear()
+        if self.marker_input is not None:
+            counters.update(self.marker_input.counters)
+            sentences = [*sentences, *self.marker_input.sentences]
+            self.marker_input.sentences.clear()
         return counters, sentences
 
     def _answer_method(self, args: Args) -> tuple[bool, str]:
@@ -363,7 +367,7 @@ class Kinematics(Stage):
         return False
 
 
-def make(setting: Setting) -> Kinematics:
+def make(setting: StageContext) -> Kinematics:
     """The kinematics of a run."""
     run, spec, subject = setting.run, setting.spec, setting.subject
     following = followed_by(run, spec) if subject is None else None

@@ -8,10 +8,10 @@ import numpy as np
 
 from rtsim.methods.muscles.moment_arms import MomentArms
 from rtsim.quantity import Quantity
-from rtsim.stages.find import Setting
+from rtsim.stages.find import StageContext
 from rtsim.stages.rates import FilteredMotion
-from rtsim.stages.stage import FINE, Outcome, Stage
-from streams.receiving.ring import Frame
+from rtsim.stages.stage import FINE, Stage, StageOutcome
+from streams.receiving.ring import ReceivedFrame
 
 
 class MuscleSpeeds(Stage):
@@ -29,14 +29,14 @@ class MuscleSpeeds(Stage):
         }
         self._of = {method: of_model[id(model)] for method, (model, *_) in placed.items()}
         self._speeds = np.full(len(self._estimator.model.names.muscles), math.nan)
-        self._deviations, self._edition = self._speeds.copy(), -1
+        self._deviations, self._covariance_version = self._speeds.copy(), -1
 
     def warm(self) -> None:
         """Measure by every method once."""
         for arms in self._of.values():
             arms.speeds(arms.model.q_neutral.copy(), np.zeros(arms.model.n_v), self._speeds)
 
-    def run(self, frame: Frame) -> Outcome:
+    def run(self, frame: ReceivedFrame) -> StageOutcome:
         """Speeds at the time of the filtered motion; NaN where there is none, or a path fails."""
         self.n_frame += 1
         if self.motion.settled:
@@ -51,16 +51,16 @@ class MuscleSpeeds(Stage):
         found, of_rates = self._estimator.deviations, self.motion.deviations
         if found is None or of_rates is None:
             return
-        edition = found.edition if self.motion.settled else -1
-        if edition != self._edition:
-            self._edition = edition
+        covariance_version = found.covariance_version if self.motion.settled else -1
+        if covariance_version != self._covariance_version:
+            self._covariance_version = covariance_version
             arms = self._of[self._estimator.method]
             self._deviations[:] = of_rates.speeds_of(arms.slopes) if of_rates.known else math.nan
             self._deviations[np.isnan(self._speeds)] = math.nan
 
     def quantities(self) -> list[Quantity]:
         """One speed of each muscle."""
-        self._edition = -1
+        self._covariance_version = -1
         return [
             Quantity(
                 "muscle_speeds", self._speeds, "m/s", self._estimator.model.names.muscles,
@@ -71,7 +71,7 @@ class MuscleSpeeds(Stage):
         ]  # fmt: skip
 
 
-def make(setting: Setting) -> MuscleSpeeds | None:
+def make(setting: StageContext) -> MuscleSpeeds | None:
     """The muscles of a run with rates, where its model has some."""
     motion = setting.before.get("rates")
     if not setting.spec.muscles or not isinstance(motion, FilteredMotion):

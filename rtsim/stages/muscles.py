@@ -6,10 +6,10 @@ import numpy as np
 
 from rtsim.methods.muscles.muscle_arms import CoordinateArms, MuscleArms, arms_at
 from rtsim.quantity import Quantity
-from rtsim.stages.find import Setting
+from rtsim.stages.find import StageContext
 from rtsim.stages.kinematics import Kinematics
-from rtsim.stages.stage import FINE, Outcome, Stage
-from streams.receiving.ring import Frame
+from rtsim.stages.stage import FINE, Stage, StageOutcome
+from streams.receiving.ring import ReceivedFrame
 
 N_NAMED = 8
 """So many muscles are named where more have no length."""
@@ -31,7 +31,7 @@ class MuscleLengths(Stage):
         self._of = {method: arms_at(*estimator.placed_by(method)) for method in estimator.methods}
         self.counters["failed_paths"] = 0
         self._arms = self._signs = self._deviations = np.zeros(0)
-        self._edition = -1
+        self._covariance_version = -1
 
     @property
     def arms(self) -> MuscleArms | CoordinateArms:
@@ -43,7 +43,7 @@ class MuscleLengths(Stage):
         for arms in self._of.values():
             arms.measure()
 
-    def run(self, frame: Frame) -> Outcome:
+    def run(self, frame: ReceivedFrame) -> StageOutcome:
         """Lengths and arms at the newest pose."""
         self.n_frame += 1
         if self.kinematics.admitted and self.arms.measure():
@@ -59,8 +59,8 @@ class MuscleLengths(Stage):
         """Signs of the angles, and deviations of the lengths where the covariance of the pose is new."""
         np.multiply(self.arms.arms, self._signs, out=self._arms)
         found = self.kinematics.estimator.deviations
-        if found is not None and found.edition != self._edition:
-            self._edition = found.edition
+        if found is not None and found.covariance_version != self._covariance_version:
+            self._covariance_version = found.covariance_version
             slopes = self.arms.gradient
             variance = ((slopes @ found.covariance) * slopes).sum(axis=1)
             self._deviations[:] = np.sqrt(np.maximum(variance, 0.0))
@@ -69,7 +69,7 @@ class MuscleLengths(Stage):
     def quantities(self) -> list[Quantity]:
         """Lengths, and arms with a column for each joint angle."""
         self._arms = np.zeros(self.arms.arms.shape)
-        self._deviations, self._edition = np.full(len(self.arms.names), np.nan), -1
+        self._deviations, self._covariance_version = np.full(len(self.arms.names), np.nan), -1
         known = self.kinematics.estimator.deviations is not None
         model = self.kinematics.estimator.model
         anatomical = bool(model.names.joint_angles)
@@ -89,7 +89,7 @@ class MuscleLengths(Stage):
         ]  # fmt: skip
 
 
-def make(setting: Setting) -> MuscleLengths | None:
+def make(setting: StageContext) -> MuscleLengths | None:
     """The muscles of a run, where its model has some."""
     kinematics = setting.before.get("kinematics")
     if not setting.spec.muscles or not isinstance(kinematics, Kinematics):

@@ -17,7 +17,7 @@ from kernels.plates.plate_assignment import (
     UNSEEN,
     assign_feet,
     foot_wrenches,
-    new_bearing,
+    new_plate_assignment,
     new_rules,
 )
 from kernels.plates.plate_errors import tell_plates
@@ -28,7 +28,7 @@ from rtsim.methods.plates.force_feed import ForceFeed
 from rtsim.models.feet import PlacedFeet, find_feet
 from rtsim.models.model import build
 from rtsim.quantity import Quantity
-from rtsim.stages.find import Setting
+from rtsim.stages.find import StageContext
 from rtsim.stages.kinematics import Kinematics
 from rtsim.stages.loads.applied_loads import AppliedLoads
 from rtsim.stages.loads.belt import Belt
@@ -38,7 +38,7 @@ from rtsim.subjects.markers.labs import SIDES, lab_of
 from rtsim.units import METRES
 from streams.codec import FieldLayout
 from streams.messages import Session, force_session, marker_session
-from streams.receiving.ring import Frame
+from streams.receiving.ring import ReceivedFrame
 
 FAULTY = {
     TWO_FEET: (
@@ -135,7 +135,7 @@ class FootLoads(AppliedLoads):
             self._belt.forget()
         super().begin(session, anew)
 
-    def share_out(self, frame: Frame, taken: bool) -> None:
+    def share_out(self, frame: ReceivedFrame, taken: bool) -> None:
         """By where the feet are, and which may stand elsewhere."""
         feet, dt = self._lines(frame), self.kinematics.dt
         n_odd = self._assign(feet, dt)
@@ -158,8 +158,14 @@ class FootLoads(AppliedLoads):
 
     def _find_feet(self, session: Session) -> None:
         field = next((f for f in session.fields if f.name == "positions"), None)
-        door = self.kinematics.door
-        labels = door.labels if door is not None else tuple(field.labels) if field is not None else ()
+        marker_input = self.kinematics.marker_input
+        labels = (
+            marker_input.labels
+            if marker_input is not None
+            else tuple(field.labels)
+            if field is not None
+            else ()
+        )
         lab = None
         try:
             lab = lab_of(self._lab, (*labels, *self._unseen(labels)))
@@ -171,15 +177,15 @@ class FootLoads(AppliedLoads):
         self._labelled = FootMarkers(labels, lab, METRES.get(unit, 1.0), up in ("Z", "z"), whose)
         self._named = lab is not None
 
-    def _lines(self, frame: Frame) -> np.ndarray:
+    def _lines(self, frame: ReceivedFrame) -> np.ndarray:
         """(2, 2, 3) - heel and tip of the toes of both feet in a frame [m]; NaN = not seen."""
-        door = self.kinematics.door
+        marker_input = self.kinematics.marker_input
         if self.placed is not None:
-            if door is None or not self.kinematics.admitted:
+            if marker_input is None or not self.kinematics.admitted:
                 return self.placed.lost()
-            return self.placed.at(*self.kinematics.estimator.pose, door.measured)
+            return self.placed.at(*self.kinematics.estimator.pose, marker_input.measured)
         assert self._labelled is not None
-        usable = door is not None and door.usable
+        usable = marker_input is not None and marker_input.usable
         return self._labelled.take(frame.data["positions"]) if usable else self._labelled.lines
 
     def _tell_unknown(self) -> None:
@@ -196,7 +202,11 @@ class FootLoads(AppliedLoads):
     def size_bearing(self) -> None:
         """Of feet."""
         n, force, moment = len(self._status), self._force[0], self._moment[0]
-        self._share, self._state, self._rules = np.zeros((n, 2), np.int64), new_bearing(n, 2), new_rules()
+        self._share, self._state, self._rules = (
+            np.zeros((n, 2), np.int64),
+            new_plate_assignment(n, 2),
+            new_rules(),
+        )
         self._floor = float(self._plates.centre[:, 1].min()) if n else 0.0
         self._stands = np.zeros(2, np.int64)
         feet, loaded, errors = np.zeros((2, 2, 3)), self._loaded[0], self.noise.errors
@@ -257,7 +267,7 @@ def call_plates() -> None:
     feed = ForceFeed()
     markers = marker_session(("heel",), rate=100.0, t_start=0)
     forces = force_session(("plate",), 1, rate=100.0, sample_rate=100.0, t_start=0)
-    message, frame = Frame(forces, FieldLayout(forces)), Frame(markers, FieldLayout(markers))
+    message, frame = ReceivedFrame(forces, FieldLayout(forces)), ReceivedFrame(markers, FieldLayout(markers))
     for array in message.data.values():
         array[...] = 0.0
     feed.turn_to(markers)
@@ -267,7 +277,7 @@ def call_plates() -> None:
     StatedLoads(None, feed, {"plate": {"body": 1.0}}, ("body",)).call()  # type: ignore[arg-type]
 
 
-def make(setting: Setting) -> AppliedLoads | None:
+def make(setting: StageContext) -> AppliedLoads | None:
     """The force plates of a run that has some."""
     kinematics = setting.before.get("kinematics")
     if setting.forces is None or not isinstance(kinematics, Kinematics):

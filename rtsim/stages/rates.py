@@ -16,11 +16,11 @@ from rtsim.methods.kinematics.rates import FASTEST, RateEstimator, Response, res
 from rtsim.models.entries import coordinate_names
 from rtsim.models.model import Model
 from rtsim.quantity import Quantity
-from rtsim.stages.find import Setting
+from rtsim.stages.find import StageContext
 from rtsim.stages.kinematics import Kinematics
-from rtsim.stages.stage import FINE, Outcome, Stage
+from rtsim.stages.stage import FINE, Stage, StageOutcome
 from streams.messages import Session, time_rate
-from streams.receiving.ring import Frame
+from streams.receiving.ring import ReceivedFrame
 
 UNITS = ("rad, m", "rad/s, m/s", "rad/s^2, m/s^2")
 
@@ -45,7 +45,7 @@ class FilteredMotion(Stage):
         self._model: Model | None = None
         self.rates: Rates = new_rates(0, 0)
         self.deviations: RateDeviations | None = None
-        self._edition, self._time = -1, math.nan
+        self._covariance_version, self._time = -1, math.nan
         self.counters["unfiltered"] = 0
 
     def warm(self) -> None:
@@ -61,7 +61,7 @@ class FilteredMotion(Stage):
         if not anew and model is self._model:
             return
         self._model, self.settled = model, False
-        self._estimator, self.rate, self.deviations, self._edition = None, 0.0, None, -1
+        self._estimator, self.rate, self.deviations, self._covariance_version = None, 0.0, None, -1
         manifold = manifold_of(model.tree)
         self.rates = new_rates(int(manifold.q_start[-1]), model.n_v)
         for row in self.rates:
@@ -80,7 +80,7 @@ class FilteredMotion(Stage):
         """A filter like this one for other channels; ConfigError where the rate is none for it."""
         return RateEstimator(self.spec, manifold, rate)
 
-    def run(self, frame: Frame) -> Outcome:
+    def run(self, frame: ReceivedFrame) -> StageOutcome:
         """Take the newest coordinates; where there is no solution, the filter would remember what is none."""
         self.n_frame += 1
         self.settled, self._time = False, frame.time
@@ -94,10 +94,10 @@ class FilteredMotion(Stage):
         found = self.kinematics.estimator.deviations
         if self.deviations is None or found is None:
             return
-        edition = found.edition if self.settled else -1
-        if edition == self._edition:
+        covariance_version = found.covariance_version if self.settled else -1
+        if covariance_version == self._covariance_version:
             return
-        self._edition = edition
+        self._covariance_version = covariance_version
         if self.settled:
             self.deviations.update(found, self.rates, self._time)
         else:
@@ -137,7 +137,7 @@ def stated(spec: RateSpec, rate: float) -> Response:
     return response(spec, rate)
 
 
-def make(setting: Setting) -> FilteredMotion | None:
+def make(setting: StageContext) -> FilteredMotion | None:
     """Speeds and accelerations of a run's kinematics."""
     kinematics = setting.before.get("kinematics")
     return FilteredMotion(kinematics, setting.run.rates) if isinstance(kinematics, Kinematics) else None

@@ -10,13 +10,13 @@ from kernels.recruitment.problem import NOT_CONVERGED, VIOLATED
 from rtsim.config.runs.recruitment_schema import RecruitmentSpec
 from rtsim.methods.muscles.recruitment import MuscleRecruitment
 from rtsim.quantity import ACTIVATIONS, Quantity
-from rtsim.stages.find import Setting
+from rtsim.stages.find import StageContext
 from rtsim.stages.inverse_dynamics import ModelLoads
-from rtsim.stages.loads.unbalanced_dofs import lacking
+from rtsim.stages.loads.unbalanced_dofs import unbalanced_dofs
 from rtsim.stages.run_checks import of_person_otherwise
-from rtsim.stages.stage import FINE, Outcome, Stage
+from rtsim.stages.stage import FINE, Stage, StageOutcome
 from streams.messages import Status
-from streams.receiving.ring import Frame
+from streams.receiving.ring import ReceivedFrame
 
 
 class SharedLoads(Stage):
@@ -50,7 +50,7 @@ class SharedLoads(Stage):
             sharing.share(model.q_neutral.copy(), np.zeros(model.n_v), np.zeros(model.n_v))
             sharing.forget()
 
-    def run(self, frame: Frame) -> Outcome:
+    def run(self, frame: ReceivedFrame) -> StageOutcome:
         """Activations at the time of the filtered motion; NaN where it or its forces are unknown."""
         self.n_frame += 1
         motion, tau = self.loads.motion, self.loads.dynamics.tau
@@ -60,17 +60,17 @@ class SharedLoads(Stage):
         status = self.sharing.share(motion.rates.q, motion.rates.v, tau)
         if status == NOT_CONVERGED:
             self.count("not_recruited", "No activations: a muscle's path fails, or the solver found none.")
-            return Outcome(Status.NOT_CONVERGED)
+            return StageOutcome(Status.NOT_CONVERGED)
         if status == VIOLATED:
             self.count("load_not_borne", f"Muscles cannot bear the load: {self._lacking()} too little.")
-            return Outcome(Status.DEGRADED)
+            return StageOutcome(Status.DEGRADED)
         return FINE
 
     def _lacking(self) -> str:
         """Which rows are violated most, and by how much."""
         sharing, model = self.sharing, self._estimator.model
         turns = dict(zip(model.names.angles, model.angle_is_rotation, strict=True))
-        return lacking(sharing.rows, sharing.violation, [turns[row] for row in sharing.rows])
+        return unbalanced_dofs(sharing.rows, sharing.violation, [turns[row] for row in sharing.rows])
 
     def quantities(self) -> list[Quantity]:
         """Activations and forces of muscles, reserves, reactions, what is not borne, and the proof."""
@@ -110,7 +110,7 @@ class SharedLoads(Stage):
         ]  # fmt: skip
 
 
-def make(setting: Setting) -> SharedLoads | None:
+def make(setting: StageContext) -> SharedLoads | None:
     """The recruitment of a run with inverse dynamics of a model that brings its own markers."""
     loads = setting.before.get("inverse_dynamics")
     if not setting.spec.muscles or loads is None:

@@ -9,7 +9,7 @@ from rtsim.config.models.model_names import coordinate_names
 from rtsim.config.models.model_schema import ModelSpec
 from rtsim.config.runs.fdk_schema import FdkSpec
 from rtsim.config.runs.recruitment_schema import RecruitmentSpec
-from rtsim.config.runs.run_schema import Run
+from rtsim.config.runs.run_schema import RunConfig
 from rtsim.errors import ConfigError
 
 RECRUITED, BALANCED = "recruitment", "fdk"
@@ -17,7 +17,7 @@ RECRUITED, BALANCED = "recruitment", "fdk"
 LOADS = "inverse_dynamics"
 
 
-def check_asked(run: Run, spec: ModelSpec, *, of_model: bool, forces: bool) -> None:
+def check_run(run: RunConfig, spec: ModelSpec, *, of_model: bool, forces: bool) -> None:
     """ConfigError for a table [recruitment] or [fdk] that does nothing, or names what the model has not.
 
     of_model : whether the run follows the model's own markers; forces : whether it has force plates
@@ -43,7 +43,7 @@ def check_asked(run: Run, spec: ModelSpec, *, of_model: bool, forces: bool) -> N
         check_balanced_of(run, spec, of_model)
 
 
-def check_recruited(run: Run, spec: ModelSpec, of_model: bool, forces: bool) -> None:
+def check_recruited(run: RunConfig, spec: ModelSpec, of_model: bool, forces: bool) -> None:
     """ConfigError where no stage shares a load among muscles, and for reserves of what is no coordinate."""
     from rtsim.methods.muscles.recruitment import check_reserves
 
@@ -64,7 +64,7 @@ def check_recruited(run: Run, spec: ModelSpec, of_model: bool, forces: bool) -> 
     check_reserves(run.recruitment, (*coordinate_names(spec), *(angle.name for angle in spec.angles)))
 
 
-def check_balanced_of(run: Run, spec: ModelSpec, of_model: bool) -> None:
+def check_balanced_of(run: RunConfig, spec: ModelSpec, of_model: bool) -> None:
     """ConfigError for what the balance cannot have, of the legs that the run follows, where it says which."""
     from rtsim.models.load import load_model, model_for
 
@@ -74,7 +74,7 @@ def check_balanced_of(run: Run, spec: ModelSpec, of_model: bool) -> None:
         check_balanced(run, load_model(model_for(run.model, run.side)))
 
 
-def check_balanced(run: Run, spec: ModelSpec) -> None:
+def check_balanced(run: RunConfig, spec: ModelSpec) -> None:
     """ConfigError for what the balance of the model's joints cannot have.
 
     A model that needs a person's anatomy is built with the shipped subject, as names are the same.
@@ -97,7 +97,7 @@ def check_balanced(run: Run, spec: ModelSpec) -> None:
     check_joints(run.fdk.joints, model, held_of(model, roles, run.fdk))
 
 
-def check_holds(run: Run, spec: ModelSpec) -> None:
+def check_holds(run: RunConfig, spec: ModelSpec) -> None:
     """ConfigError for a person's joints by a method whose soft elements bear nothing."""
     from rtsim.methods.kinematics.choice import method_of
 

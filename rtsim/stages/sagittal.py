@@ -12,15 +12,15 @@ import numpy as np
 from kernels.joints.tree import new_pose, pose
 from rtsim.config.models.both_sides_schema import SUFFIXES
 from rtsim.errors import ConfigError
-from rtsim.methods.sagittal import UP, Progress, faced, inclined, moved
+from rtsim.methods.sagittal import UP, ForwardDistance, faced, inclined, moved
 from rtsim.models.model import Model
 from rtsim.models.packing.joints import rotations, translations
 from rtsim.quantity import Quantity
-from rtsim.stages.find import Setting
+from rtsim.stages.find import StageContext
 from rtsim.stages.rates import FilteredMotion
-from rtsim.stages.stage import FINE, Outcome, Stage
+from rtsim.stages.stage import FINE, Stage, StageOutcome
 from streams.messages import Session
-from streams.receiving.ring import Frame
+from streams.receiving.ring import ReceivedFrame
 
 PELVIS, THIGH = "pelvis", "thigh"
 TRUNK = ("pelvis_x", "pelvis_y", "pelvis_tilt")
@@ -41,7 +41,7 @@ class SagittalMotion(Stage):
         tree = model.tree
         self._pose = new_pose(len(tree.parent), model.n_v, len(tree.chains.dof))
         self._values = np.full((3, len(self.labels)), math.nan)
-        self._progress = Progress()
+        self._progress = ForwardDistance()
 
     def warm(self) -> None:
         """Place the bodies once."""
@@ -51,9 +51,9 @@ class SagittalMotion(Stage):
     def begin(self, session: Session, anew: bool) -> None:
         """Nobody has walked yet."""
         if anew:
-            self._progress = Progress()
+            self._progress = ForwardDistance()
 
-    def run(self, frame: Frame) -> Outcome:
+    def run(self, frame: ReceivedFrame) -> StageOutcome:
         """Those of the time of the filtered motion."""
         self.n_frame += 1
         self._values[:] = math.nan
@@ -112,7 +112,7 @@ def thighs_of(model: Model) -> list[int]:
     return found
 
 
-def make(setting: Setting) -> SagittalMotion | None:
+def make(setting: StageContext) -> SagittalMotion | None:
     """Of a person with rates."""
     motion = setting.before.get("rates")
     return SagittalMotion(motion) if isinstance(motion, FilteredMotion) else None

@@ -14,14 +14,14 @@ from typing import Any, NamedTuple, Self
 from rtsim.quantity import Quantity
 from streams.account import plain
 from streams.messages import Session, Status
-from streams.receiving.ring import Frame
+from streams.receiving.ring import ReceivedFrame
 
 Args = Mapping[str, Any]
 SAY_EVERY = 500
 """A lasting fault is told again after this many frames."""
 
 
-class Outcome(NamedTuple):
+class StageOutcome(NamedTuple):
     """What a stage says of one frame.
 
     status : bits; iterations, residual : of a solver; told : whether the frame is to be published
@@ -35,21 +35,21 @@ class Outcome(NamedTuple):
     failure: str = ""
 
 
-FINE = Outcome()
+FINE = StageOutcome()
 
 
-class Order(NamedTuple):
+class StageCommand(NamedTuple):
     """A command that a stage or an input takes.
 
     answer : (allowed, a sentence), from any thread
-    obey : between two frames; whether the descriptor of the results changes by it
+    apply : between two frames; whether the descriptor of the results changes by it
     kind : commands of one kind undo each other, so that only the newest is obeyed; "" = its own name
     told : whether a telemetry tells of it at once
     takes : names of its arguments; a command with others is refused
     """
 
     answer: Callable[[Args], tuple[bool, str]]
-    obey: Callable[[Args], bool]
+    apply: Callable[[Args], bool]
     kind: str = ""
     told: bool = False
     takes: tuple[str, ...] = ()
@@ -72,7 +72,7 @@ class Stage:
     rehearses = False
 
     def __init__(self) -> None:
-        self.orders: dict[str, Order] = {}
+        self.orders: dict[str, StageCommand] = {}
         self.counters: Counter[str] = Counter()
         self.sentences: list[str] = []
         self.n_frame = 0
@@ -101,7 +101,7 @@ class Stage:
         """Whether what it publishes has changed since `begin`, as where other force plates have come."""
         return False
 
-    def run(self, frame: Frame) -> Outcome:
+    def run(self, frame: ReceivedFrame) -> StageOutcome:
         """Work on one frame, in a time that a frame has; what is wrong with it is told, never raised."""
         raise NotImplementedError
 

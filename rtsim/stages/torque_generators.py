@@ -9,10 +9,10 @@ import numpy as np
 from kernels.compiler.jit import hold
 from kernels.torque_generator.needed import needed_activations
 from rtsim.quantity import ACTIVATIONS, Quantity
-from rtsim.stages.find import Setting
+from rtsim.stages.find import StageContext
 from rtsim.stages.inverse_dynamics import ModelLoads
-from rtsim.stages.stage import FINE, Outcome, Stage
-from streams.receiving.ring import Frame
+from rtsim.stages.stage import FINE, Stage, StageOutcome
+from streams.receiving.ring import ReceivedFrame
 
 TOO_STIFF, TOO_WEAK = -1.0, 1.0
 ROUNDING = 1e-9
@@ -59,7 +59,7 @@ class NeededActivations(Stage):
             model, *_ = estimator.placed_by(method)
             needed(model.q_neutral.copy(), np.zeros(model.n_v), np.zeros(model.n_v))
 
-    def run(self, frame: Frame) -> Outcome:
+    def run(self, frame: ReceivedFrame) -> StageOutcome:
         """Activations at the time of the filtered motion; NaN where it or its forces are unknown."""
         self.n_frame += 1
         motion, tau = self.loads.motion, self.loads.dynamics.tau
@@ -99,7 +99,7 @@ class NeededActivations(Stage):
         ]  # fmt: skip
 
 
-def make(setting: Setting) -> NeededActivations | None:
+def make(setting: StageContext) -> NeededActivations | None:
     """The generators of a model with inverse dynamics and markers of its own, where it has some."""
     loads = setting.before.get("inverse_dynamics")
     if setting.spec.torque_generators is None or not isinstance(loads, ModelLoads):

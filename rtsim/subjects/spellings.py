@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from rtsim.config.runs.lab_schema import Lab, LabSide, names_of
+from rtsim.config.runs.lab_schema import LabMap, LabSide, names_of
 from rtsim.files.markers.trial import MarkerTrial
 from rtsim.subjects.markers.marker_names import find_markers
 
 
-def as_spelled(lab: Lab, *recordings: Sequence[str]) -> Lab:
+def as_spelled(lab: LabMap, *recordings: Sequence[str]) -> LabMap:
     """The map with the spellings of recordings in the places of markers that they call otherwise.
 
     recordings : names of markers of each; what the first one has is called as there, and so on
@@ -26,7 +26,7 @@ def as_spelled(lab: Lab, *recordings: Sequence[str]) -> Lab:
     )
 
 
-def spelled_otherwise(lab: Lab, *recordings: Sequence[str]) -> dict[str, str]:
+def spelled_otherwise(lab: LabMap, *recordings: Sequence[str]) -> dict[str, str]:
     """Marker of the map -> what recordings call it, of those that are called otherwise."""
     if not lab.spellings:
         return {}
@@ -71,7 +71,7 @@ def renamed(table: LabSide, other: Mapping[str, str]) -> LabSide:
     )
 
 
-def with_names_of(trial: MarkerTrial, lab: Lab, spelled: Lab) -> MarkerTrial:
+def with_names_of(trial: MarkerTrial, lab: LabMap, spelled: LabMap) -> MarkerTrial:
     """A trial whose markers are called as in a spelled map, where it has them under another name of the map.
 
     A static trial and a walk may be labelled by different hands.
@@ -88,6 +88,6 @@ def with_names_of(trial: MarkerTrial, lab: Lab, spelled: Lab) -> MarkerTrial:
     return trial._replace(names=tuple(other.get(k, name) for k, name in enumerate(trial.names)))
 
 
-def all_names(lab: Lab) -> tuple[str, ...]:
+def all_names(lab: LabMap) -> tuple[str, ...]:
     """Every marker of a map, in the order of its tables; those of several places more than once."""
     return (*names_of(lab.right), *names_of(lab.left))

@@ -23,7 +23,7 @@ FIRST_EACH = 3
 
 
 class Bayesian(Trials):
-    """Search by a Gaussian process (`rtsim.tuning.search.Search`).
+    """Search by a Gaussian process (`rtsim.tuning.search.TuningSearch`).
 
     Parameters
     ----------

@@ -19,7 +19,7 @@ SIGMA = 0.3
 
 
 class Cma(Trials):
-    """Search by CMA-ES (`rtsim.tuning.search.Search`).
+    """Search by CMA-ES (`rtsim.tuning.search.TuningSearch`).
 
     Parameters
     ----------

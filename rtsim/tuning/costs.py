@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rtsim.config.runs.tuning_schema import Channel, Term, TuningSpec
+from rtsim.config.runs.tuning_schema import Channel, CostTerm, TuningSpec
 from rtsim.errors import ConfigError
 from streams.messages import FieldSpec
 
@@ -22,7 +22,7 @@ LEAST_FRAMES = 4
 """Of a cycle."""
 
 
-class Place(NamedTuple):
+class FieldEntry(NamedTuple):
     """Where a number stands in the frames: the field, and its entry, row by row."""
 
     field: str
@@ -33,7 +33,7 @@ class Place(NamedTuple):
         return float(np.frombuffer(data[self.field])[self.entry])
 
 
-def find(channel: Channel, fields: Sequence[FieldSpec], where: str = "tuning") -> Place:
+def find(channel: Channel, fields: Sequence[FieldSpec], where: str = "tuning") -> FieldEntry:
     """Where a number of a config stands; ConfigError, with `where` it is asked for, where no field has it."""
     spec = next((field for field in fields if field.name == channel.field), None)
     if spec is None:
@@ -43,11 +43,11 @@ def find(channel: Channel, fields: Sequence[FieldSpec], where: str = "tuning") -
     if len(spec.shape) <= 1:
         if channel.part:
             raise ConfigError(f"{channel.field} has no parts", where=f"{where}.part", remedy="leave it out")
-        return Place(channel.field, row)
+        return FieldEntry(channel.field, row)
     if len(spec.shape) != 2:
         raise ConfigError(f"{channel.field} holds no numbers or vectors", where=f"{where}.field")
     column = _chosen(channel.part, spec.parts, spec.shape[1], f"{channel.field} has no part", where)
-    return Place(channel.field, row * spec.shape[1] + column)
+    return FieldEntry(channel.field, row * spec.shape[1] + column)
 
 
 def _chosen(name: str, names: Sequence[str], n: int, what: str, where: str) -> int:
@@ -64,14 +64,14 @@ def _absent(what: str, name: str, names: Sequence[str], where: str) -> ConfigErr
     )
 
 
-def places_of(spec: TuningSpec, fields: Sequence[FieldSpec]) -> tuple[list[Place], Place | None]:
+def places_of(spec: TuningSpec, fields: Sequence[FieldSpec]) -> tuple[list[FieldEntry], FieldEntry | None]:
     """Where the numbers of all costs stand, and that with which a cycle begins, if one does."""
     costs = [find(term, fields, f"tuning.costs[{k}]") for k, term in enumerate(spec.costs)]
     begins = spec.cycle.begins
     return costs, find(begins, fields, "tuning.cycle.begins") if begins else None
 
 
-def reduced(term: Term, values: Array, phases: Array) -> float:
+def reduced(term: CostTerm, values: Array, phases: Array) -> float:
     """What becomes of a number over a cycle, unweighted; values, phases : (n_frame,), phases 0 to 1."""
     if term.reduction == "peak":
         return float(np.abs(values).max())

@@ -13,7 +13,7 @@ Array = NDArray[np.float64]
 
 
 class Dial(Trials):
-    """Search by hand (`rtsim.tuning.search.Search`).
+    """Search by hand (`rtsim.tuning.search.TuningSearch`).
 
     Parameters
     ----------

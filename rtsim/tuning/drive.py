@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtsim.errors import ConfigError, ModelError
-from rtsim.tuning.kept import Kept, Trial
-from rtsim.tuning.offline import Cost
+from rtsim.tuning.kept import KeptTuning, TuningTrial
+from rtsim.tuning.offline import RunCost
 from rtsim.tuning.problem import Parameters, Setting
-from rtsim.tuning.search import Search
+from rtsim.tuning.search import TuningSearch
 
 Array = NDArray[np.float64]
-Measure = Callable[[Sequence[Setting]], Iterable[Cost]]
+Measure = Callable[[Sequence[Setting]], Iterable[RunCost]]
 SAME = 1e-9
 """Settings of a kept trial and of the search that goes on, of the range."""
 
@@ -33,11 +33,11 @@ class Drive:
 
     def __init__(
         self,
-        search: Search,
+        search: TuningSearch,
         parameters: Parameters,
         measure: Measure,
-        kept: Kept,
-        keep: Callable[[Kept], None] = lambda kept: None,
+        kept: KeptTuning,
+        keep: Callable[[KeptTuning], None] = lambda kept: None,
         say: Callable[[str], None] = lambda text: None,
     ) -> None:
         self.search, self.parameters, self.kept = search, parameters, kept
@@ -66,7 +66,7 @@ class Drive:
                     self._say(self._words(trial))
         return self.kept.best
 
-    def _check(self, asked: Sequence[Array], old: Sequence[Trial]) -> None:
+    def _check(self, asked: Sequence[Array], old: Sequence[TuningTrial]) -> None:
         """ConfigError where kept trials are not those that the search asks for."""
         for points, trial in zip(asked, old, strict=False):
             kept = np.array([self.parameters.point(setting) for setting in trial.settings])
@@ -76,16 +76,16 @@ class Drive:
                     remedy="go on with the version that began it, or begin another file",
                 )  # fmt: skip
 
-    def _tried(self, points: Array, costs: Iterator[Cost]) -> Trial:
+    def _tried(self, points: Array, costs: Iterator[RunCost]) -> TuningTrial:
         """Have a trial measured."""
         found = [next(costs) for _ in points]
-        return Trial(
+        return TuningTrial(
             [self.parameters.setting(point) for point in points],
             [None if math.isnan(cost.value) else cost.value for cost in found],
             "; ".join(cost.why for cost in found if cost.why),
         )
 
-    def _tell(self, points: Array, trial: Trial) -> None:
+    def _tell(self, points: Array, trial: TuningTrial) -> None:
         """Tell the search; a run without a cost counts as far above the worst as that is above the best."""
         self._known += [cost for cost in trial.costs if cost is not None]
         if not self._known:
@@ -99,7 +99,7 @@ class Drive:
         self.kept.trials.append(trial)
         self.kept.best = self.parameters.setting(self.search.best())
 
-    def _words(self, trial: Trial) -> str:
+    def _words(self, trial: TuningTrial) -> str:
         """A line of progress."""
         tried = " | ".join(self.parameters.words(setting) for setting in trial.settings)
         costs = " | ".join("none" if cost is None else f"{cost:.4g}" for cost in trial.costs)

@@ -55,7 +55,7 @@ def slopes(points: Array, lengths: Array) -> Array:
     return np.asarray(5.0 / 3.0 * ((1.0 + ROOT5 * r) * np.exp(-ROOT5 * r)) * np.moveaxis(squared, 2, 0))
 
 
-class Process(NamedTuple):
+class GaussianProcess(NamedTuple):
     """A fitted process.
 
     points : (m, n); lengths : (n,); noise : variance, of standardised costs; factor : (m, m), lower, of their
@@ -78,7 +78,7 @@ class Process(NamedTuple):
         return self.mean + self.scale * (across @ self.weights), self.scale * np.sqrt(left)
 
 
-def fit(points: Array, costs: Array) -> Process:
+def fit(points: Array, costs: Array) -> GaussianProcess:
     """The process of trials in their order, with the most likely lengths and noise.
 
     points : (m, n) - in the unit cube; costs : (m,)
@@ -99,7 +99,7 @@ def fit(points: Array, costs: Array) -> Process:
     return conditioned(points, costs, np.exp(found.x[:n]), math.exp(found.x[n]))
 
 
-def conditioned(points: Array, costs: Array, lengths: Array, noise: float) -> Process:
+def conditioned(points: Array, costs: Array, lengths: Array, noise: float) -> GaussianProcess:
     """The process of trials in their order, with given lengths and noise.
 
     points : (m, n) - in the unit cube; costs : (m,); lengths : (n,); noise : variance, of standardised costs
@@ -108,7 +108,7 @@ def conditioned(points: Array, costs: Array, lengths: Array, noise: float) -> Pr
     covariance = matern(points, points, lengths) + drift_of(len(y)) + noise * np.eye(len(y))
     factor = np.asarray(np.linalg.cholesky(covariance), float)
     level, weights = solved(factor, y)
-    return Process(points, lengths, noise, factor, weights, centre + scale * level, scale)
+    return GaussianProcess(points, lengths, noise, factor, weights, centre + scale * level, scale)
 
 
 def standardised(costs: Array) -> tuple[Array, float, float]:

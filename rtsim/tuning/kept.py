@@ -15,7 +15,7 @@ MOST_BYTES = 64_000_000
 VERSION = 1
 
 
-class Trial(msgspec.Struct, forbid_unknown_fields=True):
+class TuningTrial(msgspec.Struct, forbid_unknown_fields=True):
     """A setting and its cost, or the two of a comparison; None and why, where a run had no cost."""
 
     settings: list[dict[str, float]]
@@ -23,7 +23,7 @@ class Trial(msgspec.Struct, forbid_unknown_fields=True):
     why: str = ""
 
 
-class Kept(msgspec.Struct, forbid_unknown_fields=True):
+class KeptTuning(msgspec.Struct, forbid_unknown_fields=True):
     """A tuning."""
 
     config: str
@@ -35,7 +35,7 @@ class Kept(msgspec.Struct, forbid_unknown_fields=True):
     cost: str
     # so many settings are asked for together, by which the course of a search is another one
     together: int = 1
-    trials: list[Trial] = []
+    trials: list[TuningTrial] = []
     best: dict[str, float] = {}
     version: Annotated[int, msgspec.Meta(ge=VERSION, le=VERSION)] = VERSION
 
@@ -45,11 +45,11 @@ class Kept(msgspec.Struct, forbid_unknown_fields=True):
         return sum(len(trial.settings) for trial in self.trials)
 
 
-def read_kept(path: Path) -> Kept:
+def read_kept(path: Path) -> KeptTuning:
     """A tuning that was kept; ConfigError where the file holds none."""
     data = read_bounded(path, MOST_BYTES, "give a file that rtsim tune --file has written")
     try:
-        return msgspec.json.decode(data, type=Kept)
+        return msgspec.json.decode(data, type=KeptTuning)
     except msgspec.DecodeError as error:
         raise ConfigError(
             f"it holds no tuning ({error})", where=str(path),
@@ -57,6 +57,6 @@ def read_kept(path: Path) -> Kept:
         ) from None  # fmt: skip
 
 
-def write_kept(path: Path, kept: Kept) -> None:
+def write_kept(path: Path, kept: KeptTuning) -> None:
     """Keep it; the file is whole at any time."""
     write_text(path, msgspec.json.format(msgspec.json.encode(kept), indent=1).decode() + "\n")

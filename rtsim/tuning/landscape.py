@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rtsim.tuning.kept import Kept
+from rtsim.tuning.kept import KeptTuning
 from rtsim.tuning.problem import Parameters
-from rtsim.tuning.search import Search
+from rtsim.tuning.search import TuningSearch
 
 Array = NDArray[np.float64]
 CELLS = 61
@@ -34,7 +34,7 @@ class Landscape(NamedTuple):
     held: str
 
 
-def landscape_of(search: Search, parameters: Parameters, kept: Kept) -> Landscape:
+def landscape_of(search: TuningSearch, parameters: Parameters, kept: KeptTuning) -> Landscape:
     """The map over the two parameters along which the expected cost changes most."""
     n = len(parameters.names)
     best = parameters.point(kept.best)

@@ -21,13 +21,13 @@ from rtsim.device.tuning import OVER_S
 from rtsim.errors import ModelError
 from rtsim.stages.device.exchange import ARM_STATES
 from rtsim.tuning.costs import CycleCost
-from rtsim.tuning.offline import Cost
+from rtsim.tuning.offline import RunCost
 from rtsim.tuning.problem import Setting, tuning_of
 from streams.access.security import Security
 from streams.control.commands import request
 from streams.errors import StreamError
 from streams.messages import Status
-from streams.receiving.ring import Frame
+from streams.receiving.ring import ReceivedFrame
 from streams.receiving.subscriber import Subscriber
 
 BEFORE, BEST = "before_tuning", "best"
@@ -80,12 +80,12 @@ class LiveRuns:
         finally:
             self._subscriber.close()
 
-    def costs(self, settings: Sequence[Setting]) -> Iterator[Cost]:
+    def costs(self, settings: Sequence[Setting]) -> Iterator[RunCost]:
         """Of these settings, in their order."""
         for setting in settings:
             yield self.cost(setting)
 
-    def cost(self, setting: Setting | None) -> Cost:
+    def cost(self, setting: Setting | None) -> RunCost:
         """Of a setting, or of zero torque (None): disarmed for so long, and armed again."""
         if setting is None:
             self._ask("disarm")
@@ -104,7 +104,7 @@ class LiveRuns:
         self.change(setting)
         self._ask("save", {"name": BEST})
 
-    def _measured(self, state: str, setting: Setting) -> Cost:
+    def _measured(self, state: str, setting: Setting) -> RunCost:
         """The cost, once frames have this state of arming and these parameters, and what must settle has.
 
         LiveError where they never have, or have no longer.
@@ -134,9 +134,9 @@ class LiveRuns:
                     "lack frames", where="rtsim hil",
                     remedy="look at tuning.cycle, or lower exchange.frame_hz",
                 )  # fmt: skip
-        return Cost(collector.cost)
+        return RunCost(collector.cost)
 
-    def _frame(self) -> Frame:
+    def _frame(self) -> ReceivedFrame:
         """The next frame."""
         until = time.monotonic() + SILENT_S
         while (frame := self._subscriber.wait(WAIT_S)) is None or frame.status & Status.STALE:
@@ -160,7 +160,7 @@ class LiveRuns:
             self._time = frame.time
 
 
-def acts(setting: Setting, frame: Frame) -> bool:
+def acts(setting: Setting, frame: ReceivedFrame) -> bool:
     """Whether a frame has these parameters, ramps being over."""
     spec = next(field for field in frame.session.fields if field.name == "device_parameters")
     values = dict(zip(spec.labels, np.ravel(frame.data["device_parameters"]), strict=True))

@@ -26,7 +26,7 @@ from rtsim.device.tuning import OVER_S
 from rtsim.live.hardware.device_loop import DeviceClock, hil_loop, simulator_for
 from rtsim.live.hardware.in_process import InProcessPort
 from rtsim.live.loop import Loop
-from rtsim.live.processes.gc_control import no_collection
+from rtsim.live.processes.gc_control import gc_paused
 from rtsim.live.processes.signals import REQUESTS
 from rtsim.stages.device.exchange import DeviceTorque
 from rtsim.tuning.costs import CycleCost
@@ -38,14 +38,14 @@ Item = TypeVar("Item")
 Done = TypeVar("Done")
 
 
-class Asked(NamedTuple):
+class RunRequest(NamedTuple):
     """A run: parameters (None = zero torque, never armed), and which noise of the device it has."""
 
     setting: Mapping[str, float] | None
     repeat: int = 0
 
 
-class Cost(NamedTuple):
+class RunCost(NamedTuple):
     """What a run came to: NaN and why, where it has no cost."""
 
     value: float
@@ -87,7 +87,7 @@ class OfflineRuns:
         self._device = load_toml(find_config(spec.device, "devices"), DeviceSpec)
         self._simulator = simulator_for(self.spec)
 
-    def cost(self, asked: Asked) -> Cost:
+    def cost(self, asked: RunRequest) -> RunCost:
         """What a run costs."""
         self._simulator.reset()
         output = Measuring(self)
@@ -103,12 +103,12 @@ class OfflineRuns:
         assert isinstance(clock, DeviceClock)
         arming = clock.exchange.arming
         if loop.failure:
-            return Cost(math.nan, loop.failure)
+            return RunCost(math.nan, loop.failure)
         if arming.n_fault:
-            return Cost(math.nan, output.fault or "a fault of the device")
+            return RunCost(math.nan, output.fault or "a fault of the device")
         if output.cost is None or not output.cost.done:
-            return Cost(math.nan, f"no {self.tuning.cycles} whole cycles in {self.spec.duration_s:g} s")
-        return Cost(output.cost.cost)
+            return RunCost(math.nan, f"no {self.tuning.cycles} whole cycles in {self.spec.duration_s:g} s")
+        return RunCost(output.cost.cost)
 
     def collector(self, session: Session) -> CycleCost:
         """What adds up the cost of a run."""
@@ -179,7 +179,7 @@ class Pool:
                 child.kill()
         self._executor.shutdown(wait=kind is None, cancel_futures=True)
 
-    def costs(self, asked: Sequence[Asked]) -> Iterator[Cost]:
+    def costs(self, asked: Sequence[RunRequest]) -> Iterator[RunCost]:
         """Of these runs, in their order."""
         return self.each(OfflineRuns.cost, asked)
 
@@ -188,7 +188,7 @@ class Pool:
         if self._executor is not None:
             yield from self._executor.map(work, [task] * len(items), items)
         elif self._runs is not None:
-            with no_collection():
+            with gc_paused():
                 for item in items:
                     yield task(self._runs, item)
 
@@ -202,7 +202,7 @@ def begin_work(spec: HilSpec, seed: int, control: Controlled) -> None:
     """Make ready a process that works for another, which alone decides on Ctrl-C."""
     for number in REQUESTS:
         signal.signal(number, signal.SIG_IGN)
-    _kept.enter_context(no_collection())
+    _kept.enter_context(gc_paused())
     _own[:] = [OfflineRuns(spec, seed, control)]
 
 

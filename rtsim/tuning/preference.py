@@ -78,7 +78,7 @@ class Worth(NamedTuple):
 
 
 class Preference:
-    """Search by comparisons (`rtsim.tuning.search.Search`).
+    """Search by comparisons (`rtsim.tuning.search.TuningSearch`).
 
     Parameters
     ----------

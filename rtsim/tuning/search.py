@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 
-class Search(Protocol):
+class TuningSearch(Protocol):
     """One way of tuning. Two that are made alike and told alike ask for the same settings.
 
     Attributes

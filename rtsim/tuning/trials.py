@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from rtsim.tuning.gaussian import Process, conditioned, fit
+from rtsim.tuning.gaussian import GaussianProcess, conditioned, fit
 
 Array = NDArray[np.float64]
 
@@ -30,7 +30,7 @@ class Trials:
     def __init__(self) -> None:
         self.points: list[Array] = []
         self.costs: list[float] = []
-        self._process: Process | None = None
+        self._process: GaussianProcess | None = None
         self._n_fitted = 0
 
     def tell(self, points: Array, costs: Array) -> None:
@@ -42,7 +42,7 @@ class Trials:
         """Expected cost and its standard deviation, each (m,), at points : (m, n)."""
         return self.process().predict(points)
 
-    def process(self) -> Process:
+    def process(self) -> GaussianProcess:
         """Of all trials; at least one must be there."""
         n, known = len(self.costs), self._process
         if known is not None and len(known.points) == n:

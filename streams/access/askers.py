@@ -16,7 +16,7 @@ from streams.access.users import TELLS, is_own, name_of, uid_of
 from streams.access.wire import inode_of
 
 if TYPE_CHECKING:
-    from streams.access.crowd import Connection
+    from streams.access.crowd import AcceptedConnection
     from streams.access.guard import Guard
 
 Role = Literal["", "watch", "set", "arm", "device"]
@@ -62,7 +62,7 @@ class Askers:
             return NOT_TOLD
         return Asker(name_of(uid), "arm" if is_own(uid) else "watch")
 
-    def connection(self, frame: zmq.Frame, drained_ns: int) -> Connection | None:
+    def connection(self, frame: zmq.Frame, drained_ns: int) -> AcceptedConnection | None:
         """The connection that a message came by; None where it may have been the one before it."""
         if self._guard is None:
             return None
@@ -81,13 +81,13 @@ class Askers:
         return None
 
 
-def user_of(connection: Connection) -> int | None:
+def user_of(connection: AcceptedConnection) -> int | None:
     """User id of a connection, asked for once; None where the system does not tell."""
     if connection.uid is None:
         connection.uid = uid_of(connection.wire)
     return connection.uid
 
 
-def is_foreign(connection: Connection) -> bool:
+def is_foreign(connection: AcceptedConnection) -> bool:
     """Whether a connection is not that of who runs this process, as far as the system tells."""
     return not is_own(user_of(connection))

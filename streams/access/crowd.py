@@ -28,7 +28,7 @@ TAKES_NOTHING_NS = 1_000_000_000
 """A subscriber for which something has waited so long, and nothing of it gone, does not read [ns]."""
 
 
-class Connection:
+class AcceptedConnection:
     """An accepted connection: a second handle of its socket, and what it may still send [bytes].
 
     Parameters
@@ -93,7 +93,9 @@ class Connection:
         return now - self._took_ns > TAKES_NOTHING_NS
 
 
-def condemn(connections: Mapping[int, Connection], is_foreign: Callable[[Connection], bool]) -> None:
+def condemn(
+    connections: Mapping[int, AcceptedConnection], is_foreign: Callable[[AcceptedConnection], bool]
+) -> None:
     """Write into `guilty` of those who have to go why they do; is_foreign : whether it is another user's."""
     if len(connections) <= PLACES:
         return

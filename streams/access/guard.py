@@ -17,7 +17,7 @@ from typing import NamedTuple
 import zmq
 
 from streams.access.admission import Admission
-from streams.access.crowd import Connection, condemn
+from streams.access.crowd import AcceptedConnection, condemn
 from streams.access.wire import EVENT_FORMAT, inode_of, open_wire, port_of, shut
 from streams.clock import now_ns
 
@@ -30,7 +30,7 @@ SAY_NS = 1_000_000_000
 """Sentences come at most once in this time [ns]."""
 
 
-class Allowance(NamedTuple):
+class SendingLimit(NamedTuple):
     """What one connection to a bound socket may send.
 
     part : largest part of a message [bytes]; a larger one closes the connection
@@ -56,13 +56,15 @@ class Guard:
     ended : called when a connection is known to be over, from the guard's thread
     """
 
-    def __init__(self, socket: zmq.Socket[bytes], allowance: Allowance, admission: Admission | None) -> None:
+    def __init__(
+        self, socket: zmq.Socket[bytes], allowance: SendingLimit, admission: Admission | None
+    ) -> None:
         self.n_cut = 0
         self.sentences: deque[str] = deque(maxlen=16)
         self._socket, self._allowance, self._admission = socket, allowance, admission
-        self.is_foreign: Callable[[Connection], bool] = lambda connection: False
+        self.is_foreign: Callable[[AcceptedConnection], bool] = lambda connection: False
         self.ended: Callable[[], object] = lambda: None
-        self._connections: dict[int, Connection] = {}
+        self._connections: dict[int, AcceptedConnection] = {}
         self._ended_ns: dict[
             int, int
         ] = {}  # when the last connection under a descriptor was known to be over
@@ -75,7 +77,7 @@ class Guard:
         self._thread = threading.Thread(target=self._run, name="guard", daemon=True)
         self._thread.start()
 
-    def connection(self, fd: int) -> Connection | None:
+    def connection(self, fd: int) -> AcceptedConnection | None:
         """The connection that libzmq has under this file descriptor now; None where it is not known (yet).
 
         From any thread. A message that was read before may be of the one before it: see `Connection.sent`.
@@ -144,7 +146,7 @@ class Guard:
             self._ended_ns[fd], self._ended_uid[fd] = now_ns(), None
             return
         former_ns, former_uid = self._ended_ns.get(fd, 0), self._ended_uid.get(fd)
-        self._connections[fd] = Connection(wire, self._allowance.burst, former_ns, former_uid)
+        self._connections[fd] = AcceptedConnection(wire, self._allowance.burst, former_ns, former_uid)
 
     def _cut_guilty(self) -> int:
         """Shut down who is to be cut off; how many."""

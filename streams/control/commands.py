@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import zmq
 
 from streams.access.askers import Asker, Askers
-from streams.access.guard import Allowance
+from streams.access.guard import SendingLimit
 from streams.access.security import Security
 from streams.account import Sentences, account
 from streams.clock import now_ns
@@ -21,13 +21,13 @@ from streams.codec import decode, encode
 from streams.control.emergency_stop import StopEndpoint, stop_address
 from streams.control.held_connection import read_answer
 from streams.errors import AddressInUseError, DecodeError, StreamError
-from streams.link import Link
+from streams.link import ClientLink
 from streams.messages import Command
 from streams.sockets import BoundSocket, ZmqSocket, client_socket, receive_rest
 
 COMMAND_LIMIT = 8 << 10
 """Largest command [bytes]; a client that sends more is disconnected."""
-COMMANDS = Allowance(part=COMMAND_LIMIT, burst=4 * COMMAND_LIMIT, rate=COMMAND_LIMIT, buffer=4096)
+COMMANDS = SendingLimit(part=COMMAND_LIMIT, burst=4 * COMMAND_LIMIT, rate=COMMAND_LIMIT, buffer=4096)
 """What a client may send: some hundred usual commands at once, and some eighty a second."""
 IDLE_MS = 20
 """How often to look up while nothing arrives: whether to stop, and what the other side does [ms]."""
@@ -41,7 +41,7 @@ NO_COMMAND = "There is no command"
 Handler = Callable[[Command], tuple[bool, str]]
 
 
-class Rights(Protocol):
+class CommandRights(Protocol):
     """Who may do what."""
 
     @property
@@ -81,7 +81,7 @@ class ControlServer(Closing):
         handler: Handler,
         names: Sequence[str],
         security: Security | None = None,
-        rights: Rights | None = None,
+        rights: CommandRights | None = None,
         stop: Callable[[], object] | None = None,
     ) -> None:
         self._bound, self._stops = _bound(address, security, stop)
@@ -219,7 +219,7 @@ def request(
     """
     command = encode(Command(name=name, args=dict(args or {})))
     with zmq.Context() as context, client_socket(context, zmq.REQ, address, security) as socket:
-        link, due_ns = Link(socket, address), now_ns() + round(1e9 * max(0.0, timeout_s))
+        link, due_ns = ClientLink(socket, address), now_ns() + round(1e9 * max(0.0, timeout_s))
         try:
             if not (_send(socket, link, command, due_ns) and _await(socket, link, due_ns)):
                 return (
@@ -232,7 +232,7 @@ def request(
     return read_answer(reply, address)
 
 
-def _send(socket: ZmqSocket, link: Link, parts: list[bytes], due_ns: int) -> bool:
+def _send(socket: ZmqSocket, link: ClientLink, parts: list[bytes], due_ns: int) -> bool:
     """Send a message; whether it could go in time: of a peer that does not speak our way there is no pipe."""
     while True:
         try:
@@ -245,7 +245,7 @@ def _send(socket: ZmqSocket, link: Link, parts: list[bytes], due_ns: int) -> boo
             link.check()
 
 
-def _await(socket: ZmqSocket, link: Link, due_ns: int) -> bool:
+def _await(socket: ZmqSocket, link: ClientLink, due_ns: int) -> bool:
     """Wait for a whole message, and for no endless one; whether it came in time."""
     while not socket.poll(IDLE_MS):
         if now_ns() >= due_ns:

@@ -20,7 +20,7 @@ from streams.clock import now_ns
 from streams.closing import Closing
 from streams.codec import decode, encode
 from streams.errors import DecodeError, StreamError
-from streams.link import Link
+from streams.link import ClientLink
 from streams.messages import Command, Telemetry
 from streams.sockets import ZmqContext, ZmqSocket, client_socket
 
@@ -93,7 +93,7 @@ class HeldControl(Closing):
         self._socket: ZmqSocket = client_socket(self._context, zmq.DEALER, self.address, self._security)
         self._socket.immediate = True  # nothing waits for a connection in there, to be done much later
         self._socket.reconnect_ivl = 50
-        self._link = Link(self._socket, self.address)
+        self._link = ClientLink(self._socket, self.address)
         self._n_lost = 0
 
     def _hang_up(self) -> None:

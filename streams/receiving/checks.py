@@ -93,7 +93,7 @@ class OrderCheck:
         return gap if gap <= IMPLAUSIBLE_GAP else 0
 
 
-class ClockCheck:
+class CaptureClockCheck:
     """Watches the capture clock of one session for jumps."""
 
     def __init__(self) -> None:

@@ -13,8 +13,8 @@ from streams.codec import MAX_PAYLOAD, FieldLayout, decode, encode
 from streams.errors import DecodeError
 from streams.messages import AnyFrame, End, Forces, Markers, Result, Session, StreamName, Telemetry
 from streams.receiving.checks import COUNTERS, EventLog, clean
-from streams.receiving.known import Known, KnownSessions
-from streams.receiving.ring import Frame, Ring
+from streams.receiving.known import KnownSession, KnownSessions
+from streams.receiving.ring import ReceivedFrame, Ring
 
 _COUNTER_OF_REASON = {
     "oversize": "oversize",
@@ -72,7 +72,7 @@ class Intake:
         self._ring = ring
         self._clock, self._work = clock, work
         self._sessions = KnownSessions()
-        self._written: Known | None = None  # whose frames the ring takes at the moment
+        self._written: KnownSession | None = None  # whose frames the ring takes at the moment
         self._put_off: Sequence[bytes] | None = None
         # of descriptors, and what they took
         self._n_byte, self._bytes_ns = float(MAX_PAYLOAD), MAX_PAYLOAD * dearest_byte_ns(work)
@@ -184,21 +184,21 @@ class Intake:
             self._count("malformed", 1, "the descriptor changed within its session", t_arrived)
             return
         first = not len(self._sessions)
-        known = Known(session, FieldLayout(session), payload, t_arrived)
+        known = KnownSession(session, FieldLayout(session), payload, t_arrived)
         self._sessions.add(known, t_arrived)
         self._write(known)
         self._over = self._over_beside = False
         if not first:
             self.events.note("session", 1, session.session, t_arrived)
 
-    def _again(self, known: Known) -> None:
+    def _again(self, known: KnownSession) -> None:
         """The descriptor of a known session came again."""
         if known is not self._sessions.newest:
             known.begin_again()
             self._sessions.newest = known
             self._over = self._over_beside = False
 
-    def _write(self, known: Known) -> None:
+    def _write(self, known: KnownSession) -> None:
         """Frames of this session come next."""
         self._written = known
         self._ring.begin(known.session, known.layout)
@@ -237,7 +237,7 @@ class Intake:
             self._count("skipped", n_skipped, where, t_arrived)
         return leads
 
-    def _hear(self, known: Known, t_arrived: int) -> bool:
+    def _hear(self, known: KnownSession, t_arrived: int) -> bool:
         """A good frame of a session came; whether it leads."""
         self._sessions.hear(known, t_arrived)
         if known is not self._sessions.leader:
@@ -277,7 +277,7 @@ class Intake:
         self.events.note(event or kind, n, detail, t_arrived)
 
 
-def _stamp(slot: Frame, message: AnyFrame, t_arrived: int) -> None:
+def _stamp(slot: ReceivedFrame, message: AnyFrame, t_arrived: int) -> None:
     slot.seq, slot.time = message.seq, message.time
     slot.t_capture, slot.t_arrived = message.t_capture, t_arrived
     slot.t_received = t_arrived

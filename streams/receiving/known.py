@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from streams.codec import MAX_ARRAY_BYTES, MAX_PAYLOAD, FieldLayout
 from streams.messages import Session
-from streams.receiving.checks import ClockCheck, OrderCheck
+from streams.receiving.checks import CaptureClockCheck, OrderCheck
 
 MOST_KNOWN = 8
 """Sessions known at a time."""
@@ -28,7 +28,7 @@ ROOM = MAX_PAYLOAD - MAX_ARRAY_BYTES
 """Beside its arrays a frame has room for names and stamps [bytes]."""
 
 
-class Known:
+class KnownSession:
     """A session by its descriptor, and what is known of its frames.
 
     Attributes
@@ -46,7 +46,7 @@ class Known:
     def __init__(self, session: Session, layout: FieldLayout, payload: bytes, t_ns: int) -> None:
         self.session, self.layout, self.payload = session, layout, payload
         self.word = session.session.encode()
-        self.order, self.clock, self.ended = OrderCheck(), ClockCheck(), False
+        self.order, self.clock, self.ended = OrderCheck(), CaptureClockCheck(), False
         self._silence_ns = silence_ns(session.rate)
         self._heard_ns = t_ns
         self._counted_ns = -STRETCH_NS
@@ -55,7 +55,7 @@ class Known:
 
     def begin_again(self) -> None:
         """Its descriptor comes again after that of another: numbers and clock may begin anew."""
-        self.order, self.clock, self.ended = OrderCheck(), ClockCheck(), False
+        self.order, self.clock, self.ended = OrderCheck(), CaptureClockCheck(), False
 
     def forget(self) -> None:
         """Its frames so far count no more."""
@@ -81,7 +81,7 @@ class Known:
         """Whether no frame has come for so long that its sender is not there any more, or none will."""
         return self.ended or t_ns - self._heard_ns > LONGEST_SILENCE_NS
 
-    def goes_on_beside(self, leader: Known, t_ns: int) -> bool:
+    def goes_on_beside(self, leader: KnownSession, t_ns: int) -> bool:
         """Whether its frames have come for a stretch of time since the one that leads began to pause: where
         the stream as a whole has stood still, the first frame after it proves nothing. Ask at each frame.
         """
@@ -93,7 +93,7 @@ class Known:
         """Whether its id is its own: it has been there for a while, and goes on."""
         return self._n_stretch > AHEAD and not self.pauses(t_ns)
 
-    def outranks(self, other: Known) -> bool:
+    def outranks(self, other: KnownSession) -> bool:
         """Whether it comes before another that does not pause; two that are alike stay as they are."""
         if self._n_stretch > other._n_stretch + AHEAD:
             return True
@@ -117,18 +117,18 @@ class KnownSessions:
     """
 
     def __init__(self) -> None:
-        self._by_id: dict[str, Known] = {}
-        self.newest: Known | None = None
-        self.leader: Known | None = None
+        self._by_id: dict[str, KnownSession] = {}
+        self.newest: KnownSession | None = None
+        self.leader: KnownSession | None = None
 
     def __len__(self) -> int:
         return len(self._by_id)
 
-    def of(self, session_id: str) -> Known | None:
+    def of(self, session_id: str) -> KnownSession | None:
         """The session of that id."""
         return self._by_id.get(session_id)
 
-    def described(self, payload: bytes) -> Known | None:
+    def described(self, payload: bytes) -> KnownSession | None:
         """The session whose descriptor came as just these bytes."""
         return next((known for known in self._by_id.values() if known.payload == payload), None)
 
@@ -141,7 +141,7 @@ class KnownSessions:
             return True
         return len(payload) <= SHORT and any(known.word in payload for known in self._by_id.values())
 
-    def add(self, known: Known, t_ns: int) -> None:
+    def add(self, known: KnownSession, t_ns: int) -> None:
         """A new session, in the place of any other of its id; others may have to go for it."""
         former = self._by_id.pop(known.session.session, None)
         if former is not None and former is self.leader:
@@ -155,7 +155,7 @@ class KnownSessions:
             if n + 2 >= MOST_KNOWN or n_byte > MAX_PAYLOAD:
                 del self._by_id[other.session.session]
 
-    def hear(self, known: Known, t_ns: int) -> None:
+    def hear(self, known: KnownSession, t_ns: int) -> None:
         """A good frame of a session came at `t_ns`: it may lead from now on."""
         leader = self.leader
         if known is not leader and known.pauses(t_ns):
@@ -167,7 +167,7 @@ class KnownSessions:
             leader.forget()
             self.leader = known
 
-    def end(self, known: Known, t_ns: int) -> bool:
+    def end(self, known: KnownSession, t_ns: int) -> bool:
         """A session has ended; whether another goes on, which then leads."""
         known.ended = True
         going_on = [k for k in self._by_id.values() if k.holds(t_ns)]

@@ -18,7 +18,7 @@ MEMORY_MOST = 64 << 20
 """Bytes of the frames that wait at the most: a backlog of very large frames is shorter than asked for."""
 
 
-class Frame:
+class ReceivedFrame:
     """One received frame; a slot of the ring, valid until the reader asks for the next one.
 
     Attributes
@@ -83,10 +83,10 @@ class Ring:
         # such locks in Python, wakes a thread that has long been asleep in twice the time.
         self._news = threading.Lock()
         self._news.acquire()
-        self._unread: deque[Frame] = deque()
-        self._free: list[Frame] = []
-        self._held: Frame | None = None
-        self._writing: Frame | None = None
+        self._unread: deque[ReceivedFrame] = deque()
+        self._free: list[ReceivedFrame] = []
+        self._held: ReceivedFrame | None = None
+        self._writing: ReceivedFrame | None = None
         self._newest: Session | None = None
         self._layout: FieldLayout | None = None
         self._n_byte = 0  # of all unread frames
@@ -112,12 +112,12 @@ class Ring:
             self._free = []
             self._n_newest = sum(frame.session is session for frame in self._unread)
 
-    def slot(self) -> Frame:
+    def slot(self) -> ReceivedFrame:
         """The writer's slot: to be filled, then pushed, or filled again. Needs a session."""
         if self._writing is None:
             assert self._newest is not None
             assert self._layout is not None
-            self._writing = Frame(self._newest, self._layout)
+            self._writing = ReceivedFrame(self._newest, self._layout)
         return self._writing
 
     def push(self) -> int:
@@ -142,7 +142,7 @@ class Ring:
             self._wake()
         return n_dropped
 
-    def pop(self, timeout_s: float) -> Frame | None:
+    def pop(self, timeout_s: float) -> ReceivedFrame | None:
         """The oldest unread frame, waiting for one up to `timeout_s`; None after that, a nudge or close."""
         deadline = perf_counter() + min(timeout_s, threading.TIMEOUT_MAX)
         with self._change:
@@ -186,14 +186,14 @@ class Ring:
         """Where the oldest unread frame of such a session is; without one, the oldest of all."""
         return next((n for n, frame in enumerate(self._unread) if of(frame.session)), 0)
 
-    def _take(self, index: int) -> Frame:
+    def _take(self, index: int) -> ReceivedFrame:
         frame = self._unread[index]
         del self._unread[index]
         self._n_byte -= frame.flat.nbytes
         self._n_newest -= frame.session is self._newest
         return frame
 
-    def _release(self, frame: Frame) -> None:
+    def _release(self, frame: ReceivedFrame) -> None:
         # A slot of a former session is left to the garbage collector.
         if frame.session is self._newest:
             self._free.append(frame)

@@ -14,10 +14,10 @@ from streams.clock import now_ns
 from streams.closing import Closing
 from streams.codec import TOPICS
 from streams.errors import StreamError
-from streams.link import Link
+from streams.link import ClientLink
 from streams.messages import STREAM_NAMES, Session, StreamName, Telemetry
 from streams.receiving.intake import Intake
-from streams.receiving.ring import Frame, Ring
+from streams.receiving.ring import ReceivedFrame, Ring
 from streams.sockets import HIGH_WATER, ZmqContext, client_socket, receive_rest
 
 IDLE_MS = 20
@@ -57,7 +57,7 @@ class Subscriber(Closing):
         self._context: ZmqContext = zmq.Context()
         self._socket = client_socket(self._context, zmq.SUB, address, security, prefixes)
         self._socket.rcvhwm = queue
-        self._link = Link(self._socket, address)
+        self._link = ClientLink(self._socket, address)
         self._thread = threading.Thread(target=self._run, name=f"subscriber {address}", daemon=True)
         self._thread.start()
 
@@ -97,7 +97,7 @@ class Subscriber(Closing):
         """Let the frame that `wait` returned last stay as it is, for as long as anybody holds it."""
         self._ring.keep()
 
-    def wait(self, timeout_s: float) -> Frame | None:
+    def wait(self, timeout_s: float) -> ReceivedFrame | None:
         """The oldest unread frame, waiting for it up to `timeout_s`; it is valid until the next call.
 
         Returns None after the timeout, after `close`, and once when the stream ends. Raises StreamError if

@@ -41,7 +41,7 @@ class HasMarkerFrames(Protocol):
     def positions(self) -> NDArray[Any]: ...
 
 
-class Channel(NamedTuple):
+class PlayedStream(NamedTuple):
     """Frames of one stream.
 
     session : the descriptor that the frames fit, of markers or forces
@@ -59,7 +59,7 @@ class Channel(NamedTuple):
 class _Track:
     """A channel on its way: what goes next, and when."""
 
-    def __init__(self, channel: Channel) -> None:
+    def __init__(self, channel: PlayedStream) -> None:
         self._channel = channel
         self._layout = FieldLayout(channel.session)
         self.step_s = _check(channel, self._layout)
@@ -102,7 +102,7 @@ def play(
     stop: threading.Event | None = None,
     on_frame: Callable[[int], None] | None = None,
     *,
-    beside: Sequence[Channel] = (),
+    beside: Sequence[PlayedStream] = (),
     wait_s: float = 5.0,
     say: Callable[[str], None] | None = None,
 ) -> int:
@@ -128,7 +128,7 @@ def play(
         raise StreamError("the player needs the descriptor of a markers stream")
     if not 0.0 < speed < float("inf"):
         raise StreamError(f"the speed is {speed}; give a positive number, 1 for the recorded speed")
-    channels = [*beside, Channel(session, frames.times, {"positions": frames.positions})]
+    channels = [*beside, PlayedStream(session, frames.times, {"positions": frames.positions})]
     if len({channel.session.stream for channel in channels}) < len(channels):
         raise StreamError("two channels are of one stream; play one of each")
     tracks = [_Track(channel) for channel in channels]
@@ -161,7 +161,7 @@ def play(
     return markers.n_sent
 
 
-def _check(channel: Channel, layout: FieldLayout) -> float:
+def _check(channel: PlayedStream, layout: FieldLayout) -> float:
     """Refuse what does not fit; returns the step from the last frame to the first of the next lap [s]."""
     session, n_frame = channel.session, len(channel.times)
     if session.stream not in KINDS:

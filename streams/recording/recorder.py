@@ -22,7 +22,7 @@ from streams.clock import now_ns
 from streams.closing import Closing
 from streams.codec import MAX_PAYLOAD, TOPICS
 from streams.errors import StreamError
-from streams.link import Link
+from streams.link import ClientLink
 from streams.messages import SCHEMA_VERSION
 from streams.receiving.reception import Reception
 from streams.sockets import ZmqSocket, client_socket, receive_rest
@@ -120,7 +120,7 @@ class Recorder(Closing):
         )
 
 
-class Recorded(NamedTuple):
+class RecordingSummary(NamedTuple):
     """What `record` did.
 
     n_message : messages written
@@ -142,7 +142,7 @@ def record(
     security: Security | None = None,
     until_end: bool = True,
     say: Callable[[str], None] | None = None,
-) -> Recorded:
+) -> RecordingSummary:
     """Record everything that is sent at `address`, byte for byte, until `stop` is set or the stream ends.
 
     `say` is called with plain sentences about the connection and about what was not received. Without any
@@ -156,7 +156,7 @@ def record(
         client_socket(context, zmq.SUB, address, security, [b""]) as socket,
     ):
         socket.rcvtimeo = IDLE_MS
-        link = Link(socket, address)
+        link = ClientLink(socket, address)
         reception = Reception()
         try:
             n_refused = _record_until(
@@ -165,14 +165,14 @@ def record(
             trouble = "" if recorder.n_message else link.trouble()
         finally:
             link.close()
-    return Recorded(recorder.n_message, n_refused, reception.n_lost, trouble)
+    return RecordingSummary(recorder.n_message, n_refused, reception.n_lost, trouble)
 
 
 def _record_until(
     recorder: Recorder,
     reception: Reception,
     socket: ZmqSocket,
-    link: Link,
+    link: ClientLink,
     stop: threading.Event,
     until_end: bool,
     say: Callable[[str], None],

@@ -13,8 +13,8 @@ from scipy.spatial.transform import Rotation
 from kernels.joints.tree import pose, without_tables
 from kernels.markers.marker_cost import model_markers
 from kernels.solver.constraints import Roles
-from kernels.solver.kkt import CONVERGED, Options, solve
-from kernels.solver.optimality import Problem, Work, new_work
+from kernels.solver.kkt import CONVERGED, SolverOptions, solve
+from kernels.solver.optimality import FrameProblem, Work, new_work
 from rtsim.config.load import load_toml
 from rtsim.config.models.model_schema import ModelSpec
 from rtsim.config.paths import find_config
@@ -144,10 +144,10 @@ def exact_trial(n_frame: int = N_FRAME) -> Trial:
     for frame in range(n_frame):
         q, multiplier = rough_coordinates(1.0 + 0.06 * frame), np.zeros(len(leg.names.elements))
         measured = markers_at(leg, q) + off
-        problem = Problem(
+        problem = FrameProblem(
             tree, leg.markers, leg.elements, roles("zero"), measured, np.ones(len(NAMES)), hold, q.copy()
         )
-        status, *_ = solve(problem, Options(1e-11, 60, 0.5), work, q, multiplier)
+        status, *_ = solve(problem, SolverOptions(1e-11, 60, 0.5), work, q, multiplier)
         assert status == CONVERGED
         states.append(q)
         markers.append(markers_at(leg, q))

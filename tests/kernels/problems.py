@@ -11,11 +11,11 @@ from kernels.joints.couplers import Couplers
 from kernels.joints.kinds import BALL, FREE, HINGE, SLIDER
 from kernels.joints.tree import without_tables
 from kernels.solver.constraints import DISTANCE, HARD, OFF, SOFT, SPHERE_ON_PLANE, Roles
-from kernels.solver.coordinates import Limits, Tasks
+from kernels.solver.coordinates import CoordinateRanges, CoordinateTargets
 from kernels.solver.initial_pose import new_fit_work
-from kernels.solver.kkt import Options, solve
+from kernels.solver.kkt import SolverOptions, solve
 from kernels.solver.kkt_step import build_hessian, newton_step
-from kernels.solver.optimality import Problem, Work, new_work, objective, optimality
+from kernels.solver.optimality import FrameProblem, Work, new_work, objective, optimality
 from kernels.solver.track import TrackWork, find_open_dofs
 from tests.naive import constraints, kkt, markers, random_models
 from tests.naive.tree import state
@@ -40,7 +40,7 @@ class Found(NamedTuple):
     multiplier: Array
 
 
-def random_problem(seed: int, noise: float = 0.02) -> tuple[Problem, Array]:
+def random_problem(seed: int, noise: float = 0.02) -> tuple[FrameProblem, Array]:
     """Return a problem and a state of no cost but for the markers' noise [m]: two branches tied together."""
     rng = np.random.default_rng([seed, 50])
     tree = random_models.tree_of(rng, KINDS, PARENTS)
@@ -57,10 +57,10 @@ def random_problem(seed: int, noise: float = 0.02) -> tuple[Problem, Array]:
     measured = markers.model_markers(tree, placed, q) + rng.normal(0.0, noise, (20, 3))
     n_v = len(tree.dof_body)
     weight = rng.uniform(0.5, 2.0, 20)
-    return Problem(tree, placed, elements, roles, measured, weight, np.zeros(n_v), q.copy()), q
+    return FrameProblem(tree, placed, elements, roles, measured, weight, np.zeros(n_v), q.copy()), q
 
 
-def work_for(problem: Problem) -> Work:
+def work_for(problem: FrameProblem) -> Work:
     """Return working space of the right size."""
     tree = problem.tree
     return new_work(
@@ -74,7 +74,7 @@ def work_for(problem: Problem) -> Work:
     )
 
 
-def as_in_runs(problem: Problem) -> Problem:
+def as_in_runs(problem: FrameProblem) -> FrameProblem:
     """Return the same problem in the types of a run, so that no other solver is compiled: without what it
     lacks, as a lower limb, or with all that a model may have, where there is none of it empty.
     """
@@ -87,12 +87,13 @@ def as_in_runs(problem: Problem) -> Problem:
         tree=problem.tree._replace(couplers=problem.tree.couplers or Couplers(n, n, n, n, n)),
         markers=placed._replace(weight=weight),
         roles=roles._replace(
-            tasks=roles.tasks or Tasks(n, n, x, x), limits=roles.limits or Limits(n, n, x, x)
+            tasks=roles.tasks or CoordinateTargets(n, n, x, x),
+            limits=roles.limits or CoordinateRanges(n, n, x, x),
         ),
     )
 
 
-def solved(problem: Problem, q: Array, options: Options = Options(1e-12, 60, 0.5)) -> Found:  # noqa: B008
+def solved(problem: FrameProblem, q: Array, options: SolverOptions = SolverOptions(1e-12, 60, 0.5)) -> Found:  # noqa: B008
     """Solve from q with zero multipliers; q itself is kept."""
     q, multiplier = q.copy(), np.zeros(len(problem.elements.kind))
     status, iterations, residual, cost = solve(as_in_runs(problem), options, work_for(problem), q, multiplier)
@@ -100,7 +101,7 @@ def solved(problem: Problem, q: Array, options: Options = Options(1e-12, 60, 0.5
 
 
 def kernel_step(
-    problem: Problem, q: Array, multiplier: Array, second_order: float
+    problem: FrameProblem, q: Array, multiplier: Array, second_order: float
 ) -> tuple[bool, Array, Array]:
     """Return whether the matrix was definite, the step (n_v,) and the new multipliers (n_hard,)."""
     work, problem = work_for(problem), as_in_runs(problem)
@@ -111,14 +112,14 @@ def kernel_step(
     return definite, work.delta, work.mu[:n_hard]
 
 
-def open_dofs(problem: Problem, q: Array) -> int:
+def open_dofs(problem: FrameProblem, q: Array) -> int:
     """Return how many dofs nothing determines; problem.hold gets their weights."""
     n_v = len(problem.hold)
     work = TrackWork(work_for(problem), new_fit_work(), np.zeros(n_v, np.int64))
     return find_open_dofs(as_in_runs(problem), q, work, np.zeros(n_v, np.int64))
 
 
-def twin_residual(problem: Problem, found: Found) -> float:
+def twin_residual(problem: FrameProblem, found: Found) -> float:
     """Return the optimality residual by the twin."""
     at = kkt.terms(problem, found.q)
     return kkt.optimality(at, found.multiplier[: len(at.phi)])

@@ -176,7 +176,7 @@ def test_bad_first_frame_is_left_at_the_next_look(method: str) -> None:
     wrong = []
     for name, axis, size in (("S1", 2, -0.3), ("T1", 1, 0.3), ("F2", 0, -0.3)):
         running = MultibodyEstimator(
-            leg.lower_limb(), leg.SUBJECT, method, solver=Solver(second_opinion=10), check=leg.QUICK
+            leg.lower_limb(), leg.SUBJECT, method, solver=Solver(restart_interval=10), check=leg.QUICK
         )
         first = leg.exact_trial().markers[0].copy()
         first[indices(name), axis] += size

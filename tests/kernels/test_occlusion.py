@@ -144,7 +144,7 @@ def test_first_frame_with_a_gap_spoils_nothing(method: str) -> None:
     for measured in leg.exact_trial().markers[1:FIRST]:
         follow_frame(running, measured)
     assert np.isfinite(running.health.mean).all()
-    assert np.isfinite(running.health.home).all()
+    assert np.isfinite(running.health.mean_residual).all()
     measured = leg.exact_trial().markers[FIRST].copy()
     measured[indices("T2")] += [0.1, 0.0, 0.0]
     assert follow_frame(running, measured).weight[indices("T2")] < 1.0

@@ -7,15 +7,15 @@ import pytest
 from numpy.typing import NDArray
 
 from kernels.algebra.linear import cholesky_leaves_first, solve_towards_leaves, solve_towards_root
-from kernels.solver.kkt import CONVERGED, Options, solve
+from kernels.solver.kkt import CONVERGED, SolverOptions, solve
 from kernels.solver.kkt_step import build_hessian
-from kernels.solver.optimality import Problem, objective, optimality
+from kernels.solver.optimality import FrameProblem, objective, optimality
 from tests.kernels import leg, two_legs
 from tests.kernels.problems import as_in_runs
 
 Array = NDArray[np.floating]
 
-OPTIONS = Options(1e-11, 60, 0.5)
+OPTIONS = SolverOptions(1e-11, 60, 0.5)
 
 
 @pytest.mark.parametrize("method", ["zero", "minimised", "free"])
@@ -28,11 +28,11 @@ def test_both_legs_alike_are_one_leg_whose_pelvis_weighs_half(method: str) -> No
     # one pelvis stands for two: its markers weigh half in the single leg
     weight = np.where(one.markers.body > 0, 1.0, 0.5)
     q, multiplier = start.copy(), np.zeros(len(one.names.elements))
-    problem = Problem(one.tree, one.markers, one.elements, roles, measured, weight, hold, q.copy())
+    problem = FrameProblem(one.tree, one.markers, one.elements, roles, measured, weight, hold, q.copy())
     status, *_ = solve(as_in_runs(problem), OPTIONS, leg.work_of(one), q, multiplier)
     assert status == CONVERGED
     there, multipliers = two_legs.both(start), np.zeros(len(legs.elements.kind))
-    problem = Problem(
+    problem = FrameProblem(
         legs.tree, legs.markers, legs.elements, legs.roles, two_legs.both_markers(one, measured),
         np.ones(len(legs.markers.body)), np.zeros(len(legs.tree.dof_body)), there.copy(),
     )  # fmt: skip
@@ -76,7 +76,7 @@ def test_hessian_of_two_legs_has_nothing_between_them() -> None:
     hold, multiplier = np.zeros(len(legs.tree.dof_body)), np.full(len(legs.elements.kind), 0.01)
     measured = two_legs.both_markers(model, leg.soft_tissue_trial()[4])
     weight = np.ones(len(legs.markers.body))
-    problem = Problem(legs.tree, legs.markers, legs.elements, legs.roles, measured, weight, hold, q)
+    problem = FrameProblem(legs.tree, legs.markers, legs.elements, legs.roles, measured, weight, hold, q)
     problem = as_in_runs(problem)
     objective(problem, q, work)
     n_hard, _ = optimality(problem, multiplier, work)

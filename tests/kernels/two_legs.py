@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels.joints.tree import Tree
-from kernels.markers.marker_cost import Markers
+from kernels.markers.marker_cost import ModelMarkers
 from kernels.solver.constraints import Elements, Roles
 from kernels.solver.optimality import Work, new_work
 from rtsim.models.model import Model
 from rtsim.models.packing.elements import path_between
-from rtsim.models.packing.tree import Joint, build_tree
+from rtsim.models.packing.tree import JointRow, build_tree
 
 Array = NDArray[np.floating]
 
@@ -25,7 +25,7 @@ class TwoLegs(NamedTuple):
     """Both legs, what is asked of them, and working space."""
 
     tree: Tree
-    markers: Markers
+    markers: ModelMarkers
     elements: Elements
     roles: Roles
     work: Work
@@ -36,9 +36,9 @@ def second(body: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.where(body > 0, body + N_BODY - 1, body)
 
 
-def joint_of(tree: Tree, b: int, parent: int) -> Joint:
+def joint_of(tree: Tree, b: int, parent: int) -> JointRow:
     """Return joint b of a tree on another parent."""
-    return Joint(
+    return JointRow(
         parent, int(tree.kind[b]), tree.parameter[b], tree.position_in_parent[b], tree.rotation_in_parent[b],
         tree.position_in_child[b], tree.rotation_in_child[b],
     )  # fmt: skip
@@ -67,7 +67,7 @@ def two_legs(leg: Model, roles: Roles) -> TwoLegs:
         twice(elements.normal_b), twice(elements.n_path), path, side,
     )  # fmt: skip
     own = leg.markers.body > 0
-    markers = Markers(
+    markers = ModelMarkers(
         np.concatenate([leg.markers.body, second(leg.markers.body[own])]),
         np.concatenate([leg.markers.position, leg.markers.position[own]]),
     )

@@ -15,7 +15,7 @@ from kernels.plates.plate_assignment import (
     UNMEASURED,
     UNSEEN,
     UNSURE,
-    BearingRules,
+    AssignmentRules,
 )
 from kernels.plates.plate_contact import LOADED, NOT_MEASURED, Plates
 
@@ -25,7 +25,7 @@ Array = NDArray[np.floating]
 class Assigner:
     """Follows the feet from frame to frame."""
 
-    def __init__(self, plates: Plates, rules: BearingRules, n_foot: int) -> None:
+    def __init__(self, plates: Plates, rules: AssignmentRules, n_foot: int) -> None:
         self.plates, self.rules, self.n_foot = plates, rules, n_foot
         n_plate = len(plates.centre)
         self.bearer: list[int | None] = [None] * n_plate

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from scipy.linalg import null_space
 
 from kernels.solver.frame import Skeleton
-from kernels.solver.optimality import Problem
+from kernels.solver.optimality import FrameProblem
 from tests.naive import kkt
 from tests.naive.constraints import ends
 from tests.naive.joint_angles import angles, displacement
@@ -39,7 +39,7 @@ def outputs(model: Skeleton, displaced: NDArray[np.int64], q: Array) -> Array:
     return np.concatenate([np.ravel(part) for part in (turns, gaps, longer, places)])
 
 
-def response(problem: Problem, q: Array, multiplier: Array) -> tuple[Array, Array]:
+def response(problem: FrameProblem, q: Array, multiplier: Array) -> tuple[Array, Array]:
     """Return P (n_v, n_v), and W J of all markers (3 n_marker, n_v): the optimum moves by P (W J)' dm."""
     at = kkt.terms(problem, q)
     H = at.curvature + np.tensordot(multiplier[: len(at.phi)], at.row_curvature, axes=1)
@@ -55,7 +55,7 @@ def response(problem: Problem, q: Array, multiplier: Array) -> tuple[Array, Arra
     return P, WJ
 
 
-def covariance(problem: Problem, q: Array, multiplier: Array, errors: Array, held: Array) -> Array:
+def covariance(problem: FrameProblem, q: Array, multiplier: Array, errors: Array, held: Array) -> Array:
     """Return that of the tangent coordinates (n_v, n_v).
 
     errors : (3 n_marker, 3 n_marker) - covariance of all markers' coordinates in ground [m^2]
@@ -66,7 +66,7 @@ def covariance(problem: Problem, q: Array, multiplier: Array, errors: Array, hel
     return P @ M @ P
 
 
-def shown_of_shift(problem: Problem, q: Array, multiplier: Array, m: int) -> tuple[Array, Array]:
+def shown_of_shift(problem: FrameProblem, q: Array, multiplier: Array, m: int) -> tuple[Array, Array]:
     """Return R (3, 3) and dq (n_v, 3) of a shift d of marker m in ground: its residual changes by R d, the
     tangent coordinates by dq d.
     """

@@ -17,16 +17,16 @@ def rigid_gaps(local: Array, measured: Array) -> Array:
     return gaps
 
 
-def strays(surprise: Array, own: Array, unforeseen: float) -> NDArray[np.bool_]:
+def strays(innovation: Array, own: Array, unforeseen: float) -> NDArray[np.bool_]:
     """(n,) - which of the markers at these distances from their expected places are strays; NaN = hidden.
 
     own : (n,) - bound of each [m]; unforeseen : motion of a frame that nobody foresaw [m]. Three lower
     medians of the visible ones are added; below five of them there are no strays.
     """
-    seen = np.sort(surprise[np.isfinite(surprise)])
+    seen = np.sort(innovation[np.isfinite(innovation)])
     if len(seen) < 5:
-        return np.zeros(len(surprise), bool)
-    return np.nan_to_num(surprise) > own + unforeseen + 3.0 * seen[(len(seen) - 1) // 2]
+        return np.zeros(len(innovation), bool)
+    return np.nan_to_num(innovation) > own + unforeseen + 3.0 * seen[(len(seen) - 1) // 2]
 
 
 def rings(measured: Array, expected: Array, least: float) -> list[tuple[int, ...]]:

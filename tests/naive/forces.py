@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from kernels.contact.elements import Contacts
 from kernels.contact.geometries import SPHERE_ON_SPHERE
 from kernels.contact.pressure import DAMPING, EXPONENT, HUNT_CROSSLEY, KELVIN_VOIGT, STIFFNESS, VOLUMETRIC
-from kernels.forces.assembly import Forces
+from kernels.forces.assembly import ForceElements
 from kernels.forces.ligament import LINEAR
 from kernels.joints.tree import Tree
 from tests.naive import lens, volumetric
@@ -72,7 +72,7 @@ def axes(at: State, body: int) -> Array:
 
 
 def twin(
-    forces: Forces, tree: Tree, q: Array, v: Array, level: Array | None = None, thesis: bool = False
+    forces: ForceElements, tree: Tree, q: Array, v: Array, level: Array | None = None, thesis: bool = False
 ) -> Sum:
     """Return the sum of all elements at the coordinates q (n_q,) and the speeds v (n_v,).
 
@@ -93,12 +93,12 @@ def twin(
     return Sum(tau, np.array(lines).reshape(-1, 3), touches, np.array(rubs).reshape(-1, 2))
 
 
-def bodies(forces: Forces, pair: int) -> tuple[int, int]:
+def bodies(forces: ForceElements, pair: int) -> tuple[int, int]:
     """Return the bodies of a pair."""
     return int(forces.pairs.body_a[pair]), int(forces.pairs.body_b[pair])
 
 
-def add_line(forces: Forces, e: int, at: State, v: Array, tau: Array) -> tuple[float, float, float]:
+def add_line(forces: ForceElements, e: int, at: State, v: Array, tau: Array) -> tuple[float, float, float]:
     """Return length, rate and tension of line e; tau (n_v,) grows by its pull on both ends."""
     lines = forces.lines
     A, B = bodies(forces, lines.pair[e])
@@ -114,7 +114,7 @@ def add_line(forces: Forces, e: int, at: State, v: Array, tau: Array) -> tuple[f
     return length, rate, tension
 
 
-def rub(forces: Forces, e: int, at: State, v: Array) -> tuple[float, Array]:
+def rub(forces: ForceElements, e: int, at: State, v: Array) -> tuple[float, Array]:
     """Return the sliding velocity of point e [m/s] and its gradient (n_v,) by the speeds."""
     frictions = forces.frictions
     A, B = bodies(forces, frictions.pair[e])
@@ -124,7 +124,7 @@ def rub(forces: Forces, e: int, at: State, v: Array) -> tuple[float, Array]:
     return float(gradient @ v) - frictions.drift[e], gradient
 
 
-def add_friction(forces: Forces, e: int, at: State, v: Array, tau: Array) -> tuple[float, float]:
+def add_friction(forces: ForceElements, e: int, at: State, v: Array, tau: Array) -> tuple[float, float]:
     """Return sliding velocity of point e and friction on A; tau (n_v,) grows by both bodies' shares."""
     frictions = forces.frictions
     speed, gradient = rub(forces, e, at, v)
@@ -134,7 +134,7 @@ def add_friction(forces: Forces, e: int, at: State, v: Array, tau: Array) -> tup
     return speed, force
 
 
-def touch(forces: Forces, e: int, at: State, v: Array) -> Touch:
+def touch(forces: ForceElements, e: int, at: State, v: Array) -> Touch:
     """Return geometry and motion of contact e without its forces; open contacts at their closest point."""
     contacts: Contacts = forces.contacts
     A, B = bodies(forces, contacts.pair[e])
@@ -169,7 +169,7 @@ def touch_spheres(contacts: Contacts, e: int, at: State, v: Array, bodies: tuple
     return Touch((r_a + r_b - g) / r_a, r_a, apart / g, place, J, J @ v - drift)
 
 
-def add_contact(forces: Forces, e: int, at: State, v: Array, tau: Array, thesis: bool) -> Touch:
+def add_contact(forces: ForceElements, e: int, at: State, v: Array, tau: Array, thesis: bool) -> Touch:
     """Return contact e; tau (n_v,) grows by what it does to both bodies."""
     found, contacts = touch(forces, e, at, v), forces.contacts
     if found.d <= 0.0:
@@ -217,7 +217,7 @@ def press(contacts: Contacts, e: int, found: Touch) -> float:
     return stiffness * depth**exponent
 
 
-def potential(forces: Forces, tree: Tree, q: Array, level: Array | None = None) -> float:
+def potential(forces: ForceElements, tree: Tree, q: Array, level: Array | None = None) -> float:
     """Return the energy that the elements hold [J]: of all but what damps, rubs or turns with a body."""
     at, total = state(tree, q), 0.0
     still = np.zeros(len(tree.dof_body))

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from kernels.solver.constraints import HARD, SOFT
-from kernels.solver.optimality import Problem
+from kernels.solver.optimality import FrameProblem
 from tests.naive import constraints, markers
 from tests.naive.tree import difference, integrate, state
 
@@ -28,7 +28,7 @@ class Terms(NamedTuple):
     row_curvature: Array  # (n_hard, n_v, n_v)
 
 
-def cost(problem: Problem, q: Array) -> float:
+def cost(problem: FrameProblem, q: Array) -> float:
     """Return the objective at q."""
     at, roles = state(problem.tree, q), problem.roles
     total = markers.cost(problem.tree, problem.markers, q, problem.measured, problem.weight)
@@ -38,14 +38,14 @@ def cost(problem: Problem, q: Array) -> float:
     return total + 0.5 * float(problem.hold @ gap**2)
 
 
-def hard_values(problem: Problem, q: Array) -> Array:
+def hard_values(problem: FrameProblem, q: Array) -> Array:
     """Return Phi (n_hard,) at q."""
     at, roles = state(problem.tree, q), problem.roles
     hard = map(int, np.flatnonzero(roles.mode == HARD))
     return np.array([constraints.value(at, problem.elements, e, roles.target[e]) for e in hard])
 
 
-def terms(problem: Problem, q: Array) -> Terms:
+def terms(problem: FrameProblem, q: Array) -> Terms:
     """Return everything at q; the hold counts as if its gap grew by the step itself, as in the kernel."""
     at, roles, n_v = state(problem.tree, q), problem.roles, len(problem.tree.dof_body)
     gradient, gauss_newton, rest = markers.derivatives(
@@ -99,7 +99,7 @@ def reduced_curvature(at: Terms, multiplier: Array) -> Array:
     return np.linalg.eigvalsh(free @ H @ free.T)
 
 
-def slow_optimum(problem: Problem, q: Array) -> Array:
+def slow_optimum(problem: FrameProblem, q: Array) -> Array:
     """Return the coordinates of the optimum by SciPy's SLSQP, in tangent steps from q."""
     tree, n_v = problem.tree, len(problem.tree.dof_body)
 

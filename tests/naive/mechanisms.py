@@ -21,8 +21,8 @@ from kernels.joints.tree import Pose, Tree, integrate, new_pose, pose
 from kernels.solver.constraints import DISTANCE, HARD, OFF, SOFT, SPHERE_ON_PLANE, Elements, Roles
 from rtsim.models.packing.joints import neutral_coordinates
 from rtsim.models.packing.tree import (
-    Joint,
-    Motion,
+    ChainMotion,
+    JointRow,
     build_functions,
     build_tree,
     constant,
@@ -89,7 +89,7 @@ class Mechanism(NamedTuple):
         return len(self.system.tree.dof_body)
 
 
-def random_motions(rng: np.random.Generator, kind: int, b: int) -> tuple[Motion, ...]:
+def random_motions(rng: np.random.Generator, kind: int, b: int) -> tuple[ChainMotion, ...]:
     """Return a custom joint of two coordinates for body 3, a planar one for body 7, nothing for others."""
     if kind != CHAIN:
         return ()
@@ -97,10 +97,10 @@ def random_motions(rng: np.random.Generator, kind: int, b: int) -> tuple[Motion,
         return planar(rng)
     axes = unit_rows(rng, 4)
     return (
-        Motion(True, axes[0], 0),
-        Motion(True, axes[1], 1, LINEAR),
-        Motion(False, axes[2], 0, POLYNOMIAL),
-        Motion(False, axes[3], 1, SPLINE),
+        ChainMotion(True, axes[0], 0),
+        ChainMotion(True, axes[1], 1, LINEAR),
+        ChainMotion(False, axes[2], 0, POLYNOMIAL),
+        ChainMotion(False, axes[3], 1, SPLINE),
     )
 
 
@@ -123,15 +123,15 @@ def point(at: Pose, body: int, x: Array) -> Array:
     return x.copy() if body < 0 else at.position[body] + at.rotation[body] @ x
 
 
-def joints_of(tree: Tree) -> list[Joint]:
+def joints_of(tree: Tree) -> list[JointRow]:
     """Return the joints that build_tree would make this tree of."""
     chains = tree.chains
     motions = [
-        Motion(bool(chains.rotates[m]), chains.axis[m], int(chains.dof[m]), int(chains.function[m]))
+        ChainMotion(bool(chains.rotates[m]), chains.axis[m], int(chains.dof[m]), int(chains.function[m]))
         for m in range(len(chains.dof))
     ]
     return [
-        Joint(
+        JointRow(
             int(tree.parent[b]),
             int(tree.kind[b]),
             tree.parameter[b],
@@ -147,7 +147,7 @@ def joints_of(tree: Tree) -> list[Joint]:
 
 def on_a_ground_body(tree: Tree, R: Array, x: Array) -> Tree:
     """Return the tree with a welded body 0 in place of ground, turned by R (3, 3) and put at x (3,)."""
-    ground = Joint(-1, WELD, position_in_parent=x, rotation_in_parent=R)
+    ground = JointRow(-1, WELD, position_in_parent=x, rotation_in_parent=R)
     carried = [replace(joint, parent=joint.parent + 1) for joint in joints_of(tree)]
     return build_tree([ground, *carried], tree.functions)
 

@@ -11,11 +11,11 @@ from kernels.dynamics.inertia import Bodies
 from kernels.dynamics.system import System
 from kernels.joints.kinds import BALL, CHAIN, ELLIPSOIDAL, FREE, HINGE, SLIDER, WELD
 from kernels.joints.tree import Tree
-from kernels.markers.marker_cost import Markers
+from kernels.markers.marker_cost import ModelMarkers
 from kernels.solver.constraints import AZIMUTH, ELEVATION, Elements
 from rtsim.models.packing.tree import (
-    Joint,
-    Motion,
+    ChainMotion,
+    JointRow,
     build_functions,
     build_tree,
     constant,
@@ -44,7 +44,7 @@ def tree_of(
     rng: np.random.Generator,
     kinds: tuple[int, ...],
     parents: tuple[int, ...],
-    motions: dict[int, tuple[Motion, ...]] | None = None,
+    motions: dict[int, tuple[ChainMotion, ...]] | None = None,
     functions: Functions | None = None,
 ) -> Tree:
     """Return a tree of these joints with random axes and random joint frames on both bodies.
@@ -63,7 +63,7 @@ def tree_of(
         strict=True,
     )
     own = motions or {}
-    return build_tree([Joint(*row, own.get(b, ())) for b, row in enumerate(rows)], functions)
+    return build_tree([JointRow(*row, own.get(b, ())) for b, row in enumerate(rows)], functions)
 
 
 def random_tree(rng: np.random.Generator, n_body: int = 6) -> Tree:
@@ -78,16 +78,16 @@ def branched_tree(rng: np.random.Generator) -> Tree:
     return tree_of(rng, BRANCHED_KINDS, BRANCHED_PARENTS)
 
 
-def universal(rng: np.random.Generator) -> tuple[Motion, ...]:
+def universal(rng: np.random.Generator) -> tuple[ChainMotion, ...]:
     """Return two rotations about axes square to each other."""
     a, b, _ = Rotation.random(None, rng).as_matrix()
-    return (Motion(True, a, 0), Motion(True, b, 1))
+    return (ChainMotion(True, a, 0), ChainMotion(True, b, 1))
 
 
-def planar(rng: np.random.Generator) -> tuple[Motion, ...]:
+def planar(rng: np.random.Generator) -> tuple[ChainMotion, ...]:
     """Return two translations in a random plane and the rotation about its normal."""
     a, b, normal = Rotation.random(None, rng).as_matrix().T
-    return (Motion(False, a, 0), Motion(False, b, 1), Motion(True, normal, 2))
+    return (ChainMotion(False, a, 0), ChainMotion(False, b, 1), ChainMotion(True, normal, 2))
 
 
 # Curves of every kind, steep enough to matter; knots end within the range of random coordinates.
@@ -101,15 +101,15 @@ FUNCTIONS = (
 )
 
 
-def custom(rng: np.random.Generator, n_dof: int) -> tuple[Motion, ...]:
+def custom(rng: np.random.Generator, n_dof: int) -> tuple[ChainMotion, ...]:
     """Return three rotations and three translations driven by n_dof coordinates, some by several at once.
 
     Each coordinate drives one rotation by itself or by a straight line, so that none can lose its grip.
     """
     axes = unit_rows(rng, 6)
-    own = [Motion(True, axes[d], d, int(rng.choice((-1, 1)))) for d in range(n_dof)]
+    own = [ChainMotion(True, axes[d], d, int(rng.choice((-1, 1)))) for d in range(n_dof)]
     shared = [
-        Motion(m < 3, axes[m], int(rng.integers(n_dof)), int(rng.integers(len(FUNCTIONS))))
+        ChainMotion(m < 3, axes[m], int(rng.integers(n_dof)), int(rng.integers(len(FUNCTIONS))))
         for m in range(n_dof, 6)
     ]
     mixed = own + shared
@@ -173,11 +173,11 @@ def moved(rng: np.random.Generator, tree: Tree, q: Array, size: float) -> Array:
     return integrate(tree, q, rng.normal(0.0, size, len(tree.dof_body)))
 
 
-def random_markers(rng: np.random.Generator, tree: Tree, n_per_body: int = 4) -> Markers:
+def random_markers(rng: np.random.Generator, tree: Tree, n_per_body: int = 4) -> ModelMarkers:
     """Return markers on all bodies but the third, in shuffled order."""
     n_body = len(tree.parent)
     body = rng.permutation(np.repeat([b for b in range(n_body) if b != 2], n_per_body))
-    return Markers(body.astype(np.int64), rng.uniform(-0.3, 0.3, (len(body), 3)))
+    return ModelMarkers(body.astype(np.int64), rng.uniform(-0.3, 0.3, (len(body), 3)))
 
 
 def elements_between(

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from scipy.linalg import expm
 
 from kernels.dynamics.system import System
-from kernels.forces.assembly import Forces
+from kernels.forces.assembly import ForceElements
 from kernels.joints.tree import Tree
-from kernels.rosenbrock.tableau import Method, lower
+from kernels.rosenbrock.tableau import RosenbrockMethod, lower
 from tests.naive import rosenbrock
 from tests.naive.dynamics import inverse_dynamics, mass_matrix
 from tests.naive.ligament import line_force
@@ -50,7 +50,7 @@ def local_rate(tree: Tree, theta: Array, v: Array) -> Array:
     return rate
 
 
-def spring_forces(system: System, forces: Forces, q: Array, v: Array) -> Array:
+def spring_forces(system: System, forces: ForceElements, q: Array, v: Array) -> Array:
     """Return tau (n_v,) of springs and lines by virtual work; nothing else may act."""
     assert len(forces.contacts.pair) == len(forces.frictions.pair) == 0
     at, tau, lines, springs = state(system.tree, q), np.zeros(len(v)), forces.lines, forces.springs
@@ -73,7 +73,7 @@ def end_derivative(at: State, body: int, x: Array) -> Array:
     return np.zeros((3, len(at.tree.dof_body))) if body < 0 else at.point_derivatives(body, x)[0]
 
 
-def motion(system: System, forces: Forces, start: Array) -> Callable[[Array], Array]:
+def motion(system: System, forces: ForceElements, start: Array) -> Callable[[Array], Array]:
     """Return f, the rate of y = (theta, v), theta from the coordinates `start` (n_q,)."""
     n_v = len(system.tree.dof_body)
     none = np.zeros((len(system.tree.parent), 6))
@@ -99,7 +99,7 @@ def jacobian(f: Callable[[Array], Array], y: Array, step: float = 2e-4) -> Array
 
 
 def step(
-    f: Callable[[Array], Array], J: Array, tree: Tree, method: Method, q: Array, v: Array, h: float
+    f: Callable[[Array], Array], J: Array, tree: Tree, method: RosenbrockMethod, q: Array, v: Array, h: float
 ) -> tuple[Array, Array]:
     """Return q and v after one step of h [s] of a motion f with the Jacobian J."""
     alpha, gamma, b, b_hat = method.published

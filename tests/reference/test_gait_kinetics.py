@@ -19,7 +19,7 @@ from rtsim.config.runs.rate_schema import ButterworthSpec
 from rtsim.files.markers.markers import read_markers
 from rtsim.files.tables.storage import Table, read_storage
 from rtsim.methods.inverse_dynamics import inverse_dynamics_of
-from rtsim.methods.kinematics.rates import Track, track
+from rtsim.methods.kinematics.rates import FilteredRows, track
 from rtsim.methods.kinematics.smoothing import smooth
 from rtsim.models.load import load_model
 from rtsim.subjects.calibration.calibration import subject_for
@@ -109,7 +109,7 @@ def moments(data: Path, walk: Walk, side: str, live: bool, sign: float = 1.0) ->
     coordinates = solved(moving, subject, "minimised")
     body = inverse_dynamics_of(spec, subject, person, "minimised")
 
-    def filtered(manifold, rows: Array) -> Track:
+    def filtered(manifold, rows: Array) -> FilteredRows:
         way = track if live else smooth
         return way(FILTER, manifold, coordinates.rate, coordinates.times, rows)
 

@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rtsim.config.runs.run_schema import MarkerCheck, Run
+from rtsim.config.runs.run_schema import MarkerCheck, RunConfig
 from rtsim.live.inputs.sources import load_trial
 from rtsim.live.processes.serve import prepare
 from rtsim.stages.kinematics import Kinematics
-from rtsim.stages.markers.marker_input import Door
+from rtsim.stages.markers.marker_input import MarkerInput
 from streams.messages import marker_session
 
 TRIALS = {
@@ -34,15 +34,17 @@ def test_a_pelvis_marker_that_is_gone_is_filled_in(shared: Path, trial: str, met
     pelvis of three markers makes when one is gone; what is left is how far a pelvis turns unseen."""
     source, static, names = TRIALS[trial]
     folder = shared / "data"
-    run = Run(
+    run = RunConfig(
         name="gaps", source=str(folder / source), static=str(folder / static), method=method,
         methods=(method,), side="right", stages=("kinematics",), markers=MarkerCheck(n_learn=10),
     )  # fmt: skip
     kinematics = prepare(run)[0]
     assert isinstance(kinematics, Kinematics)
     recording, estimator = load_trial(run.source), kinematics.estimator
-    door = Door(kinematics.yardstick, marker_session(recording.names, rate=recording.rate, t_start=0))
-    frames = [door.admit({"positions": p})[0].copy() for p in recording.positions]
+    marker_input = MarkerInput(
+        kinematics.reference_length, marker_session(recording.names, rate=recording.rate, t_start=0)
+    )
+    frames = [marker_input.admit({"positions": p})[0].copy() for p in recording.positions]
     gone, rate = estimator.model.names.markers.index(names[which]), recording.rate
 
     def flexions(first: int, stop: int, gap: range) -> np.ndarray:

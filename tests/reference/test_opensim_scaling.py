@@ -18,7 +18,7 @@ from rtsim.bench.opensim_peer.opensim_scaling import (
     SCALED,
     SETUP,
     STATIC,
-    Ours,
+    OwnScaling,
     by_tool,
     enlarged_trial,
     scaling_figures,
@@ -77,7 +77,7 @@ def test_markers_are_where_opensim_puts_them(folder: Path, ours: Scaled, tmp_pat
     setup = read_scale_setup(folder / SETUP)
     trial = read_static(setup.placer.marker_file, lambda note: None)
     seen, _ = mean_places(trial.names, trial.positions[frames_between(trial.times, *setup.placer.times)])
-    unplaced = Ours(folder).scaled
+    unplaced = OwnScaling(folder).scaled
     by_tool(opensim, folder, tmp_path)
     theirs = opensim.Model(str(tmp_path / SCALED))
     state = optimum(opensim, theirs, seen, setup, unplaced)

@@ -10,7 +10,7 @@ import numpy as np
 from streams.clock import now_ns
 from streams.codec import FieldLayout, decode
 from streams.messages import Forces, force_session, marker_session
-from streams.recording.player import Channel, MarkerFrames, play
+from streams.recording.player import MarkerFrames, PlayedStream, play
 from streams.recording.recorded import read_messages
 from streams.recording.recorder import record
 
@@ -142,7 +142,7 @@ def test_both_streams_are_recorded_whole(publisher, tmp_path):
     forces = force_session(["plate"], 1, rate=rate / 2, sample_rate=rate / 2, t_start=0)
     half = times[::2]
     wrench = np.arange(len(half) * 3.0).reshape(-1, 1, 1, 3)
-    channel = Channel(forces, half, {"sample_times": half[:, None], "force": wrench, "moment": wrench})
+    channel = PlayedStream(forces, half, {"sample_times": half[:, None], "force": wrench, "moment": wrench})
     done = []
     path = tmp_path / "both.mcap"
     thread = threading.Thread(target=lambda: done.append(record(publisher.address, path)))

@@ -38,7 +38,7 @@ class Taken(NamedTuple):
     names: tuple[str, ...]
 
 
-class Chain:
+class AdapterChain:
     """A double, the relay and a subscriber; with ZEROMQ the relay is left out."""
 
     def __init__(self, scheme: str) -> None:

@@ -91,7 +91,7 @@ class ZeroMqSource:
         self._publisher.service()
 
 
-class Drive:
+class AdapterDrive:
     """The frames of a double: which come next, when they were due and sent."""
 
     def __init__(self, scheme: str, rate: float, n_marker: int) -> None:
@@ -193,7 +193,7 @@ def main() -> None:
     parser.add_argument("n_marker", type=int)
     parser.add_argument("log", type=Path)
     given = parser.parse_args()
-    drive = Drive(given.scheme, given.rate, given.n_marker)
+    drive = AdapterDrive(given.scheme, given.rate, given.n_marker)
     threading.Thread(target=drive.hear, daemon=True).start()
     say({"address": drive.source.address})
     drive.run()

@@ -12,10 +12,10 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from rtsim.bench.adapters.chain import N_MARKER, RATE, Chain, Taken
+from rtsim.bench.adapters.chain import N_MARKER, RATE, AdapterChain, Taken
 from rtsim.bench.adapters.double import DoubledFrame, double_of, doubled_schemes, has_bytes
 from rtsim.bench.adapters.drive import ZEROMQ, names_of, positions_of, server_ns
-from rtsim.bench.figures import Figure, say
+from rtsim.bench.figures import BenchFigure, say
 from streams.clock import now_ns
 
 SECONDS, QUICK_SECONDS = 60.0, 14.0
@@ -25,11 +25,11 @@ ADDED_P50_US, DECODE_US, T_CAPTURE_MS, RECOVERY_S, RELABEL_S = 1000.0, 30.0, 1.0
 ABOVE_ZEROMQ_US, GROWTH_MB = 600.0, 50.0
 
 
-def run(quick: bool = False, only: Sequence[str] = ()) -> list[Figure]:
+def run(quick: bool = False, only: Sequence[str] = ()) -> list[BenchFigure]:
     """Figures of all systems that have a double, or of some."""
     schemes = [scheme for scheme in doubled_schemes() if not only or scheme in only]
     base = added_us(ZEROMQ, 5.0 if quick else 20.0)
-    figures = [Figure("zeromq.added_us.p50", base, "us")]
+    figures = [BenchFigure("zeromq.added_us.p50", base, "us")]
     for scheme in schemes:
         for measure in MEASURES:
             if measure is mistreated and not has_bytes(double_of(scheme)):
@@ -37,13 +37,13 @@ def run(quick: bool = False, only: Sequence[str] = ()) -> list[Figure]:
             say(f"adapters: {scheme}, {measure.__name__}")
             figures += [f._replace(name=f"{scheme}.{f.name}") for f in measure(scheme, quick)]
         p50 = next(f.value for f in figures if f.name == f"{scheme}.added_us.p50")
-        figures.append(Figure(f"{scheme}.above_zeromq_us", p50 - base, "us", ABOVE_ZEROMQ_US, "lower"))
+        figures.append(BenchFigure(f"{scheme}.above_zeromq_us", p50 - base, "us", ABOVE_ZEROMQ_US, "lower"))
     return figures
 
 
 def added_us(scheme: str, seconds: float) -> float:
     """Median time from sending to arrival [us], of a source."""
-    with Chain(scheme) as chain:
+    with AdapterChain(scheme) as chain:
         chain.asked("go", seconds)
         return float(np.median(added(chain.taken, chain.ended())))
 
@@ -54,9 +54,9 @@ def added(taken: list[Taken], log: NDArray[np.int64]) -> NDArray[np.float64]:
     return np.array([1e-3 * (t.t_arrived - when[t.frame]) for t in taken if t.frame in when])
 
 
-def steady(scheme: str, quick: bool) -> list[Figure]:
+def steady(scheme: str, quick: bool) -> list[BenchFigure]:
     """A measurement without disturbance: nothing lost, times, processor."""
-    with Chain(scheme) as chain:
+    with AdapterChain(scheme) as chain:
         chain.asked("go", QUICK_SECONDS if quick else SECONDS)
         log = chain.ended()
         told = chain.telemetry
@@ -68,16 +68,20 @@ def steady(scheme: str, quick: bool) -> list[Figure]:
     errors = np.array([1e-6 * abs(t.t_capture - due[t.frame]) for t in later])
     us = added(taken, log)
     figures = [
-        Figure("lost", float(len(set(sent) - set(frames))), "frames", 0.0, "lower"),
-        Figure("doubled", float(len(frames) - len(set(frames))), "frames", 0.0, "lower"),
-        Figure("added_us.p50", float(np.median(us)), "us", ADDED_P50_US, "lower"),
-        Figure("added_us.p99", float(np.percentile(us, 99.0)), "us"),
-        Figure("t_capture_error_ms", float(errors.max()), "ms", T_CAPTURE_MS, "lower"),
-        Figure("decode_us", decode_us(scheme), "us", DECODE_US, "lower"),
+        BenchFigure("lost", float(len(set(sent) - set(frames))), "frames", 0.0, "lower"),
+        BenchFigure("doubled", float(len(frames) - len(set(frames))), "frames", 0.0, "lower"),
+        BenchFigure("added_us.p50", float(np.median(us)), "us", ADDED_P50_US, "lower"),
+        BenchFigure("added_us.p99", float(np.percentile(us, 99.0)), "us"),
+        BenchFigure("t_capture_error_ms", float(errors.max()), "ms", T_CAPTURE_MS, "lower"),
+        BenchFigure("decode_us", decode_us(scheme), "us", DECODE_US, "lower"),
     ]
     if told is not None:
-        figures.append(Figure("cpu_percent", told.gauges.get("cpu_percent", float("nan")), "% of a core"))
-        figures.append(Figure("clock_drift_ppm", told.gauges.get("clock_drift_ppm", float("nan")), "ppm"))
+        figures.append(
+            BenchFigure("cpu_percent", told.gauges.get("cpu_percent", float("nan")), "% of a core")
+        )
+        figures.append(
+            BenchFigure("clock_drift_ppm", told.gauges.get("clock_drift_ppm", float("nan")), "ppm")
+        )
     return figures
 
 
@@ -93,9 +97,9 @@ def decode_us(scheme: str) -> float:
     return 1e-3 * float(np.median(spent))
 
 
-def restarts(scheme: str, quick: bool) -> list[Figure]:
+def restarts(scheme: str, quick: bool) -> list[BenchFigure]:
     """The server ends and comes back: how long until frames arrive, and whether seq goes on."""
-    with Chain(scheme) as chain:
+    with AdapterChain(scheme) as chain:
         chain.asked("go", 1.0)
         spent = []
         for _ in range(2 if quick else 5):
@@ -105,15 +109,15 @@ def restarts(scheme: str, quick: bool) -> list[Figure]:
             spent.append(1e-9 * (came[0] - back) if came else float("inf"))
         chain.ended()
     return [
-        Figure("recovery_s", max(spent), "s", RECOVERY_S, "lower"),
-        Figure("seq_gaps", float(seq_gaps(chain.taken)), "frames", 0.0, "lower"),
-        Figure("doubled_after_restart", float(doubled(chain.taken)), "frames", 0.0, "lower"),
+        BenchFigure("recovery_s", max(spent), "s", RECOVERY_S, "lower"),
+        BenchFigure("seq_gaps", float(seq_gaps(chain.taken)), "frames", 0.0, "lower"),
+        BenchFigure("doubled_after_restart", float(doubled(chain.taken)), "frames", 0.0, "lower"),
     ]
 
 
-def relabelled(scheme: str, quick: bool) -> list[Figure]:
+def relabelled(scheme: str, quick: bool) -> list[BenchFigure]:
     """A marker is added to the list, and two are exchanged without a word: how long until a new session."""
-    with Chain(scheme) as chain:
+    with AdapterChain(scheme) as chain:
         chain.asked("go", 1.0)
         spent = []
         for n, exchanged in ((N_MARKER + 1, 0), (N_MARKER + 1, 1), (N_MARKER, 0)):
@@ -124,8 +128,8 @@ def relabelled(scheme: str, quick: bool) -> list[Figure]:
             spent.append(1e-9 * (found[0] - changed) if found else float("inf"))
         chain.ended()
     return [
-        Figure("relabel_s", max(spent), "s", RELABEL_S, "lower"),
-        Figure("seq_gaps_in_sessions", float(seq_gaps(chain.taken)), "frames", 0.0, "lower"),
+        BenchFigure("relabel_s", max(spent), "s", RELABEL_S, "lower"),
+        BenchFigure("seq_gaps_in_sessions", float(seq_gaps(chain.taken)), "frames", 0.0, "lower"),
     ]
 
 
@@ -134,21 +138,23 @@ def ending(names: tuple[str, ...], expected: tuple[str, ...]) -> bool:
     return tuple(name.rpartition(":")[2] for name in names) == expected
 
 
-def standing_numbers(scheme: str, quick: bool) -> list[Figure]:
+def standing_numbers(scheme: str, quick: bool) -> list[BenchFigure]:
     """Frame numbers stand still: nothing is lost for it."""
-    with Chain(scheme) as chain:
+    with AdapterChain(scheme) as chain:
         chain.asked("go", 1.0)
         chain.asked("stuck", 1)
         first = chain.taken[-1].frame
         chain.asked("go", 2.0)
         log = chain.ended()
     sent = {k for k in log[:, 0].tolist() if k > first}
-    return [Figure("lost_with_standing_numbers", float(len(sent - {t.frame for t in chain.taken})), "frames")]
+    return [
+        BenchFigure("lost_with_standing_numbers", float(len(sent - {t.frame for t in chain.taken})), "frames")
+    ]
 
 
-def mistreated(scheme: str, quick: bool) -> list[Figure]:
+def mistreated(scheme: str, quick: bool) -> list[BenchFigure]:
     """Damaged messages: frames come afterwards, and memory stays."""
-    with Chain(scheme) as chain:
+    with AdapterChain(scheme) as chain:
         chain.asked("go", 2.0)
         before = chain.memory_mb()
         done = chain.asked("damaged", N_DAMAGED_QUICK if quick else N_DAMAGED)["t"]
@@ -158,10 +164,10 @@ def mistreated(scheme: str, quick: bool) -> list[Figure]:
         chain.ended()
     came = [t.t_arrived for t in chain.taken if t.t_arrived > done and t.frame >= 0]
     return [
-        Figure("damaged_messages", float(N_DAMAGED_QUICK if quick else N_DAMAGED), "messages"),
-        Figure("frames_after_damage_s", 1e-9 * (came[0] - done) if came and alive else float("inf"), "s",
+        BenchFigure("damaged_messages", float(N_DAMAGED_QUICK if quick else N_DAMAGED), "messages"),
+        BenchFigure("frames_after_damage_s", 1e-9 * (came[0] - done) if came and alive else float("inf"), "s",
                RECOVERY_S, "lower"),
-        Figure("memory_growth_mb", after - before, "MB", GROWTH_MB, "lower"),
+        BenchFigure("memory_growth_mb", after - before, "MB", GROWTH_MB, "lower"),
     ]  # fmt: skip
 
 

@@ -21,7 +21,7 @@ from kernels.fdk.problem import BALANCED, NOT_BORNE
 from kernels.mesh.meshes import ALONG, BEND, VERTEX
 from kernels.rates.manifold import OK, plain
 from rtsim.bench.contacts import jaw_cartilage
-from rtsim.bench.figures import Figure, say
+from rtsim.bench.figures import BenchFigure, say
 from rtsim.config.models.model_schema import ModelSpec
 from rtsim.config.runs.fdk_schema import FdkSpec
 from rtsim.config.runs.rate_schema import ButterworthSpec
@@ -46,7 +46,7 @@ FINE_MM = 1e-3
 P50_MS, P99_MS, LOST_PERCENT, SLOPES, SAME_M = 5.0, 10.0, 0.1, 1e-6, 1e-7
 
 
-class Motion(NamedTuple):
+class TaskMarkers(NamedTuple):
     """Filtered markers of a task."""
 
     position: Array  # (n, n_marker, 3)
@@ -54,7 +54,7 @@ class Motion(NamedTuple):
     acceleration: Array
 
 
-def run(seconds: float = 10.0, folder: Path | None = None) -> list[Figure]:
+def run(seconds: float = 10.0, folder: Path | None = None) -> list[BenchFigure]:
     """Figures of all tasks, with triangles and without; folder : of real cartilage, if there."""
     motions = {task: filtered(task, seconds) for task in TASKS}
     smooth = load_model(MODEL)
@@ -67,7 +67,7 @@ def run(seconds: float = 10.0, folder: Path | None = None) -> list[Figure]:
         return found
 
 
-def figures_of(prefix: str, spec: ModelSpec, motions: dict[str, Motion]) -> list[Figure]:
+def figures_of(prefix: str, spec: ModelSpec, motions: dict[str, TaskMarkers]) -> list[BenchFigure]:
     """Figures of one geometry."""
     say(f"fdk: compiling {prefix or 'triangles'}")
     jaw = mandible(spec, tolerance_N=0.1)
@@ -81,36 +81,36 @@ def figures_of(prefix: str, spec: ModelSpec, motions: dict[str, Motion]) -> list
     kept: tuple[Any, ...] = () if pressed else (SLOPES, "lower")  # slopes of triangles leap now and then
     found = [
         *timing_figures(by_task),
-        Figure("jacobian_difference.least", min(slopes), "1", SLOPES, "lower"),
-        Figure("jacobian_difference.median", float(np.median(slopes)), "1", *kept),
-        Figure("jacobian_difference.most", max(slopes), "1", *kept),
+        BenchFigure("jacobian_difference.least", min(slopes), "1", SLOPES, "lower"),
+        BenchFigure("jacobian_difference.median", float(np.median(slopes)), "1", *kept),
+        BenchFigure("jacobian_difference.most", max(slopes), "1", *kept),
         *(switched_figures(spec, motions["chewing"]) if pressed else ()),
-        Figure("alpha_difference", max(apart), "m", SAME_M, "lower"),
-        Figure("to_a_micronewton_percent", 100.0 * ended, "%"),
+        BenchFigure("alpha_difference", max(apart), "m", SAME_M, "lower"),
+        BenchFigure("to_a_micronewton_percent", 100.0 * ended, "%"),
     ]
     return [figure._replace(name=prefix + figure.name) for figure in found]
 
 
-def timing_figures(by_task: dict[str, Timed]) -> list[Figure]:
+def timing_figures(by_task: dict[str, TimedFrames]) -> list[BenchFigure]:
     """Of the frames of all tasks: time, steps, those without balance."""
     every = [ms for timing in by_task.values() for ms in timing.ms]
     busy = [ms for timing in by_task.values() for ms in timing.busy_ms]
     steps = [n for timing in by_task.values() for n in timing.steps]
     lost, partly = (sum(getattr(timing, name) for timing in by_task.values()) for name in ("lost", "partly"))
     return [
-        Figure("frame_ms.p50", percentile(every, 50), "ms", P50_MS, "lower"),
-        Figure("frame_ms.p99", percentile(every, 99), "ms", P99_MS, "lower"),
-        Figure("processor_ms.p50", percentile(busy, 50), "ms"),
-        Figure("processor_ms.p99", percentile(busy, 99), "ms"),
-        *(Figure(f"frame_ms.{task}.p99", percentile(t.ms, 99), "ms") for task, t in by_task.items()),
-        Figure("newton_iterations", float(np.mean(steps)), "1"),
-        Figure("newton_iterations.most", float(max(steps)), "1"),
-        Figure("not_converged_percent", 100.0 * lost / len(every), "%", LOST_PERCENT, "lower"),
-        Figure("borne_in_part_percent", 100.0 * partly / len(every), "%"),
+        BenchFigure("frame_ms.p50", percentile(every, 50), "ms", P50_MS, "lower"),
+        BenchFigure("frame_ms.p99", percentile(every, 99), "ms", P99_MS, "lower"),
+        BenchFigure("processor_ms.p50", percentile(busy, 50), "ms"),
+        BenchFigure("processor_ms.p99", percentile(busy, 99), "ms"),
+        *(BenchFigure(f"frame_ms.{task}.p99", percentile(t.ms, 99), "ms") for task, t in by_task.items()),
+        BenchFigure("newton_iterations", float(np.mean(steps)), "1"),
+        BenchFigure("newton_iterations.most", float(max(steps)), "1"),
+        BenchFigure("not_converged_percent", 100.0 * lost / len(every), "%", LOST_PERCENT, "lower"),
+        BenchFigure("borne_in_part_percent", 100.0 * partly / len(every), "%"),
     ]
 
 
-def cartilage_figures(spec: ModelSpec, motions: dict[str, Motion]) -> list[Figure]:
+def cartilage_figures(spec: ModelSpec, motions: dict[str, TaskMarkers]) -> list[BenchFigure]:
     """Of real cartilage: time, steps, frames without balance; both Jacobians where no triangle changes."""
     say("fdk: cartilage")
     jaw = mandible(spec, tolerance_N=0.1)
@@ -118,8 +118,8 @@ def cartilage_figures(spec: ModelSpec, motions: dict[str, Motion]) -> list[Figur
     found = [
         *timing_figures({task: timed(jaw, motion) for task, motion in motions.items()}),
         *switched_figures(spec, motions["chewing"]),
-        Figure("alpha_difference", max(apart), "m", SAME_M, "lower"),
-        Figure("to_a_micronewton_percent", 100.0 * ended, "%"),
+        BenchFigure("alpha_difference", max(apart), "m", SAME_M, "lower"),
+        BenchFigure("to_a_micronewton_percent", 100.0 * ended, "%"),
     ]
     return [figure._replace(name=f"cartilage.{figure.name}") for figure in found]
 
@@ -130,7 +130,7 @@ def mandible(spec: ModelSpec, **options: Any) -> ForceDependentKinematics:
     return ForceDependentKinematics(model, roles_of(spec, METHOD), settings)
 
 
-class Timed(NamedTuple):
+class TimedFrames(NamedTuple):
     """Of every frame milliseconds, those of the processor, Newton steps; frames without balance, and those
     borne in part.
     """
@@ -142,7 +142,7 @@ class Timed(NamedTuple):
     partly: int
 
 
-def filtered(task: str, seconds: float) -> Motion:
+def filtered(task: str, seconds: float) -> TaskMarkers:
     """A task as the filter of a run gives it, from where it has settled on."""
     trial = move_jaw(load_model(MODEL), task, seconds)
     n, shape = trial.positions[0].size, trial.positions[0].shape
@@ -153,10 +153,10 @@ def filtered(task: str, seconds: float) -> Motion:
             rows.append([np.array(row).reshape(shape) for row in estimator.rates])
     if not rows:
         raise RtsimError("bench fdk: the filter has not settled; give more --seconds")
-    return Motion(*(np.array(column) for column in zip(*rows, strict=True)))
+    return TaskMarkers(*(np.array(column) for column in zip(*rows, strict=True)))
 
 
-def timed(jaw: ForceDependentKinematics, motion: Motion) -> Timed:
+def timed(jaw: ForceDependentKinematics, motion: TaskMarkers) -> TimedFrames:
     """Every frame, one after the other; the first is balanced before."""
     weight = np.ones(motion.position.shape[1])
     jaw.forget()
@@ -175,10 +175,12 @@ def timed(jaw: ForceDependentKinematics, motion: Motion) -> Timed:
             partly += status == NOT_BORNE
     finally:
         gc.enable()
-    return Timed(ms, busy_ms, steps, lost, partly)
+    return TimedFrames(ms, busy_ms, steps, lost, partly)
 
 
-def compared(spec: ModelSpec, motion: Motion, **differences: float) -> tuple[list[float], list[float], float]:
+def compared(
+    spec: ModelSpec, motion: TaskMarkers, **differences: float
+) -> tuple[list[float], list[float], float]:
     """How far both Jacobians are apart, in parts of the largest slope, and alpha by either [m], of frames in
     which both end at a micronewton; the part of frames in which they do.
 
@@ -204,7 +206,7 @@ def compared(spec: ModelSpec, motion: Motion, **differences: float) -> tuple[lis
     return slopes, apart, len(slopes) / len(frames)
 
 
-def switched_figures(spec: ModelSpec, motion: Motion) -> list[Figure]:
+def switched_figures(spec: ModelSpec, motion: TaskMarkers) -> list[BenchFigure]:
     """Both Jacobians where no vertex goes over to another triangle, edge or corner within the differences."""
     jaw, weight = mandible(spec, tolerance_N=0.1), np.ones(motion.position.shape[1])
     frames, apart = range(0, len(motion.position), OFTEN), []
@@ -222,9 +224,9 @@ def switched_figures(spec: ModelSpec, motion: Motion) -> list[Figure]:
         jaw.alpha[:] = alpha
         if same:
             apart.append(float(np.abs(analytic - np.array(columns).T).max() / np.abs(analytic).max()))
-    found = [Figure("jacobian_difference.unswitched_percent", 100.0 * len(apart) / len(frames), "%")]
+    found = [BenchFigure("jacobian_difference.unswitched_percent", 100.0 * len(apart) / len(frames), "%")]
     if apart:
-        found.append(Figure("jacobian_difference.unswitched", max(apart), "1", SLOPES, "lower"))
+        found.append(BenchFigure("jacobian_difference.unswitched", max(apart), "1", SLOPES, "lower"))
     return found
 
 

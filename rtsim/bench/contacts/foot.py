@@ -21,7 +21,7 @@ from kernels.contact.corrected import (
     TURN,
     CorrectedWork,
     Correction,
-    FootMotion,
+    RecordedFoot,
     corrected_wrenches,
     new_corrected_work,
 )
@@ -33,7 +33,7 @@ from kernels.contact.prescribed import (
     new_prescribed_work,
 )
 from kernels.contact.pressure_field import Grid
-from rtsim.bench.figures import Figure, say
+from rtsim.bench.figures import BenchFigure, say
 from rtsim.bench.timed_runs import time_runs
 from rtsim.methods.foot.prescribed_contacts import prescribed_contacts
 from rtsim.models.model import Model
@@ -52,11 +52,11 @@ N_KNOT = 10
 N_REPEAT, N_LAP = 2000, 40
 
 
-class Step(NamedTuple):
+class RecordedStep(NamedTuple):
     """A step of the foot as it would be recorded, and what corrects it."""
 
     contacts: Prescribed
-    motion: FootMotion
+    motion: RecordedFoot
     correction: Correction
     grid: Grid
 
@@ -82,7 +82,7 @@ def repeat_derivatives(model, motion, work, with_parameters, n):
         contact_derivatives(model, motion, work, with_parameters)
 
 
-def run() -> list[Figure]:
+def run() -> list[BenchFigure]:
     """All figures."""
     step = rolled_step()
     say("foot: contacts")
@@ -96,22 +96,22 @@ def run() -> list[Figure]:
         ("with_pressure_real_time_factor", pressed, WITH_PRESSURE),
     ):
         seconds = float(np.median(step_seconds(step, work)))
-        figures.append(Figure(name, length / seconds, "1", limit, "higher"))
+        figures.append(BenchFigure(name, length / seconds, "1", limit, "higher"))
     figures += [
-        Figure("frames", float(n), "1"),
-        Figure("contacts_per_frame", touching(step), "1"),
-        Figure("pressure_error", pressure_error(step, pressed), "1"),
+        BenchFigure("frames", float(n), "1"),
+        BenchFigure("contacts_per_frame", touching(step), "1"),
+        BenchFigure("pressure_error", pressure_error(step, pressed), "1"),
     ]
     say("foot: the drop")
     simulator = load_simulator("foot")
     n_step = round(simulator.settings.duration_s / simulator.options.step)
     timing = time_runs(simulator, n_step, N_LAP)
     factor = simulator.settings.duration_s / timing.best
-    figures.append(Figure("forward_real_time_factor", factor, "1", FORWARD, "higher"))
+    figures.append(BenchFigure("forward_real_time_factor", factor, "1", FORWARD, "higher"))
     return figures
 
 
-def rolled_step() -> Step:
+def rolled_step() -> RecordedStep:
     """The motion of the model foot_rolled at the frames of a recording, its toes in the spline."""
     simulator = load_simulator("foot_rolled")
     duration = simulator.settings.duration_s
@@ -121,14 +121,16 @@ def rolled_step() -> Step:
     q, v = done.trace.q[rows], done.trace.v[rows]
     pitch = Rotation.from_rotvec(np.outer(q[:, 4], [0.0, 0.0, 1.0])).as_matrix()
     model = simulator.model
-    motion = FootMotion(
+    motion = RecordedFoot(
         times, q[:, :3].copy(), pitch, v[:, :3].copy(), np.outer(v[:, 4], [0.0, 0.0, 1.0]),
         *toes_of(model),
     )  # fmt: skip
     knots = correction_knots(np.interp(np.linspace(0.0, times[-1], N_KNOT), times, q[:, 6]))
     heel = q[0, :3] - [0.06, 0.0, 0.06]
     grid = Grid(heel * [1.0, 0.0, 1.0], np.eye(3)[2], np.eye(3)[0], np.array([0.0075, 0.0085]))
-    return Step(prescribed_contacts(model), motion, spline(knots, 0.0, times[-1] / (N_KNOT - 1)), grid)
+    return RecordedStep(
+        prescribed_contacts(model), motion, spline(knots, 0.0, times[-1] / (N_KNOT - 1)), grid
+    )
 
 
 def toes_of(model: Model) -> tuple[Array, Array, Array]:
@@ -153,11 +155,11 @@ def spline(knots: Array, start: float, step: float) -> Correction:
     return Correction(start, step, np.ascontiguousarray(found.c[::-1].transpose(2, 1, 0)))
 
 
-def contact_figures(step: Step) -> list[Figure]:
+def contact_figures(step: RecordedStep) -> list[BenchFigure]:
     """Of one contact of three, all pressed as in the middle of the step."""
     model, n = step.contacts, len(step.contacts.contacts.pair)
     frames = new_corrected_work(model, 1)
-    figures: list[Figure] = []
+    figures: list[BenchFigure] = []
     middle = len(step.motion.time) // 2
     at = step.motion._replace(**{name: getattr(step.motion, name)[middle : middle + 1] for name in RECORDED})
     corrected_wrenches(model, at, step.correction, step.grid, frames)
@@ -173,7 +175,7 @@ def contact_figures(step: Step) -> list[Figure]:
     ):
         seconds = timed(call)
         us = 1e6 * float(np.median(seconds)) / (N_REPEAT * n)
-        figures.append(Figure(f"us_per_contact{name}", us, "us", limit, "lower" if limit else ""))
+        figures.append(BenchFigure(f"us_per_contact{name}", us, "us", limit, "lower" if limit else ""))
     return figures
 
 
@@ -181,7 +183,7 @@ RECORDED = ("time", "position", "rotation", "velocity", "turning")
 """What of a FootMotion is there frame by frame."""
 
 
-def step_seconds(step: Step, work: CorrectedWork) -> Array:
+def step_seconds(step: RecordedStep, work: CorrectedWork) -> Array:
     """(N_LAP,) - of the whole step, splines and all, in one call [s]."""
     arguments = step.contacts, step.motion, step.correction, step.grid, work
     kernel = bind(corrected_wrenches, arguments)
@@ -203,7 +205,7 @@ def timed(call: Callable[[], object]) -> Array:
     return taken
 
 
-def touching(step: Step) -> float:
+def touching(step: RecordedStep) -> float:
     """How many contacts a frame of the step has, in the mean."""
     work, total = new_corrected_work(step.contacts, 1), 0
     for n in range(len(step.motion.time)):
@@ -213,7 +215,7 @@ def touching(step: Step) -> float:
     return total / len(step.motion.time)
 
 
-def pressure_error(step: Step, work: CorrectedWork) -> float:
+def pressure_error(step: RecordedStep, work: CorrectedWork) -> float:
     """By how much the pressure adds up to another normal force, of the largest one."""
     cell = float(np.prod(step.grid.cell))
     total, normal = cell * work.pressure.sum(axis=(1, 2)), work.wrench[:, 4]

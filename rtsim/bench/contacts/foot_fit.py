@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rtsim.bench.figures import Figure, say
+from rtsim.bench.figures import BenchFigure, say
 from rtsim.methods.foot.foot_fit import (
     WEAK,
     FootProblem,
@@ -31,7 +31,7 @@ from rtsim.methods.foot.foot_misfit import Errors, Weights
 from rtsim.methods.foot.foot_model import marked_alike, with_toes
 from rtsim.methods.foot.foot_parameters import SCALE, guess, guesses, nearest_form
 from rtsim.methods.foot.foot_trial import FootTrial
-from rtsim.methods.foot.rolling_foot import Known, known_step, true_parameters
+from rtsim.methods.foot.rolling_foot import SyntheticStep, known_step, true_parameters
 from rtsim.methods.foot.walked_steps import walked_steps
 
 Array = NDArray[np.float64]
@@ -53,7 +53,7 @@ LOOSE = 0.01
 """Part of a parameter's square that may lie along directions that the data hardly determine."""
 
 
-class Found(NamedTuple):
+class BestFit(NamedTuple):
     """The best of some searches."""
 
     parameters: Array
@@ -63,7 +63,7 @@ class Found(NamedTuple):
     n_determined: int
 
 
-def run(data: Path | None = None) -> list[Figure]:
+def run(data: Path | None = None) -> list[BenchFigure]:
     """Figures of synthetic steps; data : folder with gait_bmc, whose steps are fitted as well."""
     truth = true_parameters(0)
     step, other = known_step(truth, 1), known_step(truth, 2, seconds=0.65)
@@ -71,24 +71,24 @@ def run(data: Path | None = None) -> list[Figure]:
     for name, (weights, most) in KINDS.items():
         say(f"foot-fit: {name}")
         found = find(known_step(truth, 1, friction=True) if weights.rubs else step, weights)
-        figures.append(Figure(f"seconds.{name}", found.seconds, "s", most, "lower"))
-        figures.append(Figure(f"determined.{name}", float(found.n_determined), "1"))
+        figures.append(BenchFigure(f"seconds.{name}", found.seconds, "s", most, "lower"))
+        figures.append(BenchFigure(f"determined.{name}", float(found.n_determined), "1"))
         most_off = DETERMINED if name == "with_pressure" else None
-        figures.append(Figure(f"off.{name}", found.off, "1", most_off, "lower" if most_off else ""))
+        figures.append(BenchFigure(f"off.{name}", found.off, "1", most_off, "lower" if most_off else ""))
         if name == "with_pressure":
-            figures.append(Figure("rms.pressure", found.pressure, "1", PRESSURE_RMS, "lower"))
+            figures.append(BenchFigure("rms.pressure", found.pressure, "1", PRESSURE_RMS, "lower"))
     say("foot-fit: 1 % noise")
     weights = Weights()
     noisy = find(known_step(truth, 1, noise=NOISE), weights)
     begin = perf_counter()
     errors = validate_foot([other.trial], weights, noisy.parameters).errors[0]
-    figures.append(Figure("seconds.validate", perf_counter() - begin, "s", VALIDATE_S, "lower"))
-    figures.append(Figure("rms.other_step.normal", errors.normal, "1", OTHER_STEP, "lower"))
-    figures.append(Figure("rms.other_step.cop", errors.cop, "1", OTHER_STEP, "lower"))
+    figures.append(BenchFigure("seconds.validate", perf_counter() - begin, "s", VALIDATE_S, "lower"))
+    figures.append(BenchFigure("rms.other_step.normal", errors.normal, "1", OTHER_STEP, "lower"))
+    figures.append(BenchFigure("rms.other_step.cop", errors.cop, "1", OTHER_STEP, "lower"))
     return figures if data is None else figures + real_figures(data)
 
 
-def find(known: Known, weights: Weights) -> Found:
+def find(known: SyntheticStep, weights: Weights) -> BestFit:
     """The best of some searches for the parameters of a step."""
     trial = known.trial
     around = guess(trial.frame)
@@ -108,7 +108,7 @@ def find(known: Known, weights: Weights) -> Found:
     off = np.abs(nearest_form(parameters, known.parameters) - known.parameters)[names]
     off /= np.maximum(np.abs(known.parameters), SCALE)[names]
     errors = outcome(best, np.zeros(1), 0, True).errors[0]
-    return Found(
+    return BestFit(
         parameters,
         float(np.median(seconds)),
         errors.pressure,
@@ -117,7 +117,7 @@ def find(known: Known, weights: Weights) -> Found:
     )
 
 
-def real_figures(data: Path) -> list[Figure]:
+def real_figures(data: Path) -> list[BenchFigure]:
     """Each step of gait_bmc fitted, then both steps of one foot together; the other steps held against that.
     The other foot is a mirrored one; the thesis had one foot.
     """
@@ -136,7 +136,7 @@ def real_figures(data: Path) -> list[Figure]:
     return figures
 
 
-def real_fit(key: str, steps: list[FootTrial], others: dict[str, FootTrial]) -> list[Figure]:
+def real_fit(key: str, steps: list[FootTrial], others: dict[str, FootTrial]) -> list[BenchFigure]:
     """Figures of steps that are fitted together, and of others that are held against them."""
     toes = steps[0].frame.toe_origin, steps[0].frame.toe_axes
     steps = [step._replace(frame=with_toes(step.frame, *toes)) for step in steps]
@@ -153,9 +153,9 @@ def real_fit(key: str, steps: list[FootTrial], others: dict[str, FootTrial]) -> 
     return figures
 
 
-def pair(key: str, errors: Errors, most: tuple[float, float]) -> list[Figure]:
+def pair(key: str, errors: Errors, most: tuple[float, float]) -> list[BenchFigure]:
     """Figures of normal force and centre of pressure."""
     return [
-        Figure(f"{key}.normal", errors.normal, "1", most[0], "lower"),
-        Figure(f"{key}.cop", errors.cop, "1", most[1], "lower"),
+        BenchFigure(f"{key}.normal", errors.normal, "1", most[0], "lower"),
+        BenchFigure(f"{key}.cop", errors.cop, "1", most[1], "lower"),
     ]

@@ -12,13 +12,13 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-from rtsim.bench.figures import Figure, say
+from rtsim.bench.figures import BenchFigure, say
 from rtsim.config.models.model_schema import ModelSpec
 from rtsim.config.paths import find_config
 from rtsim.config.runs.choices import load_run
 from rtsim.config.runs.rate_schema import ButterworthSpec
 from rtsim.files.recording import Results
-from rtsim.live.inputs.recorded import Kept, RecordingInput
+from rtsim.live.inputs.recorded import KeptResults, RecordingInput
 from rtsim.live.loop import Loop
 from rtsim.methods.agreement import Agreement, cycles_of, humps, opening_over_closing, over_cycles
 from rtsim.methods.kinematics.rates import response
@@ -41,9 +41,9 @@ SETTLED_S, WITHIN_MM = 1.0, 2.0
 """Where the first cycle begins; how near condyles should be to the truth."""
 
 
-def run(seconds: float = 10.0) -> list[Figure]:
+def run(seconds: float = 10.0) -> list[BenchFigure]:
     """Tables 1 and 2 of all tasks as figures: rmsd in millimetres and newtons, r2, magnitude, phase."""
-    found: list[Figure] = []
+    found: list[BenchFigure] = []
     for task in TASKS:
         say(f"jaw: {task}")
         by_model = {name: results(task, name, seconds) for name in ("fdk", "pop")}
@@ -58,7 +58,7 @@ def results(
     task: str, joint: str, seconds: float, flatter_deg: float = 0.0, spec: ModelSpec | None = None
 ) -> Results:
     """A task through the loop, with this choice of the shipped run; flatter_deg : by which the fossae are."""
-    setting, kept = load_run(find_config(MODEL, "runs"), [f"joint={joint}"]), Kept()
+    setting, kept = load_run(find_config(MODEL, "runs"), [f"joint={joint}"]), KeptResults()
     spec = with_slope(spec or load_model(MODEL), flatter_deg)
     Loop(RecordingInput(move_jaw(spec, task, seconds)), make_stages(setting, spec, None), kept, {}).run()
     found = kept.results()
@@ -72,7 +72,7 @@ def condyles(task: str, times: Array) -> Array:
     return np.stack([R @ [0.0, 0.0, z] + x for z in (-CONDYLE_M, CONDYLE_M)], axis=1)
 
 
-def table_1(task: str, by_model: dict[str, Results]) -> list[Figure]:
+def table_1(task: str, by_model: dict[str, Results]) -> list[BenchFigure]:
     """Places of the condyles in the skull beside the truth."""
     found = []
     delay = float(response(ButterworthSpec(), RATE).delay_s[0])
@@ -88,7 +88,7 @@ def table_1(task: str, by_model: dict[str, Results]) -> list[Figure]:
     return found
 
 
-def table_2(task: str, by_model: dict[str, Results]) -> list[Figure]:
+def table_2(task: str, by_model: dict[str, Results]) -> list[BenchFigure]:
     """Forces of points on planes beside those of force-dependent kinematics; magnitude below 0: smaller."""
     found = []
     fdk, pop = (by_model[name].fields["joint_point_forces"] for name in ("fdk", "pop"))
@@ -100,7 +100,7 @@ def table_2(task: str, by_model: dict[str, Results]) -> list[Figure]:
     return found
 
 
-def by_slope(task: str, pop: Results, seconds: float) -> list[Figure]:
+def by_slope(task: str, pop: Results, seconds: float) -> list[BenchFigure]:
     """Table 2's upward magnitude beside fossae of other slopes than the planes, which stay as they are."""
     cycles = cycles_of(pop.times, TASKS[task].frequency_hz, start_s=SETTLED_S)
     found, upwards = [], AXES.index("si")
@@ -112,12 +112,12 @@ def by_slope(task: str, pop: Results, seconds: float) -> list[Figure]:
             own = pop.fields["joint_point_forces"][:, k, upwards]
             mean = over_cycles(fdk[:, k, upwards], own, cycles).mean
             found.append(
-                Figure(f"force.{task}.{side}.si.magnitude.flatter_{flatter_deg:g}", mean.magnitude, "1")
+                BenchFigure(f"force.{task}.{side}.si.magnitude.flatter_{flatter_deg:g}", mean.magnitude, "1")
             )
     return found
 
 
-def by_ligament(task: str, usual: Results, seconds: float) -> list[Figure]:
+def by_ligament(task: str, usual: Results, seconds: float) -> list[BenchFigure]:
     """Of the 15 runs of the paper's parameter study: standard deviation over runs, beside that over cycles;
     means over the cycle [mm], [N].
     """
@@ -137,8 +137,8 @@ def by_ligament(task: str, usual: Results, seconds: float) -> list[Figure]:
         for k, side in enumerate(SIDES):
             for a, axis in enumerate(AXES):
                 head = f"{name}.{task}.{side}.{axis}"
-                found.append(Figure(f"{head}.over_ligaments", float(over_runs[k, a]), unit))
-                found.append(Figure(f"{head}.over_cycles", float(over_own[k, a]), unit))
+                found.append(BenchFigure(f"{head}.over_ligaments", float(over_runs[k, a]), unit))
+                found.append(BenchFigure(f"{head}.over_cycles", float(over_own[k, a]), unit))
     return found
 
 
@@ -183,7 +183,7 @@ def with_slope(spec: ModelSpec, flatter_deg: float) -> ModelSpec:
     return replace(spec, contacts=tuple(contacts))
 
 
-def shapes(task: str, kind: str, own: Results) -> list[Figure]:
+def shapes(task: str, kind: str, own: Results) -> list[BenchFigure]:
     """Humps of the mean cycle's upward force on the skull, and its mean in opening over that in closing."""
     pressed = -by_phase(task, own, "joint_point_forces").mean(axis=0)[:-1, :, AXES.index("si")]
     forwards = by_phase(task, own, "joint_point_displacements").mean(axis=0)[:-1, :, AXES.index("ap")]
@@ -191,17 +191,19 @@ def shapes(task: str, kind: str, own: Results) -> list[Figure]:
     for k, side in enumerate(SIDES):
         name = f"force.{task}.{side}.si.{kind}"
         found += [
-            Figure(f"{name}.humps", float(humps(pressed[:, k])), "1"),
-            Figure(f"{name}.opening_over_closing", opening_over_closing(pressed[:, k], forwards[:, k]), "1"),
+            BenchFigure(f"{name}.humps", float(humps(pressed[:, k])), "1"),
+            BenchFigure(
+                f"{name}.opening_over_closing", opening_over_closing(pressed[:, k], forwards[:, k]), "1"
+            ),
         ]
     return found
 
 
-def rows(name: str, mean: Agreement, unit: str, limit: float | None = None) -> list[Figure]:
+def rows(name: str, mean: Agreement, unit: str, limit: float | None = None) -> list[BenchFigure]:
     """One line of a table."""
     return [
-        Figure(f"{name}.rmsd", mean.rmsd, unit, limit, "lower" if limit else ""),
-        Figure(f"{name}.r2", mean.r2, "1"),
-        Figure(f"{name}.magnitude", mean.magnitude, "1"),
-        Figure(f"{name}.phase", mean.phase, "1"),
+        BenchFigure(f"{name}.rmsd", mean.rmsd, unit, limit, "lower" if limit else ""),
+        BenchFigure(f"{name}.r2", mean.r2, "1"),
+        BenchFigure(f"{name}.magnitude", mean.magnitude, "1"),
+        BenchFigure(f"{name}.phase", mean.phase, "1"),
     ]

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from kernels.contact.elements import DEPTH, NORMAL
 from kernels.rosenbrock.trace import RECORDED, Trace
-from rtsim.bench.figures import Figure, say
+from rtsim.bench.figures import BenchFigure, say
 from rtsim.bench.timed_runs import time_runs
 from rtsim.config.models.model_schema import ModelSpec
 from rtsim.models.load import load_model
@@ -63,7 +63,7 @@ PULSES = [
 ]
 
 
-def run(n_run: int = 100, rows: list[tuple[str, float]] = ROWS) -> list[Figure]:
+def run(n_run: int = 100, rows: list[tuple[str, float]] = ROWS) -> list[BenchFigure]:
     """Figures of the default run, of other methods and steps, and of the five pulses."""
     spec = load_model("knee")
     say("knee: reference")
@@ -73,8 +73,8 @@ def run(n_run: int = 100, rows: list[tuple[str, float]] = ROWS) -> list[Figure]:
     by_them = np.abs(found(times(fine, 1e-3 * FINE)) - fine.q)[:, 0].max()
     peak = largest(finer, MEDIAL)
     figures = [
-        Figure("reference.halved_step_deg", float(np.degrees(halved)), "deg", 1e-3, "lower"),
-        Figure("reference.scipy_deg", float(np.degrees(by_them)), "deg", 1e-3, "lower"),
+        BenchFigure("reference.halved_step_deg", float(np.degrees(halved)), "deg", 1e-3, "lower"),
+        BenchFigure("reference.scipy_deg", float(np.degrees(by_them)), "deg", 1e-3, "lower"),
         *row_figures(spec, "", found, peak, n_run),
     ]
     for method, step_ms in rows:
@@ -134,7 +134,7 @@ def times(trace: Trace, step: float) -> Array:
     return step * np.arange(float(len(trace.q)))
 
 
-def row_figures(spec: ModelSpec, name: str, solution: Solution, peak: float, n_run: int) -> list[Figure]:
+def row_figures(spec: ModelSpec, name: str, solution: Solution, peak: float, n_run: int) -> list[BenchFigure]:
     """Error and speed of a run with the model's settings; held against the limits if it has no name."""
     trace = whole_run(spec)
     simulator = Simulator(build(spec), spec.simulation)
@@ -142,10 +142,10 @@ def row_figures(spec: ModelSpec, name: str, solution: Solution, peak: float, n_r
     flexion = np.abs(trace.q - solution(times(trace, step)))[:, 0].max()
     timing = time_runs(simulator, n_step, n_run)
     figures = [
-        Figure("real_time_factor", n_step * step / timing.best, "1", FACTOR, "higher"),
-        Figure("flexion_error_deg", float(np.degrees(flexion)), "deg", FLEXION_ERROR, "lower"),
-        Figure("peak_medial_error", abs(largest(trace, MEDIAL) / peak - 1.0), "1", PEAK_ERROR, "lower"),
-        Figure("us_per_step", 1e6 * timing.best / n_step, "us"),
+        BenchFigure("real_time_factor", n_step * step / timing.best, "1", FACTOR, "higher"),
+        BenchFigure("flexion_error_deg", float(np.degrees(flexion)), "deg", FLEXION_ERROR, "lower"),
+        BenchFigure("peak_medial_error", abs(largest(trace, MEDIAL) / peak - 1.0), "1", PEAK_ERROR, "lower"),
+        BenchFigure("us_per_step", 1e6 * timing.best / n_step, "us"),
     ]
     if not name:
         return figures
@@ -157,7 +157,7 @@ def largest(trace: Trace, contact: int) -> float:
     return float(trace.contact[:, contact, NORMAL].max())
 
 
-def pulse_figures(spec: ModelSpec, pulse: Pulse) -> list[Figure]:
+def pulse_figures(spec: ModelSpec, pulse: Pulse) -> list[BenchFigure]:
     """What the default steps find for a pulse, and how far that is from the independent figures."""
     found = pulse_run(spec, pulse)
     figures = []
@@ -168,9 +168,9 @@ def pulse_figures(spec: ModelSpec, pulse: Pulse) -> list[Figure]:
     ):
         name = f"{figure}.{pulse.name}"
         figures += [
-            Figure(name, value, unit),
-            Figure(f"{name}.independent", expected, unit),
-            Figure(f"{name}.difference", abs(value / expected - 1.0), "1", AGREEMENT, "lower"),
+            BenchFigure(name, value, unit),
+            BenchFigure(f"{name}.independent", expected, unit),
+            BenchFigure(f"{name}.difference", abs(value / expected - 1.0), "1", AGREEMENT, "lower"),
         ]
     return figures
 

@@ -16,15 +16,15 @@ from msgspec.structs import replace
 
 from kernels.fdk.problem import BALANCED, NOT_BORNE
 from rtsim.bench.contacts.fdk import LOST_PERCENT, P50_MS, P99_MS, percentile
-from rtsim.bench.figures import Figure, say
+from rtsim.bench.figures import BenchFigure, say
 from rtsim.bench.markers.recordings import RECORDINGS
 from rtsim.config.paths import find_config
 from rtsim.config.runs.choices import load_run
-from rtsim.config.runs.run_schema import Run
+from rtsim.config.runs.run_schema import RunConfig
 from rtsim.errors import RtsimError
 from rtsim.files.recording import Results
 from rtsim.live.forces import forces_of
-from rtsim.live.inputs.recorded import Kept, RecordingInput
+from rtsim.live.inputs.recorded import KeptResults, RecordingInput
 from rtsim.live.inputs.sources import load_trial
 from rtsim.live.loop import Loop
 from rtsim.live.processes.serve import prepare
@@ -41,7 +41,7 @@ PUBLISHED = {
 }  # fmt: skip
 
 
-class Timed(NamedTuple):
+class TimedBalances(NamedTuple):
     """Milliseconds of every balance, how many there were none of, and the results of the run."""
 
     ms: list[float]
@@ -49,7 +49,7 @@ class Timed(NamedTuple):
     results: Results
 
 
-def run(folder: Path | None = None) -> list[Figure]:
+def run(folder: Path | None = None) -> list[BenchFigure]:
     """Figures of the walker and of the recordings below a folder that are there."""
     usual = load_run(find_config(CONFIG, "runs"))
     found = figures_of("walker", usual, None)
@@ -68,7 +68,7 @@ def run(folder: Path | None = None) -> list[Figure]:
     return found
 
 
-def figures_of(name: str, of: Run, published: float | None) -> list[Figure]:
+def figures_of(name: str, of: RunConfig, published: float | None) -> list[BenchFigure]:
     """Figures of one recording."""
     say(f"knee-fdk: {name}")
     timed = balanced(of)
@@ -76,17 +76,17 @@ def figures_of(name: str, of: Run, published: float | None) -> list[Figure]:
     weights = float(np.nanmax(pressed)) / (GRAVITY * of.mass_kg)
     lost = 100.0 * timed.lost / len(timed.ms)
     return [
-        Figure(f"{name}.frames", float(len(timed.ms)), "1"),
-        Figure(f"{name}.frame_ms.p50", percentile(timed.ms, 50), "ms", P50_MS, "lower"),
-        Figure(f"{name}.frame_ms.p99", percentile(timed.ms, 99), "ms", P99_MS, "lower"),
-        Figure(f"{name}.not_converged_percent", lost, "%", LOST_PERCENT, "lower"),
-        Figure(f"{name}.contact_weights", weights, "1", published, "lower"),
+        BenchFigure(f"{name}.frames", float(len(timed.ms)), "1"),
+        BenchFigure(f"{name}.frame_ms.p50", percentile(timed.ms, 50), "ms", P50_MS, "lower"),
+        BenchFigure(f"{name}.frame_ms.p99", percentile(timed.ms, 99), "ms", P99_MS, "lower"),
+        BenchFigure(f"{name}.not_converged_percent", lost, "%", LOST_PERCENT, "lower"),
+        BenchFigure(f"{name}.contact_weights", weights, "1", published, "lower"),
     ]
 
 
-def balanced(of: Run) -> Timed:
+def balanced(of: RunConfig) -> TimedBalances:
     """A run over its recording, its balances timed."""
-    trial, feed, kept = load_trial(of.source), ForceFeed(), Kept()
+    trial, feed, kept = load_trial(of.source), ForceFeed(), KeptResults()
     forces, stages = forces_of(of, trial), prepare(of, feed)
     stage = stages[-1]
     assert isinstance(stage, BalancedJoint)
@@ -97,7 +97,7 @@ def balanced(of: Run) -> Timed:
     results = kept.results()
     if results is None or not ms:
         raise RtsimError(f"bench knee-fdk: no frame of {of.source} has a load")
-    return Timed(ms, sum(status not in (BALANCED, NOT_BORNE) for status in statuses), results)
+    return TimedBalances(ms, sum(status not in (BALANCED, NOT_BORNE) for status in statuses), results)
 
 
 def clocked(balance: Callable[..., int], ms: list[float], statuses: list[int]) -> Callable[..., int]:

@@ -28,7 +28,7 @@ from kernels.dynamics.inverse import inverse_dynamics
 from kernels.dynamics.system import new_dynamics_work
 from kernels.forces.generators import GIVEN_TORQUE
 from kernels.torque_generator.needed import needed_activations
-from rtsim.bench.contacts.stoop_recording import BOX_KG, RATE, Followed, follow, markers_of, table_of
+from rtsim.bench.contacts.stoop_recording import BOX_KG, RATE, FollowedModel, follow, markers_of, table_of
 from rtsim.config.models.model_schema import ModelSpec
 from rtsim.errors import ConfigError, ModelError
 from rtsim.models.model import Model, build
@@ -149,7 +149,7 @@ def smooth(q: Array) -> Array:
     return filtfilt(b, a, q, axis=0, padlen=9)
 
 
-def held_tables(spec: ModelSpec, free: Followed, frames: slice, box: Array | None) -> dict[str, Any]:
+def held_tables(spec: ModelSpec, free: FollowedModel, frames: slice, box: Array | None) -> dict[str, Any]:
     """The model of a person whose feet, and with a box hands, are held where they are on the average."""
     elements = [one for side in SOLES_MM for one in held_sole(free, frames, side)]
     tables = msgspec.to_builtins(msgspec.structs.replace(spec, torque_generators=None))
@@ -170,7 +170,7 @@ BOX_BODY: dict[str, Any] = {
 }  # fmt: skip
 
 
-def held_sole(free: Followed, frames: slice, side: str) -> list[dict[str, Any]]:
+def held_sole(free: FollowedModel, frames: slice, side: str) -> list[dict[str, Any]]:
     """A foot on the floor: its heel stays where it is, its toes at their height."""
     foot, found = f"foot_{side}", []
     for name, place in zip(("heel", "toe"), SOLES_MM[side], strict=True):
@@ -185,7 +185,7 @@ def held_sole(free: Followed, frames: slice, side: str) -> list[dict[str, Any]]:
     return found
 
 
-def grip(free: Followed, frames: slice, side: str, box: Array) -> dict[str, Any]:
+def grip(free: FollowedModel, frames: slice, side: str, box: Array) -> dict[str, Any]:
     """The point of a hand that moves least on the box while it is lifted, held to where it is there."""
     hand = f"hand_{side}"
     b = free.model.names.bodies.index(hand)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from rtsim.bench.contacts.stoop_forward import forward
 from rtsim.bench.contacts.stoop_recording import BORNE_BY, l5s1_moments, markers_of, stoop_model, write_loads
-from rtsim.bench.figures import Figure, say
+from rtsim.bench.figures import BenchFigure, say
 from rtsim.bench.markers.recordings import called
 from rtsim.config.models.driven_generators_schema import DrivenGeneratorSpec
 from rtsim.config.models.model_schema import ModelSpec
@@ -39,7 +39,7 @@ N_FRAME, MOST_DEG, MOST_ENERGY = 10, 1.0, 1e-3
 WRISTS = "wrist"
 
 
-def run(folder: Path | None = None) -> list[Figure]:
+def run(folder: Path | None = None) -> list[BenchFigure]:
     """Figures of stoop2; ConfigError where the recording is not there, or a command fails."""
     folder = folder or FOLDER
     if not markers_of(folder, TRIAL).is_file():
@@ -77,15 +77,15 @@ def through_commands(folder: Path, place: Path) -> tuple[Results, Path]:
     return read_results(out), fitted
 
 
-def left_at_root(results: Results) -> list[Figure]:
+def left_at_root(results: Results) -> list[BenchFigure]:
     """Size of what inverse dynamics leaves at the pelvis: mean and deviation."""
     figures = []
     for name, (mean, deviation, unit) in LEFT_AT_ROOT.items():
         left = np.abs(generalized_force(results, name))
         left = left[np.isfinite(left)]
         figures += [
-            Figure(f"root.{name}.mean", float(left.mean()), unit, mean, "lower"),
-            Figure(f"root.{name}.deviation", float(left.std()), unit, deviation, "lower"),
+            BenchFigure(f"root.{name}.mean", float(left.mean()), unit, mean, "lower"),
+            BenchFigure(f"root.{name}.deviation", float(left.std()), unit, deviation, "lower"),
         ]
     return figures
 
@@ -97,15 +97,15 @@ def generalized_force(results: Results, name: str) -> NDArray[np.float64]:
     return np.asarray(results.fields[field][:, labels[field].index(name)])
 
 
-def l5s1(folder: Path, results: Results) -> list[Figure]:
+def l5s1(folder: Path, results: Results) -> list[BenchFigure]:
     """RMS of the L5/S1 moment against the laboratory's: about its own L5/S1, and about the model's joint."""
     found = l5s1_moments(folder, TRIAL, results)
     place, joint = (
         float(np.sqrt(np.mean((one - found.bottom_up) ** 2))) for one in (found.at_place, found.at_joint)
     )
     return [
-        Figure("l5s1_rms.at_place", place, "N m", MOST_L5S1, "lower"),
-        Figure("l5s1_rms.at_joint", joint, "N m"),
+        BenchFigure("l5s1_rms.at_place", place, "N m", MOST_L5S1, "lower"),
+        BenchFigure("l5s1_rms.at_joint", joint, "N m"),
     ]
 
 
@@ -117,20 +117,20 @@ def hip_of(results: Results) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     return results.fields["generator_activations"][:, column], results.fields["coordinates"][:, hip]
 
 
-def hip_extensor(activation: NDArray[np.float64], flexion: NDArray[np.float64]) -> list[Figure]:
+def hip_extensor(activation: NDArray[np.float64], flexion: NDArray[np.float64]) -> list[BenchFigure]:
     """What the right hip's extensor needs before a fit (paper: at most 0.871, below 0 from 81.4 degrees on).
 
     activation : (n,) - NaN where it is not known; flexion : (n,) - of the hip [rad]
     """
     angle, below = np.degrees(flexion), np.flatnonzero(activation < 0.0)
     return [
-        Figure("hip_extensor.largest_activation", float(np.nanmax(activation)), "1"),
-        *([Figure("hip_extensor.below_zero_from", float(angle[below[0]]), "deg")] if len(below) else []),
-        Figure("hip_flexion.largest", float(np.nanmax(angle)), "deg"),
+        BenchFigure("hip_extensor.largest_activation", float(np.nanmax(activation)), "1"),
+        *([BenchFigure("hip_extensor.below_zero_from", float(angle[below[0]]), "deg")] if len(below) else []),
+        BenchFigure("hip_flexion.largest", float(np.nanmax(angle)), "deg"),
     ]
 
 
-def forward_again(spec: ModelSpec, folder: Path) -> list[Figure]:
+def forward_again(spec: ModelSpec, folder: Path) -> list[BenchFigure]:
     """Off the motion after 0.2 s: the one under constraints, and the one that the markers say without them,
     wrists apart, whose points slide on the box; energy less the work of the generators."""
     figures = []
@@ -145,9 +145,9 @@ def forward_again(spec: ModelSpec, folder: Path) -> list[Figure]:
         unbalanced = float(np.abs(gained - done.work).max() / np.ptp(gained))
         at = f"from_{first / 50:.1f}_s"
         figures += [
-            Figure(f"forward.off_deg.{at}", float(off[angles].max()), "deg", MOST_DEG, "lower"),
-            Figure(f"forward.off_markers_deg.{at}", float(free[others].max()), "deg", MOST_DEG, "lower"),
-            Figure(f"forward.off_markers_wrists_deg.{at}", float(free[wrists].max()), "deg"),
-            Figure(f"forward.energy_less_work.{at}", unbalanced, "of its range", MOST_ENERGY, "lower"),
+            BenchFigure(f"forward.off_deg.{at}", float(off[angles].max()), "deg", MOST_DEG, "lower"),
+            BenchFigure(f"forward.off_markers_deg.{at}", float(free[others].max()), "deg", MOST_DEG, "lower"),
+            BenchFigure(f"forward.off_markers_wrists_deg.{at}", float(free[wrists].max()), "deg"),
+            BenchFigure(f"forward.energy_less_work.{at}", unbalanced, "of its range", MOST_ENERGY, "lower"),
         ]
     return figures

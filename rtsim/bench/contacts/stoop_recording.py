@@ -21,13 +21,13 @@ from numpy.typing import NDArray
 from scipy.signal import savgol_filter
 
 from rtsim.config.models.model_schema import ModelSpec
-from rtsim.config.runs.run_schema import Run
+from rtsim.config.runs.run_schema import RunConfig
 from rtsim.files.markers.markers import read_markers
 from rtsim.files.output import write_text
 from rtsim.files.recording import Results
 from rtsim.models.model import Model
 from rtsim.models.planar_body import BODIES, COORDINATES, GENERATORS
-from rtsim.stages.find import Setting
+from rtsim.stages.find import StageContext
 from rtsim.stages.kinematics import make
 from rtsim.subjects.markers.marker_names import find_markers
 
@@ -128,7 +128,7 @@ def table_of(folder: Path, name: str) -> Array:
     return np.loadtxt(folder / name, delimiter=",")
 
 
-class Followed(NamedTuple):
+class FollowedModel(NamedTuple):
     """A model that followed markers.
 
     q : (n, n_q) - coordinates [rad, m]; position, rotation : (n, n_body, 3), (n, n_body, 3, 3) - of the
@@ -148,10 +148,10 @@ class Followed(NamedTuple):
 
 def follow(
     spec: ModelSpec, path: Path, more: Mapping[str, Array] | None = None, frames: slice | None = None
-) -> Followed:
+) -> FollowedModel:
     """The markers of a trial, followed; more : markers beside those of the file, name -> (n, 3) [m]."""
     trial = read_markers(path)
-    estimator = make(Setting(Run(name="follow", source="", model=""), spec, None)).estimator
+    estimator = make(StageContext(RunConfig(name="follow", source="", model=""), spec, None)).estimator
     names = estimator.model.names.markers
     measured = np.full((len(trial.times), len(names), 3), np.nan)
     for name, column in find_markers(names, trial.names).items():
@@ -164,7 +164,7 @@ def follow(
         estimator.estimate(frame, 1.0 / RATE)
         *_, q = estimator.placed_by(estimator.method)
         found.append([q.copy(), *(one.copy() for one in estimator.pose)])
-    return Followed(estimator.model, *(np.array(column) for column in zip(*found, strict=True)))
+    return FollowedModel(estimator.model, *(np.array(column) for column in zip(*found, strict=True)))
 
 
 def write_loads(folder: Path, trial: str, path: Path) -> None:

@@ -21,7 +21,7 @@ from rtsim.models.entries import coordinate_names
 Array = NDArray[np.float64]
 
 
-class Numbers:
+class CoverageNumbers:
     """The numbers of one method's frames, from a fresh start on."""
 
     def __init__(self, estimator: MultibodyEstimator, rate: float) -> None:
@@ -35,7 +35,7 @@ class Numbers:
         self._of_places = np.zeros(model.outline.points.shape)
         self._filter = RateEstimator(ButterworthSpec(), manifold_of(model.tree), rate)
         self._of_rates = RateDeviations(model.tree, ButterworthSpec(), rate, Uncertainty().skin_time_s)
-        self._n_frame, self._settled, self._edition = 0, False, 0
+        self._n_frame, self._settled, self._covariance_version = 0, False, 0
         self._of_pose = np.zeros(0)
 
     def take(self) -> Array:
@@ -55,9 +55,9 @@ class Numbers:
         """
         found = self._estimator.deviations
         assert found is not None
-        edition = found.edition if self._settled else -found.edition
-        if edition != self._edition:
-            self._edition = edition
+        covariance_version = found.covariance_version if self._settled else -found.covariance_version
+        if covariance_version != self._covariance_version:
+            self._covariance_version = covariance_version
             self._of_pose = self._from_covariance(found)
         parts = [found.angles, found.displacements, found.lengthening, found.contact_points, self._of_pose]
         return np.concatenate([np.ravel(part) for part in parts])

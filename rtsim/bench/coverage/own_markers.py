@@ -14,10 +14,10 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from rtsim.bench.coverage.run import LEARNING, Tally, add, figures_of, new_tally
+from rtsim.bench.coverage.run import LEARNING, CoverageCount, add, figures_of, new_tally
 from rtsim.bench.coverage.skin import SIZE_MM, draw_course, draw_noise, draw_skin
 from rtsim.bench.coverage.truth import N_ROUND, Told
-from rtsim.bench.figures import Figure
+from rtsim.bench.figures import BenchFigure
 from rtsim.bench.mechanics.moment_arms import random_poses
 from rtsim.bench.progress import counted
 from rtsim.config.models.marker_schema import Marker
@@ -43,10 +43,10 @@ SHARES = ((0.8, 0.5), (0.5, 0.3))
 """Frequency [Hz] of the way to two other poses, and how far it goes."""
 
 
-def run(path: Path, n_motion: int, seed: int = 1) -> list[Figure]:
+def run(path: Path, n_motion: int, seed: int = 1) -> list[BenchFigure]:
     """Figures of so many motions of a model's file."""
     base, rng = load_model(str(path)), np.random.default_rng(seed)
-    tallies: dict[str, Tally] = {}
+    tallies: dict[str, CoverageCount] = {}
     names: tuple[str, ...] = ()
     for _ in counted(f"coverage: motions of {base.name}", range(n_motion), n_motion):
         names = count(rng, marked(rng, base), tallies)
@@ -67,7 +67,7 @@ def marked(rng: Generator, spec: ModelSpec) -> ModelSpec:
     return msgspec.structs.replace(spec, markers=markers)
 
 
-def count(rng: Generator, spec: ModelSpec, tallies: dict[str, Tally]) -> tuple[str, ...]:
+def count(rng: Generator, spec: ModelSpec, tallies: dict[str, CoverageCount]) -> tuple[str, ...]:
     """Add one motion to the tally of every case; the coordinates' names."""
     truth, exact, rotations = truth_of(rng, spec)
     noise = draw_noise(rng, exact.shape)

@@ -13,7 +13,7 @@ from rtsim.bench.coverage.numbers import names_of
 from rtsim.bench.coverage.skin import SIZE_MM, draw_noise, draw_skin
 from rtsim.bench.coverage.truth import Told, Truth, tell, truth_of
 from rtsim.bench.coverage.walkers import Walker, draw_walker
-from rtsim.bench.figures import Figure
+from rtsim.bench.figures import BenchFigure
 from rtsim.bench.progress import counted
 from rtsim.config.load import load_toml
 from rtsim.config.models.model_schema import ModelSpec
@@ -40,7 +40,7 @@ KEPT = 1e-7
 """Deviations below which a number is one that the joints keep, to rounding: lengths of hard elements."""
 
 
-class Tally(NamedTuple):
+class CoverageCount(NamedTuple):
     """Frames of one method and one case; of each output.
 
     held : those whose interval holds the truth; n : all that have a deviation
@@ -54,23 +54,23 @@ class Tally(NamedTuple):
     uncertain: list[int]
 
 
-def new_tally(n: int) -> Tally:
+def new_tally(n: int) -> CoverageCount:
     """Of n outputs, nothing counted yet."""
-    return Tally(np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n), [0, 0])
+    return CoverageCount(np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n), [0, 0])
 
 
-def run(n_walker: int, seed: int = 1) -> list[Figure]:
+def run(n_walker: int, seed: int = 1) -> list[BenchFigure]:
     """Figures of so many walkers."""
     tallies, names = count(n_walker, seed)
     return figures_of(tallies, names)
 
 
-def count(n_walker: int, seed: int) -> tuple[dict[str, Tally], list[str]]:
+def count(n_walker: int, seed: int) -> tuple[dict[str, CoverageCount], list[str]]:
     """A tally of every method and case by its name, and the names of the outputs."""
     spec = load_model(ONE_LEG)
     base = load_toml(find_config("walker", "subjects"), Subject)
     rng = np.random.default_rng(seed)
-    tallies: dict[str, Tally] = {}
+    tallies: dict[str, CoverageCount] = {}
     names: list[str] = []
     for _ in counted("coverage: walkers", range(n_walker), n_walker):
         walker = draw_walker(rng, spec, base)
@@ -134,7 +134,7 @@ def draw_hidden(rng: Generator, body: NDArray[np.int64], n: int) -> NDArray[np.i
     return np.asarray(rng.permutation(own)[:n])
 
 
-def add(true: Array, told: Told, frames: NDArray[np.int64], tally: Tally) -> None:
+def add(true: Array, told: Told, frames: NDArray[np.int64], tally: CoverageCount) -> None:
     """Count frames; true : (n, n_output) - in them."""
     stated = told.deviations[frames]
     error = told.numbers[frames] - true
@@ -151,7 +151,7 @@ def add(true: Array, told: Told, frames: NDArray[np.int64], tally: Tally) -> Non
     tally.uncertain[1] += len(frames)
 
 
-def figures_of(tallies: dict[str, Tally], names: list[str]) -> list[Figure]:
+def figures_of(tallies: dict[str, CoverageCount], names: list[str]) -> list[BenchFigure]:
     """Of each method and case how far the worst output is off the aim, then all outputs.
 
     ratio.CASE.OUTPUT is the root of the mean squared error over that of the mean squared deviation.
@@ -165,15 +165,15 @@ def figures_of(tallies: dict[str, Tally], names: list[str]) -> list[Figure]:
         flagged, n_frame = tally.uncertain
         off = float(np.max(np.abs(percent - AIM_PERCENT), initial=0.0))
         figures += [
-            Figure(f"frames.{case}", float(n_frame), "1"),
-            Figure(f"uncertain_percent.{case}", 100.0 * flagged / max(n_frame, 1), "% of frames"),
-            Figure(f"off_{AIM_PERCENT:.0f}_percent.{case}", off, "%", ALLOWED_PERCENT, "lower"),
+            BenchFigure(f"frames.{case}", float(n_frame), "1"),
+            BenchFigure(f"uncertain_percent.{case}", 100.0 * flagged / max(n_frame, 1), "% of frames"),
+            BenchFigure(f"off_{AIM_PERCENT:.0f}_percent.{case}", off, "%", ALLOWED_PERCENT, "lower"),
             *(
-                Figure(f"coverage_percent.{case}.{name}", float(value), "% of frames")
+                BenchFigure(f"coverage_percent.{case}.{name}", float(value), "% of frames")
                 for name, value in zip(outputs, percent, strict=True)
             ),
             *(
-                Figure(f"ratio.{case}.{name}", float(value), "1")
+                BenchFigure(f"ratio.{case}.{name}", float(value), "1")
                 for name, value in zip(outputs, ratio, strict=True)
             ),
         ]

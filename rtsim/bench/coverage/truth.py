@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rtsim.bench.coverage.numbers import Numbers
+from rtsim.bench.coverage.numbers import CoverageNumbers
 from rtsim.methods.kinematics.multibody import MultibodyEstimator
 
 Array = NDArray[np.float64]
@@ -51,7 +51,7 @@ def truth_of(estimator: MultibodyEstimator, positions: Array, dt: float) -> Trut
     rotations: list[Array] = []
     for _ in range(N_ROUND):
         estimator.restart()
-        numbers, rotations, found, of_frames = [], [], [], Numbers(estimator, 1.0 / dt)
+        numbers, rotations, found, of_frames = [], [], [], CoverageNumbers(estimator, 1.0 / dt)
         for frame in markers:
             estimator.estimate(np.ascontiguousarray(frame), dt)
             numbers.append(of_frames.take())
@@ -65,7 +65,7 @@ def tell(estimator: MultibodyEstimator, measured: Array, dt: float) -> Told:
     """All frames by the method in use from a fresh start; measured : (n_frame, n_marker, 3)."""
     estimator.restart()
     numbers, deviations, uncertain = [], [], []
-    found, of_frames = estimator.deviations, Numbers(estimator, 1.0 / dt)
+    found, of_frames = estimator.deviations, CoverageNumbers(estimator, 1.0 / dt)
     assert found is not None
     for frame in measured:
         solution = estimator.estimate(np.ascontiguousarray(frame), dt)

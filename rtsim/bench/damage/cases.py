@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtsim.bench.damage.one_marker import hang_on_one
-from rtsim.bench.damage.persons import N_PART, Person
-from rtsim.bench.damage.scene import Damage, Kind, Scene
+from rtsim.bench.damage.persons import N_PART, RecordedPerson
+from rtsim.bench.damage.scene import Damage, DamagedMarkers, DamageKind
 from rtsim.bench.damage.scores import Score, score
-from rtsim.bench.damage.solving import Solved, solve
+from rtsim.bench.damage.solving import SolvedScene, solve
 from rtsim.errors import ConfigError
 
 N_SEED = 20
@@ -25,7 +25,7 @@ N_CLEAN = 256
 """Clean runs that are kept."""
 
 
-class Case(NamedTuple):
+class DamageCase(NamedTuple):
     """What repeats a case; in words RECORDING:SIDE:METHOD:CLASS:SEED."""
 
     recording: str
@@ -50,7 +50,7 @@ class Plan(NamedTuple):
 class Done(NamedTuple):
     """A case and what came of it."""
 
-    case: Case
+    case: DamageCase
     what: str  # the damage in words
     first: int  # of its frames, counted from the begin of the recording
     worst: int
@@ -61,14 +61,14 @@ class Done(NamedTuple):
 class Clean(NamedTuple):
     """A recording, or a part of it, solved as it is."""
 
-    person: Person
-    scene: Scene
+    person: RecordedPerson
+    scene: DamagedMarkers
     start: int  # its first frame in the recording
-    solved: Solved
+    solved: SolvedScene
     hangs: NDArray[np.bool_]  # (n_frame,) - complete frames that are flagged, and hang on one marker
 
 
-def parse_case(words: str, kinds: Sequence[str]) -> Case:
+def parse_case(words: str, kinds: Sequence[str]) -> DamageCase:
     """The case of its words; ConfigError where they are none."""
     parts = words.rsplit(":", 4)
     if len(parts) != 5 or not parts[4].isdecimal() or parts[3] not in kinds:
@@ -77,10 +77,10 @@ def parse_case(words: str, kinds: Sequence[str]) -> Case:
             remedy="take one that --worst lists",
         )  # fmt: skip
     recording, side, method, kind, seed = parts
-    return Case(recording, side, method, kind, int(seed))
+    return DamageCase(recording, side, method, kind, int(seed))
 
 
-def quick_cases(workshop: Workshop, plan: Plan) -> Iterator[Case]:
+def quick_cases(workshop: Workshop, plan: Plan) -> Iterator[DamageCase]:
     """Each class QUICK_ROUNDS times, round by round, over all recordings, sides and methods evenly.
 
     A recording is taken with one side and every method; each of these has seeds of its own.
@@ -97,19 +97,19 @@ def quick_cases(workshop: Workshop, plan: Plan) -> Iterator[Case]:
         at = order[(place + cycle) % len(places)]
         recording, side, method = places[at]
         # the part of the recording stays the same, so that one clean run does
-        yield Case(
+        yield DamageCase(
             recording, side, method, plan.kinds[k % len(plan.kinds)], at + N_PART * len(places) * cycle
         )
 
 
-def full_cases(plan: Plan) -> Iterator[Case]:
+def full_cases(plan: Plan) -> Iterator[DamageCase]:
     """Everything with N_SEED seeds, recording by recording."""
     for recording in plan.recordings:
         for side in plan.sides:
             for method in plan.methods:
                 for seed in sorted(range(N_SEED), key=lambda seed: seed % N_PART):
                     for kind in plan.kinds:
-                        yield Case(recording, side, method, kind, seed)
+                        yield DamageCase(recording, side, method, kind, seed)
 
 
 class Workshop:
@@ -120,24 +120,24 @@ class Workshop:
     left_out : recording -> the sides for which it cannot be used, and why
     """
 
-    def __init__(self, folder: Path | None, kinds: dict[str, Kind]) -> None:
+    def __init__(self, folder: Path | None, kinds: dict[str, DamageKind]) -> None:
         self.folder, self.kinds = folder, kinds
         self.left_out: dict[str, list[str]] = {}
-        self._persons: dict[tuple[str, str], Person | None] = {}
+        self._persons: dict[tuple[str, str], RecordedPerson | None] = {}
         self._clean: OrderedDict[tuple[str, str, str, int], Clean] = OrderedDict()
 
-    def person(self, recording: str, side: str) -> Person | None:
+    def person(self, recording: str, side: str) -> RecordedPerson | None:
         """The person of a recording; None where it cannot be used, or has not that side."""
         key = (recording, side)
         if key not in self._persons:
             try:
-                self._persons[key] = Person(self.folder, recording, side)
+                self._persons[key] = RecordedPerson(self.folder, recording, side)
             except ConfigError as error:
                 self._persons[key] = None
                 self.left_out.setdefault(recording, []).append(f"{side}: {error}")
         return self._persons[key]
 
-    def clean(self, case: Case) -> Clean | None:
+    def clean(self, case: DamageCase) -> Clean | None:
         """The clean run beside a case; None where the recording cannot be used."""
         person, part = self.person(case.recording, case.side), case.seed % N_PART
         if person is None:
@@ -154,12 +154,12 @@ class Workshop:
                 self._clean.popitem(last=False)
         return self._clean[key]
 
-    def damage(self, case: Case, scene: Scene) -> Damage | None:
+    def damage(self, case: DamageCase, scene: DamagedMarkers) -> Damage | None:
         """The damage of a case, the same whatever the method."""
         rng = np.random.default_rng([case.seed, crc32(case.kind.encode()), crc32(case.recording.encode())])
         return self.kinds[case.kind].damage(rng, scene)
 
-    def do(self, case: Case) -> Done | None:
+    def do(self, case: DamageCase) -> Done | None:
         """Solve and score a case; None where the recording cannot be used or damaged so."""
         clean = self.clean(case)
         damage = self.damage(case, clean.scene) if clean else None

@@ -8,13 +8,15 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from rtsim.bench.damage.persons import Person
-from rtsim.bench.damage.scene import Scene, damaged
+from rtsim.bench.damage.persons import RecordedPerson
+from rtsim.bench.damage.scene import DamagedMarkers, damaged
 from rtsim.bench.damage.scores import deviations
-from rtsim.bench.damage.solving import Solved, solve
+from rtsim.bench.damage.solving import SolvedScene, solve
 
 
-def hang_on_one(person: Person, scene: Scene, clean: Solved, asked: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def hang_on_one(
+    person: RecordedPerson, scene: DamagedMarkers, clean: SolvedScene, asked: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
     """(n_frame,) - of the frames asked for, those in which an angle hangs on one marker, by that method.
 
     That is where leaving out some one marker of the subject throughout moves an angle beyond its limit.
@@ -32,7 +34,7 @@ def hang_on_one(person: Person, scene: Scene, clean: Solved, asked: NDArray[np.b
     return hangs
 
 
-def limits_of(person: Person, n_angle: int) -> NDArray[np.float64]:
+def limits_of(person: RecordedPerson, n_angle: int) -> NDArray[np.float64]:
     """(n_angle,) - deviations from which angles are uncertain, of third ones another one [rad]."""
     stated = person.run.uncertainty
     limits = (stated.limit_deg, stated.limit_deg, stated.limit_rotation_deg)

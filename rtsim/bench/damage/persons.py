@@ -10,9 +10,9 @@ from tempfile import TemporaryDirectory
 import numpy as np
 from msgspec.structs import astuple
 
-from rtsim.bench.damage.scene import Damage, Scene
+from rtsim.bench.damage.scene import Damage, DamagedMarkers
 from rtsim.bench.markers.trials import static_of, trials
-from rtsim.config.runs.run_schema import Run
+from rtsim.config.runs.run_schema import RunConfig
 from rtsim.errors import ConfigError
 from rtsim.files.markers.trc import write_trc
 from rtsim.files.markers.trial import MarkerTrial
@@ -34,7 +34,7 @@ SHORTEST = 20
 """Frames below which a recording is left out."""
 
 
-class Person:
+class RecordedPerson:
     """A recording, the subject calibrated for it, and the stage that solves it by any method of the model.
 
     ConfigError for a recording that cannot be used so.
@@ -54,7 +54,7 @@ class Person:
         if static is None and source != WALKER:
             static = static_of(Path(source))
         methods = all_methods()
-        self.run = Run(
+        self.run = RunConfig(
             name="bench", source=source, static=str(static) if static else "", side=side,  # type: ignore[arg-type]
             method=methods[0], methods=methods, stages=("kinematics",),
         )  # fmt: skip
@@ -78,14 +78,14 @@ class Person:
         """Solve by that method from now on."""
         self.stage.estimator.switch(method)
 
-    def scene(self, part: int) -> Scene:
+    def scene(self, part: int) -> DamagedMarkers:
         """The recording, or one of N_PART parts of a long one."""
         trial = self.trial
         n = len(trial.times)
         length = min(n, max(SHORTEST, round(LONGEST_S * trial.rate)))
         first = (n - length) * part // (N_PART - 1)
         inside = slice(first, first + length)
-        return Scene(
+        return DamagedMarkers(
             trial.names,
             self.groups,
             trial.positions[inside],
@@ -94,7 +94,7 @@ class Person:
             self.calibrated,
         )
 
-    def damaged(self, damage: Damage) -> Person:
+    def damaged(self, damage: Damage) -> RecordedPerson:
         """The person of a damage: another one where it is in the static trial.
 
         ConfigError where that trial is refused.
@@ -108,9 +108,9 @@ class Person:
         with TemporaryDirectory() as place:
             static = Path(place) / f"{Path(self.run.static).stem}.trc"
             write_trc(static, trial._replace(positions=positions))
-            return Person(self.folder, self.recording, self.side, static)
+            return RecordedPerson(self.folder, self.recording, self.side, static)
 
-    def warns_more_than(self, other: Person) -> bool:
+    def warns_more_than(self, other: RecordedPerson) -> bool:
         """Whether a warning before the first frame is none of the other's, whatever its numbers and files."""
         return not self.warnings <= other.warnings
 

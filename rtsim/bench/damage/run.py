@@ -11,12 +11,12 @@ import numpy as np
 from rtsim.bench.damage.cases import Done, Plan, Workshop, full_cases, parse_case, quick_cases
 from rtsim.bench.damage.kinds import find_kinds
 from rtsim.bench.damage.persons import SIDES, all_methods, recordings
-from rtsim.bench.damage.scene import Kind
+from rtsim.bench.damage.scene import DamageKind
 from rtsim.bench.damage.scores import deviations, is_flexion, largest
 from rtsim.bench.damage.solving import solve
 from rtsim.bench.damage.summary import Alarms, alarms_of, figures_of, table, worst_cases
-from rtsim.bench.figures import Figure, say
-from rtsim.bench.progress import Course
+from rtsim.bench.figures import BenchFigure, say
+from rtsim.bench.progress import BenchProgress
 from rtsim.errors import ConfigError
 from rtsim.live.processes.signals import noting_requests
 from rtsim.units import DEGREES
@@ -26,7 +26,7 @@ SETTLED_DEG = 0.05
 """Frames after the damage that are nearer to the clean run and ok are not listed one by one."""
 
 
-class Outcome(NamedTuple):
+class DamageOutcome(NamedTuple):
     """What a run came to.
 
     left_out : recording -> sides and why; alarms : frames of clean runs
@@ -34,13 +34,13 @@ class Outcome(NamedTuple):
     """
 
     done: list[Done]
-    kinds: Mapping[str, Kind]
+    kinds: Mapping[str, DamageKind]
     methods: tuple[str, ...]
     left_out: Mapping[str, list[str]]
     alarms: Alarms
     interrupted: bool
 
-    def figures(self) -> list[Figure]:
+    def figures(self) -> list[BenchFigure]:
         """Of all classes."""
         return figures_of(self.done, self.kinds, self.alarms)
 
@@ -53,7 +53,9 @@ class Outcome(NamedTuple):
         return worst_cases(self.done, self.kinds, n)
 
 
-def run(folder: Path | None, full: bool = False, only: str = "", method: str = "", side: str = "") -> Outcome:
+def run(
+    folder: Path | None, full: bool = False, only: str = "", method: str = "", side: str = ""
+) -> DamageOutcome:
     """Solve the cases of a quick or a full run; only, method, side : one of each, "" = all.
 
     ConfigError for a class or a method that there is not.
@@ -70,7 +72,7 @@ def run(folder: Path | None, full: bool = False, only: str = "", method: str = "
     requests: list[int] = []
     done: list[Done] = []
     alarms: dict[tuple, Alarms] = {}
-    with noting_requests(requests.append), Course("damage", len(cases)) as course:
+    with noting_requests(requests.append), BenchProgress("damage", len(cases)) as course:
         for case in cases:
             if requests:
                 break
@@ -87,7 +89,7 @@ def run(folder: Path | None, full: bool = False, only: str = "", method: str = "
         if alarms
         else Alarms(*(0,) * len(Alarms._fields))
     )
-    return Outcome(done, kinds, methods, workshop.left_out, total, bool(requests))
+    return DamageOutcome(done, kinds, methods, workshop.left_out, total, bool(requests))
 
 
 def chosen(name: str, allowed: Sequence[str], where: str) -> None:

@@ -27,7 +27,7 @@ SEEN = 0.5
 """Part of its frames in which a marker is seen that is worth damaging."""
 
 
-class Scene(NamedTuple):
+class DamagedMarkers(NamedTuple):
     """Markers of a part of a recording, as a stream has them.
 
     names : n_marker labels; groups : the segment of each, "" where the subject does not have it
@@ -107,11 +107,11 @@ class Damage(NamedTuple):
     by: tuple[float, ...] = ()
 
 
-Damaging = Callable[[Generator, Scene], Damage | None]
+Damaging = Callable[[Generator, DamagedMarkers], Damage | None]
 """Draws a damage of one kind; None where the scene cannot have it. The scene stays as it is."""
 
 
-class Kind(NamedTuple):
+class DamageKind(NamedTuple):
     """One class of damage, named as its function.
 
     in_deviations : what counts is not the size of the error, but its part of the stated standard deviation:
@@ -129,12 +129,12 @@ class Kind(NamedTuple):
         return self.damage.__name__
 
 
-def damaged(scene: Scene, positions: Array, frames: slice, what: str) -> Damage:
+def damaged(scene: DamagedMarkers, positions: Array, frames: slice, what: str) -> Damage:
     """Damage of positions alone in frames first to stop - 1."""
     return Damage(positions, scene.times, np.arange(scene.n_frame), frames.start, frames.stop, what)
 
 
-def some_frames(rng: Generator, scene: Scene, seconds: float) -> slice:
+def some_frames(rng: Generator, scene: DamagedMarkers, seconds: float) -> slice:
     """Frames of about that length, shorter in a short scene, with margins before and after."""
     n = max(1, min(round(seconds * scene.rate), int(LONGEST * scene.n_frame)))
     margin = int(MARGIN * scene.n_frame)
@@ -142,23 +142,23 @@ def some_frames(rng: Generator, scene: Scene, seconds: float) -> slice:
     return slice(first, min(first + n, scene.n_frame))
 
 
-def rest_of(rng: Generator, scene: Scene) -> slice:
+def rest_of(rng: Generator, scene: DamagedMarkers) -> slice:
     """From somewhere in the first half, after the margin, to the end."""
     first = int(rng.integers(int(MARGIN * scene.n_frame), scene.n_frame // 2 + 1))
     return slice(first, scene.n_frame)
 
 
-def whole_of(scene: Scene) -> slice:
+def whole_of(scene: DamagedMarkers) -> slice:
     """All frames."""
     return slice(0, scene.n_frame)
 
 
-def some_marker(rng: Generator, scene: Scene) -> int:
+def some_marker(rng: Generator, scene: DamagedMarkers) -> int:
     """A usable marker."""
     return int(rng.choice(scene.usable))
 
 
-def some_segment(rng: Generator, scene: Scene, least: int = 1) -> tuple[str, list[int]] | None:
+def some_segment(rng: Generator, scene: DamagedMarkers, least: int = 1) -> tuple[str, list[int]] | None:
     """A segment with at least so many usable markers, and these; None where there is none."""
     segments = scene.segments(least)
     if not segments:
@@ -173,7 +173,7 @@ def some_direction(rng: Generator) -> Array:
     return np.asarray(x / np.linalg.norm(x))
 
 
-def named(scene: Scene, markers: Sequence[int]) -> str:
+def named(scene: DamagedMarkers, markers: Sequence[int]) -> str:
     """Names of markers in a row, of many the first ones."""
     more = f" and {len(markers) - N_NAMED} more" if len(markers) > N_NAMED else ""
     return ", ".join(scene.names[m] for m in markers[:N_NAMED]) + more

@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rtsim.bench.damage.scene import Damage, Scene
-from rtsim.bench.damage.solving import Solved
+from rtsim.bench.damage.scene import Damage, DamagedMarkers
+from rtsim.bench.damage.solving import SolvedScene
 from rtsim.units import DEGREES
 from streams.messages import Status
 
@@ -58,7 +58,7 @@ def is_flexion(label: str) -> bool:
     return label.startswith(FLEXIONS)
 
 
-def deviations(damaged: Solved, clean: Solved) -> Array:
+def deviations(damaged: SolvedScene, clean: SolvedScene) -> Array:
     """(n_frame, n_angle) - |damaged - clean| the short way round [rad]; NaN where one of them is."""
     apart = damaged.angles - clean.angles
     return np.abs((apart + math.pi) % (2.0 * math.pi) - math.pi)
@@ -70,7 +70,9 @@ def largest(values: Array) -> Array:
     return np.where(np.isfinite(filled), filled, np.nan)
 
 
-def score(damaged: Solved, clean: Solved, damage: Damage, scene: Scene, *, told: bool = False) -> Score:
+def score(
+    damaged: SolvedScene, clean: SolvedScene, damage: Damage, scene: DamagedMarkers, *, told: bool = False
+) -> Score:
     """The score of a case.
 
     scene : as it is without damage; told : before the first frame, and so of all frames
@@ -118,7 +120,7 @@ def recovery_of(
 
 
 def stated_ratio(
-    damaged: Solved, apart: Array, frames: NDArray[np.bool_], flexions: NDArray[np.bool_]
+    damaged: SolvedScene, apart: Array, frames: NDArray[np.bool_], flexions: NDArray[np.bool_]
 ) -> float:
     """Largest deviation over the stated one in these frames; NaN where nothing is stated."""
     if damaged.stated is None:

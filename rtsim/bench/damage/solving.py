@@ -7,11 +7,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rtsim.bench.damage.persons import Person
-from rtsim.bench.damage.scene import Damage, Scene
+from rtsim.bench.damage.persons import RecordedPerson
+from rtsim.bench.damage.scene import Damage, DamagedMarkers
 from rtsim.files.markers.trial import MarkerTrial
 from rtsim.live.inputs.recorded import RecordingInput
-from rtsim.live.result_session import Course
+from rtsim.live.result_session import ResultSession
 
 Array = NDArray[np.float64]
 
@@ -19,7 +19,7 @@ ANGLES, STATED = "joint_angles", "joint_angles_deviation"
 WEIGHTS, RESIDUALS, RMS = "marker_weights", "marker_residuals", "marker_rms"
 
 
-class Solved(NamedTuple):
+class SolvedScene(NamedTuple):
     """What was told of every frame of a scene; frames that were not sent are NaN, with status -1.
 
     labels : of the angles; markers : of the weights
@@ -38,7 +38,7 @@ class Solved(NamedTuple):
     rms: Array
 
 
-def solve(person: Person, scene: Scene, damage: Damage | None = None) -> Solved:
+def solve(person: RecordedPerson, scene: DamagedMarkers, damage: Damage | None = None) -> SolvedScene:
     """All frames of a scene, damaged or as it is, from a fresh start by the method in use."""
     if damage is None:
         kept, positions, times = np.arange(scene.n_frame), scene.positions, scene.times
@@ -47,7 +47,7 @@ def solve(person: Person, scene: Scene, damage: Damage | None = None) -> Solved:
     trial = MarkerTrial(scene.names, times[kept], positions[kept], scene.rate, person.trial.source)
     person.stage.reset()
     source = RecordingInput(trial)
-    course = Course([person.stage], source.session, person.meta)
+    course = ResultSession([person.stage], source.session, person.meta)
     arrays, specs = course.fields.arrays, {spec.name: spec for spec in course.fields.session.fields}
     n = scene.n_frame
     status = np.full(n, -1, np.int64)
@@ -63,7 +63,7 @@ def solve(person: Person, scene: Scene, damage: Damage | None = None) -> Solved:
         person.stage.report()
         for name, kept_rows in rows.items():
             kept_rows[k] = arrays[name].ravel()
-    return Solved(
+    return SolvedScene(
         tuple(specs[ANGLES].labels), tuple(specs[WEIGHTS].labels), status, rows[ANGLES], rows.get(STATED),
         rows[WEIGHTS], rows[RESIDUALS], rows[RMS][:, 0],
     )  # fmt: skip

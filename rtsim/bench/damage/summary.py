@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 
 from rtsim.bench.damage.cases import Clean, Done
-from rtsim.bench.damage.scene import Kind
+from rtsim.bench.damage.scene import DamageKind
 from rtsim.bench.damage.scores import WRONG_DEG
-from rtsim.bench.figures import Figure
+from rtsim.bench.figures import BenchFigure
 from streams.messages import Status
 
 RECOVERY_S, LATE_RECOVERY_S, FALSE_ALARMS, STATED = 0.1, 1.0, 1.0, 3.0
@@ -49,17 +49,17 @@ def alarms_of(clean: Clean) -> Alarms:
     return Alarms(*(int(own.sum()) for own in frames))
 
 
-def figures_of(done: Sequence[Done], kinds: Mapping[str, Kind], alarms: Alarms) -> list[Figure]:
+def figures_of(done: Sequence[Done], kinds: Mapping[str, DamageKind], alarms: Alarms) -> list[BenchFigure]:
     """Figures of every class that has cases."""
     a, clean, sound = alarms, "% of clean frames", "% of clean frames in which segments keep their shape"
     flagged = percent(a.n_gap_flagged, a.n_gap)
     figures = [
-        Figure("false_alarm_percent", percent(a.n_false, a.n_clean), clean, FALSE_ALARMS, "lower"),
-        Figure("false_suspect_percent", percent(a.n_false_suspect, a.n_clean), clean),
-        Figure("false_alarm_sound_percent", percent(a.n_sound_false, a.n_sound), sound),
-        Figure("flagged_clean_percent", percent(a.n_flagged, a.n_clean), clean),
-        Figure("flagged_with_gaps_percent", flagged, "% of frames with gaps"),
-        Figure("cases", float(len(done)), "1"),
+        BenchFigure("false_alarm_percent", percent(a.n_false, a.n_clean), clean, FALSE_ALARMS, "lower"),
+        BenchFigure("false_suspect_percent", percent(a.n_false_suspect, a.n_clean), clean),
+        BenchFigure("false_alarm_sound_percent", percent(a.n_sound_false, a.n_sound), sound),
+        BenchFigure("flagged_clean_percent", percent(a.n_flagged, a.n_clean), clean),
+        BenchFigure("flagged_with_gaps_percent", flagged, "% of frames with gaps"),
+        BenchFigure("cases", float(len(done)), "1"),
     ]
     for kind in kinds.values():
         own = [one for one in done if one.case.kind == kind.name]
@@ -68,7 +68,7 @@ def figures_of(done: Sequence[Done], kinds: Mapping[str, Kind], alarms: Alarms) 
     return figures
 
 
-def figures_of_kind(kind: Kind, done: Sequence[Done]) -> list[Figure]:
+def figures_of_kind(kind: DamageKind, done: Sequence[Done]) -> list[BenchFigure]:
     """Figures of the cases of one class.
 
     Percents are of the frames of the damage, missed of those that are wrong; missed_after of the wrong ones
@@ -78,11 +78,11 @@ def figures_of_kind(kind: Kind, done: Sequence[Done]) -> list[Figure]:
     n_damaged = sum(s.n_damaged for s in scores)
     limit = math.inf if kind.in_deviations else WRONG_DEG
     figures = [
-        Figure(f"cases.{name}", float(len(done)), "1"),
+        BenchFigure(f"cases.{name}", float(len(done)), "1"),
         limited(f"unflagged_deg.{name}", max(s.unflagged_deg for s in scores), "deg", limit),
-        Figure(f"unflagged_all_angles_deg.{name}", max(s.unflagged_all_deg for s in scores), "deg"),
-        Figure(f"missed_percent.{name}", missed_percent(done), "% of wrong frames"),
-        Figure(f"missed_after_percent.{name}", missed_after_percent(done), "% of wrong frames after it"),
+        BenchFigure(f"unflagged_all_angles_deg.{name}", max(s.unflagged_all_deg for s in scores), "deg"),
+        BenchFigure(f"missed_percent.{name}", missed_percent(done), "% of wrong frames"),
+        BenchFigure(f"missed_after_percent.{name}", missed_after_percent(done), "% of wrong frames after it"),
         limited(
             f"needless_percent.{name}", percent(sum(s.n_needless for s in scores), n_damaged),
             "% of damaged frames", kind.needless,
@@ -92,10 +92,10 @@ def figures_of_kind(kind: Kind, done: Sequence[Done]) -> list[Figure]:
     if recoveries:
         never = sum(not one.score.recovered for one in done if not one.lasts)
         figures += [
-            Figure(f"recovery_s.{name}", max(recoveries), "s"),
+            BenchFigure(f"recovery_s.{name}", max(recoveries), "s"),
             limited(f"recovery_median_s.{name}", float(np.median(recoveries)), "s", RECOVERY_S),
             limited(f"recovery_p95_s.{name}", late_of(recoveries), "s", LATE_RECOVERY_S),
-            Figure(f"never_recovered.{name}", float(never), "cases"),
+            BenchFigure(f"never_recovered.{name}", float(never), "cases"),
         ]
     ratios = [s.stated_ratio for s in scores if s.stated_ratio == s.stated_ratio]
     if ratios:
@@ -105,9 +105,13 @@ def figures_of_kind(kind: Kind, done: Sequence[Done]) -> list[Figure]:
     return figures
 
 
-def limited(name: str, value: float, unit: str, limit: float) -> Figure:
+def limited(name: str, value: float, unit: str, limit: float) -> BenchFigure:
     """A figure that has to be low, unless the limit is infinite."""
-    return Figure(name, value, unit, limit, "lower") if math.isfinite(limit) else Figure(name, value, unit)
+    return (
+        BenchFigure(name, value, unit, limit, "lower")
+        if math.isfinite(limit)
+        else BenchFigure(name, value, unit)
+    )
 
 
 def percent(part: int, whole: int) -> float:
@@ -137,7 +141,7 @@ def late_of(recoveries: Sequence[float]) -> float:
     return float(np.percentile(recoveries, LATE))
 
 
-def table(done: Sequence[Done], kinds: Mapping[str, Kind], methods: Sequence[str]) -> str:
+def table(done: Sequence[Done], kinds: Mapping[str, DamageKind], methods: Sequence[str]) -> str:
     """Markdown: a row per class; unflagged deviation by method as well."""
     lines = [
         "| damage | cases | unflagged deg | " + " | ".join(methods)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from rtsim.bench.hil_hostile.lab import Lab
+    from rtsim.bench.hil_hostile.lab import RunningModels
 
 FAMILIES = ("honest", "device", "model", "stream", "crowd")
 """Who is hostile; nobody among the honest ones, where any fault is a false alarm."""
@@ -59,10 +59,10 @@ class Evidence(NamedTuple):
     wrong: tuple[str, ...] = ()
 
 
-Act = Callable[["Lab"], Evidence]
+Act = Callable[["RunningModels"], Evidence]
 
 
-class Case(NamedTuple):
+class HostileCase(NamedTuple):
     """One way to be hostile.
 
     Attributes

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from rtsim.bench.hil_hostile.case import Case, Evidence, Sample
+from rtsim.bench.hil_hostile.case import Evidence, HostileCase, Sample
 
 BEFORE_NS = 20_000_000
 """A sentence may be heard so much earlier than the fault is noted [ns]."""
@@ -29,7 +29,7 @@ class Verdict(NamedTuple):
     faults : that latched; wrong : what was otherwise than the protocol says
     """
 
-    case: Case
+    case: HostileCase
     after_ms: float
     declared_ms: float
     ended: bool
@@ -56,7 +56,7 @@ class Verdict(NamedTuple):
         return None if math.isnan(self.stop_ms) else self.stop_ms <= STOP_HEARD_MS
 
 
-def judge(case: Case, seen: Evidence) -> Verdict:
+def judge(case: HostileCase, seen: Evidence) -> Verdict:
     """The verdict on a case."""
     after_ms, ended = torque_after(seen)
     naming = [text for t, text in seen.said if names(text, case.words) and in_time(t, seen)]

@@ -16,7 +16,7 @@ WORN = ("worn", "spline")
 """Runs in which a person wears the device."""
 
 
-class Lab:
+class RunningModels:
     """Models by the name of their run, restarted where they have ended."""
 
     def __init__(self) -> None:
@@ -26,7 +26,7 @@ class Lab:
         self._victims: Victims | None = None
         self.rng = random.Random(0)
 
-    def __enter__(self) -> Lab:
+    def __enter__(self) -> RunningModels:
         return self
 
     def __exit__(self, *error: object) -> None:

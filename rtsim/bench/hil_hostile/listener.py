@@ -17,7 +17,7 @@ PARAMETERS = "device_parameters"
 LATCHED = "-> fault"
 
 
-class Listener:
+class OutputListener:
     """Listens in a thread of its own, from the first word on.
 
     Attributes

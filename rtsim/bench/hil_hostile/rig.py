@@ -11,7 +11,7 @@ from pathlib import Path
 from rtsim.bench.hil_hostile.case import Evidence
 from rtsim.bench.hil_hostile.configs import Declared, declared_by
 from rtsim.bench.hil_hostile.device import FalseDevice
-from rtsim.bench.hil_hostile.listener import Listener
+from rtsim.bench.hil_hostile.listener import OutputListener
 from rtsim.bench.hil_hostile.stream import FalseStream
 from rtsim.bench.hil_hostile.wire import ask
 from rtsim.errors import RtsimError
@@ -59,7 +59,7 @@ class Rig:
         self.child = Child("model", ["hil", str(config), "--device", "none", "--json", *options])
         told = self.child.wait_ready(READY_S)
         self.control, self.results, self.port = told["control"], told["results"], told["device"]
-        self.listener = Listener(self.results)
+        self.listener = OutputListener(self.results)
         self._seed = 0
 
     def close(self) -> None:

@@ -8,11 +8,11 @@ from contextlib import contextmanager
 from time import monotonic
 from typing import NamedTuple
 
-from rtsim.bench.figures import Figure, say
-from rtsim.bench.hil_hostile.case import Case, LeftOut
+from rtsim.bench.figures import BenchFigure, say
+from rtsim.bench.hil_hostile.case import HostileCase, LeftOut
 from rtsim.bench.hil_hostile.cases import find_cases
 from rtsim.bench.hil_hostile.judge import Verdict, judge, names
-from rtsim.bench.hil_hostile.lab import Lab
+from rtsim.bench.hil_hostile.lab import RunningModels
 from rtsim.bench.hil_hostile.rig import NotArmedError
 from rtsim.bench.hil_hostile.summary import figures_of, line_of, listed
 from rtsim.errors import ConfigError
@@ -26,7 +26,7 @@ TRIES = 2
 """Times that a case is begun, where a busy machine costs an honest device its torque at once."""
 
 
-class Outcome(NamedTuple):
+class HostileOutcome(NamedTuple):
     """What a run came to.
 
     left_out : cases that cannot be tried on this machine, and why; failed : those that did not come so far
@@ -39,17 +39,17 @@ class Outcome(NamedTuple):
     seconds: float
     interrupted: bool
 
-    def figures(self) -> list[Figure]:
+    def figures(self) -> list[BenchFigure]:
         """Of all cases that are done."""
         return [
             *figures_of(self.verdicts),
-            Figure("left_out", float(len(self.left_out)), listed("cases", self.left_out)),
-            Figure("failed", float(len(self.failed)), listed("cases", self.failed), 0.0, "lower"),
-            Figure("bench_s", self.seconds, "s"),
+            BenchFigure("left_out", float(len(self.left_out)), listed("cases", self.left_out)),
+            BenchFigure("failed", float(len(self.failed)), listed("cases", self.failed), 0.0, "lower"),
+            BenchFigure("bench_s", self.seconds, "s"),
         ]
 
 
-def chosen(only: str) -> list[Case]:
+def chosen(only: str) -> list[HostileCase]:
     """The cases whose name has `only` in it, or whose family it is; ConfigError where there are none."""
     every = find_cases()
     found = [case for case in every.values() if only in case.name or only == case.family]
@@ -58,14 +58,14 @@ def chosen(only: str) -> list[Case]:
     return found
 
 
-def run(only: str = "") -> Outcome:
+def run(only: str = "") -> HostileOutcome:
     """Do all cases, or those that `only` names."""
     cases, requests = chosen(only), list[int]()
     verdicts: list[Verdict] = []
     left_out: dict[str, str] = {}
     failed: dict[str, str] = {}
     began = monotonic()
-    with noting_requests(requests.append), switching_often(), Lab() as lab:
+    with noting_requests(requests.append), switching_often(), RunningModels() as lab:
         for n, case in enumerate(cases, 1):
             if requests:
                 break
@@ -81,10 +81,10 @@ def run(only: str = "") -> Outcome:
                     break
                 failed[case.name] = f"{type(why).__name__}: {why}"
                 say(f"  {case.name}: FAILED: {failed[case.name]}")
-    return Outcome(verdicts, left_out, failed, monotonic() - began, bool(requests))
+    return HostileOutcome(verdicts, left_out, failed, monotonic() - began, bool(requests))
 
 
-def done(lab: Lab, case: Case) -> Verdict:
+def done(lab: RunningModels, case: HostileCase) -> Verdict:
     """Do a case, anew where a busy machine was in its way: it could not begin, or a stall alone was told."""
     for k in range(TRIES):
         lab.begin(case.name)

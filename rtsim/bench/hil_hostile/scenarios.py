@@ -10,7 +10,7 @@ from rtsim.bench.hil_hostile import device, stream
 from rtsim.bench.hil_hostile.case import Act, Evidence, Sample
 from rtsim.bench.hil_hostile.configs import BUSY_MS, Declared
 from rtsim.bench.hil_hostile.judge import torque_after
-from rtsim.bench.hil_hostile.lab import Lab
+from rtsim.bench.hil_hostile.lab import RunningModels
 from rtsim.bench.hil_hostile.rig import Rig, until
 from rtsim.bench.hil_hostile.victims import NOTHING_NM, VALID_MS, Victim, Victims, rows_of
 from rtsim.bench.hil_hostile.wire import Keys, Parts
@@ -33,7 +33,7 @@ def device_lies(
     check : what else is otherwise than it must be
     """
 
-    def act(lab: Lab) -> Evidence:
+    def act(lab: RunningModels) -> Evidence:
         rig = lab.rig(run)
         since = now_ns()
         with rig.device() as liar:
@@ -61,7 +61,7 @@ def stream_lies(
     by_torque : it may stay armed without torque, as a spline of which nobody knows the phase
     """
 
-    def act(lab: Lab) -> Evidence:
+    def act(lab: RunningModels) -> Evidence:
         rig = lab.rig(run)
         assert rig.stream is not None
         since = now_ns()
@@ -81,7 +81,7 @@ def stream_lies(
 def stream_goes_on(lie: stream.Lie, seconds: float = 1.0) -> Act:
     """A person walks under torque beside something that does not have to end it."""
 
-    def act(lab: Lab) -> Evidence:
+    def act(lab: RunningModels) -> Evidence:
         rig = lab.rig("worn")
         assert rig.stream is not None
         since = now_ns()
@@ -112,7 +112,7 @@ def torque_goes_on(rig: Rig, since_ns: int, **more: object) -> Evidence:
 def model_says(say: Callable[[Victim], Keys | Parts], seconds: float = 0.6) -> Act:
     """All devices under torque, then a model that says something else for so long: torque falls."""
 
-    def act(lab: Lab) -> Evidence:
+    def act(lab: RunningModels) -> Evidence:
         def others(all_: Victims) -> int:
             began, due = now_ns(), time.monotonic() + seconds
             while time.monotonic() < due:
@@ -127,8 +127,8 @@ def model_says(say: Callable[[Victim], Keys | Parts], seconds: float = 0.6) -> A
 
 
 def on_all(
-    lab: Lab, act: Callable[[Victims], int | None], wrong: Callable[[Victim, int], str] | None = None,
-    ends: bool = False, after_ms: Callable[[Victim], float] | None = None, only: str = "",
+    lab: RunningModels, act: Callable[[Victims], int | None], wrong: Callable[[Victim, int], str] | None =
+    None, ends: bool = False, after_ms: Callable[[Victim], float] | None = None, only: str = "",
 ) -> Evidence:  # fmt: skip
     """All devices under torque, then what `act` does; the evidence of the one with the worst of it.
 

@@ -28,7 +28,7 @@ ANNOUNCE_NS = 1_000_000_000
 Positions = NDArray[np.float64]
 
 
-class Frame(NamedTuple):
+class OutgoingFrame(NamedTuple):
     """A frame that is about to be sent.
 
     keys : of its message, without data; positions : (n_marker, 3) [m]
@@ -42,7 +42,7 @@ class Frame(NamedTuple):
     stream: FalseStream
 
 
-Lie = Callable[[Frame], Sequence[Keys | Parts]]
+Lie = Callable[[OutgoingFrame], Sequence[Keys | Parts]]
 """What is sent in the place of a frame: messages of markers, or whole messages; nothing = silence."""
 
 
@@ -162,7 +162,7 @@ class FalseStream:
         if lie is not None:
             if not self.lied_ns:
                 self.lied_ns = now_ns()
-            frame = Frame(keys, positions, 1e-9 * (now_ns() - self._began_ns), self._n_lies, self)
+            frame = OutgoingFrame(keys, positions, 1e-9 * (now_ns() - self._began_ns), self._n_lies, self)
             says = lie(frame)
             self._n_lies += 1
         for one in says:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from rtsim.bench.figures import Figure
+from rtsim.bench.figures import BenchFigure
 from rtsim.bench.hil_hostile.case import FAMILIES
 from rtsim.bench.hil_hostile.configs import BUSY_MS
 from rtsim.bench.hil_hostile.judge import Verdict
@@ -16,7 +16,7 @@ LEAST_WAYS = 60.0
 ALL_PERCENT = 100.0
 
 
-def figures_of(verdicts: Sequence[Verdict]) -> list[Figure]:
+def figures_of(verdicts: Sequence[Verdict]) -> list[BenchFigure]:
     """All figures; what has names tells them in its unit."""
     honest = [v for v in verdicts if v.case.family == "honest"]
     hostile = [v for v in verdicts if v.case.family != "honest"]
@@ -24,25 +24,25 @@ def figures_of(verdicts: Sequence[Verdict]) -> list[Figure]:
     unarmed = [v for v in verdicts if v.unarmed]
     wrong = [v for v in verdicts if v.wrong]
     return [
-        Figure("cases", float(len(hostile)), "1", LEAST_WAYS, "higher"),
-        *(Figure(f"cases.{f}", float(sum(v.case.family == f for v in hostile)), "1") for f in FAMILIES[1:]),
+        BenchFigure("cases", float(len(hostile)), "1", LEAST_WAYS, "higher"),
+        *(BenchFigure(f"cases.{f}", float(sum(v.case.family == f for v in hostile)), "1") for f in FAMILIES[1:]),
         *of_torque([v for v in hostile if not math.isnan(v.after_ms)]),
         *of_telling([v for v in hostile if v.told is not None and v.case.promised]),
-        Figure("torque_without_arming", float(sum(v.unarmed for v in verdicts)),
+        BenchFigure("torque_without_arming", float(sum(v.unarmed for v in verdicts)),
                named("samples", unarmed), 0.0, "lower"),
         *of_stops([v for v in hostile if v.stop_heard is not None]),
         *of_crowded_sockets([v for v in hostile if not v.case.promised]),
-        Figure("lies", float(len(lies)), "1"),
-        Figure("lies_missed", float(sum(v.missed for v in lies)),
+        BenchFigure("lies", float(len(lies)), "1"),
+        BenchFigure("lies_missed", float(sum(v.missed for v in lies)),
                named("lies", [v for v in lies if v.missed]), 0.0, "lower"),
-        Figure("otherwise_than_stated", float(len(wrong)), named("cases", wrong), 0.0, "lower"),
-        Figure("honest_runs", float(len(honest)), "1"),
-        Figure("honest_faults", float(sum(v.faults for v in honest)),
+        BenchFigure("otherwise_than_stated", float(len(wrong)), named("cases", wrong), 0.0, "lower"),
+        BenchFigure("honest_runs", float(len(honest)), "1"),
+        BenchFigure("honest_faults", float(sum(v.faults for v in honest)),
                named("faults", [v for v in honest if v.faults]), 0.0, "lower"),
     ]  # fmt: skip
 
 
-def of_torque(ended: Sequence[Verdict]) -> list[Figure]:
+def of_torque(ended: Sequence[Verdict]) -> list[BenchFigure]:
     """How long torque lasted after a fault: the largest, and the largest beyond what is declared."""
     if not ended:
         return []
@@ -51,27 +51,29 @@ def of_torque(ended: Sequence[Verdict]) -> list[Figure]:
     late = [v for v in ended if v.excess_ms > BUSY_MS]
     never = [v for v in ended if not v.ended]
     return [
-        Figure("torque_after_fault_ms", longest.after_ms, f"ms: {longest.case.name}"),
-        Figure("torque_after_fault_declared_ms", longest.declared_ms, f"ms: {longest.case.name}"),
-        Figure("torque_after_fault_excess_ms", beyond.excess_ms, f"ms: {beyond.case.name}", BUSY_MS, "lower"),
-        Figure("torque_lasts_too_long", float(len(late)), named("cases", late), 0.0, "lower"),
-        Figure("torque_never_ended", float(len(never)), named("cases", never), 0.0, "lower"),
+        BenchFigure("torque_after_fault_ms", longest.after_ms, f"ms: {longest.case.name}"),
+        BenchFigure("torque_after_fault_declared_ms", longest.declared_ms, f"ms: {longest.case.name}"),
+        BenchFigure(
+            "torque_after_fault_excess_ms", beyond.excess_ms, f"ms: {beyond.case.name}", BUSY_MS, "lower"
+        ),
+        BenchFigure("torque_lasts_too_long", float(len(late)), named("cases", late), 0.0, "lower"),
+        BenchFigure("torque_never_ended", float(len(never)), named("cases", never), 0.0, "lower"),
     ]
 
 
-def of_telling(told: Sequence[Verdict]) -> list[Figure]:
+def of_telling(told: Sequence[Verdict]) -> list[BenchFigure]:
     """How many were told by a sentence."""
     if not told:
         return []
     untold = [v for v in told if not v.told]
     percent = 100.0 * (len(told) - len(untold)) / len(told)
     return [
-        Figure("told_percent", percent, "% of cases", ALL_PERCENT, "higher"),
-        Figure("untold", float(len(untold)), named("cases", untold), 0.0, "lower"),
+        BenchFigure("told_percent", percent, "% of cases", ALL_PERCENT, "higher"),
+        BenchFigure("untold", float(len(untold)), named("cases", untold), 0.0, "lower"),
     ]
 
 
-def of_stops(asked: Sequence[Verdict]) -> list[Figure]:
+def of_stops(asked: Sequence[Verdict]) -> list[BenchFigure]:
     """How many stops were heard that have to be, and how soon."""
     asked = [v for v in asked if v.case.promised]
     if not asked:
@@ -79,26 +81,26 @@ def of_stops(asked: Sequence[Verdict]) -> list[Figure]:
     deaf = [v for v in asked if not v.stop_heard]
     times = [v.stop_ms for v in asked if v.stop_heard]
     figures = [
-        Figure("stop_heard_percent", 100.0 * len(times) / len(asked), "%", ALL_PERCENT, "higher"),
-        Figure("stops_not_heard", float(len(deaf)), named("cases", deaf), 0.0, "lower"),
+        BenchFigure("stop_heard_percent", 100.0 * len(times) / len(asked), "%", ALL_PERCENT, "higher"),
+        BenchFigure("stops_not_heard", float(len(deaf)), named("cases", deaf), 0.0, "lower"),
     ]
     if times:
         slowest = max((v for v in asked if v.stop_heard), key=lambda v: v.stop_ms)
         figures += [
-            Figure("stop_ms.median", float(np.median(times)), "ms"),
-            Figure("stop_ms.max", slowest.stop_ms, f"ms: {slowest.case.name}"),
+            BenchFigure("stop_ms.median", float(np.median(times)), "ms"),
+            BenchFigure("stop_ms.max", slowest.stop_ms, f"ms: {slowest.case.name}"),
         ]
-    figures += [Figure(f"stop_ms.{v.case.name}", v.stop_ms, "ms") for v in asked if v.stop_heard]
+    figures += [BenchFigure(f"stop_ms.{v.case.name}", v.stop_ms, "ms") for v in asked if v.stop_heard]
     return figures
 
 
-def of_crowded_sockets(asked: Sequence[Verdict]) -> list[Figure]:
+def of_crowded_sockets(asked: Sequence[Verdict]) -> list[BenchFigure]:
     """Stops by the plain command while the control socket is flooded, where nobody promises to hear them."""
     if not asked:
         return []
     deaf = [v for v in asked if not v.stop_heard]
     percent = 100.0 * (len(asked) - len(deaf)) / len(asked)
-    return [Figure("stop_heard_at_a_flooded_socket_percent", percent, named("% not heard", deaf))]
+    return [BenchFigure("stop_heard_at_a_flooded_socket_percent", percent, named("% not heard", deaf))]
 
 
 def named(unit: str, verdicts: Iterable[Verdict]) -> str:

@@ -46,7 +46,7 @@ N_COLUMN = 10
 OFF = ("disarmed", "stopped")
 
 
-class Process(NamedTuple):
+class DeviceProcess(NamedTuple):
     """A device as a process, and how to end it."""
 
     pid: int
@@ -72,7 +72,7 @@ def rows_of(log: Path, since_ns: int) -> list[Sample]:
     return found
 
 
-Start = Callable[[str], Process]
+Start = Callable[[str], DeviceProcess]
 
 
 class Victim:
@@ -243,17 +243,17 @@ class Victims:
             self.turn()
 
 
-def started_device(config: Path, log: Path, address: str) -> Process:
+def started_device(config: Path, log: Path, address: str) -> DeviceProcess:
     """`rtsim device` at a model's address."""
     child = Child("device", ["device", str(config), "--model", address, "--log", str(log)])
     child.wait_ready(READY_S)
-    return Process(child.pid, child, None)
+    return DeviceProcess(child.pid, child, None)
 
 
-def started_client(command: list[str], address: str) -> Process:
+def started_client(command: list[str], address: str) -> DeviceProcess:
     """An example client at a model's address."""
     popen = subprocess.Popen([*command, address])
-    return Process(popen.pid, None, popen)
+    return DeviceProcess(popen.pid, None, popen)
 
 
 def built_client(folder: Path) -> list[str]:

@@ -7,7 +7,7 @@ from time import perf_counter_ns
 import numpy as np
 from numpy.typing import NDArray
 
-from rtsim.bench.figures import Figure, say
+from rtsim.bench.figures import BenchFigure, say
 from rtsim.config.runs.run_schema import MarkerCheck
 from rtsim.live.inputs.sources import load_trial, the_walker
 from rtsim.methods.kinematics.multibody import MultibodyEstimator
@@ -49,7 +49,7 @@ class Legs:
         return np.array(times), max(residuals)
 
 
-def run(methods: tuple[str, ...], seconds: float) -> list[Figure]:
+def run(methods: tuple[str, ...], seconds: float) -> list[BenchFigure]:
     """The ratio of the medians of whole frames, and the residual of both legs."""
     one, two = Legs("right", methods), Legs("both", methods)
     figures = []
@@ -66,8 +66,8 @@ def run(methods: tuple[str, ...], seconds: float) -> list[Figure]:
             residual = max(residual, largest)
         alone, both = (float(np.median(laps)) for laps in times)
         figures += [
-            Figure(f"both_p50_us.{method}", both, "us"),
-            Figure(f"ratio.both.{method}", both / alone, "1", RATIO, "lower"),
-            Figure(f"both_residual.{method}", residual, "m", RESIDUAL, "lower"),
+            BenchFigure(f"both_p50_us.{method}", both, "us"),
+            BenchFigure(f"ratio.both.{method}", both / alone, "1", RATIO, "lower"),
+            BenchFigure(f"both_residual.{method}", residual, "m", RESIDUAL, "lower"),
         ]
     return figures

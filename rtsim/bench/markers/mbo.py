@@ -20,10 +20,10 @@ from time import perf_counter_ns
 import numpy as np
 from numpy.typing import NDArray
 
-from rtsim.bench.figures import Figure, say
+from rtsim.bench.figures import BenchFigure, say
 from rtsim.bench.markers import both_legs, trust
 from rtsim.bench.runs.live_frames import STAGES, LiveRows, live_rows
-from rtsim.config.runs.run_schema import MarkerCheck, Run, Uncertainty
+from rtsim.config.runs.run_schema import MarkerCheck, RunConfig, Uncertainty
 from rtsim.live.inputs.sources import load_trial
 from rtsim.live.processes.serve import prepare
 from rtsim.methods.kinematics.multibody import MultibodyEstimator
@@ -36,12 +36,12 @@ METHODS = ("zero", "minimised", "prescribed")
 RATE, P99_US, RESIDUAL = 5000.0, 500.0, 1e-11
 
 
-def run(data: Path | None = None, seconds: float = 10.0, subject_file: str = "") -> list[Figure]:
+def run(data: Path | None = None, seconds: float = 10.0, subject_file: str = "") -> list[BenchFigure]:
     """Figures of the three methods on the synthetic walker, or on a trial and its subject.
 
     Whole frames run with the settings that a live run has unless its config says otherwise.
     """
-    run = Run(name="bench", source=str(data) if data else "walker", subject=subject_file, side="right")
+    run = RunConfig(name="bench", source=str(data) if data else "walker", subject=subject_file, side="right")
     trial = load_trial(run.source)
     stages = prepare(run)
     (live, *_) = stages
@@ -49,7 +49,10 @@ def run(data: Path | None = None, seconds: float = 10.0, subject_file: str = "")
     assert live.subject is not None
     measured = markers_of(trial, live.subject)
     spec = load_model(run.model)
-    figures = [Figure("markers", float(measured.shape[1]), "1"), Figure("frames", float(len(measured)), "1")]
+    figures = [
+        BenchFigure("markers", float(measured.shape[1]), "1"),
+        BenchFigure("frames", float(len(measured)), "1"),
+    ]
     # the paper's problem: every marker weighs 1, whatever its residual
     check = MarkerCheck(downweight=False)
     stated = Uncertainty()
@@ -67,7 +70,7 @@ def run(data: Path | None = None, seconds: float = 10.0, subject_file: str = "")
             estimator.restart()
             figures += figures_of(method, *timed(muscles, measured, trial.times, seconds))
             us = timed_deviations(estimator, measured, trial.times)
-            figures.append(Figure(f"deviation_p50_us.{method}", float(np.median(us)), "us"))
+            figures.append(BenchFigure(f"deviation_p50_us.{method}", float(np.median(us)), "us"))
             say(f"mbo: {method}, as live runs it")
             live.estimator.switch(method)
             figures += live_figures(method, live_rows(stages, trial, seconds))
@@ -118,37 +121,37 @@ def timed_deviations(
 
 def figures_of(
     method: str, durations: list[int], iterations: list[int], residuals: list[float], squares: list[float]
-) -> list[Figure]:
+) -> list[BenchFigure]:
     """The figures of one method, the kernel alone."""
     us = 1e-3 * np.array(durations)
     return [
         *time_figures("", method, us),
-        Figure(f"iterations.{method}", float(np.mean(iterations)), "1"),
-        Figure(f"residual.{method}", float(np.max(residuals)), "m", RESIDUAL, "lower"),
-        Figure(f"marker_rms_mm.{method}", 1e3 * float(np.sqrt(np.mean(squares))), "mm"),
+        BenchFigure(f"iterations.{method}", float(np.mean(iterations)), "1"),
+        BenchFigure(f"residual.{method}", float(np.max(residuals)), "m", RESIDUAL, "lower"),
+        BenchFigure(f"marker_rms_mm.{method}", 1e3 * float(np.sqrt(np.mean(squares))), "mm"),
     ]
 
 
-def live_figures(method: str, rows: LiveRows) -> list[Figure]:
+def live_figures(method: str, rows: LiveRows) -> list[BenchFigure]:
     """The figures of one method, from bytes to bytes."""
     return [
         *time_figures("live_", method, rows.stages.sum(axis=1)),
         *(
-            Figure(f"live_{stage}_us.{method}", float(np.median(us)), "us")
+            BenchFigure(f"live_{stage}_us.{method}", float(np.median(us)), "us")
             for stage, us in zip(STAGES, rows.stages.T, strict=True)
         ),
-        Figure(f"live_iterations.{method}", float(rows.iterations.mean()), "1"),
-        Figure(f"live_flagged.{method}", 100.0 * float(np.mean(rows.status != 0)), "% of frames"),
-        Figure(f"live_residual.{method}", float(np.nanmax(rows.residual)), "m"),
-        Figure(f"live_marker_rms_mm.{method}", 1e3 * float(np.sqrt(np.nanmean(rows.rms**2))), "mm"),
+        BenchFigure(f"live_iterations.{method}", float(rows.iterations.mean()), "1"),
+        BenchFigure(f"live_flagged.{method}", 100.0 * float(np.mean(rows.status != 0)), "% of frames"),
+        BenchFigure(f"live_residual.{method}", float(np.nanmax(rows.residual)), "m"),
+        BenchFigure(f"live_marker_rms_mm.{method}", 1e3 * float(np.sqrt(np.nanmean(rows.rms**2))), "mm"),
     ]
 
 
-def time_figures(prefix: str, method: str, us: NDArray[np.float64]) -> list[Figure]:
+def time_figures(prefix: str, method: str, us: NDArray[np.float64]) -> list[BenchFigure]:
     """Rate and percentiles of durations us : (n,) [us]."""
     return [
-        Figure(f"{prefix}frames_per_second.{method}", 1e6 / float(us.mean()), "1/s", RATE, "higher"),
-        Figure(f"{prefix}p50_us.{method}", float(np.median(us)), "us"),
-        Figure(f"{prefix}p99_us.{method}", float(np.percentile(us, 99)), "us", P99_US, "lower"),
-        Figure(f"{prefix}max_us.{method}", float(us.max()), "us"),
+        BenchFigure(f"{prefix}frames_per_second.{method}", 1e6 / float(us.mean()), "1/s", RATE, "higher"),
+        BenchFigure(f"{prefix}p50_us.{method}", float(np.median(us)), "us"),
+        BenchFigure(f"{prefix}p99_us.{method}", float(np.percentile(us, 99)), "us", P99_US, "lower"),
+        BenchFigure(f"{prefix}max_us.{method}", float(us.max()), "us"),
     ]

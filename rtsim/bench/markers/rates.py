@@ -18,14 +18,14 @@ from numpy.typing import NDArray
 
 from kernels.joints.motions import ROTATES
 from kernels.rates.manifold import Manifold, manifold_of
-from rtsim.bench.figures import Figure, say
+from rtsim.bench.figures import BenchFigure, say
 from rtsim.bench.markers.trials import static_of
 from rtsim.config.paths import find_config
 from rtsim.config.runs.rate_schema import ButterworthSpec, RateSpec, SavitzkyGolaySpec
 from rtsim.files.markers.markers import read_markers
 from rtsim.files.markers.trial import MarkerTrial
 from rtsim.methods.kinematics.multibody import MultibodyEstimator
-from rtsim.methods.kinematics.rates import RateEstimator, Track, response, track
+from rtsim.methods.kinematics.rates import FilteredRows, RateEstimator, response, track
 from rtsim.methods.kinematics.smoothing import smooth
 from rtsim.models.load import load_model
 from rtsim.subjects.calibration.calibration import subject_for
@@ -48,7 +48,7 @@ FILTERS: dict[str, RateSpec] = {
 SHIFTS = np.arange(-0.05, 0.15, 0.0005)  # s - where the delay is looked for
 
 
-class Solved(NamedTuple):
+class SolvedTrial(NamedTuple):
     """Coordinates of a trial, frame by frame."""
 
     times: Array  # (n,) [s]
@@ -58,11 +58,11 @@ class Solved(NamedTuple):
     turns: NDArray[np.bool_]  # (n_v,) - which dofs are rotations
 
 
-def run(paths: tuple[Path, ...] = (), method: str = "minimised") -> list[Figure]:
+def run(paths: tuple[Path, ...] = (), method: str = "minimised") -> list[BenchFigure]:
     """Figures of every trial, or of the synthetic walker."""
     figures = []
     for name, moving, still in trials(paths, method):
-        figures.append(Figure(f"rate.{name}", moving.rate, "Hz"))
+        figures.append(BenchFigure(f"rate.{name}", moving.rate, "Hz"))
         reference = smooth(REFERENCE, moving.manifold, moving.rate, moving.times, moving.q)
         figures += peak_figures(name, moving, reference)
         for label, spec in FILTERS.items():
@@ -70,11 +70,11 @@ def run(paths: tuple[Path, ...] = (), method: str = "minimised") -> list[Figure]
             figures += filter_figures(f"{label}.{name}", spec, moving, reference)
             if still is not None:
                 figures += still_figures(f"{label}.{name}", spec, still)
-            figures.append(Figure(f"take_us.{label}.{name}", take_us(spec, moving), "us"))
+            figures.append(BenchFigure(f"take_us.{label}.{name}", take_us(spec, moving), "us"))
     return figures
 
 
-def trials(paths: tuple[Path, ...], method: str) -> list[tuple[str, Solved, Solved | None]]:
+def trials(paths: tuple[Path, ...], method: str) -> list[tuple[str, SolvedTrial, SolvedTrial | None]]:
     """Name, the solved trial, and its solved static trial if there is one."""
     if not paths:
         subject = load_subject(find_config(SUBJECT, "subjects"))
@@ -90,7 +90,7 @@ def trials(paths: tuple[Path, ...], method: str) -> list[tuple[str, Solved, Solv
     return found
 
 
-def solved(trial: MarkerTrial, subject: Subject, method: str) -> Solved:
+def solved(trial: MarkerTrial, subject: Subject, method: str) -> SolvedTrial:
     """Coordinates of all frames."""
     estimator = MultibodyEstimator(load_model(MODEL), subject, method)
     rows = []
@@ -99,38 +99,42 @@ def solved(trial: MarkerTrial, subject: Subject, method: str) -> Solved:
         solution = estimator.estimate(np.ascontiguousarray(frame), float(dt))
         rows.append(np.where(solution.converged, estimator.q, np.nan))
     tree = estimator.model.tree
-    return Solved(trial.times, np.array(rows), trial.rate, manifold_of(tree), tree.dof_rotates == ROTATES)
+    return SolvedTrial(
+        trial.times, np.array(rows), trial.rate, manifold_of(tree), tree.dof_rotates == ROTATES
+    )
 
 
-def peak_figures(name: str, moving: Solved, reference: Track) -> list[Figure]:
+def peak_figures(name: str, moving: SolvedTrial, reference: FilteredRows) -> list[BenchFigure]:
     """How large speeds and accelerations are."""
     return [
-        Figure(f"speed_rms.{name}", rms(np.degrees(reference.v[:, moving.turns])), "deg/s"),
-        Figure(f"acceleration_rms.{name}", rms(np.degrees(reference.v_dot[:, moving.turns])), "deg/s^2"),
+        BenchFigure(f"speed_rms.{name}", rms(np.degrees(reference.v[:, moving.turns])), "deg/s"),
+        BenchFigure(f"acceleration_rms.{name}", rms(np.degrees(reference.v_dot[:, moving.turns])), "deg/s^2"),
     ]
 
 
-def filter_figures(name: str, spec: RateSpec, moving: Solved, reference: Track) -> list[Figure]:
+def filter_figures(
+    name: str, spec: RateSpec, moving: SolvedTrial, reference: FilteredRows
+) -> list[BenchFigure]:
     """Delay, stated and seen, and errors against the reference at the stated delay."""
     found = track(spec, moving.manifold, moving.rate, moving.times, moving.q)
     stated = response(spec, moving.rate)
     late, gains = float(stated.delay_s[0]), map(float, stated.noise_gain)
     figures = [
-        Figure(f"delay_ms.{name}", 1e3 * late, "ms"),
-        Figure(f"noise_gain_q.{name}", next(gains), "1"),
-        Figure(f"noise_gain_v.{name}", next(gains), "1/s"),
-        Figure(f"noise_gain_v_dot.{name}", next(gains), "1/s^2"),
+        BenchFigure(f"delay_ms.{name}", 1e3 * late, "ms"),
+        BenchFigure(f"noise_gain_q.{name}", next(gains), "1"),
+        BenchFigure(f"noise_gain_v.{name}", next(gains), "1/s"),
+        BenchFigure(f"noise_gain_v_dot.{name}", next(gains), "1/s^2"),
     ]
     for kind, rows, true in (("speed", found.v, reference.v), ("acceleration", found.v_dot, reference.v_dot)):
         errors = np.array([error_at(s, moving, found, rows, true) for s in SHIFTS])
-        figures.append(Figure(f"{kind}_delay_ms.{name}", 1e3 * lowest(errors), "ms"))
+        figures.append(BenchFigure(f"{kind}_delay_ms.{name}", 1e3 * lowest(errors), "ms"))
         scale = rms(true[:, moving.turns])
         share = 100.0 * error_at(late, moving, found, rows, true) / scale
-        figures.append(Figure(f"{kind}_error.{name}", share, "% of RMS"))
+        figures.append(BenchFigure(f"{kind}_error.{name}", share, "% of RMS"))
     return figures
 
 
-def error_at(late: float, moving: Solved, found: Track, rows: Array, true: Array) -> float:
+def error_at(late: float, moving: SolvedTrial, found: FilteredRows, rows: Array, true: Array) -> float:
     """RMS of rows : (n, n_v) away from true : (n, n_v) as it was `late` seconds before."""
     times = moving.times
     inside = found.settled & (times - late >= times[0]) & (times - late <= times[-1])
@@ -150,17 +154,17 @@ def lowest(errors: Array) -> float:
     return float(SHIFTS[k] + 0.5 * (SHIFTS[1] - SHIFTS[0]) * (a - c) / (a - 2.0 * b + c))
 
 
-def still_figures(name: str, spec: RateSpec, still: Solved) -> list[Figure]:
+def still_figures(name: str, spec: RateSpec, still: SolvedTrial) -> list[BenchFigure]:
     """What is left of speeds and accelerations where nobody moves."""
     found = track(spec, still.manifold, still.rate, still.times, still.q)
     rows = found.settled & np.isfinite(found.v).all(axis=1)
     return [
-        Figure(f"still_{kind}.{name}", rms(np.degrees(of[rows][:, still.turns])), unit)
+        BenchFigure(f"still_{kind}.{name}", rms(np.degrees(of[rows][:, still.turns])), unit)
         for kind, of, unit in (("speed", found.v, "deg/s"), ("acceleration", found.v_dot, "deg/s^2"))
     ]
 
 
-def take_us(spec: RateSpec, moving: Solved) -> float:
+def take_us(spec: RateSpec, moving: SolvedTrial) -> float:
     """Median time of a frame [us], the crossing from Python included."""
     estimator, taken = RateEstimator(spec, moving.manifold, moving.rate), []
     for t, q in zip(moving.times, moving.q, strict=True):

@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
-from rtsim.bench.figures import Figure, say
+from rtsim.bench.figures import BenchFigure, say
 from rtsim.errors import ConfigError
 from rtsim.files.recording import read_results
 from rtsim.methods.plates.kinetic_figures import kinetic_figures
@@ -59,7 +59,7 @@ RECORDINGS = {
 was weighed on the plates of static1."""
 
 
-def run(folder: Path, live: bool = False, only: str = "*", side: str = "") -> list[Figure]:
+def run(folder: Path, live: bool = False, only: str = "*", side: str = "") -> list[BenchFigure]:
     """Figures of the recordings below a folder whose names match a pattern; what is not there is told.
 
     ConfigError where none of them is there.
@@ -93,7 +93,7 @@ def run(folder: Path, live: bool = False, only: str = "*", side: str = "") -> li
             n_failed += 1
         else:
             figures += figures_of(name, found)
-    return [*figures, Figure("failed", float(n_failed), "recordings", 0.0, "lower")]
+    return [*figures, BenchFigure("failed", float(n_failed), "recordings", 0.0, "lower")]
 
 
 def arguments_of(folder: Path, recording: Recording) -> list[str]:
@@ -129,29 +129,29 @@ def called(*arguments: str) -> str:
     return done.stdout
 
 
-def figures_of(name: str, found: dict[str, Any]) -> list[Figure]:
+def figures_of(name: str, found: dict[str, Any]) -> list[BenchFigure]:
     """Figures of one recording with what is asked of them; there are none of what it does not show."""
     figures = []
     if found["under"] is not None:
-        figures.append(Figure(f"under.{name}", found["under"], "1", UNDER, "higher"))
+        figures.append(BenchFigure(f"under.{name}", found["under"], "1", UNDER, "higher"))
     figures += [
-        Figure(f"under.{side}.{name}", foot["under"], "1")
+        BenchFigure(f"under.{side}.{name}", foot["under"], "1")
         for side, foot in found["feet"].items() if foot["loaded"]
     ]  # fmt: skip
-    figures += [Figure(f"{flag}.{name}", float(n), "readings") for flag, n in found["flagged"].items()]
+    figures += [BenchFigure(f"{flag}.{name}", float(n), "readings") for flag, n in found["flagged"].items()]
     peaks = found.get("peaks", {})
     for muscles, peak in peaks.items():
-        figures.append(Figure(f"{muscles.replace(' ', '_')}.{name}", peak["value"], "N m/kg"))
+        figures.append(BenchFigure(f"{muscles.replace(' ', '_')}.{name}", peak["value"], "N m/kg"))
     if any("within" in peak for peak in peaks.values()):
         outside = sum(not peak["within"] for peak in peaks.values())
-        figures.append(Figure(f"peaks_not_as_published.{name}", float(outside), "1", 0.0, "lower"))
+        figures.append(BenchFigure(f"peaks_not_as_published.{name}", float(outside), "1", 0.0, "lower"))
     if found.get("weight"):
         off = abs(found["weight"]["off"])
-        figures.append(Figure(f"weight_off.{name}", off, "of the weight", WEIGHT_OFF, "lower"))
+        figures.append(BenchFigure(f"weight_off.{name}", off, "of the weight", WEIGHT_OFF, "lower"))
     if found.get("residual"):
         left = found["residual"]
         for key, unit in (("most_force", "body weights"), ("most_moment_m", "body weights m"),
                           ("not_in_model", "of the mass"), ("unexplained_up", "body weights")):  # fmt: skip
             if left[key] is not None:
-                figures.append(Figure(f"residual_{key}.{name}", left[key], unit))
+                figures.append(BenchFigure(f"residual_{key}.{name}", left[key], unit))
     return figures

@@ -9,8 +9,8 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import NamedTuple
 
-from rtsim.bench.figures import Figure
-from rtsim.bench.progress import Course
+from rtsim.bench.figures import BenchFigure
+from rtsim.bench.progress import BenchProgress
 
 METHODS = ("zero", "minimised", "prescribed")
 SUFFIXES = (".trc", ".c3d", ".npz")
@@ -26,11 +26,11 @@ class TrialResult(NamedTuple):
     fault: str
 
 
-def run(folder: Path, methods: tuple[str, ...] = METHODS, only: str = "*") -> tuple[list[Figure], str]:
+def run(folder: Path, methods: tuple[str, ...] = METHODS, only: str = "*") -> tuple[list[BenchFigure], str]:
     """Figures and a Markdown table of the trials under `folder` whose path matches the pattern `only`."""
     cases = [(path, method) for path in trials(folder, only) for method in methods]
     results = []
-    with Course("trials", len(cases)) as course:
+    with BenchProgress("trials", len(cases)) as course:
         for path, method in cases:
             course.begin(f"{path.relative_to(folder)}, {method}")
             results.append(live(path, folder, method))
@@ -38,10 +38,10 @@ def run(folder: Path, methods: tuple[str, ...] = METHODS, only: str = "*") -> tu
     for r in results:
         if not r.fault:
             name = f"{r.trial}.{r.method}"
-            figures.append(Figure(f"marker_rms_mm.{name}", rms_of(r.summary), "mm"))
-            figures.append(Figure(f"flagged.{name}", float(flagged(r.summary)), "frames"))
-            figures.append(Figure(f"lost.{name}", float(r.summary["lost"]), "frames", 0.0, "lower"))
-    figures.append(Figure("failed", float(sum(bool(r.fault) for r in results)), "trials", 0.0, "lower"))
+            figures.append(BenchFigure(f"marker_rms_mm.{name}", rms_of(r.summary), "mm"))
+            figures.append(BenchFigure(f"flagged.{name}", float(flagged(r.summary)), "frames"))
+            figures.append(BenchFigure(f"lost.{name}", float(r.summary["lost"]), "frames", 0.0, "lower"))
+    figures.append(BenchFigure("failed", float(sum(bool(r.fault) for r in results)), "trials", 0.0, "lower"))
     return figures, table(results, methods)
 
 

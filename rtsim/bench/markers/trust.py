@@ -12,7 +12,7 @@ from time import thread_time_ns
 import numpy as np
 from numpy.typing import NDArray
 
-from rtsim.bench.figures import Figure, say
+from rtsim.bench.figures import BenchFigure, say
 from rtsim.config.runs.run_schema import MarkerCheck, Uncertainty
 from rtsim.live.inputs.sources import load_trial, the_walker
 from rtsim.methods.kinematics.multibody import MultibodyEstimator
@@ -27,7 +27,7 @@ SLIDE_M_PER_S = 0.1
 SLIDE_FRAMES = 20
 
 
-class Frames:
+class WalkerFrames:
     """The walker on one leg, and how it is solved."""
 
     def __init__(self, methods: tuple[str, ...], trusted: bool) -> None:
@@ -61,9 +61,9 @@ def sliding(clean: NDArray[np.float64], dt: float) -> NDArray[np.float64]:
     return frames
 
 
-def run(methods: tuple[str, ...], seconds: float) -> list[Figure]:
+def run(methods: tuple[str, ...], seconds: float) -> list[BenchFigure]:
     """Ratios of the medians, of the walker and of the walker with a marker that slides."""
-    own, without = Frames(methods, True), Frames(methods, False)
+    own, without = WalkerFrames(methods, True), WalkerFrames(methods, False)
     scenes = {"trust": own.clean, "trust_damaged": sliding(own.clean, own.dt)}
     figures = []
     for method in methods:
@@ -76,5 +76,5 @@ def run(methods: tuple[str, ...], seconds: float) -> list[Figure]:
             while not laps or thread_time_ns() < end:
                 laps.append((own.lap(frames), without.lap(frames)))
             ratio = float(np.median([a / b for a, b in laps]))
-            figures.append(Figure(f"ratio.{name}.{method}", ratio, "1", RATIO, "lower"))
+            figures.append(BenchFigure(f"ratio.{name}.{method}", ratio, "1", RATIO, "lower"))
     return figures

@@ -22,9 +22,9 @@ from kernels.dynamics.mass import mass_matrix
 from kernels.dynamics.system import DynamicsWork, System, new_dynamics_work
 from kernels.joints.kinds import HINGE
 from kernels.joints.tree import integrate, pose
-from rtsim.bench.figures import Figure, say
+from rtsim.bench.figures import BenchFigure, say
 from rtsim.bench.mechanics.humanoid import humanoid
-from rtsim.models.packing.tree import Joint, build_tree
+from rtsim.models.packing.tree import JointRow, build_tree
 
 Array = NDArray[np.float64]
 Batch = Callable[[int], None]
@@ -86,7 +86,7 @@ def stepped(tree, q, delta, q_out):
 OURS = {"rnea": repeat_rnea, "aba": repeat_aba, "crba": repeat_crba, "jacobians": repeat_jacobians}
 
 
-def run(n_batch: int = 400, n_repeat: int = 500) -> list[Figure]:
+def run(n_batch: int = 400, n_repeat: int = 500) -> list[BenchFigure]:
     """Figures of n_batch batches of n_repeat calls of each; those of two systems take turns."""
     system = humanoid()
     states, work = states_of(system), new_dynamics_work(system.tree)
@@ -101,11 +101,14 @@ def run(n_batch: int = 400, n_repeat: int = 500) -> list[Figure]:
         us = timed(batches, n_batch, n_repeat)
     finally:
         gc.enable()
-    figures = [Figure("n_v", float(len(system.tree.dof_body)), "1"), Figure("batches", float(n_batch), "1")]
-    figures.append(Figure("pinocchio_compared", float(bool(peer)), "1 = yes, 0 = not installed"))
+    figures = [
+        BenchFigure("n_v", float(len(system.tree.dof_body)), "1"),
+        BenchFigure("batches", float(n_batch), "1"),
+    ]
+    figures.append(BenchFigure("pinocchio_compared", float(bool(peer)), "1 = yes, 0 = not installed"))
     for name, taken in us.items():
-        figures.append(Figure(f"{name}_us", float(np.median(taken)), "us"))
-        figures.append(Figure(f"{name}_us.p99", float(np.percentile(taken, 99.0)), "us"))
+        figures.append(BenchFigure(f"{name}_us", float(np.median(taken)), "us"))
+        figures.append(BenchFigure(f"{name}_us.p99", float(np.percentile(taken, 99.0)), "us"))
     return [*figures, *ratios(us), agreement(system, states, work)] if peer else figures
 
 
@@ -168,20 +171,20 @@ def peer_batches(system: System, states: States) -> dict[str, Batch]:
 def one_hinge() -> System:
     """A pendulum."""
     bodies = Bodies(np.ones(1), np.array([[0.0, -1.0, 0.0]]), 0.1 * np.eye(3)[None])
-    return System(build_tree([Joint(-1, HINGE)]), bodies, np.array([0.0, -9.81, 0.0]))
+    return System(build_tree([JointRow(-1, HINGE)]), bodies, np.array([0.0, -9.81, 0.0]))
 
 
-def ratios(us: dict[str, Array]) -> list[Figure]:
+def ratios(us: dict[str, Array]) -> list[BenchFigure]:
     """Our time in parts of Pinocchio's, with and without the call from Python."""
     figures = []
     for name in OURS:
         ours, theirs, call = (np.median(us[whose + name]) for whose in ("", PEER, PEER_CALL))
-        figures.append(Figure(f"ratio_{name}", float(ours / theirs), "1"))
-        figures.append(Figure(f"ratio_{name}.without_call", float(ours / (theirs - call)), "1"))
+        figures.append(BenchFigure(f"ratio_{name}", float(ours / theirs), "1"))
+        figures.append(BenchFigure(f"ratio_{name}.without_call", float(ours / (theirs - call)), "1"))
     return figures
 
 
-def agreement(system: System, states: States, work: DynamicsWork) -> Figure:
+def agreement(system: System, states: States, work: DynamicsWork) -> BenchFigure:
     """Largest difference from Pinocchio in parts of the largest entry, over all states and results."""
     from rtsim.bench.mechanics.pinocchio_mirror import mirror
 
@@ -196,7 +199,7 @@ def agreement(system: System, states: States, work: DynamicsWork) -> Figure:
         worst = max(worst, apart(here.out, peer.forward_dynamics(q, v, states.tau[k], states.wrench)))
         repeat_crba(system, here, work, 1)
         worst = max(worst, apart(np.tril(here.M), np.tril(peer.mass_matrix(q))))
-    return Figure("agreement", worst, "1", AGREEMENT, "lower")
+    return BenchFigure("agreement", worst, "1", AGREEMENT, "lower")
 
 
 def apart(found: Array, expected: Array) -> float:

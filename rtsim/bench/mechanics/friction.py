@@ -23,9 +23,9 @@ import numpy as np
 
 from kernels.contact.elements import DEPTH
 from kernels.rosenbrock.trace import RECORDED
-from rtsim.bench.figures import Figure
+from rtsim.bench.figures import BenchFigure
 from rtsim.bench.mechanics.friction_reference import CHECK, LAWS, RADIUS, TIGHT, Solution, impact, stick_slip
-from rtsim.bench.progress import Course
+from rtsim.bench.progress import BenchProgress
 from rtsim.bench.timed_runs import time_runs
 from rtsim.config.models.model_schema import ModelSpec
 from rtsim.models.load import load_model
@@ -40,7 +40,7 @@ LEAST_TIME = 0.3
 """Duration of all timed runs of a row together, or a few runs [s]."""
 
 
-class Row(NamedTuple):
+class SteppingCase(NamedTuple):
     """One way of stepping, and what it is meant to reach."""
 
     method: str
@@ -57,36 +57,36 @@ class Row(NamedTuple):
 
 
 FIXED = {
-    "stick_slip": [Row("ros34pw2", h, kinks) for h in (0.25, 1.0) for kinks in ("secant", "exact")],
-    "impact": [Row("ros34pw2", h, kinks) for h in (0.02, 0.05) for kinks in ("secant", "exact")],
+    "stick_slip": [SteppingCase("ros34pw2", h, kinks) for h in (0.25, 1.0) for kinks in ("secant", "exact")],
+    "impact": [SteppingCase("ros34pw2", h, kinks) for h in (0.02, 0.05) for kinks in ("secant", "exact")],
 }
 SPLIT = {
     ("stick_slip", "proposed"): [
-        Row("ros34pw2", 16.0, "split", 1e-4, 3100.0),
-        Row("veldd4", 2.0, "split", 1e-6),
+        SteppingCase("ros34pw2", 16.0, "split", 1e-4, 3100.0),
+        SteppingCase("veldd4", 2.0, "split", 1e-6),
     ],
     ("stick_slip", "andersson"): [
-        Row("ros34pw2", 8.0, "split", 1e-4),
-        Row("veldd4", 1.0, "split", 1e-6),
+        SteppingCase("ros34pw2", 8.0, "split", 1e-4),
+        SteppingCase("veldd4", 1.0, "split", 1e-6),
     ],
     # its slope jumps where sliding begins
     ("stick_slip", "hollars"): [
-        Row("veldd4", 1.0, "split", 1e-4),
-        Row("veldd4", 0.125, "split", 1e-6),
+        SteppingCase("veldd4", 1.0, "split", 1e-4),
+        SteppingCase("veldd4", 0.125, "split", 1e-6),
     ],
     ("stick_slip", "specker"): [
-        Row("ros34pw2", 16.0, "split", 1e-4),
-        Row("veldd4", 1.0, "split", 1e-6),
+        SteppingCase("ros34pw2", 16.0, "split", 1e-4),
+        SteppingCase("veldd4", 1.0, "split", 1e-6),
     ],
     ("impact", "proposed"): [
-        Row("veldd4", 0.4, "split", 3e-5),
-        Row("veldd4", 0.4, "split", 3e-5, 140.0, split=(0.8, 0.5)),
-        Row("veldd4", 0.16, "split", 1e-6, 60.0),
+        SteppingCase("veldd4", 0.4, "split", 3e-5),
+        SteppingCase("veldd4", 0.4, "split", 3e-5, 140.0, split=(0.8, 0.5)),
+        SteppingCase("veldd4", 0.16, "split", 1e-6, 60.0),
     ],
     **{
         ("impact", law): [
-            Row("veldd4", 0.4, "split", 3e-5),
-            Row("veldd4", 0.16, "split", 1e-6),
+            SteppingCase("veldd4", 0.4, "split", 3e-5),
+            SteppingCase("veldd4", 0.16, "split", 1e-6),
         ]
         for law in ("andersson", "hollars", "specker")
     },
@@ -97,32 +97,34 @@ row do not, but cost less.
 """
 
 
-def run(laws: Iterable[str] = LAWS, experiments: Iterable[str] = DURATION, n_run: int = 0) -> list[Figure]:
+def run(
+    laws: Iterable[str] = LAWS, experiments: Iterable[str] = DURATION, n_run: int = 0
+) -> list[BenchFigure]:
     """Figures of all rows; n_run : timed runs of each, 0 = as many as give a steady figure."""
     figures = []
     cases = [(experiment, law) for experiment in experiments for law in laws]
     n_part = sum(1 + len(FIXED[experiment]) + len(SPLIT[experiment, law]) for experiment, law in cases)
-    with Course("friction", n_part) as course:
+    with BenchProgress("friction", n_part) as course:
         for experiment, law in cases:
             if (experiment, law) == next(case for case in cases if case[0] == experiment):
                 shipped = load_model(experiment).simulation
-                figures.append(Figure(f"split_fraction.{experiment}", shipped.split_fraction, "1"))
-                figures.append(Figure(f"split_floor.{experiment}", shipped.split_floor, "1"))
+                figures.append(BenchFigure(f"split_fraction.{experiment}", shipped.split_fraction, "1"))
+                figures.append(BenchFigure(f"split_floor.{experiment}", shipped.split_floor, "1"))
             figures += figures_of(experiment, law, n_run, course)
     return figures
 
 
-def figures_of(experiment: str, law: str, n_run: int, course: Course) -> list[Figure]:
+def figures_of(experiment: str, law: str, n_run: int, course: BenchProgress) -> list[BenchFigure]:
     """The reference's own error, and all rows of one law."""
     course.begin(f"{experiment}, {law}: SciPy's solution")
     spec, where = with_law(load_model(experiment), law), f"{experiment}.{law}"
     solution, check = reference(experiment, law, TIGHT), reference(experiment, law, CHECK)
     t = np.linspace(0.0, DURATION[experiment], 4001)
     apart = float(np.abs(solution(t) - check(t)).max())
-    figures = [Figure(f"reference_error.{where}", apart, "m/s", 1e-8, "lower")]
+    figures = [BenchFigure(f"reference_error.{where}", apart, "m/s", 1e-8, "lower")]
     if experiment == "impact":
-        figures.append(Figure(f"contact_ms.{where}", 1e3 * contact_time(spec), "ms"))
-        figures.append(Figure(f"contact_ms.reference.{law}", 1e3 * impact(law, 8e-3, TIGHT)[1], "ms"))
+        figures.append(BenchFigure(f"contact_ms.{where}", 1e3 * contact_time(spec), "ms"))
+        figures.append(BenchFigure(f"contact_ms.reference.{law}", 1e3 * impact(law, 8e-3, TIGHT)[1], "ms"))
     for row in FIXED[experiment] + SPLIT[experiment, law]:
         course.begin(f"{experiment}, {law}: {row.name}")
         figures += row_figures(spec, experiment, f"{where}.{row.name}", row, solution, n_run)
@@ -130,8 +132,8 @@ def figures_of(experiment: str, law: str, n_run: int, course: Course) -> list[Fi
 
 
 def row_figures(
-    spec: ModelSpec, experiment: str, name: str, row: Row, solution: Solution, n_run: int
-) -> list[Figure]:
+    spec: ModelSpec, experiment: str, name: str, row: SteppingCase, solution: Solution, n_run: int
+) -> list[BenchFigure]:
     """Error, speed and cost of one row."""
     model = build(spec)
     fraction, floor = row.split or (spec.simulation.split_fraction, spec.simulation.split_floor)
@@ -150,15 +152,15 @@ def row_figures(
     better = "lower" if row.max_error else ""
     found = error(experiment, simulator(), solution)
     figures = [
-        Figure(f"max_error.{name}", found, "m/s", row.max_error, better),
-        Figure(f"real_time_factor.{name}", factor, "1", row.factor, "higher" if row.factor else ""),
-        Figure(f"us_per_step.{name}", 1e6 * timing.best / n_step, "us"),
+        BenchFigure(f"max_error.{name}", found, "m/s", row.max_error, better),
+        BenchFigure(f"real_time_factor.{name}", factor, "1", row.factor, "higher" if row.factor else ""),
+        BenchFigure(f"us_per_step.{name}", 1e6 * timing.best / n_step, "us"),
     ]
     if row.kinks == "split":
         worst = max(error(experiment, simulator(part), solution) for part in NEIGHBOURS)
         figures += [
-            Figure(f"parts.{name}", float(timing.n_part), "1"),
-            Figure(f"max_error_of_near_steps.{name}", worst, "m/s", row.max_error, better),
+            BenchFigure(f"parts.{name}", float(timing.n_part), "1"),
+            BenchFigure(f"max_error_of_near_steps.{name}", worst, "m/s", row.max_error, better),
         ]
     return figures
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from kernels.dynamics.inertia import Bodies
 from kernels.dynamics.system import System
 from kernels.joints.kinds import FREE, HINGE
-from rtsim.models.packing.tree import Joint, build_tree
+from rtsim.models.packing.tree import JointRow, build_tree
 
 Array = NDArray[np.float64]
 
@@ -26,7 +26,7 @@ UP, DOWN, FORWARD = (0.0, 1.0, 0.0), (0.0, -1.0, 0.0), (1.0, 0.0, 0.0)
 HIP_Z, SHOULDER_Z, NECK_Y, SHOULDER_Y, HEEL_X = 0.085, 0.19, 0.08, -0.03, -0.05  # m
 
 
-class Segment(NamedTuple):
+class HumanoidSegment(NamedTuple):
     """A segment along one direction from its joint."""
 
     direction: tuple[float, float, float]
@@ -38,20 +38,20 @@ class Segment(NamedTuple):
 
 # centres that the table counts from the far end are counted from the joint
 SEGMENTS = {
-    "pelvis": Segment(UP, 0.1117, 0.1457, 1.0 - 0.6115, (0.615, 0.551, 0.587)),
-    "abdomen": Segment(UP, 0.1633, 0.2155, 1.0 - 0.4502, (0.482, 0.383, 0.468)),
-    "chest": Segment(UP, 0.1596, 0.1707, 1.0 - 0.2999, (0.716, 0.454, 0.659)),
-    "head": Segment(UP, 0.0694, 0.2033, 1.0 - 0.5976, (0.362, 0.376, 0.312)),
-    "thigh": Segment(DOWN, 0.1416, 0.4222, 0.4095, (0.329, 0.329, 0.149)),
-    "shank": Segment(DOWN, 0.0433, 0.4340, 0.4459, (0.255, 0.249, 0.103)),
-    "foot": Segment(FORWARD, 0.0137, 0.2581, 0.4415, (0.257, 0.245, 0.124)),
-    "upper_arm": Segment(DOWN, 0.0271, 0.2817, 0.5772, (0.285, 0.269, 0.158)),
-    "forearm": Segment(DOWN, 0.0162, 0.2689, 0.4574, (0.276, 0.265, 0.121)),
-    "hand": Segment(DOWN, 0.0061, 0.0862, 0.7900, (0.628, 0.513, 0.401)),
+    "pelvis": HumanoidSegment(UP, 0.1117, 0.1457, 1.0 - 0.6115, (0.615, 0.551, 0.587)),
+    "abdomen": HumanoidSegment(UP, 0.1633, 0.2155, 1.0 - 0.4502, (0.482, 0.383, 0.468)),
+    "chest": HumanoidSegment(UP, 0.1596, 0.1707, 1.0 - 0.2999, (0.716, 0.454, 0.659)),
+    "head": HumanoidSegment(UP, 0.0694, 0.2033, 1.0 - 0.5976, (0.362, 0.376, 0.312)),
+    "thigh": HumanoidSegment(DOWN, 0.1416, 0.4222, 0.4095, (0.329, 0.329, 0.149)),
+    "shank": HumanoidSegment(DOWN, 0.0433, 0.4340, 0.4459, (0.255, 0.249, 0.103)),
+    "foot": HumanoidSegment(FORWARD, 0.0137, 0.2581, 0.4415, (0.257, 0.245, 0.124)),
+    "upper_arm": HumanoidSegment(DOWN, 0.0271, 0.2817, 0.5772, (0.285, 0.269, 0.158)),
+    "forearm": HumanoidSegment(DOWN, 0.0162, 0.2689, 0.4574, (0.276, 0.265, 0.121)),
+    "hand": HumanoidSegment(DOWN, 0.0061, 0.0862, 0.7900, (0.628, 0.513, 0.401)),
 }
 
 
-class Row(NamedTuple):
+class HingeRow(NamedTuple):
     """Hinges that carry a segment: their place on the segment before, and their axes."""
 
     carrier: str
@@ -66,12 +66,12 @@ def end_of(name: str) -> Array:
     return segment.length * np.array(segment.direction)
 
 
-def rows() -> dict[str, Row]:
+def rows() -> dict[str, HingeRow]:
     """All rows of hinges, carriers first."""
     found = {
-        "abdomen": Row("pelvis", end_of("pelvis"), "z", "abdomen"),
-        "chest": Row("abdomen", end_of("abdomen"), "x", "chest"),
-        "head": Row("chest", end_of("chest") + np.array([0.0, NECK_Y, 0.0]), "zy", "head"),
+        "abdomen": HingeRow("pelvis", end_of("pelvis"), "z", "abdomen"),
+        "chest": HingeRow("abdomen", end_of("abdomen"), "x", "chest"),
+        "head": HingeRow("chest", end_of("chest") + np.array([0.0, NECK_Y, 0.0]), "zy", "head"),
     }
     for side, sign in (("left", -1.0), ("right", 1.0)):
         shoulder = end_of("chest") + np.array([0.0, SHOULDER_Y, sign * SHOULDER_Z])
@@ -83,7 +83,7 @@ def rows() -> dict[str, Row]:
             ("forearm", end_of("upper_arm"), "zy", f"{side} upper_arm"),
             ("hand", end_of("forearm"), "z", f"{side} forearm"),
         ):
-            found[f"{side} {name}"] = Row(carrier, place, axes, name)
+            found[f"{side} {name}"] = HingeRow(carrier, place, axes, name)
     return found
 
 
@@ -103,12 +103,12 @@ def mass_of(name: str) -> tuple[float, Array, Array]:
 def humanoid() -> System:
     """The whole man in gravity."""
     masses = [mass_of("pelvis")]
-    joints, last = [Joint(-1, FREE)], {"pelvis": 0}
+    joints, last = [JointRow(-1, FREE)], {"pelvis": 0}
     for name, row in rows().items():
         body = last[row.carrier]
         for i, axis in enumerate(row.axes):
             place = row.place if i == 0 else np.zeros(3)
-            joints.append(Joint(body, HINGE, np.array(AXES[axis]), place))
+            joints.append(JointRow(body, HINGE, np.array(AXES[axis]), place))
             body = len(joints) - 1
             carries = i == len(row.axes) - 1
             masses.append(mass_of(row.segment) if carries else (0.0, np.zeros(3), np.zeros((3, 3))))

@@ -27,11 +27,11 @@ from kernels.mesh.meshes import (
     new_mesh_contacts,
     new_mesh_work,
 )
-from rtsim.bench.figures import Figure, say
+from rtsim.bench.figures import BenchFigure, say
 from rtsim.bench.mechanics.mesh_runs import ball_figures, knee_figures
 from rtsim.bench.opensim_peer.opensim_mesh import foundation
 from rtsim.errors import RtsimError
-from rtsim.files.surfaces.surfaces import Surface, read_surface
+from rtsim.files.surfaces.surfaces import TriangleSurface, read_surface
 from rtsim.models.packing.meshes import finer, pack_meshes
 from rtsim.models.shapes import ball, grown, plate, refined, sheet
 
@@ -56,10 +56,10 @@ N_PRESSED = 900
 SHALLOW = 1.5e-3
 
 
-class Contact:
+class MeshPair:
     """Two surfaces, B at a pose in A's axes."""
 
-    def __init__(self, a: Surface, b: Surface, passes: int, depth_max: float = np.inf):
+    def __init__(self, a: TriangleSurface, b: TriangleSurface, passes: int, depth_max: float = np.inf):
         self.meshes = pack_meshes([a, b])
         areas, ways = (OWN_AREA, OWN_AREA), (GRADIENT, GRADIENT)
         self.contacts = new_mesh_contacts(
@@ -89,7 +89,7 @@ class Contact:
         self.work.motion[:] = -1.0
 
 
-class Times(NamedTuple):
+class CallTimes(NamedTuple):
     """Medians of calls [us]."""
 
     cold: float
@@ -97,7 +97,7 @@ class Times(NamedTuple):
     stiffness: float
 
 
-def run(folder: Path | None = None) -> list[Figure]:
+def run(folder: Path | None = None) -> list[BenchFigure]:
     """Figures of spheres, cartilage and errors; folder : with the surfaces of a knee, else generated ones."""
     gc.collect()
     gc.disable()
@@ -114,27 +114,27 @@ def run(folder: Path | None = None) -> list[Figure]:
         gc.enable()
 
 
-def sphere_figures() -> list[Figure]:
+def sphere_figures() -> list[BenchFigure]:
     """Two spheres of 30 mm, 3 mm deep, of three sizes of triangles."""
-    figures: list[Figure] = []
+    figures: list[BenchFigure] = []
     for n in LINES:
         surface = ball(RADIUS, n, n)
         name = f"spheres_{len(surface.triangles)}"
         say(f"mesh: {name}")
-        pair, start = Contact(surface, surface, OF_BOTH), np.array([2.0 * RADIUS - DEPTH, 0.0, 0.0])
+        pair, start = MeshPair(surface, surface, OF_BOTH), np.array([2.0 * RADIUS - DEPTH, 0.0, 0.0])
         found = timed(pair, np.eye(3), start)
         figures += time_figures(name, found)
         theirs = foundation(surface, 2.0 * RADIUS - DEPTH, MODULUS)
         if theirs is not None:
             figures += [
-                Figure(f"opensim_us.{name}", theirs.us, "us"),
-                Figure(f"ratio.{name}.cold", theirs.us / found.cold, "1", COLD, "higher"),
-                Figure(f"ratio.{name}.warm", theirs.us / found.warm, "1", WARM, "higher"),
+                BenchFigure(f"opensim_us.{name}", theirs.us, "us"),
+                BenchFigure(f"ratio.{name}.cold", theirs.us / found.cold, "1", COLD, "higher"),
+                BenchFigure(f"ratio.{name}.warm", theirs.us / found.warm, "1", WARM, "higher"),
             ]
     return figures
 
 
-def cartilage_figures(folder: Path) -> list[Figure]:
+def cartilage_figures(folder: Path) -> list[BenchFigure]:
     """A tibia's cartilage against a femur's bone 2 mm larger, some 900 vertices pressed."""
     say("mesh: cartilage")
     there = all((folder / name).is_file() for name in (TIBIA, FEMUR))
@@ -143,34 +143,34 @@ def cartilage_figures(folder: Path) -> list[Figure]:
         femur = refined(grown(femur, OFFSET), LONGEST)
     else:
         tibia, femur = generated_knee()
-    pair = Contact(tibia, femur, finer(tibia, femur), DEPTH_MAX)
+    pair = MeshPair(tibia, femur, finer(tibia, femur), DEPTH_MAX)
     start = pressed_by(pair, N_PRESSED)
     found = timed(pair, np.eye(3), start)
     pair.place(np.eye(3), start)
     force = float(np.linalg.norm(pair.press()[3:]))
     finest = [halved(surface) for surface in (tibia, femur)]
-    exact = Contact(finest[0], finest[1], finer(tibia, femur), DEPTH_MAX)
+    exact = MeshPair(finest[0], finest[1], finer(tibia, femur), DEPTH_MAX)
     exact.place(np.eye(3), start)
     error = abs(force / float(np.linalg.norm(exact.press()[3:])) - 1.0)
     return [
-        Figure("us.cartilage", found.warm, "us", CARTILAGE_US, "lower"),
-        Figure("us.cartilage.cold", found.cold, "us"),
-        Figure("us.cartilage.stiffness", found.stiffness, "us"),
-        Figure("cartilage.real", float(there), "1"),
-        Figure("cartilage.triangles", float(len(tibia.triangles) + len(femur.triangles)), "1"),
-        Figure("cartilage.touching", float(pair.work.patch[0, N_TOUCHING]), "1"),
-        Figure("error.cartilage", error, "1", ERROR, "lower"),
+        BenchFigure("us.cartilage", found.warm, "us", CARTILAGE_US, "lower"),
+        BenchFigure("us.cartilage.cold", found.cold, "us"),
+        BenchFigure("us.cartilage.stiffness", found.stiffness, "us"),
+        BenchFigure("cartilage.real", float(there), "1"),
+        BenchFigure("cartilage.triangles", float(len(tibia.triangles) + len(femur.triangles)), "1"),
+        BenchFigure("cartilage.touching", float(pair.work.patch[0, N_TOUCHING]), "1"),
+        BenchFigure("error.cartilage", error, "1", ERROR, "lower"),
     ]
 
 
-def error_figures() -> list[Figure]:
+def error_figures() -> list[BenchFigure]:
     """A sphere 1.5 mm deep in a plate: error against the volume of its cap, over many poses."""
     say("mesh: errors")
     volume = np.pi * SHALLOW**2 * (RADIUS - SHALLOW / 3.0)
     figures = []
     for n in FINER:
         surface, rng = ball(RADIUS, n, n), np.random.default_rng(n)
-        pair, errors = Contact(plate(0.04, 0.04, n // 2), surface, OF_BOTH), []
+        pair, errors = MeshPair(plate(0.04, 0.04, n // 2), surface, OF_BOTH), []
         for _ in range(N_POSE):
             turn = np.linalg.qr(rng.standard_normal((3, 3)))[0]
             x, y = rng.uniform(-1e-3, 1e-3, 2)
@@ -179,17 +179,17 @@ def error_figures() -> list[Figure]:
         last = n == FINER[-1]
         worst = float(np.sqrt(np.mean(np.square(errors))))
         name = f"error.sphere_on_plate_{len(surface.triangles)}"
-        figures.append(Figure(name, worst, "1", ERROR if last else None, "lower" if last else ""))
+        figures.append(BenchFigure(name, worst, "1", ERROR if last else None, "lower" if last else ""))
     return figures
 
 
-def time_figures(name: str, found: Times) -> Iterator[Figure]:
+def time_figures(name: str, found: CallTimes) -> Iterator[BenchFigure]:
     """Of a pair of surfaces."""
     for what, us in found._asdict().items():
-        yield Figure(f"us.{name}.{what}", us, "us")
+        yield BenchFigure(f"us.{name}.{what}", us, "us")
 
 
-def timed(pair: Contact, R: Array, p: Array) -> Times:
+def timed(pair: MeshPair, R: Array, p: Array) -> CallTimes:
     """Medians over calls near a pose."""
     cold, warm, stiffness = [], [], []
     for k in range(N_CALL):
@@ -204,7 +204,7 @@ def timed(pair: Contact, R: Array, p: Array) -> Times:
         pair.place(turn @ R, turn @ p + way)
         warm.append(once(pair.press))
         stiffness.append(once(pair.bend))
-    return Times(*(float(np.median(us)) for us in (cold, warm, stiffness)))
+    return CallTimes(*(float(np.median(us)) for us in (cold, warm, stiffness)))
 
 
 def once(call: Callable[[], object]) -> float:
@@ -214,7 +214,7 @@ def once(call: Callable[[], object]) -> float:
     return 1e-3 * (process_time_ns() - start)
 
 
-def pressed_by(pair: Contact, n: int) -> Array:
+def pressed_by(pair: MeshPair, n: int) -> Array:
     """Place of B, along its second axis, at which n vertices are pressed [m]."""
     low, high = -4e-3, 8e-3
     for _ in range(40):
@@ -227,12 +227,12 @@ def pressed_by(pair: Contact, n: int) -> Array:
     return np.array([0.0, low, 0.0])
 
 
-def halved(surface: Surface) -> Surface:
+def halved(surface: TriangleSurface) -> TriangleSurface:
     """Every edge halved: four triangles of each."""
     return refined(surface, 0.0)
 
 
-def generated_knee() -> tuple[Surface, Surface]:
+def generated_knee() -> tuple[TriangleSurface, TriangleSurface]:
     """A dished plateau of 8 712 triangles and a condyle of 29 920, upwards along the second axis."""
 
     def dish(x: Array, z: Array) -> Array:
@@ -240,4 +240,4 @@ def generated_knee() -> tuple[Surface, Surface]:
 
     plateau = sheet(dish, np.linspace(-0.02, 0.02, 67), np.linspace(0.025, -0.025, 67))
     vertices, triangles = ball(1.0, 86, 176)
-    return plateau, Surface(vertices * [0.032, 0.028, 0.034] + [0.0, 0.01, 0.0], triangles)
+    return plateau, TriangleSurface(vertices * [0.032, 0.028, 0.034] + [0.0, 0.01, 0.0], triangles)

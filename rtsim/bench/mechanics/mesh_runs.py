@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from kernels.contact.elements import NORMAL
 from kernels.rosenbrock.trace import Trace
-from rtsim.bench.figures import Figure, say
+from rtsim.bench.figures import BenchFigure, say
 from rtsim.config.models.model_schema import ModelSpec
 from rtsim.models.load import load_model
 from rtsim.models.model import build
@@ -29,7 +29,7 @@ TIBIA_MM = 228.0
 """Height of the tibia's surface over its centre of mass, at which some 900 vertices are pressed."""
 
 
-class Run(NamedTuple):
+class MeshRun(NamedTuple):
     """Results of a whole run, and the processor's time [s]."""
 
     trace: Trace
@@ -48,7 +48,7 @@ class Run(NamedTuple):
         return float(np.max(self.trace.error[: self.n_row]))
 
 
-def ball_figures() -> list[Figure]:
+def ball_figures() -> list[BenchFigure]:
     """mesh_ball beside the sphere on a plane, and against itself at half the step."""
     say("mesh: mesh_ball")
     spec = load_model("mesh_ball")
@@ -71,16 +71,18 @@ def ball_figures() -> list[Figure]:
     # of the flight before and after: speeds of the centre, whose first contact ends within the run
     growth, halved_growth = energy_growth(spec, mesh), energy_growth(spec, halved)
     return [
-        Figure("mesh_ball.peak_N", peak, "N"),
-        Figure("mesh_ball.peak_error", abs(peak / float(exact.normal.max()) - 1.0), "1", PEAK_ERROR, "lower"),
-        Figure("mesh_ball.energy_growth", growth, "1", mesh.error, "lower"),
-        Figure("mesh_ball.energy_growth.halved_step", halved_growth, "1", halved.error, "lower"),
-        Figure("mesh_ball.step_error", mesh.error, "1"),
-        Figure("mesh_ball.halved_step", abs(float(halved.normal.max()) / peak - 1.0), "1"),
+        BenchFigure("mesh_ball.peak_N", peak, "N"),
+        BenchFigure(
+            "mesh_ball.peak_error", abs(peak / float(exact.normal.max()) - 1.0), "1", PEAK_ERROR, "lower"
+        ),
+        BenchFigure("mesh_ball.energy_growth", growth, "1", mesh.error, "lower"),
+        BenchFigure("mesh_ball.energy_growth.halved_step", halved_growth, "1", halved.error, "lower"),
+        BenchFigure("mesh_ball.step_error", mesh.error, "1"),
+        BenchFigure("mesh_ball.halved_step", abs(float(halved.normal.max()) / peak - 1.0), "1"),
     ]
 
 
-def knee_figures(folder: Path, tibia: str, femur: str) -> list[Figure]:
+def knee_figures(folder: Path, tibia: str, femur: str) -> list[BenchFigure]:
     """mesh_knee in times real time; and with a real tibia and femur, where they are there."""
     say("mesh: mesh_knee")
     spec = load_model("mesh_knee")
@@ -88,9 +90,9 @@ def knee_figures(folder: Path, tibia: str, femur: str) -> list[Figure]:
     smooth = run(load_model("knee"))
     peak = float(found[0].normal.max()) / float(smooth.normal.max()) - 1.0
     figures = [
-        Figure("real_time_factor.mesh_knee", factor(spec, found), "1", FACTOR, "higher"),
-        Figure("mesh_knee.peak_error", abs(peak), "1"),
-        Figure(
+        BenchFigure("real_time_factor.mesh_knee", factor(spec, found), "1", FACTOR, "higher"),
+        BenchFigure("mesh_knee.peak_error", abs(peak), "1"),
+        BenchFigure(
             "mesh_knee.flexion_error",
             float(np.degrees(np.abs(found[0].trace.q[:270, 0] - smooth.trace.q[:270, 0]).max())),
             "deg",
@@ -101,10 +103,10 @@ def knee_figures(folder: Path, tibia: str, femur: str) -> list[Figure]:
         real = with_cartilage(spec, folder / tibia, folder / femur)
         found = [run(real) for _ in range(2)]
         figures += [
-            Figure(
+            BenchFigure(
                 "real_time_factor.mesh_knee_cartilage", factor(real, found), "1", FACTOR_CARTILAGE, "higher"
             ),
-            Figure("mesh_knee_cartilage.peak_N", float(found[0].normal.max()), "N"),
+            BenchFigure("mesh_knee_cartilage.peak_N", float(found[0].normal.max()), "N"),
         ]
     return figures
 
@@ -137,22 +139,22 @@ def stepped(spec: ModelSpec, step_ms: float) -> ModelSpec:
     return msgspec.structs.replace(spec, simulation=settings)
 
 
-def run(spec: ModelSpec) -> Run:
+def run(spec: ModelSpec) -> MeshRun:
     """The default run of a model, a row for every step."""
     simulator = Simulator(build(spec), spec.simulation)
     n_step = round(spec.simulation.duration_s / simulator.options.step)
     trace = simulator.trace(n_step + 1)
     start = process_time_ns()
     simulator.run(n_step, 1, trace, last=True)
-    return Run(trace, n_step + 1, 1e-9 * (process_time_ns() - start))
+    return MeshRun(trace, n_step + 1, 1e-9 * (process_time_ns() - start))
 
 
-def factor(spec: ModelSpec, found: list[Run]) -> float:
+def factor(spec: ModelSpec, found: list[MeshRun]) -> float:
     """Times real time, by the fastest run."""
     return spec.simulation.duration_s / min(one.seconds for one in found)
 
 
-def energy_growth(spec: ModelSpec, found: Run) -> float:
+def energy_growth(spec: ModelSpec, found: MeshRun) -> float:
     """Energy after the first contact over that before, less 1: kinetic, and of gravity from touch-down."""
     touching = np.flatnonzero(found.normal[:, 0] > 0.0)
     last = touching[np.flatnonzero(np.diff([*touching, touching[-1] + 2]) > 1)[0]]

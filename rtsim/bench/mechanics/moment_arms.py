@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 import kernels.path.moment_arms
 from kernels.compiler.jit import entry
-from rtsim.bench.figures import Figure, say
+from rtsim.bench.figures import BenchFigure, say
 from rtsim.bench.mechanics.muscled_skeleton import muscled_skeleton
 from rtsim.methods.muscles.moment_arms import METHODS, MomentArms
 from rtsim.models.load import load_model
@@ -29,7 +29,7 @@ def all_pairs(leverage, poses, method, work, arms):
         kernels.path.moment_arms.moment_arms(leverage, poses[k], method, 1, work, arms)
 
 
-def run(model: str | None = None, n_lap: int = N_LAP) -> list[Figure]:
+def run(model: str | None = None, n_lap: int = N_LAP) -> list[BenchFigure]:
     """Figures for the built-in skeleton of 54 muscles and 23 coordinates, or for a model's file."""
     spec = load_model(model) if model else muscled_skeleton()
     built = build(spec)
@@ -40,9 +40,9 @@ def run(model: str | None = None, n_lap: int = N_LAP) -> list[Figure]:
     n_muscle, n_angle = len(built.names.muscles), len(built.names.angles)
     work, out = kernels.path.moment_arms.new_leverage_work(arms.leverage), np.zeros((n_muscle, n_angle))
     figures = [
-        Figure("muscles", float(n_muscle), "1"),
-        Figure("angles", float(n_angle), "1"),
-        Figure("pairs", float(n_pair), "1"),
+        BenchFigure("muscles", float(n_muscle), "1"),
+        BenchFigure("angles", float(n_angle), "1"),
+        BenchFigure("pairs", float(n_pair), "1"),
     ]
     for name, method in METHODS.items():
         say(f"moment-arms: {name}")
@@ -50,11 +50,11 @@ def run(model: str | None = None, n_lap: int = N_LAP) -> list[Figure]:
         label = "all_pairs" if name == "force" else f"all_pairs_{name.replace('-', '_')}"
         limit = LIMIT_US if name == "force" else None
         figures += [
-            Figure(f"{label}_us", float(np.median(us)), "us", limit, "lower" if limit else ""),
-            Figure(f"{label}_p99_us", float(np.percentile(us, 99)), "us"),
+            BenchFigure(f"{label}_us", float(np.median(us)), "us", limit, "lower" if limit else ""),
+            BenchFigure(f"{label}_p99_us", float(np.percentile(us, 99)), "us"),
         ]
         if name == "force":
-            figures.append(Figure("per_muscle_us", float(np.median(us)) / n_muscle, "us"))
+            figures.append(BenchFigure("per_muscle_us", float(np.median(us)) / n_muscle, "us"))
     return figures
 
 

@@ -25,14 +25,14 @@ pin: Any = pinocchio
 ALIGNED = {True: ("RX", "RY", "RZ"), False: ("PX", "PY", "PZ")}  # Pinocchio's faster joints
 
 
-class Motion(NamedTuple):
+class JointAxis(NamedTuple):
     """Rotation or translation by the coordinate itself, along an axis."""
 
     rotates: bool
     axis: Array
 
 
-class Piece(NamedTuple):
+class MirroredJoint(NamedTuple):
     """A joint of Pinocchio, and where its coordinates and speeds start here."""
 
     joint: Any
@@ -48,7 +48,7 @@ class Mirror:
 
     model: Any
     data: Any
-    pieces: list[tuple[Any, Piece]]  # with the joint as Pinocchio placed it
+    pieces: list[tuple[Any, MirroredJoint]]  # with the joint as Pinocchio placed it
     carrier: list[int]  # its joint that moves each body
     place: list[Any]  # of each body in that joint
 
@@ -91,7 +91,7 @@ class Mirror:
         return extra
 
     @staticmethod
-    def moving_axes(piece: Piece, q: Array) -> Array:
+    def moving_axes(piece: MirroredJoint, q: Array) -> Array:
         """Rotation (3, 3) of a free or planar joint's child frame in its parent frame."""
         if piece.is_planar:
             return pin.exp3(np.array([0.0, 0.0, q[piece.q + 2]]))
@@ -161,33 +161,33 @@ def depth_first(tree: Tree) -> list[int]:
     return order
 
 
-def joint_pieces(tree: Tree, b: int) -> list[Piece]:
+def joint_pieces(tree: Tree, b: int) -> list[MirroredJoint]:
     """Joints of Pinocchio that make joint b, from its frame on the parent to that on the body."""
     kind, q, v, here = tree.kind[b], int(tree.q_start[b]), int(tree.v_start[b]), pin.SE3.Identity()
     if kind in (HINGE, SLIDER):
-        return [Piece(along(Motion(kind == HINGE, tree.parameter[b])), here, q, v)]
+        return [MirroredJoint(along(JointAxis(kind == HINGE, tree.parameter[b])), here, q, v)]
     if kind == BALL:
-        return [Piece(pin.JointModelSpherical(), here, q, v)]
+        return [MirroredJoint(pin.JointModelSpherical(), here, q, v)]
     if kind == FREE:
-        return [Piece(pin.JointModelFreeFlyer(), here, q, v)]
+        return [MirroredJoint(pin.JointModelFreeFlyer(), here, q, v)]
     motions = chain_motions(tree, b) if kind == CHAIN else []
     if [m.rotates for m in motions] == [False, False, True]:
         axes = np.array([m.axis for m in motions]).T
         if np.allclose(axes.T @ axes, np.eye(3), atol=1e-14) and np.linalg.det(axes) > 0.0:
-            return [Piece(pin.JointModelPlanar(), pin.SE3(axes, np.zeros(3)), q, v, True)]
+            return [MirroredJoint(pin.JointModelPlanar(), pin.SE3(axes, np.zeros(3)), q, v, True)]
     # links without mass between the motions
-    return [Piece(along(motion), here, q + i, v + i) for i, motion in enumerate(motions)]
+    return [MirroredJoint(along(motion), here, q + i, v + i) for i, motion in enumerate(motions)]
 
 
-def chain_motions(tree: Tree, b: int) -> list[Motion]:
+def chain_motions(tree: Tree, b: int) -> list[JointAxis]:
     """Motions of a chain, if its coordinates drive them one by one."""
     chains, own = tree.chains, range(tree.chains.start[b], tree.chains.start[b + 1])
     if any(chains.function[m] >= 0 for m in own) or [chains.dof[m] for m in own] != list(range(len(own))):
         raise ValueError(f"Pinocchio has no counterpart of joint {b}: functions drive it")
-    return [Motion(bool(chains.rotates[m]), chains.axis[m]) for m in own]
+    return [JointAxis(bool(chains.rotates[m]), chains.axis[m]) for m in own]
 
 
-def along(motion: Motion) -> Any:
+def along(motion: JointAxis) -> Any:
     """Pinocchio's hinge or slider along an axis."""
     if np.array_equal(np.sort(motion.axis), [0.0, 0.0, 1.0]):
         return getattr(pin, "JointModel" + ALIGNED[motion.rotates][int(np.argmax(motion.axis))])()

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from kernels.compiler.jit import bind
 from kernels.recruitment.problem import OPTIMAL, VIOLATED, Recruitment, RecruitmentOptions, new_recruitment
 from kernels.recruitment.recruit import recruit
-from rtsim.bench.figures import Figure, say
+from rtsim.bench.figures import BenchFigure, say
 from rtsim.bench.mechanics.recruitment_frames import KINDS, try_frames
 from rtsim.errors import RtsimError
 from rtsim.methods.muscles.recruitment import GAP, N_ITERATION, RESIDUAL
@@ -36,7 +36,7 @@ N_PROGRAM, LEAST_SLOPE, STEP = 30, 1e-3, 1e-7
 """Of daqp's sequence: programs at most, least activation that bends the cube, last step."""
 
 
-class Found(NamedTuple):
+class RecruitmentFigures(NamedTuple):
     """Medians over instances [us], worst gap and residual, iterations at most."""
 
     us: float
@@ -46,7 +46,7 @@ class Found(NamedTuple):
     iterations: int
 
 
-def run(n_call: int = N_CALL) -> list[Figure]:
+def run(n_call: int = N_CALL) -> list[BenchFigure]:
     """Figures of all sizes and criteria."""
     figures = []
     gc.collect()
@@ -59,28 +59,28 @@ def run(n_call: int = N_CALL) -> list[Figure]:
                 say(f"recruitment: {what} {size}")
                 found = ours(instances, power, n_call)
                 figures += [
-                    Figure(f"us.{what}_{size}", found.us, "us"),
-                    Figure(f"warm_us.{what}_{size}", found.warm_us, "us"),
-                    Figure(f"gap.{what}_{size}", found.gap, "1", 1e-8, "lower"),
-                    Figure(f"residual.{what}_{size}", found.residual, "1", 1e-10, "lower"),
-                    Figure(f"iterations.{what}_{size}", float(found.iterations), "1"),
+                    BenchFigure(f"us.{what}_{size}", found.us, "us"),
+                    BenchFigure(f"warm_us.{what}_{size}", found.warm_us, "us"),
+                    BenchFigure(f"gap.{what}_{size}", found.gap, "1", 1e-8, "lower"),
+                    BenchFigure(f"residual.{what}_{size}", found.residual, "1", 1e-10, "lower"),
+                    BenchFigure(f"iterations.{what}_{size}", float(found.iterations), "1"),
                 ]
                 if what in LIMITS:
                     peer_us = theirs(instances, power, n_call)
                     if peer_us is not None:
                         ratio = peer_us / found.us
                         figures += [
-                            Figure(f"daqp_us.{what}_{size}", peer_us, "us"),
-                            Figure(f"ratio.{what}_{size}", ratio, "1", LIMITS[what], "higher"),
+                            BenchFigure(f"daqp_us.{what}_{size}", peer_us, "us"),
+                            BenchFigure(f"ratio.{what}_{size}", ratio, "1", LIMITS[what], "higher"),
                         ]
             say(f"recruitment: infeasible {size}")
-            figures.append(Figure(f"us.infeasible_{size}", overloaded(instances, n_call), "us"))
+            figures.append(BenchFigure(f"us.infeasible_{size}", overloaded(instances, n_call), "us"))
     finally:
         gc.enable()
     return figures + kept()
 
 
-def kept() -> list[Figure]:
+def kept() -> list[BenchFigure]:
     """Frames that are lost, or told as not borne, of those that have an answer, by kind and power."""
     figures = []
     for kind in KINDS:
@@ -88,9 +88,9 @@ def kept() -> list[Figure]:
             say(f"recruitment: {kind} frames, power {power}")
             tried = try_frames(kind, power, N_FRAME)
             figures += [
-                Figure(f"lost.{kind}_p{power}", float(tried.lost), "1", 0.0, "lower"),
-                Figure(f"not_borne.{kind}_p{power}", float(tried.not_borne), "1", 0.0, "lower"),
-                Figure(f"most_iterations.{kind}_p{power}", float(tried.most), "1"),
+                BenchFigure(f"lost.{kind}_p{power}", float(tried.lost), "1", 0.0, "lower"),
+                BenchFigure(f"not_borne.{kind}_p{power}", float(tried.not_borne), "1", 0.0, "lower"),
+                BenchFigure(f"most_iterations.{kind}_p{power}", float(tried.most), "1"),
             ]
     return figures
 
@@ -126,7 +126,7 @@ def solver(C: Array, d: Array, power: int) -> tuple[Callable[..., int], Recruitm
     return call, problem, (out, n_iteration)
 
 
-def ours(instances: list[tuple[Array, Array]], power: int, n_call: int) -> Found:
+def ours(instances: list[tuple[Array, Array]], power: int, n_call: int) -> RecruitmentFigures:
     """Every instance from the middle, and warm while its demand goes up and down by a hundredth."""
     cold, warm, gap, residual, most = [], [], 0.0, 0.0, 0
     for C, d in instances:
@@ -138,7 +138,7 @@ def ours(instances: list[tuple[Array, Array]], power: int, n_call: int) -> Found
         most = max(most, n_iteration[0])
 
         warm.append(timed(partial(call, True, (problem.demand, d)), n_call))
-    return Found(float(np.median(cold)), float(np.median(warm)), gap, residual, most)
+    return RecruitmentFigures(float(np.median(cold)), float(np.median(warm)), gap, residual, most)
 
 
 def overloaded(instances: list[tuple[Array, Array]], n_call: int) -> float:

@@ -23,12 +23,12 @@ from kernels.contact.elements import NORMAL
 from kernels.joints.kinds import HINGE
 from kernels.rosenbrock.stages import factor, new_stage_work, next_stage, stage_solve
 from kernels.rosenbrock.tableau import METHODS
-from rtsim.bench.figures import Figure, say
+from rtsim.bench.figures import BenchFigure, say
 from rtsim.bench.mechanics.swinging_chains import chain, double_pendulum
 from rtsim.config.models.model_schema import ModelSpec
 from rtsim.models.load import load_model
 from rtsim.models.model import build
-from rtsim.models.packing.tree import Joint, build_tree
+from rtsim.models.packing.tree import JointRow, build_tree
 from rtsim.simulation.simulator import Simulator
 
 Array = NDArray[np.float64]
@@ -42,7 +42,7 @@ TENDONS: tuple[Literal["rigid", "elastic"], ...] = ("rigid", "elastic")
 EXCITATION, N_SETTLED = 0.1, 200  # of all its muscles; steps before the first that counts
 
 
-class Problem(NamedTuple):
+class KnownMotion(NamedTuple):
     """A motion whose end is known."""
 
     model: ModelSpec
@@ -53,8 +53,8 @@ class Problem(NamedTuple):
 
 
 PROBLEMS = {
-    "smooth": Problem(double_pendulum(stiff=False), "DOP853", 0.2, 80, 0.3),
-    "stiff": Problem(double_pendulum(stiff=True), "Radau", 0.3, 60, np.inf),
+    "smooth": KnownMotion(double_pendulum(stiff=False), "DOP853", 0.2, 80, 0.3),
+    "stiff": KnownMotion(double_pendulum(stiff=True), "Radau", 0.3, 60, np.inf),
 }
 
 
@@ -70,7 +70,7 @@ def repeat_algebra(tree, tableau, h, v, start, rate, work, state, n):
     return well
 
 
-def run(n_batch: int = 200, n_repeat: int = 200, muscled: bool = True) -> list[Figure]:
+def run(n_batch: int = 200, n_repeat: int = 200, muscled: bool = True) -> list[BenchFigure]:
     """Figures of all methods on both problems, of the linear algebra, and of whole steps of two chains.
 
     n_batch, n_repeat : timed batches, and steps in each; muscled : of the finger as well
@@ -92,12 +92,12 @@ def run(n_batch: int = 200, n_repeat: int = 200, muscled: bool = True) -> list[F
     return figures
 
 
-def figures_of(name: str, problem: Problem, n_batch: int, n_repeat: int) -> list[Figure]:
+def figures_of(name: str, problem: KnownMotion, n_batch: int, n_repeat: int) -> list[BenchFigure]:
     """Order, error and time per step of every method on one problem."""
     end, rough = (reference(problem, tolerance) for tolerance in (1e-11, 1e-9))
     figures = [
-        Figure(f"{name}.step_ms", 1e3 * problem.duration / problem.n_step, "ms"),
-        Figure(f"{name}.reference_error", float(np.abs(end - rough).max()), "rad, rad/s"),
+        BenchFigure(f"{name}.step_ms", 1e3 * problem.duration / problem.n_step, "ms"),
+        BenchFigure(f"{name}.reference_error", float(np.abs(end - rough).max()), "rad, rad/s"),
     ]
     for method in METHODS.values():
         errors = [
@@ -106,11 +106,11 @@ def figures_of(name: str, problem: Problem, n_batch: int, n_repeat: int) -> list
         ]
         order, least = float(np.log2(errors[0] / errors[1])), method.order - problem.tolerance
         held = (least, "higher") if np.isfinite(least) else (None, "")
-        figures.append(Figure(f"{name}.{method.name}.order", order, "1", *held))
-        figures.append(Figure(f"{name}.{method.name}.error", errors[0], "rad, rad/s"))
+        figures.append(BenchFigure(f"{name}.{method.name}.order", order, "1", *held))
+        figures.append(BenchFigure(f"{name}.{method.name}.error", errors[0], "rad, rad/s"))
         some = simulator(problem.model, method.name, 1e3 * problem.duration / problem.n_step)
         us = batch_us(step_batch(some), n_batch, n_repeat)
-        figures.append(Figure(f"{name}.{method.name}.us_per_step", float(np.median(us)), "us"))
+        figures.append(BenchFigure(f"{name}.{method.name}.us_per_step", float(np.median(us)), "us"))
     return figures
 
 
@@ -120,14 +120,14 @@ def simulator(spec: ModelSpec, method: str, step_ms: float) -> Simulator:
     return Simulator(build(spec), settings)
 
 
-def ended(problem: Problem, method: str, n_step: int) -> Array:
+def ended(problem: KnownMotion, method: str, n_step: int) -> Array:
     """Coordinates and speeds (2 n_v,) at the end, after n_step steps."""
     some = simulator(problem.model, method, 1e3 * problem.duration / n_step)
     some.run(n_step, 0, some.trace(0))
     return np.concatenate([some.q, some.v])
 
 
-def reference(problem: Problem, tolerance: float) -> Array:
+def reference(problem: KnownMotion, tolerance: float) -> Array:
     """Coordinates and speeds (2 n_v,) at the end, by SciPy's adaptive method on the same accelerations."""
     from scipy.integrate import solve_ivp
 
@@ -158,11 +158,11 @@ def batch_us(batch: Callable[[int], Any], n_batch: int, n_repeat: int) -> Array:
     return us
 
 
-def figures_us(name: str, us: Array, limit: float | None = None) -> list[Figure]:
+def figures_us(name: str, us: Array, limit: float | None = None) -> list[BenchFigure]:
     """Median and least of times [us]; the limit is for the median."""
     return [
-        Figure(name, float(np.median(us)), "us", limit, "" if limit is None else "lower"),
-        Figure(f"{name}.least", float(us.min()), "us"),
+        BenchFigure(name, float(np.median(us)), "us", limit, "" if limit is None else "lower"),
+        BenchFigure(f"{name}.least", float(us.min()), "us"),
     ]
 
 
@@ -172,7 +172,7 @@ def algebra_batch(n_v: int) -> Callable[[int], None]:
     root, work = rng.normal(size=(n_v, n_v)), new_stage_work(n_v)
     work.M[:] = root @ root.T + n_v * np.eye(n_v)
     work.tau_q[:], work.tau_v[:] = rng.normal(size=(2, n_v, n_v))
-    tree = build_tree([Joint(k - 1, HINGE) for k in range(n_v)])
+    tree = build_tree([JointRow(k - 1, HINGE) for k in range(n_v)])
     v, start, rate, state = rng.normal(size=n_v), *rng.normal(size=(3, 2 * n_v))
     tableau = METHODS[METHOD].tableau
 
@@ -193,17 +193,17 @@ def step_batch(some: Simulator) -> Callable[[int], None]:
     return batch
 
 
-def chain_figures(name: str, floor: bool, n_batch: int, n_repeat: int) -> list[Figure]:
+def chain_figures(name: str, floor: bool, n_batch: int, n_repeat: int) -> list[BenchFigure]:
     """Time of a whole step of a chain [us], and how many of its spheres touch the floor after a batch."""
     some = simulator(chain(N_LINK, floor), METHOD, CHAIN_STEP_MS)
     us = batch_us(step_batch(some), n_batch, n_repeat)
     trace = some.trace(1)
     some.run(0, 0, trace, last=True)
     n_touching = int(np.count_nonzero(trace.contact[0, :, NORMAL]))
-    return [*figures_us(f"us_per_step.{name}", us), Figure(f"{name}.n_touching", float(n_touching), "1")]
+    return [*figures_us(f"us_per_step.{name}", us), BenchFigure(f"{name}.n_touching", float(n_touching), "1")]
 
 
-def finger_figures(tendon: Literal["rigid", "elastic"], n_batch: int, n_repeat: int) -> list[Figure]:
+def finger_figures(tendon: Literal["rigid", "elastic"], n_batch: int, n_repeat: int) -> list[BenchFigure]:
     """Time of a whole step of the finger with its muscles excited [us]."""
     spec = load_model("finger")
     muscles = [

@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 from kernels.compiler.jit import hold
 from kernels.torque_generator.torque import N_TORQUE, torques
 from rtsim.bench.contacts.stoop_lift import hip_extensor
-from rtsim.bench.figures import Figure, say
+from rtsim.bench.figures import BenchFigure, say
 from rtsim.methods.generators.joint_motion import JointMotion, read_joint_motion
-from rtsim.methods.generators.torque_generator_fit import Fit, FitSettings, fit_all
+from rtsim.methods.generators.torque_generator_fit import FitSettings, FittedGenerator, fit_all
 from rtsim.models.generator_sets import generators_of, load_set
-from rtsim.models.packing.torque_generators import Placed, pack_generators
+from rtsim.models.packing.torque_generators import PlacedGenerator, pack_generators
 
 Array = NDArray[np.float64]
 
@@ -44,7 +44,7 @@ NEAR = 1e-4
 """From what the authors' program finds, which stops at about this."""
 
 
-class Case(NamedTuple):
+class ExtensorCase(NamedTuple):
     """A case of the authors' tests: one extensor in half a second.
 
     file : table of angle, speed and torque; name : of the generator in the lift; sign : of the angle there
@@ -61,17 +61,17 @@ class Case(NamedTuple):
     objective: float
 
 
-HARD = Case(
+HARD = ExtensorCase(
     "mtg_fit_hard_input.csv", "Knee_R_extensor", 1, 0.9, 0.75,
     (1.77281687071, 1.73877507189, 0.064198515215, 0.0630356109565, 1.62466334986), 1.5413338,
 )  # fmt: skip
-EASY = Case(
+EASY = ExtensorCase(
     "mtg_fit_easy_input.csv", HIP, -1, 0.95, 0.749416,
     (1.16465364367, 2.49582689223, 0.0399247936492, 0.0294252198524, 1.48229081493), 2.4996732,
 )  # fmt: skip
 
 
-def run(folder: Path | None = None) -> list[Figure]:
+def run(folder: Path | None = None) -> list[BenchFigure]:
     """Figures of torques and fits."""
     folder = folder or FOLDER
     recorded = (folder / TRIAL).is_file()
@@ -84,21 +84,23 @@ def run(folder: Path | None = None) -> list[Figure]:
     )
     say(f"torque generators: the lift is {'recorded' if recorded else 'made up'}")
     found = [
-        Figure("torque_ns", torque_ns(placed, motion), "ns", 400.0, "lower"),
-        Figure("samples", float(len(motion.times)), "1"),
-        Figure("generators", float(len(placed)), "1"),
+        BenchFigure("torque_ns", torque_ns(placed, motion), "ns", 400.0, "lower"),
+        BenchFigure("samples", float(len(motion.times)), "1"),
+        BenchFigure("generators", float(len(placed)), "1"),
     ]
     for name, limit, several in (("fit_s", 1.0, False), ("fit_multistart_s", 10.0, True)):
         say(f"torque generators: {name}")
         seconds, fits = timed(placed, motion, several)
         found += [
-            Figure(name, seconds, "s", limit, "lower"),
-            Figure(f"{name}.fitted", float(sum(not fit.fault for fit in fits)), "1", len(placed), "higher"),
+            BenchFigure(name, seconds, "s", limit, "lower"),
+            BenchFigure(
+                f"{name}.fitted", float(sum(not fit.fault for fit in fits)), "1", len(placed), "higher"
+            ),
         ]
         if recorded and several:
             best = {fit.placed.name: fit.objective for fit in fits}
             found += [
-                Figure(f"objective.{muscle}", best[muscle], "1", most + 1e-5, "lower")
+                BenchFigure(f"objective.{muscle}", best[muscle], "1", most + 1e-5, "lower")
                 for muscle, most in PUBLISHED.items()
             ]
             of_hip = next(fit for fit in fits if fit.placed.name == HIP)
@@ -108,7 +110,7 @@ def run(folder: Path | None = None) -> list[Figure]:
         (hip,) = fit_all(
             [one for one in placed if one.name == HIP], motion, FitSettings(several=False, most_passive=1.0)
         )
-        found.append(Figure("off_table_1", off(hip, TABLE_1), "1", NEAR, "lower"))
+        found.append(BenchFigure("off_table_1", off(hip, TABLE_1), "1", NEAR, "lower"))
     return [*found, *cases(cases_beside(folder))]
 
 
@@ -117,7 +119,7 @@ def cases_beside(folder: Path) -> Path:
     return folder.resolve().parent.parent / REFERENCE
 
 
-def cases(folder: Path) -> list[Figure]:
+def cases(folder: Path) -> list[BenchFigure]:
     """Figures of the authors' own cases: the best minimum, and off that of their start; none of what is not
     there, which is told.
     """
@@ -129,19 +131,19 @@ def cases(folder: Path) -> list[Figure]:
         say(f"torque generators: {name} case")
         best, first = fit_case(folder, case), fit_case(folder, case, several=False)
         found += [
-            Figure(f"objective.{name}", best.objective, "1", case.objective + 1e-5, "lower"),
-            Figure(f"objective.{name}.minima", float(len(best.basins)), "1"),
-            Figure(f"off_{name}_case", off(first, case.x), "1", NEAR, "lower"),
+            BenchFigure(f"objective.{name}", best.objective, "1", case.objective + 1e-5, "lower"),
+            BenchFigure(f"objective.{name}.minima", float(len(best.basins)), "1"),
+            BenchFigure(f"off_{name}_case", off(first, case.x), "1", NEAR, "lower"),
         ]
     return found
 
 
-def off(fit: Fit, x: tuple[float, ...]) -> float:
+def off(fit: FittedGenerator, x: tuple[float, ...]) -> float:
     """Distance of a fit from parameters [1, rad]."""
     return float(np.linalg.norm(fit.x - x))
 
 
-def fit_case(folder: Path, case: Case, several: bool = True) -> Fit:
+def fit_case(folder: Path, case: ExtensorCase, several: bool = True) -> FittedGenerator:
     """The fit of a case of the authors' tests; several : from all starts, else from theirs."""
     t, q, qd, tau = times_and_motion(folder / case.file)
     (one,) = (one for one in generators_of(RECORDED) if one.name == case.name)
@@ -160,7 +162,7 @@ def times_and_motion(path: Path) -> tuple[Array, Array, Array, Array]:
     return times, q, qd, tau
 
 
-def torque_ns(placed: tuple[Placed, ...], motion: JointMotion) -> float:
+def torque_ns(placed: tuple[PlacedGenerator, ...], motion: JointMotion) -> float:
     """Median time of one torque with derivatives by angle, speed, activation and the five of a fit [ns]."""
     packed = pack_generators(placed)
     rng = np.random.default_rng(1)
@@ -187,7 +189,9 @@ def torque_ns(placed: tuple[Placed, ...], motion: JointMotion) -> float:
     return 1e9 * float(np.median(times))
 
 
-def timed(placed: tuple[Placed, ...], motion: JointMotion, several: bool) -> tuple[float, list[Fit]]:
+def timed(
+    placed: tuple[PlacedGenerator, ...], motion: JointMotion, several: bool
+) -> tuple[float, list[FittedGenerator]]:
     """Median time of fitting all generators [s], after one run that is not counted, and the fits."""
     settings, seconds = FitSettings(several=several), []
     fits = fit_all(placed, motion, settings)
@@ -198,7 +202,7 @@ def timed(placed: tuple[Placed, ...], motion: JointMotion, several: bool) -> tup
     return float(np.median(seconds)), fits
 
 
-def made_up(placed: tuple[Placed, ...]) -> JointMotion:
+def made_up(placed: tuple[PlacedGenerator, ...]) -> JointMotion:
     """A bend and a rise of all joints, with moments up to 1.3 times what an extensor is good for."""
     t = np.arange(N_SAMPLE) / RATE
     phase = 2.0 * np.pi * t / t[-1]

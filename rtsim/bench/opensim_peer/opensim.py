@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from kernels.compiler.jit import bind
 from kernels.dynamics.inverse import inverse_dynamics
 from kernels.dynamics.system import new_dynamics_work
-from rtsim.bench.figures import Figure, say
+from rtsim.bench.figures import BenchFigure, say
 from rtsim.bench.opensim_peer.opensim_dynamics import Moved, largest_relative, moved, our_loads, their_loads
 from rtsim.bench.opensim_peer.opensim_paths import path_figures
 from rtsim.bench.opensim_peer.opensim_recruitment import recruitment_figures
@@ -55,7 +55,7 @@ LARGEST = 1e-6
 """Difference from OpenSim in parts of the peak of a generalized force, or of a component of a reaction."""
 
 
-class Times(NamedTuple):
+class PeerTimes(NamedTuple):
     """Durations of single calls [us], and mean weighted RMS of inverse kinematics [mm]."""
 
     ik: list[float]
@@ -64,7 +64,7 @@ class Times(NamedTuple):
     rms_mm: float
 
 
-def run(folder: Path = FOLDER) -> list[Figure]:
+def run(folder: Path = FOLDER) -> list[BenchFigure]:
     """Figures of the walk in a folder, and of OpenSim beside it where that is installed."""
     missing = [name for name in (MODEL, SETUP, TRIAL, PLATES, *FILES) if not (folder / name).is_file()]
     if missing:
@@ -77,7 +77,7 @@ def run(folder: Path = FOLDER) -> list[Figure]:
     gc.disable()
     try:
         say("opensim: ours")
-        ours = Ours(folder)
+        ours = OwnWalk(folder)
         mine = ours.times(N_LAP)
         theirs = None
         if peer is not None:
@@ -94,40 +94,42 @@ def run(folder: Path = FOLDER) -> list[Figure]:
     return found
 
 
-def compared(ours: Ours, peer: Peer) -> list[Figure]:
+def compared(ours: OwnWalk, peer: Peer) -> list[BenchFigure]:
     """Largest differences of generalized forces and joint reactions over all frames of the walk."""
     motion = ours.motion()
     mine = our_loads(ours.spec, motion)
     theirs = their_loads(peer.opensim, peer.folder / MODEL, motion)
     reaction = max(largest_relative(mine.reactions[name], rows) for name, rows in theirs.reactions.items())
     return [
-        Figure("id.frames", float(len(motion.times)), "1"),
-        Figure("id.largest_relative", largest_relative(mine.tau, theirs.tau), "1", LARGEST, "lower"),
-        Figure("reaction.largest_relative", reaction, "1", LARGEST, "lower"),
+        BenchFigure("id.frames", float(len(motion.times)), "1"),
+        BenchFigure("id.largest_relative", largest_relative(mine.tau, theirs.tau), "1", LARGEST, "lower"),
+        BenchFigure("reaction.largest_relative", reaction, "1", LARGEST, "lower"),
     ]
 
 
-def figures(mine: Times, theirs: Times | None) -> list[Figure]:
+def figures(mine: PeerTimes, theirs: PeerTimes | None) -> list[BenchFigure]:
     """Medians, ratios and residuals."""
-    compared = Figure("opensim_compared", float(theirs is not None), "1 = yes, 0 = not installed")
-    found = [compared, Figure("ik.rms_mm", mine.rms_mm, "mm", RESIDUAL_MM, "lower")]
+    compared = BenchFigure("opensim_compared", float(theirs is not None), "1 = yes, 0 = not installed")
+    found = [compared, BenchFigure("ik.rms_mm", mine.rms_mm, "mm", RESIDUAL_MM, "lower")]
     for what in LIMITS:
         us = getattr(mine, what)
         found += [
-            Figure(f"{what}_us", float(np.median(us)), "us"),
-            Figure(f"{what}_us.p99", float(np.percentile(us, 99.0)), "us"),
+            BenchFigure(f"{what}_us", float(np.median(us)), "us"),
+            BenchFigure(f"{what}_us.p99", float(np.percentile(us, 99.0)), "us"),
         ]
         if theirs is not None:
             peer_us = float(np.median(getattr(theirs, what)))
-            found.append(Figure(f"opensim_{what}_us", peer_us, "us"))
-            found.append(Figure(f"ratio.{what}", peer_us / float(np.median(us)), "1", LIMITS[what], "higher"))
+            found.append(BenchFigure(f"opensim_{what}_us", peer_us, "us"))
+            found.append(
+                BenchFigure(f"ratio.{what}", peer_us / float(np.median(us)), "1", LIMITS[what], "higher")
+            )
     if theirs is not None:
-        found.append(Figure("opensim_ik.rms_mm", theirs.rms_mm, "mm"))
-        found.append(Figure("ratio.ik.rms", mine.rms_mm / theirs.rms_mm, "1", 1.0, "lower"))
+        found.append(BenchFigure("opensim_ik.rms_mm", theirs.rms_mm, "mm"))
+        found.append(BenchFigure("ratio.ik.rms", mine.rms_mm / theirs.rms_mm, "1", 1.0, "lower"))
     return found
 
 
-class Ours:
+class OwnWalk:
     """The walk solved here, call by call."""
 
     def __init__(self, folder: Path) -> None:
@@ -147,7 +149,7 @@ class Ours:
         self.dt = 1.0 / trial.rate
         self.q: list[Array] = []
 
-    def times(self, n_lap: int) -> Times:
+    def times(self, n_lap: int) -> PeerTimes:
         """All three."""
         ik: list[float] = []
         rms: list[float] = []
@@ -161,7 +163,7 @@ class Ours:
                 rms.append(1e3 * weighted_rms(self.estimator))
                 self.q.append(self.estimator.q.copy())
             ik = [*ik, *us[1:]]
-        return Times(ik[len(self.frames) - 1 :], self.dynamics(), self.arms(), float(np.mean(rms)))
+        return PeerTimes(ik[len(self.frames) - 1 :], self.dynamics(), self.arms(), float(np.mean(rms)))
 
     def motion(self) -> Moved:
         """All frames of the walk with the forces of its plates."""
@@ -207,13 +209,13 @@ class Peer:
         opensim.Logger.setLevelString("Error")
         self.weights = read_ik_setup(folder / SETUP).tasks.markers
 
-    def times(self, poses: Array, names: tuple[str, ...], n_lap: int) -> Times:
+    def times(self, poses: Array, names: tuple[str, ...], n_lap: int) -> PeerTimes:
         """All three."""
         ik: list[float] = []
         for _ in range(n_lap):
             us, rms = self.kinematics()
             ik += us
-        return Times(ik, self.dynamics(poses, names), self.arms(poses, names), rms)
+        return PeerTimes(ik, self.dynamics(poses, names), self.arms(poses, names), rms)
 
     def kinematics(self) -> tuple[list[float], float]:
         """Duration of every frame but the first [us], and the mean weighted RMS [mm]."""

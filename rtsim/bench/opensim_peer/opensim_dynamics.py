@@ -45,7 +45,7 @@ class Moved(NamedTuple):
     wrenches: Mapping[str, Array]
 
 
-class Loads(NamedTuple):
+class PeerLoads(NamedTuple):
     """Generalized forces (n, n_coordinate) [N m, N]; of each joint by name (n, 6) moment about the centre of
     the child's frame [N m] and force [N] on the child, ground axes.
     """
@@ -76,7 +76,7 @@ def moved(
     )  # fmt: skip
 
 
-def our_loads(spec: ModelSpec, motion: Moved) -> Loads:
+def our_loads(spec: ModelSpec, motion: Moved) -> PeerLoads:
     """By the inverse dynamics of a run."""
     model = build(spec)
     dynamics = dynamics_of_model(model)
@@ -92,10 +92,10 @@ def our_loads(spec: ModelSpec, motion: Moved) -> Loads:
         tau.append(dynamics.tau[dof].copy())
         reactions.append(np.hstack([dynamics.moment("ground"), dynamics.force("ground")]))
     by_joint = np.array(reactions)
-    return Loads(np.array(tau), {name: by_joint[:, b] for b, name in enumerate(model.names.joints)})
+    return PeerLoads(np.array(tau), {name: by_joint[:, b] for b, name in enumerate(model.names.joints)})
 
 
-def their_loads(opensim: Any, path: Path, motion: Moved) -> Loads:
+def their_loads(opensim: Any, path: Path, motion: Moved) -> PeerLoads:
     """By OpenSim, with the forces of the model's own file switched off."""
     model = opensim.Model(str(path))
     model.buildSystem()
@@ -133,7 +133,7 @@ def their_loads(opensim: Any, path: Path, motion: Moved) -> Loads:
         on_child = [joint.calcReactionOnChildExpressedInGround(state) for joint in joints]
         reactions.append([[part.get(i) for part in (r.get(0), r.get(1)) for i in range(3)] for r in on_child])
     by_joint = np.array(reactions)
-    return Loads(np.array(tau), {joint.getName(): by_joint[:, j] for j, joint in enumerate(joints)})
+    return PeerLoads(np.array(tau), {joint.getName(): by_joint[:, j] for j, joint in enumerate(joints)})
 
 
 def pushing(opensim: Any, model: Any, body: str, times: Array, rows: Array) -> Any:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rtsim.files.surfaces.surfaces import Surface
+from rtsim.files.surfaces.surfaces import TriangleSurface
 
 N_CALL = 60
 
@@ -21,7 +21,7 @@ class Foundation(NamedTuple):
     force: float
 
 
-def foundation(surface: Surface, distance: float, modulus: float) -> Foundation | None:
+def foundation(surface: TriangleSurface, distance: float, modulus: float) -> Foundation | None:
     """Two bodies with this surface at a distance [m] along x; None without OpenSim."""
     try:
         import opensim

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rtsim.bench.figures import Figure
+from rtsim.bench.figures import BenchFigure
 from rtsim.files.recording import Results
 from rtsim.files.tables.export import table_parts
 from rtsim.files.tables.storage import read_storage
@@ -36,7 +36,7 @@ RATE, LENGTH_S, SWING = 100.0, 2.0, 0.3
 LARGEST_MM, LARGEST_PART = 1.0, 1e-3
 
 
-def path_figures(opensim: Any, models: Path) -> list[Figure]:
+def path_figures(opensim: Any, models: Path) -> list[BenchFigure]:
     """Largest differences of the leg in a folder of models; none where it is not there."""
     path = models / MODEL
     if not path.is_file():
@@ -45,9 +45,9 @@ def path_figures(opensim: Any, models: Path) -> list[Figure]:
     state = peer.initSystem()
     largest, n = largest_arm(peer, state, path)
     return [
-        Figure("paths.arms", float(n), "1"),
-        Figure("paths.largest_arm_mm", 1e3 * largest, "mm", LARGEST_MM, "lower"),
-        Figure("coupled.largest_relative", largest_moment(opensim, path), "1", LARGEST_PART, "lower"),
+        BenchFigure("paths.arms", float(n), "1"),
+        BenchFigure("paths.largest_arm_mm", 1e3 * largest, "mm", LARGEST_MM, "lower"),
+        BenchFigure("coupled.largest_relative", largest_moment(opensim, path), "1", LARGEST_PART, "lower"),
     ]
 
 

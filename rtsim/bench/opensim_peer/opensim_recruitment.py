@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels.recruitment.problem import OPTIMAL
-from rtsim.bench.figures import Figure, say
+from rtsim.bench.figures import BenchFigure, say
 from rtsim.bench.opensim_peer.opensim_dynamics import Moved, our_loads, pushing
 from rtsim.config.models.model_schema import ModelSpec
 from rtsim.config.runs.recruitment_schema import RecruitmentSpec
@@ -44,7 +44,7 @@ class Shared(NamedTuple):
     us: float
 
 
-def recruitment_figures(opensim: Any, spec: ModelSpec, path: Path, motion: Moved) -> list[Figure]:
+def recruitment_figures(opensim: Any, spec: ModelSpec, path: Path, motion: Moved) -> list[BenchFigure]:
     """Ratio of durations, and the largest difference of an activation, for squares and cubes."""
     found = []
     with TemporaryDirectory() as name:
@@ -57,10 +57,10 @@ def recruitment_figures(opensim: Any, spec: ModelSpec, path: Path, motion: Moved
             theirs = their_share(opensim, path, motion, coordinates, power, converged, muscles, rows)
             gap = float(np.abs(mine.activations - theirs.activations).max())
             found += [
-                Figure(f"recruitment_us.power_{power}", mine.us, "us"),
-                Figure(f"opensim_recruitment_us.power_{power}", theirs.us, "us"),
-                Figure(f"recruitment.largest_difference.power_{power}", gap, "1", ALIKE, "lower"),
-                Figure(f"ratio.recruitment.power_{power}", theirs.us / mine.us, "1", AT_LEAST, "higher"),
+                BenchFigure(f"recruitment_us.power_{power}", mine.us, "us"),
+                BenchFigure(f"opensim_recruitment_us.power_{power}", theirs.us, "us"),
+                BenchFigure(f"recruitment.largest_difference.power_{power}", gap, "1", ALIKE, "lower"),
+                BenchFigure(f"ratio.recruitment.power_{power}", theirs.us / mine.us, "1", AT_LEAST, "higher"),
             ]
     return found
 

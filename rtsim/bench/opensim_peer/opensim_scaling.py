@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rtsim.bench.figures import Figure
+from rtsim.bench.figures import BenchFigure
 from rtsim.files.markers.trc import read_trc
 from rtsim.files.osim.model import read_osim
 from rtsim.files.osim.setup_scale import read_scale_setup
@@ -40,7 +40,7 @@ TRC_HEAD = 5  # lines of a .trc file before its rows
 ROW_HEAD = 2  # columns of a row before its coordinates
 
 
-class Placed(NamedTuple):
+class PlacedMarkers(NamedTuple):
     """A run of the tool: marker -> place on its body (3,) [mm]; its static pose by coordinates [rad, m]."""
 
     places: Mapping[str, Array]
@@ -52,27 +52,29 @@ class Theirs(NamedTuple):
 
     factors: Mapping[str, Array]
     masses: Mapping[str, float]
-    single: Placed
-    coarse: Placed
-    fine: Placed
+    single: PlacedMarkers
+    coarse: PlacedMarkers
+    fine: PlacedMarkers
 
 
-def scaling_figures(opensim: Any, folder: Path) -> list[Figure]:
+def scaling_figures(opensim: Any, folder: Path) -> list[BenchFigure]:
     """Largest differences from the tool, and the sums that both minimise; FILES are in the folder."""
-    ours = Ours(folder)
+    ours = OwnScaling(folder)
     with TemporaryDirectory() as work:
         theirs = by_tool(opensim, folder, Path(work))
     masses = {body.name: body.mass_kg for body in ours.placed.bodies}
     places = ours.places()
     return [
-        Figure("scale.factors", relative(ours.scaled.factors, theirs.factors), "1", LARGEST, "lower"),
-        Figure("scale.mass", relative(masses, theirs.masses), "1", LARGEST, "lower"),
-        Figure("scale.marker_mm", farthest(places, theirs.fine.places), "mm", LARGEST_MM, "lower"),
-        Figure("scale.marker_mm.single_run", farthest(places, theirs.single.places), "mm"),
-        Figure("opensim_scale.still_moves_mm", farthest(theirs.coarse.places, theirs.fine.places), "mm"),
-        Figure("scale.objective", ours.objective(ours.pose.q), "m^2"),
-        Figure("opensim_scale.objective", ours.objective(ours.q_of(theirs.fine.pose)), "m^2"),
-        Figure("opensim_scale.objective.single_run", ours.objective(ours.q_of(theirs.single.pose)), "m^2"),
+        BenchFigure("scale.factors", relative(ours.scaled.factors, theirs.factors), "1", LARGEST, "lower"),
+        BenchFigure("scale.mass", relative(masses, theirs.masses), "1", LARGEST, "lower"),
+        BenchFigure("scale.marker_mm", farthest(places, theirs.fine.places), "mm", LARGEST_MM, "lower"),
+        BenchFigure("scale.marker_mm.single_run", farthest(places, theirs.single.places), "mm"),
+        BenchFigure("opensim_scale.still_moves_mm", farthest(theirs.coarse.places, theirs.fine.places), "mm"),
+        BenchFigure("scale.objective", ours.objective(ours.pose.q), "m^2"),
+        BenchFigure("opensim_scale.objective", ours.objective(ours.q_of(theirs.fine.pose)), "m^2"),
+        BenchFigure(
+            "opensim_scale.objective.single_run", ours.objective(ours.q_of(theirs.single.pose)), "m^2"
+        ),
     ]
 
 
@@ -152,7 +154,7 @@ def enlarged_trial(text: str, c: float) -> str:
     )
 
 
-def placed(opensim: Any, tool: Any, work: Path, c: float) -> Placed:
+def placed(opensim: Any, tool: Any, work: Path, c: float) -> PlacedMarkers:
     """What a run of the tool gives, with lengths divided by c."""
     out = work / f"placed_{c:g}.osim"
     tool.setPathToSubject(f"{work}/")
@@ -171,7 +173,7 @@ def placed(opensim: Any, tool: Any, work: Path, c: float) -> Placed:
     for coordinate in members(model.getCoordinateSet()):
         if coordinate.getMotionType() == opensim.Coordinate.Translational:
             pose[coordinate.getName()] /= c
-    return Placed(places, pose)
+    return PlacedMarkers(places, pose)
 
 
 def members(found: Any) -> list[Any]:
@@ -189,7 +191,7 @@ def triple(x: Any) -> Array:
     return np.array([x.get(k) for k in range(3)])
 
 
-class Ours:
+class OwnScaling:
     """The same scaled and placed here."""
 
     def __init__(self, folder: Path) -> None:

@@ -17,10 +17,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rtsim.bench.figures import Figure, say
+from rtsim.bench.figures import BenchFigure, say
 from rtsim.bench.markers.recordings import RECORDINGS, Recording
 from rtsim.config.paths import find_config
-from rtsim.config.runs.run_schema import Run
+from rtsim.config.runs.run_schema import RunConfig
 from rtsim.methods.gait_phase import GaitPhase
 from rtsim.models.load import load_model
 from rtsim.subjects.anatomy import Anatomy
@@ -134,7 +134,7 @@ WALKS: dict[str, tuple[Callable[[], Walk], float]] = {
 """By name: what makes it, and how far the left foot's phase is before the right one's."""
 
 
-class Course(NamedTuple):
+class PhaseCourse(NamedTuple):
     """times (n,) [s]; phases and confidences (n, 2) of the right and the left foot."""
 
     times: Array
@@ -150,7 +150,7 @@ def strides_at(times: Array, cadence: Callable[[Array], Array]) -> Array:
     return np.interp(times, passed, strides)
 
 
-def follow(times: Array, places: Array) -> Course:
+def follow(times: Array, places: Array) -> PhaseCourse:
     """The estimate of the places (n, n_foot) of feet at some times (n,) [s], sample after sample."""
     n_foot = places.shape[1]
     estimate = GaitPhase(n_foot)
@@ -159,12 +159,12 @@ def follow(times: Array, places: Array) -> Course:
         estimate.add(time, places[k].tolist())
         for foot, stride in enumerate(estimate.strides):
             phases[k, foot], confidences[k, foot] = stride.phase, stride.confidence
-    return Course(times, phases, confidences)
+    return PhaseCourse(times, phases, confidences)
 
 
 def walked(
     walk: Walk, cadence: Callable[[Array], Array], rate: float = RATE, n_foot: int = TWO
-) -> tuple[Array, Course]:
+) -> tuple[Array, PhaseCourse]:
     """Strides walked (n,) and the estimate of a walk at a cadence, to its twentieth stride, by one foot or
     both.
     """
@@ -176,7 +176,7 @@ def walked(
     return strides, follow(times, (walk(strides) + noise)[:, :n_foot])
 
 
-def errors_of(strides: Array, course: Course, shift: float) -> Array:
+def errors_of(strides: Array, course: PhaseCourse, shift: float) -> Array:
     """Errors of all feet after their second stride [% of the stride]; a phase that is not there is half of
     one off."""
     found = []
@@ -203,7 +203,7 @@ def stopped(walk: Walk, cadence: Callable[[Array], Array], stop_at: float) -> tu
     return tuple(float(after[most >= least].max(initial=0.0)) for least in (0.5, 1e-9))  # type: ignore[return-value]
 
 
-def run(folder: Path | None = None) -> list[Figure]:
+def run(folder: Path | None = None) -> list[BenchFigure]:
     """Figures of all made-up walks, and of the recordings below a folder."""
     figures = []
     for name, (make, shift) in WALKS.items():
@@ -213,17 +213,17 @@ def run(folder: Path | None = None) -> list[Figure]:
             errors = np.abs(errors_of(strides, course, shift))
             of = f"{name}.{cadence.__name__}"
             figures.append(
-                Figure(f"error_percent.{of}", float(errors.max()), "% of the stride", LIMIT, "lower")
+                BenchFigure(f"error_percent.{of}", float(errors.max()), "% of the stride", LIMIT, "lower")
             )
             figures.append(
-                Figure(f"error_p95_percent.{of}", float(np.percentile(errors, 95.0)), "% of the stride")
+                BenchFigure(f"error_p95_percent.{of}", float(np.percentile(errors, 95.0)), "% of the stride")
             )
         alone = [np.abs(errors_of(*walked(walk, cadence, n_foot=1), shift)).max() for cadence in CADENCES]
-        figures.append(Figure(f"one_foot_percent.{name}", float(max(alone)), "% of the stride"))
+        figures.append(BenchFigure(f"one_foot_percent.{name}", float(max(alone)), "% of the stride"))
         fell = [stopped(walk, steady, 10.0 + part) for part in np.linspace(0.0, 0.9, 10)]
-        figures.append(Figure(f"stop_half_s.{name}", max(half for half, _ in fell), "s"))
+        figures.append(BenchFigure(f"stop_half_s.{name}", max(half for half, _ in fell), "s"))
         figures.append(
-            Figure(f"stop_nothing_s.{name}", max(nothing for _, nothing in fell), "s", 1.5, "lower")
+            BenchFigure(f"stop_nothing_s.{name}", max(nothing for _, nothing in fell), "s", 1.5, "lower")
         )
     if folder is None:
         return figures
@@ -235,7 +235,7 @@ def run(folder: Path | None = None) -> list[Figure]:
     return figures
 
 
-def recorded(name: str, folder: Path, recording: Recording) -> list[Figure]:
+def recorded(name: str, folder: Path, recording: Recording) -> list[BenchFigure]:
     """Figures of a recording: error between strikes on plates, at them, and how much of that was told."""
     course, strikes = solved(folder, recording)
     between, at, n_frame = [], [], 0
@@ -253,23 +253,25 @@ def recorded(name: str, folder: Path, recording: Recording) -> list[Figure]:
     found = np.abs(np.concatenate(between)) if between else np.zeros(0)
     told = found[np.isfinite(found)]
     known = np.abs(np.array(at))[np.isfinite(at)]
-    figures = [Figure(f"strikes.{name}", float(len(at)), "on plates")]
+    figures = [BenchFigure(f"strikes.{name}", float(len(at)), "on plates")]
     if len(told):
         figures.append(
-            Figure(f"error_percent.{name}", float(told.max()), "% of the stride", LIMIT_RECORDED, "lower")
+            BenchFigure(
+                f"error_percent.{name}", float(told.max()), "% of the stride", LIMIT_RECORDED, "lower"
+            )
         )
-        figures.append(Figure(f"told_percent.{name}", 100.0 * len(told) / n_frame, "% of these frames"))
+        figures.append(BenchFigure(f"told_percent.{name}", 100.0 * len(told) / n_frame, "% of these frames"))
     if len(known):
-        figures.append(Figure(f"at_strike_percent.{name}", float(known.max()), "% of the stride"))
+        figures.append(BenchFigure(f"at_strike_percent.{name}", float(known.max()), "% of the stride"))
     return figures
 
 
-def solved(folder: Path, recording: Recording) -> tuple[Course, list[Array]]:
+def solved(folder: Path, recording: Recording) -> tuple[PhaseCourse, list[Array]]:
     """The estimate from the markers of a recording, and heel strikes on its plates of the right and the left
     side of the body (n_strike,) [s]."""
     from rtsim.files.forces.force_trial import THRESHOLD
     from rtsim.live.forces import forces_of
-    from rtsim.live.inputs.recorded import Kept, RecordingInput
+    from rtsim.live.inputs.recorded import KeptResults, RecordingInput
     from rtsim.live.inputs.sources import load_trial
     from rtsim.live.loop import Loop
     from rtsim.live.processes.serve import prepare
@@ -277,7 +279,7 @@ def solved(folder: Path, recording: Recording) -> tuple[Course, list[Array]]:
     from rtsim.stages.gait_phase import GaitPhases
     from rtsim.stages.plates import FootLoads
 
-    run = Run(
+    run = RunConfig(
         name="gait-phase", source=str(folder / recording.source),
         static=str(folder / recording.static) if recording.static else "",
         forces=str(folder / recording.forces) if recording.forces else "",
@@ -286,7 +288,7 @@ def solved(folder: Path, recording: Recording) -> tuple[Course, list[Array]]:
     trial = load_trial(run.source)
     feed = ForceFeed()
     stages = prepare(run, feed)
-    kept = Kept()
+    kept = KeptResults()
     Loop(RecordingInput(trial, forces=forces_of(run, trial), feed=feed), stages, kept).run()
     results = kept.results()
     _, phases, plates = stages
@@ -299,4 +301,4 @@ def solved(folder: Path, recording: Recording) -> tuple[Course, list[Array]]:
         rises = np.flatnonzero((load[:-1] <= THRESHOLD) & (load[1:] > THRESHOLD))
         part = (THRESHOLD - load[rises]) / (load[rises + 1] - load[rises])
         strikes.append(times[rises] + part * (times[rises + 1] - times[rises]))
-    return Course(times, results.fields["gait_phase"], results.fields["gait_phase_confidence"]), strikes
+    return PhaseCourse(times, results.fields["gait_phase"], results.fields["gait_phase_confidence"]), strikes

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from rtsim.bench.figures import Figure, say
+from rtsim.bench.figures import BenchFigure, say
 from rtsim.bench.markers.recordings import RECORDINGS, arguments_of, called
 from rtsim.errors import ConfigError
 
@@ -18,7 +18,7 @@ SHOWN = ("opencap.STS1",)
 """A chair bears a part."""
 
 
-def run(folder: Path) -> list[Figure]:
+def run(folder: Path) -> list[BenchFigure]:
     """Figures of the recordings below a folder; ConfigError where none of them is there."""
     there = [name for name in (*ASKED, *SHOWN) if (folder / RECORDINGS[name].source).is_file()]
     if not there:
@@ -26,7 +26,7 @@ def run(folder: Path) -> list[Figure]:
             f"no recording is there, as {RECORDINGS[ASKED[0]].source}", where=str(folder),
             remedy="give the folder that holds them",
         )  # fmt: skip
-    figures: list[Figure] = []
+    figures: list[BenchFigure] = []
     for name in there:
         say(f"ground-reaction: {name}")
         source = str(folder / RECORDINGS[name].source)
@@ -38,27 +38,27 @@ def run(folder: Path) -> list[Figure]:
     return figures
 
 
-def failed(name: str) -> Figure:
+def failed(name: str) -> BenchFigure:
     """Of a recording that the command refused."""
-    return Figure(f"failed.{name}", 1.0, "recordings", 0.0, "lower")
+    return BenchFigure(f"failed.{name}", 1.0, "recordings", 0.0, "lower")
 
 
-def figures_of(name: str, kinetics: dict[str, Any]) -> list[Figure]:
+def figures_of(name: str, kinetics: dict[str, Any]) -> list[BenchFigure]:
     """Root mean squares of one recording, and peaks of moments that follow without plates."""
     found, figures = kinetics["reaction"], []
     limit, better = (TOTAL, "lower") if name in ASKED else (None, "")
     if found["total"]:
-        figures.append(Figure(f"total.{name}", found["total"]["rms"], "of the weight", limit, better))
+        figures.append(BenchFigure(f"total.{name}", found["total"]["rms"], "of the weight", limit, better))
     for side, one in found["feet"].items():
         if one:
-            figures.append(Figure(f"{side}_foot.{name}", one["rms"], "of the weight"))
+            figures.append(BenchFigure(f"{side}_foot.{name}", one["rms"], "of the weight"))
     for key in ("share", "share_of_both"):
         if found.get(key):
-            figures.append(Figure(f"{key}.{name}", found[key]["rms"], "1"))
+            figures.append(BenchFigure(f"{key}.{name}", found[key]["rms"], "1"))
     for key in ("along", "across"):
         for side, one in found.get(key, {}).items():
             if one:
-                figures.append(Figure(f"centre_{key}.{side}.{name}", 1e3 * one["rms"], "mm"))
+                figures.append(BenchFigure(f"centre_{key}.{side}.{name}", 1e3 * one["rms"], "mm"))
     for muscles, peak in kinetics.get("peaks", {}).items():
-        figures.append(Figure(f"{muscles.replace(' ', '_')}.{name}", peak["value"], "N m/kg"))
+        figures.append(BenchFigure(f"{muscles.replace(' ', '_')}.{name}", peak["value"], "N m/kg"))
     return figures

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from msgspec import to_builtins
 
-from rtsim.bench.figures import Figure, say
+from rtsim.bench.figures import BenchFigure, say
 from rtsim.config.load import check_record, load_toml
 from rtsim.config.paths import find_config
 from rtsim.config.runs.hil_schema import HilSpec
@@ -26,8 +26,8 @@ from rtsim.device.exchange import DeviceExchange
 from rtsim.live.hardware.device_loop import TICK_PARTS, DeviceClock, hil_loop, simulator_for
 from rtsim.live.latency import PERCENTILES, LatencyHistogram
 from rtsim.live.processes.children import Child
-from rtsim.live.processes.gc_control import no_collection
-from rtsim.live.processes.thread_priority import may_be_urgent, urgent
+from rtsim.live.processes.gc_control import gc_paused
+from rtsim.live.processes.thread_priority import may_have_priority, with_priority
 from rtsim.live.ticks import Ticks
 from rtsim.simulation.simulator import Simulator
 from streams.clock import now_ns
@@ -52,7 +52,7 @@ class Grown(NamedTuple):
     blocks: int
 
 
-class Tally:
+class BlockSums:
     """What the blocks came to."""
 
     def __init__(self) -> None:
@@ -63,17 +63,17 @@ class Tally:
 
 def run(
     seconds: float = 60.0, config: str = "ankle", rate: float = 1000.0, urgently: bool = False
-) -> list[Figure]:
+) -> list[BenchFigure]:
     """Figures of `seconds` [s] with the model, and as many without, at `rate` ticks per second [Hz]."""
     n_block = max(1, round(seconds / BLOCK_S))
     spec = load_toml(find_config(config, "hil"), HilSpec)
     tables = to_builtins(spec)
     tables["exchange"] |= {"mode": "lockstep", "rate_hz": rate, "paced": True}
     spec = check_record(tables | {"duration_s": seconds / n_block}, HilSpec, config)
-    tally = Tally()
+    tally = BlockSums()
     with contextlib.ExitStack() as stack:
         publisher = stack.enter_context(Publisher(ANY_PORT))
-        port = stack.enter_context(DevicePort(ANY_PORT, urgent=may_be_urgent(urgently)))
+        port = stack.enter_context(DevicePort(ANY_PORT, urgent=may_have_priority(urgently)))
         first = ["--urgent"] if urgently else []
         child = Child("device", ["device", spec.device, "--model", port.address, *first])
         stack.callback(child.close)
@@ -91,7 +91,12 @@ def run(
 
 
 def with_model(
-    spec: HilSpec, simulator: Simulator, port: DevicePort, publisher: Publisher, urgently: bool, tally: Tally
+    spec: HilSpec,
+    simulator: Simulator,
+    port: DevicePort,
+    publisher: Publisher,
+    urgently: bool,
+    tally: BlockSums,
 ) -> None:
     """A block of lockstep."""
     simulator.reset()
@@ -109,14 +114,14 @@ def with_model(
         tally.times[part].merge(histogram)
 
 
-def without_model(spec: HilSpec, port: DevicePort, urgently: bool, tally: Tally) -> None:
+def without_model(spec: HilSpec, port: DevicePort, urgently: bool, tally: BlockSums) -> None:
     """A block in which the same messages go to and fro, disarmed, and nothing is computed."""
     x = DeviceExchange(spec, port, new_session_id())
     patience_ns, n_tick = (
         round(1e6 * spec.exchange.deadline_ms),
         round(spec.duration_s * spec.exchange.rate_hz),
     )
-    with no_collection(), urgent(urgently):
+    with gc_paused(), with_priority(urgently):
         ticks = Ticks(spec.exchange.rate_hz)
         for n in range(n_tick):
             if n > 0:
@@ -129,31 +134,31 @@ def without_model(spec: HilSpec, port: DevicePort, urgently: bool, tally: Tally)
     tally.counts += Counter(echo_ticks=n_tick, echo_missed=ticks.n_missed)
 
 
-def figures_of(tally: Tally, rate: float, grown: Grown) -> list[Figure]:
+def figures_of(tally: BlockSums, rate: float, grown: Grown) -> list[BenchFigure]:
     """What the blocks came to, as figures."""
     counts = tally.counts
     missed = 100.0 * counts["missed"] / (counts["ticks"] + counts["missed"])
     echo_missed = 100.0 * counts["echo_missed"] / (counts["echo_ticks"] + counts["echo_missed"])
     figures = [
-        Figure("rate", rate, "Hz"),
-        Figure("ticks", float(counts["ticks"]), "1"),
-        Figure("missed_percent", missed, "%"),
-        Figure("echo_missed_percent", echo_missed, "%"),
-        Figure("missed_above_echo_percent", missed - echo_missed, "%", ABOVE_ECHO_PERCENT, "lower"),
-        Figure("unanswered", float(counts["unanswered"]), "ticks"),
-        Figure("faults", float(counts["faults"]), "1"),
-        Figure("in_time_percent", 100.0 * (1.0 - counts["unanswered"] / counts["ticks"]), "%"),
-        Figure("urgent", float(tally.granted), "1 = yes, 0 = not asked for or not permitted"),
-        Figure("compiled", float(counts["compiled"]), "kernels", 0.0, "lower"),
-        Figure("collected", float(counts["collected"]), "1", 0.0, "lower"),
-        Figure("resident_grown_kB", float(grown.resident_kb), "kB"),
-        Figure("blocks_grown", float(grown.blocks), "1"),
+        BenchFigure("rate", rate, "Hz"),
+        BenchFigure("ticks", float(counts["ticks"]), "1"),
+        BenchFigure("missed_percent", missed, "%"),
+        BenchFigure("echo_missed_percent", echo_missed, "%"),
+        BenchFigure("missed_above_echo_percent", missed - echo_missed, "%", ABOVE_ECHO_PERCENT, "lower"),
+        BenchFigure("unanswered", float(counts["unanswered"]), "ticks"),
+        BenchFigure("faults", float(counts["faults"]), "1"),
+        BenchFigure("in_time_percent", 100.0 * (1.0 - counts["unanswered"] / counts["ticks"]), "%"),
+        BenchFigure("urgent", float(tally.granted), "1 = yes, 0 = not asked for or not permitted"),
+        BenchFigure("compiled", float(counts["compiled"]), "kernels", 0.0, "lower"),
+        BenchFigure("collected", float(counts["collected"]), "1", 0.0, "lower"),
+        BenchFigure("resident_grown_kB", float(grown.resident_kb), "kB"),
+        BenchFigure("blocks_grown", float(grown.blocks), "1"),
     ]
     for part, histogram in tally.times.items():
         for label, percent in PERCENTILES.items():
             bound = (COMPUTE_US, "lower") if (part, label) == ("compute", "p99_9") else ()
-            figures.append(Figure(f"{part}_us.{label}", histogram.percentile_us(percent), "us", *bound))
-        figures.append(Figure(f"{part}_us.max", 1e-3 * histogram.largest_ns, "us"))
+            figures.append(BenchFigure(f"{part}_us.{label}", histogram.percentile_us(percent), "us", *bound))
+        figures.append(BenchFigure(f"{part}_us.max", 1e-3 * histogram.largest_ns, "us"))
     return figures
 
 

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rtsim.bench.figures import Figure, say
-from rtsim.config.runs.run_schema import Run
+from rtsim.bench.figures import BenchFigure, say
+from rtsim.config.runs.run_schema import RunConfig
 from rtsim.errors import ConfigError
 from rtsim.live.inputs.sources import WALKER, load_trial
 from rtsim.live.processes.children import Child
@@ -28,7 +28,7 @@ LOOP = "--loop"
 PERCENTILES = (("p50", 50.0), ("p99", 99.0), ("p99_9", 99.9), ("max", 100.0))
 
 
-class Chain(NamedTuple):
+class LatencyChain(NamedTuple):
     """What is measured: command lines of player and estimator, the latter by the markers' address.
 
     forces : whether plates are played beside; limits : of a percentile [us], by its label
@@ -44,8 +44,8 @@ class Chain(NamedTuple):
 
 def run(
     rate: float = 100.0, seconds: float = 30.0, method: str = "minimised", forces: bool = False,
-    recorded: Run | None = None, config: str = "",
-) -> list[Figure]:  # fmt: skip
+    recorded: RunConfig | None = None, config: str = "",
+) -> list[BenchFigure]:  # fmt: skip
     """Figures of the synthetic walker at `rate` [Hz] for `seconds`; forces : with its plate, to moments.
 
     recorded : a run whose recording is played over and over instead, at this rate; config : where it stands
@@ -55,31 +55,40 @@ def run(
     stamps, late, counters, gauges, n_sent = measure(chain)
     lost = n_sent - len(stamps) if n_sent else counters.get("lost", 0)
     t_capture, t_received, t_published, t_arrived = (stamps[:, k] for k in range(4))
-    figures = [Figure("rate", rate, "Hz"), Figure("frames_sent", float(n_sent or len(stamps) + lost), "1")]
+    figures = [
+        BenchFigure("rate", rate, "Hz"),
+        BenchFigure("frames_sent", float(n_sent or len(stamps) + lost), "1"),
+    ]
     inside = 1e-3 * (t_published - t_received)
     whole = 1e-3 * (t_arrived - t_capture)
     for label, percent in PERCENTILES:
         limit = chain.limits.get(label)
         value = float(np.percentile(inside, percent))
-        figures.append(Figure(f"receive_to_publish_us.{label}", value, "us", limit, "lower" if limit else ""))
+        figures.append(
+            BenchFigure(f"receive_to_publish_us.{label}", value, "us", limit, "lower" if limit else "")
+        )
     for label, percent in PERCENTILES:
-        figures.append(Figure(f"end_to_end_us.{label}", float(np.percentile(whole, percent)), "us"))
+        figures.append(BenchFigure(f"end_to_end_us.{label}", float(np.percentile(whole, percent)), "us"))
     return [
         *figures,
-        Figure("lost", float(lost), "frames", 0.0, "lower"),
-        Figure("skipped", float(counters.get("skipped", 0)), "frames"),
-        Figure("late", float(late), "frames"),
-        Figure(
+        BenchFigure("lost", float(lost), "frames", 0.0, "lower"),
+        BenchFigure("skipped", float(counters.get("skipped", 0)), "frames"),
+        BenchFigure("late", float(late), "frames"),
+        BenchFigure(
             "cpu_percent",
             gauges["cpu_percent"],
             "% of a core",
             *((chain.cpu_percent, "lower") if chain.cpu_percent else ()),
         ),
-        *([Figure("forces_late", float(counters.get("forces_late", 0)), "frames")] if chain.forces else []),
+        *(
+            [BenchFigure("forces_late", float(counters.get("forces_late", 0)), "frames")]
+            if chain.forces
+            else []
+        ),
     ]
 
 
-def measure(chain: Chain) -> tuple[np.ndarray, int, dict, dict, int]:
+def measure(chain: LatencyChain) -> tuple[np.ndarray, int, dict, dict, int]:
     """Stamps (n, 4) [ns] of capture, receipt, publication and arrival; late frames; the loop's own account;
     frames sent, 0 where the player goes on and on."""
     rows: list[tuple[int, int, int, int]] = []
@@ -111,7 +120,7 @@ def measure(chain: Chain) -> tuple[np.ndarray, int, dict, dict, int]:
     )
 
 
-def of_walker(rate: float, seconds: float, method: str, forces: bool) -> Chain:
+def of_walker(rate: float, seconds: float, method: str, forces: bool) -> LatencyChain:
     """The synthetic walker, with or without its plate."""
     how = ["--rate", str(rate), "--duration", str(seconds), "--wait", str(READY_S)]
     how += ["--forces", "walker"] if forces else []
@@ -122,11 +131,11 @@ def of_walker(rate: float, seconds: float, method: str, forces: bool) -> Chain:
 
     player = ["replay", "walker", "--address", ANY_PORT, "--states", *how]
     if forces:
-        return Chain(player, estimator, True, {"p50": CHAIN_P50_US}, CHAIN_CPU_PERCENT)
-    return Chain(player, estimator, False, {"p50": P50_US}, CPU_PERCENT if rate <= 100.0 else None)
+        return LatencyChain(player, estimator, True, {"p50": CHAIN_P50_US}, CHAIN_CPU_PERCENT)
+    return LatencyChain(player, estimator, False, {"p50": P50_US}, CPU_PERCENT if rate <= 100.0 else None)
 
 
-def of_run(run: Run, config: str, rate: float, seconds: float) -> Chain:
+def of_run(run: RunConfig, config: str, rate: float, seconds: float) -> LatencyChain:
     """The recording of a run, over and over, at a rate that may differ from the recorded one; config : the
     run's own, for the estimator's process."""
     if is_stream(run.source) or run.source == WALKER:
@@ -143,7 +152,7 @@ def of_run(run: Run, config: str, rate: float, seconds: float) -> Chain:
         return ["estimate", *how]
 
     limits = {"p99": RECRUITED_P99_US} if run.recruitment else {}
-    return Chain(player, estimator, bool(run.forces), limits, None)
+    return LatencyChain(player, estimator, bool(run.forces), limits, None)
 
 
 def addresses(markers: str) -> list[str]:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtsim.files.markers.trial import MarkerTrial
-from rtsim.live.result_session import Course
+from rtsim.live.result_session import ResultSession
 from rtsim.stages.kinematics import Kinematics
 from rtsim.stages.stage import Stage
 from streams.clock import now_ns
@@ -67,7 +67,7 @@ def live_rows(stages: Sequence[Stage], trial: MarkerTrial, seconds: float) -> Li
         ring = Ring(BACKLOG)
         intake = Intake("markers", ring)
         intake.accept(encode(session), now_ns())
-        course = Course(stages, session, {})
+        course = ResultSession(stages, session, {})
         rows += [one_frame(parts, seq, intake, ring, course) for seq, parts in enumerate(messages)]
     stages, iterations, residual, rms, status = zip(*rows, strict=True)
     return LiveRows(
@@ -77,7 +77,7 @@ def live_rows(stages: Sequence[Stage], trial: MarkerTrial, seconds: float) -> Li
 
 
 def one_frame(
-    parts: list[bytes], seq: int, intake: Intake, ring: Ring, course: Course
+    parts: list[bytes], seq: int, intake: Intake, ring: Ring, course: ResultSession
 ) -> tuple[tuple[int, int, int, int, int], int, float, float, int]:
     """Stamps before, between and after the stages [ns]; iterations, residual, RMS and status."""
     begun = now_ns()

@@ -15,7 +15,7 @@ import contextlib
 import tempfile
 from pathlib import Path
 
-from rtsim.bench.figures import Figure, say
+from rtsim.bench.figures import BenchFigure, say
 from rtsim.live.latency import PERCENTILES
 from rtsim.live.loop import Loop
 from rtsim.live.paced import paced_loop, summary_of
@@ -40,7 +40,7 @@ def run(
     rate: float = 1000.0,
     frame_rate: float = 100.0,
     urgently: bool = False,
-) -> list[Figure]:
+) -> list[BenchFigure]:
     """Figures of a run of `seconds` [s] at `rate` ticks and `frame_rate` frames per second [Hz]."""
     spec = load_model(model)
     simulator = Simulator(build(spec), spec.simulation)
@@ -55,26 +55,26 @@ def run(
             recorder.check()
         say(f"paced: {model} at {rate:g} Hz for {seconds:g} s")
         loop.run()
-    shown = [Figure("frame_rate", frame_rate, "Hz"), Figure("lap_s", lap_s, "s")]
+    shown = [BenchFigure("frame_rate", frame_rate, "Hz"), BenchFigure("lap_s", lap_s, "s")]
     return shown + figures_of(loop, rate)
 
 
-def figures_of(loop: Loop, rate: float) -> list[Figure]:
+def figures_of(loop: Loop, rate: float) -> list[BenchFigure]:
     """What a run came to."""
     summary = summary_of(loop)
     figures = [
-        Figure("rate", rate, "Hz"),
-        Figure("ticks", float(summary["ticks"]), "1"),
-        Figure("frames", float(summary["frames"]), "1"),
-        Figure("large_error", float(summary["large_error"]), "ticks"),
-        Figure("urgent", float(summary["urgent"]), "1 = yes, 0 = not asked for or not permitted"),
-        Figure("missed", float(summary["missed"]), "ticks"),
-        Figure("compiled", float(summary["compiled"]), "kernels", 0.0, "lower"),
-        Figure("collected", float(summary["collected"]), "1", 0.0, "lower"),
+        BenchFigure("rate", rate, "Hz"),
+        BenchFigure("ticks", float(summary["ticks"]), "1"),
+        BenchFigure("frames", float(summary["frames"]), "1"),
+        BenchFigure("large_error", float(summary["large_error"]), "ticks"),
+        BenchFigure("urgent", float(summary["urgent"]), "1 = yes, 0 = not asked for or not permitted"),
+        BenchFigure("missed", float(summary["missed"]), "ticks"),
+        BenchFigure("compiled", float(summary["compiled"]), "kernels", 0.0, "lower"),
+        BenchFigure("collected", float(summary["collected"]), "1", 0.0, "lower"),
     ]
     for name, part in PARTS.items():
         histogram = loop.times.stages[part]
         for label, percent in PERCENTILES.items():
-            figures.append(Figure(f"{name}_us.{label}", histogram.percentile_us(percent), "us"))
-        figures.append(Figure(f"{name}_us.max", 1e-3 * histogram.largest_ns, "us"))
+            figures.append(BenchFigure(f"{name}_us.{label}", histogram.percentile_us(percent), "us"))
+        figures.append(BenchFigure(f"{name}_us.max", 1e-3 * histogram.largest_ns, "us"))
     return figures

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 
-from rtsim.bench.figures import Figure, say
+from rtsim.bench.figures import BenchFigure, say
 from rtsim.errors import RtsimError
 from streams.clock import now_ns
 
@@ -16,7 +16,7 @@ WARMUP_S, GROUP_S, COLD_S, WARM_S = 120.0, 60.0, 60.0, 3.0
 N_WARM = 3
 
 
-def run() -> list[Figure]:
+def run() -> list[BenchFigure]:
     """warmup_s and the seconds of each group of `rtsim warmup`, by the clock and of a processor, the memory
     of the largest, the size of the cache; cold_s and warm_s (median of three) of `rtsim live`, from the
     start of its process.
@@ -30,16 +30,16 @@ def run() -> list[Figure]:
         say("startup: warm")
         warm = sorted(first_result_s(cache) for _ in range(N_WARM))
     return [
-        Figure("warmup_s", done["seconds"], "s", WARMUP_S, "lower"),
+        BenchFigure("warmup_s", done["seconds"], "s", WARMUP_S, "lower"),
         *(
-            Figure(f"group.{name}_s", cost["seconds"], "s", GROUP_S, "lower")
+            BenchFigure(f"group.{name}_s", cost["seconds"], "s", GROUP_S, "lower")
             for name, cost in done["groups"].items()
         ),
-        *(Figure(f"compile_cpu_s.{name}", cost["cpu_s"], "s") for name, cost in done["groups"].items()),
-        Figure("peak_MB", max(cost["peak_mb"] for cost in done["groups"].values()), "MB"),
-        Figure("cache_MB", done["cache_MB"], "MB"),
-        Figure("cold_s", cold, "s", COLD_S, "lower"),
-        Figure("warm_s", warm[N_WARM // 2], "s", WARM_S, "lower"),
+        *(BenchFigure(f"compile_cpu_s.{name}", cost["cpu_s"], "s") for name, cost in done["groups"].items()),
+        BenchFigure("peak_MB", max(cost["peak_mb"] for cost in done["groups"].values()), "MB"),
+        BenchFigure("cache_MB", done["cache_MB"], "MB"),
+        BenchFigure("cold_s", cold, "s", COLD_S, "lower"),
+        BenchFigure("warm_s", warm[N_WARM // 2], "s", WARM_S, "lower"),
     ]
 
 

@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rtsim.bench.figures import Figure
+from rtsim.bench.figures import BenchFigure
 from rtsim.bench.progress import counted
 from rtsim.config.load import load_toml
 from rtsim.config.paths import find_config
@@ -36,10 +36,10 @@ from rtsim.live.hardware.device_loop import DeviceClock
 from rtsim.live.loop import Loop
 from rtsim.tuning.bayesian import Bayesian
 from rtsim.tuning.cma import Cma
-from rtsim.tuning.offline import Asked, OfflineRuns, Pool
+from rtsim.tuning.offline import OfflineRuns, Pool, RunRequest
 from rtsim.tuning.preference import Preference
 from rtsim.tuning.problem import Parameters, parameters_of
-from rtsim.tuning.search import Search
+from rtsim.tuning.search import TuningSearch
 
 Array = NDArray[np.float64]
 
@@ -61,7 +61,7 @@ SPLINE = Parameters(
     np.array([20.0, 0.6, 0.5, 0.5]),
 )
 """The peak opposes dorsiflexion; the ranges are our choice, the knee is foremost at a phase of 0.25."""
-SEARCHES: dict[str, Callable[[int, int], Search]] = {
+SEARCHES: dict[str, Callable[[int, int], TuningSearch]] = {
     "bayesian": Bayesian,
     "cma": Cma,
     "preference": Preference,
@@ -69,7 +69,7 @@ SEARCHES: dict[str, Callable[[int, int], Search]] = {
 OF_SPLINE = ("bayesian", "cma")
 
 
-class Case(NamedTuple):
+class SearchCase(NamedTuple):
     """One search; table : costs of all nodes of a grid that trials look up, None = trials are simulated."""
 
     method: str
@@ -89,7 +89,7 @@ class Ended(NamedTuple):
 
 def run(
     n_seed: int = SEEDS, n_spline_seed: int = SPLINE_SEEDS, n_node: int = NODES, budget: int = BUDGET
-) -> list[Figure]:
+) -> list[BenchFigure]:
     """Figures of so many seeds; n_spline_seed = 0 leaves the spline out. n_node : of the fine grid; budget :
     evaluations of a search of it.
     """
@@ -108,7 +108,7 @@ def run(
     with Pool(spec, 0, n_process, by_spline) as pool:
         table = grid_of(pool, SPLINE, SPLINE_NODES, f"tune: {SPLINE_NODES}^4 splines")
         figures += grid_figures("spline_grid", table)
-        done: dict[str, tuple[list[Case], list[Ended]]] = {}
+        done: dict[str, tuple[list[SearchCase], list[Ended]]] = {}
         for method in OF_SPLINE:
             cases = cases_of(method, n_spline_seed, SPLINE_BUDGET, None)
             told = f"tune: spline by {method}, searches of {SPLINE_BUDGET} simulations"
@@ -121,7 +121,7 @@ def run(
     return figures
 
 
-def quick() -> list[Figure]:
+def quick() -> list[BenchFigure]:
     """Figures of a part, which are held against no limits."""
     return [figure._replace(limit=None, better="") for figure in run(**QUICK)]
 
@@ -146,9 +146,11 @@ class OfKnownPhase:
         return -torque(STRIDE_HZ * seen.tick * self._period_s, **self._setting)
 
 
-def cases_of(method: str, n_seed: int, budget: int, table: Array | None) -> list[Case]:
+def cases_of(method: str, n_seed: int, budget: int, table: Array | None) -> list[SearchCase]:
     """Searches without noise and with it."""
-    return [Case(method, seed, noisy, budget, table) for noisy in (False, True) for seed in range(n_seed)]
+    return [
+        SearchCase(method, seed, noisy, budget, table) for noisy in (False, True) for seed in range(n_seed)
+    ]
 
 
 def grid_of(pool: Pool, parameters: Parameters, n_node: int, told: str) -> Array:
@@ -157,14 +159,14 @@ def grid_of(pool: Pool, parameters: Parameters, n_node: int, told: str) -> Array
     line = np.linspace(0.0, 1.0, n_node)
     nodes = [np.array(node) for node in product(line, repeat=n)]
     costs = []
-    for cost in counted(told, pool.costs([Asked(parameters.setting(x)) for x in nodes]), len(nodes)):
+    for cost in counted(told, pool.costs([RunRequest(parameters.setting(x)) for x in nodes]), len(nodes)):
         if cost.why:
             raise ModelError(cost.why, where="bench tune")
         costs.append(cost.value)
     return np.array(costs).reshape((n_node,) * n)
 
 
-def searched(runs: OfflineRuns, case: Case) -> Ended:
+def searched(runs: OfflineRuns, case: SearchCase) -> Ended:
     """One search."""
     n = len(SPLINE.names) if case.table is None else case.table.ndim
     search = SEARCHES[case.method](n, case.seed)
@@ -193,32 +195,36 @@ def cost_at(runs: OfflineRuns, point: Array, table: Array | None) -> float:
     """The noise-free cost at a point (n,)."""
     if table is not None:
         return float(table[tuple(np.round(point * (len(table) - 1)).astype(int))])
-    cost = runs.cost(Asked(SPLINE.setting(point)))
+    cost = runs.cost(RunRequest(SPLINE.setting(point)))
     if cost.why:
         raise ModelError(cost.why, where=f"bench tune: {SPLINE.words(SPLINE.setting(point))}")
     return cost.value
 
 
-def grid_figures(name: str, table: Array) -> list[Figure]:
+def grid_figures(name: str, table: Array) -> list[BenchFigure]:
     """Size and costs of a grid, and where its best node is, in parts of the ranges."""
     best = np.unravel_index(int(table.argmin()), table.shape)
     return [
-        Figure(f"{name}.runs", float(table.size), "1"),
-        Figure(f"{name}.least", float(table.min()), "cost"),
-        Figure(f"{name}.range", float(np.ptp(table)), "cost"),
+        BenchFigure(f"{name}.runs", float(table.size), "1"),
+        BenchFigure(f"{name}.least", float(table.min()), "cost"),
+        BenchFigure(f"{name}.range", float(np.ptp(table)), "cost"),
         *(
-            Figure(f"{name}.best.{k}", float(index) / (len(table) - 1), "of the range")
+            BenchFigure(f"{name}.best.{k}", float(index) / (len(table) - 1), "of the range")
             for k, index in enumerate(best)
         ),
     ]
 
 
 def search_figures(
-    name: str, cases: Sequence[Case], all_ended: Sequence[Ended], table: Array, least: float | None = None
-) -> list[Figure]:
+    name: str,
+    cases: Sequence[SearchCase],
+    all_ended: Sequence[Ended],
+    table: Array,
+    least: float | None = None,
+) -> list[BenchFigure]:
     """Regrets of a method; least : cost from which they count, None = the grid's."""
     share = 100.0 * max(ended.n_tried for ended in all_ended) / table.size
-    figures = [Figure(f"evaluations_share.{name}", share, "% of the grid's", SHARE_PERCENT, "lower")]
+    figures = [BenchFigure(f"evaluations_share.{name}", share, "% of the grid's", SHARE_PERCENT, "lower")]
     low = float(table.min()) if least is None else least
     for noisy, word, limit in ((False, "clean", CLEAN_PERCENT), (True, "noisy", NOISY_PERCENT)):
         regrets = np.array(
@@ -229,7 +235,7 @@ def search_figures(
             ]
         )
         figures += [
-            Figure(f"regret_percent.{name}.{word}", float(np.median(regrets)), "%", limit, "lower"),
-            Figure(f"regret_percent.{name}.{word}.worst", float(regrets.max()), "%"),
+            BenchFigure(f"regret_percent.{name}.{word}", float(np.median(regrets)), "%", limit, "lower"),
+            BenchFigure(f"regret_percent.{name}.{word}.worst", float(regrets.max()), "%"),
         ]
     return figures

@@ -16,12 +16,12 @@ import sys
 import time
 from pathlib import Path
 
-from rtsim.bench.figures import Figure
-from rtsim.bench.progress import Course
+from rtsim.bench.figures import BenchFigure
+from rtsim.bench.progress import BenchProgress
 from rtsim.bench.runs.latency import ANY_PORT, READY_S
 from rtsim.bench.strangers.attackers import ENDLESS_SOURCE, FLOODS
 from rtsim.bench.strangers.hostile_source import ATTACKS
-from rtsim.bench.strangers.slowed import Places, slowed
+from rtsim.bench.strangers.slowed import ChosenProcessors, slowed
 from rtsim.errors import ConfigError
 from rtsim.live.processes.children import Child
 from rtsim.live.processes.thread_priority import pinned
@@ -35,7 +35,7 @@ SAMPLE_NS = 20_000_000
 END_S = 10.0
 
 
-def run(seconds: float = 10.0, only: str = "", slow: int = 1) -> list[Figure]:
+def run(seconds: float = 10.0, only: str = "", slow: int = 1) -> list[BenchFigure]:
     """Figures of every attack, or of those whose name begins with `only`, for `seconds` each.
 
     slow : the estimator has this part of a processor
@@ -43,27 +43,27 @@ def run(seconds: float = 10.0, only: str = "", slow: int = 1) -> list[Figure]:
     every = (*ATTACKS, *FLOODS, ENDLESS_SOURCE)
     if not any(attack.startswith(only) for attack in every):
         raise ConfigError(f"no attack begins with {only!r}", where="--only", allowed=", ".join(every))
-    figures = [Figure("slow", float(slow), "times")]
+    figures = [BenchFigure("slow", float(slow), "times")]
     attacks = [attack for attack in every if attack.startswith(only)]
-    with slowed(slow) as places, Course("hostile", len(attacks)) as course:
+    with slowed(slow) as places, BenchProgress("hostile", len(attacks)) as course:
         for attack in attacks:
             course.begin(f"{attack} for {seconds:g} s")
             endless = attack == ENDLESS_SOURCE
-            figures += endless_source(seconds, places) if endless else Trial(attack, seconds, places).run()
+            figures += endless_source(seconds, places) if endless else Attack(attack, seconds, places).run()
     return figures
 
 
-class Trial:
+class Attack:
     """One attack."""
 
-    def __init__(self, attack: str, seconds: float, places: Places) -> None:
+    def __init__(self, attack: str, seconds: float, places: ChosenProcessors) -> None:
         self.attack, self.seconds, self._places = attack, seconds, places
         self.allowed_percent: list[float] = []
         self.answered: set[int] = set()
         self.memory = Memory()
         self._first_ns = self._last_ns = 0
 
-    def run(self) -> list[Figure]:
+    def run(self) -> list[BenchFigure]:
         """Figures of the attack."""
         with contextlib.ExitStack() as stack:
             source = python(stack, "rtsim.bench.strangers.hostile_source", self.attack)
@@ -85,12 +85,12 @@ class Trial:
         n_answered = len(self.answered.intersection(sent))
         percent = 100.0 * n_answered / len(sent) if sent and alive else 0.0
         return [
-            Figure(f"answered_percent.{self.attack}", percent, "%", ANSWERED_PERCENT, "higher"),
-            Figure(f"frames_sent.{self.attack}", float(len(sent)), "frames"),
-            Figure(f"hostile_sent.{self.attack}", float(n_hostile), "bytes")
+            BenchFigure(f"answered_percent.{self.attack}", percent, "%", ANSWERED_PERCENT, "higher"),
+            BenchFigure(f"frames_sent.{self.attack}", float(len(sent)), "frames"),
+            BenchFigure(f"hostile_sent.{self.attack}", float(n_hostile), "bytes")
             if n_hostile
-            else Figure(f"hostile_sent.{self.attack}", float(account["n_hostile"]), "messages"),
-            Figure(f"allowed_percent.{self.attack}", max(self.allowed_percent, default=0.0), "%"),
+            else BenchFigure(f"hostile_sent.{self.attack}", float(account["n_hostile"]), "messages"),
+            BenchFigure(f"allowed_percent.{self.attack}", max(self.allowed_percent, default=0.0), "%"),
             *self.memory.figures(self.attack),
         ]
 
@@ -149,12 +149,12 @@ class Memory:
             with contextlib.suppress(OSError):  # it may have ended
                 self._largest = max(self._largest, self._now())
 
-    def figures(self, attack: str) -> list[Figure]:
+    def figures(self, attack: str) -> list[BenchFigure]:
         """The largest growth that was seen."""
         if self._file is None:
             return []
         growth = 1e-6 * (self._largest - self._first)
-        return [Figure(f"rss_growth_MB.{attack}", growth, "MB", GROWTH_MB, "lower")]
+        return [BenchFigure(f"rss_growth_MB.{attack}", growth, "MB", GROWTH_MB, "lower")]
 
     def _now(self) -> int:
         assert self._file is not None
@@ -162,7 +162,7 @@ class Memory:
         return int(pages[1]) * os.sysconf("SC_PAGE_SIZE") if len(pages) > 1 else 0
 
 
-def endless_source(seconds: float, places: Places) -> list[Figure]:
+def endless_source(seconds: float, places: ChosenProcessors) -> list[BenchFigure]:
     """A source whose message does not end has no frames to be answered: memory alone."""
     memory = Memory()
     with contextlib.ExitStack() as stack:
@@ -178,10 +178,10 @@ def endless_source(seconds: float, places: Places) -> list[Figure]:
         if not estimator.running:
             estimator.check()
     name = ENDLESS_SOURCE
-    return [Figure(f"hostile_sent.{name}", float(done["bytes"]), "bytes"), *memory.figures(name)]
+    return [BenchFigure(f"hostile_sent.{name}", float(done["bytes"]), "bytes"), *memory.figures(name)]
 
 
-def start_estimator(stack: contextlib.ExitStack, markers: str, places: Places) -> Child:
+def start_estimator(stack: contextlib.ExitStack, markers: str, places: ChosenProcessors) -> Child:
     """The estimator of the markers at an address; it ends with the stack."""
     where = ["--markers", markers, "--results", ANY_PORT, "--control", ANY_PORT]
     with pinned(places.measured):  # which its children take over

@@ -144,7 +144,7 @@ ATTACKS: dict[str, Callable[[], Iterator[list[Parts]]]] = {
 }
 
 
-class Source:
+class HostileWalker:
     """The walker, and what is sent between its frames."""
 
     def __init__(self, attack: str) -> None:
@@ -192,7 +192,7 @@ class Source:
 
 
 def main() -> None:
-    source = Source(sys.argv[1])
+    source = HostileWalker(sys.argv[1])
     with zmq.Context() as context, context.socket(zmq.XPUB) as socket:
         socket.setsockopt(zmq.XPUB_NODROP, 1)
         socket.linger = 1000

@@ -26,7 +26,7 @@ while os.getppid() == parent:
 """
 
 
-class Places(NamedTuple):
+class ChosenProcessors(NamedTuple):
     """Processors that a bench uses; None = any.
 
     measured : of the process that is measured; others : of everybody else
@@ -37,13 +37,13 @@ class Places(NamedTuple):
 
 
 @contextlib.contextmanager
-def slowed(times: int) -> Iterator[Places]:
+def slowed(times: int) -> Iterator[ChosenProcessors]:
     """Within, a process pinned to `measured` has the `times`-th part of that processor.
 
     Raises ConfigError where the system pins nobody, or has no second processor for who measures.
     """
     if times == 1:
-        yield Places(None, None)
+        yield ChosenProcessors(None, None)
         return
     found = processors()
     if len(found) < 2:
@@ -59,4 +59,4 @@ def slowed(times: int) -> Iterator[Places]:
             stack.callback(burner.wait)
             stack.callback(burner.kill)
         stack.enter_context(pinned(others))
-        yield Places(measured, others)
+        yield ChosenProcessors(measured, others)

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from rtsim.cli.benches.bench_group import AS_JSON, QUICK, command
-from rtsim.cli.terminal.types import Config, Method
+from rtsim.cli.terminal.types import Config, MethodName
 
 
 @command.command("mbo")
@@ -170,7 +170,9 @@ def rosenbrock(as_json: bool, batches: int, repeats: int) -> None:
 @command.command("rates")
 @AS_JSON
 @click.argument("trials", nargs=-1, type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option("--method", type=Method(), default="minimised", show_default=True, help="Method of the model.")
+@click.option(
+    "--method", type=MethodName(), default="minimised", show_default=True, help="Method of the model."
+)
 def rates(as_json: bool, trials: tuple[Path, ...], method: str) -> None:
     """Noise and delay of speeds and accelerations by each filter, on TRIALS or on the walker."""
     from rtsim.bench import figures

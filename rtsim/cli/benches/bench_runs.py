@@ -8,7 +8,7 @@ import click
 
 from rtsim.cli.benches.bench_group import AS_JSON, QUICK, command
 from rtsim.cli.terminal.options import check_of_use, make_run
-from rtsim.cli.terminal.types import Config, Method
+from rtsim.cli.terminal.types import Config, MethodName
 from rtsim.files.output import check_free, write_text
 
 
@@ -16,7 +16,9 @@ from rtsim.files.output import check_free, write_text
 @AS_JSON
 @click.option("--rate", type=float, default=100.0, show_default=True, help="Frame rate [Hz].")
 @click.option("--seconds", type=float, default=30.0, show_default=True, help="Length of the run.")
-@click.option("--method", type=Method(), default="minimised", show_default=True, help="Method of the model.")
+@click.option(
+    "--method", type=MethodName(), default="minimised", show_default=True, help="Method of the model."
+)
 @click.option("--forces", is_flag=True, help="With force plates, rates and inverse dynamics.")
 @click.option("--config", default="", help="A run config, whose recording is played over and over instead.")
 def latency(as_json: bool, rate: float, seconds: float, method: str, forces: bool, config: str) -> None:

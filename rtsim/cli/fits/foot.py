@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from rtsim.files.pressure.pressure_trial import PressureTrial
     from rtsim.methods.foot.foot_trial import FootTrial
     from rtsim.methods.foot.walked_steps import WalkedSteps
-    from rtsim.report.foot_fit import Step
+    from rtsim.report.foot_fit import FittedStep
 
 FILE = click.Path(path_type=Path)
 LONGEST_DELAY = 3600.0
@@ -124,7 +124,7 @@ def command(
     check_figures(paper, len(all_steps(walks)), force)
     fit, frame = None, None
     fitted: list[FootTrial] = []
-    steps: list[Step] = []
+    steps: list[FittedStep] = []
     if own is not None:
         others, parameters = all_steps(walks), own.parameters
     else:

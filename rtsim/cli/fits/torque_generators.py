@@ -19,9 +19,9 @@ from rtsim.files.output import check_free
 
 if TYPE_CHECKING:
     from rtsim.methods.generators.joint_motion import JointMotion
-    from rtsim.methods.generators.strength_bounds import Measured, StrengthBounds
-    from rtsim.methods.generators.torque_generator_fit import Fit, FitSettings
-    from rtsim.models.packing.torque_generators import Placed
+    from rtsim.methods.generators.strength_bounds import IsometricTorque, StrengthBounds
+    from rtsim.methods.generators.torque_generator_fit import FitSettings, FittedGenerator
+    from rtsim.models.packing.torque_generators import PlacedGenerator
 
 
 @click.command("torque-generators")
@@ -215,10 +215,10 @@ def command(
         )  # fmt: skip
 
 
-class Outcome(NamedTuple):
+class FitOutcome(NamedTuple):
     """What was fitted, the bounds of strength where they were asked for, and whether it was interrupted."""
 
-    fits: list[Fit]
+    fits: list[FittedGenerator]
     of_bounds: list[StrengthBounds]
     interrupted: bool
 
@@ -229,8 +229,11 @@ class Outcome(NamedTuple):
 
 
 def fitted(
-    weak: Sequence[Placed], found: JointMotion, settings: FitSettings, measured: dict[str, Measured] | None
-) -> Outcome:
+    weak: Sequence[PlacedGenerator],
+    found: JointMotion,
+    settings: FitSettings,
+    measured: dict[str, IsometricTorque] | None,
+) -> FitOutcome:
     """All fits, each told as it begins; measured : of a healthy person, where strengths are to be bounded."""
     from rtsim.cli.terminal.compiling import compile_first
     from rtsim.cli.terminal.console import LastingConsole
@@ -255,10 +258,10 @@ def fitted(
             fits = [one.fit for one in of_bounds]
         else:
             fits = fit_all(weak, found, settings, told, stopped)
-    return Outcome(fits, of_bounds, bool(came))
+    return FitOutcome(fits, of_bounds, bool(came))
 
 
-def report(outcome: Outcome, as_json: bool) -> None:
+def report(outcome: FitOutcome, as_json: bool) -> None:
     """The tables, or all of it as JSON; before it what contradicts itself."""
     from rtsim.report import torque_generators
 

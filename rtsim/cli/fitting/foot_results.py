@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from rtsim.methods.foot.foot_misfit import Weights
     from rtsim.methods.foot.foot_trial import FootTrial
     from rtsim.monitor.figures.paper import Paper
-    from rtsim.report.foot_fit import Step
+    from rtsim.report.foot_fit import FittedStep
 
 
 def held_steps(
-    steps: list[Step], given: Sequence[tuple[FootTrial, bool]], weights: Weights,
+    steps: list[FittedStep], given: Sequence[tuple[FootTrial, bool]], weights: Weights,
     parameters: NDArray[np.float64],
-) -> tuple[list[Step], list[str]]:  # fmt: skip
+) -> tuple[list[FittedStep], list[str]]:  # fmt: skip
     """The steps and those that are held against the parameters (30,), and the names of those left out.
 
     given : trials, and whether each has a height of its own
@@ -49,7 +49,7 @@ def held_steps(
     return found, []
 
 
-def footprint_told(footprint: PressureTrial, step: Step, parameters: NDArray[np.float64]) -> str:
+def footprint_told(footprint: PressureTrial, step: FittedStep, parameters: NDArray[np.float64]) -> str:
     """How alike a recorded footprint and the simulated peak pressure of a step are."""
     from rtsim.methods.foot.footprint import likeness
     from rtsim.report.foot_drawn import peaks_of
@@ -69,7 +69,7 @@ def source_of(fitted: list[FootTrial], weights: Weights) -> str:
     )
 
 
-def write_model(out: Path, spec: object, steps: list[Step], left: Sequence[str]) -> None:
+def write_model(out: Path, spec: object, steps: list[FittedStep], left: Sequence[str]) -> None:
     """The model with the errors it was found with, and what was interrupted."""
     from rtsim.files.model_toml import model_text
     from rtsim.files.output import write_text
@@ -100,12 +100,12 @@ def _figure_of(first: Path, k: int) -> Path:
     return first.with_stem(f"{first.stem}-{k + 1}") if k else first
 
 
-def draw_steps(paper: Paper, steps: Sequence[Step], parameters: NDArray[np.float64]) -> None:
+def draw_steps(paper: Paper, steps: Sequence[FittedStep], parameters: NDArray[np.float64]) -> None:
     """A figure of each step: the first into the file that was asked for, the next beside it with -2, -3."""
-    from rtsim.monitor.figures.foot_figure import Drawn, save_foot
+    from rtsim.monitor.figures.foot_figure import FootFigureContent, save_foot
     from rtsim.report.foot_drawn import drawn
 
     for k, step in enumerate(steps):
         path = _figure_of(paper.path, k)
-        save_foot(paper._replace(path=path), Drawn(**drawn(step, parameters)))
+        save_foot(paper._replace(path=path), FootFigureContent(**drawn(step, parameters)))
         click.echo(f"wrote {path}", err=True)

@@ -12,7 +12,7 @@ from rtsim.cli.terminal.plotting import paper_for
 from rtsim.errors import ConfigError
 
 if TYPE_CHECKING:
-    from rtsim.methods.generators.torque_generator_fit import Fit
+    from rtsim.methods.generators.torque_generator_fit import FittedGenerator
     from rtsim.monitor.figures.paper import Paper
 
 MOST_DRAWN = 2
@@ -44,7 +44,9 @@ def figures_of(
     return {option: paper for option, paper in papers.items() if paper is not None}
 
 
-def draw(figures: dict[str, Paper], fits: list[Fit], chosen: list[str], title: str) -> list[Fit]:
+def draw(
+    figures: dict[str, Paper], fits: list[FittedGenerator], chosen: list[str], title: str
+) -> list[FittedGenerator]:
     """The figures that were asked for; chosen generators that have no fit to be drawn, which is told."""
     missed = []
     if "--plot" in figures:
@@ -56,7 +58,9 @@ def draw(figures: dict[str, Paper], fits: list[Fit], chosen: list[str], title: s
     return missed
 
 
-def draw_fits(paper: Paper, fits: list[Fit], chosen: list[str], title: str) -> list[Fit]:
+def draw_fits(
+    paper: Paper, fits: list[FittedGenerator], chosen: list[str], title: str
+) -> list[FittedGenerator]:
     """Both planes of figure 5 of some generators, before and after; chosen ones that were not fitted."""
     from rtsim.methods.generators.torque_generator_figures import panels_of_fit
     from rtsim.monitor.figures.stack import save_panels
@@ -78,7 +82,7 @@ def draw_fits(paper: Paper, fits: list[Fit], chosen: list[str], title: str) -> l
     return missed
 
 
-def draw_curves(paper: Paper, fits: list[Fit], chosen: list[str]) -> None:
+def draw_curves(paper: Paper, fits: list[FittedGenerator], chosen: list[str]) -> None:
     """What generators can do, as figure A.6: of joints of the chosen ones, or of all."""
     from rtsim.methods.generators.torque_generator_figures import panels_of_curves
     from rtsim.monitor.figures.stack import save_panels
@@ -93,7 +97,7 @@ def draw_curves(paper: Paper, fits: list[Fit], chosen: list[str]) -> None:
     click.echo(f"wrote {paper.path}", err=True)
 
 
-def draw_parameters(paper: Paper, fits: list[Fit], chosen: list[str]) -> None:
+def draw_parameters(paper: Paper, fits: list[FittedGenerator], chosen: list[str]) -> None:
     """What the parameters do to the curves of the first chosen generator, or of that which changed most."""
     from rtsim.methods.generators.torque_generator_figures import panels_of_parameters
     from rtsim.monitor.figures.stack import save_panels

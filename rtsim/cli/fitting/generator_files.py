@@ -12,8 +12,8 @@ from rtsim.errors import ConfigError
 if TYPE_CHECKING:
     from rtsim.config.models.torque_generator_schema import GeneratorSet
     from rtsim.methods.generators.joint_motion import JointMotion
-    from rtsim.methods.generators.torque_generator_fit import Fit
-    from rtsim.models.packing.torque_generators import Placed
+    from rtsim.methods.generators.torque_generator_fit import FittedGenerator
+    from rtsim.models.packing.torque_generators import PlacedGenerator
 
 MARKERS = (".c3d", ".trc")
 
@@ -83,7 +83,12 @@ def check_config_name(out: Path) -> None:
 
 
 def write_set(
-    out: Path, fits: list[Fit], model: str, motion: Path, placed: tuple[Placed, ...], body: GeneratorSet
+    out: Path,
+    fits: list[FittedGenerator],
+    model: str,
+    motion: Path,
+    placed: tuple[PlacedGenerator, ...],
+    body: GeneratorSet,
 ) -> None:
     """The person's set: those of the model, with what was found."""
     from rtsim.files.output import write_text

@@ -15,9 +15,9 @@ from rtsim.errors import ConfigError
 from rtsim.files.tables.storage import Table, read_storage
 from rtsim.methods.generators.emg import around, at_frames, borne_against, check_activations, columns_of
 from rtsim.methods.generators.joint_motion import MOMENT, MOST_NM, JointMotion
-from rtsim.methods.generators.strength_bounds import FLEXOR_RATIOS, Measured
+from rtsim.methods.generators.strength_bounds import FLEXOR_RATIOS, IsometricTorque
 from rtsim.methods.generators.torque_generator_fit import HIGH, LOW, FitSettings
-from rtsim.models.packing.torque_generators import Placed
+from rtsim.models.packing.torque_generators import PlacedGenerator
 
 MOST_NAMED = 5
 WHOLE = ""
@@ -73,7 +73,7 @@ class Said(NamedTuple):
     measured: tuple[str, ...]
 
 
-class Asked(NamedTuple):
+class FitRequests(NamedTuple):
     """What they ask for, by names of generators and coordinates; WHOLE stands for all."""
 
     a_max: dict[str, float]
@@ -83,10 +83,10 @@ class Asked(NamedTuple):
     against_table: Path | None
     most_passive: float
     strength: dict[str, float]
-    measured: dict[str, Measured]
+    measured: dict[str, IsometricTorque]
 
 
-def asked_of(said: Said, placed: Sequence[Placed]) -> Asked:
+def asked_of(said: Said, placed: Sequence[PlacedGenerator]) -> FitRequests:
     """ConfigError for options that say nothing, or not together, before anything is read."""
     names, joints = [one.name for one in placed], list(dict.fromkeys(one.joint.coordinate for one in placed))
     check_together(said)
@@ -94,7 +94,7 @@ def asked_of(said: Said, placed: Sequence[Placed]) -> Asked:
         raise ConfigError(
             f"{said.most_passive:g} cannot be meant", where="--t-pe-max", allowed="above 0 to 100"
         )
-    return Asked(
+    return FitRequests(
         numbers(said.a_max, names, "--a-max", (0.0, 1.0)), said.emg, said.within,
         numbers(said.against, joints, "--co-contraction", (0.0, 10.0)), said.against_table, said.most_passive,
         numbers(said.strength, [*names, *joints], "--strength", (0.01, 100.0)),
@@ -148,15 +148,15 @@ def check_together(said: Said) -> None:
         raise ConfigError(f"{said.within:g} cannot be meant", where="--emg-within", allowed="above 0 to 1")
 
 
-def isometric(measured: tuple[str, ...], flexors: Sequence[Placed]) -> dict[str, Measured]:
+def isometric(measured: tuple[str, ...], flexors: Sequence[PlacedGenerator]) -> dict[str, IsometricTorque]:
     """COORDINATE=TORQUE@ANGLE of the command line, of the legs' joints; flexors : of these."""
-    found: dict[str, Measured] = {}
+    found: dict[str, IsometricTorque] = {}
     for text in measured:
         name, _, values = text.partition("=")
         torque, _, angle = values.partition("@")
         known(name, [one.joint.coordinate for one in flexors], "--measured")
         try:
-            one = Measured(float(torque), math.radians(float(angle)))
+            one = IsometricTorque(float(torque), math.radians(float(angle)))
         except ValueError:
             raise ConfigError(
                 f"{text!r} is no torque at an angle", where="--measured", allowed="COORDINATE=TORQUE@ANGLE"
@@ -172,7 +172,7 @@ def isometric(measured: tuple[str, ...], flexors: Sequence[Placed]) -> dict[str,
     return found
 
 
-def settings_of(motion: JointMotion, placed: Sequence[Placed], asked: Asked) -> FitSettings:
+def settings_of(motion: JointMotion, placed: Sequence[PlacedGenerator], asked: FitRequests) -> FitSettings:
     """What the options ask of fits; placed : as they are before these."""
     if not len(motion.times):  # nothing is known, which every generator is told by its fault
         return FitSettings(most_passive=asked.most_passive)
@@ -195,7 +195,7 @@ def settings_of(motion: JointMotion, placed: Sequence[Placed], asked: Asked) -> 
     )
 
 
-def co_contraction(motion: JointMotion, asked: Asked) -> dict[str, Any]:
+def co_contraction(motion: JointMotion, asked: FitRequests) -> dict[str, Any]:
     """Of every joint, in parts of its torque or over time [N m]."""
     where, parts, path = "--co-contraction", asked.against, asked.against_table
     for name in parts:

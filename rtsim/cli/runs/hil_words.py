@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rtsim.cli.hil import Ways
+    from rtsim.cli.hil import HilOptions
     from rtsim.config.runs.hil_schema import HilSpec
     from streams.control.commands import ControlServer
 
 
-def said_first(ways: Ways, urgent: bool, is_pinned: bool, has_key: bool) -> list[str]:
+def said_first(ways: HilOptions, urgent: bool, is_pinned: bool, has_key: bool) -> list[str]:
     """What was asked for and not granted, and the key; a sentence each."""
     told = []
     if ways.urgently and not urgent:
@@ -24,7 +24,7 @@ def said_first(ways: Ways, urgent: bool, is_pinned: bool, has_key: bool) -> list
     return [f"rtsim: {words}" for words in told]
 
 
-def said_of_access(ways: Ways, server: ControlServer) -> list[str]:
+def said_of_access(ways: HilOptions, server: ControlServer) -> list[str]:
     """Who may do what, where it is not as usual."""
     told = []
     if ways.again is not None:

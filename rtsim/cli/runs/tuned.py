@@ -22,7 +22,7 @@ from rtsim.cli.terminal.security import connect_security
 from rtsim.config.load import check_record, load_toml
 from rtsim.config.paths import find_config
 from rtsim.config.runs.hil_schema import HilSpec
-from rtsim.config.runs.tuning_schema import Term
+from rtsim.config.runs.tuning_schema import CostTerm
 from rtsim.device.tuning import LONGEST_RAMP_S
 from rtsim.errors import ConfigError
 from rtsim.files.output import check_folder
@@ -33,12 +33,12 @@ from rtsim.tuning.cma import Cma
 from rtsim.tuning.costs import find, places_of
 from rtsim.tuning.dial import Dial
 from rtsim.tuning.drive import Drive
-from rtsim.tuning.kept import Kept, read_kept, write_kept
+from rtsim.tuning.kept import KeptTuning, read_kept, write_kept
 from rtsim.tuning.live import LiveRuns
-from rtsim.tuning.offline import Asked, Cost, Pool
+from rtsim.tuning.offline import Pool, RunCost, RunRequest
 from rtsim.tuning.preference import Preference
 from rtsim.tuning.problem import Parameters, Setting, parameters_of, tuning_of
-from rtsim.tuning.search import Search
+from rtsim.tuning.search import TuningSearch
 from rtsim.tuning.validation import CONDITIONS, TUNED, ZERO, effects, order
 from streams.messages import FieldSpec
 
@@ -96,7 +96,7 @@ def search(
         searched(spec, parameters, measure, asking, together, live, paper)
 
 
-Measured = Callable[[Sequence[Setting | None], int], Iterator[Cost]]
+Measured = Callable[[Sequence[Setting | None], int], Iterator[RunCost]]
 """Costs of settings, None = zero torque; the number is that of the device's noise."""
 
 
@@ -107,13 +107,13 @@ def offline(spec: HilSpec, seed: int, processes: int | None, stack: contextlib.E
     n_repeat = tuning_of(spec).repeats
     pool = stack.enter_context(Pool(spec, seed, processes or os.cpu_count() or 1))
 
-    def measure(settings: Sequence[Setting | None], noise: int) -> Iterator[Cost]:
-        asked = [Asked(setting, noise * n_repeat + k) for setting in settings for k in range(n_repeat)]
+    def measure(settings: Sequence[Setting | None], noise: int) -> Iterator[RunCost]:
+        asked = [RunRequest(setting, noise * n_repeat + k) for setting in settings for k in range(n_repeat)]
         costs = pool.costs(asked)
         for _ in settings:
             found = [next(costs) for _ in range(n_repeat)]
             why = next((cost.why for cost in found if cost.why), "")
-            yield Cost(float(np.mean([cost.value for cost in found])), why)
+            yield RunCost(float(np.mean([cost.value for cost in found])), why)
 
     return measure
 
@@ -121,7 +121,7 @@ def offline(spec: HilSpec, seed: int, processes: int | None, stack: contextlib.E
 def alive(live: LiveRuns) -> Measured:
     """Costs in the running model."""
 
-    def measure(settings: Sequence[Setting | None], noise: int) -> Iterator[Cost]:
+    def measure(settings: Sequence[Setting | None], noise: int) -> Iterator[RunCost]:
         return (live.cost(setting) for setting in settings)
 
     return measure
@@ -162,7 +162,7 @@ def with_costs(spec: HilSpec, costs: tuple[str, ...], fields: Sequence[FieldSpec
         field, _, label = channel.partition(".")
         label, _, part = label.partition(".")
         term = {"field": field, "label": label, "part": part, "reduction": reduction or "rms"}
-        terms.append(check_record(term, Term, f"--cost {text}"))
+        terms.append(check_record(term, CostTerm, f"--cost {text}"))
         find(terms[-1], fields, f"--cost {text}")
     return replace(spec, tuning=replace(tuning_of(spec), costs=tuple(terms)))
 
@@ -185,12 +185,12 @@ def searched(
     kept = begun(spec, parameters, asking, together)
     method = searches(parameters, asking, kept.together)
 
-    def costs(settings: Sequence[Setting]) -> Iterator[Cost]:
+    def costs(settings: Sequence[Setting]) -> Iterator[RunCost]:
         if not asking.operator:
             return measure(settings, 0)
         return judged(settings, measure, parameters, asking.method == "preference")
 
-    def keep(now: Kept) -> None:
+    def keep(now: KeptTuning) -> None:
         if asking.file is not None:
             write_kept(asking.file, now)
 
@@ -220,14 +220,14 @@ def searched(
         raise SystemExit(exit_code())
 
 
-def begun(spec: HilSpec, parameters: Parameters, asking: Asking, together: int) -> Kept:
+def begun(spec: HilSpec, parameters: Parameters, asking: Asking, together: int) -> KeptTuning:
     """The tuning that the file holds, or a new one; ConfigError where it is another one."""
     ranges = {
         name: [float(low), float(high)]
         for name, low, high in zip(parameters.names, parameters.low, parameters.high, strict=True)
     }
     cost = "typed by the operator" if asking.operator else cost_in_words(spec)
-    new = Kept(spec.name, asking.method, asking.seed, ranges, cost, together)
+    new = KeptTuning(spec.name, asking.method, asking.seed, ranges, cost, together)
     if asking.file is None or not asking.file.exists():
         return new
     kept = read_kept(asking.file)
@@ -242,7 +242,7 @@ def begun(spec: HilSpec, parameters: Parameters, asking: Asking, together: int) 
     return kept
 
 
-def searches(parameters: Parameters, asking: Asking, together: int) -> Search:
+def searches(parameters: Parameters, asking: Asking, together: int) -> TuningSearch:
     """The search of a method."""
     n = len(parameters.names)
     if asking.method == "bayesian":
@@ -266,18 +266,18 @@ def turned(parameters: Parameters) -> NDArray[np.float64]:
 
 def judged(
     settings: Sequence[Setting], measure: Measured, parameters: Parameters, pairwise: bool
-) -> Iterator[Cost]:
+) -> Iterator[RunCost]:
     """Costs that the operator types after each setting has run; of a pair, which is better after both."""
     for k, setting in enumerate(settings):
         name = "AB"[k % 2] if pairwise else ""
         tell(f"now {name + ': ' if name else ''}{parameters.words(setting)}")
         next(measure([setting], 0))
         if not pairwise:
-            yield Cost(click.prompt("cost", type=float, err=True))
+            yield RunCost(click.prompt("cost", type=float, err=True))
         elif name == "B":
             better = click.prompt("better", type=click.Choice(["A", "B", "="]), err=True)
-            yield from {"A": (Cost(0.0), Cost(1.0)), "B": (Cost(1.0), Cost(0.0))}.get(
-                better, (Cost(0.0),) * 2
+            yield from {"A": (RunCost(0.0), RunCost(1.0)), "B": (RunCost(1.0), RunCost(0.0))}.get(
+                better, (RunCost(0.0),) * 2
             )
 
 

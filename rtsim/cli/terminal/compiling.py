@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from rtsim.live.compiled.groups import Cost, Progress
+    from rtsim.live.compiled.groups import CompileCost, CompileProgress
 
 N_LINE = 10
 """Where no terminal shows a bar, so many lines are printed."""
 
 
-def compile_first(console: Console, names: Iterable[str], anew: bool = False) -> dict[str, Cost]:
+def compile_first(console: Console, names: Iterable[str], anew: bool = False) -> dict[str, CompileCost]:
     """Compile what a command will call, unless it is in the cache; returns what each group took.
 
     names, anew : as for rtsim.live.compiled.groups.compile_groups
@@ -37,7 +37,7 @@ def compile_first(console: Console, names: Iterable[str], anew: bool = False) ->
         task = bar.add_task("compiling, the first time only", visible=False)
         n_line = 0
 
-        def tell(found: Progress) -> None:
+        def tell(found: CompileProgress) -> None:
             nonlocal n_line
             text = (
                 f"compiling, the first time only: {found.n_done} of {found.n_kernel} kernels "

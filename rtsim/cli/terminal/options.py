@@ -12,10 +12,10 @@ import msgspec
 from rtsim.cli.measure_options import MEASURE_OPTIONS, measure_arguments, measures_given
 from rtsim.cli.terminal.lines import tell
 from rtsim.cli.terminal.ports import check_ports, offset_option, placed
-from rtsim.cli.terminal.types import Address, Config, Method, Source, Span, checked, checked_capture
+from rtsim.cli.terminal.types import Address, Config, MarkerSource, MethodName, Span, checked, checked_capture
 from rtsim.config.paths import find_config
 from rtsim.config.runs.choices import load_run
-from rtsim.config.runs.run_schema import LONGEST_S, Run
+from rtsim.config.runs.run_schema import LONGEST_S, RunConfig
 from rtsim.errors import ConfigError
 from rtsim.files.output import check_folder
 from rtsim.live.inputs.sources import LOADS, WALKER
@@ -65,7 +65,7 @@ PERSON_OPTION = click.option(
 )
 SOURCE_OPTION = click.option(
     "--source",
-    type=Source(capture=True),
+    type=MarkerSource(capture=True),
     metavar="SOURCE",
     help="walker, a file (.trc, .c3d, .mcap), tcp://HOST:PORT, or a capture system as qtm://HOST.",
 )
@@ -107,7 +107,7 @@ RUN_OPTIONS = (
     ),
     click.option(
         "--forces",
-        type=Source(capture=True),
+        type=MarkerSource(capture=True),
         metavar="FORCES",
         help="Force plates: a file (.c3d, .mot, .sto, .forces, .mcap, OpenSim's external loads .xml), "
         "tcp://HOST:PORT, walker, or the capture system of --source.",
@@ -124,7 +124,7 @@ RUN_OPTIONS = (
     click.option("--model", type=Config("models"), help="Model: a .toml file or a shipped name."),
     click.option(
         "--method",
-        type=Method(),
+        type=MethodName(),
         help="Method of the model: zero, minimised, prescribed, hinge, ball, free.",
     ),
     click.option(
@@ -220,12 +220,12 @@ def method_options(function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
-def make_run(config: str | None = None, choices: Sequence[str] = (), **options: Any) -> Run:
+def make_run(config: str | None = None, choices: Sequence[str] = (), **options: Any) -> RunConfig:
     """The run of a config, with choices that it offers and the options of the command line on top."""
     check_of_use(
         "--set", bool(config) or not choices, "a run with choices", "add --config RUN, or leave it out"
     )
-    run = load_run(find_config(config, "runs"), choices) if config else Run(name="live")
+    run = load_run(find_config(config, "runs"), choices) if config else RunConfig(name="live")
     run = without_walkers_plate(run, options.get("source") or run.source)
     check_addresses(run, config or "")
     wait_ms, feet = options.pop("wait_ms", None), options.pop("feet", None) or ""
@@ -235,7 +235,7 @@ def make_run(config: str | None = None, choices: Sequence[str] = (), **options: 
     given_ports = {k: options.pop(k, None) for k in PORTS}
     usual = msgspec.structs.asdict(run.ports)
     ports = placed(given_ports, usual, options.pop("port_offset", 0))
-    given = {k: v for k, v in options.items() if v is not None and k in Run.__struct_fields__}
+    given = {k: v for k, v in options.items() if v is not None and k in RunConfig.__struct_fields__}
     if not 0.0 <= given.get("duration_s", 0.0) <= LONGEST_S:
         raise ConfigError(
             f"{given['duration_s']}", where="--duration", allowed=f"0 (until the end) to {LONGEST_S:g} s"
@@ -253,7 +253,7 @@ def make_run(config: str | None = None, choices: Sequence[str] = (), **options: 
     return run
 
 
-def without_walkers_plate(run: Run, source: str) -> Run:
+def without_walkers_plate(run: RunConfig, source: str) -> RunConfig:
     """The run of a config with another source than its own: what stands on the walker's made-up plate is the
     walker, and neither the plate nor the mass is of anybody else.
     """
@@ -263,7 +263,7 @@ def without_walkers_plate(run: Run, source: str) -> Run:
 
 
 def asked_of_plates(
-    run: Run, feet: str, wait_ms: float | None, tare: tuple[float, float] | None
+    run: RunConfig, feet: str, wait_ms: float | None, tare: tuple[float, float] | None
 ) -> dict[str, Any]:
     """The options that feet (bodies, by commas), a wait and a tare amount to."""
     asked: dict[str, Any] = {}
@@ -275,7 +275,7 @@ def asked_of_plates(
     return asked
 
 
-def pressed_as_loads_say(run: Run) -> Run:
+def pressed_as_loads_say(run: RunConfig) -> RunConfig:
     """The run with the bodies of external loads of OpenSim as feet, where a model with its own markers has
     no other ones; ConfigError for external loads that cannot be read.
     """
@@ -296,7 +296,7 @@ def pressed_as_loads_say(run: Run) -> Run:
     return msgspec.structs.replace(run, plates=msgspec.structs.replace(run.plates, feet=loads.bodies))
 
 
-def check_plates_given(run: Run, given: dict[str, object]) -> None:
+def check_plates_given(run: RunConfig, given: dict[str, object]) -> None:
     """ConfigError for an option that is of use with force plates alone, where the run has none."""
     from rtsim.live.forces import may_have_forces, weighs
 
@@ -310,7 +310,7 @@ def check_plates_given(run: Run, given: dict[str, object]) -> None:
         )
 
 
-def check_measures_given(run: Run) -> None:
+def check_measures_given(run: RunConfig) -> None:
     """ConfigError for measures of a person who is not calibrated in the run."""
     given = [*measure_arguments(run.measures, run.measured)]
     for argument in given[:1]:
@@ -318,7 +318,7 @@ def check_measures_given(run: Run) -> None:
         check_of_use(option, not run.subject, "a calibration, and the subject has been calibrated")
 
 
-def check_addresses(run: Run, config: str) -> None:
+def check_addresses(run: RunConfig, config: str) -> None:
     """ConfigError for an address in a run config that is none."""
     for key, address in msgspec.structs.asdict(run.ports).items():
         checked(address, f"{config}: ports.{key}", binding=True)
@@ -328,7 +328,7 @@ def check_addresses(run: Run, config: str) -> None:
         checked(run.source, f"{config}: source")
 
 
-def check_bound(run: Run, security: Security | None = None, player: bool = False) -> None:
+def check_bound(run: RunConfig, security: Security | None = None, player: bool = False) -> None:
     """ConfigError before slow work for an address of the run that cannot be bound now.
 
     player : whether the run has one of its own, which binds, too
@@ -337,7 +337,7 @@ def check_bound(run: Run, security: Security | None = None, player: bool = False
     check_ports({"ports.markers": run.ports.markers, **named} if player else named, security)
 
 
-def run_arguments(run: Run, config: str | None = None, choices: Sequence[str] = ()) -> list[str]:
+def run_arguments(run: RunConfig, config: str | None = None, choices: Sequence[str] = ()) -> list[str]:
     """The command line of a run, for a child process; `config` and `choices` are what it was made from."""
     from rtsim.live.forces import weighs
 
@@ -357,12 +357,12 @@ def run_arguments(run: Run, config: str | None = None, choices: Sequence[str] = 
     return [*arguments, "--results", run.ports.results, "--control", run.ports.control]
 
 
-def tare_arguments(run: Run) -> list[str]:
+def tare_arguments(run: RunConfig) -> list[str]:
     """The command line of the tare of a run, for its player."""
     return [f"--tare={run.plates.tare[0]!r}:{run.plates.tare[1]!r}"] if run.plates.tare else []
 
 
-def tell_notes(run: Run) -> None:
+def tell_notes(run: RunConfig) -> None:
     """Say what a setup of inverse kinematics asks for and is not done, and that the model has notes."""
     from rtsim.files.markers.trial import count_of
     from rtsim.files.osim.document import Aloud

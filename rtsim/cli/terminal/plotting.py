@@ -13,7 +13,7 @@ from rtsim.errors import ConfigError
 
 if TYPE_CHECKING:
     from rtsim.files.recording import Results
-    from rtsim.files.tables.panels import Drawn
+    from rtsim.files.tables.panels import FigureContent
     from rtsim.monitor.figures.paper import Paper
 
 Command = TypeVar("Command", bound=Callable)
@@ -69,7 +69,7 @@ def draw_results(paper: Paper, results: Results, name: str) -> None:
     click.echo(f"wrote {paper.path}", err=True)
 
 
-def legs_of(results: Results, drawn: Drawn) -> str:
+def legs_of(results: Results, drawn: FigureContent) -> str:
     """Whose curves a figure has, in words; "" where they are of no leg."""
     from rtsim.files.tables.legs import SIDES
 

@@ -9,7 +9,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from rtsim.config.paths import find_config, shipped_names
-from rtsim.config.runs.run_schema import LONGEST_S, Run
+from rtsim.config.runs.run_schema import LONGEST_S, RunConfig
 from rtsim.errors import ConfigError, RtsimError
 from rtsim.live.inputs.sources import MADE_UP
 from streams.addresses import LAST_PORT, check_address, is_stream
@@ -59,7 +59,7 @@ def checked_capture(source: str, where: str) -> CaptureAddress:
         raise ConfigError(str(fault), where=where) from fault
 
 
-class Source(click.ParamType):
+class MarkerSource(click.ParamType):
     """The walker, the jaw, a file or a stream; capture : a capture system will do."""
 
     name = "source"
@@ -141,7 +141,7 @@ class Config(click.ParamType):
         return offered(shipped_names(self.folder), incomplete)
 
 
-class Method(click.ParamType):
+class MethodName(click.ParamType):
     """A method of the model that the command line names so far."""
 
     name = "text"
@@ -154,7 +154,7 @@ class Method(click.ParamType):
 
         config, choices, model = (context.params.get(key) for key in ("config", "choices", "model"))
         try:
-            run = load_run(find_config(config, "runs"), choices or ()) if config else Run(name="live")
+            run = load_run(find_config(config, "runs"), choices or ()) if config else RunConfig(name="live")
             return offered(load_model(model or run.model).methods, incomplete)
         except RtsimError:  # said when the command is run
             return []

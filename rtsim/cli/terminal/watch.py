@@ -14,11 +14,11 @@ from rtsim.cli.terminal.lines import tell
 from rtsim.live.inputs.sources import STREAM_OVER
 from rtsim.live.processes.children import LAST, Child
 from rtsim.report.table import live_table
-from rtsim.report.tally import Tally
+from rtsim.report.tally import StreamSummary
 from streams.account import bounded
 from streams.control.commands import request
 from streams.messages import Session, Status
-from streams.receiving.ring import Frame
+from streams.receiving.ring import ReceivedFrame
 from streams.receiving.subscriber import Subscriber
 
 LOOK_S = 0.1
@@ -74,11 +74,11 @@ class Watch:
         self._began = time.monotonic()
         self._heard = self._fresh = math.inf  # when a frame came, and one that is not stale
         self._silent = ""
-        self._last: Frame | None = None
+        self._last: ReceivedFrame | None = None
 
     def follow(self, console: Console) -> dict:
         """Follow the run to its end; its summary. An interruption ends the run first."""
-        tally = Tally()
+        tally = StreamSummary()
         with Subscriber(self.addresses["results"], ("result", "telemetry"), backlog=512) as results:
             live = (
                 Live(console=console, refresh_per_second=4, transient=True) if console.is_terminal else None
@@ -93,7 +93,7 @@ class Watch:
         self._see_off(over)
         return tally.summary()
 
-    def _follow(self, tally: Tally, results: Subscriber, live: Live | None) -> None:
+    def _follow(self, tally: StreamSummary, results: Subscriber, live: Live | None) -> None:
         while not results.ended and self.estimator.running and time.monotonic() < self._due:
             frame = results.wait(LOOK_S)
             now = time.monotonic()
@@ -117,7 +117,7 @@ class Watch:
         while results.telemetry:
             tally.take_telemetry(results.telemetry.popleft())
 
-    def _tell_waiting(self, tally: Tally) -> None:
+    def _tell_waiting(self, tally: StreamSummary) -> None:
         """While no frame has come there is no table: say what it would, as that nobody answers."""
         for words in tally.sentences:
             if words not in self._told_waiting and len(self._told_waiting) < MOST_TOLD:
@@ -134,7 +134,7 @@ class Watch:
                 self._notes.add(note)
                 tell(note)
 
-    def _hear(self, frame: Frame, now: float) -> None:
+    def _hear(self, frame: ReceivedFrame, now: float) -> None:
         self._heard = now
         if frame.session is not self._session:
             self._tell_notes(frame.session)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import msgspec
 
-from rtsim.config.contact_geometry import Geometry, Shape
+from rtsim.config.contact_geometry import ContactShape, Geometry
 from rtsim.config.models.place_schema import Frame, Place, Positive, Vector
 
 
@@ -45,11 +45,11 @@ def radius(a: Ellipsoid) -> float | None:
     return a.radius_mm
 
 
-def shape(a: Ellipsoid, b: Plane) -> Shape:
-    return Shape(a.sizes_mm, normal=b.normal, velocity_mm_s=b.velocity_mm_s)
+def shape(a: Ellipsoid, b: Plane) -> ContactShape:
+    return ContactShape(a.sizes_mm, normal=b.normal, velocity_mm_s=b.velocity_mm_s)
 
 
-def volume(shape: Shape, depth: float) -> float:
+def volume(shape: ContactShape, depth: float) -> float:
     """Beyond the plane where that is at right angles to the smallest radius: a b c pi d^2 (3 - d)/3 [m^3]."""
     d = min(depth / (1e-3 * min(shape.radii_a_mm)), 2.0)
     return 1e-9 * math.prod(shape.radii_a_mm) * math.pi * d * d * (1.0 - d / 3.0)

@@ -7,7 +7,7 @@ from typing import Annotated, Final, Literal
 
 import msgspec
 
-from rtsim.config.contact_geometry import Geometry, Shape
+from rtsim.config.contact_geometry import ContactShape, Geometry
 from rtsim.config.models.place_schema import Frame, Place, Positive
 
 Lines = Annotated[int, msgspec.Meta(ge=4, le=400)]
@@ -16,7 +16,7 @@ USUAL_UNIT: Final = "mm"
 USUAL_AREA: Final = "own"
 
 
-class Surface(Frame, forbid_unknown_fields=True, frozen=True, kw_only=True):
+class ContactSurface(Frame, forbid_unknown_fields=True, frozen=True, kw_only=True):
     """A surface of triangles in its place: a file, a ball or a plate.
 
     file: STL, OBJ or PLY, from where rtsim runs; its unit; whether it is inside out
@@ -42,7 +42,7 @@ class Surface(Frame, forbid_unknown_fields=True, frozen=True, kw_only=True):
     deepest_mm: Positive | None = None
 
 
-def check(a: Surface, b: Surface, key: str) -> None:
+def check(a: ContactSurface, b: ContactSurface, key: str) -> None:
     for name, one in (("surface_a", a), ("surface_b", b)):
         given = [bool(one.file), one.ball_radius_mm is not None, one.plate_mm is not None]
         if sum(given) != 1:
@@ -54,7 +54,7 @@ def check(a: Surface, b: Surface, key: str) -> None:
         raise ValueError(f"{key}: no vertices press; give by_vertices = true to one of its surfaces")
 
 
-def idle_key(one: Surface) -> str:
+def idle_key(one: ContactSurface) -> str:
     """A key that does nothing beside the others, and what to do; empty where there is none."""
     if not one.by_vertices:
         unread = "own_normals" if one.own_normals else "area" if one.area != USUAL_AREA else ""
@@ -66,15 +66,15 @@ def idle_key(one: Surface) -> str:
     return f"{idle}: that is for a file; remove the key" if idle else ""
 
 
-def shape(a: Surface, b: Surface) -> Shape:
+def shape(a: ContactSurface, b: ContactSurface) -> ContactShape:
     size = a.ball_radius_mm or b.ball_radius_mm or 30.0
-    return Shape((size, size, size), meshes=(a, b))
+    return ContactShape((size, size, size), meshes=(a, b))
 
 
-def volume(shape: Shape, depth: float) -> float:
+def volume(shape: ContactShape, depth: float) -> float:
     """Under a sphere of that size, as far as its depth is small: pi r d^2 [m^3]."""
     return math.pi * 1e-3 * shape.radii_a_mm[0] * depth**2
 
 
-SURFACES: dict[str, type[Place]] = {"surface_a": Surface, "surface_b": Surface}
+SURFACES: dict[str, type[Place]] = {"surface_a": ContactSurface, "surface_b": ContactSurface}
 GEOMETRY = Geometry(SURFACES, check, shape, volume, only_spread=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from rtsim.config.contact_geometry import Geometry, Shape
+from rtsim.config.contact_geometry import ContactShape, Geometry
 from rtsim.config.models.place_schema import Frame, Place, Positive
 
 
@@ -18,11 +18,11 @@ def check(a: Sphere, b: Sphere, key: str) -> None:
     """Every two spheres can touch."""
 
 
-def shape(a: Sphere, b: Sphere) -> Shape:
-    return Shape((a.radius_mm,) * 3, (b.radius_mm,) * 3)
+def shape(a: Sphere, b: Sphere) -> ContactShape:
+    return ContactShape((a.radius_mm,) * 3, (b.radius_mm,) * 3)
 
 
-def volume(shape: Shape, depth: float) -> float:
+def volume(shape: ContactShape, depth: float) -> float:
     """Of the lens, pi depth^2 (g^2 + 2 g (r_a + r_b) - 3 (r_a - r_b)^2)/(12 g) at the distance g [m^3]."""
     r_a, r_b = 1e-3 * shape.radii_a_mm[0], 1e-3 * shape.radii_b_mm[0]
     depth = min(depth, 2.0 * min(r_a, r_b))

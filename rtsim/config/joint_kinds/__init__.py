@@ -5,9 +5,9 @@ from __future__ import annotations
 import pkgutil
 from importlib import import_module
 
-from rtsim.config.joint_kind import Kind
+from rtsim.config.joint_kind import JointKind
 
-KINDS: dict[str, Kind] = {
+KINDS: dict[str, JointKind] = {
     module.name: import_module(f"{__name__}.{module.name}").KIND
     for module in sorted(pkgutil.iter_modules(__path__), key=lambda module: module.name)
 }

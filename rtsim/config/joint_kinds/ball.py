@@ -1,5 +1,5 @@
 """A ball joint (kernels/joints/ball)."""
 
-from rtsim.config.joint_kind import Kind
+from rtsim.config.joint_kind import JointKind
 
-KIND = Kind(neutral=(1.0, 0.0, 0.0, 0.0), rotation=(0, 0), mirrors=True)
+KIND = JointKind(neutral=(1.0, 0.0, 0.0, 0.0), rotation=(0, 0), mirrors=True)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from rtsim.config.joint_kind import Directed, Kind, Step
+from rtsim.config.joint_kind import ChainStep, Directed, JointKind
 
 NEEDS = {"motion": "a custom joint needs one motion at least; add it"}
 
 
-def steps(body: Any, directed: Directed) -> tuple[Step, ...]:
+def steps(body: Any, directed: Directed) -> tuple[ChainStep, ...]:
     own = [coordinate.name for coordinate in body.coordinates]
     return tuple(
-        Step(
+        ChainStep(
             motion.rotates is not None,
             directed(motion.axis),
             own.index(motion.of) if motion.of and own else 0,
@@ -22,4 +22,4 @@ def steps(body: Any, directed: Directed) -> tuple[Step, ...]:
     )
 
 
-KIND = Kind(angular=None, needs=NEEDS, steps=steps)
+KIND = JointKind(angular=None, needs=NEEDS, steps=steps)

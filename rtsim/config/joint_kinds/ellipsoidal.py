@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import msgspec
 import numpy as np
 
-from rtsim.config.joint_kind import Array, Directed, Kind
+from rtsim.config.joint_kind import Array, Directed, JointKind
 from rtsim.config.models.place_schema import Positive
 
 NEEDS = {"radii_mm": "an ellipsoidal joint needs three radii; add radii_mm = [x, y, z]"}
@@ -29,7 +29,7 @@ def scaled(body: Any, factors: Array) -> dict[str, Any]:
     return {"radii_mm": tuple(float(r * f) for r, f in zip(body.radii_mm, factors, strict=True))}
 
 
-KIND = Kind(
+KIND = JointKind(
     needs=NEEDS,
     keys=KEYS,
     parameter=parameter,

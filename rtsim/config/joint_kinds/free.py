@@ -1,5 +1,5 @@
 """A free joint (kernels/joints/free)."""
 
-from rtsim.config.joint_kind import Kind
+from rtsim.config.joint_kind import JointKind
 
-KIND = Kind(neutral=(0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0), translation=0, rotation=(3, 3), mirrors=True)
+KIND = JointKind(neutral=(0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0), translation=0, rotation=(3, 3), mirrors=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rtsim.config.joint_kind import Array, Directed, Kind
+from rtsim.config.joint_kind import Array, Directed, JointKind
 
 NEEDS = {"axis": 'a hinge joint needs its axis; add axis = [x, y, z], or "u", "v" or "w"'}
 
@@ -13,4 +13,4 @@ def parameter(body: Any, directed: Directed) -> Array:
     return directed(body.axis)
 
 
-KIND = Kind(angular=(True,), needs=NEEDS, parameter=parameter, mirrors=True)
+KIND = JointKind(angular=(True,), needs=NEEDS, parameter=parameter, mirrors=True)

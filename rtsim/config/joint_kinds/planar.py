@@ -6,19 +6,23 @@ from typing import Any
 
 import numpy as np
 
-from rtsim.config.joint_kind import Directed, Kind, Step
+from rtsim.config.joint_kind import ChainStep, Directed, JointKind
 
 NEEDS = {"axes": "a planar joint needs two axes; add axes = [first, second]"}
 
 
-def steps(body: Any, directed: Directed) -> tuple[Step, ...]:
+def steps(body: Any, directed: Directed) -> tuple[ChainStep, ...]:
     first, second = (directed(axis) for axis in body.axes)
     normal = np.cross(first, second)
-    return Step(False, first, 0), Step(False, second, 1), Step(True, normal / np.linalg.norm(normal), 2)
+    return (
+        ChainStep(False, first, 0),
+        ChainStep(False, second, 1),
+        ChainStep(True, normal / np.linalg.norm(normal), 2),
+    )
 
 
 def slides(body: Any, k: int) -> Any:
     return body.axes[k] if k < 2 else None
 
 
-KIND = Kind(angular=(False, False, True), needs=NEEDS, steps=steps, slides=slides)
+KIND = JointKind(angular=(False, False, True), needs=NEEDS, steps=steps, slides=slides)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rtsim.config.joint_kind import Array, Directed, Kind
+from rtsim.config.joint_kind import Array, Directed, JointKind
 
 NEEDS = {"axis": 'a slider joint needs its axis; add axis = [x, y, z], or "u", "v" or "w"'}
 
@@ -17,4 +17,4 @@ def slides(body: Any, k: int) -> Any:
     return body.axis
 
 
-KIND = Kind(angular=(False,), needs=NEEDS, parameter=parameter, slides=slides)
+KIND = JointKind(angular=(False,), needs=NEEDS, parameter=parameter, slides=slides)

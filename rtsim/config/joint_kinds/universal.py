@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from rtsim.config.joint_kind import Directed, Kind, Step
+from rtsim.config.joint_kind import ChainStep, Directed, JointKind
 
 NEEDS = {"axes": "a universal joint needs two axes; add axes = [first, second]"}
 
 
-def steps(body: Any, directed: Directed) -> tuple[Step, ...]:
+def steps(body: Any, directed: Directed) -> tuple[ChainStep, ...]:
     first, second = body.axes
-    return Step(True, directed(first), 0), Step(True, directed(second), 1)
+    return ChainStep(True, directed(first), 0), ChainStep(True, directed(second), 1)
 
 
-KIND = Kind(angular=(True, True), needs=NEEDS, steps=steps)
+KIND = JointKind(angular=(True, True), needs=NEEDS, steps=steps)

@@ -1,5 +1,5 @@
 """A weld: no motion."""
 
-from rtsim.config.joint_kind import Kind
+from rtsim.config.joint_kind import JointKind
 
-KIND = Kind(mirrors=True)
+KIND = JointKind(mirrors=True)

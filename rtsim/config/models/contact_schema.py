@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from rtsim.config.contact_geometries import GEOMETRIES
-from rtsim.config.contact_geometry import Geometry, Shape
+from rtsim.config.contact_geometry import ContactShape, Geometry
 from rtsim.config.models.friction_laws import Friction
 from rtsim.config.models.place_schema import Name
 from rtsim.config.models.pressure_laws import Pressure
@@ -92,7 +92,7 @@ class ContactRecord(Pressure, forbid_unknown_fields=True, frozen=True, kw_only=T
         return self.kind.holds(self.a)
 
     @property
-    def shape(self) -> Shape:
+    def shape(self) -> ContactShape:
         """Sizes of its surfaces."""
         return self.kind.shape(self.a, self.b)
 

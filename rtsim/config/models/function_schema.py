@@ -16,7 +16,7 @@ MOTION = "motion"
 """What it names where a file or a stream brings the motion."""
 
 
-class Lines(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+class PiecewiseLinear(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """Straight pieces through points, and straight on beyond the ends; speeds jump at the points."""
 
     at: Annotated[tuple[float, ...], msgspec.Meta(min_length=2)]
@@ -30,7 +30,7 @@ class Lines(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
                 raise ValueError(f"at goes from {low!r} to {high!r}; its numbers must rise")
 
 
-class Spline(Lines, forbid_unknown_fields=True, frozen=True):
+class Spline(PiecewiseLinear, forbid_unknown_fields=True, frozen=True):
     """A cubic spline through points, straight beyond its ends.
 
     ends: natural, without curvature there, or cubic, with the third derivative there of the cubic through
@@ -49,7 +49,7 @@ class FunctionSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     # lowest power first
     polynomial: Annotated[tuple[float, ...], msgspec.Meta(min_length=1)] | None = None
     spline: Spline | None = None
-    lines: Lines | None = None
+    lines: PiecewiseLinear | None = None
     # [amplitude, omega, phase, offset] of amplitude sin(omega x + phase) + offset
     sine: Annotated[tuple[float, ...], msgspec.Meta(min_length=4, max_length=4)] | None = None
 

@@ -106,7 +106,7 @@ def check_range(low: float, high: float, key: str) -> None:
         raise ValueError(f"{key}: the range is upside down; give [low, high]")
 
 
-class Motion(FunctionSpec, forbid_unknown_fields=True, frozen=True):
+class ElementaryMotion(FunctionSpec, forbid_unknown_fields=True, frozen=True):
     """One elementary motion of a custom joint: along or about an axis of the frame reached so far, by a
     function [rad, m] of one of the joint's coordinates, or by the coordinate itself."""
 
@@ -144,7 +144,7 @@ class BodyRecord(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     # planar: directions of the two translations, before the rotation about their normal
     axes: Annotated[tuple[Axis, ...], msgspec.Meta(min_length=2, max_length=2)] | None = None
     # custom: elementary motions, parent first
-    motion: Annotated[tuple[Motion, ...], msgspec.Meta(max_length=6)] = ()
+    motion: Annotated[tuple[ElementaryMotion, ...], msgspec.Meta(max_length=6)] = ()
     coordinates: tuple[Coordinate, ...] = ()
     mass_kg: NonNegative = 0.0
     mass_centre_mm: Vector = (0.0, 0.0, 0.0)
@@ -213,6 +213,6 @@ def in_degrees(body: Body, k: int, kind: JointKind | None = None) -> bool:
     return is_angular(body, k, kind) and not coordinates_of(body, kind)[k].coupled
 
 
-def motions_of(body: Body, coordinate: str) -> list[Motion]:
+def motions_of(body: Body, coordinate: str) -> list[ElementaryMotion]:
     """Motions of a custom joint that follow one of its coordinates."""
     return [m for m in body.motion if (m.of or coordinate) == coordinate and m.constant is None]

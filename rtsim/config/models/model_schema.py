@@ -17,7 +17,7 @@ from rtsim.config.models.joint_schema import Body, PlainJoint, free_in_ground
 from rtsim.config.models.marker_schema import Marker
 from rtsim.config.models.model_checks import check_mechanics
 from rtsim.config.models.model_names import check_names
-from rtsim.config.models.muscle_schema import Muscle, Surface
+from rtsim.config.models.muscle_schema import Muscle, WrappingSurface
 from rtsim.config.models.place_schema import Name, NonNegative, Place, Positive, Vector
 
 DEFAULT_METHOD = "default"
@@ -100,7 +100,7 @@ class Coupler(FunctionSpec, forbid_unknown_fields=True, frozen=True, kw_only=Tru
         return self.coordinate if self.of in ("", TIME, MOTION) else self.of
 
 
-class Term(FunctionSpec, forbid_unknown_fields=True, frozen=True, kw_only=True):
+class AngleTerm(FunctionSpec, forbid_unknown_fields=True, frozen=True, kw_only=True):
     """A part of an angle: a coordinate, or a function [rad, m] of one, times a weight."""
 
     of: str
@@ -111,7 +111,7 @@ class Angle(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """An angle of interest: the sum of its terms. Every coordinate is one by itself."""
 
     name: Name
-    terms: Annotated[tuple[Term, ...], msgspec.Meta(min_length=1)]
+    terms: Annotated[tuple[AngleTerm, ...], msgspec.Meta(min_length=1)]
 
 
 class MethodSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -142,7 +142,7 @@ class ModelSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     reactions: tuple[Reaction, ...] = ()
     rolls: tuple[Roll, ...] = ()
     couplers: tuple[Coupler, ...] = ()
-    surfaces: tuple[Surface, ...] = ()
+    surfaces: tuple[WrappingSurface, ...] = ()
     muscles: tuple[Muscle, ...] = ()
     markers: tuple[Marker, ...] = ()
     angles: tuple[Angle, ...] = ()

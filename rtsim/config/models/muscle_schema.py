@@ -17,7 +17,7 @@ SIZES = {
 }
 
 
-class Surface(Frame, forbid_unknown_fields=True, frozen=True, kw_only=True):
+class WrappingSurface(Frame, forbid_unknown_fields=True, frozen=True, kw_only=True):
     """A wrapping surface; a cylinder is about the z axis of its frame, with its middle there."""
 
     name: Name

@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from rtsim.config.load import check_record, read_toml
-from rtsim.config.runs.run_schema import Compare, Run
+from rtsim.config.runs.run_schema import Compare, RunConfig
 from rtsim.errors import ConfigError
 
 KEY, CHOSEN = "choices", "chosen"
 Tables = dict[str, Any]
 
 
-def load_run(path: Path, asked: Iterable[str] = ()) -> Run:
+def load_run(path: Path, asked: Iterable[str] = ()) -> RunConfig:
     """The run of a config; asked : NAME=CHOICE each. ConfigError names what is none."""
     data = read_toml(path)
     offered = choices_in(data, path)
@@ -32,7 +32,7 @@ def load_run(path: Path, asked: Iterable[str] = ()) -> Run:
     for name, choice in taken.items():
         overlay(data, offered[name][choice])
     data[CHOSEN] = [f"{name}={choice}" for name, choice in taken.items()]
-    run = check_record(data, Run, str(path))
+    run = check_record(data, RunConfig, str(path))
     if run.compare is not None:
         check_compared(run.compare, offered, str(path))
     return run

@@ -55,7 +55,7 @@ UpTo1000 = Annotated[float, msgspec.Meta(gt=0.0, le=1000.0)]
 """Of a limit: one beyond what a joint of a person takes is none."""
 
 
-class Limits(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+class DeviceLimits(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """What is commanded at the most, and what of a device's message is believed."""
 
     torque_max_Nm: UpTo1000
@@ -145,7 +145,7 @@ class HilSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     # of the model, an angle
     coordinate: Name
     exchange: Exchange
-    limits: Limits
+    limits: DeviceLimits
     # a ControllerSpec: by its key `kind` one of rtsim/config/controllers, usually stiffness_damping
     controller: Any = Controller()
     # of a model that walks

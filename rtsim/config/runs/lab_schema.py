@@ -155,7 +155,7 @@ class LabSide(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
         return {field: getattr(self, field) for field in fields if getattr(self, field)}
 
 
-class Lab(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+class LabMap(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """A marker map."""
 
     name: Name

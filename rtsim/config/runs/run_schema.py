@@ -29,7 +29,7 @@ class Solver(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     max_step: Annotated[float, msgspec.Meta(gt=0.0, le=3.0)] = 0.5
     restart_rms_mm: Positive = 50.0
     # frames between two looks for a better assembly of the joints, at most
-    second_opinion: PositiveInt = 200
+    restart_interval: PositiveInt = 200
     max_prediction_s: Annotated[float, msgspec.Meta(ge=0.0, le=1.0)] = 0.1
 
 
@@ -157,7 +157,7 @@ USUAL_METHOD = "minimised"
 USUAL_METHODS = ("zero", "minimised", "prescribed")
 
 
-class Run(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+class RunConfig(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """A live run."""
 
     name: str

@@ -22,7 +22,7 @@ class Channel(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     part: str = ""
 
 
-class Term(Channel, forbid_unknown_fields=True, frozen=True):
+class CostTerm(Channel, forbid_unknown_fields=True, frozen=True):
     """A part of the cost: what becomes of a number over a cycle."""
 
     # peak: the largest magnitude; rms, mean_square, mean; from_target: rms of the difference to `target`
@@ -54,7 +54,7 @@ class Cycle(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 class TuningSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """Tuning of a run's controller."""
 
-    costs: Annotated[tuple[Term, ...], msgspec.Meta(min_length=1, max_length=16)]
+    costs: Annotated[tuple[CostTerm, ...], msgspec.Meta(min_length=1, max_length=16)]
     cycle: Cycle
     # name = [lowest, highest], within controller.ranges; none: those
     parameters: dict[str, Range] = {}

@@ -9,7 +9,7 @@ from rtsim.config.controllers.stiffness_damping import Controller
 from rtsim.device.controller import Seen
 
 
-class Spring:
+class SpringDamper:
     """tau = -k (theta - theta_n) - c w, of what the device measures."""
 
     def torque(self, values: Mapping[str, float], seen: Seen) -> float:
@@ -18,6 +18,6 @@ class Spring:
         return -values["stiffness_N_m_rad"] * stretch - values["damping_N_m_s_rad"] * seen.speed
 
 
-def make(spec: Controller) -> Spring:
+def make(spec: Controller) -> SpringDamper:
     """It has nothing but its parameters."""
-    return Spring()
+    return SpringDamper()

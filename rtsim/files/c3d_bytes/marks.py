@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from rtsim.files.c3d_bytes.lists import shortened
-from rtsim.files.c3d_bytes.section import BYTE, INTEGER, MOST_ENTRIES, REAL, Parameter, Section
+from rtsim.files.c3d_bytes.section import BYTE, INTEGER, MOST_ENTRIES, REAL, C3dParameter, Section
 from rtsim.files.gait.events import OFF, STRIKE, GaitEvent
 from rtsim.files.markers.trial import count_of
 
@@ -51,7 +51,7 @@ def put_events(section: Section, events: Sequence[GaitEvent], subject: str) -> l
     old_times = before.data[: 8 * n_used] if before is not None and before.kind == REAL else b""
     times = b"".join(words.from_floats((e.time // SECONDS_A_MINUTE, e.time % SECONDS_A_MINUTE)) for e in new)
     n_event = n_used + len(new)
-    section.put("EVENT", "TIMES", Parameter(REAL, (2, n_event), old_times + times))
+    section.put("EVENT", "TIMES", C3dParameter(REAL, (2, n_event), old_times + times))
     for name, texts in (
         ("CONTEXTS", [CONTEXTS[e.side] for e in new]),
         ("LABELS", [LABELS.get(e.kind, e.label or "Event") for e in new]),
@@ -87,7 +87,7 @@ def put_analysis(section: Section, values: Sequence[AnalysisValue], subject: str
         return notes
     old = stored.data[: 4 * n_used] if stored is not None else b""
     data = old + section.words.from_floats([v.value for v in new])
-    section.put("ANALYSIS", "VALUES", Parameter(REAL, (n_used + len(new),), data))
+    section.put("ANALYSIS", "VALUES", C3dParameter(REAL, (n_used + len(new),), data))
     for name, texts in (
         ("NAMES", [v.name for v in new]),
         ("CONTEXTS", [CONTEXTS[v.side] for v in new]),
@@ -116,7 +116,7 @@ def _more_numbers(
     raw = (found.data if found is not None and found.kind == kind else b"")[: kind * n_before]
     new = bytes(numbers) if kind == BYTE else section.words.from_integers(numbers)
     section.put(
-        group, name, Parameter(kind, (n_before + len(numbers),), raw.ljust(kind * n_before, b"\0") + new)
+        group, name, C3dParameter(kind, (n_before + len(numbers),), raw.ljust(kind * n_before, b"\0") + new)
     )
 
 
@@ -126,11 +126,11 @@ def _put_contexts(section: Section) -> None:
         return
     words = section.words
     section.put_number("EVENT_CONTEXT", "USED", len(CONTEXT_TEXTS))
-    section.put("EVENT_CONTEXT", "ICON_IDS", Parameter(INTEGER, (3,), words.from_integers([0, 1, 2])))
+    section.put("EVENT_CONTEXT", "ICON_IDS", C3dParameter(INTEGER, (3,), words.from_integers([0, 1, 2])))
     section.put_texts("EVENT_CONTEXT", "LABELS", list(CONTEXT_TEXTS))
     section.put_texts("EVENT_CONTEXT", "DESCRIPTIONS", list(CONTEXT_TEXTS.values()))
     colours = words.from_integers([part for row in COLOURS for part in row])
-    section.put("EVENT_CONTEXT", "COLOURS", Parameter(INTEGER, (3, 3), colours))
+    section.put("EVENT_CONTEXT", "COLOURS", C3dParameter(INTEGER, (3, 3), colours))
 
 
 def put_units(section: Section, units: dict[str, str]) -> None:

@@ -53,7 +53,7 @@ UNITS = {
 """Parameter of POINT -> its unit where the file has none, and units in which results can be written."""
 
 
-class Outputs(NamedTuple):
+class ModelOutputs(NamedTuple):
     """Points for a C3D file, the units that POINT says of them, and plain sentences."""
 
     points: tuple[NewPoint, ...]
@@ -72,7 +72,7 @@ class _Found(NamedTuple):
     values: FloatArray
 
 
-def outputs_of(results: Results, source: C3dSource) -> Outputs:
+def outputs_of(results: Results, source: C3dSource) -> ModelOutputs:
     """The results of a run as points of the file that it was about, one row for each of its frames.
 
     Frames that say nothing (stale, not converged, invalid input) and those that were not solved are missing.
@@ -110,7 +110,7 @@ def outputs_of(results: Results, source: C3dSource) -> Outputs:
     n_lost = int((rows < 0).sum())
     if n_lost:
         notes.append(f"results at {n_lost} times at which the file has no frame were left out")
-    return Outputs(tuple(points), {name: unit for name, (unit, _) in units.items()}, tuple(notes))
+    return ModelOutputs(tuple(points), {name: unit for name, (unit, _) in units.items()}, tuple(notes))
 
 
 def _free_label(one: _Found, before: str, taken: set[str]) -> str:

@@ -27,7 +27,7 @@ LONGEST_RECORD = 32_000
 MOST_GROUPS = 127
 
 
-class Parameter(NamedTuple):
+class C3dParameter(NamedTuple):
     """The body of a parameter's record.
 
     kind : -1 text, 1 byte, 2 integer, 4 real; sizes : dimensions, the first runs fastest
@@ -72,12 +72,12 @@ class Section:
         self.records: list[Record] = []
         self.size = self._read(data)
 
-    def parameter(self, group: str, name: str) -> Parameter | None:
+    def parameter(self, group: str, name: str) -> C3dParameter | None:
         """A parameter by the names of its group and its own; None where it is missing."""
         at = self._find(group, name)
         return None if at is None else self.parsed(self.records[at].body)
 
-    def put(self, group: str, name: str, parameter: Parameter) -> None:
+    def put(self, group: str, name: str, parameter: C3dParameter) -> None:
         """Set a parameter, in the place that it has, else behind all others; its group is made if need be."""
         body = parameter.body()
         if len(body) > LONGEST_RECORD or any(not 0 <= n <= MOST_ENTRIES for n in parameter.sizes):
@@ -107,7 +107,9 @@ class Section:
         width = max(widths, found.sizes[0] if found and found.kind == TEXT and found.sizes else 0,
                     *map(len, raw), 0)  # fmt: skip
         data = b"".join(text.ljust(width) for text in raw)
-        self.put(group, name, Parameter(TEXT, (width, len(raw)), data, found.description if found else b""))
+        self.put(
+            group, name, C3dParameter(TEXT, (width, len(raw)), data, found.description if found else b"")
+        )
 
     def number(self, group: str, name: str) -> float | None:
         """The first number of a parameter; None where there is none. Integers are taken without a sign."""
@@ -124,7 +126,7 @@ class Section:
         kind = found.kind if found is not None and found.kind in (INTEGER, REAL) else kind
         data = self.words.from_floats(value) if kind == REAL else self.words.from_integers(round(value))
         sizes = found.sizes if found is not None and math.prod(found.sizes) == 1 else ()
-        self.put(group, name, Parameter(kind, sizes, data, found.description if found else b""))
+        self.put(group, name, C3dParameter(kind, sizes, data, found.description if found else b""))
 
     def written(self) -> bytes:
         """The section in whole blocks; ConfigError where one byte does not count them."""
@@ -193,7 +195,7 @@ class Section:
                 return start + len(body)
             at = start - 2 + offset
 
-    def parsed(self, body: bytes) -> Parameter:
+    def parsed(self, body: bytes) -> C3dParameter:
         """A parameter from the body of its record."""
         if len(body) < 2:
             self._fail()
@@ -205,7 +207,7 @@ class Section:
             self._fail()
         rest = body[start + n_byte :]
         description = rest[1 : 1 + rest[0]] if rest else b""
-        return Parameter(kind, sizes, body[start : start + n_byte], description)
+        return C3dParameter(kind, sizes, body[start : start + n_byte], description)
 
     def _fail(self) -> NoReturn:
         raise ConfigError(

@@ -12,7 +12,7 @@ from rtsim.files.forces.force_trial import ForceTrial, are_corners
 from rtsim.files.markers.axes import ROTATIONS
 from streams.account import plain
 from streams.messages import FieldSpec, Session, force_session
-from streams.recording.player import Channel
+from streams.recording.player import PlayedStream
 
 FloatArray = NDArray[np.float64]
 
@@ -127,7 +127,7 @@ def _read_zero(said: object, n_plate: int, z_up: bool) -> tuple[FloatArray, list
 
 def force_channel(
     trial: ForceTrial, rate: float, *, t_start: int, speed: float = 1.0, time_base: str = "", source: str = ""
-) -> Channel:
+) -> PlayedStream:
     """The forces of a trial in messages of `rate` [Hz], each with the samples since the one before.
 
     A message's time is that up to which all samples were sent.
@@ -161,6 +161,6 @@ def force_channel(
         corners=corners if any(corners) else (),
         meta={"source": source or trial.source, "speed": speed, "time_base": time_base, **zero},
     )
-    return Channel(
+    return PlayedStream(
         session, times, {"sample_times": sample_times, "force": force, "moment": moment}, ("sample_times",)
     )

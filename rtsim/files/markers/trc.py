@@ -20,7 +20,7 @@ HEADER_DEPTH = 30  # lines within which the DataRate and Frame# lines must come
 ORIGIN_MM = 1e-6  # what stands for 0 when a marker really is at the origin: 0, 0, 0 would read as missing
 
 
-class _Header(NamedTuple):
+class _TrcHeader(NamedTuple):
     rate: float  # [Hz], 0 when not given
     units: str
     n_frame: int | None
@@ -103,7 +103,7 @@ def _read_raw(path: Path) -> RawTrial:
     return RawTrial(names, times, positions, rate, str(path), header.units, notes=tuple(notes))
 
 
-def _tell_counts(header: _Header, n_marker: int, n_on_axes: int, n_frame: int) -> list[str]:
+def _tell_counts(header: _TrcHeader, n_marker: int, n_on_axes: int, n_frame: int) -> list[str]:
     """Sentences on counts of the header that are not those of the file."""
     notes = []
     if header.n_marker is not None and header.n_marker != n_marker:
@@ -117,7 +117,7 @@ def _tell_counts(header: _Header, n_marker: int, n_on_axes: int, n_frame: int) -
     return notes
 
 
-def _read_header(lines: Sequence[str], path: Path) -> tuple[_Header, int]:
+def _read_header(lines: Sequence[str], path: Path) -> tuple[_TrcHeader, int]:
     """The DataRate block and the index of the line after it.
 
     The values are matched to their keys whatever separates them; where their number differs (a value left
@@ -143,7 +143,7 @@ def _read_header(lines: Sequence[str], path: Path) -> tuple[_Header, int]:
         known = dict(zip([key for key in keys if key != "units"], numbers, strict=False))
         known["units"] = words[0] if words else ""
     rate = float(known.get("datarate", "0")) if _is_number(known.get("datarate", "")) else 0.0
-    header = _Header(rate, known.get("units", ""), _whole(known, "numframes"), _whole(known, "nummarkers"))
+    header = _TrcHeader(rate, known.get("units", ""), _whole(known, "numframes"), _whole(known, "nummarkers"))
     return header, row + 1
 
 

@@ -8,8 +8,8 @@ from collections.abc import Collection
 from typing import Any
 
 from rtsim.files.osim.document import Node
-from rtsim.files.osim.frames import GROUND, Frames, Transform
-from rtsim.files.osim.joints import ABOUT, ALONG, Coordinate, Joint
+from rtsim.files.osim.frames import GROUND, OsimFrames, Transform
+from rtsim.files.osim.joints import ABOUT, ALONG, OsimCoordinate, OsimJoint
 
 Table = dict[str, Any]
 DEGREES = (4.0 * math.pi, 720.0)
@@ -17,13 +17,13 @@ DEGREES = (4.0 * math.pi, 720.0)
 
 
 def body_tables(
-    frames: Frames, joints: list[Joint], followers: Collection[str], named: Collection[str]
+    frames: OsimFrames, joints: list[OsimJoint], followers: Collection[str], named: Collection[str]
 ) -> tuple[list[Table], dict[str, Transform]]:
     """Bodies of a model file, parents first, and where they are in ground at the default values.
 
     followers : coordinates that a coupler puts in place; named : all that anything else names
     """
-    carried: dict[str, Joint] = {}
+    carried: dict[str, OsimJoint] = {}
     for joint in joints:
         if joint.child.body == GROUND:
             joint.node.fail("ground is the child", remedy="swap parent and child")
@@ -55,7 +55,7 @@ def body_tables(
     return tables, poses
 
 
-def names_of_their_own(joints: list[Joint], bodies: Collection[str]) -> set[str]:
+def names_of_their_own(joints: list[OsimJoint], bodies: Collection[str]) -> set[str]:
     """Names of joints that no other joint has, and no other joint's body."""
     count = Counter(joint.node.name for joint in joints)
     others = set(bodies)
@@ -66,7 +66,7 @@ def names_of_their_own(joints: list[Joint], bodies: Collection[str]) -> set[str]
     }  # fmt: skip
 
 
-def joint_table(joint: Joint, followers: Collection[str], named: Collection[str]) -> Table:
+def joint_table(joint: OsimJoint, followers: Collection[str], named: Collection[str]) -> Table:
     """Keys of a body that say how it moves."""
     kind, in_parent, coordinates = joint.kind, joint.parent.transform, joint.coordinates
     if joint.node.tag == "FreeJoint" and not any(c.name in named or c.held is not None for c in coordinates):
@@ -109,7 +109,7 @@ def joint_table(joint: Joint, followers: Collection[str], named: Collection[str]
     return table
 
 
-def tell_ellipsoidal(joint: Joint, followers: Collection[str], named: Collection[str]) -> None:
+def tell_ellipsoidal(joint: OsimJoint, followers: Collection[str], named: Collection[str]) -> None:
     """A note on what an ellipsoidal joint has not here; ConfigError where something in the file needs it."""
     for coordinate in joint.coordinates:
         if coordinate.name in named or coordinate.name in followers or coordinate.held is not None:
@@ -124,7 +124,7 @@ def tell_ellipsoidal(joint: Joint, followers: Collection[str], named: Collection
     )
 
 
-def coordinate_table(coordinate: Coordinate, followers: Collection[str]) -> Table:
+def coordinate_table(coordinate: OsimCoordinate, followers: Collection[str]) -> Table:
     """Name, start and range of a coordinate, in degrees or millimetres."""
     node, name = coordinate.node, coordinate.name
     unit, scale = ("deg", math.degrees(1.0)) if coordinate.angular else ("mm", 1e3)

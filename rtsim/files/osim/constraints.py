@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from rtsim.files.osim.document import Node
-from rtsim.files.osim.frames import Frame, Frames, offset_of
+from rtsim.files.osim.frames import OsimFrame, OsimFrames, offset_of
 from rtsim.files.osim.functions import function_below, read_function
-from rtsim.files.osim.joints import Joint
+from rtsim.files.osim.joints import OsimJoint
 
 Table = dict[str, Any]
 SUPPORTED = (
@@ -18,7 +18,9 @@ SUPPORTED = (
 )
 
 
-def read_constraints(model: Node, frames: Frames, joints: list[Joint]) -> tuple[list[Table], list[Table]]:
+def read_constraints(
+    model: Node, frames: OsimFrames, joints: list[OsimJoint]
+) -> tuple[list[Table], list[Table]]:
     """Couplers, with those of held coordinates, and elements; switched-off constraints are left out."""
     couplers: list[Table] = []
     elements: list[Table] = []
@@ -53,7 +55,7 @@ def read_coupler(node: Node) -> Table:
     return {"coordinate": coordinate, **({} if "constant" in function else {"of": of[0]}), **function}
 
 
-def read_elements(node: Node, frames: Frames) -> list[Table]:
+def read_elements(node: Node, frames: OsimFrames) -> list[Table]:
     """Points or frames that coincide, two points at a distance, or a point on a line."""
     if node.tag == "PointOnLineConstraint":
         return [point_on_line(node, frames)]
@@ -64,7 +66,7 @@ def read_elements(node: Node, frames: Frames) -> list[Table]:
     b = frames.named(node, path, "socket_body_2", "socket_frame2", "body_2")
     if node.tag == "WeldConstraint":
         a, b = (
-            Frame(f.body, f.transform @ offset_of(node, f"location_body_{k}", f"orientation_body_{k}"))
+            OsimFrame(f.body, f.transform @ offset_of(node, f"location_body_{k}", f"orientation_body_{k}"))
             for k, f in ((1, a), (2, b))
         )
         return weld(node.name, a, b)
@@ -76,7 +78,7 @@ def read_elements(node: Node, frames: Frames) -> list[Table]:
     return [{**table, "kind": "distance", "target_mm": length}]
 
 
-def point_on_line(node: Node, frames: Frames) -> Table:
+def point_on_line(node: Node, frames: OsimFrames) -> Table:
     """A point of one body that stays on a line of another."""
     path = f"/constraintset/{node.name}"
     line = frames.named(node, path, "socket_line_body", "line_body")
@@ -96,7 +98,7 @@ def point_on_line(node: Node, frames: Frames) -> Table:
     }
 
 
-def weld(name: str, a: Frame, b: Frame) -> list[Table]:
+def weld(name: str, a: OsimFrame, b: OsimFrame) -> list[Table]:
     """Two frames on top of each other: their origins, the tip of x in two planes, the tip of y in one.
 
     The tips lie 1 m out, so that a turn counts as much as a shift, and above a plane 1 m behind the origin,
@@ -119,5 +121,5 @@ def weld(name: str, a: Frame, b: Frame) -> list[Table]:
     return [origin, *planes]
 
 
-def place(frame: Frame, point: np.ndarray) -> Table:
+def place(frame: OsimFrame, point: np.ndarray) -> Table:
     return {"segment": frame.body, "offset_mm": (1e3 * point).tolist()}

@@ -47,7 +47,7 @@ class Transform:
 
 
 @dataclass(frozen=True)
-class Frame:
+class OsimFrame:
     """A frame fixed to a body, or to ground."""
 
     body: str
@@ -76,7 +76,7 @@ def angles_of(R: Array) -> Array:
     return np.array([np.arctan2(-R[1, 2], R[2, 2]), y, np.arctan2(-R[0, 1], R[0, 0])])
 
 
-class Frames:
+class OsimFrames:
     """All frames of a model by their paths, as 4.x names them; 3.x knows bodies alone."""
 
     def __init__(self, names: Iterable[str]) -> None:
@@ -88,7 +88,7 @@ class Frames:
         self.strangers: dict[str, str] = {}  # name -> class of frames that have no counterpart
 
     @classmethod
-    def of_model(cls, model: Node) -> Frames:
+    def of_model(cls, model: Node) -> OsimFrames:
         """Bodies, and all frames fixed to them."""
         bodies: dict[str, Node] = {}
         for body in model.members("BodySet"):
@@ -132,13 +132,13 @@ class Frames:
         self.offsets[path] = frame
         self.collect(frame, path)
 
-    def of_body(self, name: str, owner: Node) -> Frame:
+    def of_body(self, name: str, owner: Node) -> OsimFrame:
         """The frame of a body itself."""
         if name != GROUND and name not in self.names:
             owner.fail(f"unknown body {name!r}", allowed=", ".join([GROUND, *self.names]))
-        return Frame(name)
+        return OsimFrame(name)
 
-    def named(self, owner: Node, path: str, *tags: str) -> Frame:
+    def named(self, owner: Node, path: str, *tags: str) -> OsimFrame:
         """The frame that a property of an element at a path names.
 
         4.x gives a path, absolute or from the owner on; 3.x gives a body's name.
@@ -148,12 +148,12 @@ class Frames:
             owner.fail(f"{' or '.join(tags)} is missing", remedy="correct the file")
         return self.resolve(name, path, owner)
 
-    def resolve(self, name: str, path: str, owner: Node, depth: int = 0) -> Frame:
+    def resolve(self, name: str, path: str, owner: Node, depth: int = 0) -> OsimFrame:
         full = posixpath.normpath(posixpath.join(path, name))
         last = posixpath.basename(full)
         if full not in self.offsets:
             if last == GROUND or last in self.names:
-                return Frame(last)
+                return OsimFrame(last)
             same = [at for at in self.offsets if posixpath.basename(at) == last]
             if len(same) != 1 and last in self.strangers:
                 owner.fail(
@@ -175,7 +175,7 @@ class Frames:
         if not on:
             node.fail("socket_parent is missing", remedy="correct the file")
         parent = self.resolve(on, full, node, depth + 1)
-        return Frame(parent.body, parent.transform @ offset_of(node, "translation", "orientation"))
+        return OsimFrame(parent.body, parent.transform @ offset_of(node, "translation", "orientation"))
 
 
 def offset_of(node: Node, position: str, orientation: str) -> Transform:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtsim.files.osim.document import Node
-from rtsim.files.osim.frames import Frame, Frames, Transform, about, offset_of
+from rtsim.files.osim.frames import OsimFrame, OsimFrames, Transform, about, offset_of
 from rtsim.files.osim.functions import KNOWN, function_below, read_function, rough_value
 
 Array = NDArray[np.float64]
@@ -40,7 +40,7 @@ AXES = ("translation1", "translation2", "translation3", "rotation1", "rotation2"
 
 
 @dataclass(frozen=True)
-class Coordinate:
+class OsimCoordinate:
     """A coordinate of a joint [rad, m]; coupled : an angle that OpenSim does not write in degrees."""
 
     node: Node
@@ -69,15 +69,15 @@ class Coordinate:
 
 
 @dataclass(frozen=True)
-class Joint:
+class OsimJoint:
     """A joint between frames of two bodies."""
 
     node: Node
-    parent: Frame
-    child: Frame
+    parent: OsimFrame
+    child: OsimFrame
     kind: str
     motions: list[Motion]
-    coordinates: list[Coordinate]
+    coordinates: list[OsimCoordinate]
 
     @property
     def radii(self) -> Array:
@@ -107,7 +107,7 @@ class Joint:
         return X_FM
 
 
-def read_joints(model: Node, frames: Frames) -> Iterator[Joint]:
+def read_joints(model: Node, frames: OsimFrames) -> Iterator[OsimJoint]:
     """All joints: of the JointSet (4.x), or inside the bodies that they carry (3.x)."""
     for node in model.members("JointSet"):
         path = f"/jointset/{node.name}"
@@ -120,10 +120,10 @@ def read_joints(model: Node, frames: Frames) -> Iterator[Joint]:
             parent = frames.of_body(node.text("parent_body"), node)
             in_parent = offset_of(node, "location_in_parent", "orientation_in_parent")
             in_child = offset_of(node, "location", "orientation")
-            yield read_joint(node, Frame(parent.body, in_parent), Frame(name, in_child))
+            yield read_joint(node, OsimFrame(parent.body, in_parent), OsimFrame(name, in_child))
 
 
-def read_joint(node: Node, parent: Frame, child: Frame) -> Joint:
+def read_joint(node: Node, parent: OsimFrame, child: OsimFrame) -> OsimJoint:
     """One joint; ConfigError for a class without counterpart."""
     if node.tag != "CustomJoint" and node.tag not in PLAIN:
         node.fail(f"a {node.tag} has no counterpart here", allowed=", ".join(["CustomJoint", *PLAIN]))
@@ -139,10 +139,10 @@ def read_joint(node: Node, parent: Frame, child: Frame) -> Joint:
     turning = {motion["of"] for motion in motions if ABOUT in motion and "of" in motion}
     plain = {name for name in turning if node.tag != "CustomJoint" or is_rotational(node, name)}
     coordinates = [
-        Coordinate(n, n.number("default_value", 0.0), n.name in turning, n.name in turning - plain)
+        OsimCoordinate(n, n.number("default_value", 0.0), n.name in turning, n.name in turning - plain)
         for n in nodes
     ]
-    return Joint(node, parent, child, kind, motions, coordinates)
+    return OsimJoint(node, parent, child, kind, motions, coordinates)
 
 
 def spatial_transform(node: Node, own: list[str]) -> list[Motion]:
@@ -199,6 +199,6 @@ def transform_axis(node: Node, what: str, own: list[str]) -> Motion:
     return {what: axis.tolist(), **of, **function}
 
 
-def units_of(joints: list[Joint]) -> Mapping[str, str]:
+def units_of(joints: list[OsimJoint]) -> Mapping[str, str]:
     """deg or mm for every coordinate."""
     return {c.name: "deg" if c.angular else "mm" for joint in joints for c in joint.coordinates}

@@ -9,12 +9,12 @@ from typing import Any
 from rtsim.config.load import check_record
 from rtsim.config.models.marker_schema import Marker
 from rtsim.files.osim.document import Node, read_part
-from rtsim.files.osim.frames import GROUND, Frames
+from rtsim.files.osim.frames import GROUND, OsimFrames
 
 Table = dict[str, Any]
 
 
-def read_markers(nodes: Sequence[Node], frames: Frames) -> list[Table]:
+def read_markers(nodes: Sequence[Node], frames: OsimFrames) -> list[Table]:
     """Markers on bodies; those on ground, which no pose moves, are left out with a note."""
     tables: list[Table] = []
     seen: set[str] = set()
@@ -47,7 +47,7 @@ def read_marker_set(path: Path, bodies: Sequence[str]) -> tuple[tuple[Marker, ..
     """The markers of a marker set file (.xml) for a model with these bodies, and sentences about them."""
     node = read_part(path, "MarkerSet", "give a marker set file (.xml)")
     holder = node.child("objects")
-    frames = Frames(bodies)
+    frames = OsimFrames(bodies)
     tables = read_markers(list(holder.children()) if holder else [], frames)
     markers = tuple(check_record(table, Marker, str(path)) for table in tables)
     return markers, tuple(node.document.notes)

@@ -17,7 +17,7 @@ from rtsim.files.markers.trial import name_some
 from rtsim.files.osim.bodies import body_tables
 from rtsim.files.osim.constraints import read_constraints
 from rtsim.files.osim.document import Node, read_document
-from rtsim.files.osim.frames import OFFSET_FRAME, Frames
+from rtsim.files.osim.frames import OFFSET_FRAME, OsimFrames
 from rtsim.files.osim.joints import read_joints, units_of
 from rtsim.files.osim.markers import read_markers
 from rtsim.files.osim.muscles import Paths, read_muscles
@@ -57,7 +57,7 @@ def model_tables(model: Node, path: Path) -> dict[str, Any]:
     """The tables of the model file."""
     if (units := model.text("length_units").lower()) not in METRES:
         model.fail(f"lengths in {units}", allowed="meters", remedy="give the model in metres")
-    frames = Frames.of_model(model)
+    frames = OsimFrames.of_model(model)
     joints = list(read_joints(model, frames))
     couplers, elements = read_constraints(model, frames, joints)
     named = coordinates_named(model)

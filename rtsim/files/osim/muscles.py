@@ -10,7 +10,7 @@ import numpy as np
 
 from rtsim.files.markers.trial import name_some
 from rtsim.files.osim.document import Node
-from rtsim.files.osim.frames import Frames, Transform
+from rtsim.files.osim.frames import OsimFrames, Transform
 from rtsim.files.osim.functions import function_below, read_function, rough_value
 from rtsim.files.osim.wraps import PathPoint, WrapObjects
 
@@ -44,7 +44,7 @@ class Paths:
 
     def __init__(
         self,
-        frames: Frames,
+        frames: OsimFrames,
         poses: dict[str, Transform],
         defaults: Mapping[str, float],
         units: Mapping[str, str],

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from rtsim.config.models.marker_schema import Marker
 from rtsim.config.models.model_schema import ModelSpec
 from rtsim.files.osim.document import NEWEST_LAYOUT, Node, read_document
-from rtsim.files.osim.frames import GROUND, Frame, Frames
+from rtsim.files.osim.frames import GROUND, OsimFrame, OsimFrames
 from rtsim.files.osim.functions import function_below, read_function
-from rtsim.files.osim.joints import Joint, read_joints
+from rtsim.files.osim.joints import OsimJoint, read_joints
 from rtsim.files.osim.wraps import pose_of
 
 Array = NDArray[np.float64]
@@ -34,7 +34,7 @@ POINTS = {
 def scaled_text(path: Path, factors: Mapping[str, Array], scaled: ModelSpec) -> str:
     """The text of the file at `path` scaled by the factors (3,) of its bodies to the model `scaled`."""
     model = read_document(path, comments=True)
-    frames = Frames.of_model(model)
+    frames = OsimFrames.of_model(model)
     joints = list(read_joints(model, frames))
     # all are looked up before any is changed, as frames stand on each other
     changes = [
@@ -68,7 +68,7 @@ def put(node: Node, tag: str, numbers: Iterable[float] | float) -> None:
     own.text = " ".join(repr(float(x)) for x in values)
 
 
-def growth(frame: Frame, factors: Mapping[str, Array]) -> Array:
+def growth(frame: OsimFrame, factors: Mapping[str, Array]) -> Array:
     """(3, 3) - A = R'SR: what a vector of a frame turned by R in its body becomes."""
     R = frame.transform.rotation
     return R.T @ (factors.get(frame.body, ONE)[:, None] * R)
@@ -77,7 +77,7 @@ def growth(frame: Frame, factors: Mapping[str, Array]) -> Array:
 Change = tuple[Node, str, Array]
 
 
-def offset_frames(frames: Frames, factors: Mapping[str, Array]) -> list[Change]:
+def offset_frames(frames: OsimFrames, factors: Mapping[str, Array]) -> list[Change]:
     changes = []
     for path, node in frames.offsets.items():
         parent = frames.resolve(node.text("socket_parent"), path, node)
@@ -85,7 +85,7 @@ def offset_frames(frames: Frames, factors: Mapping[str, Array]) -> list[Change]:
     return changes
 
 
-def old_joint_frames(joints: list[Joint], factors: Mapping[str, Array]) -> list[Change]:
+def old_joint_frames(joints: list[OsimJoint], factors: Mapping[str, Array]) -> list[Change]:
     """Frames that 3.x writes into the joint."""
     changes = []
     for joint in joints:
@@ -95,7 +95,7 @@ def old_joint_frames(joints: list[Joint], factors: Mapping[str, Array]) -> list[
     return changes
 
 
-def points_of(model: Node, frames: Frames) -> list[tuple[Node, Frame]]:
+def points_of(model: Node, frames: OsimFrames) -> list[tuple[Node, OsimFrame]]:
     """Points of all paths, and their frames."""
     found = []
     for force in model.members("ForceSet"):
@@ -106,7 +106,7 @@ def points_of(model: Node, frames: Frames) -> list[tuple[Node, Frame]]:
     return found
 
 
-def path_points(model: Node, frames: Frames, factors: Mapping[str, Array]) -> list[Change]:
+def path_points(model: Node, frames: OsimFrames, factors: Mapping[str, Array]) -> list[Change]:
     return [
         (node, "location", growth(frame, factors) @ node.vector("location", default=None))
         for node, frame in points_of(model, frames)
@@ -114,7 +114,7 @@ def path_points(model: Node, frames: Frames, factors: Mapping[str, Array]) -> li
     ]
 
 
-def scale_moving_points(model: Node, frames: Frames, factors: Mapping[str, Array]) -> None:
+def scale_moving_points(model: Node, frames: OsimFrames, factors: Mapping[str, Array]) -> None:
     for node, frame in points_of(model, frames):
         if node.tag == "MovingPathPoint":
             for k, axis in enumerate("xyz"):
@@ -123,21 +123,21 @@ def scale_moving_points(model: Node, frames: Frames, factors: Mapping[str, Array
                     multiply(holder, float(growth(frame, factors)[k, k]))
 
 
-def wrap_places(frames: Frames, factors: Mapping[str, Array]) -> list[Change]:
+def wrap_places(frames: OsimFrames, factors: Mapping[str, Array]) -> list[Change]:
     return [
         (node, "translation", growth(frame, factors) @ node.vector("translation"))
         for node, frame in wraps_of(frames)
     ]
 
 
-def wraps_of(frames: Frames) -> list[tuple[Node, Frame]]:
+def wraps_of(frames: OsimFrames) -> list[tuple[Node, OsimFrame]]:
     return [
-        (node, frames.resolve(name, path, node) if name else Frame(GROUND))
+        (node, frames.resolve(name, path, node) if name else OsimFrame(GROUND))
         for node, path, name in frames.wraps
     ]
 
 
-def scale_wrap_sizes(frames: Frames, factors: Mapping[str, Array]) -> None:
+def scale_wrap_sizes(frames: OsimFrames, factors: Mapping[str, Array]) -> None:
     """As the surfaces of a model: by what becomes of the object's axes."""
     for node, frame in wraps_of(frames):
         R = frame.transform.rotation @ pose_of(node).rotation
@@ -155,7 +155,7 @@ def scale_wrap_sizes(frames: Frames, factors: Mapping[str, Array]) -> None:
                 put(node, tag, float(grows[:2].mean()) * node.number(tag))
 
 
-def scale_joints(joints: list[Joint], factors: Mapping[str, Array]) -> None:
+def scale_joints(joints: list[OsimJoint], factors: Mapping[str, Array]) -> None:
     """Translations of custom joints by functions, radii of ellipsoidal ones."""
     for joint in joints:
         if joint.kind == "ellipsoidal":
@@ -171,7 +171,7 @@ def scale_joints(joints: list[Joint], factors: Mapping[str, Array]) -> None:
                 multiply(axis, float(u @ A @ u), identity=False)
 
 
-def scale_couplers(model: Node, joints: list[Joint], factors: Mapping[str, Array]) -> None:
+def scale_couplers(model: Node, joints: list[OsimJoint], factors: Mapping[str, Array]) -> None:
     """A coordinate that is a length and follows another."""
     along = {
         motion["of"]: (joint, np.array(motion["translates"]))
@@ -205,7 +205,7 @@ def multiply(holder: Node, factor: float, identity: bool = True) -> None:
     ElementTree.SubElement(multiplier, "scale").text = repr(factor)
 
 
-def constraint_points(model: Node, frames: Frames, factors: Mapping[str, Array]) -> list[Change]:
+def constraint_points(model: Node, frames: OsimFrames, factors: Mapping[str, Array]) -> list[Change]:
     changes = []
     for node in model.members("ConstraintSet"):
         path = f"/constraintset/{node.name}"
@@ -223,7 +223,7 @@ def constraint_points(model: Node, frames: Frames, factors: Mapping[str, Array])
     return changes
 
 
-def put_bodies(frames: Frames, scaled: ModelSpec, factors: Mapping[str, Array]) -> None:
+def put_bodies(frames: OsimFrames, scaled: ModelSpec, factors: Mapping[str, Array]) -> None:
     """Mass, its centre, inertia, and the sizes of pictures."""
     for body in scaled.bodies:
         node, inertia = frames.bodies[body.name], (*body.inertia_kg_m2, 0.0, 0.0, 0.0)[:6]

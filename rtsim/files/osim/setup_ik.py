@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rtsim.files.osim.document import read_part
-from rtsim.files.osim.tasks import Tasks, file_of, read_tasks, time_range
+from rtsim.files.osim.tasks import IkTasks, file_of, read_tasks, time_range
 
 TOOL = "InverseKinematicsTool"
 
@@ -14,7 +14,7 @@ TOOL = "InverseKinematicsTool"
 class IkSetup(NamedTuple):
     """What to fit, from when to when. Files are from the setup's folder on; None: not named."""
 
-    tasks: Tasks
+    tasks: IkTasks
     times: tuple[float, float]  # [s], infinite where none is given
     model_file: Path | None
     marker_file: Path | None

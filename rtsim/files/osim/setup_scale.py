@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rtsim.files.osim.document import Node, read_part
-from rtsim.files.osim.tasks import Tasks, file_of, read_tasks, time_range
+from rtsim.files.osim.tasks import IkTasks, file_of, read_tasks, time_range
 
 TOOL = "ScaleTool"
 MEASURED, BY_HAND = "measurements", "manualScale"
@@ -35,7 +35,7 @@ class Scaler(NamedTuple):
 class Placer(NamedTuple):
     """How the scaled model is brought to the static pose, where its markers are then put."""
 
-    tasks: Tasks
+    tasks: IkTasks
     marker_file: Path | None
     coordinate_file: Path | None
     times: tuple[float, float]  # [s]

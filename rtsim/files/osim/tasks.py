@@ -22,14 +22,14 @@ class CoordinateTask(NamedTuple):
     value: float  # [rad, m]; read for manual_value only
 
 
-class Tasks(NamedTuple):
+class IkTasks(NamedTuple):
     """Tasks that are switched on; markers without one are not fitted."""
 
     markers: dict[str, float]  # name -> weight
     coordinates: tuple[CoordinateTask, ...] = ()
 
 
-def read_tasks(node: Node) -> Tasks:
+def read_tasks(node: Node) -> IkTasks:
     """The IKTaskSet of a setup; ConfigError for unknown kinds, weights below 0, and names that come twice."""
     markers: dict[str, float] = {}
     coordinates: dict[str, CoordinateTask] = {}
@@ -51,7 +51,7 @@ def read_tasks(node: Node) -> Tasks:
             coordinates[task.name] = CoordinateTask(
                 task.name, weight, value_kind(task), task.number("value", 0.0)
             )
-    return Tasks(markers, tuple(coordinates.values()))
+    return IkTasks(markers, tuple(coordinates.values()))
 
 
 def value_kind(task: Node) -> ValueKind:

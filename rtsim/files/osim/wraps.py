@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtsim.files.osim.document import Node
-from rtsim.files.osim.frames import Frame, Frames, Transform, offset_of
+from rtsim.files.osim.frames import OsimFrame, OsimFrames, Transform, offset_of
 
 Table = dict[str, Any]
 Array = NDArray[np.float64]
@@ -47,15 +47,15 @@ class Wrap(NamedTuple):
 class WrapObjects:
     """The wrap objects of a model by name; those that muscles use become surfaces."""
 
-    def __init__(self, frames: Frames, poses: dict[str, Transform]) -> None:
+    def __init__(self, frames: OsimFrames, poses: dict[str, Transform]) -> None:
         self.poses = poses
-        self.frames: dict[str, Frame] = {}
+        self.frames: dict[str, OsimFrame] = {}
         self.nodes: dict[str, Node] = {}
         self.surfaces: dict[str, Table] = {}
         for node, path, name in frames.wraps:
             if node.name not in self.nodes:  # OpenSim takes the first of a name, too
                 self.nodes[node.name] = node
-                self.frames[node.name] = frames.resolve(name, path, node) if name else Frame("ground")
+                self.frames[node.name] = frames.resolve(name, path, node) if name else OsimFrame("ground")
 
     def add_to(
         self, muscle: str, path: list[Table], points: Sequence[PathPoint], wraps: Sequence[Node]
@@ -130,7 +130,7 @@ def meets(points: Sequence[PathPoint], surface: Table, X_GS: Transform) -> bool:
     return bool(heights(surface, p + share * (q - p)).min() < CLEAR)
 
 
-def surface_of(node: Node, frame: Frame) -> Table:
+def surface_of(node: Node, frame: OsimFrame) -> Table:
     """A wrap object as a surface of a body."""
     if node.tag not in KINDS:
         node.fail(f"a {node.tag} has no counterpart here", allowed=", ".join(KINDS))

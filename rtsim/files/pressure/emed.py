@@ -29,7 +29,7 @@ FORCE_OFF = 0.02
 """Parts by which the sum of all pressures may differ from the forces that the file states."""
 
 
-class Picture(NamedTuple):
+class PlatformPart(NamedTuple):
     """The part of the platform that one page shows.
 
     rows, columns : numbers of the platform's rows and columns, from 1
@@ -79,13 +79,15 @@ def read_emed(path: str | Path) -> PressureTrial:
     return pressure_trial(str(path), 1e3 / float(step[1]), cell, pressure, origin, notes)
 
 
-def _pictures(lines: Sequence[str], platform: tuple[int, int], path: Path) -> tuple[list[Picture], list[str]]:
+def _pictures(
+    lines: Sequence[str], platform: tuple[int, int], path: Path
+) -> tuple[list[PlatformPart], list[str]]:
     """All pictures; a last one that ends early is left out, and told.
 
     platform : rows and columns that it has
     """
     begins = [k for k, line in enumerate(lines) if PICTURE.match(line)]
-    pictures: list[Picture] = []
+    pictures: list[PlatformPart] = []
     for first, last in zip(begins, [*begins[1:], len(lines)][: len(begins)], strict=True):
         rows = [k for k in range(first + 1, last) if "\t" in lines[k]]
         ends = next((n for n, k in enumerate(rows) if lines[k].startswith("Force")), None)
@@ -98,7 +100,9 @@ def _pictures(lines: Sequence[str], platform: tuple[int, int], path: Path) -> tu
     return pictures, []
 
 
-def _picture(lines: Sequence[str], rows: Sequence[int], platform: tuple[int, int], path: Path) -> Picture:
+def _picture(
+    lines: Sequence[str], rows: Sequence[int], platform: tuple[int, int], path: Path
+) -> PlatformPart:
     """One picture, from the lines of its columns' numbers, its rows and its forces."""
     at = rows[0]
     try:
@@ -120,4 +124,4 @@ def _picture(lines: Sequence[str], rows: Sequence[int], platform: tuple[int, int
             raise ConfigError("rows or columns that the platform does not have, or twice",
                               where=f"{path}, line {rows[0] + 1}", allowed=f"1 to {most}",
                               remedy=REMEDY)  # fmt: skip
-    return Picture(numbers, columns, table, force)
+    return PlatformPart(numbers, columns, table, force)

@@ -23,14 +23,14 @@ FLAT = 1e-10
 N_MOST = 500_000_000
 
 
-class Surface(NamedTuple):
+class TriangleSurface(NamedTuple):
     """A surface of triangles, corners counter-clockwise seen from outside."""
 
     vertices: NDArray[np.float64]  # (n_vertex, 3) [m]
     triangles: NDArray[np.int64]  # (n_triangle, 3) - vertices, each of which some triangle has
 
 
-def read_surface(path: Path, unit: str = "mm", flipped: bool = False) -> Surface:
+def read_surface(path: Path, unit: str = "mm", flipped: bool = False) -> TriangleSurface:
     """The surface of a file in metres.
 
     unit : of the file's numbers, a key of METRES
@@ -50,7 +50,7 @@ def read_surface(path: Path, unit: str = "mm", flipped: bool = False) -> Surface
     return surface
 
 
-def obj_text(surface: Surface) -> str:
+def obj_text(surface: TriangleSurface) -> str:
     """A surface as the text of an OBJ file, in metres, to the last digit."""
     vertices = [f"v {x!r} {y!r} {z!r}" for x, y, z in surface.vertices.tolist()]
     triangles = [f"f {a} {b} {c}" for a, b, c in (surface.triangles + 1).tolist()]
@@ -78,10 +78,10 @@ def _parsed(data: bytes, kind: str, path: Path) -> tuple[NDArray[np.float64], ND
     return found
 
 
-def welded(vertices: NDArray[np.float64], triangles: NDArray[np.int64]) -> Surface:
+def welded(vertices: NDArray[np.float64], triangles: NDArray[np.int64]) -> TriangleSurface:
     """Vertices at one place made one, triangles that have lost a side and vertices of none left out."""
     if not len(triangles) or not np.isfinite(vertices).all():
-        return Surface(vertices, triangles)
+        return TriangleSurface(vertices, triangles)
     size = float(np.ptp(vertices, axis=0).max()) or 1.0
     _, first, same = np.unique(
         np.round(vertices / (SAME * size)), axis=0, return_index=True, return_inverse=True
@@ -90,10 +90,10 @@ def welded(vertices: NDArray[np.float64], triangles: NDArray[np.int64]) -> Surfa
     a, b, c = triangles.T
     triangles = triangles[(a != b) & (b != c) & (c != a)]
     used, triangles = np.unique(triangles, return_inverse=True)
-    return Surface(vertices[first[used]], np.ascontiguousarray(triangles.reshape(-1, 3), np.int64))
+    return TriangleSurface(vertices[first[used]], np.ascontiguousarray(triangles.reshape(-1, 3), np.int64))
 
 
-def check_surface(surface: Surface, where: str, unit: str = "m") -> None:
+def check_surface(surface: TriangleSurface, where: str, unit: str = "m") -> None:
     """ConfigError where a surface is empty, of no possible size, not manifold or inside out."""
     vertices, triangles = surface
 

@@ -16,7 +16,7 @@ _SIDED = (
 )
 
 
-class Group(NamedTuple):
+class SideGroup(NamedTuple):
     """What is the same on both sides, or has none.
 
     name : without its side; of : side -> its label; "" for what has no side
@@ -26,7 +26,7 @@ class Group(NamedTuple):
     of: Mapping[str, str]
 
 
-def groups_of(labels: Sequence[str], side: str = "") -> list[Group]:
+def groups_of(labels: Sequence[str], side: str = "") -> list[SideGroup]:
     """Labels, those of both sides together, in the order in which they first come.
 
     A letter says a side only where the other one is there, too, as `_l` may be short for lateral.
@@ -42,7 +42,7 @@ def groups_of(labels: Sequence[str], side: str = "") -> list[Group]:
         else:
             middle = label.partition("_")[0].lower() in MIDDLE
             found[("", label)] = {"" if middle else side: label}
-    return [Group(base, of) for (_, base), of in found.items()]
+    return [SideGroup(base, of) for (_, base), of in found.items()]
 
 
 def sides_of(labels: Sequence[str], side: str = "") -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from rtsim.config.models.both_sides_schema import SUFFIXES
 from rtsim.files.gait.events import FILE, OFF, STRIKE
 from rtsim.files.recording import Results
-from rtsim.files.tables.legs import SIDES, Group, groups_of
+from rtsim.files.tables.legs import SIDES, SideGroup, groups_of
 from rtsim.files.tables.sound import Sound
 from rtsim.files.tables.tables import labels_of
 from rtsim.units import ON_PAPER, face_of
@@ -32,7 +32,7 @@ SMALL = 1e-3
 """Curves below this part of the largest one of their field are not drawn."""
 
 
-class Panel(NamedTuple):
+class FigurePanel(NamedTuple):
     """Curves over one abscissa.
 
     enlarged : a part of the time, with an axis of its own
@@ -58,10 +58,10 @@ class Panel(NamedTuple):
     marks: tuple[tuple[float, str, bool], ...] = ()
 
 
-class Drawn(NamedTuple):
+class FigureContent(NamedTuple):
     """What a figure shows; left_out : sentences on curves that it could show and does not, and why."""
 
-    panels: list[Panel]
+    panels: list[FigurePanel]
     left_out: list[str]
 
 
@@ -92,7 +92,7 @@ def told(name: str) -> str:
     return name.replace("_", " ")
 
 
-def panels_of_results(results: Results) -> Drawn:
+def panels_of_results(results: Results) -> FigureContent:
     """Panels over time of every field that says how it is drawn.
 
     Of results that tell the legs apart, or of one leg, a cell for each quantity, both legs in it; else a
@@ -120,7 +120,7 @@ def _is_step(row: object) -> bool:
     return isinstance(row[0], (int, float))
 
 
-def _panels_of(results: Results) -> Drawn:
+def _panels_of(results: Results) -> FigureContent:
     """As panels_of_results, without gait events."""
     fields = [spec for spec in results.session.fields if spec.curves is not None and len(spec.shape) == 1]
     side = str(results.session.meta.get("side") or "")
@@ -133,7 +133,7 @@ def _panels_of(results: Results) -> Drawn:
     if side or any(len(group.of) > 1 for spec in fields for group in groups_of(labels_of(spec))):
         found = cells_of(results, fields, side)
         return found._replace(left_out=[*misfits, *found.left_out])
-    drawn, sound = Drawn([], misfits), Sound(results)
+    drawn, sound = FigureContent([], misfits), Sound(results)
     about = {spec.of: spec for spec in results.session.fields if spec.role == "deviation"}
     for spec in fields:
         assert spec.curves is not None
@@ -150,14 +150,14 @@ def _panels_of(results: Results) -> Drawn:
                 flagged = np.asarray(out[:, [names.index(name) for name in group]].any(axis=1))
                 curves, bands = with_bands(group, deviations)
                 drawn.panels.append(
-                    Panel(title, unit, "time [s]", results.times, curves, False, bands, flagged)
+                    FigurePanel(title, unit, "time [s]", results.times, curves, False, bands, flagged)
                 )
     return drawn
 
 
-def cells_of(results: Results, fields: Sequence[FieldSpec], side: str) -> Drawn:
+def cells_of(results: Results, fields: Sequence[FieldSpec], side: str) -> FigureContent:
     """A cell for each quantity, with the curves of both legs; side : of what names none, of one leg alone."""
-    drawn, sound, n_cell = Drawn([], []), Sound(results), 0
+    drawn, sound, n_cell = FigureContent([], []), Sound(results), 0
     about = {spec.of: spec for spec in results.session.fields if spec.role == "deviation"}
     for spec in fields:
         assert spec.curves is not None
@@ -189,14 +189,14 @@ def cells_of(results: Results, fields: Sequence[FieldSpec], side: str) -> Drawn:
             sides = {name: side for name in chosen for side in SIDES if name.split(" (")[0] == side}
             doubt = "".join(f" ({name.replace(' (', ' ')}" for name in chosen if name not in named)
             drawn.panels.append(
-                Panel(f"{title}{doubt}", unit, "time [s]", results.times, chosen, False, bands, flagged,
+                FigurePanel(f"{title}{doubt}", unit, "time [s]", results.times, chosen, False, bands, flagged,
                       f"cells {n_cell // CELLS}", sides, LEAST * scale * spec.curves.least)
             )  # fmt: skip
             n_cell += 1
     return drawn
 
 
-def title_of(spec: FieldSpec, group: Group) -> str:
+def title_of(spec: FieldSpec, group: SideGroup) -> str:
     """What a cell shows, in words: `Hip flexion moment`, or `Knee displacement: lateral`."""
     assert spec.curves is not None
     name, panel, axis = told(group.name), spec.curves.panel, spec.curves.axis
@@ -208,7 +208,7 @@ def title_of(spec: FieldSpec, group: Group) -> str:
     return words[:1].upper() + words[1:]
 
 
-def of_group(group: Group, curves: Mapping[str, Array]) -> Array:
+def of_group(group: SideGroup, curves: Mapping[str, Array]) -> Array:
     """All values of both legs."""
     return np.concatenate([curves[label] for label in group.of.values()])
 

@@ -11,12 +11,12 @@ from __future__ import annotations
 import copy
 from collections.abc import Sequence
 
-from rtsim.live.result_session import Course
+from rtsim.live.result_session import ResultSession
 from rtsim.stages.stage import Stage
 from streams.clock import now_ns
 from streams.codec import FieldLayout, encode
 from streams.messages import Session
-from streams.receiving.ring import Frame
+from streams.receiving.ring import ReceivedFrame
 
 LEAD_NS = 1_000_000
 """So long before the next frame is due a rehearsal begins [ns]; it takes a third to a half of that."""
@@ -28,7 +28,7 @@ FASTEST, FASTEST_WITH_FORCES = 250.0, 125.0
 """Of faster ones it would take too much of the processor [Hz]; with force plates a run has less to spare."""
 
 
-class Rehearsal:
+class CacheWarming:
     """Copies of the stages of a run that allow it, in step with a stream of steady rate.
 
     Parameters
@@ -46,13 +46,13 @@ class Rehearsal:
         self._of_run = [stage for stage in stages if stage.rehearses]
         self._stages: list[Stage] = copy.deepcopy(self._of_run)  # in one go: they read one another
         self._session: Session | None = None
-        self._frame: Frame | None = None
-        self._course: Course | None = None
+        self._frame: ReceivedFrame | None = None
+        self._course: ResultSession | None = None
         self._period_ns = self._due_ns = 0
         self._steady = False
         self.n_done = 0
 
-    def follow(self, frame: Frame) -> None:
+    def follow(self, frame: ReceivedFrame) -> None:
         """Keep a copy of the newest frame, and when the next is due."""
         if frame.session is not self._session:
             self._turn(frame.session)
@@ -61,7 +61,7 @@ class Rehearsal:
         if not self._steady:
             return
         if self._frame is None:
-            self._frame = Frame(frame.session, FieldLayout(frame.session))
+            self._frame = ReceivedFrame(frame.session, FieldLayout(frame.session))
         self._frame.flat[:] = frame.flat
         self._frame.seq, self._frame.time = frame.seq, frame.time
 
@@ -76,7 +76,7 @@ class Rehearsal:
             return
         changed = [own.follow(other) for own, other in zip(self._stages, self._of_run, strict=True)]
         if self._course is None or any(changed):
-            self._course = Course(self._stages, frame.session, {}, anew=self._course is None)
+            self._course = ResultSession(self._stages, frame.session, {}, anew=self._course is None)
         result = self._course.run(frame)
         encode(self._course.message(frame, result, frame.seq, result.status))
         self.n_done += 1

@@ -28,7 +28,7 @@ def call_deviations() -> None:
 
 def _run_lower_limb(with_deviations: bool) -> None:
     from rtsim.config.paths import find_config
-    from rtsim.config.runs.run_schema import USUAL_METHOD, USUAL_METHODS, Run
+    from rtsim.config.runs.run_schema import USUAL_METHOD, USUAL_METHODS, RunConfig
     from rtsim.live.compiled.warm_up import neutral, warm_up
     from rtsim.methods.kinematics.multibody import MultibodyEstimator
     from rtsim.models.load import load_model
@@ -38,7 +38,7 @@ def _run_lower_limb(with_deviations: bool) -> None:
 
     spec = load_model(LOWER_LIMB)
     subject = load_subject(find_config(WALKER, "subjects"))
-    run = Run(name="warmup")
+    run = RunConfig(name="warmup")
     plain = msgspec.structs.replace(spec, muscles=())
     uncertainty = run.uncertainty if with_deviations else None
     estimator = MultibodyEstimator(
@@ -96,7 +96,7 @@ def _run_own_markers(with_deviations: bool) -> None:
     method = next(iter(spec.methods))
     uncertainty = Uncertainty() if with_deviations else None
     kinematics = Kinematics(MultibodyEstimator(spec, None, method, uncertainty=uncertainty), None)
-    session = marker_session(kinematics.yardstick.names, rate=100.0, t_start=0)
+    session = marker_session(kinematics.reference_length.names, rate=100.0, t_start=0)
     if with_deviations:
         kinematics.estimator.prepare_rates()
     ruler_of_model(kinematics.estimator.model)
@@ -123,7 +123,7 @@ def call_forces() -> None:
     """Rates, force plates and inverse dynamics of the lower limb, as on every live frame."""
     from kernels.compiler.jit import hold
     from kernels.rates.manifold import manifold_of, plain
-    from kernels.solver.published_values import new_shown_loads, show_loads
+    from kernels.solver.published_values import new_published_loads, publish_loads
     from rtsim.config.paths import find_config
     from rtsim.config.runs.rate_schema import RateSpec
     from rtsim.methods.inverse_dynamics import inverse_dynamics_of
@@ -143,15 +143,15 @@ def call_forces() -> None:
     body = inverse_dynamics_of(spec, subject, person_of(subject, load_inertia_table(), 70.0))
     body.compute(model.q_neutral.copy(), np.zeros(model.n_v), np.zeros(model.n_v))
     n = len(body.results.centre)
-    signs, shown = (np.ones((n, 3)), np.ones((2, 3))), new_shown_loads(n)
-    hold(show_loads, (body.results, body.deviations, np.zeros(3 * n, bool), *signs, body.weight, shown))()
+    signs, shown = (np.ones((n, 3)), np.ones((2, 3))), new_published_loads(n)
+    hold(publish_loads, (body.results, body.deviations, np.zeros(3 * n, bool), *signs, body.weight, shown))()
 
 
 def call_foot() -> None:
     """The contact of the walker's foot, and a load that two feet share."""
     from kernels.contact.prescribed import new_motion
     from rtsim.config.paths import find_config
-    from rtsim.config.runs.run_schema import Run
+    from rtsim.config.runs.run_schema import RunConfig
     from rtsim.methods.foot.foot_contact import FootContact, contact_foot
     from rtsim.methods.foot.foot_share import FootShare
     from rtsim.methods.kinematics.multibody import MultibodyEstimator
@@ -163,7 +163,7 @@ def call_foot() -> None:
     from rtsim.subjects.markers.labs import lab_of
     from rtsim.subjects.subject import load_subject
 
-    run, subject = Run(name="warmup"), load_subject(find_config(WALKER, "subjects"))
+    run, subject = RunConfig(name="warmup"), load_subject(find_config(WALKER, "subjects"))
     estimator = MultibodyEstimator(
         load_model(LOWER_LIMB), subject, "zero", ("zero",), run.solver, run.markers
     )

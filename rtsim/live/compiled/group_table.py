@@ -28,10 +28,10 @@ from rtsim.live.inputs.sources import brings_markers
 
 if TYPE_CHECKING:
     from rtsim.config.models.model_schema import ModelSpec
-    from rtsim.config.runs.run_schema import Run
+    from rtsim.config.runs.run_schema import RunConfig
 
 
-class Group(NamedTuple):
+class KernelGroup(NamedTuple):
     """Kernels that are called together.
 
     what : in words
@@ -111,19 +111,19 @@ KINEMATICS = (
 )
 
 GROUPS = {
-    "solver": Group(
+    "solver": KernelGroup(
         "the marker solver",
         KINEMATICS,
         call_solver,
         without=(FUNCTIONS, *NO_PATHS),
     ),
-    "deviations": Group(
+    "deviations": KernelGroup(
         "standard deviations of the marker solver",
         (*DEVIATIONS, *KINEMATICS),
         call_deviations,
         without=(FUNCTIONS, *NO_PATHS),
     ),
-    "simulation": Group(
+    "simulation": KernelGroup(
         "forward simulation",
         (
             "kernels.joints.tree.pose",
@@ -136,19 +136,19 @@ GROUPS = {
         call_simulation,
         without=(*NO_MESHES, *NO_HOLDS),
     ),
-    "model": Group(
+    "model": KernelGroup(
         "the marker solver of models with their own markers",
         (*KINEMATICS, "kernels.joints.tree.pose"),
         call_model,
         without=NO_PATHS,
     ),
-    "model-deviations": Group(
+    "model-deviations": KernelGroup(
         "standard deviations of models with their own markers",
         (*DEVIATIONS, *KINEMATICS, "kernels.joints.tree.pose"),
         call_model_deviations,
         without=NO_PATHS,
     ),
-    "coupled-simulation": Group(
+    "coupled-simulation": KernelGroup(
         "forward simulation with couplers",
         (
             "kernels.joints.tree.pose",
@@ -160,12 +160,12 @@ GROUPS = {
         call_coupled,
         without=(*NO_MESHES, *NO_HOLDS),
     ),
-    "moment-arms": Group(
+    "moment-arms": KernelGroup(
         "moment arms",
         ("kernels.path.assembly.assemble", "kernels.path.moment_arms.moment_arms"),
         call_moment_arms,
     ),
-    "forces": Group(
+    "forces": KernelGroup(
         "force plates and inverse dynamics of live frames",
         (
             "kernels.dynamics.kinetics.joint_kinetics",
@@ -185,15 +185,15 @@ GROUPS = {
             "kernels.plates.plate_contact.take_off",
             "kernels.plates.plate_assignment.assign_feet",
             "kernels.plates.plate_assignment.foot_wrenches",
-            "kernels.plates.given_assignment.stated_wrenches",
-            "kernels.plates.given_assignment.tell_stated",
+            "kernels.plates.given_assignment.given_wrenches",
+            "kernels.plates.given_assignment.tell_given",
             "kernels.plates.standing.may_stand",
             "kernels.markers.foot_lines.draw_feet",
-            "kernels.solver.published_values.show_loads",
+            "kernels.solver.published_values.publish_loads",
         ),
         call_forces,
     ),
-    "recruitment": Group(
+    "recruitment": KernelGroup(
         "recruitment of muscles",
         (
             "kernels.muscle.strengths.all_strengths",
@@ -202,7 +202,7 @@ GROUPS = {
         ),
         call_recruitment,
     ),
-    "muscles": Group(
+    "muscles": KernelGroup(
         "muscles of live frames",
         ("kernels.path.joint_arms.joint_moment_arms",),
         call_muscles,
@@ -211,7 +211,7 @@ GROUPS = {
 }
 """The longest first, so that all end at about one time; of two that share kernels the second begins late."""
 ON_DEMAND = {
-    "fdk": Group(
+    "fdk": KernelGroup(
         "force-dependent kinematics",
         (
             "kernels.fdk.newton.find_balance",
@@ -222,12 +222,12 @@ ON_DEMAND = {
         call_fdk,
         without=(*NO_TABLES, *NO_LENGTHS),
     ),
-    "torque-generators": Group(
+    "torque-generators": KernelGroup(
         "torque generators of live frames",
         ("kernels.torque_generator.needed.needed_activations", *GENERATOR_CURVES),
         call_torque_generators,
     ),
-    "torque-generator-fit": Group(
+    "torque-generator-fit": KernelGroup(
         "fits of torque generators",
         (
             "kernels.torque_generator.fit.fit",
@@ -237,7 +237,7 @@ ON_DEMAND = {
         ),
         call_generator_fit,
     ),
-    "held-simulation": Group(
+    "held-simulation": KernelGroup(
         "forward simulation under constraints",
         (
             "kernels.joints.tree.pose",
@@ -250,7 +250,7 @@ ON_DEMAND = {
         call_held,
         without=NO_MESHES,
     ),
-    "turned-simulation": Group(
+    "turned-simulation": KernelGroup(
         "forward simulation of models that torque generators turn",
         (
             "kernels.joints.tree.pose",
@@ -262,7 +262,7 @@ ON_DEMAND = {
         call_turned,
         without=(*NO_MESHES, *NO_HOLDS),
     ),
-    "foot": Group(
+    "foot": KernelGroup(
         "contact of the feet",
         (
             "kernels.contact.followed_foot.fit_feet",
@@ -274,7 +274,7 @@ ON_DEMAND = {
         call_foot,
         without=NO_MESHES,
     ),
-    "foot-fit": Group(
+    "foot-fit": KernelGroup(
         "identification of a foot's contact",
         (
             "kernels.contact.recorded.recorded_wrenches",
@@ -299,7 +299,7 @@ def group_of_simulation(spec: ModelSpec) -> str:
     return "coupled-simulation" if spec.couplers else "simulation"
 
 
-def groups_of(run: Run) -> tuple[str, ...]:
+def groups_of(run: RunConfig) -> tuple[str, ...]:
     """What a run calls of a frame."""
     from rtsim.live.forces import has_forces
     from rtsim.models.load import load_model

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 from kernels.compiler.cache import cache_fault, is_complete, mark_complete, tell_compiled
 from rtsim.errors import RtsimError
-from rtsim.live.compiled.group_table import ALL, Group
+from rtsim.live.compiled.group_table import ALL, KernelGroup
 from rtsim.live.processes.children import APART
 
 POLL_S = 0.1
@@ -29,7 +29,7 @@ ENTRIES = (".from_held", ".from_python")
 """End the name of a kernel by which Python calls another (`kernels.compiler.jit`): it is no other kernel."""
 
 
-class Progress(NamedTuple):
+class CompileProgress(NamedTuple):
     """How far compiling is: kernels done and in all, and the groups at work, in words."""
 
     n_done: int
@@ -37,7 +37,7 @@ class Progress(NamedTuple):
     at_work: tuple[str, ...]
 
 
-class Cost(NamedTuple):
+class CompileCost(NamedTuple):
     """What a group took: by the clock and of a processor [s], and memory at most [MB]; nan = unknown."""
 
     seconds: float
@@ -45,10 +45,12 @@ class Cost(NamedTuple):
     peak_mb: float
 
 
-Tell = Callable[[Progress], None]
+Tell = Callable[[CompileProgress], None]
 
 
-def compile_groups(names: Iterable[str], tell: Tell | None = None, anew: bool = False) -> dict[str, Cost]:
+def compile_groups(
+    names: Iterable[str], tell: Tell | None = None, anew: bool = False
+) -> dict[str, CompileCost]:
     """Compile what the cache lacks of these groups; returns what each took, {} for nothing.
 
     anew : look into every group, also those known to be complete
@@ -72,7 +74,7 @@ def compile_groups(names: Iterable[str], tell: Tell | None = None, anew: bool = 
             working = [work for work in working if not work.over()]
             if tell is not None:
                 at_work = tuple(ALL[work.name].what for work in working)
-                tell(Progress(sum(work.n_done for work in works), n_kernel, at_work))
+                tell(CompileProgress(sum(work.n_done for work in works), n_kernel, at_work))
     finally:
         for work in working:
             work.end()
@@ -85,7 +87,7 @@ class _Work:
     def __init__(self, name: str) -> None:
         self.name = name
         self.n_done = 0
-        self.cost = Cost(0.0, math.nan, math.nan)
+        self.cost = CompileCost(0.0, math.nan, math.nan)
         self._start = time.monotonic()
         self._lines: queue.SimpleQueue[str] = queue.SimpleQueue()
         self._words: list[str] = []
@@ -144,7 +146,7 @@ class _Work:
         self._words.extend(line.rstrip("\n") for line in self._process.stderr if line.strip())
 
 
-def n_kernel_of(group: Group) -> int:
+def n_kernel_of(group: KernelGroup) -> int:
     """How many kernels a group has: its entries and all that they call."""
     from kernels.compiler.jit import reachable
 

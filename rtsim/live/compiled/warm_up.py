@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from kernels.compiler.jit import freeze_compilation
-from rtsim.live.result_session import Course
+from rtsim.live.result_session import ResultSession
 from rtsim.stages.kinematics import Kinematics
 from rtsim.stages.stage import Stage
 from streams.codec import FieldLayout, encode
 from streams.messages import Session
-from streams.receiving.ring import Frame
+from streams.receiving.ring import ReceivedFrame
 
 N_FRAME = 5
 
@@ -25,8 +25,8 @@ def warm_up(stages: Sequence[Stage], session: Session, data: Mapping[str, np.nda
     """
     for stage in stages:
         stage.warm()
-    course = Course(stages, session, {})
-    frame = Frame(session, FieldLayout(session))
+    course = ResultSession(stages, session, {})
+    frame = ReceivedFrame(session, FieldLayout(session))
     for name, array in (data or {}).items():
         frame.data[name][...] = array
     for seq in range(N_FRAME):

@@ -25,10 +25,10 @@ from rtsim.device.stability import check_stable
 from rtsim.errors import ConfigError
 from rtsim.live.compiled.warm_up import warm_up
 from rtsim.live.hardware.device_replay import MOVED, RecordedPort
-from rtsim.live.inputs.inputs import TIME_UP, ClockInput, Input, Obey
+from rtsim.live.inputs.inputs import TIME_UP, ApplyCommands, ClockInput, Input
 from rtsim.live.inputs.motion_stream import MotionStream
 from rtsim.live.latency import LatencyHistogram
-from rtsim.live.loop import Loop, Output
+from rtsim.live.loop import Loop, ResultSink
 from rtsim.models.load import Note, load_model
 from rtsim.models.model import build
 from rtsim.quantity import Fields
@@ -48,7 +48,7 @@ from streams.account import Sentences, account
 from streams.addresses import is_stream
 from streams.clock import now_ns
 from streams.messages import AnyMessage, Command, FieldSpec, Session, new_session_id
-from streams.receiving.ring import Frame
+from streams.receiving.ring import ReceivedFrame
 
 NOBODY = "no device came"
 LOOK_MS = 50
@@ -178,12 +178,12 @@ class DeviceClock(ClockInput):
             return TIME_UP
         return NOBODY if self._ticks is None and self._n == 0 and now_ns() > self._until_ns else ""
 
-    def wait(self, obey: Obey) -> Frame | None:
+    def wait(self, apply: ApplyCommands) -> ReceivedFrame | None:
         x = self.exchange
         if not x.is_there:
             x.port.poll(LOOK_MS)
             x.collect()
-            obey()
+            apply()
             return None
         if self._ticks is None:
             super().__enter__()
@@ -206,7 +206,7 @@ class DeviceClock(ClockInput):
             if command.name in (MOVED, WATCHED):
                 continue
             self.ask(command.name, {key: value for key, value in command.args.items() if key != "tick"})
-        obey()
+        apply()
         return frame
 
     def period_ns(self, session: Session) -> int:
@@ -244,7 +244,7 @@ class DeviceClock(ClockInput):
             x.receive_ns = 0
         times["compute"].add(x.port.decode_ns + x.port.encoded_ns - self._t_before)
 
-    def _next(self) -> Frame:
+    def _next(self) -> ReceivedFrame:
         assert self._ticks is not None
         frame, t_free = self._frame, now_ns()
         frame.t_capture = self._ticks.wait() if self._paced else now_ns()
@@ -258,7 +258,7 @@ class DeviceClock(ClockInput):
 class DeviceOutput:
     """Results to the publisher; at the end the device hears zero and disarmed before anything else ends."""
 
-    def __init__(self, publisher: Output, command: TorqueCommand) -> None:
+    def __init__(self, publisher: ResultSink, command: TorqueCommand) -> None:
         self._publisher, self._command = publisher, command
         self.failure: Callable[[], str] = str
 
@@ -289,7 +289,7 @@ def hil_loop(
     spec: HilSpec,
     simulator: Simulator,
     port: Port,
-    publisher: Output,
+    publisher: ResultSink,
     arm_s: float | None = None,
     urgently: bool = False,
     again: RecordedPort | None = None,
@@ -367,7 +367,7 @@ def device_loop(
     source: Input,
     stages: Sequence[Stage],
     exchange: tuple[DeviceTorque, TorqueCommand],
-    publisher: Output,
+    publisher: ResultSink,
     meta: dict[str, Any],
     urgently: bool,
 ) -> Loop:

@@ -33,7 +33,7 @@ LOG_HEAD = "t_ns,kind,command,age_ms,valid_for_ms,commanded_armed,state,commande
 EMERGENCY = "emergency stop"
 
 
-class Link(Protocol):
+class DeviceLink(Protocol):
     """How a device hears outputs and answers them."""
 
     def newest(self, timeout_ms: int) -> tuple[Output, int] | None: ...
@@ -59,7 +59,7 @@ class SimulatedDevice(Closing):
     def __init__(
         self,
         spec: DeviceSpec,
-        address: str | Link,
+        address: str | DeviceLink,
         log: Path | None = None,
         security: Security | None = None,
         urgent: bool = False,
@@ -69,7 +69,7 @@ class SimulatedDevice(Closing):
         self.orthosis = Orthosis(spec)
         one_clock = True
         if isinstance(address, str):
-            self._link: Link = ModelLink(address, security, urgent, tunnel)
+            self._link: DeviceLink = ModelLink(address, security, urgent, tunnel)
             one_clock = self._link.one_clock
         else:
             self._link = address

@@ -13,7 +13,7 @@ from rtsim.config.paths import find_config
 from rtsim.config.runs.choices import load_run
 from rtsim.config.runs.device_schema import DeviceSpec
 from rtsim.config.runs.hil_schema import HilSpec
-from rtsim.config.runs.run_schema import Run
+from rtsim.config.runs.run_schema import RunConfig
 from rtsim.device.controller import law_of
 from rtsim.device.exchange import DeviceExchange, Port, never
 from rtsim.device.limits import check_fit
@@ -25,11 +25,11 @@ from rtsim.live.forces import check_forces, forces_of
 from rtsim.live.hardware.device_loop import LOOK_MS, NOBODY, device_loop, mechanics_of
 from rtsim.live.hardware.device_replay import RecordedPort
 from rtsim.live.hardware.hil_summary import of_exchange
-from rtsim.live.inputs.inputs import TIME_UP, Input, Obey, StreamInput
+from rtsim.live.inputs.inputs import TIME_UP, ApplyCommands, Input, StreamInput
 from rtsim.live.inputs.paired import PairedInput
 from rtsim.live.inputs.recorded import RecordingInput
 from rtsim.live.inputs.sources import load_trial, side_of_walker
-from rtsim.live.loop import Loop, Output
+from rtsim.live.loop import Loop, ResultSink
 from rtsim.live.processes.serve import acquaintance_of, meta_of, notes_of, prepare
 from rtsim.live.subjects.persons import with_person
 from rtsim.live.ticks import Ticks
@@ -38,11 +38,11 @@ from rtsim.stages.device.exchange import DeviceTorque, TorqueCommand
 from rtsim.stages.device.wearable import RATE_OFF, WornJoint
 from rtsim.stages.gait_phase import GaitPhases
 from rtsim.stages.kinematics import Kinematics
-from rtsim.stages.stage import Args, Order, Stage
+from rtsim.stages.stage import Args, Stage, StageCommand
 from streams.addresses import is_stream
 from streams.clock import now_ns
 from streams.messages import Session, new_session_id
-from streams.receiving.ring import Frame
+from streams.receiving.ring import ReceivedFrame
 
 MOMENTS = "joint_moments"
 SILENT = "no markers for {:.0f} ms"
@@ -52,7 +52,7 @@ HUSH_NS = 50_000_000
 """While no markers come, the device hears zero and disarmed so often [ns]."""
 
 
-def run_of(spec: HilSpec, source: str = "") -> Run:
+def run_of(spec: HilSpec, source: str = "") -> RunConfig:
     """The run that makes the estimate, checked; source : in the place of its own, where given.
 
     ConfigError for what does not fit, the limit of stability among it.
@@ -76,7 +76,7 @@ def run_of(spec: HilSpec, source: str = "") -> Run:
     return run
 
 
-class WornTicks:
+class WearableTicks:
     """An input whose frames are those of the markers, each a tick of the exchange.
 
     Parameters
@@ -107,7 +107,7 @@ class WornTicks:
         self.ask: Callable[[str, Args], bool] = lambda name, args: False
 
     @property
-    def orders(self) -> Mapping[str, Order]:
+    def orders(self) -> Mapping[str, StageCommand]:
         return self._source.orders
 
     @property
@@ -121,7 +121,7 @@ class WornTicks:
         late = self._recorded and not self.exchange.is_there and now_ns() > self._until_ns
         return NOBODY if late else self._source.over
 
-    def __enter__(self) -> WornTicks:
+    def __enter__(self) -> WearableTicks:
         self._source.__enter__()
         self._heard_ns = now_ns()
         self._until_ns = self._heard_ns + round(1e9 * self.exchange.spec.exchange.connect_s)
@@ -130,14 +130,14 @@ class WornTicks:
     def __exit__(self, *error: object) -> None:
         self._source.__exit__(*error)
 
-    def wait(self, obey: Obey) -> Frame | None:
+    def wait(self, apply: ApplyCommands) -> ReceivedFrame | None:
         x = self.exchange
         if self._recorded and not x.is_there:
             x.port.poll(LOOK_MS)
             x.collect()
-            obey()
+            apply()
             return None
-        frame = self._source.wait(obey)
+        frame = self._source.wait(apply)
         if frame is None:
             self._between()
             return None
@@ -189,17 +189,17 @@ class PacedRecording(RecordingInput):
     _ticks: Ticks | None = None
     live = False
 
-    def wait(self, obey: Obey) -> Frame | None:
+    def wait(self, apply: ApplyCommands) -> ReceivedFrame | None:
         self._ticks = self._ticks or Ticks(self.trial.rate)  # from the first frame on
         due_ns = self._ticks.wait()
-        frame = super().wait(obey)
+        frame = super().wait(apply)
         assert frame is not None
         frame.t_capture = due_ns
         frame.t_arrived = frame.t_received if self.live else 0
         return frame
 
 
-def source_of(spec: HilSpec, run: Run, feed: ForceFeed | None) -> Input:
+def source_of(spec: HilSpec, run: RunConfig, feed: ForceFeed | None) -> Input:
     """The markers of a run, and its forces: streams, or a recording, paced or as fast as it goes.
 
     ConfigError where a recording has another rate than the exchange.
@@ -230,11 +230,11 @@ def source_of(spec: HilSpec, run: Run, feed: ForceFeed | None) -> Input:
     return recording
 
 
-def worn_loop(
+def wearable_loop(
     spec: HilSpec,
-    run: Run,
+    run: RunConfig,
     port: Port,
-    publisher: Output,
+    publisher: ResultSink,
     arm_s: float | None = None,
     urgently: bool = False,
     again: RecordedPort | None = None,
@@ -261,7 +261,7 @@ def worn_loop(
     torque = DeviceTorque(exchange, joint, arm_s)
     command = TorqueCommand(exchange, joint)
     source = source_of(spec, run, feed)
-    ticks = WornTicks(exchange, source, not is_stream(run.source), again)
+    ticks = WearableTicks(exchange, source, not is_stream(run.source), again)
     ticks.ask = torque.ask
     stages: list[Stage] = [*estimate, joint, torque, command]
     if is_stream(run.source):
@@ -289,7 +289,7 @@ def hush(exchange: DeviceExchange, torque: DeviceTorque, command: TorqueCommand,
     exchange.angle_known = False
     if text:
         exchange.arming.fault(text)
-    torque.obey(text)  # the device may go on though it is told to be disarmed
+    torque.apply(text)  # the device may go on though it is told to be disarmed
     command.between()
 
 
@@ -306,7 +306,7 @@ def moment_of(loop: Loop, angle: str) -> float:
 def summary_of(loop: Loop) -> dict[str, Any]:
     """A run in numbers."""
     ticks = loop.source
-    assert isinstance(ticks, WornTicks)
+    assert isinstance(ticks, WearableTicks)
     x = ticks.exchange
     return {
         "ticks": x.seq - 1,

@@ -1,7 +1,7 @@
 """Inputs of a run: a stream of frames, or the ticks of a clock.
 
 An input is opened for the run as a context. `wait` hands over the next frame, or None after a while without
-one; it calls `obey` when the waiting is over, so that commands take effect from that very frame on.
+one; it calls `apply` when the waiting is over, so that commands take effect from that very frame on.
 """
 
 from __future__ import annotations
@@ -11,18 +11,18 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Protocol, Self
 
-from rtsim.live.compiled.cache_warming import Rehearsal
+from rtsim.live.compiled.cache_warming import CacheWarming
 from rtsim.live.inputs.sources import STREAM_OVER
 from rtsim.live.inputs.turns import SHARE, Turns
 from rtsim.live.ticks import Ticks
-from rtsim.stages.stage import Args, Order
+from rtsim.stages.stage import Args, StageCommand
 from streams.access.allowance import Allowance
 from streams.access.security import Security
 from streams.account import Sentences
 from streams.clock import now_ns
 from streams.codec import FieldLayout
 from streams.messages import Session, new_session_id
-from streams.receiving.ring import Frame
+from streams.receiving.ring import ReceivedFrame
 from streams.receiving.subscriber import Subscriber
 
 WAIT_S = 0.05
@@ -32,14 +32,14 @@ LONGEST_PERIOD_NS = 1e18
 MOST_OF_SESSIONS = 32
 """Sentences on sessions that were turned away in one telemetry."""
 
-Obey = Callable[[], None]
+ApplyCommands = Callable[[], None]
 
 
 class Input(Protocol):
     """Where the frames of a run come from."""
 
     @property
-    def orders(self) -> Mapping[str, Order]:
+    def orders(self) -> Mapping[str, StageCommand]:
         """The commands that it takes."""
 
     def __enter__(self) -> Self: ...
@@ -53,7 +53,7 @@ class Input(Protocol):
     def holds(self) -> bool:
         """Whether it was told to hold: its silence is no fault."""
 
-    def wait(self, obey: Obey) -> Frame | None:
+    def wait(self, apply: ApplyCommands) -> ReceivedFrame | None:
         """The next frame, or None after a while without one; obey : called before it is handed over."""
 
     def period_ns(self, session: Session) -> int:
@@ -95,11 +95,11 @@ class StreamInput:
         self._turns = Turns(Allowance(SHARE), now_ns)
         self._said = Sentences(MOST_OF_SESSIONS)
         self._n_turned_away = 0
-        self._put_off: Frame | None = None
+        self._put_off: ReceivedFrame | None = None
         self._end_ns = 0
-        self.rehearsal: Rehearsal | None = None
-        self._held: Frame | None = None  # the newest, valid until the next one is asked for
-        self.orders: dict[str, Order] = {}
+        self.rehearsal: CacheWarming | None = None
+        self._held: ReceivedFrame | None = None  # the newest, valid until the next one is asked for
+        self.orders: dict[str, StageCommand] = {}
         self.holds = False
 
     @classmethod
@@ -123,9 +123,9 @@ class StreamInput:
             return STREAM_OVER
         return TIME_UP if self._end_ns and now_ns() > self._end_ns else ""
 
-    def wait(self, obey: Obey) -> Frame | None:
+    def wait(self, apply: ApplyCommands) -> ReceivedFrame | None:
         frame = self._granted()
-        obey()
+        apply()
         return frame
 
     def period_ns(self, session: Session) -> int:
@@ -150,7 +150,7 @@ class StreamInput:
         if self.rehearsal is not None:
             self.rehearsal.rest()
 
-    def _granted(self) -> Frame | None:
+    def _granted(self) -> ReceivedFrame | None:
         """The next frame that may have its turn, or None after a while without one."""
         since = self._turns.begin_waiting()
         until = since + round(1e9 * self.wait_s)
@@ -176,7 +176,7 @@ class StreamInput:
         self._held = frame if frame.leads else None
         return frame
 
-    def _put_off_till_later(self, frame: Frame) -> None:
+    def _put_off_till_later(self, frame: ReceivedFrame) -> None:
         """Keep a frame that may not have its turn now; it takes the place of any other."""
         if self._put_off is not None:
             self._n_turned_away += 1
@@ -184,7 +184,7 @@ class StreamInput:
         self.subscriber.keep()
         self._put_off = frame
 
-    def _next(self) -> Frame | None:
+    def _next(self) -> ReceivedFrame | None:
         """The next frame; where there are rehearsals, after the one for it."""
         rehearsal, held = self.rehearsal, self._held
         self._held = None
@@ -213,15 +213,15 @@ class ClockInput:
         self.session = Session(
             session=new_session_id(), stream="markers", t_start=now_ns(), rate=rate / self.every, fields=()
         )
-        self._frame = Frame(self.session, FieldLayout(self.session))
+        self._frame = ReceivedFrame(self.session, FieldLayout(self.session))
         self._n_end = round(duration_s * rate)
         self._ticks: Ticks | None = None
         self._n = 0
         self._said: deque[str] = deque()
         self.holds = False
         self.orders = {
-            "pause": Order(self._answer_pause, lambda args: self._hold(True), "pause", told=True),
-            "resume": Order(self._answer_resume, lambda args: self._hold(False), "pause", told=True),
+            "pause": StageCommand(self._answer_pause, lambda args: self._hold(True), "pause", told=True),
+            "resume": StageCommand(self._answer_resume, lambda args: self._hold(False), "pause", told=True),
         }
 
     def __enter__(self) -> ClockInput:
@@ -236,12 +236,12 @@ class ClockInput:
         assert self._ticks is not None
         return TIME_UP if self._n_end and self._ticks.n_due >= self._n_end else ""
 
-    def wait(self, obey: Obey) -> Frame | None:
+    def wait(self, apply: ApplyCommands) -> ReceivedFrame | None:
         assert self._ticks is not None
         frame = self._frame
         frame.t_capture = self._ticks.wait()
         frame.t_received = now_ns()
-        obey()
+        apply()
         if self.holds:
             return None
         frame.seq, self._n = self._n, self._n + 1

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from rtsim.live.inputs.inputs import ClockInput, Obey, drained
+from rtsim.live.inputs.inputs import ApplyCommands, ClockInput, drained
 from rtsim.simulation.motion_feed import SILENT_S, MotionFeed
 from streams.access.security import Security
 from streams.account import Sentences
 from streams.clock import now_ns
-from streams.receiving.ring import Frame
+from streams.receiving.ring import ReceivedFrame
 from streams.receiving.subscriber import Subscriber
 
 BACKLOG = 8
@@ -73,14 +73,14 @@ class MotionStream:
         return [f"Motion: {said}" for said in (*drained(self._stream.events), *self._said.take())]
 
 
-class MovedClock(ClockInput):
+class MotionClock(ClockInput):
     """Ticks at a steady rate; before each, the frames of a stream go to its feed."""
 
     def __init__(self, motion: MotionStream, rate: float, frame_rate: float, duration_s: float = 0.0) -> None:
         super().__init__(rate, frame_rate, duration_s)
         self.motion = motion
 
-    def __enter__(self) -> MovedClock:
+    def __enter__(self) -> MotionClock:
         self.motion.open()
         super().__enter__()
         return self
@@ -89,8 +89,8 @@ class MovedClock(ClockInput):
         super().__exit__(*error)
         self.motion.close()
 
-    def wait(self, obey: Obey) -> Frame | None:
-        frame = super().wait(obey)
+    def wait(self, apply: ApplyCommands) -> ReceivedFrame | None:
+        frame = super().wait(apply)
         self.motion.take()
         return frame
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from rtsim.device.exchange import never
-from rtsim.live.inputs.inputs import Obey, StreamInput, drained
+from rtsim.live.inputs.inputs import ApplyCommands, StreamInput, drained
 from rtsim.live.inputs.turns import Turns
 from rtsim.methods.plates.force_feed import ForceFeed
 from streams.access.security import Security
 from streams.clock import now_ns
 from streams.messages import Session, time_rate
-from streams.receiving.ring import Frame
+from streams.receiving.ring import ReceivedFrame
 from streams.receiving.subscriber import Subscriber
 
 SLOWEST = 0.05
@@ -78,8 +78,8 @@ class PairedInput(StreamInput):
         super().__exit__(*error)
         self.forces.close()
 
-    def wait(self, obey: Obey) -> Frame | None:
-        frame = super().wait(obey)
+    def wait(self, apply: ApplyCommands) -> ReceivedFrame | None:
+        frame = super().wait(apply)
         if frame is not None:
             self._feed.turn_to(frame.session)
         if self._feed.paired:  # before, samples would not know their clock: they wait in the subscriber
@@ -108,7 +108,7 @@ class PairedInput(StreamInput):
     def sentences(self) -> list[str]:
         return [*super().sentences(), *(f"Forces: {said}" for said in drained(self.forces.events))]
 
-    def _await(self, frame: Frame) -> None:
+    def _await(self, frame: ReceivedFrame) -> None:
         """Wait for a sample at or after a frame, unless the forces are over or have been silent for long."""
         feed, begun = self._feed, now_ns()
         if feed.reaches(frame):
@@ -126,7 +126,7 @@ class PairedInput(StreamInput):
             now = now_ns()
         self._longest_ns = max(self._longest_ns, now - begun)
 
-    def _admit(self, message: Frame) -> None:
+    def _admit(self, message: ReceivedFrame) -> None:
         """Take in a message, unless others have taken too long: what is left out is not waited for."""
         if not self._plates.grants(message):
             self._n_plates_away += 1

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from rtsim.config.runs.recruitment_schema import RecruitmentSpec
-from rtsim.config.runs.run_schema import Run
+from rtsim.config.runs.run_schema import RunConfig
 from rtsim.errors import ConfigError
 from rtsim.live.compiled.warm_up import warm_up
 from rtsim.methods.kinematics.choice import method_of, methods_of
@@ -29,7 +29,7 @@ UNUSED = {
 """What is of markers or plates, by its option."""
 
 
-def check_driven(run: Run) -> None:
+def check_driven(run: RunConfig) -> None:
     """ConfigError for what a run of a motion cannot have, before anything is compiled."""
     spec = load_model(run.model)
     methods_of(run, spec)
@@ -50,7 +50,7 @@ def check_driven(run: Run) -> None:
     check_drivers(build(spec, None, method_of(run, spec)), run.fdk.drivers)
 
 
-def stage_of(run: Run, note: Callable[[str], None]) -> DrivenJoint:
+def stage_of(run: RunConfig, note: Callable[[str], None]) -> DrivenJoint:
     """The stage of a run of a motion, after check_driven: it stands in the place of kinematics and fdk.
 
     note : told what is odd about the motion

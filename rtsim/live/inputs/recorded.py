@@ -13,14 +13,14 @@ from rtsim.files.forces.force_stream import force_channel
 from rtsim.files.forces.force_trial import ForceTrial
 from rtsim.files.markers.trial import MarkerTrial
 from rtsim.files.recording import Results
-from rtsim.live.inputs.inputs import Obey
+from rtsim.live.inputs.inputs import ApplyCommands
 from rtsim.methods.plates.force_feed import ForceFeed
-from rtsim.stages.stage import Order
+from rtsim.stages.stage import StageCommand
 from streams.clock import now_ns
 from streams.codec import FieldLayout
 from streams.messages import AnyMessage, Result, Session, Telemetry, marker_session
-from streams.receiving.ring import Frame
-from streams.recording.player import Channel
+from streams.receiving.ring import ReceivedFrame
+from streams.recording.player import PlayedStream
 
 Array = NDArray[np.float64]
 
@@ -41,9 +41,9 @@ class TimesInput:
         self, times: Array, session: Session, progress: Callable[[int], None] = lambda n_done: None
     ) -> None:
         self.times, self.session, self._progress = times, session, progress
-        self._frame = Frame(session, FieldLayout(session))
+        self._frame = ReceivedFrame(session, FieldLayout(session))
         self.n_done = 0
-        self.orders: Mapping[str, Order] = {}
+        self.orders: Mapping[str, StageCommand] = {}
         self.holds = False
 
     def __enter__(self) -> Self:
@@ -56,8 +56,8 @@ class TimesInput:
     def over(self) -> str:
         return FINISHED if self.n_done == len(self.times) else ""
 
-    def wait(self, obey: Obey) -> Frame | None:
-        obey()
+    def wait(self, apply: ApplyCommands) -> ReceivedFrame | None:
+        apply()
         self._progress(self.n_done)
         k, frame = self.n_done, self._frame
         time = float(self.times[k])
@@ -105,15 +105,15 @@ class RecordingInput(TimesInput):
             trial.times, marker_session(trial.names, rate=trial.rate, t_start=0, meta=meta), progress
         )
         self._feed = feed
-        self._messages: Iterator[Frame] = iter(())
+        self._messages: Iterator[ReceivedFrame] = iter(())
         if forces is not None and feed is not None:
             channel = force_channel(forces, trial.rate, t_start=0, time_base=TIME_BASE)
             feed.turn_to(self.session)
             feed.begin(channel.session)
             self._messages = messages_of(channel)
 
-    def wait(self, obey: Obey) -> Frame | None:
-        frame = super().wait(obey)
+    def wait(self, apply: ApplyCommands) -> ReceivedFrame | None:
+        frame = super().wait(apply)
         assert frame is not None
         frame.data["positions"][...] = self.trial.positions[frame.seq]
         if self._feed is not None:
@@ -122,9 +122,9 @@ class RecordingInput(TimesInput):
         return frame
 
 
-def messages_of(channel: Channel) -> Iterator[Frame]:
+def messages_of(channel: PlayedStream) -> Iterator[ReceivedFrame]:
     """The messages of a channel, one after the other in one frame."""
-    frame = Frame(channel.session, FieldLayout(channel.session))
+    frame = ReceivedFrame(channel.session, FieldLayout(channel.session))
     for k, time in enumerate(channel.times.tolist()):
         frame.seq, frame.time = k, time
         for name, rows in channel.data.items():
@@ -132,7 +132,7 @@ def messages_of(channel: Channel) -> Iterator[Frame]:
         yield frame
 
 
-class Kept:
+class KeptResults:
     """An output that keeps the results of one session.
 
     Attributes

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rtsim.config.paths import find_config
-from rtsim.config.runs.run_schema import Run
+from rtsim.config.runs.run_schema import RunConfig
 from rtsim.errors import ConfigError
 from rtsim.stages.run_checks import BALANCED
 from streams.addresses import is_stream
@@ -40,7 +40,7 @@ def is_c3d(source: str) -> bool:
     return Path(source).suffix.lower() == ".c3d"
 
 
-def is_driven(run: Run) -> bool:
+def is_driven(run: RunConfig) -> bool:
     """Whether the source of a run is a motion that drives the model, as joints are balanced."""
     from rtsim.files.tables.storage import STORAGE_SUFFIXES
 
@@ -145,7 +145,7 @@ def load_trial(
     return read_markers(path, up=up, units=units, person=person)
 
 
-def side_of_walker(run: Run) -> str:
+def side_of_walker(run: RunConfig) -> str:
     """Which of its legs a run needs: both where it is asked for them or has a model of both."""
     from rtsim.models.load import BOTH_LEGS
 
@@ -163,12 +163,12 @@ def the_walker(side: str = "") -> Subject:
     return symmetric(subject) if side == "both" else subject
 
 
-def brings_markers(run: Run, spec: ModelSpec) -> bool:
+def brings_markers(run: RunConfig, spec: ModelSpec) -> bool:
     """Whether a run follows the markers of the model itself, not those of a person."""
     return not (run.subject or run.static or spec.of_subject)
 
 
-def check_own_markers(run: Run) -> None:
+def check_own_markers(run: RunConfig) -> None:
     """ConfigError for what a run with a model that brings its own markers cannot have."""
     if run.source == WALKER:
         raise ConfigError(
@@ -191,7 +191,7 @@ def check_own_markers(run: Run) -> None:
         )
 
 
-def check_subject_given(run: Run) -> None:
+def check_subject_given(run: RunConfig) -> None:
     """ConfigError where nothing says who moves."""
     if is_stream(run.source) and not (run.subject or run.static):
         raise ConfigError(
@@ -201,7 +201,7 @@ def check_subject_given(run: Run) -> None:
         )
 
 
-def resolve_subject(run: Run) -> Subject:
+def resolve_subject(run: RunConfig) -> Subject:
     """The subject of a run: given, shipped with the walker, or calibrated from the static or the trial."""
     from rtsim.models.load import BOTH_LEGS, ONE_LEG
     from rtsim.subjects.both_sides import one_side

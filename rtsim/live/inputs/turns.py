@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from streams.access.allowance import Allowance
 from streams.messages import Session
-from streams.receiving.ring import Frame
+from streams.receiving.ring import ReceivedFrame
 
 SHARE = 0.25
 """Of the time that the loop would wait, others than the session that leads get so much."""
@@ -47,7 +47,7 @@ class Turns:
         """The loop had nothing to do meanwhile."""
         self.allowance.earn(max(0, until_ns - since_ns))
 
-    def grants(self, frame: Frame) -> bool:
+    def grants(self, frame: ReceivedFrame) -> bool:
         """Whether the loop may turn to a frame; if so it is about to.
 
         Descriptors are compared, not their ids, which a sender may use again for another content.

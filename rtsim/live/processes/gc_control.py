@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def no_collection() -> Iterator[None]:
+def gc_paused() -> Iterator[None]:
     """Collect and freeze what there is, then collect no more until the end.
 
     Enter it before the first frame can arrive. The loop itself collects young objects once a second, which

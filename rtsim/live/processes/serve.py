@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from kernels.compiler.cache import cache_fault
-from rtsim.config.runs.run_schema import Run
+from rtsim.config.runs.run_schema import RunConfig
 from rtsim.errors import ConfigError
-from rtsim.live.compiled.cache_warming import FASTEST, FASTEST_WITH_FORCES, Rehearsal
+from rtsim.live.compiled.cache_warming import FASTEST, FASTEST_WITH_FORCES, CacheWarming
 from rtsim.live.compiled.group_table import groups_of
 from rtsim.live.compiled.groups import compile_groups
 from rtsim.live.compiled.warm_up import neutral, warm_up
@@ -18,7 +18,7 @@ from rtsim.live.inputs.inputs import StreamInput
 from rtsim.live.inputs.paired import PairedInput
 from rtsim.live.inputs.sources import brings_markers, resolve_subject
 from rtsim.live.loop import Loop
-from rtsim.live.subjects.live_subject_check import Acquaintance
+from rtsim.live.subjects.live_subject_check import LiveSubjectCheck
 from rtsim.live.subjects.subject_check import notes_of_person
 from rtsim.methods.kinematics.choice import methods_of
 from rtsim.methods.plates.force_feed import ForceFeed
@@ -39,7 +39,7 @@ Say = Callable[[dict], None]
 POLL_S = 0.02
 
 
-def prepare(run: Run, forces: ForceFeed | None = None) -> list[Stage]:
+def prepare(run: RunConfig, forces: ForceFeed | None = None) -> list[Stage]:
     """The stages of a run, compiled and warm; forces : what force plates say, where the run has some."""
     spec = load_model(run.model)
     methods_of(run, spec)  # told before a subject is looked for
@@ -64,7 +64,7 @@ def prepare(run: Run, forces: ForceFeed | None = None) -> list[Stage]:
 
 
 def serve(
-    run: Run,
+    run: RunConfig,
     markers: str,
     say: Say,
     wait_s: float = 0.0,
@@ -106,7 +106,7 @@ def serve(
             )
         else:
             source = StreamInput.at(markers, run.backlog, markers_security, run.duration_s)
-        source.rehearsal = Rehearsal(stages, FASTEST if feed is None else FASTEST_WITH_FORCES)
+        source.rehearsal = CacheWarming(stages, FASTEST if feed is None else FASTEST_WITH_FORCES)
         loop = Loop(source, stages, publisher, meta_of(run, notes or notes_of(stages, run), markers))
         with ControlServer(run.ports.control, loop.command, loop.commands, security) as control:
             loop.control_events = control.events
@@ -122,14 +122,14 @@ def serve(
         )  # fmt: skip
 
 
-def acquaintance_of(stages: Sequence[Stage], where: str) -> Acquaintance:
+def acquaintance_of(stages: Sequence[Stage], where: str) -> LiveSubjectCheck:
     """What judges whether a stream is that of the person, or fits the model, that is followed."""
     kinematics = stages[0]
     assert isinstance(kinematics, Kinematics)
-    return Acquaintance(kinematics, where)
+    return LiveSubjectCheck(kinematics, where)
 
 
-def meta_of(run: Run, notes: Sequence[str] = (), markers: str = "") -> dict[str, Any]:
+def meta_of(run: RunConfig, notes: Sequence[str] = (), markers: str = "") -> dict[str, Any]:
     """What the descriptors of a run say of it; markers : address of their stream, where it has one."""
     streams = {"markers": markers, "forces": run.forces if markers else ""}
     addresses = {name: address for name, address in streams.items() if address}
@@ -146,7 +146,7 @@ def meta_of(run: Run, notes: Sequence[str] = (), markers: str = "") -> dict[str,
     }
 
 
-def notes_of(stages: Sequence[Stage], run: Run) -> list[str]:
+def notes_of(stages: Sequence[Stage], run: RunConfig) -> list[str]:
     """What the calibration of the person who is followed noticed."""
     kinematics = stages[0]
     assert isinstance(kinematics, Kinematics)

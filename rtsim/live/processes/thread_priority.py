@@ -10,14 +10,14 @@ PRIORITY = 50
 """In the middle of 1 to 99, as of the threads that serve interrupts."""
 
 
-def may_be_urgent(wanted: bool = True) -> bool:
+def may_have_priority(wanted: bool = True) -> bool:
     """Whether it is wanted and granted, found out by trying."""
-    with urgent(wanted) as granted:
+    with with_priority(wanted) as granted:
         return granted
 
 
 @contextmanager
-def urgent(wanted: bool = True) -> Iterator[bool]:
+def with_priority(wanted: bool = True) -> Iterator[bool]:
     """Within, this thread runs before all ordinary ones (SCHED_FIFO); whether that was granted.
 
     Linux grants it to root, and to users with an rtprio limit.

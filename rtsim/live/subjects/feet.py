@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtsim.config.models.model_schema import ModelSpec
-from rtsim.config.runs.run_schema import Run
+from rtsim.config.runs.run_schema import RunConfig
 from rtsim.errors import ConfigError
 from rtsim.files.markers.trial import MarkerTrial, name_some
 from rtsim.live.inputs.sources import brings_markers, is_c3d
 from rtsim.models.feet import NAMED, PlacedFeet, find_feet, in_words
 from rtsim.models.model import build
-from rtsim.stages.find import Setting
+from rtsim.stages.find import StageContext
 from rtsim.stages.kinematics import make
 from rtsim.subjects.markers.marker_names import find_markers
 
@@ -24,7 +24,7 @@ MOST_FRAMES = 20_000
 """So many frames of a recording are looked at before a run of a model that brings its own markers."""
 
 
-def placed_feet(run: Run, spec: ModelSpec) -> PlacedFeet | None:
+def placed_feet(run: RunConfig, spec: ModelSpec) -> PlacedFeet | None:
     """The feet of a model that brings its own markers, None of any other.
 
     None of its feet where the run states which bodies bear the plates. ConfigError where it has none that
@@ -62,7 +62,7 @@ def check_bodies(borne_by: Mapping[str, Mapping[str, float]], spec: ModelSpec) -
                 )  # fmt: skip
 
 
-def told_feet(run: Run, spec: ModelSpec) -> list[str]:
+def told_feet(run: RunConfig, spec: ModelSpec) -> list[str]:
     """Which feet were taken of a model with markers of its own, or why plates in the source are not used."""
     if not brings_markers(run, spec) or not (run.forces or is_c3d(run.source)):
         return []
@@ -90,9 +90,9 @@ def beginning(trial: MarkerTrial) -> MarkerTrial:
     return trial._replace(times=trial.times[rows], positions=trial.positions[rows])
 
 
-def lines_of_model(run: Run, spec: ModelSpec, trial: MarkerTrial, placed: PlacedFeet) -> FloatArray:
+def lines_of_model(run: RunConfig, spec: ModelSpec, trial: MarkerTrial, placed: PlacedFeet) -> FloatArray:
     """(n, 2, 2, 3) - heel and tip of the toes of a model's feet [m] in a trial; NaN = not seen."""
-    estimator = make(Setting(run, spec, None)).estimator
+    estimator = make(StageContext(run, spec, None)).estimator
     names = estimator.model.names.markers
     followed = PlacedFeet(placed.feet, estimator.model.markers.body)
     found = find_markers(names, trial.names)

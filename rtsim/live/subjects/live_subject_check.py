@@ -26,12 +26,12 @@ from numpy.typing import NDArray
 
 from rtsim.models.distances import ruler_of_model
 from rtsim.stages.kinematics import Kinematics
-from rtsim.stages.stage import FINE, Outcome, Stage
+from rtsim.stages.stage import FINE, Stage, StageOutcome
 from rtsim.subjects.markers.distances import ruler_of_subject
 from rtsim.subjects.markers.fit import (
     FARTHEST,
     LARGEST_MISFIT,
-    Fit,
+    SubjectFit,
     fault_of,
     fit_of_tracks,
     searched_fit,
@@ -41,7 +41,7 @@ from rtsim.subjects.markers.fit import (
 from rtsim.units import DEGREES
 from streams.account import plain
 from streams.messages import Session, Status
-from streams.receiving.ring import Frame
+from streams.receiving.ring import ReceivedFrame
 
 Array = NDArray[np.float64]
 
@@ -55,7 +55,7 @@ STRAIGHT = 60.0 / DEGREES
 FLEXIONS = ("hip_flexion", "knee_flexion")
 PATIENCE = 3
 """Times the wait after which bent legs have to do."""
-DOUBT = Outcome(Status.SUSPECT)
+DOUBT = StageOutcome(Status.SUSPECT)
 
 
 @dataclass
@@ -66,7 +66,7 @@ class _Judgement:
     """
 
     straight: bool
-    fit: Fit | None = None
+    fit: SubjectFit | None = None
     over: bool = False
 
 
@@ -91,7 +91,7 @@ class _Frames:
         self.n = self._due = 0
 
 
-class Acquaintance(Stage):
+class LiveSubjectCheck(Stage):
     """Judges the markers of a stream by the distances of whom it should be, after the kinematics of a run.
 
     Parameters
@@ -134,7 +134,7 @@ class Acquaintance(Stage):
         if anew:
             self._forget()
 
-    def run(self, frame: Frame) -> Outcome:
+    def run(self, frame: ReceivedFrame) -> StageOutcome:
         """Keep some of the frames, and tell what was found of them."""
         self.n_frame += 1
         if self._kinematics.identity.n_break != self._n_break:  # who was known may be another one now
@@ -160,11 +160,11 @@ class Acquaintance(Stage):
             return
         if not self._kinematics.admitted:
             return
-        door = self._kinematics.door
-        assert door is not None
+        marker_input = self._kinematics.marker_input
+        assert marker_input is not None
         self._began = self._began or now
         frames = self._straight if self._is_straight() else self._bent
-        frames.keep(door.measured, now, self._wait)
+        frames.keep(marker_input.measured, now, self._wait)
         waited = now - self._began
         if waited >= self._wait and self._straight.n >= FEWEST_FRAMES:
             self._judge(self._straight, straight=True)

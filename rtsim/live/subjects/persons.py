@@ -7,14 +7,14 @@ from pathlib import Path
 import msgspec
 
 from rtsim.config.paths import find_config
-from rtsim.config.runs.run_schema import Run
+from rtsim.config.runs.run_schema import RunConfig
 from rtsim.errors import ConfigError
 from rtsim.live.inputs.sources import MADE_UP, NATURAL, brings_markers, load_trial
 from rtsim.subjects.markers.persons import OPTION, Choice, choose_in, share_of, share_of_labs
 from streams.addresses import is_stream
 
 
-def with_person(run: Run) -> tuple[Run, tuple[str, ...]]:
+def with_person(run: RunConfig) -> tuple[RunConfig, tuple[str, ...]]:
     """The run with the person whose markers it solves, and sentences on the choice.
 
     ConfigError where several persons could be meant, or nobody is called as is asked for. The persons in a
@@ -34,7 +34,7 @@ def with_person(run: Run) -> tuple[Run, tuple[str, ...]]:
     )
 
 
-def person_in(run: Run) -> Choice:
+def person_in(run: RunConfig) -> Choice:
     """Who is solved of those in the run's recording."""
     from rtsim.models.load import load_model
     from rtsim.subjects.markers.labs import load_lab

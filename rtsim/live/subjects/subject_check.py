@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rtsim.config.models.model_schema import ModelSpec
-from rtsim.config.runs.run_schema import Run
+from rtsim.config.runs.run_schema import RunConfig
 from rtsim.errors import ConfigError
 from rtsim.files.markers.trial import name_some, with_names_told
 from rtsim.live.inputs.sources import WALKER, brings_markers, load_trial, resolve_subject
@@ -16,7 +16,7 @@ from rtsim.models.distances import ruler_of_model
 from rtsim.models.following import with_markers
 from rtsim.models.model import build
 from rtsim.subjects.calibration.proportions import check_stature
-from rtsim.subjects.markers.fit import MODELS, Fit, fault_of, fit_of, fit_of_trial, sentences
+from rtsim.subjects.markers.fit import MODELS, SubjectFit, fault_of, fit_of, fit_of_trial, sentences
 from rtsim.subjects.markers.marker_names import find_markers
 from rtsim.subjects.subject import kind_of_segment
 from streams.addresses import is_stream
@@ -29,7 +29,7 @@ MASS_ALONE = "{}: beside the subject {} it gives the body mass alone, where it s
 ALL_THE_SAME = "solved all the same (--anyway)"
 
 
-def notes_before(run: Run, *, anyway: bool = False) -> tuple[str, ...]:
+def notes_before(run: RunConfig, *, anyway: bool = False) -> tuple[str, ...]:
     """Sentences on a run: of the reader, of the calibration, and how the trial fits the person.
 
     anyway : a trial that is not the subject's is told, not refused
@@ -57,7 +57,7 @@ def notes_before(run: Run, *, anyway: bool = False) -> tuple[str, ...]:
     return (*told, *(f"{run.source}: {said}" for said in fits))
 
 
-def notes_of_person(person: Subject | None, run: Run) -> list[str]:
+def notes_of_person(person: Subject | None, run: RunConfig) -> list[str]:
     """What the calibration noticed, and legs that hardly go with the stature; ConfigError beyond any."""
     if person is None:
         return []
@@ -77,7 +77,7 @@ def notes_on_fit(person: Subject, trial: MarkerTrial, where: str, *, anyway: boo
     return told_of(fit, fault_of(fit, f"the subject {person.name}", where), "the subject", anyway)
 
 
-def notes_on_model(spec: ModelSpec, run: Run, trial: MarkerTrial, *, anyway: bool = False) -> list[str]:
+def notes_on_model(spec: ModelSpec, run: RunConfig, trial: MarkerTrial, *, anyway: bool = False) -> list[str]:
     """Sentences on how a trial fits a model's own markers; ConfigError where it does not, unless `anyway`.
 
     The places of markers on a model are often set by hand, within 2 or 3 cm: so size alone is no reason to
@@ -92,7 +92,7 @@ def notes_on_model(spec: ModelSpec, run: Run, trial: MarkerTrial, *, anyway: boo
     return told_of(fit, fault, "the model", anyway)
 
 
-def told_of(fit: Fit, fault: ConfigError | None, whose: str, anyway: bool) -> list[str]:
+def told_of(fit: SubjectFit, fault: ConfigError | None, whose: str, anyway: bool) -> list[str]:
     """The sentences on a fit; the fault is raised, unless `anyway`."""
     if fault is None:
         return sentences(fit, whose)

@@ -11,8 +11,8 @@ from kernels.compiler.jit import bind
 from kernels.fdk.bands import Bands
 from kernels.fdk.newton import find_balance
 from kernels.fdk.problem import (
+    FdkModel,
     FdkOptions,
-    Joint,
     new_fdk_out,
     new_fdk_state,
     new_fdk_work,
@@ -21,8 +21,8 @@ from kernels.fdk.problem import (
 from kernels.joints.tree import new_pose, pose
 from kernels.recruitment.problem import RecruitmentOptions
 from kernels.solver.constraints import AZIMUTH, ELEVATION, HARD, SPHERE_ON_PLANE, Roles
-from kernels.solver.kkt import Options
-from kernels.solver.optimality import Problem
+from kernels.solver.kkt import SolverOptions
+from kernels.solver.optimality import FrameProblem
 from rtsim.config.runs.fdk_schema import FdkSpec
 from rtsim.config.runs.recruitment_schema import RecruitmentSpec
 from rtsim.errors import ConfigError
@@ -33,11 +33,11 @@ from rtsim.methods.fdk.fdk_rows import check_borne, check_rows
 from rtsim.methods.muscles.recruitment import GAP, N_ITERATION, RESIDUAL, check_reserves
 from rtsim.models.entries import coordinate_names, turning
 from rtsim.models.model import Model
-from rtsim.models.packing.pulls import paths_of
+from rtsim.models.packing.path_forces import paths_of
 
 Array = NDArray[np.float64]
 
-FIT = Options(tolerance=1e-11, max_iterations=60, max_step=0.5)
+FIT = SolverOptions(tolerance=1e-11, max_iterations=60, max_step=0.5)
 SMOOTH = 2e-6
 """Step of the differences of smooth parts [m]: truncation and rounding are both some 1e-9 of them."""
 
@@ -235,7 +235,7 @@ def borne_of(model: Model, roles: Roles, spec: FdkSpec, recruitment: Recruitment
     return spec.borne or worked_on(model, roles, tuple(recruitment.reserves))
 
 
-def joint_of(model: Model, roles: Roles, spec: FdkSpec, recruitment: RecruitmentSpec, arc: Array) -> Joint:
+def joint_of(model: Model, roles: Roles, spec: FdkSpec, recruitment: RecruitmentSpec, arc: Array) -> FdkModel:
     """The kernels' record of a model with FDK degrees of freedom; arc : (n_fdk,) - as the class has it."""
     names, tree, elements = model.names, model.tree, model.elements
     element = np.array([names.elements.index(name) for name in spec.dofs], np.int64)
@@ -253,11 +253,11 @@ def joint_of(model: Model, roles: Roles, spec: FdkSpec, recruitment: Recruitment
     markers = model.markers
     if markers.weight is None:  # of one type, whether a model is followed live or not
         markers = markers._replace(weight=np.ones(n_marker))
-    fit = Problem(
+    fit = FrameProblem(
         tree, markers, elements, roles, np.zeros((n_marker, 3)), np.ones(n_marker),
         np.zeros(model.n_v), model.q_neutral.copy(),
     )  # fmt: skip
-    return Joint(
+    return FdkModel(
         system=model.system,
         fit=fit,
         constraints=model.constraints(roles),

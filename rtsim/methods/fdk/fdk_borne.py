@@ -7,7 +7,7 @@ import numpy as np
 from kernels.solver.constraints import HARD, Roles
 from rtsim.models.entries import coordinate_names
 from rtsim.models.model import Model
-from rtsim.models.packing.pulls import moved_by
+from rtsim.models.packing.path_forces import moved_by
 
 
 def worked_on(model: Model, roles: Roles, reserves: tuple[str, ...]) -> tuple[str, ...]:

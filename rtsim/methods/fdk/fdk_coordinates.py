@@ -19,7 +19,7 @@ from kernels.algebra.functions import IDENTITY
 from kernels.joints.kinds import CHAIN
 from kernels.solver.constraints import AZIMUTH, DISTANCE, ELEVATION, HARD, PATH_LENGTH, SPHERE_ON_PLANE, Roles
 from rtsim.errors import ConfigError
-from rtsim.methods.fdk.fdk_elements import NOTHING, Row, with_row
+from rtsim.methods.fdk.fdk_elements import NOTHING, ElementRow, with_row
 from rtsim.methods.fdk.fdk_paths import names_of_paths, row_of_path
 from rtsim.methods.fdk.fdk_rows import value
 from rtsim.models.model import Model
@@ -81,18 +81,18 @@ def possible(model: Model) -> list[str]:
     return [*found, *model.names.joint_angles, *names_of_paths(model)]
 
 
-def row_of_angle(model: Model, name: str) -> Row:
+def row_of_angle(model: Model, name: str) -> ElementRow:
     """The element of a joint angle, in the sign in which it is shown (kernels/joints/joint_angles)."""
     joints, (j, k) = model.joints, divmod(model.names.joint_angles.index(name), 3)
     near, far = int(joints.proximal[j]), int(joints.distal[j])
     P, D, sign = joints.axes_proximal[j], joints.axes_distal[j], model.joint_signs[j, k]
     e1, e3 = P[:, 2], D[:, 1]
     if k == 2:
-        return Row(AZIMUTH, near, far, e1, D[:, 2], -sign * e3)
-    return Row(AZIMUTH if k == 0 else ELEVATION, far, near, e3, P[:, 1], sign * e1)
+        return ElementRow(AZIMUTH, near, far, e1, D[:, 2], -sign * e3)
+    return ElementRow(AZIMUTH if k == 0 else ELEVATION, far, near, e3, P[:, 1], sign * e1)
 
 
-def row_of_coordinate(model: Model, name: str) -> Row:
+def row_of_coordinate(model: Model, name: str) -> ElementRow:
     """The element of a coordinate; ConfigError where it is neither such a translation nor such a rotation."""
     tree, dof = model.tree, int(model.coordinates.dof[model.coordinates.names.index(name)])
     if dof in model.couplers.dof:
@@ -111,7 +111,7 @@ def row_of_coordinate(model: Model, name: str) -> Row:
         if len(mine) == 1 and is_plain(model, dof, mine[0]) and kind is not None:
             child, base = (body, tree.rotation_in_child[body]), (parent, tree.rotation_in_parent[body])
             (a, A), (b, B) = (base, child) if swapped else (child, base)
-            return Row(kind, a, b, A @ point, B @ start, B @ normal)
+            return ElementRow(kind, a, b, A @ point, B @ start, B @ normal)
     elif own:
         axis = moves[own[0]][1]
         slides = [k for k in range(len(moves)) if k not in turns]
@@ -123,7 +123,7 @@ def row_of_coordinate(model: Model, name: str) -> Row:
             if parent >= 0:
                 place = rotation[parent].T @ (place - position[parent])
             normal = tree.rotation_in_parent[body] @ axis
-            return Row(SPHERE_ON_PLANE, body, parent, tree.position_in_child[body], place, normal)
+            return ElementRow(SPHERE_ON_PLANE, body, parent, tree.position_in_child[body], place, normal)
     raise ConfigError(
         f"the coordinate {name!r} is neither a translation across the others of its joint, before it turns, "
         "nor a rotation by the coordinate itself, alone, beside one other or at right angles to two",

@@ -12,14 +12,14 @@ from kernels.path.stations import Stations
 from kernels.solver.constraints import Elements
 from rtsim.models.model import Model
 from rtsim.models.packing.elements import path_between
-from rtsim.models.packing.pulls import moved_by, one_after_other
+from rtsim.models.packing.path_forces import moved_by, one_after_other
 
 Array = NDArray[np.float64]
 
 NOTHING = np.zeros(3)
 
 
-class Row(NamedTuple):
+class ElementRow(NamedTuple):
     """One element: its columns in kernels/solver/constraints.Elements."""
 
     kind: int
@@ -31,7 +31,7 @@ class Row(NamedTuple):
     stations: Stations | None = None  # of the length of a path: its one path
 
 
-def with_row(model: Model, row: Row) -> Elements:
+def with_row(model: Model, row: ElementRow) -> Elements:
     """The elements of a model, then one more."""
     old, steps = model.elements, path_between(model.tree, row.body_a, row.body_b)
     if row.stations is not None:

@@ -14,9 +14,9 @@ from kernels.path.lengths import new_length_work, path_lengths
 from kernels.path.stations import POINT
 from kernels.solver.constraints import DISTANCE, PATH_LENGTH, Roles
 from rtsim.errors import ConfigError
-from rtsim.methods.fdk.fdk_elements import NOTHING, Row
+from rtsim.methods.fdk.fdk_elements import NOTHING, ElementRow
 from rtsim.models.model import Model
-from rtsim.models.packing.pulls import paths_of
+from rtsim.models.packing.path_forces import paths_of
 
 
 def names_of_paths(model: Model) -> tuple[str, ...]:
@@ -25,7 +25,7 @@ def names_of_paths(model: Model) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*names.muscles, *names.wrapping, *names.lines)))
 
 
-def row_of_path(model: Model, name: str) -> Row:
+def row_of_path(model: Model, name: str) -> ElementRow:
     """The element that holds the length of a muscle, ligament or spring."""
     names = model.names
     if name in names.muscles:
@@ -38,15 +38,15 @@ def row_of_path(model: Model, name: str) -> Row:
         return row_of_line(model, name)
     first, last = int(stations.body[0]), int(stations.body[-1])
     if stations.kind.tolist() == [POINT, POINT]:
-        return Row(DISTANCE, first, last, stations.point[0], stations.point[1], NOTHING)
-    return Row(PATH_LENGTH, first, last, NOTHING, NOTHING, NOTHING, stations)
+        return ElementRow(DISTANCE, first, last, stations.point[0], stations.point[1], NOTHING)
+    return ElementRow(PATH_LENGTH, first, last, NOTHING, NOTHING, NOTHING, stations)
 
 
-def row_of_line(model: Model, name: str) -> Row:
+def row_of_line(model: Model, name: str) -> ElementRow:
     """The distance between the ends of a straight ligament or spring."""
     lines, pairs, e = model.forces.lines, model.forces.pairs, model.names.lines.index(name)
     a, b = (int(bodies[lines.pair[e]]) for bodies in (pairs.body_a, pairs.body_b))
-    return Row(DISTANCE, a, b, lines.point_a[e], lines.point_b[e], NOTHING)
+    return ElementRow(DISTANCE, a, b, lines.point_a[e], lines.point_b[e], NOTHING)
 
 
 def from_neutral(model: Model, roles: Roles) -> Roles:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels.contact.elements import PATCH, PRESSING
-from kernels.contact.prescribed import Motion, Prescribed
+from kernels.contact.prescribed import BodyMotion, Prescribed
 from kernels.contact.pressure_field import Grid
 from kernels.contact.standing_foot import (
     FOOT,
@@ -87,7 +87,7 @@ def on_sole(found: FootAxes, up: Array, height: float, spec: FootSpec, load: flo
     y = up / np.linalg.norm(up)
     x = found.axes[:, 0] - y * (y @ found.axes[:, 0])
     x /= np.linalg.norm(x)
-    flat = Motion(np.zeros((1, 3)), np.eye(3)[None], np.zeros((1, 3)), np.zeros((1, 3)))
+    flat = BodyMotion(np.zeros((1, 3)), np.eye(3)[None], np.zeros((1, 3)), np.zeros((1, 3)))
     foot = FootContact(contact_foot(spec, found.length, found.side), levelling(spec))
     foot.take(flat, 0, np.zeros(3), UP, load)
     origin = found.origin - (height - float(foot.raised[0])) * y
@@ -147,7 +147,7 @@ def contact_foot(spec: FootSpec, length: float, side: int) -> ContactFoot:
         radii=size * contacts.radii,
         point=contacts.point.copy(),
         normal=np.tile([0.0, 1.0, 0.0], (len(centre), 1)),
-        drift=np.tile([spec.ground_m_s[0], 0.0, spec.ground_m_s[1]], (len(centre), 1)),
+        surface_velocity=np.tile([spec.ground_m_s[0], 0.0, spec.ground_m_s[1]], (len(centre), 1)),
     )
     return ContactFoot(given._replace(contacts=made), Toes(origin, axis), size, model.names.contacts)
 
@@ -212,7 +212,7 @@ class FootContact:
         for row in (self.force, self.centre, self.free, self.raised, self.normal, self.pressure):
             row[...] = math.nan
 
-    def take(self, motion: Motion, k: int, point: Array, normal: Array, target: float) -> None:
+    def take(self, motion: BodyMotion, k: int, point: Array, normal: Array, target: float) -> None:
         """Results where foot k of a motion is over the plane through a point.
 
         target : normal force that is known [N]; NaN = not known, and then nothing is known of a foot whose

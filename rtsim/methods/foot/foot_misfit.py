@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from kernels.contact.parameter_slopes import N_PARAMETER
 from kernels.contact.prescribed import N_MOTION, Prescribed
-from kernels.contact.pressure_misfit import N_ROW, Measured, new_misfit_work, pressure_misfit
+from kernels.contact.pressure_misfit import N_ROW, MeasuredPressure, new_misfit_work, pressure_misfit
 from kernels.contact.recorded import new_recorded_work, recorded_derivatives, recorded_wrenches
-from rtsim.methods.foot.foot_motion import N_KNOT, N_OWN, N_SPLINE, FootMotion
+from rtsim.methods.foot.foot_motion import N_KNOT, N_OWN, N_SPLINE, StepMotion
 from rtsim.methods.foot.foot_parameters import BODY, N_CONTACT
 from rtsim.methods.foot.foot_pressure import StepPressure
 from rtsim.methods.foot.foot_trial import FootTrial
@@ -108,7 +108,7 @@ class StepMisfit:
 
     def __init__(self, trial: FootTrial, weights: Weights, model: Prescribed) -> None:
         self.trial, self.weights, self.scales = trial, weights, scales_of(trial)
-        self.motion = FootMotion(trial)
+        self.motion = StepMotion(trial)
         n = len(trial.times)
         self._model, self._work = model, new_recorded_work(model, n, 2)
         self.bears = np.isfinite(trial.centre).all(axis=1) & (trial.force[:, 2] >= BEARS_COP)
@@ -119,7 +119,7 @@ class StepMisfit:
         self._spin = np.where(np.isfinite(trial.free_moment), np.sqrt(w.spin / n) / s.spin, 0.0)
         self._goal = np.nan_to_num(trial.centre)
         felt = trial.pressure if trial.pressure is not None else UNFELT
-        self._measured = Measured(felt.frames, felt.cells, felt.pressure, felt.area)
+        self._measured = MeasuredPressure(felt.frames, felt.cells, felt.pressure, felt.area)
         self._pressed = new_misfit_work(self._measured, 2, N_CONTACT)
         self.curvature: Array = np.zeros((0, 0))
         self._pressure = np.sqrt(w.pressure / max(1, len(felt.frames))) / s.normal

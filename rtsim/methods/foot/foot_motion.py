@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline
 
 from kernels.contact.prescribed import N_MOTION, POSITION, SPEED, TURNED, TURNING
-from kernels.contact.recorded import Recorded, new_recorded
+from kernels.contact.recorded import RecordedBodies, new_recorded
 from rtsim.methods.foot.foot_parameters import Bounds, euler
 from rtsim.methods.foot.foot_trial import FootTrial
 
@@ -34,7 +34,7 @@ degrees up (Kapandji 2011, The Physiology of the Joints, volume 2)."""
 SPLINE_SCALE = np.array([0.002, 0.002, 0.002, 0.05, 0.05, 0.05, 0.3])
 
 
-class Motion(NamedTuple):
+class FootAndToes(NamedTuple):
     """Motion of foot and toes in n frames, and its slopes.
 
     recorded : of both bodies
@@ -42,11 +42,11 @@ class Motion(NamedTuple):
         it, by the splines' values and then by their rates
     """
 
-    recorded: Recorded
+    recorded: RecordedBodies
     slopes: Array
 
 
-class FootMotion:
+class StepMotion:
     """The motion of one step by the knots of its splines.
 
     Parameters
@@ -72,7 +72,7 @@ class FootMotion:
                 self._slopes[:, i, body + POSITION + i] = 1.0
                 self._slopes[:, N_SPLINE + i, body + SPEED + i] = 1.0
 
-    def at(self, knots: Array) -> Motion:
+    def at(self, knots: Array) -> FootAndToes:
         """Motion by knots (N_SPLINE, N_KNOT); its arrays are those of the next call as well."""
         trial, out = self.trial, self._recorded
         s, s_dot = self.value @ knots.T, self.rate @ knots.T
@@ -94,7 +94,7 @@ class FootMotion:
         toes = self._slopes[:, :, N_MOTION:]
         toes[:, TOE, TURNED : TURNED + 3] = hinge
         toes[:, N_SPLINE + TOE, TURNING : TURNING + 3] = hinge
-        return Motion(out, self._slopes)
+        return FootAndToes(out, self._slopes)
 
     def _turn_slopes(
         self, axes: Array, recorded_turn: Array, rates: Array, arm: Array, turning: Array, flexing: Array

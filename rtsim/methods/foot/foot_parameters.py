@@ -197,7 +197,7 @@ def new_foot(friction: bool) -> Prescribed:
         point=np.zeros((n, 3)),
         normal=np.tile([0.0, 0.0, 1.0], (n, 1)),
         radii_b=np.zeros((n, 3)),
-        drift=np.zeros((n, 3)),
+        surface_velocity=np.zeros((n, 3)),
         law=np.full(n, VOLUMETRIC),
         spread=whole,
         pressure=np.zeros((n, 3)),

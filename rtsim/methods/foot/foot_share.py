@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels.compiler.jit import bind
-from kernels.contact.prescribed import Motion, new_motion
-from kernels.contact.shared_load import Sharing, TwoFeet, new_sharing_state, share_load
+from kernels.contact.prescribed import BodyMotion, new_motion
+from kernels.contact.shared_load import LoadSharing, TwoFeet, new_sharing_state, share_load
 from rtsim.methods.foot.foot_contact import FootContact
 
 Array = NDArray[np.float64]
 
-USUAL = Sharing(place=0.04, height=0.002, tilt=math.degrees(0.001), low=0.05, slow=0.8)
+USUAL = LoadSharing(place=0.04, height=0.002, tilt=math.degrees(0.001), low=0.05, slow=0.8)
 """The centre of pressure that a person's motion tells was 15 to 60 mm off in recordings, heights of feet that
 stand flat differ by 1 to 2 mm, and by 1 mm more for each degree of pitch (docs/ground_reaction.md)."""
 
@@ -27,7 +27,7 @@ class FootShare:
     loads : (2,) - normal force on each [N]; NaN = not known
     """
 
-    def __init__(self, first: FootContact, second: FootContact, sharing: Sharing = USUAL) -> None:
+    def __init__(self, first: FootContact, second: FootContact, sharing: LoadSharing = USUAL) -> None:
         self._feet, self._sharing = (first, second), sharing
         self._two = TwoFeet(
             first.foot.contacts,
@@ -47,7 +47,7 @@ class FootShare:
         self.loads[:] = math.nan
         self._state[:] = new_sharing_state()
 
-    def take(self, motion: Motion, centre: Array, normal: Array, load: float) -> None:
+    def take(self, motion: BodyMotion, centre: Array, normal: Array, load: float) -> None:
         """Share a force [N] with its centre of pressure (3,) on a plane with the normal (3,) [m].
 
         A foot in the air is one whose contacts are all high or fast; one that would bear less than

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from kernels.plates.plate_contact import Plates
 from kernels.rates.manifold import plain
-from rtsim.config.runs.lab_schema import Lab
+from rtsim.config.runs.lab_schema import LabMap
 from rtsim.config.runs.rate_schema import ButterworthSpec
 from rtsim.errors import ConfigError
 from rtsim.files.forces.force_trial import ForceTrial
@@ -104,7 +104,7 @@ def prepare_step(
     forces: ForceTrial,
     loads: PlateLoads,
     feet: Array,
-    lab: Lab,
+    lab: LabMap,
     step: FootStep,
     weight: float,
     static: MarkerTrial | None = None,

@@ -17,7 +17,7 @@ from scipy.spatial.transform import Rotation
 
 from kernels.contact.recorded import new_recorded_work, recorded_wrenches
 from rtsim.methods.foot.foot_misfit import StepMisfit, Weights
-from rtsim.methods.foot.foot_motion import N_KNOT, N_SPLINE, SPLINE_SCALE, TOE, FootMotion
+from rtsim.methods.foot.foot_motion import N_KNOT, N_SPLINE, SPLINE_SCALE, TOE, StepMotion
 from rtsim.methods.foot.foot_parameters import TABLE_5_4, fill, new_foot
 from rtsim.methods.foot.foot_pressure import StepPressure, chosen_frames
 from rtsim.methods.foot.foot_trial import FootTrial
@@ -40,7 +40,7 @@ BENT = np.array([0.0, 0.05, 0.05, 0.1, 0.2, 0.35, 0.6, 0.75])
 """Toes against the foot [rad]."""
 
 
-class Known(NamedTuple):
+class SyntheticStep(NamedTuple):
     """A synthetic step and what it was made of."""
 
     trial: FootTrial
@@ -76,7 +76,7 @@ def known_step(
     *,
     pressure: bool = True,
     friction: bool = False,
-) -> Known:
+) -> SyntheticStep:
     """A step of these parameters (30,); noise : of force and centre of pressure, in parts of their scales.
 
     Friction acts below the plane, at the centroid, and moves the centre of pressure: a fit without friction
@@ -102,7 +102,7 @@ def known_step(
     if felt is not None and found.pressure is not None:
         felt = felt._replace(pressure=found.pressure * (1.0 + noise * rng.normal(size=found.pressure.shape)))
     trial = trial._replace(force=force, centre=centre, free_moment=found.free_moment, pressure=felt)
-    return Known(trial, parameters, knots)
+    return SyntheticStep(trial, parameters, knots)
 
 
 def _moved(
@@ -151,7 +151,7 @@ def _heights(parameters: Array, knots: Array, rotation: Array, phase: Array) -> 
     fill(model, parameters)
     wanted = WEIGHT * np.clip(CubicSpline(PHASE, BORNE)(phase), 0.03, None)
     found = np.empty(n)
-    bent = FootMotion(trial).at(knots).recorded
+    bent = StepMotion(trial).at(knots).recorded
     for k in range(n):
         one = type(bent)(*(array[k : k + 1].copy() for array in bent))
         one.velocity[:], one.turning[:] = 0.0, 0.0

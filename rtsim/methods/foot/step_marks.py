@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from rtsim.config.runs.lab_schema import Lab
+from rtsim.config.runs.lab_schema import LabMap
 from rtsim.errors import ConfigError
 from rtsim.files.markers.trial import MarkerTrial
 from rtsim.subjects.feet.foot_marks import UP, roles_of, ways
@@ -29,7 +29,7 @@ OTHERWISE = "there the foot's other markers lie otherwise to each other by"
 SAME_SESSION = "take a static trial of this session, and check whether a marker moved"
 
 
-def foot_markers(trial: MarkerTrial, lab: Lab, side: str) -> dict[str, int]:
+def foot_markers(trial: MarkerTrial, lab: LabMap, side: str) -> dict[str, int]:
     """Column of each marker on a foot: by its role where it has one, else by its name."""
     role_of = {name: role for role, name in roles_of(lab, side).items()}
     wanted = [*role_of, *(name for name in side_of(lab, side).tracking.foot if name not in role_of)]
@@ -38,7 +38,7 @@ def foot_markers(trial: MarkerTrial, lab: Lab, side: str) -> dict[str, int]:
 
 
 def carried_marks(
-    static: MarkerTrial | None, lab: Lab, labelled: str, mean: Mapping[str, Array], where: str
+    static: MarkerTrial | None, lab: LabMap, labelled: str, mean: Mapping[str, Array], where: str
 ) -> tuple[dict[str, Array], tuple[str, ...]]:
     """Marks of a foot that only a static trial shows, where the foot's other markers carry them, by role
     (3,) [m], and what is to be told. Each is carried by itself, those that the frame needs first.

@@ -15,7 +15,7 @@ from rtsim.files.forces.forces import FORCE_SUFFIXES, read_forces
 from rtsim.files.markers.trial import MarkerTrial, name_some
 from rtsim.methods.foot.foot_steps import FEET, body_weight, find_steps, usable
 from rtsim.methods.foot.foot_trial import FootTrial, prepare_step
-from rtsim.methods.plates.plate_check import Finding, check_plates
+from rtsim.methods.plates.plate_check import PlateFinding, check_plates
 from rtsim.methods.plates.plate_loads import PlateLoads, plate_loads
 from rtsim.subjects.feet.foot_lines import foot_lines
 from rtsim.subjects.markers.labs import lab_of, load_lab
@@ -158,9 +158,9 @@ def _checked(
     return [finding.sentence for finding in findings]
 
 
-def _once(findings: Sequence[Finding], names: Sequence[str]) -> list[str]:
+def _once(findings: Sequence[PlateFinding], names: Sequence[str]) -> list[str]:
     """A sentence for each kind of finding: that of the first plate, and the names of the others."""
-    kinds: dict[str, list[Finding]] = {}
+    kinds: dict[str, list[PlateFinding]] = {}
     for finding in findings:
         kinds.setdefault(finding.name, []).append(finding)
     said = []

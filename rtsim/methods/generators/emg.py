@@ -17,7 +17,7 @@ from kernels.torque_generator.torque import N_TORQUE, TORQUE, torques
 from rtsim.errors import ConfigError
 from rtsim.files.tables.storage import Table
 from rtsim.methods.generators.joint_motion import JointMotion
-from rtsim.models.packing.torque_generators import Placed, pack_generators
+from rtsim.models.packing.torque_generators import PlacedGenerator, pack_generators
 
 Array = NDArray[np.float64]
 LEAST = 1e-3
@@ -84,7 +84,7 @@ def around(emg: Mapping[str, Array], part: float) -> tuple[dict[str, Array], dic
 
 
 def borne_against(
-    placed: Sequence[Placed], motion: JointMotion, emg: Mapping[str, Array]
+    placed: Sequence[PlacedGenerator], motion: JointMotion, emg: Mapping[str, Array]
 ) -> dict[str, Array]:
     """(n,) [N m] - by coordinates what both generators bear against each other, where an antagonist has EMG;
     placed : as they are before the fit.
@@ -106,7 +106,7 @@ def borne_against(
     return found
 
 
-def torque_of(one: Placed, q: Array, qd: Array, activation: Array) -> Array:
+def torque_of(one: PlacedGenerator, q: Array, qd: Array, activation: Array) -> Array:
     """(n,) - torque about the joint along a motion [N m]; q [rad], qd [rad/s], activation : (n,) each."""
     packed, out, found = pack_generators([one]), np.zeros((1, N_TORQUE)), np.zeros(len(q))
     for k, state in enumerate(np.column_stack([q, qd, activation])):

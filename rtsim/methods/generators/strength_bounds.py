@@ -20,8 +20,8 @@ from kernels.torque_generator.torque import S_TAU, angle_multiplier
 from rtsim.config.models.torque_generator_schema import MOST_STRENGTH_NM
 from rtsim.errors import ConfigError
 from rtsim.methods.generators.joint_motion import JointMotion
-from rtsim.methods.generators.torque_generator_fit import Fit, FitSettings, fit_all
-from rtsim.models.packing.torque_generators import Placed, pack_generators
+from rtsim.methods.generators.torque_generator_fit import FitSettings, FittedGenerator, fit_all
+from rtsim.models.packing.torque_generators import PlacedGenerator, pack_generators
 
 Array = NDArray[np.float64]
 
@@ -35,7 +35,7 @@ LEAST_PART = 0.2
 """t^A below which a measured torque says little of the strength at the best angle."""
 
 
-class Measured(NamedTuple):
+class IsometricTorque(NamedTuple):
     """An isometric torque of an extensor [N m] at an angle, positive in flexion [rad]."""
 
     torque: float
@@ -45,23 +45,25 @@ class Measured(NamedTuple):
 class StrengthBounds(NamedTuple):
     """Of one generator: its fit, its least and its greatest strength [N m]; NaN = not known."""
 
-    fit: Fit
+    fit: FittedGenerator
     least: float
     greatest: float
 
 
-def with_strength(one: Placed, strength: float) -> Placed:
+def with_strength(one: PlacedGenerator, strength: float) -> PlacedGenerator:
     """A generator of another isometric torque [N m]."""
     return one._replace(spec=replace(one.spec, strength_Nm=float(strength)))
 
 
-def beginning_with(one: Placed, strength: float) -> Placed:
+def beginning_with(one: PlacedGenerator, strength: float) -> PlacedGenerator:
     """A generator that begins with this isometric torque [N m], whatever an earlier fit had made of it."""
     fit = tuple(1.0 if k == S_TAU else value for k, value in enumerate(one.fit))
     return with_strength(one, strength)._replace(fit=fit)
 
 
-def weakened(placed: Sequence[Placed], factors: Mapping[str, float], factor: float = 1.0) -> list[Placed]:
+def weakened(
+    placed: Sequence[PlacedGenerator], factors: Mapping[str, float], factor: float = 1.0
+) -> list[PlacedGenerator]:
     """Generators in parts of their strength; factors : of single ones, by their name or their coordinate."""
     found = []
     for one in placed:
@@ -77,9 +79,9 @@ def weakened(placed: Sequence[Placed], factors: Mapping[str, float], factor: flo
 
 
 def strength_bounds(
-    placed: Sequence[Placed], motion: JointMotion, settings: FitSettings, measured: Mapping[str, Measured],
-    tell: Callable[[str], None] = lambda name: None, stopped: Callable[[], bool] = lambda: False,
-) -> list[StrengthBounds]:  # fmt: skip
+    placed: Sequence[PlacedGenerator], motion: JointMotion, settings: FitSettings, measured: Mapping[str,
+    IsometricTorque], tell: Callable[[str], None] = lambda name: None, stopped: Callable[[], bool] = lambda:
+False, ) -> list[StrengthBounds]:  # fmt: skip
     """Bounds of the legs' generators; measured : by coordinates; tell, stopped : as for fit_all."""
     legs = [one for one in placed if one.muscle in FLEXOR_RATIOS and one.joint.coordinate in motion.names]
     found: list[StrengthBounds] = []
@@ -101,12 +103,12 @@ def strength_bounds(
     return found
 
 
-def strength_of(fit: Fit) -> float:
+def strength_of(fit: FittedGenerator) -> float:
     """tau_o* s_tau [N m]; NaN where there is no fit."""
     return float("nan") if fit.fault else fit.placed.spec.strength_Nm * float(fit.x[S_TAU])
 
 
-def isometric(one: Placed, measured: Measured | None) -> float:
+def isometric(one: PlacedGenerator, measured: IsometricTorque | None) -> float:
     """The isometric torque at the optimal angle that a measured one stands for [N m]; NaN for none."""
     if measured is None:
         return float("nan")

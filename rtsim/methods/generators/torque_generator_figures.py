@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels.torque_generator.torque import SPEED, STRENGTH, activations
-from rtsim.files.tables.panels import Panel
-from rtsim.methods.generators.torque_generator_fit import PARAMETERS, Fit
-from rtsim.models.packing.torque_generators import UNFITTED, Placed, pack_generators
+from rtsim.files.tables.panels import FigurePanel
+from rtsim.methods.generators.torque_generator_fit import PARAMETERS, FittedGenerator
+from rtsim.models.packing.torque_generators import UNFITTED, PlacedGenerator, pack_generators
 
 Array = NDArray[np.float64]
 N_GRID = 241
@@ -27,7 +27,7 @@ BLENDS, SCALES, SHIFT_DEG = (0.0, 0.5, 1.0), (1.0, 1.5, 2.0), 20.0
 LENGTHENING = "lengthening"
 
 
-def panels_of_fit(fit: Fit) -> list[Panel]:
+def panels_of_fit(fit: FittedGenerator) -> list[FigurePanel]:
     """Both planes of figure 5 before and after, and the activation over the angle as figure 4."""
     found = []
     for words, x in (("before", np.array(fit.placed.fit)), ("after", fit.x)):
@@ -36,10 +36,10 @@ def panels_of_fit(fit: Fit) -> list[Panel]:
     assert fit.after is not None
     theta = np.degrees(fit.flexion)
     curves = {"before": fit.before.activation, "after": fit.after.activation}
-    return [*found, Panel("activation needed", "1", "flexion [deg]", theta, curves, True)]
+    return [*found, FigurePanel("activation needed", "1", "flexion [deg]", theta, curves, True)]
 
 
-def parts_at(one: Placed, x: Array, theta: Array, omega: Array) -> Array:
+def parts_at(one: PlacedGenerator, x: Array, theta: Array, omega: Array) -> Array:
     """(n, 4) - t^A, t^V, t^PE as fitted and 1 - beta w at angles and speeds in the generator's direction."""
     packed = pack_generators([one])
     packed.fit[0], p = x, packed.parameter[0]
@@ -60,7 +60,7 @@ def side_by_side(grid: Array, along: Array, on_grid: dict[str, Array], of_motion
     return x, curves
 
 
-def angle_plane(fit: Fit, x: Array, words: str) -> Panel:
+def angle_plane(fit: FittedGenerator, x: Array, words: str) -> FigurePanel:
     """Torque over the angle: what it bears at most, still and lengthening, its passive torque, the motion."""
     span = MARGIN * max(np.ptp(fit.theta), 0.1)
     grid = np.linspace(fit.theta.min() - span, fit.theta.max() + span, N_GRID)
@@ -77,10 +77,12 @@ def angle_plane(fit: Fit, x: Array, words: str) -> Panel:
     }
     of_joint = np.degrees(fit.placed.joint.flexion_of(grid))
     along, curves = side_by_side(of_joint, np.degrees(fit.flexion), on_grid, {"motion": fit.demand})
-    return Panel(f"{fit.placed.name.replace('_', ' ')} {words}", "N m", "flexion [deg]", along, curves, True)
+    return FigurePanel(
+        f"{fit.placed.name.replace('_', ' ')} {words}", "N m", "flexion [deg]", along, curves, True
+    )
 
 
-def speed_plane(fit: Fit, x: Array, words: str) -> Panel:
+def speed_plane(fit: FittedGenerator, x: Array, words: str) -> FigurePanel:
     """Active torque over the speed (eq. 13), in parts of tau_o, and what the generator can give."""
     strength = fit.placed.spec.strength_Nm * float(x[4])
     parts = parts_at(fit.placed, x, fit.theta, fit.omega)
@@ -94,10 +96,10 @@ def speed_plane(fit: Fit, x: Array, words: str) -> Panel:
         of_joint, of_motion, {"most at the best angle": able[:, 0] * able[:, 1]}, {"motion": active}
     )
     title = f"its active torque {words}"
-    return Panel(title, "isometric torque", "shortening [deg/s]", along, curves, True)
+    return FigurePanel(title, "isometric torque", "shortening [deg/s]", along, curves, True)
 
 
-def panels_of_parameters(one: Placed) -> list[Panel]:
+def panels_of_parameters(one: PlacedGenerator) -> list[FigurePanel]:
     """What blends, scales and the shift do to the curves of a generator, as figure 1."""
     spec, x = one.spec, np.array(UNFITTED)
     zero = sorted((spec.passive_zero_deg, spec.passive_one_deg))
@@ -130,17 +132,17 @@ def panels_of_parameters(one: Placed) -> list[Panel]:
     flexion = f"(flexion {'-' if offset > 0.0 else '+'} {abs(offset):.4g})" if offset else "flexion"
     angle, speed = f"{times}{flexion} [deg]", f"{times}shortening [deg/s]"
     return [
-        Panel(f"{words}: blended over the angle", unit, angle, angles, blended, True),
-        Panel("blended over the speed", unit, speed, speeds, fast, True),
-        Panel("scaled and shifted over the angle", unit, angle, angles, scaled, True),
-        Panel("scaled over the speed", unit, speed, speeds, faster, True),
+        FigurePanel(f"{words}: blended over the angle", unit, angle, angles, blended, True),
+        FigurePanel("blended over the speed", unit, speed, speeds, fast, True),
+        FigurePanel("scaled and shifted over the angle", unit, angle, angles, scaled, True),
+        FigurePanel("scaled over the speed", unit, speed, speeds, faster, True),
     ]
 
 
-def panels_of_curves(placed: Sequence[Placed]) -> list[Panel]:
+def panels_of_curves(placed: Sequence[PlacedGenerator]) -> list[FigurePanel]:
     """Torque over angle and over speed of agonist and antagonist of joints, as figure A.6; once where joints
     have the same."""
-    found: list[Panel] = []
+    found: list[FigurePanel] = []
     joints: dict[tuple, str] = {}
     for one in placed:
         joint = one.joint
@@ -167,7 +169,7 @@ def panels_of_curves(placed: Sequence[Placed]) -> list[Panel]:
             speed[words] = sign * strength * moving[:, 1]
         title, joint = coordinate.replace("_", " "), pair[0].joint
         bent = np.degrees(joint.flexion_of(np.radians(grid)))
-        found.append(Panel(f"{title}: torque at rest", "N m", "flexion [deg]", bent, angle, True))
+        found.append(FigurePanel(f"{title}: torque at rest", "N m", "flexion [deg]", bent, angle, True))
         turned = np.degrees(speeds) / joint.factor
-        found.append(Panel(f"{title}: active torque", "N m", "shortening [deg/s]", turned, speed, True))
+        found.append(FigurePanel(f"{title}: active torque", "N m", "shortening [deg/s]", turned, speed, True))
     return found

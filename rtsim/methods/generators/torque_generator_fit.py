@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels.torque_generator.demands import Demands
-from kernels.torque_generator.fit import FitOptions, FitWork, new_fit_work
+from kernels.torque_generator.fit import FitOptions, GeneratorFitWork, new_fit_work
 from kernels.torque_generator.torque import (
     ANGLE_SIGN,
     FACTOR,
@@ -31,7 +31,7 @@ from kernels.torque_generator.torque import (
 )
 from rtsim.methods.generators.joint_motion import JointMotion, moved
 from rtsim.methods.generators.torque_generator_search import ROW_WORDS, SAME, TOO_MUCH, Basin, search
-from rtsim.models.packing.torque_generators import UNFITTED, Placed, pack_generators
+from rtsim.models.packing.torque_generators import UNFITTED, PlacedGenerator, pack_generators
 
 Array = NDArray[np.float64]
 
@@ -70,7 +70,7 @@ class Assessment(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Fit:
+class FittedGenerator:
     """What was found of one generator; `fault` says why there is nothing.
 
     theta, omega : (n,) - its angle [rad] and speed [rad/s]; demand : (n,) - torque in its direction [N m]
@@ -81,7 +81,7 @@ class Fit:
     cut_short : whether an interruption came before all starts were tried
     """
 
-    placed: Placed
+    placed: PlacedGenerator
     fault: str = ""
     theta: Array = field(default_factory=lambda: np.zeros(0))
     omega: Array = field(default_factory=lambda: np.zeros(0))
@@ -131,17 +131,17 @@ class FitSettings:
 
 
 def fit_all(
-    placed: Sequence[Placed],
+    placed: Sequence[PlacedGenerator],
     motion: JointMotion,
     settings: FitSettings,
     tell: Callable[[str], None] = lambda name: None,
     stopped: Callable[[], bool] = lambda: False,
-) -> list[Fit]:
+) -> list[FittedGenerator]:
     """Fits of all generators whose joints the motion has; what is wrong with one is told in its `fault`.
 
     tell : called with the name of each before its fit; stopped : whether to end here, with what there is
     """
-    works: dict[int, FitWork] = {}
+    works: dict[int, GeneratorFitWork] = {}
     found = []
     for one in placed:
         if one.joint.coordinate in motion.names:
@@ -151,11 +151,11 @@ def fit_all(
 
 
 def fit_one(
-    one: Placed, motion: JointMotion, settings: FitSettings, works: dict[int, FitWork],
+    one: PlacedGenerator, motion: JointMotion, settings: FitSettings, works: dict[int, GeneratorFitWork],
     stopped: Callable[[], bool],
-) -> Fit:  # fmt: skip
+) -> FittedGenerator:  # fmt: skip
     """The fit of one generator; works : room for fits, by the number of frames."""
-    begun = Fit(one, x=np.array(one.fit))
+    begun = FittedGenerator(one, x=np.array(one.fit))
     if stopped():
         return replace(begun, fault=INTERRUPTED)
     q, qd, tau = motion.of(one.joint.coordinate)
@@ -201,7 +201,7 @@ def fit_one(
     )
 
 
-def fault_of(one: Placed, q: Array, qd: Array, tau: Array) -> str:
+def fault_of(one: PlacedGenerator, q: Array, qd: Array, tau: Array) -> str:
     """Why a generator cannot be fitted to this motion; nothing where it can."""
     if len(q) < FEWEST:
         return f"{one.joint.coordinate} is known in {len(q)} frames"
@@ -215,7 +215,7 @@ def fault_of(one: Placed, q: Array, qd: Array, tau: Array) -> str:
     return ""
 
 
-def settings_fault_of(one: Placed, n: int, settings: FitSettings) -> str:
+def settings_fault_of(one: PlacedGenerator, n: int, settings: FitSettings) -> str:
     """Why what is asked of a generator in n frames cannot be; nothing where it can."""
     for name, low, high in zip(PARAMETERS, *bounds_of(one, settings), strict=True):
         if not low <= high:
@@ -235,7 +235,7 @@ def settings_fault_of(one: Placed, n: int, settings: FitSettings) -> str:
     return ""
 
 
-def bounds_of(one: Placed, settings: FitSettings) -> tuple[Array, Array]:
+def bounds_of(one: PlacedGenerator, settings: FitSettings) -> tuple[Array, Array]:
     """(5,), (5,) - least and greatest x: fits never take back what an earlier one has widened, quickened or
     strengthened, and the usual bounds leave a generator as it is.
     """
@@ -248,7 +248,7 @@ def bounds_of(one: Placed, settings: FitSettings) -> tuple[Array, Array]:
     return low, high
 
 
-def one_sided(one: Placed, tau: Array, settings: FitSettings) -> Array:
+def one_sided(one: PlacedGenerator, tau: Array, settings: FitSettings) -> Array:
     """(n,) - the torque in the generator's direction (eq. 7), with what it bears against its antagonist; NaN
     where the joint's is not known.
     """
@@ -258,7 +258,7 @@ def one_sided(one: Placed, tau: Array, settings: FitSettings) -> Array:
     return np.maximum(one.torque_sign * tau, 0.0) + both
 
 
-def activations_asked(one: Placed, settings: FitSettings, n: int) -> tuple[Array, Array]:
+def activations_asked(one: PlacedGenerator, settings: FitSettings, n: int) -> tuple[Array, Array]:
     """(n,) - activations that a generator may reach, and has at least."""
     caps, floors = settings.caps.get(one.name, settings.cap), settings.floors.get(one.name, 0.0)
     cap, floor = (np.broadcast_to(np.asarray(values, float), (n,)).copy() for values in (caps, floors))

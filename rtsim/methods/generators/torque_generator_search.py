@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels.torque_generator.demands import N_KIND, Demands
-from kernels.torque_generator.fit import FITTED, IMPOSSIBLE, FitOptions, FitWork, fit
+from kernels.torque_generator.fit import FITTED, IMPOSSIBLE, FitOptions, GeneratorFitWork, fit
 from kernels.torque_generator.torque import (
     DELTA,
     LAMBDA,
@@ -80,7 +80,7 @@ def starts_of(demands: Demands, now: Array) -> list[Array]:
 
 
 def search(
-    demands: Demands, options: FitOptions, work: FitWork, several: bool, stopped: Callable[[], bool]
+    demands: Demands, options: FitOptions, work: GeneratorFitWork, several: bool, stopped: Callable[[], bool]
 ) -> tuple[tuple[Basin, ...], int, tuple[tuple[int, str], ...], str]:
     """Minima that starts lead to, the best first; which the default start led to; what holds the best."""
     found: list[list] = []
@@ -120,7 +120,7 @@ def why_none(impossible: bool, least: float, options: FitOptions) -> str:
     return f"{why}: a row stays violated by {least:.2g} of the isometric torque"
 
 
-def holding_rows(work: FitWork, words: tuple[str, ...]) -> tuple[tuple[int, str], ...]:
+def holding_rows(work: GeneratorFitWork, words: tuple[str, ...]) -> tuple[tuple[int, str], ...]:
     """Frames and words of the rows that hold the last fit, the heaviest first; words : of their kinds."""
     multiplier = work.quadratic.multiplier[: len(work.value)]
     rows = [int(j) for j in np.argsort(-multiplier)[:N_FIT] if multiplier[j] > ACTIVE]

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from rtsim.config.models.model_schema import ModelSpec
-from rtsim.config.runs.run_schema import USUAL_METHOD, USUAL_METHODS, Run
+from rtsim.config.runs.run_schema import USUAL_METHOD, USUAL_METHODS, RunConfig
 from rtsim.errors import ConfigError
 from rtsim.files.osim.setup_ik import read_ik_setup
-from rtsim.models.following import Following, following_of
+from rtsim.models.following import TrackingTasks, following_of
 
 
-def followed_by(run: Run, spec: ModelSpec) -> Following:
+def followed_by(run: RunConfig, spec: ModelSpec) -> TrackingTasks:
     """What a run follows of a model with markers of its own."""
     setup = read_ik_setup(run.ik_setup) if run.ik_setup else None
     return following_of(spec, setup, run.ik_setup)
 
 
-def method_of(run: Run, spec: ModelSpec) -> str:
+def method_of(run: RunConfig, spec: ModelSpec) -> str:
     """The method that a run begins with: the one it names, else the usual one, or the model's first."""
     return run.method or (USUAL_METHOD if USUAL_METHOD in spec.methods else next(iter(spec.methods)))
 
 
-def methods_of(run: Run, spec: ModelSpec) -> tuple[str, ...]:
+def methods_of(run: RunConfig, spec: ModelSpec) -> tuple[str, ...]:
     """The methods that the run can switch to; ConfigError for one that the model does not have."""
     methods = run.methods or tuple(method for method in USUAL_METHODS if method in spec.methods)
     begun = method_of(run, spec)

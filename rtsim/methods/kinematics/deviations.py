@@ -12,9 +12,13 @@ from numpy.typing import NDArray
 from kernels.compiler.held_arguments import HeldCall
 from kernels.compiler.jit import bind, hold
 from kernels.joints.motions import TRANSLATES
-from kernels.solver.alternative_configuration import forget_others, new_other_assembly, new_other_work
+from kernels.solver.alternative_configuration import (
+    forget_others,
+    new_alternative_configuration,
+    new_alternative_work,
+)
 from kernels.solver.constraints import HARD
-from kernels.solver.frame import FrameOptions, FrameState, Method, Skeleton
+from kernels.solver.frame import FrameOptions, FrameState, Skeleton, SolverMethod
 from kernels.solver.track import TrackWork
 from kernels.solver.undetermined_dofs import HELD_ANGLE, HELD_ANGLE_SPEED, MOST_ANGLE, MOST_LENGTH
 from kernels.uncertainty.covariance_factor import columns_in_time, new_column_work, new_columns, new_course
@@ -28,7 +32,7 @@ from kernels.uncertainty.deviation import (
 )
 from kernels.uncertainty.gradient_errors import SkinMotion
 from kernels.uncertainty.marker_errors import ErrorBounds, MarkerErrors
-from kernels.uncertainty.place_errors import Places, new_place_work, place_deviations
+from kernels.uncertainty.place_errors import WeightedPoints, new_place_work, place_deviations
 from kernels.uncertainty.pose_errors import ALL, NOISE
 from rtsim.config.runs.run_schema import Uncertainty
 from rtsim.models.model import Model
@@ -56,7 +60,8 @@ class MethodDeviations:
     ----------
     model, skeleton, method, state, work : of the method
     errors : what is known of the markers, whatever the method; stated : their bounds, and the limit
-    edition : (1,) - how often covariances were made anew, by all methods: one that is switched to has another
+    covariance_version : (1,) - how often covariances were made anew, by all methods: one that is switched to
+    has another
 
     Attributes
     ----------
@@ -69,12 +74,12 @@ class MethodDeviations:
         self,
         model: Model,
         skeleton: Skeleton,
-        method: Method,
+        method: SolverMethod,
         state: FrameState,
         work: TrackWork,
         errors: MarkerErrors,
         stated: Uncertainty,
-        edition: NDArray[np.int64],
+        covariance_version: NDArray[np.int64],
     ) -> None:
         n_joint, n_body = len(model.joints.proximal), len(model.names.bodies)
         n_element = len(model.names.elements)
@@ -90,10 +95,12 @@ class MethodDeviations:
         self._of_frame = skeleton, method, state
         reported = len(skeleton.ligaments), len(skeleton.contacts)
         n_q, n_marker = len(model.q_neutral), len(model.markers.body)
-        other_work = new_other_work(n_q, model.n_v, n_marker, n_joint, *reported, sum(sizes))
-        other = new_other_assembly(mechanisms(skeleton, method), model.n_v, n_element, sum(sizes))
+        other_work = new_alternative_work(n_q, model.n_v, n_marker, n_joint, *reported, sum(sizes))
+        other = new_alternative_configuration(
+            one_dof_joints(skeleton, method), model.n_v, n_element, sum(sizes)
+        )
         fresh = new_deviation_state(model.n_v, n_body, sum(sizes), errors, other)
-        self.state = fresh._replace(pose=fresh.pose._replace(edition=edition))
+        self.state = fresh._replace(pose=fresh.pose._replace(covariance_version=covariance_version))
         own = new_deviation_work(model.n_v, n_body, n_element, n_joint, sum(sizes))
         self._work, self._out = (work, own, other_work), new_deviations(n_joint, sum(sizes))
         self._starts = np.cumsum(sizes)[:-1].tolist()
@@ -137,11 +144,11 @@ class MethodDeviations:
         return self.state.pose.covariance[NOISE]
 
     @property
-    def edition(self) -> int:
+    def covariance_version(self) -> int:
         """How often covariances of any method were made anew: once in some frames, or where other markers
         take part.
         """
-        return int(self.state.pose.edition[0])
+        return int(self.state.pose.covariance_version[0])
 
     @property
     def coordinates(self) -> Array:
@@ -158,7 +165,7 @@ class MethodDeviations:
             found = np.where((time > 0.0) & (tree.dof_rotates != TRANSLATES), np.maximum(found, least), found)
         return np.asarray(found)
 
-    def write_places(self, places: Places, out: Array) -> None:
+    def write_places(self, places: WeightedPoints, out: Array) -> None:
         """out : (n_place, 3) - deviations of places along ground's axes, at the pose at hand [m]."""
         tree, pose = self._of_frame[0].tree, self._work[0].solver.pose
         if math.isnan(self.covariance[0, 0]):
@@ -230,7 +237,7 @@ class MethodDeviations:
         self.state.other.since[:] += dt
         self.state.pose.covariance[:] = math.nan
         self.state.pose.wait[0] = 0
-        self.state.pose.edition[0] += 1
+        self.state.pose.covariance_version[0] += 1
         return len(self.uncertain)
 
     def doubt(self, turned: Array) -> None:
@@ -260,19 +267,23 @@ class MethodDeviations:
         self.state.folded_for[:] = other.state.folded_for
 
 
-def places_of(body: Sequence[int] | NDArray[np.int64], point: Array) -> Places:
+def places_of(body: Sequence[int] | NDArray[np.int64], point: Array) -> WeightedPoints:
     """Points (n, 3) of bodies (n,) [m], one a place."""
     n = len(body)
-    return Places(np.arange(n + 1), np.array(body, np.int64), np.ascontiguousarray(point, float), np.ones(n))
+    return WeightedPoints(
+        np.arange(n + 1), np.array(body, np.int64), np.ascontiguousarray(point, float), np.ones(n)
+    )
 
 
-def mean_place(share: Array, point: Array) -> Places:
+def mean_place(share: Array, point: Array) -> WeightedPoints:
     """The one place that is the sum of shares (n_body,) times a point (n_body, 3) of each body [m]."""
     n = len(share)
-    return Places(np.array([0, n]), np.arange(n), np.ascontiguousarray(point, float), np.array(share, float))
+    return WeightedPoints(
+        np.array([0, n]), np.arange(n), np.ascontiguousarray(point, float), np.array(share, float)
+    )
 
 
-def mechanisms(skeleton: Skeleton, method: Method) -> NDArray[np.int64]:
+def one_dof_joints(skeleton: Skeleton, method: SolverMethod) -> NDArray[np.int64]:
     """Bodies inside the tree with six ways to move of which hard elements leave one at the most."""
     tree, elements = skeleton.tree, skeleton.elements
     hard = [elements.path[e, : elements.n_path[e]] for e in np.flatnonzero(method.roles.mode == HARD)]

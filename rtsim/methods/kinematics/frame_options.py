@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from kernels.markers.marker_health import HealthOptions
 from kernels.markers.segment_filling import FillOptions
-from kernels.solver.kkt import Options
+from kernels.solver.kkt import SolverOptions
 from kernels.solver.track import TrackOptions
 from rtsim.config.runs.run_schema import MarkerCheck, Solver
 from rtsim.models.model import Model
@@ -28,10 +28,10 @@ LEAST_MISFIT_M = 0.01
 def track_options(solver: Solver) -> TrackOptions:
     """Kernel options of following a solution."""
     return TrackOptions(
-        Options(solver.tolerance, solver.max_iterations, solver.max_step),
+        SolverOptions(solver.tolerance, solver.max_iterations, solver.max_step),
         1e-3 * solver.restart_rms_mm,
         solver.max_prediction_s,
-        solver.second_opinion,
+        solver.restart_interval,
     )
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtsim.config.models.model_schema import ModelSpec
-from rtsim.config.runs.run_schema import Run
+from rtsim.config.runs.run_schema import RunConfig
 from rtsim.files.markers.markers import read_markers
 from rtsim.methods.kinematics.multibody import MultibodyEstimator
 from rtsim.subjects.markers.markers_of import markers_of
@@ -23,7 +23,7 @@ MOVES = np.radians(20.0)
 """Range of knee flexion from which a trial is a movement."""
 
 
-def with_mean_lengths(spec: ModelSpec, subject: Subject, trial_path: Path, run: Run) -> Subject:
+def with_mean_lengths(spec: ModelSpec, subject: Subject, trial_path: Path, run: RunConfig) -> Subject:
     """The subject with ligament_mean_mm from a movement.
 
     Unchanged where fewer than half the frames solve, for a knee that hardly moves (a static trial), and for

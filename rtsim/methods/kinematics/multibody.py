@@ -23,9 +23,9 @@ from kernels.solver.frame import (
     SENT_AGAIN,
     FrameOptions,
     FrameState,
-    Method,
     Outputs,
     Skeleton,
+    SolverMethod,
     estimate,
     new_outputs,
 )
@@ -47,8 +47,8 @@ from rtsim.methods.kinematics.frame_options import (
 )
 from rtsim.methods.kinematics.method_bias import bias_of
 from rtsim.models.following import (
-    Drawn,
-    Following,
+    TargetedCoordinate,
+    TrackingTasks,
     drawn_in,
     following_of,
     passed_names,
@@ -87,13 +87,13 @@ NO_FRAME = Solution(
 class _Setup(NamedTuple):
     model: Model
     skeleton: Skeleton
-    method: Method
+    method: SolverMethod
     work: TrackWork
     state: FrameState
     outputs: Outputs
     shape: tuple[int, int]  # of a measured frame
     run: HeldCall | None  # None until the options of a frame are known
-    moving: tuple[tuple[int, Drawn], ...]  # tasks whose targets change in time, by their rows
+    moving: tuple[tuple[int, TargetedCoordinate], ...]  # tasks whose targets change in time, by their rows
     deviations: MethodDeviations | None  # None where none are asked for
 
 
@@ -118,7 +118,7 @@ class MultibodyEstimator:
         methods: tuple[str, ...] = (),
         solver: Solver | None = None,
         check: MarkerCheck | None = None,
-        following: Following | None = None,
+        following: TrackingTasks | None = None,
         uncertainty: Uncertainty | None = None,
     ) -> None:
         if subject is None and following is None:
@@ -139,9 +139,9 @@ class MultibodyEstimator:
         }
         self._errors = new_marker_errors(len(models[method].names.markers))
         if uncertainty is not None:
-            edition = np.zeros(1, np.int64)
+            covariance_version = np.zeros(1, np.int64)
             self._setups = {
-                name: with_deviations(setup, self._errors, uncertainty, edition)
+                name: with_deviations(setup, self._errors, uncertainty, covariance_version)
                 for name, setup in self._setups.items()
             }
         self._setups = {name: self._holding(setup) for name, setup in self._setups.items()}
@@ -340,7 +340,7 @@ def set_up(
     method: str,
     model: Model,
     health: Health,
-    following: Following | None = None,
+    following: TrackingTasks | None = None,
 ) -> _Setup:
     """Choose the roles of one method and allocate everything it writes to, but the markers' history: that of
     all methods.
@@ -373,7 +373,7 @@ def set_up(
     return _Setup(
         model,
         skeleton,
-        Method(roles, first, int(bool(how.follows)), flexion_joints(spec, model)),
+        SolverMethod(roles, first, int(bool(how.follows)), flexion_joints(spec, model)),
         work,
         FrameState(track, new_track(n_q, model.n_v, n_element), health, new_segments(n_body, n_marker)),
         new_outputs(
@@ -391,8 +391,10 @@ def set_up(
 
 
 def with_deviations(
-    s: _Setup, errors: MarkerErrors, stated: Uncertainty, edition: NDArray[np.int64]
+    s: _Setup, errors: MarkerErrors, stated: Uncertainty, covariance_version: NDArray[np.int64]
 ) -> _Setup:
     """The setup with what its deviations need."""
-    found = MethodDeviations(s.model, s.skeleton, s.method, s.state, s.work, errors, stated, edition)
+    found = MethodDeviations(
+        s.model, s.skeleton, s.method, s.state, s.work, errors, stated, covariance_version
+    )
     return s._replace(deviations=found)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from kernels.joints.tree import Tree
 from kernels.rates.manifold import Rates
-from kernels.uncertainty.covariance_factor import Course
+from kernels.uncertainty.covariance_factor import ThreePoses
 from rtsim.config.runs.rate_schema import RateSpec
 from rtsim.methods.kinematics.deviations import MethodDeviations
 from rtsim.methods.kinematics.rates import impulse_response
@@ -66,7 +66,7 @@ class RateDeviations:
         self.apart = math.sqrt(passed[VALUE, VALUE] / passed[SPEED, SPEED])
         n_q, n_v = int(tree.q_start[-1]), len(tree.dof_body)
         self.q, self.v, self.v_dot = np.full(n_q, math.nan), np.full(n_v, math.nan), np.full(n_v, math.nan)
-        self._newest: tuple[Array, Course] | None = None
+        self._newest: tuple[Array, ThreePoses] | None = None
         self._mean, self._n_mean, self._time, self._told = np.zeros((3, n_v)), 0, math.nan, (0, b"")
         self._turns = [(int(q), int(v)) for _, q, v in rotations(tree)]
         of_turns = {q + k for q, _ in self._turns for k in range(4)}

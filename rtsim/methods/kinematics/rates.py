@@ -168,7 +168,7 @@ def impulse_response(spec: RateSpec, rate: float) -> Array:
     return h
 
 
-class Track(NamedTuple):
+class FilteredRows(NamedTuple):
     """Filtered rows of a recording."""
 
     q: Array  # (n, n_q)
@@ -177,7 +177,7 @@ class Track(NamedTuple):
     settled: NDArray[np.bool_]  # (n,) - rows with the stated delay
 
 
-def track(spec: RateSpec, manifold: Manifold, rate: float, times: Array, rows: Array) -> Track:
+def track(spec: RateSpec, manifold: Manifold, rate: float, times: Array, rows: Array) -> FilteredRows:
     """The rows (n, n_q) of a recording as they would be seen live, each with its delay; NaN where ignored."""
     estimator = RateEstimator(spec, manifold, rate)
     found = new_track(len(times), manifold)
@@ -190,8 +190,8 @@ def track(spec: RateSpec, manifold: Manifold, rate: float, times: Array, rows: A
     return found
 
 
-def new_track(n: int, manifold: Manifold) -> Track:
+def new_track(n: int, manifold: Manifold) -> FilteredRows:
     """Rows without numbers."""
     n_v = int(manifold.v_start[-1])
     q, v, v_dot = (np.full((n, width), np.nan) for width in (int(manifold.q_start[-1]), n_v, n_v))
-    return Track(q, v, v_dot, np.zeros(n, bool))
+    return FilteredRows(q, v, v_dot, np.zeros(n, bool))

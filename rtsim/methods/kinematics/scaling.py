@@ -23,7 +23,7 @@ from rtsim.files.osim.setup_scale import Placer, ScaleSetup
 from rtsim.files.tables.storage import read_storage
 from rtsim.methods.kinematics.static_pose import StaticPose, Wanted, fit_pose, mean_places, place_markers
 from rtsim.methods.muscles.moment_arms import MomentArms, arms_of
-from rtsim.models.measuring import Measured, body_factors, frames_between
+from rtsim.models.measuring import SegmentMeasure, body_factors, frames_between
 from rtsim.models.scaling import scale_geometry, scale_masses, scale_muscles
 from rtsim.subjects.calibration.masses import notes_on_size
 from rtsim.subjects.markers.persons import read_one, share_of
@@ -37,7 +37,7 @@ class Scaled(NamedTuple):
 
     spec: ModelSpec
     factors: Mapping[str, Array]  # of every body, (3,)
-    measured: tuple[Measured, ...]
+    measured: tuple[SegmentMeasure, ...]
     errors: Mapping[str, float]  # of the markers in the static pose, before they are placed [m]
 
 
@@ -49,7 +49,7 @@ def scale(spec: ModelSpec, setup: ScaleSetup, static: Path | None, note: Note, p
     if setup.marker_set_file is not None:
         spec = with_markers(spec, setup.marker_set_file, note)
     factors = {body.name: np.ones(3) for body in spec.bodies}
-    measured: tuple[Measured, ...] = ()
+    measured: tuple[SegmentMeasure, ...] = ()
     if setup.scaler is not None:
         scaler = setup.scaler
         trial = read_static(static or scaler.marker_file, spec, person, note)

@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 
 from kernels.rates.manifold import Manifold, reflect
 from rtsim.config.runs.rate_schema import ButterworthSpec
-from rtsim.methods.kinematics.rates import RateEstimator, Track, kernel_of, new_track
+from rtsim.methods.kinematics.rates import FilteredRows, RateEstimator, kernel_of, new_track
 
 Array = NDArray[np.float64]
 
 
-def smooth(spec: ButterworthSpec, manifold: Manifold, rate: float, times: Array, rows: Array) -> Track:
+def smooth(spec: ButterworthSpec, manifold: Manifold, rate: float, times: Array, rows: Array) -> FilteredRows:
     """The rows (n, n_q) of a recording without delay, as `rtsim.methods.kinematics.rates.track` gives them
     with it.
 

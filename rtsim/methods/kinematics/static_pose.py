@@ -21,7 +21,7 @@ from rtsim.config.models.model_schema import ModelSpec
 from rtsim.config.runs.run_schema import MarkerCheck, Solver
 from rtsim.errors import ConfigError, ModelError
 from rtsim.methods.kinematics.multibody import MultibodyEstimator
-from rtsim.models.following import Drawn, Following
+from rtsim.models.following import TargetedCoordinate, TrackingTasks
 
 Array = NDArray[np.float64]
 Note = Callable[[str], None]
@@ -66,7 +66,7 @@ def fit_pose(spec: ModelSpec, wanted: Wanted) -> StaticPose:
     return StaticPose(estimator.q.copy(), places, errors)
 
 
-def followed_by(spec: ModelSpec, wanted: Wanted) -> Following:
+def followed_by(spec: ModelSpec, wanted: Wanted) -> TrackingTasks:
     """The markers that are measured and have a weight, and the coordinates; ConfigError without any such."""
     weights = {
         marker.name: wanted.weights[marker.name] for marker in spec.markers
@@ -86,10 +86,10 @@ def followed_by(spec: ModelSpec, wanted: Wanted) -> Following:
                 f"unknown coordinate {name!r}", where="coordinate tasks", allowed=", ".join(known)
             )
     drawn = (
-        Drawn(name, weight, np.zeros(1), np.array([value]))
+        TargetedCoordinate(name, weight, np.zeros(1), np.array([value]))
         for name, (value, weight) in wanted.coordinates.items()
     )
-    return Following(weights, tuple(drawn))
+    return TrackingTasks(weights, tuple(drawn))
 
 
 def place_markers(spec: ModelSpec, places: Places, measured: Mapping[str, Array], note: Note) -> ModelSpec:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from kernels.algebra.resampling import EARLY, GAP, WAITING
 from rtsim.methods.plates.plate_intake import SLACK_S, PlateIntake, share_time
 from streams.messages import Session
-from streams.receiving.ring import Frame
+from streams.receiving.ring import ReceivedFrame
 
 FloatArray = NDArray[np.float64]
 
@@ -75,24 +75,24 @@ class ForceFeed:
             self._begin(session)
         self.session = session
 
-    def admit(self, message: Frame) -> None:
+    def admit(self, message: ReceivedFrame) -> None:
         """Take in a message of forces."""
         if message.session is not self.session:
             self.begin(message.session)
         assert self.intake is not None
         self.intake.admit(message.data, message.time, message.t_capture)
 
-    def instant(self, frame: Frame) -> float:
+    def instant(self, frame: ReceivedFrame) -> float:
         """When a frame of markers was, on the clock of the samples [s]."""
         return (frame.time if self._by_time else 1e-9 * frame.t_capture) - SLACK_S
 
-    def reaches(self, frame: Frame) -> bool:
+    def reaches(self, frame: ReceivedFrame) -> bool:
         """Whether there is a sample at or after a frame of markers, or will be none."""
         if self.intake is None:
             return False
         return not self.intake.usable or self.intake.newest >= self.instant(frame)
 
-    def take(self, frame: Frame, force_out: FloatArray, moment_out: FloatArray) -> int:
+    def take(self, frame: ReceivedFrame, force_out: FloatArray, moment_out: FloatArray) -> int:
         """The wrenches (n_plate, 3) at a frame of markers; NaN unless kernels.algebra.resampling.TAKEN is
         returned.
 

@@ -19,7 +19,7 @@ Ends = tuple[float, float]
 SLOW, FREE, FAST, RUNS = "slow", "free", "fast", "runs"
 
 
-class Band(NamedTuple):
+class PeakRange(NamedTuple):
     """Peaks of an internal moment per body mass [N m/kg], by gait."""
 
     angle: str  # whose moment it is
@@ -29,12 +29,12 @@ class Band(NamedTuple):
 
 
 BANDS = (
-    Band(
+    PeakRange(
         "ankle_dorsiflexion", "ankle plantarflexors",
         {SLOW: (0.8, 1.8), FREE: (1.2, 1.8), FAST: (1.2, 2.3), RUNS: (1.5, 4.5)},
         {SLOW: (0.7, 1.7), FREE: (0.75, 1.7), FAST: (0.75, 2.0), RUNS: (1.2, 4.5)},
     ),
-    Band(
+    PeakRange(
         "knee_flexion", "knee extensors",
         {SLOW: (0.0, 1.0), FREE: (0.3, 1.0), FAST: (0.3, 1.6), RUNS: (1.0, 4.5)},
         {SLOW: (0.0, 0.83), FREE: (0.0, 0.83), FAST: (0.0, 1.13), RUNS: (0.7, 4.5)},

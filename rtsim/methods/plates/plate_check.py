@@ -57,7 +57,7 @@ PRESSED = 200.0
 """A plate that is pushed along the floor by so much on the average is no handle [N]."""
 
 
-class Finding(NamedTuple):
+class PlateFinding(NamedTuple):
     """Something that is wrong, or worth knowing.
 
     name : weight, force_unit, moment_unit, point_unit, origin, down, vertical, turned, mirrored, exchanged,
@@ -83,7 +83,7 @@ def check_plates(
     mass: float | None = None,
     origins: FloatArray | None = None,
     pressed: Sequence[str] = (),
-) -> list[Finding]:
+) -> list[PlateFinding]:
     """What is wrong with the wrenches of plates on which a person stands or walks; nothing = all is well.
 
     names, plates : of the n_plate plates
@@ -98,7 +98,9 @@ def check_plates(
     force, moment = np.ascontiguousarray(force), np.ascontiguousarray(moment)
     heavy = force[np.linalg.norm(np.nan_to_num(force), axis=2) >= THRESHOLD]
     if not np.isfinite(force).any():
-        return [Finding("idle", -1, 0.0, "No force was measured: all samples of the plates are missing.")]
+        return [
+            PlateFinding("idle", -1, 0.0, "No force was measured: all samples of the plates are missing.")
+        ]
     if heavy.size == 0 and not np.isfinite(force).all():
         return [_unmeasured(force)]
     if heavy.size == 0:
@@ -114,7 +116,7 @@ def check_plates(
         return lying
     if mean[1] < 0.0:
         findings.append(
-            Finding(
+            PlateFinding(
                 "down", -1, float(mean[1]),
                 f"The plates push the person down ({mean[1]:.0f} N on the average): these are the forces of "
                 "the person on the plates. Negate forces and moments.",
@@ -131,8 +133,8 @@ def check_plates(
 
 
 def _elsewhere(
-    contact: PlateContacts, status: NDArray[np.int64], findings: Sequence[Finding]
-) -> list[Finding]:
+    contact: PlateContacts, status: NDArray[np.int64], findings: Sequence[PlateFinding]
+) -> list[PlateFinding]:
     """Whether most of the load is where no foot is, whatever the reason, or in another unit by a finding."""
     loaded = (contact.loaded == LOADED) & contact.seen[:, None]
     if not loaded.any():
@@ -146,7 +148,7 @@ def _elsewhere(
     if off <= MOSTLY:
         return []
     return [
-        Finding(
+        PlateFinding(
             "elsewhere", -1, off,
             f"{100 * off:.0f} % of the load on the plates is where no foot is, or in another unit: the "
             "forces are of another recording, or the plates lie elsewhere, or points, moments or their units "
@@ -155,12 +157,12 @@ def _elsewhere(
     ]  # fmt: skip
 
 
-def _of_plates(findings: Sequence[Finding], n_plate: int) -> list[list[str]]:
+def _of_plates(findings: Sequence[PlateFinding], n_plate: int) -> list[list[str]]:
     """Names of the findings of each plate."""
     return [[finding.name for finding in findings if finding.plate == p] for p in range(n_plate)]
 
 
-def _lies(force: FloatArray, normal: FloatArray, p: int, name: str) -> Finding | None:
+def _lies(force: FloatArray, normal: FloatArray, p: int, name: str) -> PlateFinding | None:
     """The finding of a plate p that is pushed along its surface rather than pressed; force : (n, 3) [N]."""
     heavy = force[np.linalg.norm(np.nan_to_num(force), axis=1) >= THRESHOLD]
     if not heavy.size:
@@ -169,34 +171,34 @@ def _lies(force: FloatArray, normal: FloatArray, p: int, name: str) -> Finding |
     axis = int(np.argmax(mean))
     if axis == 1 or mean[axis] < max(PRESSED, AXIS_CLEAR * mean[1], AXIS_CLEAR * pressed):
         return None
-    return Finding(
+    return PlateFinding(
         "vertical", p, float(mean[axis]),
         f"The forces of {name} act along {AXIS_NAMES[axis]} ({mean[axis]:.0f} N on the average, "
         f"{mean[1]:.0f} N along Y): exchange its columns or channels where the file is made.",
     )  # fmt: skip
 
 
-def _unmeasured(force: FloatArray) -> Finding:
+def _unmeasured(force: FloatArray) -> PlateFinding:
     part = float(np.isfinite(force).all(axis=2).mean())
-    return Finding(
+    return PlateFinding(
         "idle", -1, part,
         f"Where the plates were measured, in {100 * part:.0f} % of the readings, none was loaded with "
         f"{THRESHOLD:g} N: what they bore is missing.",
     )  # fmt: skip
 
 
-def _idle(force: FloatArray, mass: float | None) -> Finding:
+def _idle(force: FloatArray, mass: float | None) -> PlateFinding:
     most = float(np.nanmax(np.linalg.norm(force, axis=2), initial=0.0))
     said = f"No plate was loaded with {THRESHOLD:g} N; the greatest force was {most:.3g} N"
     if most > 0.0 and mass is not None:
         unit = _unit_of(most / (mass * GRAVITY))
         said += f", which looks like {unit}." if unit else ": volts or kilonewtons sent as newtons?"
-    return Finding("idle", -1, most, said if said.endswith(("?", ".")) else f"{said}.")
+    return PlateFinding("idle", -1, most, said if said.endswith(("?", ".")) else f"{said}.")
 
 
-def _vertical(mean: FloatArray, axis: int) -> Finding:
+def _vertical(mean: FloatArray, axis: int) -> PlateFinding:
     sign = "" if mean[axis] > 0.0 else "-"
-    return Finding(
+    return PlateFinding(
         "vertical", -1, float(mean[axis]),
         f"The forces act along {sign}{AXIS_NAMES[axis]} ({abs(mean[axis]):.0f} N on the average, "
         f"{mean[1]:.0f} N along Y): {AXIS_NAMES[axis]} looks like the vertical. Turn forces and moments as "
@@ -210,7 +212,7 @@ def _unit_of(ratio: float) -> str:
     return near[0] if near else ""
 
 
-def _weight(contact: PlateContacts, times: FloatArray, mass: float | None) -> list[Finding]:
+def _weight(contact: PlateContacts, times: FloatArray, mass: float | None) -> list[PlateFinding]:
     """The weight of a person who stands with both feet on plates, against the mass."""
     if mass is None or len(times) < 2:
         return []
@@ -234,9 +236,9 @@ def _weight(contact: PlateContacts, times: FloatArray, mass: float | None) -> li
     unit = _unit_of(1.0 + off)
     said = f"The person stands with {weight:.4g} N, and {mass:.4g} kg weigh {mass * GRAVITY:.4g} N"
     if unit:
-        return [Finding("force_unit", -1, 1.0 + off, f"{said}: this looks like {unit}.")]
+        return [PlateFinding("force_unit", -1, 1.0 + off, f"{said}: this looks like {unit}.")]
     return [
-        Finding(
+        PlateFinding(
             "weight", -1, off,
             f"{said}: {100.0 * off:+.1f} %. Tare the plates while nobody is on them, and check the mass and "
             "whether something else is touched.",
@@ -244,7 +246,7 @@ def _weight(contact: PlateContacts, times: FloatArray, mass: float | None) -> li
     ]  # fmt: skip
 
 
-def _load(force: FloatArray, whole: NDArray[np.bool_], mass: float) -> list[Finding]:
+def _load(force: FloatArray, whole: NDArray[np.bool_], mass: float) -> list[PlateFinding]:
     """The force (n, n_plate, 3) on all plates of a person who never stands on them, against the mass: wrong
     units alone.
 
@@ -262,7 +264,7 @@ def _load(force: FloatArray, whole: NDArray[np.bool_], mass: float) -> list[Find
         return []  # the rest is borne by what is no plate
     guess = f"this looks like {unit}" if unit else "check the unit of the forces and the mass"
     return [
-        Finding(
+        PlateFinding(
             "force_unit", -1, peak / weight,
             f"The plates bear {peak:.4g} N at the most, and {mass:.4g} kg weigh {weight:.4g} N: {guess}.",
         )
@@ -271,7 +273,7 @@ def _load(force: FloatArray, whole: NDArray[np.bool_], mass: float) -> list[Find
 
 def _position(
     contact: PlateContacts, names: Sequence[str], p: int, origin: FloatArray | None
-) -> list[Finding]:
+) -> list[PlateFinding]:
     """Whether plate p is pressed where feet are, and else which correction would have it so."""
     if not ((contact.loaded[:, p] == LOADED) & contact.seen).any():
         return []
@@ -293,11 +295,13 @@ def _position(
         likely = [(name, said) for share, name, said in found if share >= best - TIE]
         said = " Or: ".join(said for _, said in likely)
         return [
-            Finding(likely[0][0], p, best, f"{said} That puts {100 * best:.0f} % of its frames under a foot.")
+            PlateFinding(
+                likely[0][0], p, best, f"{said} That puts {100 * best:.0f} % of its frames under a foot."
+            )
         ]
     if beyond > 1.0 - UNDER:
         return [
-            Finding(
+            PlateFinding(
                 "off_plate", p, beyond,
                 f"{names[p]} is pressed beside its surface in {100 * beyond:.0f} % of its frames: check its "
                 "corners, its origin and the unit of its moments.",
@@ -307,7 +311,7 @@ def _position(
         return []
     off = 1.0 - now - together
     return [
-        Finding(
+        PlateFinding(
             "far", p, off,
             f"In {100 * off:.0f} % of its frames {names[p]} is pressed where no foot is: check where the "
             "plate lies, and that markers and forces are of one recording, one clock and one laboratory.",
@@ -317,7 +321,7 @@ def _position(
 
 def _in_one_place(
     contact: PlateContacts, names: Sequence[str], p: int, origin: FloatArray | None
-) -> list[Finding]:
+) -> list[PlateFinding]:
     """Whether pressure keeps to one place under a foot that walks, and would roll along it in other units: it
     is under the foot all the same where that steps on the middle of the plate.
     """
@@ -329,7 +333,7 @@ def _in_one_place(
         return []
     share, name, said = likely[-1]  # by the greatest factor, which spreads the pressure most
     more = f"That puts {100 * share:.0f} % of its frames under a foot, along which the pressure goes then."
-    return [Finding(name, p, share, f"{said} {more}")]
+    return [PlateFinding(name, p, share, f"{said} {more}")]
 
 
 def _feet(
@@ -338,7 +342,7 @@ def _feet(
     status: NDArray[np.int64],
     loaded: NDArray[np.int64],
     pressed: Sequence[str],
-) -> list[Finding]:
+) -> list[PlateFinding]:
     """Plates that are named by a side and borne by the other, and plates with two feet."""
     findings = []
     for p, name in enumerate(names):
@@ -346,7 +350,7 @@ def _feet(
         two = int(((status[:, p] & TWO_FEET) != 0).sum())
         if two:
             findings.append(
-                Finding(
+                PlateFinding(
                     "two_feet", p, two / n_loaded,
                     f"Two feet are on {name} in {two} of {n_loaded} frames: what each of them bears cannot "
                     "be told, and moments of both legs are left out there.",
@@ -361,7 +365,7 @@ def _feet(
                     f"{name} is said to press {said}" if pressed else f"{name} is named by the {side} side"
                 )
                 findings.append(
-                    Finding(
+                    PlateFinding(
                         "side", p, float(borne[other] / max(1, borne.sum())),
                         f"{whose}, and the other foot bears it in {borne[other]} frames: check the names of "
                         f"{'bodies in the loads' if pressed else 'plates'} and the sides of markers.",

@@ -8,7 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels.algebra.resampling import hold_samples, mean_between, new_held
-from kernels.plates.plate_assignment import BearingRules, assign_feet, foot_wrenches, new_bearing, new_rules
+from kernels.plates.plate_assignment import (
+    AssignmentRules,
+    assign_feet,
+    foot_wrenches,
+    new_plate_assignment,
+    new_rules,
+)
 from kernels.plates.plate_contact import Plates
 from rtsim.files.forces.force_trial import THRESHOLD, ForceTrial, find_contacts
 
@@ -67,7 +73,7 @@ def assign(
     loaded: NDArray[np.int64],
     feet: FloatArray,
     times: FloatArray,
-    rules: BearingRules,
+    rules: AssignmentRules,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Share (n, n_plate, n_foot) and status (n, n_plate) of kernels.plates.plate_assignment.assign_feet,
     frame after frame.
@@ -78,7 +84,7 @@ def assign(
     """
     (n, n_plate), n_foot = loaded.shape, feet.shape[1]
     share, status = np.empty((n, n_plate, n_foot), np.int64), np.empty((n, n_plate), np.int64)
-    state, lines, former = new_bearing(n_plate, n_foot), np.ascontiguousarray(feet), np.inf
+    state, lines, former = new_plate_assignment(n_plate, n_foot), np.ascontiguousarray(feet), np.inf
     for i, time in enumerate(times.tolist()):
         assign_feet(
             plates, force[i], centre[i], loaded[i], lines[i], time - former, rules, state, share[i], status[i]
@@ -95,7 +101,7 @@ def plate_loads(
     before: float = 0.0,
     after: float = 0.0,
     threshold: float = THRESHOLD,
-    rules: BearingRules | None = None,
+    rules: AssignmentRules | None = None,
 ) -> PlateLoads:
     """Contacts of every plate and the wrench on every foot, at these times (n,) [s].
 

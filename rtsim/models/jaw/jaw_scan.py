@@ -21,7 +21,7 @@ from rtsim.config.models.model_schema import ModelSpec
 from rtsim.errors import ConfigError
 from rtsim.files.markers.landmarks import thin
 from rtsim.files.markers.trial import MarkerTrial
-from rtsim.files.surfaces.surfaces import METRES, Surface, read_surface
+from rtsim.files.surfaces.surfaces import METRES, TriangleSurface, read_surface
 from rtsim.models.jaw.jaw_scan_checks import (
     check_condyles,
     check_residuals,
@@ -38,7 +38,7 @@ MIRROR = np.array([1.0, 1.0, -1.0])
 N_ROUND = 50
 
 
-class Motion(NamedTuple):
+class RigidMotion(NamedTuple):
     """What takes a place x to R x + shift."""
 
     R: Array  # (3, 3)
@@ -49,7 +49,7 @@ class Motion(NamedTuple):
         return x @ self.R.T + self.shift
 
 
-class Registration(NamedTuple):
+class JawRegistration(NamedTuple):
     """Markers of a model in the frame of skull and mandible."""
 
     places: dict[str, Array]  # (3,) [m]
@@ -57,7 +57,7 @@ class Registration(NamedTuple):
     n_frame: int
 
 
-def frame_of(scan: JawScan, where: str) -> Motion:
+def frame_of(scan: JawScan, where: str) -> RigidMotion:
     """Into X forwards, Y up, Z to the right, from midway between the condyles, out of the scan in metres.
 
     Raises ConfigError where landmarks are missing or others than these, give no plane, or have condyles at
@@ -82,17 +82,17 @@ def frame_of(scan: JawScan, where: str) -> Motion:
     right /= np.linalg.norm(right)
     R = np.stack((np.cross(up, right), up, right))
     check_sides(R @ (at["left_orbitale"] - middle), f"{where}: landmarks")
-    return Motion(R, -R @ (0.5 * (at["right_condyle"] + at["left_condyle"])))
+    return RigidMotion(R, -R @ (0.5 * (at["right_condyle"] + at["left_condyle"])))
 
 
-def tops_of(scan: JawScan, frame: Motion) -> dict[str, Array]:
+def tops_of(scan: JawScan, frame: RigidMotion) -> dict[str, Array]:
     """(3,) [m] - the highest point of each side's condyle in the frame."""
     return {side: frame.of(METRES[scan.unit] * np.array(scan.landmarks[f"{side}_condyle"])) for side in SIDES}
 
 
 def registered(
-    scan: JawScan, frame: Motion, trial: MarkerTrial, names: tuple[str, ...], where: str
-) -> Registration:
+    scan: JawScan, frame: RigidMotion, trial: MarkerTrial, names: tuple[str, ...], where: str
+) -> JawRegistration:
     """Places of the model's markers `names`, by the scan's markers laid onto those measured, frame by frame.
 
     Raises ConfigError where markers are missing, or those of the scan are as good as on a line or far from
@@ -121,17 +121,19 @@ def registered(
     residual = 1e3 * np.sqrt(np.mean(off, axis=0))
     residual_mm = dict(zip(scan.markers, residual.tolist(), strict=True))
     check_residuals(residual_mm, f"{where}: markers")
-    return Registration(dict(zip(names, np.mean(found, axis=0), strict=True)), residual_mm, len(found))
+    return JawRegistration(dict(zip(names, np.mean(found, axis=0), strict=True)), residual_mm, len(found))
 
 
-def laid(x: Array, y: Array) -> Motion:
+def laid(x: Array, y: Array) -> RigidMotion:
     """The motion that takes points x onto y, both (n, 3), by least squares (Kabsch 1976)."""
     here, there = x.mean(axis=0), y.mean(axis=0)
     R = Rotation.align_vectors(y - there, x - here)[0].as_matrix()
-    return Motion(R, there - R @ here)
+    return RigidMotion(R, there - R @ here)
 
 
-def surfaces_of(scan: JawScan, frame: Motion, path: Path) -> tuple[dict[str, Surface], list[str]]:
+def surfaces_of(
+    scan: JawScan, frame: RigidMotion, path: Path
+) -> tuple[dict[str, TriangleSurface], list[str]]:
     """Condyles and fossae in the frame, and sentences; empty where the scan has none.
 
     One missing fossa is the other's mirror image, moved as the mirrored condyle lies onto its own.
@@ -166,22 +168,22 @@ def surfaces_of(scan: JawScan, frame: Motion, path: Path) -> tuple[dict[str, Sur
     ]
 
 
-def mirrored(surface: Surface) -> Surface:
+def mirrored(surface: TriangleSurface) -> TriangleSurface:
     """On the other side of the plane between right and left, outside still outside."""
-    return Surface(surface.vertices * MIRROR, np.ascontiguousarray(surface.triangles[:, ::-1]))
+    return TriangleSurface(surface.vertices * MIRROR, np.ascontiguousarray(surface.triangles[:, ::-1]))
 
 
-def closest(x: Array, y: Array) -> tuple[Motion, float]:
+def closest(x: Array, y: Array) -> tuple[RigidMotion, float]:
     """The motion that takes points x onto the closest of y, round by round (Besl & McKay 1992); RMS [mm]."""
     tree = cKDTree(y)
-    motion = Motion(np.eye(3), y.mean(axis=0) - x.mean(axis=0))
+    motion = RigidMotion(np.eye(3), y.mean(axis=0) - x.mean(axis=0))
     for _ in range(N_ROUND):
         motion = laid(x, y[tree.query(motion.of(x))[1]])
     apart = tree.query(motion.of(x))[0]
     return motion, float(1e3 * np.sqrt(np.mean(apart**2)))
 
 
-def model_of(spec: ModelSpec, scan: JawScan, frame: Motion, places: dict[str, Array]) -> ModelSpec:
+def model_of(spec: ModelSpec, scan: JawScan, frame: RigidMotion, places: dict[str, Array]) -> ModelSpec:
     """The mandible with markers at these places, planes and smooth contacts moved to the scan's condyles."""
     at = tops_of(scan, frame)
     shipped = {

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
 from rtsim.errors import ConfigError
-from rtsim.files.surfaces.surfaces import Surface
+from rtsim.files.surfaces.surfaces import TriangleSurface
 
 Array = NDArray[np.float64]
 
@@ -64,7 +64,7 @@ def check_residuals(residual_mm: dict[str, float], where: str) -> None:
         )
 
 
-def check_surfaces(surfaces: dict[str, Surface], tops: dict[str, Array], where: str) -> None:
+def check_surfaces(surfaces: dict[str, TriangleSurface], tops: dict[str, Array], where: str) -> None:
     """Surfaces, named as right_fossa, lie at their condyle's landmark, their outsides to each other.
 
     tops : (3,) each - highest point of the condyle of each side, in the surfaces' axes [m]
@@ -87,7 +87,7 @@ def check_surfaces(surfaces: dict[str, Surface], tops: dict[str, Array], where: 
             )
 
 
-def outside(surface: Surface, points: Array) -> float:
+def outside(surface: TriangleSurface, points: Array) -> float:
     """Share of the points : (n, 3) near a surface that their nearest triangle has on its outside."""
     a, b, c = (surface.vertices[surface.triangles[:, k]] for k in range(3))
     middle = (a + b + c) / 3.0

@@ -14,7 +14,7 @@ from rtsim.config.models.muscle_schema import Muscle
 from rtsim.errors import ConfigError
 from rtsim.files.surfaces.landmark_sets import read_landmarks
 from rtsim.files.surfaces.surfaces import METRES
-from rtsim.models.jaw.jaw_scan import Motion
+from rtsim.models.jaw.jaw_scan import RigidMotion
 
 Array = NDArray[np.float64]
 
@@ -26,7 +26,9 @@ LEAST_TENDON_MM = 0.5
 """The shortest of the shipped ones."""
 
 
-def with_muscles(spec: ModelSpec, scan: JawScan, frame: Motion, path: Path) -> tuple[ModelSpec, list[str]]:
+def with_muscles(
+    spec: ModelSpec, scan: JawScan, frame: RigidMotion, path: Path
+) -> tuple[ModelSpec, list[str]]:
     """The model with the scan's ends of muscles, and sentences.
 
     path : of the scan, beside which the files are

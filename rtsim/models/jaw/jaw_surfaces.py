@@ -17,7 +17,7 @@ from scipy.spatial.transform import Rotation
 
 from rtsim.config.models.contact_schema import Contact
 from rtsim.config.models.model_schema import ModelSpec
-from rtsim.files.surfaces.surfaces import Surface, obj_text
+from rtsim.files.surfaces.surfaces import TriangleSurface, obj_text
 from rtsim.models.load import load_model
 from rtsim.models.shapes import ball, sheet
 
@@ -80,14 +80,14 @@ def of_formulas(spec: ModelSpec, folder: Path) -> ModelSpec:
     return pressing(spec, surfaces, 1e3 * OFFSET)
 
 
-def condyle(side: str) -> Surface:
+def condyle(side: str) -> TriangleSurface:
     """Of the side "right" or "left", in the axes of the mandible."""
     x, triangles = ball(1.0, N_LAT, N_LON)
     x = x @ Rotation.from_rotvec(TURNED).as_matrix()
-    return Surface(x * RADII + np.array(CENTRE) * sign(side), triangles)
+    return TriangleSurface(x * RADII + np.array(CENTRE) * sign(side), triangles)
 
 
-def fossa(side: str) -> Surface:
+def fossa(side: str) -> TriangleSurface:
     """Of the side "right" or "left", in the axes of the skull; outside is below."""
     middle = (np.array(CENTRE) * sign(side))[2]
     height = resting_height()

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from kernels.dynamics.inertia import Bodies
 from kernels.joints.joint_angles import JointAxes
-from kernels.markers.marker_cost import Markers
+from kernels.markers.marker_cost import ModelMarkers
 from rtsim.config.models.model_schema import ModelSpec
 from rtsim.config.models.place_schema import GROUND
 from rtsim.errors import ConfigError
@@ -40,13 +40,13 @@ def pack_bodies(spec: ModelSpec) -> Bodies:
 
 def pack_markers(
     spec: ModelSpec, subject: Subject | None, anatomy: Anatomy
-) -> tuple[Markers, tuple[str, ...]]:
+) -> tuple[ModelMarkers, tuple[str, ...]]:
     """The subject's markers segment by segment, or the model's own without a subject, and their names."""
     if subject is None:
         index = body_index(spec)
         at = [anatomy.place(marker, marker.segment, f"markers.{marker.name}") for marker in spec.markers]
         body_of = np.array([index[marker.segment] for marker in spec.markers], np.int64)
-        return Markers(body_of, rows(at, 3)), tuple(marker.name for marker in spec.markers)
+        return ModelMarkers(body_of, rows(at, 3)), tuple(marker.name for marker in spec.markers)
     found = [
         (name, b, np.array(position))
         for b, body in enumerate(spec.bodies)
@@ -63,7 +63,7 @@ def pack_markers(
             remedy="calibrate again",
         )
     body_of = np.array([b for _, b, _ in found], np.int64)
-    return Markers(body_of, 1e-3 * np.array([x for *_, x in found])), tuple(name for name, *_ in found)
+    return ModelMarkers(body_of, 1e-3 * np.array([x for *_, x in found])), tuple(name for name, *_ in found)
 
 
 def pack_joint_axes(spec: ModelSpec, anatomy: Anatomy, index: dict[str, int]) -> JointAxes:

@@ -13,7 +13,7 @@ import kernels.contact.pressure
 import kernels.forces.friction
 from kernels.contact.elements import Contacts
 from kernels.contact.pressure import N_PRESSURE, normal_force
-from kernels.forces.assembly import Forces
+from kernels.forces.assembly import ForceElements
 from kernels.forces.friction import N_FRICTION
 from kernels.forces.frictions import Frictions
 from kernels.forces.ligament import (
@@ -24,8 +24,8 @@ from kernels.forces.ligament import (
     slack_length_from_stiffnesses,
     toe_from_strain_stiffness,
 )
-from kernels.forces.lines import Lines
-from kernels.forces.loads import Loads
+from kernels.forces.lines import LineElements
+from kernels.forces.loads import PointLoads
 from kernels.forces.pairs import Pairs
 from kernels.forces.springs import Springs
 from kernels.joints.tree import Pose, Tree, new_pose, pose
@@ -84,7 +84,7 @@ class PairTable:
 
 def pack_forces(
     spec: ModelSpec, anatomy: Anatomy, index: dict[str, int], coordinates: Coordinates, tree: Tree, q: Array
-) -> Forces:
+) -> ForceElements:
     """All force elements; q : (n_q,) - the neutral pose, for lengths that a model leaves open."""
     pairs = PairTable(tree, index)
     at_rest = new_pose(len(tree.parent), len(tree.dof_body), len(tree.chains.dof))
@@ -97,10 +97,10 @@ def pack_forces(
     frictions = pack_frictions(spec, anatomy, pairs)
     loads = pack_loads(spec, anatomy, pairs)
     springs, generators = pack_springs(spec, coordinates), pack_driven_generators(spec, coordinates)
-    return Forces(pairs.build(), lines, contacts, frictions, loads, springs, generators)
+    return ForceElements(pairs.build(), lines, contacts, frictions, loads, springs, generators)
 
 
-def pack_lines(spec: ModelSpec, anatomy: Anatomy, pairs: PairTable, at_rest: Pose) -> Lines:
+def pack_lines(spec: ModelSpec, anatomy: Anatomy, pairs: PairTable, at_rest: Pose) -> LineElements:
     """Ligaments that pull, then the springs between places."""
     pair, law, ends, parameters = [], [], [], []
     springs = [spring for spring in spec.springs if spring.a is not None]
@@ -119,7 +119,7 @@ def pack_lines(spec: ModelSpec, anatomy: Anatomy, pairs: PairTable, at_rest: Pos
         else:
             law.append(LINEAR)
             parameters.append(spring_row(element, length))
-    return Lines(
+    return LineElements(
         np.array(pair, np.int64),
         np.array(law, np.int64),
         np.array([x for x, _ in ends], float).reshape(-1, 3),
@@ -195,7 +195,7 @@ def pack_contacts(spec: ModelSpec, anatomy: Anatomy, pairs: PairTable) -> Contac
         point=points([c.b for c in contacts], anatomy, keys),
         normal=np.array([unit(np.array(shape.normal)) for shape in shapes], float).reshape(-1, 3),
         radii_b=millimetres([shape.radii_b_mm for shape in shapes]),
-        drift=millimetres([shape.velocity_mm_s for shape in shapes]),
+        surface_velocity=millimetres([shape.velocity_mm_s for shape in shapes]),
         law=whole(number(kernels.contact.pressure, contact.law) for contact in contacts),
         spread=whole(contact.is_spread for contact in contacts),
         pressure=np.array([contact.pressure_row for contact in contacts], float).reshape(-1, N_PRESSURE),
@@ -259,16 +259,16 @@ def pack_frictions(spec: ModelSpec, anatomy: Anatomy, pairs: PairTable) -> Frict
         law=whole(number(kernels.forces.friction, f.friction.law) for f in frictions),
         point=points([f.a for f in frictions], anatomy, keys),
         direction=np.array([unit(np.array(f.direction)) for f in frictions], float).reshape(-1, 3),
-        drift=1e-3 * np.array([f.velocity_mm_s for f in frictions], float),
+        surface_velocity=1e-3 * np.array([f.velocity_mm_s for f in frictions], float),
         load=np.array([f.load_N for f in frictions], float),
         parameter=np.array([f.friction.row for f in frictions], float).reshape(-1, N_FRICTION),
     )
 
 
-def pack_loads(spec: ModelSpec, anatomy: Anatomy, pairs: PairTable) -> Loads:
+def pack_loads(spec: ModelSpec, anatomy: Anatomy, pairs: PairTable) -> PointLoads:
     loads = spec.loads
     keys = [f"loads.{load.name}" for load in loads]
-    return Loads(
+    return PointLoads(
         pair=np.array(
             [pairs.find(x.at.segment, GROUND, key) for x, key in zip(loads, keys, strict=True)], np.int64
         ),

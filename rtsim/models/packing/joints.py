@@ -17,7 +17,7 @@ from rtsim.config.models.model_schema import MethodSpec, ModelSpec
 from rtsim.config.models.place_schema import GROUND, Frame
 from rtsim.errors import ConfigError
 from rtsim.models.packing.functions import FunctionTable
-from rtsim.models.packing.tree import Joint, Motion
+from rtsim.models.packing.tree import ChainMotion, JointRow
 from rtsim.subjects.anatomy import Anatomy
 from rtsim.subjects.calibration.natural import unit
 
@@ -62,7 +62,7 @@ class Coordinates:
 
 def joints_of(
     spec: ModelSpec, how: MethodSpec, anatomy: Anatomy, index: dict[str, int], functions: FunctionTable
-) -> list[Joint]:
+) -> list[JointRow]:
     """The joints of all bodies, with the kinds that a method chooses."""
     joints = []
     for body in spec.bodies:
@@ -71,7 +71,7 @@ def joints_of(
         # directions of the parent (for a root, its own), which turn with the joint's frame
         basis = anatomy.bases[body.parent or body.name]
         joints.append(
-            Joint(
+            JointRow(
                 parent=index[body.parent or GROUND],
                 kind=NUMBERS[kind],
                 parameter=numbers_of(body, kind, basis),
@@ -109,18 +109,18 @@ def numbers_of(body: Body, kind: JointKind, basis: Array) -> Array:
 
 def motions_of_joint(
     body: Body, kind: JointKind, basis: Array, functions: FunctionTable
-) -> tuple[Motion, ...]:
+) -> tuple[ChainMotion, ...]:
     """Elementary motions of a chain; none of another joint."""
     steps = KINDS[kind].steps
     if steps is None:
         return ()
     return tuple(
-        Motion(step.rotates, step.axis, step.dof, functions.add(step.function) if step.function else -1)
+        ChainMotion(step.rotates, step.axis, step.dof, functions.add(step.function) if step.function else -1)
         for step in steps(body, lambda axis: axis_of(axis, basis))
     )
 
 
-def pack_coordinates(spec: ModelSpec, how: MethodSpec, joints: Sequence[Joint]) -> Coordinates:
+def pack_coordinates(spec: ModelSpec, how: MethodSpec, joints: Sequence[JointRow]) -> Coordinates:
     """The coordinates of all joints, where they are in q and v, and their neutral values."""
     names, q, dof, angular, degrees, ranges, neutral = [], [], [], [], [], [], []
     n_q = n_v = 0

@@ -22,7 +22,7 @@ from kernels.mesh.meshes import (
     new_mesh_contacts,
 )
 from rtsim.errors import ConfigError
-from rtsim.files.surfaces.surfaces import Surface, read_surface
+from rtsim.files.surfaces.surfaces import TriangleSurface, read_surface
 from rtsim.models.packing.meshes import pack_meshes
 from rtsim.models.shapes import ball, grown, plate
 
@@ -43,12 +43,12 @@ def pack_mesh_contacts(
     """
     if not pairs:
         return None, None
-    surfaces: list[Surface] = []
+    surfaces: list[TriangleSurface] = []
     passes, areas, ways, deepest = [], [], [], []
     for records, places in zip(pairs, placed, strict=True):
         for record, (R, x) in zip(records, places, strict=True):
             surface = made(record)
-            surfaces.append(Surface(surface.vertices @ R.T + x, surface.triangles))
+            surfaces.append(TriangleSurface(surface.vertices @ R.T + x, surface.triangles))
         a, b = records
         passes.append(OF_BOTH if a.by_vertices and b.by_vertices else OF_A if a.by_vertices else OF_B)
         areas.append((AREAS[a.area], AREAS[b.area]))
@@ -59,7 +59,7 @@ def pack_mesh_contacts(
     return meshes, new_mesh_contacts(meshes, numbers, passes, areas, ways, [0.0] * n, deepest)
 
 
-def made(record: Any) -> Surface:
+def made(record: Any) -> TriangleSurface:
     """The surface of a record, in its own axes [m]."""
     if record.file:
         surface = read_surface(Path(record.file), record.unit, record.flipped)
@@ -79,7 +79,7 @@ def made(record: Any) -> Surface:
     return larger
 
 
-def turned_over(surface: Surface, larger: Surface) -> float:
+def turned_over(surface: TriangleSurface, larger: TriangleSurface) -> float:
     """Part of the length of all edges that point the other way once the surface has grown."""
     before, after = (
         np.roll(corners, -1, axis=1) - corners

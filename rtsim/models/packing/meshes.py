@@ -18,13 +18,13 @@ from kernels.mesh.meshes import (
     VERTICES_IN_LEAF,
     Meshes,
 )
-from rtsim.files.surfaces.surfaces import Surface
+from rtsim.files.surfaces.surfaces import TriangleSurface
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
 
 
-def pack_meshes(surfaces: Sequence[Surface]) -> Meshes:
+def pack_meshes(surfaces: Sequence[TriangleSurface]) -> Meshes:
     """The tables of these surfaces, numbered as they come.
 
     Every triangle has an area and no edge more than two triangles:
@@ -45,20 +45,20 @@ def pack_meshes(surfaces: Sequence[Surface]) -> Meshes:
     return Meshes(np.array(rows, np.int64), *columns)
 
 
-def finer(a: Surface, b: Surface) -> int:
+def finer(a: TriangleSurface, b: TriangleSurface) -> int:
     """OF_A or OF_B: the surface with the smaller triangles."""
     size = [triangle_areas(surface).mean() for surface in (a, b)]
     return OF_A if size[0] <= size[1] else OF_B
 
 
-def triangle_areas(surface: Surface) -> Array:
+def triangle_areas(surface: TriangleSurface) -> Array:
     """(n_triangle,) [m^2]"""
     a, b, c = (surface.vertices[surface.triangles[:, k]] for k in range(3))
     areas: Array = 0.5 * np.linalg.norm(np.cross(b - a, c - a), axis=1)
     return areas
 
 
-def _pack(surface: Surface) -> Meshes:
+def _pack(surface: TriangleSurface) -> Meshes:
     """The tables of one surface; no row in table."""
     vertices, triangles = np.asarray(surface.vertices, float), np.asarray(surface.triangles, np.int64)
     order, ball_depth = spatial_order(vertices, VERTICES_IN_LEAF)

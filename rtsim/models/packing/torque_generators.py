@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kernels.bezier.chain import Curves, new_curves, write_chain
+from kernels.bezier.chain import BezierCurves, new_curves, write_chain
 from kernels.bezier.corner import NO_CORNER
 from kernels.torque_generator.curves import (
     N_ANGLE,
@@ -29,7 +29,7 @@ BLENDED = float(np.finfo(float).eps ** 0.25)
 SHORTENING_CORNER = 2
 
 
-class Placed(NamedTuple):
+class PlacedGenerator(NamedTuple):
     """A generator at a joint; torque_sign is that of its torque about the coordinate.
 
     name : of the generator at this joint; muscle : of it in its set
@@ -47,7 +47,7 @@ class Placed(NamedTuple):
     fit: tuple[float, ...] = UNFITTED
 
 
-def pack_generators(placed: Sequence[Placed]) -> Generators:
+def pack_generators(placed: Sequence[PlacedGenerator]) -> Generators:
     """The table of these generators."""
     n = len(placed)
     return Generators(
@@ -60,7 +60,7 @@ def pack_generators(placed: Sequence[Placed]) -> Generators:
     )
 
 
-def parameters(one: Placed) -> tuple[float, ...]:
+def parameters(one: PlacedGenerator) -> tuple[float, ...]:
     """A row of numbers in the order of the kernels' columns, STRENGTH to FACTOR."""
     spec, joint = one.spec, one.joint
     optimal, width, speed, zero, last = np.radians(
@@ -73,7 +73,7 @@ def parameters(one: Placed) -> tuple[float, ...]:
     return (*curves, one.blend, one.blend, flat, *signs, joint.offset, joint.factor)
 
 
-def pack_curves(specs: Sequence[TorqueGenerator]) -> Curves:
+def pack_curves(specs: Sequence[TorqueGenerator]) -> BezierCurves:
     """t^A and t^PE, which are the same for all, then t^V of each."""
     curves = new_curves((N_ANGLE, N_PASSIVE, *(N_VELOCITY,) * len(specs)))
     scratch, knots, shapes = np.zeros(6), np.zeros((5, 3)), np.zeros(4)

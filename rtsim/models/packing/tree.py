@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 
 from kernels.algebra.functions import CONSTANT, LINEAR, POLYNOMIAL, SINE, SPLINE, Functions
 from kernels.joints.kinds import CHAIN, LAYOUTS
-from kernels.joints.motions import DRIVEN, Layout
+from kernels.joints.motions import DRIVEN, JointSizes
 from kernels.joints.tree import Chains, Tree
 
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Motion:
+class ChainMotion:
     """One elementary motion of a chain joint."""
 
     rotates: bool
@@ -27,7 +27,7 @@ class Motion:
 
 
 @dataclass(frozen=True)
-class Joint:
+class JointRow:
     """A body and the joint that carries it; frames as in kernels/joints/tree.Tree."""
 
     parent: int
@@ -37,10 +37,10 @@ class Joint:
     rotation_in_parent: Array = field(default_factory=lambda: np.eye(3))
     position_in_child: Array = field(default_factory=lambda: np.zeros(3))
     rotation_in_child: Array = field(default_factory=lambda: np.eye(3))
-    motions: tuple[Motion, ...] = ()  # of a chain
+    motions: tuple[ChainMotion, ...] = ()  # of a chain
 
     @property
-    def layout(self) -> Layout:
+    def layout(self) -> JointSizes:
         """Its sizes; those of a chain follow from its motions."""
         if self.kind != CHAIN:
             return LAYOUTS[self.kind]
@@ -50,7 +50,7 @@ class Joint:
             int(motions[0].rotates) if len(motions) == 1 and motions[0].function < 0 else DRIVEN
             for motions in own
         ]
-        return Layout(n, tuple(dofs), tuple(range(n)))
+        return JointSizes(n, tuple(dofs), tuple(range(n)))
 
     @property
     def n_q(self) -> int:
@@ -61,7 +61,7 @@ class Joint:
         return len(self.layout.dofs)
 
 
-def build_tree(joints: Sequence[Joint], functions: Functions | None = None) -> Tree:
+def build_tree(joints: Sequence[JointRow], functions: Functions | None = None) -> Tree:
     """The tables of a tree; every joint's parent comes before it."""
     n = len(joints)
     dof_body: list[int] = []
@@ -111,7 +111,7 @@ def is_identity(R: Array) -> bool:
     return np.array_equal(R, np.eye(3))
 
 
-def build_chains(joints: Sequence[Joint]) -> Chains:
+def build_chains(joints: Sequence[JointRow]) -> Chains:
     motions = [motion for joint in joints for motion in joint.motions]
     return Chains(
         np.cumsum([0, *(len(joint.motions) for joint in joints)]).astype(np.int64),

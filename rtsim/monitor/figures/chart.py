@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen, QPolygonF
 
-from rtsim.files.tables.panels import Panel
+from rtsim.files.tables.panels import FigurePanel
 from rtsim.monitor.figures.outline import ALPHA, outline
 from rtsim.monitor.plots.history import Window, thin
 from rtsim.monitor.plots.scaling import nice_range, nice_step
@@ -60,12 +60,12 @@ def bold_width(text: str, size: float) -> float:
     return QFontMetricsF(font_of(size, bold=True)).horizontalAdvance(text)
 
 
-def direct(panel: Panel) -> bool:
+def direct(panel: FigurePanel) -> bool:
     """Whether curves are named at their ends."""
     return len(panel.curves) > N_DIRECT and bool((np.diff(panel.x) >= 0.0).all())
 
 
-def names_width(panel: Panel) -> float:
+def names_width(panel: FigurePanel) -> float:
     """Room beside the plot for the names of its curves [px]; none for those of legs, which the figure's key
     tells apart.
     """
@@ -76,7 +76,7 @@ def names_width(panel: Panel) -> float:
     return widest + GAP + (LEADER if direct(panel) else SWATCH + GAP) + GAP
 
 
-def height_least(panel: Panel, titled: bool, size: float = NAME) -> float:
+def height_least(panel: FigurePanel, titled: bool, size: float = NAME) -> float:
     """Height below which the names or the plot have no room [px]."""
     n_name = len(panel.curves) if panel.sides is None else 0
     names = LEADING * QFontMetricsF(font_of(size)).height() * n_name
@@ -86,7 +86,7 @@ def height_least(panel: Panel, titled: bool, size: float = NAME) -> float:
 class Chart:
     """A panel in a rectangle [px], with room for names on the right that all panels of a figure share."""
 
-    def __init__(self, panel: Panel, box: QRectF, names: float, titled: bool) -> None:
+    def __init__(self, panel: FigurePanel, box: QRectF, names: float, titled: bool) -> None:
         self.panel, self.box, self.titled = panel, box, titled
         bottom = BOTTOM_TITLED if titled else BOTTOM
         self.plot = box.adjusted(LEFT, TOP, -names, -bottom)

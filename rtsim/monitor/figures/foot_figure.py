@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from PySide6.QtCore import QRectF
     from PySide6.QtGui import QPainter
 
-    from rtsim.files.tables.panels import Panel
+    from rtsim.files.tables.panels import FigurePanel
 
 Array = NDArray[np.float64]
 
@@ -34,7 +34,7 @@ HEAT = ((1.0, 1.0, 1.0), (0.99, 0.85, 0.46), (0.89, 0.42, 0.18), (0.35, 0.05, 0.
 """From no pressure to the greatest: red, green, blue."""
 
 
-class Drawn(NamedTuple):
+class FootFigureContent(NamedTuple):
     """What is drawn of a foot.
 
     title : of the figure
@@ -48,7 +48,7 @@ class Drawn(NamedTuple):
     """
 
     title: str
-    panels: Sequence[Panel]
+    panels: Sequence[FigurePanel]
     centres: Array
     forms: Array
     names: Sequence[str]
@@ -57,7 +57,7 @@ class Drawn(NamedTuple):
     instants: Array
 
 
-def save_foot(paper: Paper, drawn: Drawn) -> None:
+def save_foot(paper: Paper, drawn: FootFigureContent) -> None:
     """Save the figure."""
     ready_to_draw()
     from PySide6.QtCore import QPointF, QRectF
@@ -96,7 +96,7 @@ def save_foot(paper: Paper, drawn: Drawn) -> None:
     draw_on(paper, width, height, drawn.title, draw)
 
 
-def paint_shapes(painter: QPainter, room: QRectF, drawn: Drawn) -> None:
+def paint_shapes(painter: QPainter, room: QRectF, drawn: FootFigureContent) -> None:
     """The ellipsoids from the side and from above, forward to the right."""
     from PySide6.QtCore import QPointF, QRectF, Qt
     from PySide6.QtGui import QColor, QPen, QPolygonF
@@ -135,12 +135,12 @@ def paint_shapes(painter: QPainter, room: QRectF, drawn: Drawn) -> None:
         painter.drawLine(heel - QPointF(0.0, 5.0), heel + QPointF(0.0, 5.0))
 
 
-def seen(drawn: Drawn, view: Array) -> tuple[Array, Array]:
+def seen(drawn: FootFigureContent, view: Array) -> tuple[Array, Array]:
     """Centres (n, 2) and forms (n, 2, 2) along two directions of the foot, the rows of view : (2, 3)."""
     return drawn.centres @ view.T, view @ drawn.forms @ view.T
 
 
-def paint_maps(painter: QPainter, room: QRectF, name: str, maps: Array, drawn: Drawn) -> None:
+def paint_maps(painter: QPainter, room: QRectF, name: str, maps: Array, drawn: FootFigureContent) -> None:
     """A row of pressure maps side by side, all rows on one scale, forward upwards."""
     from PySide6.QtCore import QPointF, QRectF, Qt
     from PySide6.QtGui import QColor, QPolygonF
@@ -174,7 +174,7 @@ def paint_maps(painter: QPainter, room: QRectF, name: str, maps: Array, drawn: D
         )
 
 
-def pressed(drawn: Drawn) -> tuple[Array, Array]:
+def pressed(drawn: FootFigureContent) -> tuple[Array, Array]:
     """Least and greatest place (2,) of the cells that a foot presses in any map, with one cell around [m].
 
     A mat is larger than a foot, and each of its cells may say a little.

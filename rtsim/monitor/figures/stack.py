@@ -13,7 +13,7 @@ from rtsim.monitor.figures.paper import PX_PER_MM, Paper, draw_on, ready_to_draw
 if TYPE_CHECKING:
     from PySide6.QtGui import QPainter
 
-    from rtsim.files.tables.panels import Panel
+    from rtsim.files.tables.panels import FigurePanel
 
 WIDTH = 1000.0  # px at 96 per inch, where the size is not given
 PLOT_HEIGHT, LONE_HEIGHT = 125.0, 520.0  # px of a panel among others, and alone
@@ -24,14 +24,14 @@ TITLE, TITLE_LEAST = 14.0, 7.0  # px
 PLOT_LEAST = 120.0  # px; a narrower plot is not worth looking at
 
 
-class Row(NamedTuple):
+class PanelRow(NamedTuple):
     """Panels side by side; below : with the numbers and the title of their abscissa."""
 
-    panels: list[Panel]
+    panels: list[FigurePanel]
     below: bool
 
 
-def save_panels(paper: Paper, title: str, panels: Sequence[Panel], notes: Sequence[str] = ()) -> None:
+def save_panels(paper: Paper, title: str, panels: Sequence[FigurePanel], notes: Sequence[str] = ()) -> None:
     """Save panels as a figure, notes at its foot; ConfigError where the paper is too small for them or cannot
     be written.
     """
@@ -92,9 +92,9 @@ def save_panels(paper: Paper, title: str, panels: Sequence[Panel], notes: Sequen
     draw_on(paper, width, height, title, draw)
 
 
-def rows_of(panels: Sequence[Panel]) -> list[Row]:
+def rows_of(panels: Sequence[FigurePanel]) -> list[PanelRow]:
     """Panels by their rows; an abscissa has numbers where nothing stands below that shares it."""
-    rows: list[list[Panel]] = []
+    rows: list[list[FigurePanel]] = []
     for panel in panels:
         if panel.row and rows and rows[-1][0].row == panel.row:
             rows[-1].append(panel)
@@ -108,10 +108,10 @@ def rows_of(panels: Sequence[Panel]) -> list[Row]:
         or (bool(row[0].row) != bool(after[0].row))
         for row, after in zip(rows, [*rows[1:], rows[-1]], strict=True)
     ]
-    return [Row(row, one) for row, one in zip(rows, below, strict=True)]
+    return [PanelRow(row, one) for row, one in zip(rows, below, strict=True)]
 
 
-def sides_of(panels: Sequence[Panel]) -> list[str]:
+def sides_of(panels: Sequence[FigurePanel]) -> list[str]:
     """Right and left, as far as curves of these legs are there."""
     there = {side for panel in panels for side in (panel.sides or {}).values()}
     return [side for side in SIDES if side in there]
@@ -166,6 +166,6 @@ def title_size(title: str, room: float) -> float:
     return size
 
 
-def last_common(panels: Sequence[Panel]) -> int:
+def last_common(panels: Sequence[FigurePanel]) -> int:
     """The lowest of the panels that share their abscissa."""
     return max((k for k, panel in enumerate(panels) if not panel.enlarged), default=-1)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from PySide6.QtGui import QPainter
 
     from rtsim.files.recording import Results
-    from rtsim.monitor.layout import Layout
+    from rtsim.monitor.layout import WindowLayout
     from rtsim.monitor.pose.projection import Camera
 
 Array = NDArray[np.float64]
@@ -45,7 +45,7 @@ def save_sticks(
     from rtsim.monitor.layout import layout_of
     from rtsim.monitor.pose.legend import paint_key, signs
     from rtsim.monitor.pose.projection import ASPECT, VIEWS, across
-    from rtsim.monitor.pose.scene import Scene
+    from rtsim.monitor.pose.scene import DrawnFrame
     from rtsim.monitor.pose.stick_names import paint_names
     from rtsim.monitor.theme import LIGHT
 
@@ -78,7 +78,7 @@ def save_sticks(
             painter.translate(MARGIN + n * (width + APART), MARGIN + HEAD)
             painter.setClipRect(QRectF(-0.5 * APART, -NAME, width + APART, height + NAME))
             camera.span *= min(1.0, ASPECT * width / height)  # as a narrow view would zoom out
-            scene = Scene(data, layout.stick, camera, LIGHT, width, height, layout.sides)
+            scene = DrawnFrame(data, layout.stick, camera, LIGHT, width, height, layout.sides)
             scene.paint_floor(painter)
             scene.paint(painter)
             if names:
@@ -102,7 +102,7 @@ def save_sticks(
     draw_on(paper, whole, height + HEAD + FOOT + 2.0 * MARGIN, title, draw)
 
 
-def data_of(results: Results, layout: Layout, k: int) -> dict[str, Array]:
+def data_of(results: Results, layout: WindowLayout, k: int) -> dict[str, Array]:
     """What the figure shows of frame k; ConfigError where there is nothing."""
     data = {name: results.fields[name][k][: shape[0]].copy() for name, shape in layout.parts.items()}
     if not len(points_of(data)):

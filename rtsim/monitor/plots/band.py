@@ -13,7 +13,7 @@ from rtsim.monitor.plots.behind import BehindCurves
 Array = NDArray[np.float64]
 
 
-class Band(BehindCurves):
+class DeviationBand(BehindCurves):
     """Everything within one standard deviation of a curve, with gaps where that is not known."""
 
     def __init__(self) -> None:

@@ -11,8 +11,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
-from rtsim.monitor.layout import ARM_COLUMN, Layout, Panel
-from rtsim.monitor.plots.band import Band
+from rtsim.monitor.layout import ARM_COLUMN, PlotPanel, WindowLayout
+from rtsim.monitor.plots.band import DeviationBand
 from rtsim.monitor.plots.history import Quality, Window, spans, thin
 from rtsim.monitor.plots.plots import CURVE_WIDTH, PlotCard, Spans
 from rtsim.monitor.plots.scaling import Range, held_range
@@ -32,14 +32,14 @@ NOTHING_TO_DRAW = "This stream has no joint angles, displacements, ligaments or 
 class CurvePanel(PlotCard):
     """One plot with its title, coloured names and newest values above it."""
 
-    def __init__(self, panel: Panel, theme: Theme, time_titled: bool) -> None:
+    def __init__(self, panel: PlotPanel, theme: Theme, time_titled: bool) -> None:
         super().__init__(panel.axis_title, TIME_TITLE if time_titled else "")
         self.panel = panel
         self.n_drawn = 0
         self._range: Range | None = None
         self._values: list[float] = [math.nan] * len(panel.names)
         self.curves = [pg.PlotCurveItem(connect="finite") for _ in panel.names]
-        self.bands = [Band() for _ in panel.names] if panel.deviation is not None else []
+        self.bands = [DeviationBand() for _ in panel.names] if panel.deviation is not None else []
         for band in self.bands:
             self.item.addItem(band, ignoreBounds=True)
         for curve in self.curves:
@@ -99,7 +99,7 @@ class CurvePanel(PlotCard):
 class CrowdPanel(CurvePanel):
     """Many curves, as of all muscles or ligaments: those alone that have been seen to differ from zero."""
 
-    def __init__(self, panel: Panel, theme: Theme, time_titled: bool) -> None:
+    def __init__(self, panel: PlotPanel, theme: Theme, time_titled: bool) -> None:
         self.acting: list[int] = []
         super().__init__(panel, theme, time_titled)
 
@@ -136,7 +136,7 @@ class CrowdPanel(CurvePanel):
         self.write_header(self.panel.title, [self.panel.names[i] for i in self.acting])
 
 
-class Curves(QWidget):
+class CurvePlots(QWidget):
     """All panels of a layout, in columns of equal plots."""
 
     def __init__(self) -> None:
@@ -160,7 +160,7 @@ class Curves(QWidget):
         self._row.setSpacing(6)
         self._row.addWidget(self.placeholder)
 
-    def set_layout(self, layout: Layout) -> None:
+    def set_layout(self, layout: WindowLayout) -> None:
         """Replace the plots by those of a layout."""
         for column in self._columns:
             self._row.removeWidget(column)
@@ -183,7 +183,7 @@ class Curves(QWidget):
         if self._arm_column is not None:
             self._arm_column.setVisible(on)
 
-    def _add_column(self, panels: list[Panel]) -> QWidget:
+    def _add_column(self, panels: list[PlotPanel]) -> QWidget:
         column = QWidget()
         column.setMinimumWidth(self.theme.px(COLUMN_LEAST))
         rows = QVBoxLayout(column)

@@ -31,7 +31,7 @@ class Entry(NamedTuple):
     value: str = ""
 
 
-class Placed(NamedTuple):
+class HeaderEntry(NamedTuple):
     """Where an entry stands [px], and its name as far as there is room for it."""
 
     entry: Entry
@@ -48,7 +48,7 @@ class Header(QWidget):
         self.theme: Theme = LIGHT
         self.lines_most = 3
         self._title, self._entries = "", tuple[Entry, ...]()
-        self._placed: list[Placed] = []
+        self._placed: list[HeaderEntry] = []
         self._left_out = ""
         policy = QSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self.setSizePolicy(policy)
@@ -129,7 +129,7 @@ class Header(QWidget):
             if line and kept_free and room < SHORTEST * self._metrics.horizontalAdvance(name):
                 break
             name = self._metrics.elidedText(name, Qt.TextElideMode.ElideMiddle, room)
-            self._placed.append(Placed(entry, name, x, line))
+            self._placed.append(HeaderEntry(entry, name, x, line))
             x += taken + self._metrics.horizontalAdvance(name) + gap
         return len(self._placed)
 
@@ -158,7 +158,7 @@ class Header(QWidget):
             painter.drawText(QPointF(x, line * height + base), self._left_out)
         painter.end()
 
-    def _paint_entry(self, painter: QPainter, placed: Placed, top: float, base: float) -> None:
+    def _paint_entry(self, painter: QPainter, placed: HeaderEntry, top: float, base: float) -> None:
         entry, theme = placed.entry, self.theme
         x, middle = placed.x, top + base - 0.5 * self._metrics.xHeight()
         swatch = theme.px(SWATCH)

@@ -6,7 +6,7 @@ import numpy as np
 import pyqtgraph as pg
 from numpy.typing import NDArray
 
-from rtsim.monitor.layout import Contact, Layout
+from rtsim.monitor.layout import ContactTraces, WindowLayout
 from rtsim.monitor.plots.history import Window, thin
 from rtsim.monitor.plots.plots import CURVE_WIDTH, PlotCard
 from rtsim.monitor.plots.scaling import Range, held_range
@@ -22,13 +22,13 @@ class ContactPlot(PlotCard):
     def __init__(self) -> None:
         super().__init__("", "")
         self.item.setAspectLocked(True)
-        self._contact: Contact | None = None
+        self._contact: ContactTraces | None = None
         self._ranges: list[Range | None] = [None, None]
         self.traces: list[pg.PlotCurveItem] = []
         self.dots: list[pg.ScatterPlotItem] = []
         self.hide()
 
-    def set_layout(self, layout: Layout) -> None:
+    def set_layout(self, layout: WindowLayout) -> None:
         """Take the contact points of a layout; without any the plot hides."""
         for old in (*self.traces, *self.dots):
             self.item.removeItem(old)

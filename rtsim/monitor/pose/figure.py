@@ -20,7 +20,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QToolTip, QWidget
 
-from rtsim.monitor.layout import LINES, POINTS, Layout
+from rtsim.monitor.layout import LINES, POINTS, WindowLayout
 from rtsim.monitor.pose.legend import marker_words, paint_key, paint_triad, signs
 from rtsim.monitor.pose.projection import (
     EXTENT_LEAST,
@@ -32,7 +32,7 @@ from rtsim.monitor.pose.projection import (
     Camera,
     across,
 )
-from rtsim.monitor.pose.scene import Scene
+from rtsim.monitor.pose.scene import DrawnFrame
 from rtsim.monitor.theme import LIGHT, Theme
 from rtsim.monitor.words import tip
 
@@ -45,7 +45,7 @@ REACH = 9.0  # px; how near to a marker the mouse must be to ask for it
 BORDER = 36.0  # px along the edges that a figure which was fitted leaves free: the lower left one is in use
 
 
-class Figure(QWidget):
+class StickFigureView(QWidget):
     """View of the newest frame. Drag turns it, the wheel zooms, a double click fits it again."""
 
     turned = Signal()
@@ -57,7 +57,7 @@ class Figure(QWidget):
         self.frames_shown = False
         self.dimmed = False
         self.n_painted = 0
-        self._layout: Layout | None = None
+        self._layout: WindowLayout | None = None
         self._data: dict[str, Array] = {}
         self._fitted = False
         self._zoomed = False  # by hand: then the figure is not fitted any more
@@ -69,7 +69,7 @@ class Figure(QWidget):
     def sizeHint(self) -> QSize:
         return QSize(420, 480)
 
-    def set_layout(self, layout: Layout) -> None:
+    def set_layout(self, layout: WindowLayout) -> None:
         """Take the parts to draw from a descriptor; the figure is empty until the first frame."""
         self._layout, self._fitted, self._zoomed = layout, False, False
         self._data = {name: np.full(shape, np.nan) for name, shape in layout.parts.items()}
@@ -198,10 +198,10 @@ class Figure(QWidget):
         )
         painter.end()
 
-    def _scene(self) -> Scene:
+    def _scene(self) -> DrawnFrame:
         pairs = self._layout.stick if self._layout else np.empty((0, 2), dtype=np.intp)
         sides = self._layout.sides if self._layout else ()
-        return Scene(self._data, pairs, self.camera, self.theme, self.width(), self.height(), sides)
+        return DrawnFrame(self._data, pairs, self.camera, self.theme, self.width(), self.height(), sides)
 
     def event(self, event: QEvent) -> bool:
         if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip:

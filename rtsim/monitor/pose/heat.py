@@ -9,7 +9,7 @@ import pyqtgraph as pg
 from numpy.typing import NDArray
 from PySide6.QtCore import QRectF
 
-from rtsim.monitor.layout import Layout, Picture
+from rtsim.monitor.layout import ImageField, WindowLayout
 from rtsim.monitor.plots.plots import PlotCard
 from rtsim.monitor.theme import Theme
 
@@ -26,12 +26,12 @@ class HeatImage(PlotCard):
     def __init__(self) -> None:
         super().__init__("", "")
         self.item.setAspectLocked(True)
-        self._picture: Picture | None = None
+        self._picture: ImageField | None = None
         self.images: list[pg.ImageItem] = []
         self.largest = 0.0
         self.hide()
 
-    def set_layout(self, layout: Layout) -> None:
+    def set_layout(self, layout: WindowLayout) -> None:
         """Take the image of a layout; without any the plot hides."""
         for old in self.images:
             self.item.removeItem(old)

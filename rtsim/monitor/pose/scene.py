@@ -27,7 +27,7 @@ STICK_WIDTH, LIGAMENT_WIDTH = 5.0, 1.6  # px
 MARKER_RADIUS, JOINT_RADIUS, CROSS_RADIUS, CONTACT_RADIUS = 2.6, 4.5, 3.5, 4.0  # px
 
 
-class Scene(NamedTuple):
+class DrawnFrame(NamedTuple):
     """A frame as it is seen.
 
     data : fields of the layout's parts; stick : (n, 2) pairs of joint centres

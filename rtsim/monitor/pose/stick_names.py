@@ -13,7 +13,7 @@ from rtsim.config.models.both_sides_schema import SUFFIXES
 if TYPE_CHECKING:
     from PySide6.QtGui import QPainter
 
-    from rtsim.monitor.pose.scene import Scene
+    from rtsim.monitor.pose.scene import DrawnFrame
 
 Array = NDArray[np.float64]
 
@@ -36,7 +36,7 @@ class Box(NamedTuple):
     bottom: float
 
 
-def paint_names(painter: QPainter, scene: Scene, labels: Sequence[str]) -> None:
+def paint_names(painter: QPainter, scene: DrawnFrame, labels: Sequence[str]) -> None:
     """Names beside joints; those that lie on each other, as right and left from the side, share one."""
     from PySide6.QtCore import QPointF
     from PySide6.QtGui import QColor
@@ -60,7 +60,7 @@ def paint_names(painter: QPainter, scene: Scene, labels: Sequence[str]) -> None:
         painter.drawText(QPointF(taken[-1].left, taken[-1].bottom), name)
 
 
-def places_of(scene: Scene) -> Array:
+def places_of(scene: DrawnFrame) -> Array:
     """(n, 2) - of what a name should not hide: markers, and places along segments [px]."""
     centres = scene.data["joint_centres"]
     part = np.linspace(0.0, 1.0, N_ALONG)[:, None, None]

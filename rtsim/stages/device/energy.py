@@ -14,14 +14,14 @@ from kernels.forces.generators import GIVEN_TORQUE
 from kernels.forces.path_forces import PATH_SPEED, PULL
 from kernels.rosenbrock.advance import advance
 from kernels.rosenbrock.trace import RECORDED, STEP
-from rtsim.device.energy_monitor import EnergyBalance
+from rtsim.device.energy_monitor import EnergyMonitor
 from rtsim.device.exchange import DeviceExchange
 from rtsim.quantity import Quantity
 from rtsim.simulation.simulator import Simulator
 from rtsim.stages.device.device_element import device_element
-from rtsim.stages.stage import FINE, Outcome, Stage
+from rtsim.stages.stage import FINE, Stage, StageOutcome
 from streams.messages import Curves
-from streams.receiving.ring import Frame
+from streams.receiving.ring import ReceivedFrame
 
 SOURCES = ("device", "generators", "muscles", "prescribed")
 LABELS = ("model", *SOURCES, "drift")
@@ -33,7 +33,7 @@ class EnergyAccount(Stage):
     def __init__(self, exchange: DeviceExchange, simulator: Simulator) -> None:
         super().__init__()
         self.exchange, self.simulator = exchange, simulator
-        self.balance = EnergyBalance(exchange.period_s, len(SOURCES))
+        self.balance = EnergyMonitor(exchange.period_s, len(SOURCES))
         self.refusal = ""
         self._values = np.zeros(len(LABELS))
         model, springs, at = simulator.model, simulator.model.forces.springs, device_element(simulator)
@@ -66,7 +66,7 @@ class EnergyAccount(Stage):
         self._begin_anew()
         self.balance.largest = 0.0
 
-    def run(self, frame: Frame) -> Outcome:
+    def run(self, frame: ReceivedFrame) -> StageOutcome:
         """The balance of this tick."""
         s, balance = self.simulator, self.balance
         if self.exchange.hold.stands:

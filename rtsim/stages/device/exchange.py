@@ -10,17 +10,17 @@ import numpy as np
 
 from rtsim.device.arming import ARM_STATES, EMERGENCY
 from rtsim.device.exchange import DeviceExchange, first_of
-from rtsim.device.requests import ARM, DISARM, ENDING, WATCHED, Asked
+from rtsim.device.requests import ARM, DISARM, ENDING, WATCHED, CommandQueue
 from rtsim.device.tuning import LEAST_RAMP_S, OVER_S
 from rtsim.quantity import Quantity
 from rtsim.stages.device.device_element import Limb, device_element
 from rtsim.stages.device.exchange_results import CUFF, DELIVERED, MEANINGS, PARASITIC, STATES, TRACKING
 from rtsim.stages.device.limb_commands import MOVING, move, refusal
-from rtsim.stages.stage import FINE, Args, Order, Outcome, Stage
+from rtsim.stages.stage import FINE, Args, Stage, StageCommand, StageOutcome
 from streams.account import plain
 from streams.clock import now_ns
 from streams.messages import AnyMessage, Command, Output, Status
-from streams.receiving.ring import Frame
+from streams.receiving.ring import ReceivedFrame
 
 MOST_ASKED = 64
 """Commands that may wait for a tick, as before a device has come; those that end torque are always taken."""
@@ -31,7 +31,7 @@ ENDED = "Device: not armed: torque was to end in the same tick."
 UNWATCHED = "The device does not tell its actuator's torque: commanded against delivered is not watched."
 UNCOMPARED = "The device's angle and speed are not compared with the joint's: limits.watch_sensors is false."
 Publish = Callable[[AnyMessage], None]
-UNANSWERED = Outcome(Status.DEGRADED)
+UNANSWERED = StageOutcome(Status.DEGRADED)
 
 
 class DeviceTorque(Stage):
@@ -57,20 +57,20 @@ class DeviceTorque(Stage):
         self._at = device_element(simulator)
         self._q = int(simulator.model.forces.springs.coordinate[self._at])
         self.publish: Publish = unheard
-        self.asked = Asked()
+        self.asked = CommandQueue()
         self._was_paused = False
         self._parameters = np.zeros(len(exchange.spec.controller.values))
         self._values = {name: np.zeros(1) for name in MEANINGS}
         self._tracking, self._cuff = np.zeros(len(TRACKING)), np.zeros(len(CUFF))
         self.orders = {
-            ARM: Order(self._answer_arm, lambda args: False, told=True),
-            DISARM: Order(self._answer_disarm, lambda args: False, told=True),
-            EMERGENCY: Order(self._answer_emergency, lambda args: False, told=True),
+            ARM: StageCommand(self._answer_arm, lambda args: False, told=True),
+            DISARM: StageCommand(self._answer_disarm, lambda args: False, told=True),
+            EMERGENCY: StageCommand(self._answer_emergency, lambda args: False, told=True),
             "pause": self._moved("pause"),
             "step": self._moved("step", ("ticks",)),
             "resume": self._moved("resume"),
             "reset": self._moved("reset"),
-            "list": Order(lambda args: (True, exchange.tuning.listed()), lambda args: False),
+            "list": StageCommand(lambda args: (True, exchange.tuning.listed()), lambda args: False),
             "set": self._tuned("set", (*exchange.tuning.ranges, OVER_S)),
             "undo": self._tuned("undo", (OVER_S,)),
             "save": self._tuned("save", ("name",)),
@@ -85,10 +85,10 @@ class DeviceTorque(Stage):
         self._watched = ""
         self._moment[self._at] = 0.0
 
-    def run(self, frame: Frame) -> Outcome:
+    def run(self, frame: ReceivedFrame) -> StageOutcome:
         """What came since the last tick, judged, recorded and applied."""
         x = self.exchange
-        self.obey(first_of(x.watches) or self._by_clock())
+        self.apply(first_of(x.watches) or self._by_clock())
         x.hold.tick(x.newest is None or x.newest.state in OFF, x.tick_s)
         if x.hold.paused != self._was_paused:  # told before the first frame that shows it
             self._was_paused = x.hold.paused
@@ -101,7 +101,7 @@ class DeviceTorque(Stage):
         x.t_applied = now_ns()
         return UNANSWERED if x.n_missed else FINE
 
-    def obey(self, watched: str) -> None:
+    def apply(self, watched: str) -> None:
         """Latch what is wrong, and do what was asked since the last time; between two frames, too.
 
         watched : what speaks against torque beside the device, in words; empty where nothing does
@@ -227,14 +227,14 @@ class DeviceTorque(Stage):
             self.publish(Command(session=x.session, name=WATCHED, args={"reason": watched, "tick": x.seq}))
         return watched
 
-    def _tuned(self, name: str, takes: tuple[str, ...]) -> Order:
+    def _tuned(self, name: str, takes: tuple[str, ...]) -> StageCommand:
         """A command of tuning. It is left for the next tick when answered: none of several gets lost."""
 
         def answer(args: Args) -> tuple[bool, str]:
             refused = self.exchange.tuning.refusal(name, args)
             return self._left(name, args, refused, "Done with the next tick.")
 
-        return Order(answer, lambda args: False, told=True, takes=takes)
+        return StageCommand(answer, lambda args: False, told=True, takes=takes)
 
     def _left(self, name: str, args: Args, refused: str, done: str) -> tuple[bool, str]:
         """Leave a command for the next tick, unless something speaks against it; the answer."""
@@ -251,7 +251,7 @@ class DeviceTorque(Stage):
         if name in TUNING:
             refused = x.tuning.refusal(name, args)  # what was asked before may have changed it
             least_s = LEAST_RAMP_S if x.arming.on else 0.0
-            x.arming.told.append(refused or x.tuning.obey(name, args, least_s))
+            x.arming.told.append(refused or x.tuning.apply(name, args, least_s))
         elif name == EMERGENCY:
             x.arming.emergency("emergency stop by command")
         elif name in MOVING:
@@ -269,13 +269,13 @@ class DeviceTorque(Stage):
             if not x.spec.limits.watch_sensors:
                 x.arming.told.append(UNCOMPARED)
 
-    def _moved(self, name: str, takes: tuple[str, ...] = ()) -> Order:
+    def _moved(self, name: str, takes: tuple[str, ...] = ()) -> StageCommand:
         """A command that has the limb stand, go on or go back, done in the next tick."""
 
         def answer(args: Args) -> tuple[bool, str]:
             return self._left(name, args, refusal(self.exchange, name, args), MOVING[name])
 
-        return Order(answer, lambda args: False, told=True, takes=takes)
+        return StageCommand(answer, lambda args: False, told=True, takes=takes)
 
     def _answer_emergency(self, args: Args) -> tuple[bool, str]:
         self.ask(EMERGENCY, args)
@@ -316,7 +316,7 @@ class TorqueCommand(Stage):
         super().reset()
         self.fault_s, self._n_fault = -1.0, 0
 
-    def run(self, frame: Frame) -> Outcome:
+    def run(self, frame: ReceivedFrame) -> StageOutcome:
         """The command of this tick."""
         x, s = self.exchange, self.simulator
         x.step_ns = now_ns() - x.t_applied

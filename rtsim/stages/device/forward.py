@@ -12,10 +12,10 @@ from rtsim.simulation.quantities import SimulatedQuantities
 from rtsim.simulation.results import described
 from rtsim.simulation.run import fault_of
 from rtsim.simulation.simulator import Simulator
-from rtsim.simulation.stride import Stride, steps_per_tick
-from rtsim.stages.stage import Args, Order, Outcome, Stage
+from rtsim.simulation.stride import SimulatorStride, steps_per_tick
+from rtsim.stages.stage import Args, Stage, StageCommand, StageOutcome
 from streams.messages import Status
-from streams.receiving.ring import Frame
+from streams.receiving.ring import ReceivedFrame
 
 N_WARM = 20
 """Ticks before the first that counts; the simulation then starts anew."""
@@ -42,13 +42,13 @@ class ForwardStep(Stage):
     ) -> None:
         super().__init__()
         self.feed = feed
-        self.stride = Stride(simulator, steps_per_tick(simulator, rate))
+        self.stride = SimulatorStride(simulator, steps_per_tick(simulator, rate))
         self.every, self.n_lap = every, round(lap_s * rate)
         self.told = SimulatedQuantities(simulator, self.stride.trace, simulator.work.dynamics.pose)
         self.counters.update(large_error=0)
         self._n_in_lap = self._n_part = 0
         self._flags = Status.OK  # of the ticks since the one told before
-        self.orders = {"restart": Order(self._answer_restart, self._obey_restart)}
+        self.orders = {"restart": StageCommand(self._answer_restart, self._obey_restart)}
 
     def warm(self) -> None:
         """Some ticks, told and not."""
@@ -63,7 +63,7 @@ class ForwardStep(Stage):
         self._begin_anew()
         self._flags = Status.OK
 
-    def run(self, frame: Frame) -> Outcome:
+    def run(self, frame: ReceivedFrame) -> StageOutcome:
         """The steps of one tick; the run cannot go on where one of them has no result."""
         if self._n_in_lap and self._n_in_lap == self.n_lap:
             self._begin_anew()
@@ -76,7 +76,7 @@ class ForwardStep(Stage):
         status = self.stride.step(told)
         if status > ERROR_LARGE:
             what, _ = fault_of(status, self.stride.simulator)
-            return Outcome(told=False, failure=f"{what} at {self.stride.simulator.time:.6g} s")
+            return StageOutcome(told=False, failure=f"{what} at {self.stride.simulator.time:.6g} s")
         if status == ERROR_LARGE:
             self.counters["large_error"] += 1
             self._flags |= Status.DEGRADED
@@ -84,7 +84,7 @@ class ForwardStep(Stage):
             return UNTOLD
         flags, self._flags = self._flags, Status.OK
         n_part, self._n_part = self.stride.n_part - self._n_part, self.stride.n_part
-        return Outcome(flags, n_part, float(self.stride.trace.error[0]))
+        return StageOutcome(flags, n_part, float(self.stride.trace.error[0]))
 
     def report(self) -> None:
         """The quantities of the newest state."""
@@ -125,4 +125,4 @@ class ForwardStep(Stage):
         return False
 
 
-UNTOLD = Outcome(told=False)
+UNTOLD = StageOutcome(told=False)

@@ -7,11 +7,11 @@ from rtsim.simulation.motion_feed import MotionFeed
 from rtsim.simulation.simulator import Simulator
 from rtsim.stages.device.device_element import device_element
 from rtsim.stages.device.forward import UNTOLD, ForwardStep
-from rtsim.stages.stage import Outcome
+from rtsim.stages.stage import StageOutcome
 from streams.messages import Status
-from streams.receiving.ring import Frame
+from streams.receiving.ring import ReceivedFrame
 
-STANDING = Outcome(Status.STALE)
+STANDING = StageOutcome(Status.STALE)
 
 
 class LimbStep(ForwardStep):
@@ -35,8 +35,8 @@ class LimbStep(ForwardStep):
         self.counters.update(resets=0)
         self.orders = {}
 
-    def run(self, frame: Frame) -> Outcome:
-        """One tick, by what `Hold` decided for it."""
+    def run(self, frame: ReceivedFrame) -> StageOutcome:
+        """One tick, by what `PauseControl` decided for it."""
         x, hold = self.exchange, self.exchange.hold
         if hold.back:
             self._begin_anew()

@@ -8,7 +8,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from rtsim.config.models.force_schema import Spring
-from rtsim.config.models.joint_schema import Axis, Body, Motion, coordinates_of
+from rtsim.config.models.joint_schema import Axis, Body, ElementaryMotion, coordinates_of
 from rtsim.config.models.model_schema import ModelSpec
 from rtsim.config.models.place_schema import GROUND, Frame, Place
 from rtsim.config.runs.hil_schema import HilSpec
@@ -85,7 +85,7 @@ def turning_of(body: Body, coordinate: str) -> Turning | None:
     if body.joint != "custom" or first is None or not all(one.is_identity for one in body.motion):
         return None
     axis = direction(body.motion[first].axis)
-    others: list[Motion] = [one for k, one in enumerate(body.motion) if one.rotates and k != first]
+    others: list[ElementaryMotion] = [one for k, one in enumerate(body.motion) if one.rotates and k != first]
     slides = [one for one in body.motion if one.translates]
     moved = any(
         one.rotates or np.linalg.norm(np.cross(direction(one.axis), axis)) > PARALLEL

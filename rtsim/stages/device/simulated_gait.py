@@ -10,8 +10,8 @@ from rtsim.models.entries import coordinate_names
 from rtsim.quantity import Quantity
 from rtsim.stages.device.device_element import Limb
 from rtsim.stages.gait_phase import quantities_of, tell, values_for
-from rtsim.stages.stage import FINE, Outcome, Stage
-from streams.receiving.ring import Frame
+from rtsim.stages.stage import FINE, Stage, StageOutcome
+from streams.receiving.ring import ReceivedFrame
 
 
 class SimulatedGait(Stage):
@@ -31,7 +31,7 @@ class SimulatedGait(Stage):
         super().reset()
         self._phases, self._time = GaitPhase(1), 0.0
 
-    def run(self, frame: Frame) -> Outcome:
+    def run(self, frame: ReceivedFrame) -> StageOutcome:
         """The phase at the end of the tick."""
         s = self._simulator
         if self._exchange.hold.stands:

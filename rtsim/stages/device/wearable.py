@@ -20,11 +20,11 @@ from rtsim.models.model import Model, build
 from rtsim.stages.device.device_element import with_device
 from rtsim.stages.gait_phase import GaitPhases, root_of
 from rtsim.stages.kinematics import Kinematics
-from rtsim.stages.stage import FINE, Outcome, Stage
+from rtsim.stages.stage import FINE, Stage, StageOutcome
 from rtsim.subjects.markers.labs import SIDES
 from streams.clock import now_ns
 from streams.messages import UNUSABLE, Session, Status
-from streams.receiving.ring import Frame
+from streams.receiving.ring import ReceivedFrame
 
 OF_JOINT = UNUSABLE | Status.DEGRADED
 """What a frame may not be to tell the angle of a joint."""
@@ -86,7 +86,7 @@ class WornJoint(Stage):
         self._pace.begin(session.rate)
         self._forget()
 
-    def run(self, frame: Frame) -> Outcome:
+    def run(self, frame: ReceivedFrame) -> StageOutcome:
         """What the frame tells of the joint."""
         x, k = self._exchange, self._kinematics
         self.time, x.angle_before = frame.time, float(self.q[0])

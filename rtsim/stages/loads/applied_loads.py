@@ -20,14 +20,14 @@ from rtsim.methods.plates.force_feed import FAULTS, WORDS, ForceFeed
 from rtsim.methods.plates.plate_noise import PlateNoise
 from rtsim.quantity import AXES, GROUND, Quantity
 from rtsim.stages.kinematics import Kinematics
-from rtsim.stages.stage import FINE, Args, Order, Outcome, Stage
+from rtsim.stages.stage import FINE, Args, Stage, StageCommand, StageOutcome
 from streams.messages import Curves, Session, Status
-from streams.receiving.ring import Frame
+from streams.receiving.ring import ReceivedFrame
 
 TARE_S = 2.0
 MOST_TARE_S = 60.0
 """How long samples are gathered for the zero of the plates, usually and at most [s]."""
-MISSED = Outcome(Status.DEGRADED)
+MISSED = StageOutcome(Status.DEGRADED)
 
 
 class AppliedLoads(Stage):
@@ -59,9 +59,9 @@ class AppliedLoads(Stage):
         self._tell: Callable[[], object]
         for name in FAULTS.values():
             self.counters[name] = 0
-        self.orders = {"tare": Order(self._answer_tare, self._obey_tare, takes=("seconds",))}
+        self.orders = {"tare": StageCommand(self._answer_tare, self._obey_tare, takes=("seconds",))}
 
-    def share_out(self, frame: Frame, taken: bool) -> None:
+    def share_out(self, frame: ReceivedFrame, taken: bool) -> None:
         """Write the wrench on each bearer, of the plates of a frame; taken : whether they were measured."""
         raise NotImplementedError
 
@@ -97,7 +97,7 @@ class AppliedLoads(Stage):
         if anew or self.outdated:
             self.size()
 
-    def run(self, frame: Frame) -> Outcome:
+    def run(self, frame: ReceivedFrame) -> StageOutcome:
         """The wrench on each bearer."""
         self.n_frame += 1
         status = self.feed.take(frame, self._force[0], self._moment[0])

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels.compiler.jit import bind
-from kernels.contact.followed_foot import N_POSE, N_TWIST, Followed, fit_feet, follow
-from kernels.contact.prescribed import Motion, new_motion
+from kernels.contact.followed_foot import N_POSE, N_TWIST, FootFrames, fit_feet, follow
+from kernels.contact.prescribed import BodyMotion, new_motion
 from kernels.rates.manifold import OK, Manifold
 from kernels.solver.initial_pose import new_fit_work
 from rtsim.config.runs.foot_schema import FootSpec
-from rtsim.config.runs.lab_schema import Lab
+from rtsim.config.runs.lab_schema import LabMap
 from rtsim.errors import ConfigError
 from rtsim.files.markers.trial import MarkerTrial
 from rtsim.methods.foot.foot_contact import FootAxes, foot_axes, on_sole
@@ -29,7 +29,7 @@ from rtsim.subjects.feet.foot_marks import UP, labelled_side, markers_of
 from rtsim.subjects.feet.foot_sole import LEAST, STRETCH, stand_on
 from rtsim.subjects.markers.labs import SIDES, side_of
 from rtsim.subjects.subject import Subject
-from streams.receiving.ring import Frame
+from streams.receiving.ring import ReceivedFrame
 
 Array = NDArray[np.float64]
 
@@ -51,9 +51,9 @@ class FollowedFeet:
 
     def __init__(self, motion: FilteredMotion, axes: list[tuple[int, FootAxes]]) -> None:
         self.motion, n = motion, len(axes)
-        self.place: Motion = new_motion(n)
+        self.place: BodyMotion = new_motion(n)
         self.settled: NDArray[np.bool_] = np.zeros(n, bool)
-        self._followed = Followed(
+        self._followed = FootFrames(
             np.array([body for body, _ in axes], np.int64),
             np.array([a.origin for _, a in axes]),
             np.array([a.axes for _, a in axes]),
@@ -77,7 +77,7 @@ class FollowedFeet:
             rate = self.motion.rate
             self._filters = [self.motion.estimator_of(FREE, rate) for _ in self._q] if rate else []
 
-    def take(self, frame: Frame) -> None:
+    def take(self, frame: ReceivedFrame) -> None:
         """The feet of a frame; one of which fewer than three markers are known is not."""
         self.settled[:] = False
         estimator = self.motion.kinematics.estimator
@@ -106,7 +106,7 @@ class FoundFoot(NamedTuple):
 def axes_of(
     model: Model,
     subject: Subject,
-    lab: Lab,
+    lab: LabMap,
     spec: FootSpec,
     static: MarkerTrial | None,
     load: float,

@@ -13,9 +13,9 @@ from rtsim.methods.kinematics.rate_errors import LASTING, NOISE, VALUE
 from rtsim.stages.kinematics import Kinematics
 from rtsim.stages.loads.filtered_loads import FootWrenches
 from rtsim.stages.rates import FilteredMotion
-from rtsim.stages.stage import FINE, Outcome, Stage
+from rtsim.stages.stage import FINE, Stage, StageOutcome
 from streams.messages import Session
-from streams.receiving.ring import Frame
+from streams.receiving.ring import ReceivedFrame
 
 DEVIATE_S = 0.04
 """Deviations of moments and forces are computed anew when so much time has gone by [s]."""
@@ -67,7 +67,7 @@ class JointLoads(Stage):
             self.sentences.append(f"{'; '.join(self.told)}.")
         self.wrenches.begin(anew)
 
-    def run(self, frame: Frame) -> Outcome:
+    def run(self, frame: ReceivedFrame) -> StageOutcome:
         """Moments at the time that motion and forces are filtered for."""
         self.n_frame += 1
         dynamics = self.dynamics

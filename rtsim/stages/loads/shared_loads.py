@@ -20,7 +20,7 @@ from rtsim.subjects.markers.labs import SIDES
 Array = NDArray[np.float64]
 
 
-class SharedLoads:
+class SharedGroundForce:
     """The force of the ground shared between two feet; shear goes with the load, there is no free moment.
 
     Attributes

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 import numpy as np
 
 from kernels.compiler.jit import hold
-from kernels.plates.given_assignment import stated_wrenches, tell_stated
+from kernels.plates.given_assignment import given_wrenches, tell_given
 from rtsim.config.runs.run_schema import Uncertainty
 from rtsim.files.markers.trial import name_some
 from rtsim.methods.plates.force_feed import ForceFeed
@@ -15,7 +15,7 @@ from rtsim.quantity import Quantity
 from rtsim.stages.kinematics import Kinematics
 from rtsim.stages.loads.applied_loads import AppliedLoads
 from streams.messages import Session
-from streams.receiving.ring import Frame
+from streams.receiving.ring import ReceivedFrame
 
 
 class StatedLoads(AppliedLoads):
@@ -77,7 +77,7 @@ class StatedLoads(AppliedLoads):
                 f"{name_some(names)}. The bodies that bear it carry nothing."
             )
 
-    def share_out(self, frame: Frame, taken: bool) -> None:
+    def share_out(self, frame: ReceivedFrame, taken: bool) -> None:
         """As stated."""
         if self._wrenches() and taken:
             self.count("plate_unmeasured", "A force plate was not measured.")
@@ -90,8 +90,6 @@ class StatedLoads(AppliedLoads):
         ).reshape(len(names), len(self.bearers))
         force, moment, loaded = self._force[0], self._moment[0], self._loaded[0]
         of_bodies = (self.force, self.moment, self._status)
-        self._wrenches = hold(stated_wrenches, (loaded, self._share, force, moment, *of_bodies))
+        self._wrenches = hold(given_wrenches, (loaded, self._share, force, moment, *of_bodies))
         off, errors = self.noise.off, self.noise.errors
-        self._tell = hold(
-            tell_stated, (self._status, self._share, force, self.force, off, errors, self._told)
-        )
+        self._tell = hold(tell_given, (self._status, self._share, force, self.force, off, errors, self._told))

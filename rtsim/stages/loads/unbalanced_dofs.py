@@ -13,7 +13,7 @@ TOLD = 0.01
 """A lack is told by name from this part of the largest one on."""
 
 
-def lacking(names: Sequence[str], lack: NDArray[np.float64], turns: Sequence[bool]) -> str:
+def unbalanced_dofs(names: Sequence[str], lack: NDArray[np.float64], turns: Sequence[bool]) -> str:
     """The freedoms that lack most, and by how much [N m where it turns, N].
 
     names : of the freedoms; lack : (n,) - what is not borne; turns : whether moments work along it

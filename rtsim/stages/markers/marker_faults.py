@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.markers.marker_health import ASTRAY, EXCHANGED, FROZEN, MOVED, SEGMENT, Health
+from kernels.markers.marker_health import EXCHANGED, FROZEN, MOVED, OUTLIER, SEGMENT, Health
 
 KINDS = {
-    ASTRAY: ("marker_astray", "{} not where the rest of the segment, the prediction or the model has it"),
+    OUTLIER: ("marker_astray", "{} not where the rest of the segment, the prediction or the model has it"),
     FROZEN: ("marker_frozen", "{} frozen while others move"),
     EXCHANGED: ("labels_exchanged", "Labels at each other's places: {}"),
     SEGMENT: ("segment_suspect", "The markers of a segment do not fit their usual places: {}"),
@@ -22,7 +22,7 @@ PUT_RIGHT = "labels_put_right"
 MEANING = "0 none, " + ", ".join(
     f"{code} {words}"
     for code, words in (
-        (ASTRAY, "against its segment, the prediction or the model"),
+        (OUTLIER, "against its segment, the prediction or the model"),
         (FROZEN, "frozen"),
         (EXCHANGED, "exchanged labels"),
         (SEGMENT, "its segment as a whole"),

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from kernels.compiler.jit import bind
 from kernels.markers.marker_intake import FARTHEST, take_in
 from rtsim.errors import ConfigError
-from rtsim.stages.markers.reference_length import Yardstick
+from rtsim.stages.markers.reference_length import ReferenceLength
 from rtsim.stages.stage import SAY_EVERY
 from rtsim.subjects.markers.marker_names import find_markers
 from rtsim.subjects.markers.persons import choose, masked, persons_by, share_of
@@ -34,7 +34,7 @@ LONGEST_LABEL = 32
 """So much of a stranger's label stands in a sentence [characters]."""
 
 
-class Door:
+class MarkerInput:
     """Maps the frames of one marker session onto the markers that are followed.
 
     Parameters
@@ -49,12 +49,16 @@ class Door:
     """
 
     def __init__(
-        self, yardstick: Yardstick, session: Session, person: str = "", known: Mapping[str, str] | None = None
+        self,
+        reference_length: ReferenceLength,
+        session: Session,
+        person: str = "",
+        known: Mapping[str, str] | None = None,
     ) -> None:
-        self.yardstick, self.names = yardstick, yardstick.names
+        self.reference_length, self.names = reference_length, reference_length.names
         self.counters: Counter[str] = Counter(millimetres_as_metres=0, wrong_up_axis=0, missing_markers=0)
         self.sentences: list[str] = []
-        self.mirrors = yardstick.mirrors
+        self.mirrors = reference_length.mirrors
         self._told: dict[str, int] = {}
         self._n_frame = 0
         field = next((f for f in session.fields if f.name == "positions"), None)
@@ -70,7 +74,7 @@ class Door:
         self.absent = frozenset(self.names) - index.keys()
         self._source = np.array([index.get(name, -1) for name in self.names], np.int64)
         self.measured: Array = np.full((len(self.names), 3), np.nan)
-        example = (np.zeros((1, 3)), self._source, 1.0, 0, 0, yardstick.group, self.measured)
+        example = (np.zeros((1, 3)), self._source, 1.0, 0, 0, reference_length.group, self.measured)
         self._take_in = bind(take_in, example)
         if not shaped:
             self._say("The session has no field 'positions' of shape [n_marker, 3]; declare one.")
@@ -96,7 +100,7 @@ class Door:
             self._scale,
             int(self._z_up),
             int(self.mirrors),
-            self.yardstick.group,
+            self.reference_length.group,
             self.measured,
         )
         if n_far:
@@ -127,7 +131,7 @@ class Door:
 
     def _check_size(self, length: float, rise: float, sideways: float) -> bool:
         """Whether the line between the two groups can be; NaN (not visible) says nothing."""
-        of = self.yardstick
+        of = self.reference_length
         if not of.size:
             return True
         if length > of.limit * of.size:
@@ -155,7 +159,7 @@ class Door:
         """Count an up axis that cannot be meant; how : in words, with the remedy."""
         self.count(
             "wrong_up_axis",
-            f"{self.yardstick.fallen}: {how} Of a file say it by --up, or leave out the one that was given. "
+            f"{self.reference_length.fallen}: {how} Of a file say it by --up, or leave out the one that was given. "
             "Joint angles do not depend on it, the picture and the forces in joints do.",
         )
 
@@ -179,7 +183,7 @@ class Door:
             unknown = listed(islice(strangers, N_NAMED))
             also = f"; the stream has {unknown} instead?" if unknown else "."
             self._say(
-                f"{len(missing)} of the {self.yardstick.whose} {len(self.names)} markers are not in the "
+                f"{len(missing)} of the {self.reference_length.whose} {len(self.names)} markers are not in the "
                 f"stream's {len(labels)} markers: {listed(missing[:N_NAMED])}{also}"
             )
 

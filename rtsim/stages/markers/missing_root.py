@@ -14,7 +14,7 @@ from rtsim.subjects.subject import Subject, kind_of_segment
 ALONE = f"The person was calibrated without a pelvis: {ROOT_IS_THIGH}."
 
 
-def beside_unseen_root(
+def beside_missing_root(
     model: Model, subject: Subject | None, absent: Set[str]
 ) -> tuple[NDArray[np.bool_], list[str]]:
     """Which angles (3 n_joint,) are those of joints at a root that the stream has no marker of, and what to

@@ -22,7 +22,7 @@ UPRIGHT = 0.8
 FREE_DOFS = 6
 
 
-class Yardstick(NamedTuple):
+class ReferenceLength(NamedTuple):
     """Markers, and two groups of them with the line between their middles.
 
     whose : they are, in words; span : the line, in words; fallen : in words, that it does not point up
@@ -42,7 +42,7 @@ class Yardstick(NamedTuple):
     mirrors: bool
 
 
-def yardstick_of(estimator: MultibodyEstimator, subject: Subject | None) -> Yardstick:
+def reference_length_of(estimator: MultibodyEstimator, subject: Subject | None) -> ReferenceLength:
     """What the door holds markers against: the person, or the model's own markers in the neutral pose."""
     if subject is not None:
         return of_subject(subject)
@@ -53,7 +53,7 @@ def yardstick_of(estimator: MultibodyEstimator, subject: Subject | None) -> Yard
     return of_model(model.names.markers, neutral, moves=bool(model.tree.v_start[1] >= FREE_DOFS))
 
 
-def of_subject(subject: Subject) -> Yardstick:
+def of_subject(subject: Subject) -> ReferenceLength:
     """A person's leg, from the last foot to the first segment."""
     last = [name for name in subject.segments if kind_of_segment(name) in LEG][-1]
     first = next(iter(subject.segments))
@@ -61,7 +61,7 @@ def of_subject(subject: Subject) -> Yardstick:
     group = np.concatenate(
         [np.full(len(s.markers_mm), ends.get(name, 0), np.int64) for name, s in subject.segments.items()]
     )
-    return Yardstick(
+    return ReferenceLength(
         subject.marker_names,
         "subject's",
         f"from {first} to foot",
@@ -81,7 +81,7 @@ def body_size(subject: Subject) -> float:
     return 1e-3 * sum(below) / n_leg
 
 
-def of_model(names: tuple[str, ...], neutral: Array, moves: bool) -> Yardstick:
+def of_model(names: tuple[str, ...], neutral: Array, moves: bool) -> ReferenceLength:
     """The upper and the lower third of a model's markers, along the line of their greatest extent.
 
     neutral : (n_marker, 3) - in ground, Y up, where the coordinates start [m]
@@ -97,7 +97,7 @@ def of_model(names: tuple[str, ...], neutral: Array, moves: bool) -> Yardstick:
     low, top = names[order[0]], names[order[-1]]
     line = x[group > 0].mean(axis=0) - x[group < 0].mean(axis=0) if n else np.zeros(3)
     size = float(np.linalg.norm(line))
-    return Yardstick(
+    return ReferenceLength(
         names,
         "model's",
         f"from those around {top} to those around {low}",

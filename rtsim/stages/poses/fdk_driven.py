@@ -20,9 +20,9 @@ from rtsim.quantity import Quantity
 from rtsim.simulation.drivers import KEY, Drivers
 from rtsim.stages.fdk import KNOWN, Balance
 from rtsim.stages.poses.coordinates import CoordinateValues
-from rtsim.stages.stage import Outcome
+from rtsim.stages.stage import StageOutcome
 from streams.messages import Session
-from streams.receiving.ring import Frame
+from streams.receiving.ring import ReceivedFrame
 
 
 class DrivenJoint(Balance):
@@ -61,7 +61,7 @@ class DrivenJoint(Balance):
         if anew:
             self.balanced.forget()
 
-    def run(self, frame: Frame) -> Outcome:
+    def run(self, frame: ReceivedFrame) -> StageOutcome:
         """Balance the motion at the frame's time."""
         self.n_frame += 1
         status = self._balance(frame.time)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels.compiler.jit import hold
-from kernels.solver.published_values import Found, new_shown, show
+from kernels.solver.published_values import FrameValues, new_published_values, show
 from rtsim.methods.kinematics.deviations import MethodDeviations, displaced_joints, places_of
 from rtsim.methods.kinematics.multibody import MultibodyEstimator
 from rtsim.models.model import Model
@@ -58,14 +58,14 @@ class KinematicResults:
         self._mirrored: list[tuple[Array, Array]] = []  # as published, as solved
         self._deviations = estimator.deviations
         found = found_by(estimator)
-        self._told = new_shown(found)
+        self._told = new_published_values(found)
         self._show = hold(show, (found, unknown, self._told))
         named = bool(estimator.model.names.joint_angles)
         self._coordinates = None if named else CoordinateValues(estimator.model)
         self._weighted = np.zeros(1)
         model = estimator.model
         self._places = places_of(model.outline.body, model.outline.points)
-        self._place_deviations, self._edition = np.full(model.outline.points.shape, math.nan), -1
+        self._place_deviations, self._covariance_version = np.full(model.outline.points.shape, math.nan), -1
 
     def report(self) -> None:
         """Signs of angles and what is lateral, swaps and faults as numbers, side of the body; coordinates."""
@@ -83,9 +83,9 @@ class KinematicResults:
 
     def _of_pose(self, found: MethodDeviations) -> None:
         """Deviations that follow from the covariance of the pose, where that is new."""
-        if found.edition == self._edition:
+        if found.covariance_version == self._covariance_version:
             return
-        self._edition = found.edition
+        self._covariance_version = found.covariance_version
         found.write_places(self._places, self._place_deviations)
         if self._coordinates is not None:
             self._coordinates.deviate(found.coordinates)
@@ -247,14 +247,14 @@ class KinematicResults:
         return quantity._replace(array=out)
 
 
-def found_by(estimator: MultibodyEstimator) -> Found:
+def found_by(estimator: MultibodyEstimator) -> FrameValues:
     """Where the method in use leaves what is published in other numbers: angles, where the model names them,
     their deviations, where these are asked for, and faults of markers.
     """
     model, health, none = estimator.model, estimator.health, np.zeros(0)
     named, deviations = bool(model.names.joint_angles), estimator.deviations
     stated = deviations is not None and named
-    return Found(
+    return FrameValues(
         estimator.outputs.angles.reshape(-1) if named else none,
         model.joint_signs.ravel() if named else none,
         deviations.angles.reshape(-1) if stated and deviations is not None else none,

@@ -17,7 +17,7 @@ REMEDY = "more markers on the segments beside them"
 OTHERS = ", or another method,"
 
 
-def vague_beforehand(
+def unobservable_angles(
     estimator: MultibodyEstimator, absent: Set[str], unknown: NDArray[np.bool_]
 ) -> dict[str, str]:
     """Method -> a sentence, of those that leave an angle uncertain in the neutral pose, with every marker

@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from rtsim.config.runs.lab_schema import Lab, LabSide
+from rtsim.config.runs.lab_schema import LabMap, LabSide
 from rtsim.errors import ConfigError
 from rtsim.files.markers.landmarks import middle_of
 from rtsim.files.markers.markers import near_statics
@@ -71,7 +71,7 @@ class Request(NamedTuple):
     standoff: float = 0.0  # [m]
 
 
-class Anatomy(NamedTuple):
+class CalibrationFrames(NamedTuple):
     """What the frames of a calibration say, on n frames; mirrored where the leg is a left one."""
 
     Q: dict[str, Array]  # segment -> (n, 4, 3)
@@ -85,7 +85,7 @@ def subject_for(
     trial: str | Path | MarkerTrial,
     static: str | Path | MarkerTrial | None = None,
     *,
-    lab: str | Lab | None = None,
+    lab: str | LabMap | None = None,
     side: str = "right",
     hip_regression: str = "harrington2007",
     name: str = "",
@@ -137,7 +137,7 @@ def subject_for(
 
 def calibrate(
     trial: MarkerTrial,
-    lab: Lab | None = None,
+    lab: LabMap | None = None,
     side: str = "right",
     static: MarkerTrial | None = None,
     *,
@@ -209,7 +209,7 @@ def of_another(trial: MarkerTrial, static: MarkerTrial) -> list[str]:
     ]
 
 
-def measure(source: MarkerTrial, request: Request, remedy: str) -> Anatomy:
+def measure(source: MarkerTrial, request: Request, remedy: str) -> CalibrationFrames:
     """Natural coordinates of the leg on the frames that are usable and agree with the others."""
     where = file_name(source)
     known = role_positions(source, request.table)
@@ -263,7 +263,7 @@ def measure(source: MarkerTrial, request: Request, remedy: str) -> Anatomy:
             Q[TRUNK] = trunk
     placed = leg_of(request.table, {role: x[good] for role, x in known.items()}, landmarks.hip[good])
     Q = {name: q[good] for name, q in Q.items()}
-    return Anatomy(Q, positions[good], found.side, tuple(notes), placed)
+    return CalibrationFrames(Q, positions[good], found.side, tuple(notes), placed)
 
 
 def measures_of_leg(source: MarkerTrial, request: Request, person: ConventionalMeasures) -> LegMeasures:
@@ -282,7 +282,7 @@ def measures_of_leg(source: MarkerTrial, request: Request, person: ConventionalM
 
 
 def build_segments(
-    trial: MarkerTrial, source: MarkerTrial, table: LabSide, anatomy: Anatomy
+    trial: MarkerTrial, source: MarkerTrial, table: LabSide, anatomy: CalibrationFrames
 ) -> tuple[dict[str, SubjectSegment], list[str]]:
     """Records of the segments with the markers that are tracked in the trial, and notes."""
     names = [name for name in SEGMENTS if name in anatomy.Q]
@@ -341,7 +341,7 @@ def build_segments(
     return segments, notes
 
 
-def trunk_of_trial(trial: MarkerTrial, table: LabSide, side: str) -> Anatomy | None:
+def trunk_of_trial(trial: MarkerTrial, table: LabSide, side: str) -> CalibrationFrames | None:
     """The trunk by the trial's own frames, where its markers stand otherwise in the static trial, as with
     raised arms; None where no frame shows it with the pelvis."""
     mirror = MIRROR if side == "left" else np.ones(3)
@@ -352,7 +352,7 @@ def trunk_of_trial(trial: MarkerTrial, table: LabSide, side: str) -> Anatomy | N
     lumbosacral = lumbosacral_centre(known["asis"], known["asis_opposite"], back_of(known))
     Q = trunk_coordinates(trial, table.trunk, positions, lumbosacral)
     told = "the trunk's markers stand otherwise in the static trial (raised arms?): calibrated by the trial"
-    return None if Q is None else Anatomy({TRUNK: Q}, positions, side, (told,))
+    return None if Q is None else CalibrationFrames({TRUNK: Q}, positions, side, (told,))
 
 
 def middle_of_thigh(source: MarkerTrial, table: LabSide) -> Array:
@@ -363,7 +363,7 @@ def middle_of_thigh(source: MarkerTrial, table: LabSide) -> Array:
     return middle_of(source.positions[:, columns])
 
 
-def tracks_of(source: MarkerTrial, group: dict[str, str], anatomy: Anatomy) -> dict[str, Array]:
+def tracks_of(source: MarkerTrial, group: dict[str, str], anatomy: CalibrationFrames) -> dict[str, Array]:
     """Positions (n, 3) [m] on the frames of the calibration by the names in the trial.
 
     group : marker of the map -> its name in the trial; those that the source does not have are left out

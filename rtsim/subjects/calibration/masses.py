@@ -53,7 +53,7 @@ class SegmentMass(NamedTuple):
         return SegmentMass(self.mass, MIRROR @ self.centre, MIRROR @ self.inertia @ MIRROR)
 
 
-class Person(NamedTuple):
+class BodyMeasures(NamedTuple):
     """What a table is scaled to, and what had to be assumed."""
 
     mass: float  # [kg]
@@ -67,7 +67,7 @@ def load_inertia_table(name: str = TABLE) -> InertiaTable:
     return load_toml(find_config(name, "inertia"), InertiaTable)
 
 
-def person_of(subject: Subject, table: InertiaTable, mass_kg: float | None = None) -> Person:
+def person_of(subject: Subject, table: InertiaTable, mass_kg: float | None = None) -> BodyMeasures:
     """Mass, stature and population of a subject; ConfigError without a mass.
 
     mass_kg : in place of the subject's, as measured on force plates
@@ -91,7 +91,7 @@ def person_of(subject: Subject, table: InertiaTable, mass_kg: float | None = Non
     if not stature:
         stature = stature_of_leg(subject, population)
         notes.append(f"stature_mm is not given: {1e3 * stature:.0f} mm, as goes with the length of the leg")
-    return Person(float(mass), stature, population, (*notes, *notes_on_size(mass, stature)))
+    return BodyMeasures(float(mass), stature, population, (*notes, *notes_on_size(mass, stature)))
 
 
 def notes_on_size(mass: float, stature: float = LEAST_ADULT_M) -> list[str]:
@@ -135,7 +135,7 @@ def stature_of_leg(subject: Subject, population: Population) -> float:
     return 1e-3 * population.stature_mm * own / mean
 
 
-def segment_mass(kind: str, segment: Segment, person: Person) -> SegmentMass:
+def segment_mass(kind: str, segment: Segment, person: BodyMeasures) -> SegmentMass:
     """Mass properties of a segment; kind : pelvis, thigh, shank, foot or trunk."""
     if kind == TRUNK:
         return SegmentMass(*upper_body(segment, person.mass, person.stature, person.population))
@@ -159,7 +159,7 @@ def segment_mass(kind: str, segment: Segment, person: Person) -> SegmentMass:
     return SegmentMass(mass, centre, mass * (axes * radii**2) @ axes.T)
 
 
-def with_masses(spec: ModelSpec, subject: Subject, person: Person) -> ModelSpec:
+def with_masses(spec: ModelSpec, subject: Subject, person: BodyMeasures) -> ModelSpec:
     """The model of the subject with masses on its segments; bodies that have one keep it."""
     spec, bodies = for_person(spec, subject), []
     for body in spec.bodies:

@@ -91,7 +91,7 @@ class Leg(NamedTuple):
     names: Mapping[str, str]
 
 
-class Shift(NamedTuple):
+class MarkerShift(NamedTuple):
     """What a shift of one marker explains."""
 
     role: str
@@ -123,7 +123,10 @@ def notes_on_places(legs: Mapping[str, Leg]) -> list[str]:
 
 
 def sentence(
-    worst: Shift, others: Sequence[Shift], legs: Mapping[str, Leg], off: Mapping[tuple[str, str], float]
+    worst: MarkerShift,
+    others: Sequence[MarkerShift],
+    legs: Mapping[str, Leg],
+    off: Mapping[tuple[str, str], float],
 ) -> str:
     """What is told of a marker that is off by the other leg."""
     role, by_side = worst.role, {side: evidence_alone(leg, worst.role) for side, leg in legs.items()}
@@ -194,7 +197,7 @@ def evidence_alone(leg: Leg, role: str) -> float:
     return next((shift.evidence for shift in by_proportions(leg) if shift.role == role), 0.0)
 
 
-def by_proportions(leg: Leg) -> list[Shift]:
+def by_proportions(leg: Leg) -> list[MarkerShift]:
     """Shifts of the markers of a leg against a usual one of its size, the likeliest first."""
     pairs = pairs_of(leg.points.keys() & USUAL.keys())
     usual, slopes = lengths(USUAL, pairs), jacobian(USUAL, pairs, roles_of(pairs))
@@ -221,7 +224,7 @@ def between_legs(leg: Leg, pairs: Sequence[tuple[str, str]]) -> Array:
 
 def shifts(
     off: Array, points: Points, pairs: Sequence[tuple[str, str]], covariance: Array, near: float
-) -> list[Shift]:
+) -> list[MarkerShift]:
     """What a shift of each marker explains of distances that are off (n,), the likeliest first.
 
     points : (3,) each, where the markers should be; near : standard deviation of a shift beforehand, each way
@@ -241,7 +244,7 @@ def shifts(
         moved[role] = points[role] + d
         gap = off - lengths(moved, pairs) + lengths(points, pairs)
         evidence = float(off @ weights @ off - gap @ weights @ gap - d @ d / near**2)
-        found.append(Shift(role, evidence, float(np.linalg.norm(d))))
+        found.append(MarkerShift(role, evidence, float(np.linalg.norm(d))))
     return sorted(found, key=lambda shift: -shift.evidence)
 
 

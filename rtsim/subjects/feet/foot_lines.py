@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 from numpy.typing import NDArray
 
-from rtsim.config.runs.lab_schema import Lab
+from rtsim.config.runs.lab_schema import LabMap
 from rtsim.files.markers.trial import MarkerTrial
 from rtsim.subjects.markers.labs import SIDES, side_of
 from rtsim.subjects.markers.marker_names import find_markers
@@ -23,7 +23,7 @@ MIDDLE = 0.22
 UP = np.array([0.0, 1.0, 0.0])
 
 
-def foot_lines(trial: MarkerTrial, lab: Lab) -> FloatArray:
+def foot_lines(trial: MarkerTrial, lab: LabMap) -> FloatArray:
     """Heel and tip of the toes of the right and the left foot, (n, 2, 2, 3) [m]; NaN where not seen.
 
     The forefoot is the mean of the markers there; where the fifth metatarsal is alone, the middle is taken

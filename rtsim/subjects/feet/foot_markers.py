@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from kernels.compiler.jit import hold
 from kernels.markers.foot_lines import FootShape, draw_feet, new_marked_feet
 from rtsim.config.models.both_sides_schema import SUFFIXES
-from rtsim.config.runs.lab_schema import Lab
+from rtsim.config.runs.lab_schema import LabMap
 from rtsim.subjects.feet.foot_lines import FOREFOOT, MIDDLE, TOES
 from rtsim.subjects.markers.labs import SIDES, side_of
 from rtsim.subjects.markers.marker_names import find_markers
@@ -33,7 +33,7 @@ class FootMarkers:
     def __init__(
         self,
         labels: Sequence[str],
-        lab: Lab | None,
+        lab: LabMap | None,
         scale: float,
         z_up: bool,
         subject: Subject | None = None,
@@ -89,7 +89,7 @@ def feet_of_person(subject: Subject) -> dict[int, Collection[str]]:
     return found
 
 
-def foot_of(labels: Sequence[str], lab: Lab, side: str) -> dict[str, int]:
+def foot_of(labels: Sequence[str], lab: LabMap, side: str) -> dict[str, int]:
     """Markers of a foot and their rows in the stream, the heel first; {} where too few are there."""
     table = side_of(lab, side)
     wanted = dict.fromkeys([table.calcaneus, *table.tracking.foot, table.metatarsal_1, table.metatarsal_5])

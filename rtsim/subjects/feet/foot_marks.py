@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from rtsim.config.runs.lab_schema import Lab
+from rtsim.config.runs.lab_schema import LabMap
 from rtsim.subjects.markers.labs import SIDES, side_of
 from rtsim.subjects.markers.marker_names import find_markers
 
@@ -46,7 +46,7 @@ def in_order(mean: Mapping[str, Array], medial: Array) -> tuple[dict[str, str], 
     return {**{role: role for role in mean}, **dict(exchanged)}, notes
 
 
-def labelled_side(lab: Lab, names: Collection[str], otherwise: str) -> str:
+def labelled_side(lab: LabMap, names: Collection[str], otherwise: str) -> str:
     """The side whose foot has most of these markers by its labels; `otherwise`, where neither has more.
 
     A leg stands where the arrangement of its markers has it, its labels may say the other side.
@@ -58,14 +58,14 @@ def labelled_side(lab: Lab, names: Collection[str], otherwise: str) -> str:
     return otherwise if n_right == n_left else SIDES[int(n_left > n_right)]
 
 
-def markers_of(lab: Lab, side: str, names: Collection[str]) -> dict[str, str]:
+def markers_of(lab: LabMap, side: str, names: Collection[str]) -> dict[str, str]:
     """Role -> marker among these names, of the marks that the frame of a foot is made of."""
     roles = {role: name for role, name in roles_of(lab, side).items() if role != "hallux"}
     found = find_markers(list(roles.values()), list(names))
     return {role: name for role, name in roles.items() if name in found}
 
 
-def roles_of(lab: Lab, side: str) -> dict[str, str]:
+def roles_of(lab: LabMap, side: str) -> dict[str, str]:
     """Role -> marker, of every mark of a foot that a lab has, the heel first."""
     table = side_of(lab, side).roles
     return {role: table[role] for role in ROLES if role in table}

@@ -30,7 +30,7 @@ SEEN = 0.5
 """Markers seen on fewer frames than this part of the best seen one do not lead their segment."""
 
 
-class Joint(NamedTuple):
+class SharedPoint(NamedTuple):
     """A point that two segments share, (3,) in each [m]."""
 
     proximal: str
@@ -69,7 +69,10 @@ class Ruler:
     """
 
     def __init__(
-        self, local: dict[str, dict[str, Array]], joints: list[Joint], loose: frozenset[str] = frozenset()
+        self,
+        local: dict[str, dict[str, Array]],
+        joints: list[SharedPoint],
+        loose: frozenset[str] = frozenset(),
     ) -> None:
         self.local, self.joints, self.loose = local, joints, loose
         self.segment_of = {marker: name for name, group in local.items() for marker in group}
@@ -146,7 +149,7 @@ def ruler_of_subject(subject: Subject) -> Ruler:
     return Ruler(local, joints_of(subject), frozenset({TRUNK}))
 
 
-def joints_of(subject: Subject) -> list[Joint]:
+def joints_of(subject: Subject) -> list[SharedPoint]:
     """Hip, knee and ankle of each leg: the thigh begins in the hip centre and ends in the knee centre, the
     shank begins there and ends in the ankle's, where the foot begins."""
     found = []
@@ -158,7 +161,7 @@ def joints_of(subject: Subject) -> list[Joint]:
         pelvis, start = subject.segments.get("pelvis"), np.zeros(3)
         hip = pelvis.points_mm.get(f"hip_centre{suffix}") if pelvis is not None else None
         if hip is not None:
-            found.append(Joint("pelvis", legs[0], 1e-3 * np.array(hip), start))
-        found.append(Joint(legs[0], legs[1], ends[0], start))
-        found.append(Joint(legs[1], legs[2], ends[1], start))
+            found.append(SharedPoint("pelvis", legs[0], 1e-3 * np.array(hip), start))
+        found.append(SharedPoint(legs[0], legs[1], ends[0], start))
+        found.append(SharedPoint(legs[1], legs[2], ends[1], start))
     return found

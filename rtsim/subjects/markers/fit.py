@@ -53,7 +53,7 @@ SUBJECTS = "give the static trial or the subject of this person and session"
 MODELS = "scale the model to this person and its markers (`rtsim scale`), correct the labels"
 
 
-class Fit(NamedTuple):
+class SubjectFit(NamedTuple):
     """How a trial fits a subject.
 
     misfit : root mean square of what the distances of legs and pelvis are off, without markers that have
@@ -77,14 +77,16 @@ class Fit(NamedTuple):
         return self.mirrored or self.misfit > (LARGEST_MISFIT if other_size else FARTHEST)
 
 
-def fit_of(subject: Subject, trial: MarkerTrial, search: bool = True) -> Fit | None:
+def fit_of(subject: Subject, trial: MarkerTrial, search: bool = True) -> SubjectFit | None:
     """How a trial fits a person; None where it shows too few distances; search : for exchanged labels."""
     if subject.side == "left":
         trial = trial._replace(positions=MIRROR * trial.positions)
     return fit_of_trial(ruler_of_subject(subject), subject.marker_names, trial, search)
 
 
-def fit_of_trial(ruler: Ruler, names: tuple[str, ...], trial: MarkerTrial, search: bool = True) -> Fit | None:
+def fit_of_trial(
+    ruler: Ruler, names: tuple[str, ...], trial: MarkerTrial, search: bool = True
+) -> SubjectFit | None:
     """How a trial fits distances; names : of the markers that are looked at; search : as `fit_of`."""
     own = in_order(trial, names)
     frames = chosen_frames(own)
@@ -99,7 +101,7 @@ def fit_of_trial(ruler: Ruler, names: tuple[str, ...], trial: MarkerTrial, searc
     return searched_fit(ruler, tracks, strangers)
 
 
-def searched_fit(ruler: Ruler, tracks: dict[str, Array], strangers: dict[str, Array]) -> Fit | None:
+def searched_fit(ruler: Ruler, tracks: dict[str, Array], strangers: dict[str, Array]) -> SubjectFit | None:
     """How markers (n, 3) [m] by name fit, with a search for exchanged labels and for a mirror image.
 
     strangers : markers that the subject does not follow, which may have the place of one that it does
@@ -129,7 +131,7 @@ def seen(x: Array) -> bool:
     return bool(np.isfinite(x[:, 0]).sum() >= FEWEST)
 
 
-def fit_of_tracks(ruler: Ruler, tracks: dict[str, Array]) -> Fit | None:
+def fit_of_tracks(ruler: Ruler, tracks: dict[str, Array]) -> SubjectFit | None:
     """How markers (n, 3) [m] by name fit; those that have moved are left out one by one, the worst first."""
     moved: dict[str, float] = {}
     found = measured(ruler, tracks, frozenset())
@@ -140,7 +142,7 @@ def fit_of_tracks(ruler: Ruler, tracks: dict[str, Array]) -> Fit | None:
         found = measured(ruler, tracks, frozenset(moved))
     apart = [(d, d.expected > MOVED) for d in found.values()]
     ratio = np.concatenate([d.found[far] / d.expected[far] for d, far in apart])
-    return Fit(root_mean_square(found), float(np.nanmedian(ratio)), moved=moved)
+    return SubjectFit(root_mean_square(found), float(np.nanmedian(ratio)), moved=moved)
 
 
 def measured(ruler: Ruler, tracks: dict[str, Array], leave_out: frozenset[str]) -> dict[str, Distances]:
@@ -173,7 +175,7 @@ def worst_marker(found: dict[str, Distances]) -> tuple[str, float] | None:
     return name, largest[name]
 
 
-def sentences(fit: Fit, whose: str = "the subject") -> list[str]:
+def sentences(fit: SubjectFit, whose: str = "the subject") -> list[str]:
     """What is to be told of a fit, where the trial is the subject's, or a model's with its own markers."""
     unusual = (
         f"the distances between its markers are {1e3 * fit.misfit:.0f} mm off those of {whose} (root "
@@ -187,7 +189,7 @@ def sentences(fit: Fit, whose: str = "the subject") -> list[str]:
 
 
 def fault_of(
-    fit: Fit, whose: str, where: str, remedy: str = SUBJECTS, sized: bool = True
+    fit: SubjectFit, whose: str, where: str, remedy: str = SUBJECTS, sized: bool = True
 ) -> ConfigError | None:
     """Why a trial is not to be solved with a subject or a model: one sentence; None where it may be.
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from rtsim.config.load import load_toml
 from rtsim.config.paths import find_config, shipped_names
-from rtsim.config.runs.lab_schema import Lab, LabSide
+from rtsim.config.runs.lab_schema import LabMap, LabSide
 from rtsim.errors import ConfigError
 from rtsim.files.markers.trial import name_some
 from rtsim.subjects.markers.marker_names import find_markers
@@ -22,7 +22,7 @@ SIDES = ("right", "left")
 class Coverage(NamedTuple):
     """How well a trial's markers cover one side of a map."""
 
-    lab: Lab
+    lab: LabMap
     side: str
     n_tracked: int
     missing: tuple[str, ...]
@@ -38,18 +38,18 @@ class Coverage(NamedTuple):
         return 1.0 - len(self.missing) / self.n_tracked
 
 
-def load_lab(name: str) -> Lab:
+def load_lab(name: str) -> LabMap:
     """The map of a shipped name, or of a .toml file; ConfigError names file and key of what is wrong."""
-    return load_toml(find_config(name, FOLDER), Lab)
+    return load_toml(find_config(name, FOLDER), LabMap)
 
 
 @cache
-def shipped_labs() -> tuple[Lab, ...]:
+def shipped_labs() -> tuple[LabMap, ...]:
     """All shipped maps, read once: sessions of a stream may begin in the midst of frames."""
     return tuple(load_lab(name) for name in shipped_names(FOLDER))
 
 
-def side_of(lab: Lab, side: str) -> LabSide:
+def side_of(lab: LabMap, side: str) -> LabSide:
     """The table of one side; ConfigError for another word than right or left."""
     if side not in SIDES:
         raise ConfigError(f"{side!r} is no side", where="side", allowed=", ".join(SIDES))
@@ -57,7 +57,7 @@ def side_of(lab: Lab, side: str) -> LabSide:
     return table
 
 
-def cover(lab: Lab, side: str, names: Sequence[str]) -> Coverage:
+def cover(lab: LabMap, side: str, names: Sequence[str]) -> Coverage:
     """How well `names` cover the tracked markers of one side; those of the pelvis count if one is there.
 
     Where the back of the pelvis may be marked by PSIS or sacrum, those that are not there do not count
@@ -80,12 +80,12 @@ def spare_backs(table: LabSide, found: Container[str]) -> tuple[str, ...]:
     return (table.sacrum,) if all(name in found for name in psis) else psis if table.sacrum in found else ()
 
 
-def lab_of(name: str, names: Sequence[str]) -> Lab:
+def lab_of(name: str, names: Sequence[str]) -> LabMap:
     """The map of that name or file, or where none is given the one that fits, as `names` spell it."""
     return as_spelled(load_lab(name) if name else find_lab(names), names)
 
 
-def find_lab(names: Sequence[str], side: str = "") -> Lab:
+def find_lab(names: Sequence[str], side: str = "") -> LabMap:
     """The shipped map that most of `names` belong to, of the given side or of either.
 
     Only maps count whose tracked markers are there to 70 %. Of those with as many markers there the one that

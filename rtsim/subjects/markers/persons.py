@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rtsim.config.runs.lab_schema import Lab
+from rtsim.config.runs.lab_schema import LabMap
 from rtsim.errors import ConfigError
 from rtsim.files.markers.markers import read_markers
 from rtsim.files.markers.persons import COLON, SEPARATORS, UNNAMED, bare_names, parted, persons_of, rows_of
@@ -43,7 +43,7 @@ def share_of(wanted: Sequence[str]) -> Share:
     return lambda names: len(find_markers(wanted, names)) / max(1, len(wanted))
 
 
-def share_of_labs(lab: Lab | None = None, side: str = "") -> Share:
+def share_of_labs(lab: LabMap | None = None, side: str = "") -> Share:
     """By the markers that a map follows, or the shipped map that fits best, on the side that fits best."""
     sides = (side,) if side in SIDES else SIDES
     labs = shipped_labs() if lab is None else (lab,)

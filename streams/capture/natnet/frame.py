@@ -47,7 +47,7 @@ _FLOATS = np.dtype("<f4")
 _NO_ASSETS: dict[int, NDArray[Any]] = {}
 
 
-class PlateSamples(NamedTuple):
+class NatNetPlateSamples(NamedTuple):
     """What a force plate measured since the frame before: its number, and of each channel the samples."""
 
     number: int
@@ -71,7 +71,7 @@ class NatNetFrame(NamedTuple):
     sets: dict[bytes, NDArray[np.float32]]
     labelled: NDArray[Any]
     assets: dict[int, NDArray[Any]]
-    plates: tuple[PlateSamples, ...]
+    plates: tuple[NatNetPlateSamples, ...]
     timecode: int
     subframe: int
     time: float
@@ -182,7 +182,7 @@ def _assets(reader: ByteReader) -> dict[int, NDArray[Any]]:
     return found
 
 
-def _plates(reader: ByteReader, sized: bool) -> tuple[PlateSamples, ...]:
+def _plates(reader: ByteReader, sized: bool) -> tuple[NatNetPlateSamples, ...]:
     n, stop = _begun(reader, sized, _SMALLEST_PLATE)
     if n == 0:
         if stop >= 0:
@@ -192,7 +192,7 @@ def _plates(reader: ByteReader, sized: bool) -> tuple[PlateSamples, ...]:
     for _ in range(n):
         number = reader.i32()
         channels = [reader.array(_FLOATS, reader.count(4)) for _ in range(reader.count(4))]
-        found.append(PlateSamples(number, tuple(channels)))
+        found.append(NatNetPlateSamples(number, tuple(channels)))
     if stop >= 0:
         reader.at = stop
     return tuple(found)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from streams.capture.natnet.frame import NatNetFrame, PlateSamples
+from streams.capture.natnet.frame import NatNetFrame, NatNetPlateSamples
 from streams.capture.natnet.messages import Definitions, PlateDefinition
 from streams.capture.plate_geometry import PlatePlace, in_metres, place_of_corners, to_laboratory
 from streams.capture.records import MOST_PLATES, ForceSamples, PlateDescription
@@ -80,13 +80,13 @@ def _order(channels: tuple[str, ...]) -> list[int] | None:
     return list(range(6)) if len(channels) == 6 else None
 
 
-def _n_sample(samples: PlateSamples | None, order: list[int]) -> int:
+def _n_sample(samples: NatNetPlateSamples | None, order: list[int]) -> int:
     return (
         len(samples.channels[order[0]]) if samples is not None and len(samples.channels) > max(order) else 0
     )
 
 
-def _rows(samples: PlateSamples | None, order: list[int]) -> NDArray[np.float64] | None:
+def _rows(samples: NatNetPlateSamples | None, order: list[int]) -> NDArray[np.float64] | None:
     """(n_sample, 6) of a plate; None where channels are missing or of different lengths."""
     n = _n_sample(samples, order)
     if samples is None or n == 0 or any(len(samples.channels[k]) != n for k in order):

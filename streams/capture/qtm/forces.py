@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from streams.capture.qtm.packets import MOST_SAMPLES, PlateSamples
+from streams.capture.qtm.packets import MOST_SAMPLES, QtmPlateSamples
 from streams.capture.records import CaptureDescription, FloatArray, ForceSamples
 
 BoolArray = NDArray[np.bool_]
@@ -43,7 +43,7 @@ class QtmForces:
         self._misfit = np.zeros((len(self._plates), 3))
         self.n_unknown = self.n_beside = 0
 
-    def samples(self, plates: list[PlateSamples], stamp_ns: int) -> ForceSamples | None:
+    def samples(self, plates: list[QtmPlateSamples], stamp_ns: int) -> ForceSamples | None:
         """What came with a frame of that stamp; None where there is nothing of plates that are known.
 
         The first sample of a frame is taken for one of its own moment, the others follow at the plates' rate.

@@ -46,7 +46,7 @@ class MalformedPacketError(ValueError):
     """A data packet that contradicts itself."""
 
 
-class PlateSamples(NamedTuple):
+class QtmPlateSamples(NamedTuple):
     """Samples of a plate that came with a frame.
 
     number : of the first one; values : (n, 9) - force [N], moment [N m], application point [the XML's unit]
@@ -73,7 +73,7 @@ class DataPacket(NamedTuple):
     unnamed: FloatArray | None
     dropped: int
     out_of_sync: int
-    plates: list[PlateSamples]
+    plates: list[QtmPlateSamples]
     timecodes: list[tuple[int, int, int]]
 
 
@@ -94,7 +94,7 @@ def decode_data(body: memoryview) -> DataPacket:
     stamp_us, number, _ = DATA_HEADER.unpack_from(body)
     markers = unnamed = None
     dropped = out_of_sync = 0
-    plates: list[PlateSamples] = []
+    plates: list[QtmPlateSamples] = []
     timecodes: list[tuple[int, int, int]] = []
     start, end = DATA_HEADER.size, len(body)
     while start < end:
@@ -131,7 +131,7 @@ def decode_markers(part: memoryview, n_word: int) -> tuple[FloatArray, int, int]
     return positions, dropped, out_of_sync
 
 
-def decode_forces(part: memoryview, single: bool) -> list[PlateSamples]:
+def decode_forces(part: memoryview, single: bool) -> list[QtmPlateSamples]:
     """The samples of all plates; single : there is one each, without a number."""
     if len(part) < COUNT.size:
         raise MalformedPacketError("forces without a count")
@@ -151,7 +151,7 @@ def decode_forces(part: memoryview, single: bool) -> list[PlateSamples]:
         if not 0 <= n <= MOST_SAMPLES or len(part) - start < n_byte:
             raise MalformedPacketError(f"{n} samples of a force plate")
         values = np.frombuffer(part, FLOAT, FORCE_WORDS * n, start).reshape(n, FORCE_WORDS)
-        plates.append(PlateSamples(plate, number, values.astype(np.float64)))
+        plates.append(QtmPlateSamples(plate, number, values.astype(np.float64)))
         start += n_byte
     return plates
 

@@ -70,7 +70,7 @@ _DOUBLE = struct.Struct("<d")
 _I64 = struct.Struct("<q")
 
 
-class Subject(NamedTuple):
+class ViconSubject(NamedTuple):
     """A person or thing that is tracked: number, name, and number -> name of its markers."""
 
     number: int
@@ -150,7 +150,7 @@ def read_period_ns(reader: ByteReader) -> int:
     return period_ns if 10_000 <= period_ns <= 10_000_000_000 else 0
 
 
-def read_subject(reader: ByteReader) -> Subject:
+def read_subject(reader: ByteReader) -> ViconSubject:
     """A subject, without its segments."""
     number, name = reader.u32(), reader.counted()
     for _ in range(reader.count(36)):
@@ -160,7 +160,7 @@ def read_subject(reader: ByteReader) -> Subject:
     for _ in range(reader.count(8)):
         marker = reader.u32()
         markers[marker] = reader.counted()
-    return Subject(number, name, markers)
+    return ViconSubject(number, name, markers)
 
 
 def read_device(reader: ByteReader) -> tuple[int, int, str]:

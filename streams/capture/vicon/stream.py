@@ -31,7 +31,7 @@ from streams.capture.vicon.blocks import (
     UNLABELLED_RECONS,
     DeviceSamples,
     PlatePose,
-    Subject,
+    ViconSubject,
     objects,
     read_channel,
     read_device,
@@ -59,7 +59,7 @@ class ViconStatics(NamedTuple):
 
     period_ns: int = 0
     up: Upwards = ""
-    subjects: tuple[Subject, ...] = ()
+    subjects: tuple[ViconSubject, ...] = ()
     plates: tuple[PlatePose, ...] = ()
     devices: tuple[tuple[int, int, str], ...] = ()
     channels: tuple[tuple[int, int, tuple[str, ...]], ...] = ()
@@ -181,7 +181,7 @@ class ViconRows:
     names : "Anna:LASI"; a marker that a frame does not have is occluded
     """
 
-    def __init__(self, subjects: tuple[Subject, ...]) -> None:
+    def __init__(self, subjects: tuple[ViconSubject, ...]) -> None:
         names: list[str] = []
         keys: list[int] = []
         for subject in subjects:

@@ -13,7 +13,7 @@ import pytest
 
 import kernels
 from kernels.compiler import jit
-from kernels.solver.kkt import Options
+from kernels.solver.kkt import SolverOptions
 from tests.kernels.compiler.test_cache import package, run  # noqa: F401 (a fixture)
 
 settings: Any = numba.config
@@ -196,7 +196,7 @@ def test_a_group_is_one_argument(package: Path) -> None:  # noqa: F811
 @compiler
 def test_numbers_alone_are_handed_over_by_value() -> None:
     """Protects what kernels return: a named tuple of numbers stays Numba's."""
-    assert isinstance(numba.typeof(Options(1e-9, 3, 0.5)), numba.types.NamedTuple)
+    assert isinstance(numba.typeof(SolverOptions(1e-9, 3, 0.5)), numba.types.NamedTuple)
 
 
 def test_no_kernel_calls_an_entry() -> None:

@@ -9,7 +9,7 @@ from scipy.spatial.transform import Rotation
 from kernels.contact.elements import Contacts
 from kernels.contact.geometries import ELLIPSOID_ON_PLANE
 from kernels.contact.prescribed import (
-    Motion,
+    BodyMotion,
     Prescribed,
     contact_derivatives,
     contact_wrenches,
@@ -32,12 +32,12 @@ SPINNING = SLIDING._replace(v_t=0.8)
 
 def some_contacts(
     seed: int, law: int = VOLUMETRIC, friction_law: int = PROPOSED, depths: tuple[float, ...] = DEPTHS
-) -> tuple[Prescribed, Motion]:
+) -> tuple[Prescribed, BodyMotion]:
     """Return ellipsoids at these depths in oblique planes of ground, on two bodies in turn that move."""
     rng = np.random.default_rng([seed, 83])
     n = len(depths)
     body = np.arange(n) % 2
-    motion = Motion(
+    motion = BodyMotion(
         rng.uniform(-0.4, 0.4, (2, 3)),
         Rotation.random(2, rng).as_matrix(),
         rng.uniform(-0.2, 0.2, (2, 3)),
@@ -62,7 +62,7 @@ def some_contacts(
         point=point,
         normal=normal,
         radii_b=np.zeros((n, 3)),
-        drift=rng.uniform(-0.1, 0.1, (n, 3)),
+        surface_velocity=rng.uniform(-0.1, 0.1, (n, 3)),
         law=np.full(n, law),
         spread=np.full(n, int(volumetric_law)),
         pressure=np.tile([2000.0, 0.3, 1.5], (n, 1)),
@@ -79,21 +79,21 @@ def some_contacts(
     return prescribe(contacts, body), motion
 
 
-def wrenches(model: Prescribed, motion: Motion) -> Array:
+def wrenches(model: Prescribed, motion: BodyMotion) -> Array:
     """Return the kernel's wrenches (n_contact, 6), from dirty working space."""
     work = dirty(new_prescribed_work(model, len(motion.position)))
     contact_wrenches(model, motion, work)
     return work.wrench
 
 
-def derivatives(model: Prescribed, motion: Motion) -> tuple[Array, Array]:
+def derivatives(model: Prescribed, motion: BodyMotion) -> tuple[Array, Array]:
     """Return the kernel's (by_motion, by_parameter) of all contacts, from dirty working space."""
     work = dirty(new_prescribed_work(model, len(motion.position)))
     contact_derivatives(model, motion, work, True)
     return work.by_motion, work.by_parameter
 
 
-def twin(model: Prescribed, motion: Motion, e: int) -> Array:
+def twin(model: Prescribed, motion: BodyMotion, e: int) -> Array:
     """Return the wrench (6,) of contact e about ground's origin, from the closed forms in vectors."""
     c, b = model.contacts, int(model.pairs.body_a[e])
     R, w = motion.rotation[b], motion.turning[b]
@@ -104,7 +104,7 @@ def twin(model: Prescribed, motion: Motion, e: int) -> Array:
         return np.zeros(6)
     patch = volumetric.patch(radii, local, min(d, 2.0))
     place = x + E @ patch.centroid
-    v = motion.velocity[b] + np.cross(w, place - motion.position[b]) - c.drift[e]
+    v = motion.velocity[b] + np.cross(w, place - motion.position[b]) - c.surface_velocity[e]
     v_n, w_n = v @ n, w @ n
     slip, turn = v - v_n * n, w - w_n * n
     k_V, damping = c.pressure[e, :2]

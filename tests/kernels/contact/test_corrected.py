@@ -9,7 +9,7 @@ from scipy.spatial.transform import Rotation
 
 from kernels.contact.corrected import (
     Correction,
-    FootMotion,
+    RecordedFoot,
     corrected_wrenches,
     new_corrected_work,
 )
@@ -27,12 +27,12 @@ def correction(knots: Array, start: float, step: float) -> Correction:
     return Correction(start, step, np.ascontiguousarray(spline.c[::-1].transpose(2, 1, 0)))
 
 
-def some_foot(times: Array) -> FootMotion:
+def some_foot(times: Array) -> RecordedFoot:
     """Return a foot that moves smoothly and turns about a fixed axis, with toes anywhere."""
     rng = np.random.default_rng(4)
     a, b, axis = rng.uniform(-0.1, 0.1, (3, 3))
     turns = Rotation.from_rotvec(np.outer(np.sin(3.0 * times), axis))
-    return FootMotion(
+    return RecordedFoot(
         times,
         a + np.outer(times**2, b),
         turns.as_matrix(),

@@ -6,15 +6,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-from kernels.contact.followed_foot import N_POSE, Followed, fit_feet, follow
-from kernels.contact.prescribed import Motion, new_motion
-from kernels.markers.marker_cost import Markers
+from kernels.contact.followed_foot import N_POSE, FootFrames, fit_feet, follow
+from kernels.contact.prescribed import BodyMotion, new_motion
+from kernels.markers.marker_cost import ModelMarkers
 from kernels.solver.initial_pose import new_fit_work
 
 Array = NDArray[np.floating]
 RNG = np.random.default_rng(3)
 AXES = Rotation.from_rotvec(RNG.normal(size=(2, 3))).as_matrix()
-FEET = Followed(np.array([2, 1]), RNG.normal(size=(2, 3)), AXES)
+FEET = FootFrames(np.array([2, 1]), RNG.normal(size=(2, 3)), AXES)
 
 
 def quaternion(turn: Rotation) -> Array:
@@ -30,7 +30,7 @@ def test_markers_tell_where_a_foot_is() -> None:
     place = local @ turn.as_matrix().T + shift
     place[4] += 1.0
     weight = np.array([1.0, 0.7, 1.0, 1.0, 0.0, 1.0, 1.0])
-    markers = Markers(body, local, np.ones(7))
+    markers = ModelMarkers(body, local, np.ones(7))
     q = np.zeros((2, N_POSE))
     fit_feet(markers, place, weight, FEET, new_fit_work(), q)
     np.testing.assert_allclose(q[0, :3], shift, atol=1e-12)
@@ -40,15 +40,19 @@ def test_markers_tell_where_a_foot_is() -> None:
 
 def test_what_lies_on_a_foot_moves_with_it() -> None:
     """Protects place, axes and speeds of a frame on a body, by differences of its pose in time."""
-    spin, drift, start = np.array([0.8, -0.5, 1.2]), np.array([0.4, 0.1, -0.3]), np.array([0.1, 0.7, 0.2])
+    spin, surface_velocity, start = (
+        np.array([0.8, -0.5, 1.2]),
+        np.array([0.4, 0.1, -0.3]),
+        np.array([0.1, 0.7, 0.2]),
+    )
     first, step = Rotation.from_rotvec([0.2, 0.5, -0.4]), 1e-6
 
-    def at(time: float) -> Motion:
+    def at(time: float) -> BodyMotion:
         """Return both frames as if on one body; its angular velocity stands in its own axes."""
         found, turn = new_motion(2), first * Rotation.from_rotvec(spin * time)
         for k in range(2):
-            q = np.concatenate([start + drift * time, quaternion(turn)])
-            follow(q, np.concatenate([drift, spin]), FEET, k, found)
+            q = np.concatenate([start + surface_velocity * time, quaternion(turn)])
+            follow(q, np.concatenate([surface_velocity, spin]), FEET, k, found)
         return found
 
     before, now, after = at(-step), at(0.0), at(step)

@@ -24,7 +24,7 @@ from kernels.contact.prescribed import (
     SPEED,
     TURNED,
     TURNING,
-    Motion,
+    BodyMotion,
     Prescribed,
     contact_wrenches,
     new_prescribed_work,
@@ -49,7 +49,7 @@ def assert_close(found: Array, wanted: Array, size: Array, tolerance: float = 2e
         np.testing.assert_allclose(one, other, rtol=0.0, atol=tolerance * max(scale, 1e-9))
 
 
-def scale(model: Prescribed, motion: Motion) -> Array:
+def scale(model: Prescribed, motion: BodyMotion) -> Array:
     """Return the size of the wrench of each contact, open ones 0."""
     return np.abs(wrenches(model, motion)).max(axis=1)
 
@@ -105,7 +105,9 @@ def test_touch_is_a_limit() -> None:
 def test_motion_only_takes_energy(seed: int) -> None:
     """Protects dissipation: what velocity adds to the wrench of rest never drives the motion."""
     model, motion = some_contacts(seed)
-    model = model._replace(contacts=model.contacts._replace(drift=np.zeros_like(model.contacts.drift)))
+    model = model._replace(
+        contacts=model.contacts._replace(surface_velocity=np.zeros_like(model.contacts.surface_velocity))
+    )
     held = wrenches(model, motion._replace(velocity=np.zeros((2, 3)), turning=np.zeros((2, 3))))
     rng, n_taken = np.random.default_rng([seed, 5]), 0
     for size in (1e-3, 0.1, 1.0, 10.0, 100.0):
@@ -123,7 +125,7 @@ def test_no_rolling_resistance_where_the_ground_would_pull() -> None:
     """Protects the clamp: a patch that parts so fast that its damper would pull leaves nothing at all."""
     model, motion = some_contacts(1)
     fast = motion._replace(velocity=np.zeros((2, 3)))
-    model = model._replace(contacts=model.contacts._replace(drift=-40.0 * model.contacts.normal))
+    model = model._replace(contacts=model.contacts._replace(surface_velocity=-40.0 * model.contacts.normal))
     assert not wrenches(model, fast).any()
     by_motion, by_parameter = derivatives(model, fast)
     assert not by_motion.any()

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from kernels.contact.elements import POINT, PRESSING
 from kernels.contact.geometries import SPHERE_ON_SPHERE
 from kernels.contact.prescribed import (
-    Motion,
+    BodyMotion,
     Prescribed,
     PrescribedWork,
     contact_wrenches,
@@ -36,7 +36,7 @@ def only(model: Prescribed, e: int) -> Prescribed:
     return Prescribed(pairs, model.contacts._replace(pair=np.zeros(1, np.int64), **tables))
 
 
-def found(model: Prescribed, motion: Motion) -> PrescribedWork:
+def found(model: Prescribed, motion: BodyMotion) -> PrescribedWork:
     """Return the contacts' work after their wrenches."""
     work = new_prescribed_work(model, len(motion.position))
     contact_wrenches(model, motion, work)
@@ -101,7 +101,7 @@ def test_columns_are_chords_of_the_ellipsoid() -> None:
     """Protects each cell by itself: the part of a column that is inside the ellipsoid and below the plane."""
     model, motion = some_contacts(2, friction_law=-1, depths=(0.7,))
     still = motion._replace(velocity=np.zeros((2, 3)), turning=np.zeros((2, 3)))
-    model = model._replace(contacts=model.contacts._replace(drift=np.zeros((1, 3))))
+    model = model._replace(contacts=model.contacts._replace(surface_velocity=np.zeros((1, 3))))
     work, c, n = found(model, still), model.contacts, model.contacts.normal[0]
     point = work.contacts.state[0, POINT : POINT + 3] + motion.position[0]
     grid, cells = around(point, n, 0.8, 7, 6)
@@ -132,7 +132,7 @@ def test_spheres_press_by_their_lens() -> None:
     )
     model = model._replace(contacts=other)
     still = motion._replace(velocity=np.zeros((2, 3)), turning=np.zeros((2, 3)))
-    work = found(model._replace(contacts=other._replace(drift=np.zeros((1, 3)))), still)
+    work = found(model._replace(contacts=other._replace(surface_velocity=np.zeros((1, 3)))), still)
     row = work.contacts.state[0]
     grid, _ = around(row[POINT : POINT + 3] + motion.position[0], n, 0.5, 120, 100)
     total = pressed(model, work, grid, (120, 100)).sum() * grid.cell[0] * grid.cell[1]
@@ -149,7 +149,7 @@ def test_what_would_pull_presses_nothing() -> None:
     grid, _ = around(point, model.contacts.normal[0], 1.0, 39, 16)
     pressure = pressed(model, work, grid, (39, 16))
     assert pressure.min() == 0.0
-    parting = model._replace(contacts=model.contacts._replace(drift=-40.0 * model.contacts.normal))
+    parting = model._replace(contacts=model.contacts._replace(surface_velocity=-40.0 * model.contacts.normal))
     assert not pressed(parting, found(parting, motion), grid, (39, 16)).any()
 
 

@@ -12,8 +12,13 @@ from scipy.spatial.transform import Rotation
 from kernels.contact.elements import Contacts
 from kernels.contact.parameter_slopes import BY_CENTRE, BY_DAMPING, BY_RADIUS, BY_STIFFNESS, BY_TURN
 from kernels.contact.prescribed import POSITION, SPEED, TURNED, TURNING, Prescribed
-from kernels.contact.pressure_misfit import Measured, MisfitWork, new_misfit_work, pressure_misfit
-from kernels.contact.recorded import Recorded, new_recorded_work, recorded_derivatives, recorded_wrenches
+from kernels.contact.pressure_misfit import MeasuredPressure, MisfitWork, new_misfit_work, pressure_misfit
+from kernels.contact.recorded import (
+    RecordedBodies,
+    new_recorded_work,
+    recorded_derivatives,
+    recorded_wrenches,
+)
 from tests.kernels.contact.prescribed_cases import derivatives, some_contacts, wrenches
 from tests.naive.mechanisms import dirty
 
@@ -25,8 +30,8 @@ class Case(NamedTuple):
     """Ellipsoids on two bodies over the plane Z = 0, their motion, and a measured pressure."""
 
     model: Prescribed
-    recorded: Recorded
-    measured: Measured
+    recorded: RecordedBodies
+    measured: MeasuredPressure
 
 
 def case(seed: int, n_side: int = 40) -> Case:
@@ -38,10 +43,10 @@ def case(seed: int, n_side: int = 40) -> Case:
         radii=rng.uniform(0.02, 0.06, (3, 3)),
         normal=np.tile([0.0, 0.0, 1.0], (3, 1)),
         point=np.zeros((3, 3)),
-        drift=np.zeros((3, 3)),
+        surface_velocity=np.zeros((3, 3)),
         pressure=np.tile([1e7, 0.8, 1.5], (3, 1)),
     )
-    recorded = Recorded(
+    recorded = RecordedBodies(
         rng.uniform(-0.02, 0.02, (N_FRAME, 2, 3)) + np.array([0.0, 0.0, 0.02]),
         Rotation.from_rotvec(rng.uniform(-0.4, 0.4, (N_FRAME * 2, 3))).as_matrix().reshape(N_FRAME, 2, 3, 3),
         rng.uniform(-0.2, 0.2, (N_FRAME, 2, 3)),
@@ -52,7 +57,7 @@ def case(seed: int, n_side: int = 40) -> Case:
     cells = np.stack(np.meshgrid(along, along), axis=-1).reshape(-1, 2)
     pressure = rng.uniform(0.0, 4e5, (2, len(cells)))
     return Case(
-        model._replace(contacts=c), recorded, Measured(np.array([0, 2]), cells, pressure, edge * edge)
+        model._replace(contacts=c), recorded, MeasuredPressure(np.array([0, 2]), cells, pressure, edge * edge)
     )
 
 
@@ -142,7 +147,7 @@ def lone(one: Case, e: int) -> Contacts:
 
 def changed(one: Case, what: str, b: int, k: int, step: float) -> Case:
     """Return the case with one quantity of body or contact b stepped."""
-    c, r = one.model.contacts, Recorded(*(array.copy() for array in one.recorded))
+    c, r = one.model.contacts, RecordedBodies(*(array.copy() for array in one.recorded))
     arrays = {name: getattr(c, name).copy() for name in ("centre", "radii", "pressure", "rotation")}
     if what == "turned":
         for n in range(N_FRAME):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from kernels.joints.kinds import BALL, CHAIN, FREE, HINGE
-from rtsim.models.packing.tree import Motion
+from rtsim.models.packing.tree import ChainMotion
 from tests.kernels.dynamics.cases import TREES, Case, some_case
 from tests.naive import random_models
 
@@ -22,8 +22,13 @@ def shuffled_case(seed: int) -> Case:
     """Return a system with chains, plain and driven, whose later coordinates move first."""
     rng = np.random.default_rng([seed, 29])
     a, b, c, d = random_models.unit_rows(rng, 4)
-    plain = (Motion(True, a, 2), Motion(False, b, 1), Motion(True, c, 0))
-    mixed = (Motion(True, a, 1), Motion(True, b, 0, 2), Motion(False, c, 0, 3), Motion(False, d, 2, 2))
+    plain = (ChainMotion(True, a, 2), ChainMotion(False, b, 1), ChainMotion(True, c, 0))
+    mixed = (
+        ChainMotion(True, a, 1),
+        ChainMotion(True, b, 0, 2),
+        ChainMotion(False, c, 0, 3),
+        ChainMotion(False, d, 2, 2),
+    )
     tree = random_models.tree_of(
         rng,
         (CHAIN, CHAIN, FREE, CHAIN, BALL, HINGE),

@@ -12,7 +12,7 @@ from kernels.dynamics.constraints import new_constraint_work
 from kernels.dynamics.inertia import Bodies
 from kernels.dynamics.system import System, new_dynamics_work
 from kernels.solver.constraints import HARD
-from rtsim.models.packing.tree import Joint, build_tree
+from rtsim.models.packing.tree import JointRow, build_tree
 from tests.naive.constrained import within_constraints
 from tests.naive.mechanisms import Mechanism, dirty, random_mechanism, without_constraints
 
@@ -56,7 +56,7 @@ def answer(case: Case) -> Answer:
     return Answer(status, v_dot, multiplier[:n])
 
 
-def pendulum(joints: list[Joint], mass: Array, centre: Array, inertia: float = 1e-3) -> Mechanism:
+def pendulum(joints: list[JointRow], mass: Array, centre: Array, inertia: float = 1e-3) -> Mechanism:
     """Return unconstrained bodies of these masses [kg] with spheres' inertia [kg m^2] about their centres."""
     tree = build_tree(joints)
     spheres = inertia * np.sign(mass)[:, np.newaxis, np.newaxis] * np.eye(3)

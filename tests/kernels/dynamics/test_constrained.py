@@ -13,7 +13,7 @@ from kernels.dynamics.inertia import Bodies
 from kernels.dynamics.system import System, new_dynamics_work
 from kernels.joints.kinds import HINGE, SLIDER
 from kernels.solver.constraints import DISTANCE, HARD, SPHERE_ON_PLANE
-from rtsim.models.packing.tree import Joint, build_tree
+from rtsim.models.packing.tree import JointRow, build_tree
 from tests.kernels.dynamics.moving_mechanisms import Case, answer, pendulum, some_case
 from tests.naive import constrained
 from tests.naive.mechanisms import (
@@ -95,7 +95,9 @@ def test_redundant_constraints_do_not_change_the_motion() -> None:
 def test_an_element_that_no_dof_changes_does_nothing(angle: float) -> None:
     """Protects rows of rounding: a rod from a hinge's axis carries no load, and does not stop the hinge."""
     axis = np.array([0.36, -0.48, 0.8])
-    joint = Joint(-1, HINGE, axis, np.array([0.1, -0.3, 0.7]), position_in_child=np.array([0.2, 0.1, -0.3]))
+    joint = JointRow(
+        -1, HINGE, axis, np.array([0.1, -0.3, 0.7]), position_in_child=np.array([0.2, 0.1, -0.3])
+    )
     free = pendulum([joint], np.ones(1), np.array([[0.1, 0.2, 0.0]]))._replace(q=np.array([angle]))
     rod = elements_between(np.random.default_rng(0), free.tree, (DISTANCE,), ((0, -1),))
     rod = rod._replace(point_b=np.array([joint.position_in_parent + 0.15 * axis]))
@@ -110,15 +112,17 @@ def test_an_element_that_no_dof_changes_does_nothing(angle: float) -> None:
 def test_dofs_that_move_no_mass_are_reported(massless: int) -> None:
     """Protects the status: a massless leaf, a point mass on its own axis, two dofs that do the same."""
     z, x = np.array([0.0, 0.0, 1.0]), np.array([0.6, 0.8, 0.0])
-    link = Joint(0, HINGE, z, np.array([0.1, 0.2, 0.3]))
+    link = JointRow(0, HINGE, z, np.array([0.1, 0.2, 0.3]))
     cases = (
-        pendulum([Joint(-1, HINGE, z), link], np.array([1.0, 0.0]), np.full((2, 3), 0.1)),
-        pendulum([Joint(-1, HINGE, z), Joint(0, HINGE, x)], np.ones(2), np.outer([1, 0.7], x), 0.0),
-        pendulum([Joint(-1, SLIDER, x), Joint(0, SLIDER, x)], np.array([0.0, 1.0]), np.full((2, 3), 0.1)),
+        pendulum([JointRow(-1, HINGE, z), link], np.array([1.0, 0.0]), np.full((2, 3), 0.1)),
+        pendulum([JointRow(-1, HINGE, z), JointRow(0, HINGE, x)], np.ones(2), np.outer([1, 0.7], x), 0.0),
+        pendulum(
+            [JointRow(-1, SLIDER, x), JointRow(0, SLIDER, x)], np.array([0.0, 1.0]), np.full((2, 3), 0.1)
+        ),
     )
     some = cases[massless]
     assert answer(Case(some, np.ones(2), np.ones(2), np.zeros((2, 6)))).status == MASSLESS
-    heavy = pendulum([Joint(-1, HINGE, z), link], np.array([1.0, 1e-6]), np.full((2, 3), 0.1), 1e-9)
+    heavy = pendulum([JointRow(-1, HINGE, z), link], np.array([1.0, 1e-6]), np.full((2, 3), 0.1), 1e-9)
     assert answer(Case(heavy, np.ones(2), np.ones(2), np.zeros((2, 6)))).status == OK
 
 
@@ -127,7 +131,7 @@ def bars(n: int, lengths: tuple[float, ...], feet: tuple[float, ...], parents: t
     z, joints = np.array([0.0, 0.0, 1.0]), []
     for b in range(n):
         x = feet[b] if parents[b] < 0 else lengths[parents[b]]
-        joints.append(Joint(parents[b], HINGE, z, np.array([x, 0.0, 0.0])))
+        joints.append(JointRow(parents[b], HINGE, z, np.array([x, 0.0, 0.0])))
     length = np.array(lengths)
     centre, inertia = np.zeros((n, 3)), np.zeros((n, 3, 3))
     centre[:, 0] = 0.5 * length

@@ -13,7 +13,7 @@ from kernels.dynamics.inertia import Bodies
 from kernels.dynamics.inverse import inverse_dynamics
 from kernels.dynamics.system import DynamicsWork, System, new_dynamics_work
 from kernels.joints.kinds import CHAIN, FREE, HINGE, SLIDER, WELD
-from rtsim.models.packing.tree import Joint, Motion, build_functions, build_tree, polynomial
+from rtsim.models.packing.tree import ChainMotion, JointRow, build_functions, build_tree, polynomial
 from tests.kernels.dynamics.cases import Case, assert_same, inverse
 from tests.kernels.dynamics.derivative_cases import CASES, any_case
 from tests.naive import random_models
@@ -130,7 +130,7 @@ def test_moving_the_whole_changes_nothing() -> None:
 
 def test_a_free_particle_has_no_slopes() -> None:
     """Protects cancelling: m (v_dot - g) of a point mass is the same everywhere, at any speed and turn."""
-    tree = build_tree([Joint(-1, FREE)])
+    tree = build_tree([JointRow(-1, FREE)])
     bodies = Bodies(np.array([2.0]), np.zeros((1, 3)), np.zeros((1, 3, 3)))
     q = np.array([0.3, -0.2, 0.5, 0.5, 0.5, -0.5, 0.5])
     v, v_dot = np.random.default_rng(0).normal(size=(2, 6))
@@ -143,7 +143,7 @@ def test_a_free_particle_has_no_slopes() -> None:
 def test_a_driven_slider_in_closed_form() -> None:
     """Protects the third derivative: tau = m f' (f' v_dot + f'' v^2 - g) of a mass lifted by f(q)."""
     tree = build_tree(
-        [Joint(-1, CHAIN, motions=(Motion(False, np.array([0.0, 1.0, 0.0]), 0, 0),))],
+        [JointRow(-1, CHAIN, motions=(ChainMotion(False, np.array([0.0, 1.0, 0.0]), 0, 0),))],
         build_functions([polynomial((0.1, 0.4, -0.3, 0.2, 0.5))]),
     )
     m, g, x, v, v_dot = 2.0, -9.81, 0.7, 1.3, -0.4

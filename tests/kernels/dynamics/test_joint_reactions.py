@@ -11,7 +11,7 @@ from kernels.dynamics.constraints import new_constraint_work
 from kernels.dynamics.system import new_dynamics_work
 from kernels.joints.kinds import HINGE
 from kernels.solver.constraints import HARD, SPHERE_ON_PLANE
-from rtsim.models.packing.tree import Joint
+from rtsim.models.packing.tree import JointRow
 from tests.kernels.dynamics.moving_mechanisms import Answer, Case, answer, pendulum, some_case
 from tests.naive import constrained
 from tests.naive.mechanisms import Mechanism, dirty, moved, point, posed
@@ -125,7 +125,7 @@ def test_a_hanging_chain_of_bodies_pulls_with_its_weight() -> None:
     """Protects units and signs of reactions: at rest, upwards, what hangs below; moments balance the arms."""
     mass, centre = np.array([1.0, 2.0]), np.array([[0.1, -0.2, 0.0], [0.0, -0.3, 0.05]])
     z = np.array([0.0, 0.0, 1.0])
-    some = pendulum([Joint(-1, HINGE, z), Joint(0, HINGE, z, np.array([0.2, -0.4, 0.0]))], mass, centre)
+    some = pendulum([JointRow(-1, HINGE, z), JointRow(0, HINGE, z, np.array([0.2, -0.4, 0.0]))], mass, centre)
     at_rest = Case(some._replace(q=np.zeros(2)), np.zeros(2), np.zeros(2), np.zeros((2, 6)))
     found = reactions(at_rest, Answer(OK, np.zeros(2), np.zeros(1)))
     np.testing.assert_allclose(found[:, 3:], [[0, 3 * 9.81, 0], [0, 2 * 9.81, 0]], atol=1e-12)

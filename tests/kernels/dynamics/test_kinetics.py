@@ -23,7 +23,7 @@ from kernels.dynamics.kinetics import (
 from kernels.dynamics.system import System, new_dynamics_work
 from kernels.joints.joint_angles import JointAxes
 from kernels.joints.kinds import FREE, HINGE
-from rtsim.models.packing.tree import Joint, build_tree
+from rtsim.models.packing.tree import JointRow, build_tree
 from tests.kernels.dynamics.cases import Case, assert_same, forward, inverse, mass, some_case
 from tests.naive import random_models
 from tests.naive.dynamics import inverse_dynamics, motion_by_differences, potential_energy, state
@@ -184,7 +184,7 @@ def test_a_held_leg_needs_an_extending_moment_at_the_knee() -> None:
 
     X forward, Y up, Z right: knee extension turns the shank about +Z, so flexion has the sign -1.
     """
-    joints = [Joint(-1, FREE), Joint(0, HINGE, np.array([0.0, 0.0, 1.0]), np.array([0.0, -0.4, 0.0]))]
+    joints = [JointRow(-1, FREE), JointRow(0, HINGE, np.array([0.0, 0.0, 1.0]), np.array([0.0, -0.4, 0.0]))]
     bodies = random_models.random_bodies(np.random.default_rng(0), 2)
     centre = np.array([[0, -0.2, 0], [0, -0.2, 0]])
     bodies = bodies._replace(mass=np.array([8.0, 20.0 / (0.2 * 9.81)]), centre=centre)

@@ -12,7 +12,7 @@ from scipy.spatial.transform import Rotation
 
 from kernels.joints.kinds import BALL, CHAIN, ELLIPSOIDAL, FREE, HINGE, SLIDER
 from kernels.joints.tree import Tree
-from rtsim.models.packing.tree import Motion, build_functions, polynomial
+from rtsim.models.packing.tree import ChainMotion, build_functions, polynomial
 from tests.kernels.dynamics.cases import (
     TREES,
     Case,
@@ -37,7 +37,9 @@ def smooth_case(seed: int, root: int) -> Case:
     """Return a moving tree without wrenches whose joints have all derivatives, as an order of four needs."""
     rng = np.random.default_rng([seed, root])
     axes = random_models.unit_rows(rng, 4)
-    rolling = tuple(Motion(m < 2, axes[m], 0, m - 1) for m in range(4))  # one coordinate turns and shifts
+    rolling = tuple(
+        ChainMotion(m < 2, axes[m], 0, m - 1) for m in range(4)
+    )  # one coordinate turns and shifts
     motions = {1: rolling, 4: random_models.planar(rng)}
     curves = (polynomial((0.1, 0.5, 0.2)), polynomial((0.0, 0.2, -0.3)), polynomial((0.2, 0.0, 0.1, 0.1)))
     kinds = (root, CHAIN, FREE, HINGE, CHAIN)

@@ -18,7 +18,7 @@ from kernels.joints.kinds import FREE
 from kernels.joints.tree import new_pose
 from kernels.path.angles import Angles
 from kernels.path.assembly import assemble
-from rtsim.models.packing.tree import Joint, build_tree
+from rtsim.models.packing.tree import JointRow, build_tree
 from tests.kernels.dynamics.flight import moved, tangent_rate
 from tests.naive import constrained, random_models, rolling
 from tests.naive.dynamics import kinetic_energy, potential_energy
@@ -132,7 +132,7 @@ def test_motion_and_multipliers_solve_the_dense_equations(seed: int) -> None:
 def disc(inclination: float, radius: float = RADIUS, ball: bool = False) -> Rolling:
     """Return a free thin disc, or ball, on the level ground z = 0, its axis inclined from the vertical."""
     inertia = np.diag([ACROSS, ACROSS, AXIAL]) if not ball else 0.4 * MASS * radius**2 * np.eye(3)
-    tree = build_tree([Joint(-1, FREE)])
+    tree = build_tree([JointRow(-1, FREE)])
     bodies = Bodies(np.array([MASS]), np.zeros((1, 3)), inertia[None])
     system = System(tree, bodies, np.array([0.0, 0.0, -GRAVITY]))
     roll = Rolls(

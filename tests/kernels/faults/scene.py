@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from kernels.faults.finding import find_faults
-from kernels.markers.marker_cost import Markers
+from kernels.markers.marker_cost import ModelMarkers
 from kernels.markers.marker_health import Health, new_health, visibility
 from kernels.markers.segment_filling import FillOptions, Segments, new_segments
 from kernels.solver.frame import FrameOptions
-from kernels.solver.initial_pose import FitWork, new_fit_work
+from kernels.solver.initial_pose import BodyFitWork, new_fit_work
 from rtsim.config.runs.run_schema import MarkerCheck, Solver
 from rtsim.methods.kinematics.frame_options import health_options, track_options
 
@@ -36,10 +36,10 @@ LOCAL = np.array(
 class Scene(NamedTuple):
     """A segment with five markers and one with three, known for long, somewhere in ground."""
 
-    markers: Markers
+    markers: ModelMarkers
     health: Health
     segments: Segments
-    fit: FitWork
+    fit: BodyFitWork
     truth: Array  # (8, 3) m
 
     def judge(self, measured: Array) -> int:
@@ -56,4 +56,4 @@ def new_scene() -> Scene:
     truth = np.einsum("mij,mj->mi", segments.rotation[BODY], LOCAL) + rng.normal(size=(2, 3))[BODY]
     health.n_seen[:] = 100
     health.expected[:] = truth
-    return Scene(Markers(BODY.copy(), LOCAL), health, segments, new_fit_work(), truth)
+    return Scene(ModelMarkers(BODY.copy(), LOCAL), health, segments, new_fit_work(), truth)

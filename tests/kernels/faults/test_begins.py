@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kernels.markers.marker_health import ASTRAY, EXCHANGED
+from kernels.markers.marker_health import EXCHANGED, OUTLIER
 from tests.kernels.faults.scene import BODY, N_MARKER, Scene, new_scene
 
 SIZES = [0.06, 0.1, 0.15]
@@ -19,7 +19,7 @@ def begun_wrong(size: float, n: int = 3) -> tuple[Scene, np.ndarray]:
     if n == 2:
         measured[7] = np.nan
     health = scene.health
-    for rows in (health.mean, health.home, health.good):
+    for rows in (health.mean, health.mean_residual, health.good):
         rows[5] = [0.0, size, 0.0]
     health.good_age[:] = 0.0
     health.expected[5] += shift
@@ -36,7 +36,7 @@ def test_back_in_the_place_of_the_calibration_it_is_right_at_once(size, n):
     seen = np.isfinite(measured).all(axis=1)
     np.testing.assert_array_equal(scene.health.weight, seen.astype(float))
     np.testing.assert_array_equal(scene.health.mean[5], 0.0)
-    np.testing.assert_array_equal(scene.health.home[5], 0.0)
+    np.testing.assert_array_equal(scene.health.mean_residual[5], 0.0)
     assert (scene.health.n_seen[BODY == 1] == 0).all()
     assert np.isnan(scene.health.expected[BODY == 1]).all()
     assert (scene.health.n_seen[BODY == 0] == 100).all()
@@ -48,7 +48,7 @@ def test_elsewhere_it_is_at_fault_as_before(size):
     scene, measured = begun_wrong(size)
     measured[5] -= 2.0 * (scene.health.expected[5] - measured[5])
     scene.judge(measured)
-    assert scene.health.fault[5] in (ASTRAY, EXCHANGED)
+    assert scene.health.fault[5] in (OUTLIER, EXCHANGED)
     assert scene.health.weight[5] == 0.0
     assert scene.health.n_seen[5] == 100
 
@@ -61,5 +61,5 @@ def test_a_marker_learnt_in_its_place_may_not_jump():
     normal = np.cross(b - a, c - a)
     measured[5] += 0.1 * normal / np.linalg.norm(normal)
     scene.judge(measured)
-    assert scene.health.fault[5] == ASTRAY
+    assert scene.health.fault[5] == OUTLIER
     assert len(scene.health.n_seen) == N_MARKER

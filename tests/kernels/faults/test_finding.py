@@ -9,11 +9,11 @@ from scipy.spatial.transform import Rotation
 
 from kernels.faults.agreement import disagreement, squares_left
 from kernels.faults.exchanged import find_swaps
-from kernels.faults.foreseen import CREEP, LEAP, TURNS, find_strays, median_surprise
+from kernels.faults.innovation import CREEP, LEAP, TURNS, find_strays, median_surprise
 from kernels.faults.segment import SETTLED, leave_out_two
 from kernels.faults.verdict import keep_in
-from kernels.markers.marker_cost import Markers
-from kernels.markers.marker_health import ASTRAY, EXCHANGED, RECENT, SEGMENT, is_blamed, visibility
+from kernels.markers.marker_cost import ModelMarkers
+from kernels.markers.marker_health import EXCHANGED, OUTLIER, RECENT, SEGMENT, is_blamed, visibility
 from tests.kernels.faults.scene import BODY, DT, LOCAL, N_MARKER, OPTIONS, Scene, new_scene
 from tests.naive.faults import rigid_gaps, rings, strays
 
@@ -61,7 +61,7 @@ def test_clean_markers_are_left_alone(scene: Scene) -> None:
 
 @pytest.mark.parametrize("foreseen", [True, False])
 @pytest.mark.parametrize("wrong", [(0,), (2,), (4,), (1, 3), (0, 2), (4, 5)])
-def test_those_that_disagree_are_left_out(scene: Scene, wrong: tuple[int, ...], foreseen: bool) -> None:
+def test_those_that_disagree_are_left_out(scene: Scene, wrong: tuple[int, ...], predicted: bool) -> None:
     """Protects the others: one or two of six are found by the shape alone, whatever was expected."""
     scene.markers.body[5] = 0
     scene.truth[5] = scene.truth[0] + scene.segments.rotation[0] @ (LOCAL[5] - LOCAL[0])
@@ -69,11 +69,11 @@ def test_those_that_disagree_are_left_out(scene: Scene, wrong: tuple[int, ...], 
     measured = scene.truth.copy()
     for k, m in enumerate(wrong):
         measured[m] += (0.08, -0.1)[k] * np.eye(3)[k]
-    if not foreseen:
+    if not predicted:
         scene.health.expected[:] = np.nan
     scene.judge(measured)
     expected = np.zeros(N_MARKER)
-    expected[list(wrong)] = ASTRAY
+    expected[list(wrong)] = OUTLIER
     np.testing.assert_array_equal(scene.health.fault, expected)
     np.testing.assert_array_equal(scene.health.weight, expected == 0)
 
@@ -173,7 +173,7 @@ def test_markers_may_be_only_reported(scene: Scene) -> None:
     measured[6] = np.nan
     scene.judge(measured)
     keep_in(measured, scene.health)
-    assert scene.health.fault[2] == ASTRAY
+    assert scene.health.fault[2] == OUTLIER
     np.testing.assert_array_equal(scene.health.weight, np.arange(N_MARKER) != 6)
 
 
@@ -219,7 +219,7 @@ def test_what_was_learnt_in_a_wrong_order_makes_nothing_certain(scene: Scene) ->
     what has been usual since then is wrong itself."""
     order = [1, 0, 2, 3, 4]
     scene.health.mean[:5] = LOCAL[order] - LOCAL[:5]
-    scene.health.home[:5] = scene.health.mean[:5]
+    scene.health.mean_residual[:5] = scene.health.mean[:5]
     scene.health.expected[:5] = scene.truth[order]
     scene.health.good_age[:] = 0.0
     scene.judge(scene.truth)
@@ -267,16 +267,16 @@ def test_strays_against_the_twin(scene: Scene, seed: int) -> None:
     scene.health.n_seen[:] = rng.choice([0, 100], N_MARKER)
     scene.health.weight[:] = rng.random(N_MARKER) < 0.9
     scene.segments.sound[:] = 0
-    surprise = rng.uniform(0.0, 0.25, N_MARKER) * (rng.random(N_MARKER) < 0.5)
-    measured = scene.truth + surprise[:, None] * [0.6, 0.0, -0.8]
+    innovation = rng.uniform(0.0, 0.25, N_MARKER) * (rng.random(N_MARKER) < 0.5)
+    measured = scene.truth + innovation[:, None] * [0.6, 0.0, -0.8]
     options = OPTIONS.health
-    seen = np.where(scene.health.weight > 0.0, surprise, np.nan)
+    seen = np.where(scene.health.weight > 0.0, innovation, np.nan)
     own = np.where(scene.health.n_seen >= options.n_learn, options.floor, options.unknown)
     expected = strays(seen, own, options.stray_speed * DT)
     before = scene.health.weight.copy()
     usual = median_surprise(measured, scene.health)
     find_strays(scene.markers, measured, DT, usual, options, scene.health, scene.segments)
-    np.testing.assert_array_equal(scene.health.fault == ASTRAY, expected)
+    np.testing.assert_array_equal(scene.health.fault == OUTLIER, expected)
     np.testing.assert_array_equal(scene.health.weight, np.where(expected, 0.0, before))
 
 
@@ -290,7 +290,7 @@ def test_faults_do_not_depend_on_frames_or_order(seed: int) -> None:
     measured[wrong[0]] += rng.normal(0.0, 0.1, 3)
     measured[wrong[1:]] = measured[wrong[:0:-1]]
     turn, shift, order = Rotation.random(random_state=rng), rng.normal(size=3), rng.permutation(N_MARKER)
-    other = other._replace(markers=Markers(BODY[order], LOCAL[order]))
+    other = other._replace(markers=ModelMarkers(BODY[order], LOCAL[order]))
     other.health.expected[:] = turn.apply(scene.health.expected[order]) + shift
     other.segments.rotation[:] = turn.as_matrix() @ scene.segments.rotation
     for one in (scene, other):

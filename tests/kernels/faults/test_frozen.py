@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from kernels.faults.frozen import MOVES, N_FINE, N_SAME, N_STALLED, find_frozen, is_sent_again
-from kernels.markers.marker_cost import Markers
+from kernels.markers.marker_cost import ModelMarkers
 from kernels.markers.marker_health import FROZEN, new_health, visibility
 from tests.kernels.faults.scene import BODY, DT, LOCAL, N_MARKER
 
@@ -15,7 +15,7 @@ def frozen_frames(step: float, speed: float, n: int, stuck: dict[int, int]) -> l
     one of these frames on."""
     health, rng = new_health(N_MARKER), np.random.default_rng(8)
     x, found = rng.normal(size=(N_MARKER, 3)), []
-    markers = Markers(BODY, LOCAL)
+    markers = ModelMarkers(BODY, LOCAL)
     ways = rng.normal(size=(N_MARKER, 3))
     ways *= speed / np.linalg.norm(ways, axis=1)[:, None]
     for k in range(N_FINE + n):
@@ -69,7 +69,7 @@ def test_a_frame_that_comes_again_is_no_new_one() -> None:
     empty = np.full((N_MARKER, 3), np.nan)
     assert not is_sent_again(measured, DT, health)
     assert not is_sent_again(empty, DT, health)
-    find_frozen(Markers(BODY, LOCAL), measured, DT, health)
+    find_frozen(ModelMarkers(BODY, LOCAL), measured, DT, health)
     found = [bool(is_sent_again(measured, DT, health)) for _ in range(N_STALLED)]
     assert found == [True] * (N_STALLED - 1) + [False]
     for other in (np.nan, measured[5, 1] + 1e-15):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kernels.faults.foreseen import has_leapt
+from kernels.faults.innovation import has_leapt
 from kernels.faults.solved import BUMPED, CALM, SETTLED, judge_solved, weigh_worst
-from kernels.markers.marker_health import ASTRAY, EXCHANGED, SEGMENT
+from kernels.markers.marker_health import EXCHANGED, OUTLIER, SEGMENT
 from tests.kernels.faults.scene import BODY, DT, N_MARKER, OPTIONS, Scene, new_scene
 
 ASIDE = np.array([0.6, 0.0, -0.8])
@@ -39,7 +39,7 @@ def test_a_leap_of_a_residual(scene: Scene) -> None:
 def test_a_pose_that_leaps_leaves_no_doubt(scene: Scene) -> None:
     """Protects markers that are where they were foreseen, as where a knee goes to its other assembly: the
     frame is suspect, and nothing lingers."""
-    for beside, found in ((0.0, SEGMENT), (0.0049, SEGMENT), (0.0051, ASTRAY), (np.nan, ASTRAY)):
+    for beside, found in ((0.0, SEGMENT), (0.0049, SEGMENT), (0.0051, OUTLIER), (np.nan, OUTLIER)):
         scene.segments.doubted[:] = 0.0
         scene.health.good[:], scene.health.good_age[:] = 0.0, -DT
         scene.health.residual[BODY == 0, 0] = 0.02
@@ -59,7 +59,7 @@ def test_a_doubt_lasts_until_all_is_as_usual(scene: Scene) -> None:
         scene.segments.doubted[0] = doubted
         scene.health.residual[2] = part * bound * ASIDE
         assert judge(scene) == found
-        assert scene.health.fault[2] == (ASTRAY if found else 0)
+        assert scene.health.fault[2] == (OUTLIER if found else 0)
         assert scene.segments.doubted[0] == pytest.approx(doubted + DT if found else 0.0)
         np.testing.assert_array_equal(scene.health.weight, 1.0)
 
@@ -96,7 +96,7 @@ def trial(scene: Scene, barred: int, frames: str) -> list[str]:
         health.weight[:] = 1.0
         health.fault[:] = 0
         if frame == "x":
-            health.fault[1], health.weight[1] = ASTRAY, 0.0
+            health.fault[1], health.weight[1] = OUTLIER, 0.0
         n = judge_solved(scene.markers, DT, OPTIONS.health, health, scene.segments)
         assert n == np.count_nonzero(health.fault)
         found.append("?" if n else ".")
@@ -119,7 +119,7 @@ def test_a_marker_that_was_left_out_comes_back_on_trial(scene: Scene) -> None:
 
 def test_only_markers_that_were_astray_are_on_trial(scene: Scene) -> None:
     """Protects recovery from leaps of the pose, and from labels that are put right: at once."""
-    for fault, weight in ((ASTRAY, 1.0), (EXCHANGED, 0.0), (SEGMENT, 1.0)):
+    for fault, weight in ((OUTLIER, 1.0), (EXCHANGED, 0.0), (SEGMENT, 1.0)):
         for _ in range(20):
             scene.health.weight[:], scene.health.fault[:] = 1.0, 0
             scene.health.fault[1], scene.health.weight[1] = fault, weight
@@ -165,5 +165,5 @@ def test_only_the_most_unusual_is_left_out(scene: Scene) -> None:
         weigh_worst(scene.markers, OPTIONS.health, scene.health, scene.segments)
         assert np.flatnonzero(scene.health.weight == 0.0).tolist() == found
     assert not weigh_worst(scene.markers, OPTIONS.health, scene.health, scene.segments)
-    assert (scene.health.fault[[5, 6]] == ASTRAY).all()
+    assert (scene.health.fault[[5, 6]] == OUTLIER).all()
     assert not (scene.health.fault == EXCHANGED).any()

@@ -9,7 +9,7 @@ from scipy.spatial.transform import Rotation
 
 from kernels.faults.added import FLAT, find_added, go_on, new_motion
 from kernels.faults.stepped import find_steps, new_steps
-from kernels.markers.marker_cost import Markers
+from kernels.markers.marker_cost import ModelMarkers
 from kernels.markers.marker_health import new_health
 from rtsim.config.runs.run_schema import MarkerCheck
 from rtsim.methods.kinematics.frame_options import health_options
@@ -41,7 +41,7 @@ def states(
     """(n, n_body) - whether each is off; residual : (n, n_marker, 3) - of the solution [m]."""
     health, steps = new_health(N_MARKER), new_steps(N_MARKER, N_BODY)
     health.n_seen[:] = 100
-    markers, axes = Markers(BODY.copy(), LOCAL), np.tile(np.eye(3), (N_BODY, 1, 1))
+    markers, axes = ModelMarkers(BODY.copy(), LOCAL), np.tile(np.eye(3), (N_BODY, 1, 1))
     told = np.zeros((len(frames), N_BODY), bool)
     for k, x in enumerate(frames):
         dt = 1.0 / rate if times is None else times[k] - times[k - 1] if k else 0.0

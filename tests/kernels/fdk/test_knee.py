@@ -15,7 +15,7 @@ from rtsim.config.models.model_schema import ModelSpec
 from rtsim.config.paths import find_config
 from rtsim.config.runs.choices import load_run
 from rtsim.config.runs.recruitment_schema import RecruitmentSpec
-from rtsim.config.runs.run_schema import Run
+from rtsim.config.runs.run_schema import RunConfig
 from rtsim.methods.fdk.fdk import ForceDependentKinematics
 from rtsim.methods.fdk.joint_forces import JointForces
 from rtsim.models.load import load_model
@@ -43,7 +43,7 @@ PERSON = person_of(SUBJECT, load_inertia_table(), RUN.mass_kg)
 WEIGHT = 9.81 * PERSON.mass
 
 
-def knee(spec: ModelSpec = SPEC, run: Run = RUN, **options) -> ForceDependentKinematics:
+def knee(spec: ModelSpec = SPEC, run: RunConfig = RUN, **options) -> ForceDependentKinematics:
     """The walker's knee as in a shipped run, to 1e-6 N."""
     model = build(with_masses(spec, SUBJECT, PERSON), SUBJECT, run.method)
     fdk = msgspec.structs.replace(run.fdk, **{"tolerance_N": 1e-6, "max_iterations": 30, **options})

@@ -11,12 +11,12 @@ from scipy.spatial.transform import Rotation
 from kernels.contact.elements import Contacts
 from kernels.contact.geometries import ELLIPSOID_ON_PLANE, SPHERE_ON_SPHERE
 from kernels.contact.pressure import HUNT_CROSSLEY, KELVIN_VOIGT, POWER, VOLUMETRIC
-from kernels.forces.assembly import Forces
+from kernels.forces.assembly import ForceElements
 from kernels.forces.friction import ANDERSSON, HOLLARS, PROPOSED, SPECKER
 from kernels.forces.frictions import Frictions
 from kernels.forces.ligament import LINEAR, TOE_LINEAR
-from kernels.forces.lines import Lines
-from kernels.forces.loads import Loads
+from kernels.forces.lines import LineElements
+from kernels.forces.loads import PointLoads
 from kernels.forces.pairs import Pairs
 from kernels.forces.springs import Springs
 from kernels.joints.kinds import BALL, FREE, WELD
@@ -54,7 +54,7 @@ class Case(NamedTuple):
     """A tree in motion under force elements."""
 
     tree: Tree
-    forces: Forces
+    forces: ForceElements
     q: Array
     v: Array
     v_dot: Array
@@ -117,12 +117,12 @@ def some_case(
     loaded = tuple((b, -1) for b in range(len(tree.parent)) if (b, -1) not in bodies)[:3]
     at = state(tree, q)
     n = len(bodies)
-    forces = Forces(
+    forces = ForceElements(
         pair_table(tree, bodies + loaded),
         aimed_lines(rng, at, bodies),
         aimed_contacts(rng, at, v, bodies, plans),
         aimed_frictions(rng, at, v, bodies),
-        Loads(
+        PointLoads(
             np.array([0, n, n + 1, n + 2], np.int64),
             rng.uniform(-0.3, 0.3, (4, 3)),
             rng.normal(0.0, 4.0, (4, 3)),
@@ -135,7 +135,7 @@ def some_case(
     return Case(tree, forces, q, v, v_dot, np.array([1.0, 0.6, 0.0, -1.3]))
 
 
-def aimed_lines(rng: np.random.Generator, at: State, bodies: tuple[tuple[int, int], ...]) -> Lines:
+def aimed_lines(rng: np.random.Generator, at: State, bodies: tuple[tuple[int, int], ...]) -> LineElements:
     """Return a ligament in its toe, one in its linear part, a slack one and a spring on every pair."""
     stretches = (0.05, 0.3, -0.02, 0.1)  # of the slack length; toes end at 0.2
     pair = np.repeat(np.arange(len(bodies)), 4)
@@ -150,7 +150,7 @@ def aimed_lines(rng: np.random.Generator, at: State, bodies: tuple[tuple[int, in
     damping = np.tile([0.5, 1.5, 1.0, 2.0], len(bodies))
     onset = np.tile([0.15, 0.0, 0.1, 0.0], len(bodies)) * slack  # the damping of the one in its toe sets in
     rows = np.column_stack([slack, toe, stiffness, strain, damping, onset])
-    return Lines(pair.astype(np.int64), law.astype(np.int64), points[0], points[1], rows)
+    return LineElements(pair.astype(np.int64), law.astype(np.int64), points[0], points[1], rows)
 
 
 def aimed_contacts(

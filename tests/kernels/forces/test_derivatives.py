@@ -10,7 +10,7 @@ from kernels.contact.pressure import KELVIN_VOIGT, VOLUMETRIC
 from kernels.forces.friction import HOLLARS
 from kernels.forces.ligament import TOE_LINEAR
 from kernels.joints.kinds import SLIDER
-from rtsim.models.packing.tree import Joint, build_tree
+from rtsim.models.packing.tree import JointRow, build_tree
 from tests.kernels.forces import calls
 from tests.kernels.forces.cases import (
     KINDS,
@@ -105,7 +105,7 @@ def test_patch_derivatives_are_not_those_of_the_thesis(name: str) -> None:
 
 def on_a_slider(q: float, v: float) -> Case:
     """Return a body on a slider along z above ground, under all of a random case's element tables."""
-    tree = build_tree([Joint(-1, SLIDER, np.array([0.0, 0.0, 1.0]))])
+    tree = build_tree([JointRow(-1, SLIDER, np.array([0.0, 0.0, 1.0]))])
     tables = some_case("branched").forces._replace(pairs=pair_table(tree, ((0, -1),)))
     return Case(tree, tables, np.array([q]), np.array([v]), np.zeros(1), np.zeros(4))
 

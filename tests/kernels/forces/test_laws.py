@@ -9,7 +9,7 @@ from scipy.spatial.transform import Rotation
 
 from kernels.contact.elements import FRICTION, NORMAL, SLIDING
 from kernels.contact.pressure import HUNT_CROSSLEY, KELVIN_VOIGT, POWER, VOLUMETRIC
-from kernels.forces.assembly import Forces
+from kernels.forces.assembly import ForceElements
 from kernels.forces.frictions import FORCE, SLIDING_SPEED
 from kernels.forces.lines import TENSION
 from kernels.joints.kinds import BALL, FREE, HINGE, SLIDER
@@ -47,7 +47,7 @@ def test_floating_bodies_keep_their_momentum(seed: int) -> None:
     tree = tree_of(rng, (FREE, FREE), (-1, -1))
     q, v = random_coordinates(rng, tree), rng.normal(size=12)
     at, bodies = state(tree, q), ((0, 1), (1, 0))
-    tables = Forces(
+    tables = ForceElements(
         pair_table(tree, bodies),
         aimed_lines(rng, at, bodies),
         aimed_contacts(rng, at, v, bodies, CONTACTS),
@@ -156,7 +156,7 @@ def turned_world(case: Case, R: Array, x: Array) -> Case:
     forces = case.forces
     A, B = forces.pairs.body_a, forces.pairs.body_b
     lines, contacts, frictions, loads = forces.lines, forces.contacts, forces.frictions, forces.loads
-    moved = Forces(
+    moved = ForceElements(
         forces.pairs,
         lines._replace(
             point_a=placed(lines.point_a, A[lines.pair] < 0, R, x),
@@ -228,7 +228,7 @@ def in_units(case: Case, length: float, mass: float, time: float) -> Case:
         HUNT_CROSSLEY: (force / length**1.5, force / length**1.5 / speed, 1.0),
         POWER: (force / length**2, 1.0, 1.0),
     }
-    scaled = Forces(
+    scaled = ForceElements(
         forces.pairs,
         lines._replace(
             point_a=length * lines.point_a,

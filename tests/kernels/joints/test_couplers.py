@@ -18,15 +18,15 @@ from kernels.joints.couplers import (
 )
 from kernels.joints.tree import Tree, new_pose, pose
 from kernels.markers.marker_cost import (
-    Markers,
+    ModelMarkers,
     marker_gradient,
     marker_hessian,
     marker_moments,
     new_marker_work,
 )
 from kernels.solver.constraints import Roles
-from kernels.solver.kkt import CONVERGED, Options
-from kernels.solver.optimality import Problem
+from kernels.solver.kkt import CONVERGED, SolverOptions
+from kernels.solver.optimality import FrameProblem
 from tests.kernels.problems import open_dofs, solved
 from tests.naive import constraints, couplers, differences, markers, random_models
 from tests.naive.tree import slices, state
@@ -141,11 +141,11 @@ def test_folded_marker_terms_are_the_differences_of_the_cost(seed: int) -> None:
         assert u @ H @ u == pytest.approx(second, abs=1e-6)
 
 
-def coupled_problem(seed: int, noise: float) -> tuple[Problem, Array]:
+def coupled_problem(seed: int, noise: float) -> tuple[FrameProblem, Array]:
     """Return markers of a coupled tree, one soft and two hard elements, and the state that made them."""
     tree, q, rng = some_tree(seed)
     body = np.repeat(np.arange(len(tree.parent)), 4).astype(np.int64)
-    placed = Markers(body, rng.uniform(-0.3, 0.3, (len(body), 3)))
+    placed = ModelMarkers(body, rng.uniform(-0.3, 0.3, (len(body), 3)))
     kinds, bodies = (1, 0, 1), ((7, 3), (9, 2), (3, -1))
     elements = random_models.elements_between(rng, tree, kinds, bodies)
     at = state(tree, q)
@@ -154,7 +154,7 @@ def coupled_problem(seed: int, noise: float) -> tuple[Problem, Array]:
     roles = Roles(np.array([2, 2, 1], np.int64), np.array([0.0, 0.0, 3.0]), target)
     measured = markers.model_markers(tree, placed, q) + rng.normal(0.0, noise, (len(body), 3))
     n_v = len(tree.dof_body)
-    return Problem(
+    return FrameProblem(
         tree, placed, elements, roles, measured, rng.uniform(0.5, 2.0, len(body)), np.zeros(n_v), q.copy()
     ), q
 
@@ -165,7 +165,7 @@ def test_solution_keeps_the_couplers_and_no_motion_lowers_the_cost(seed: int) ->
     problem, q = coupled_problem(seed, 0.003)
     tree = problem.tree
     start = random_models.moved(np.random.default_rng(seed), tree, q, 0.03)
-    found = solved(problem, start, Options(1e-11, 60, 0.5))
+    found = solved(problem, start, SolverOptions(1e-11, 60, 0.5))
     assert found.status == CONVERGED
     np.testing.assert_allclose(found.q, couplers.placed(tree.couplers, tree.functions, found.q), atol=1e-14)
 
@@ -184,7 +184,7 @@ def test_exact_markers_give_back_the_state_that_made_them() -> None:
     """Protects the solver with followers on a problem whose solution is known."""
     problem, q = coupled_problem(1, 0.0)
     start = random_models.moved(np.random.default_rng(71), problem.tree, q, 0.05)
-    found = solved(problem, start, Options(1e-11, 60, 0.5))
+    found = solved(problem, start, SolverOptions(1e-11, 60, 0.5))
     assert found.status == CONVERGED
     np.testing.assert_allclose(found.q, q, atol=1e-9)
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from kernels.joints.kinds import FREE
 from kernels.joints.tree import Tree, new_pose, pose
 from kernels.markers.marker_cost import (
-    Markers,
+    ModelMarkers,
     marker_gradient,
     marker_hessian,
     marker_moments,
@@ -35,7 +35,7 @@ class Case(NamedTuple):
     """A random tree with markers well off the measured ones, so that the second-order part is large."""
 
     tree: Tree
-    markers: Markers
+    markers: ModelMarkers
     q: Array
     measured: Array
     weight: Array
@@ -121,7 +121,7 @@ def test_markers_of_weight_zero_drop_out(missing: float) -> None:
     out[[0, 5, 11]] = True
     measured, weight = case.measured.copy(), case.weight.copy()
     measured[out], weight[out] = missing, 0.0
-    kept = Markers(case.markers.body[~out], case.markers.position[~out])
+    kept = ModelMarkers(case.markers.body[~out], case.markers.position[~out])
     found = terms(case._replace(measured=measured, weight=weight))
     without = terms(case._replace(markers=kept, measured=measured[~out], weight=weight[~out]))
     for name in ("cost", "gradient", "gauss_newton", "hessian"):
@@ -191,7 +191,7 @@ def test_dofs_without_markers_have_empty_rows() -> None:
     """Protects a segment whose markers are all gone: nothing is known about its own dofs."""
     rng = np.random.default_rng(9)
     tree = random_models.tree_of(rng, (FREE, FREE), (-1, 0))
-    markers = Markers(np.zeros(4, np.int64), rng.uniform(-0.3, 0.3, (4, 3)))
+    markers = ModelMarkers(np.zeros(4, np.int64), rng.uniform(-0.3, 0.3, (4, 3)))
     q = random_models.random_coordinates(rng, tree)
     measured = model_markers(tree, markers, q) + 0.1
     found = terms(Case(tree, markers, q, measured, np.ones(4)))

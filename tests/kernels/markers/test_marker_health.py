@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from kernels.joints.tree import Pose, new_pose
-from kernels.markers.marker_cost import Markers
+from kernels.markers.marker_cost import ModelMarkers
 from kernels.markers.marker_health import (
-    ASTRAY,
     BALL,
     EXCHANGED,
     MOVED,
+    OUTLIER,
     RECENT,
     SEGMENT,
     Health,
@@ -50,7 +50,7 @@ DT = 0.01
 class Scene(NamedTuple):
     """Two bodies in ground with three markers each, and where the model has the markers."""
 
-    markers: Markers
+    markers: ModelMarkers
     pose: Pose
     model: Array  # (6, 3) m
     health: Health
@@ -79,7 +79,7 @@ def scene() -> Scene:
     rng = np.random.default_rng(80)
     pose = new_pose(2, 0)
     pose.rotation[:], pose.position[:] = Rotation.random(2, rng).as_matrix(), rng.normal(size=(2, 3))
-    markers = Markers(np.array([0, 0, 0, 1, 1, 1], np.int64), rng.uniform(-0.2, 0.2, (6, 3)))
+    markers = ModelMarkers(np.array([0, 0, 0, 1, 1, 1], np.int64), rng.uniform(-0.2, 0.2, (6, 3)))
     model = np.einsum("mij,mj->mi", pose.rotation[markers.body], markers.position)
     return Scene(markers, pose, model + pose.position[markers.body], new_health(6), np.zeros(2, np.int64))
 
@@ -90,7 +90,7 @@ def test_a_new_marker_is_trusted_and_unknown() -> None:
     np.testing.assert_array_equal(fresh.weight, 1.0)
     np.testing.assert_array_equal(fresh.swap_with, -1)
     assert not any(
-        np.any(part) for part in (fresh.gap_age, fresh.mean, fresh.home, fresh.n_seen, fresh.fault)
+        np.any(part) for part in (fresh.gap_age, fresh.mean, fresh.mean_residual, fresh.n_seen, fresh.fault)
     )
 
 
@@ -119,7 +119,7 @@ def test_visibility_forgets_the_last_frame(scene: Scene) -> None:
     """Protects against weights and swaps of an earlier frame."""
     scene.health.weight[:] = 0.3
     scene.health.swap_with[:] = 2
-    scene.health.fault[:] = ASTRAY
+    scene.health.fault[:] = OUTLIER
     assert visibility(scene.model, DT, scene.health) == 6
     np.testing.assert_array_equal(scene.health.weight, 1.0)
     np.testing.assert_array_equal(scene.health.swap_with, -1)
@@ -177,7 +177,7 @@ def test_hidden_markers_teach_nothing(scene: Scene, dt: float) -> None:
     measured[1] = np.nan
     visibility(measured, dt, scene.health)
     scene.learn(measured, dt=dt)
-    for part in (scene.health.mean, scene.health.home, scene.health.good):
+    for part in (scene.health.mean, scene.health.mean_residual, scene.health.good):
         assert np.isfinite(part).all()
     np.testing.assert_array_equal(scene.health.n_seen, [1, 0, 1, 1, 1, 1])
 
@@ -186,14 +186,14 @@ def test_the_spread_is_the_mean_square_of_the_way_from_home(scene: Scene) -> Non
     """Protects what ends a doubt: how far a marker usually is from home, by frames without a fault alone."""
     way, squares = np.array([0.01, 0.0, 0.0]), []
     for k in range(10):
-        scene.health.fault[0] = ASTRAY if k == 9 else 0
+        scene.health.fault[0] = OUTLIER if k == 9 else 0
         scene.learn(scene.model + (-1.0) ** k * way, dt=1e-3)
-        squares.append(((scene.health.residual - scene.health.home) ** 2).sum(axis=1))
+        squares.append(((scene.health.residual - scene.health.mean_residual) ** 2).sum(axis=1))
     np.testing.assert_allclose(scene.health.spread[1:], np.mean(squares, axis=0)[1:], rtol=1e-12)
     np.testing.assert_allclose(scene.health.spread[0], np.mean(squares[:9], axis=0)[0], rtol=1e-12)
 
 
-@pytest.mark.parametrize("fault", [ASTRAY, SEGMENT])
+@pytest.mark.parametrize("fault", [OUTLIER, SEGMENT])
 def test_markers_at_fault_teach_nothing(scene: Scene, fault: int) -> None:
     """Protects what is known of a marker from its faults."""
     scene.learn(scene.model, 10)
@@ -224,11 +224,11 @@ def test_the_usual_place_cannot_be_led_away(scene: Scene) -> None:
     scene.learn(scene.model, 50)
     far = scene.model + np.array([0.5, 0.0, 0.0])
     scene.learn(far, 100)
-    apart = np.linalg.norm(scene.health.mean - scene.health.home, axis=1)
+    apart = np.linalg.norm(scene.health.mean - scene.health.mean_residual, axis=1)
     np.testing.assert_allclose(apart, BALL, rtol=1e-9)
-    assert np.linalg.norm(scene.health.home, axis=1).max() < 0.5 * (1.0 - 0.98**100)
+    assert np.linalg.norm(scene.health.mean_residual, axis=1).max() < 0.5 * (1.0 - 0.98**100)
     scene.learn(far, 5000)
-    np.testing.assert_allclose(np.linalg.norm(scene.health.home, axis=1), OPTIONS.unknown, rtol=1e-9)
+    np.testing.assert_allclose(np.linalg.norm(scene.health.mean_residual, axis=1), OPTIONS.unknown, rtol=1e-9)
 
 
 def test_a_marker_that_moved_for_good_is_learnt_anew(scene: Scene) -> None:
@@ -238,14 +238,14 @@ def test_a_marker_that_moved_for_good_is_learnt_anew(scene: Scene) -> None:
     moved[1] += [0.0, 0.06, 0.0]
     for k in range(1, 150):
         visibility(moved, DT, scene.health)
-        scene.health.fault[[1, 4]] = ASTRAY
+        scene.health.fault[[1, 4]] = OUTLIER
         wandering = moved.copy()
         wandering[4] += 0.05 * np.array([np.sin(0.3 * k), np.cos(0.3 * k), 0.0])
         scene.learn(wandering)
         if scene.health.fault[1] == MOVED:
             break
     assert k * DT == pytest.approx(OPTIONS.relearn, abs=2.1 * DT)
-    assert scene.health.fault[4] == ASTRAY
+    assert scene.health.fault[4] == OUTLIER
     np.testing.assert_allclose(scene.health.mean[1], scene.residual(moved)[1], atol=1e-12)
     np.testing.assert_array_equal(scene.health.origin[1], scene.health.mean[1])
 
@@ -256,9 +256,9 @@ def test_a_marker_of_somebody_else_is_not_learnt(scene: Scene) -> None:
     moved = scene.model.copy()
     moved[1] += [0.0, 0.15, 0.0]
     for _ in range(150):
-        scene.health.fault[1] = ASTRAY
+        scene.health.fault[1] = OUTLIER
         scene.learn(moved)
-        assert scene.health.fault[1] == ASTRAY
+        assert scene.health.fault[1] == OUTLIER
     np.testing.assert_array_equal(scene.health.mean[1], 0.0)
 
 
@@ -267,7 +267,7 @@ def test_bounds_of_what_is_usual(scene: Scene) -> None:
     then from its mean or from home, whichever is nearer, as a fault that nobody saw draws the mean along."""
     scene.health.n_seen[:] = [4, 5, 5, 4, 5, 5]
     scene.health.mean[[1, 5]] = [0.02, 0.0, 0.0], [-0.02, 0.0, 0.0]
-    scene.health.home[[0, 1]] = [0.03, 0.0, 0.0], [-0.02, 0.0, 0.0]
+    scene.health.mean_residual[[0, 1]] = [0.03, 0.0, 0.0], [-0.02, 0.0, 0.0]
     scene.health.residual[:] = 0.03, 0.0, 0.0
     slack = np.array([1.0, 1.0, 1.0, 2.0, 2.0, 1.0])
     found = [unusual(m, OPTIONS._replace(slack=slack), scene.health) for m in range(6)]
@@ -294,4 +294,4 @@ def test_another_method_finds_other_residuals_usual() -> None:
     assert (running.health.n_seen > 0).all()
     running.switch("zero")
     assert (running.health.n_seen == 0).all()
-    assert not running.health.home.any()
+    assert not running.health.mean_residual.any()

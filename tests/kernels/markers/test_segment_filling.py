@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from kernels.joints.tree import Pose, new_pose
-from kernels.markers.marker_cost import Markers
+from kernels.markers.marker_cost import ModelMarkers
 from kernels.markers.marker_health import Health, HealthOptions, new_health, visibility
 from kernels.markers.segment_filling import (
     ANY_TURN,
@@ -28,7 +28,7 @@ from kernels.markers.segment_filling import (
     spread_of_turn,
 )
 from kernels.solver.frame import FrameOptions
-from kernels.solver.initial_pose import FitWork, new_fit_work
+from kernels.solver.initial_pose import BodyFitWork, new_fit_work
 from rtsim.config.runs.run_schema import MarkerCheck, Solver
 from rtsim.methods.kinematics.frame_options import health_options, track_options
 
@@ -45,11 +45,11 @@ RMS = 0.013
 class Scene(NamedTuple):
     """One segment with four markers off the model, turning at a constant rate while it moves."""
 
-    markers: Markers
+    markers: ModelMarkers
     pose: Pose
     health: Health
     segments: Segments
-    fit: FitWork
+    fit: BodyFitWork
     turn: Array  # (3,) rad/s
     body: int
 
@@ -81,7 +81,7 @@ START = Rotation.from_rotvec([0.4, -0.7, 0.2])
 def scene(turn: tuple[float, float, float] = (0.3, -0.2, 1.1), n_frame: int = 200, body: int = 0) -> Scene:
     """Return the segment after some frames with all its markers; body 0 is a root, others are limbs."""
     made = Scene(
-        Markers(np.full(4, body, np.int64), LOCAL), new_pose(body + 1, 6), new_health(4),
+        ModelMarkers(np.full(4, body, np.int64), LOCAL), new_pose(body + 1, 6), new_health(4),
         new_segments(body + 1, 4), new_fit_work(), np.array(turn), body,
     )  # fmt: skip
     for k in range(n_frame):

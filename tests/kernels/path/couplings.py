@@ -20,7 +20,7 @@ from kernels.joints.kinds import HINGE, SLIDER
 from kernels.joints.tree import Tree
 from kernels.path.angles import Angles, AngleWork, couplings, new_angle_work, place_angles
 from kernels.solver.constraints import DISTANCE, HARD
-from rtsim.models.packing.tree import Function, Joint, build_functions, build_tree
+from rtsim.models.packing.tree import Function, JointRow, build_functions, build_tree
 from tests.naive.mechanisms import (
     IDENTITY,
     LINEAR,
@@ -89,7 +89,7 @@ def no_coupler(tree: Tree) -> Couplers:
 
 def hinges(n: int, functions: Sequence[Function] = (), length: float = 0.3) -> Tree:
     """Return a chain of n hinges about z, a link of this length [m] along x between them."""
-    joints = [Joint(b - 1, HINGE, Z, (b > 0) * length * X) for b in range(n)]
+    joints = [JointRow(b - 1, HINGE, Z, (b > 0) * length * X) for b in range(n)]
     return build_tree(joints, build_functions(functions))
 
 
@@ -98,7 +98,7 @@ def slider_crank(unit: float = 1.0) -> Mechanism:
 
     unit : of length per metre
     """
-    joints = [Joint(-1, HINGE, Z), Joint(-1, SLIDER, X)]
+    joints = [JointRow(-1, HINGE, Z), JointRow(-1, SLIDER, X)]
     tree = build_tree(joints)
     q = np.array([0.7, unit * 0.6])
     rod = elements_between(np.random.default_rng(0), tree, (DISTANCE,), ((0, 1),))

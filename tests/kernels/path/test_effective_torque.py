@@ -18,7 +18,7 @@ from kernels.dynamics.system import System, new_dynamics_work
 from kernels.joints.kinds import HINGE, SLIDER
 from kernels.path.moment_arms import FORCE, Leverage, moment_arms, new_leverage_work
 from kernels.path.muscle_path import add_forces
-from rtsim.models.packing.tree import Joint, build_functions, build_tree, linear, polynomial
+from rtsim.models.packing.tree import JointRow, build_functions, build_tree, linear, polynomial
 from tests.kernels.path.couplings import ANGLES, X, Z, angles_of, only_couplers
 from tests.kernels.path.muscles import GROUND, Case, at, random_case, stations_of, surfaces_of
 from tests.naive import constrained
@@ -94,11 +94,11 @@ def finger(light: float, over_patella: bool) -> tuple[Case, Leverage, int]:
     """
     bone = 0.4 * X
     joints = [
-        Joint(-1, HINGE, Z),
-        Joint(0, HINGE, Z, bone),
-        Joint(1, HINGE, Z, bone),
-        Joint(0, HINGE, Z, bone),
-        Joint(3, SLIDER, X),
+        JointRow(-1, HINGE, Z),
+        JointRow(0, HINGE, Z, bone),
+        JointRow(1, HINGE, Z, bone),
+        JointRow(0, HINGE, Z, bone),
+        JointRow(3, SLIDER, X),
     ]
     tree = build_tree(
         joints, build_functions((linear(0.7), linear(1.6), polynomial((0.9, 0.4, 0.3)), linear(0.05, 0.08)))

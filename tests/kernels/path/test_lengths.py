@@ -20,7 +20,7 @@ from kernels.dynamics.motion import new_velocities, velocities
 from kernels.path.lengths import PathLengths, new_length_work, path_lengths
 from kernels.path.surfaces import ELLIPSOID
 from kernels.solver.constraints import HARD, PATH_LENGTH, Elements, Roles, add_curvature
-from rtsim.models.packing.pulls import moved_by
+from rtsim.models.packing.path_forces import moved_by
 from tests.kernels.path.muscles import Case, random_case
 from tests.naive import muscle_path
 from tests.naive.differences import first_derivative, random_directions, second_along_finer

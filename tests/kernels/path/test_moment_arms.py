@@ -21,7 +21,7 @@ from kernels.path.moment_arms import (
     new_leverage_work,
 )
 from kernels.path.surfaces import CYLINDER, Surfaces
-from rtsim.models.packing.tree import Joint, Motion, build_functions, build_tree, linear
+from rtsim.models.packing.tree import ChainMotion, JointRow, build_functions, build_tree, linear
 from tests.kernels.path.couplings import ANGLES, Z, angles_of, hinges, only_couplers
 from tests.kernels.path.muscles import GROUND, Case, Station, at, over, random_case, stations_of, surfaces_of
 from tests.naive.mechanisms import CONSTANT, IDENTITY, dirty, moved, posed, twice
@@ -202,7 +202,7 @@ def test_a_coordinate_in_other_units_has_the_same_arm(weight: float) -> None:
     expected = arms(
         small(plain, only_couplers(plain, ()), [at(GROUND, A), at(0, b)]), np.array([0.6]), FORCE
     )[0]
-    joint = Joint(-1, CHAIN, motions=(Motion(True, Z, 0, 0),))
+    joint = JointRow(-1, CHAIN, motions=(ChainMotion(True, Z, 0, 0),))
     tree = build_tree([joint], build_functions((linear(weight),)))
     muscle = small(tree, only_couplers(tree, ()), [at(GROUND, A), at(0, b)])
     theta = angles_of(tree, (((0, 0, IDENTITY, weight),), ((0, 0, 0, 1.0),)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kernels.plates.given_assignment import stated_wrenches, tell_stated
+from kernels.plates.given_assignment import given_wrenches, tell_given
 from kernels.plates.plate_assignment import UNMEASURED
 from kernels.plates.plate_contact import LOADED, NOT_MEASURED
 from kernels.plates.plate_errors import new_plate_errors, new_told_plates
@@ -24,7 +24,7 @@ def plates():
 
 def wrenches(share, force, moment, loaded=(LOADED,) * N_PLATE):
     out = np.empty((N_BODY, 3)), np.empty((N_BODY, 3)), np.empty(N_PLATE, np.int64)
-    n_odd = stated_wrenches(np.array(loaded), share, force, moment, *out)
+    n_odd = given_wrenches(np.array(loaded), share, force, moment, *out)
     return n_odd, *out
 
 
@@ -60,7 +60,7 @@ def test_deviations_are_those_of_sums_of_independent_plates(plates) -> None:
     covariance = np.array([a @ a.T for a in random.normal(size=(N_PLATE, 6, 6))])
     told = new_told_plates(N_PLATE, N_BODY)
     status = np.zeros(N_PLATE, np.int64)
-    tell_stated(status, share, force, body_force, OFF, new_plate_errors(covariance), told)
+    tell_given(status, share, force, body_force, OFF, new_plate_errors(covariance), told)
     noise = np.einsum("pb,pii->bi", share**2, covariance)
     for b, (x, y, z) in enumerate(OFF * body_force):
         expected = np.sqrt(noise[b] + np.array([y * y, x * x + z * z, y * y, 0.0, 0.0, 0.0]))

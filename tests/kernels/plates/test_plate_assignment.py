@@ -17,7 +17,7 @@ from kernels.plates.plate_assignment import (
     UNSURE,
     assign_feet,
     foot_wrenches,
-    new_bearing,
+    new_plate_assignment,
     new_rules,
 )
 from kernels.plates.plate_contact import EMPTY, LOADED, NOT_MEASURED, Plates
@@ -44,7 +44,7 @@ class Steps:
 
     def __init__(self, plates: Plates) -> None:
         self.plates, self.rules = plates, new_rules()
-        self.state = new_bearing(len(plates.centre), 2)
+        self.state = new_plate_assignment(len(plates.centre), 2)
         self.dt = 0.0
 
     def __call__(self, centre, feet, loaded=None, pressing=None) -> tuple[np.ndarray, np.ndarray]:

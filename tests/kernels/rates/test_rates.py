@@ -21,7 +21,7 @@ from kernels.rates.manifold import (
 )
 from rtsim.config.runs.rate_schema import ButterworthSpec, RateSpec, SavitzkyGolaySpec
 from rtsim.methods.kinematics.rates import RateEstimator, response, track
-from rtsim.models.packing.tree import Joint, build_tree
+from rtsim.models.packing.tree import JointRow, build_tree
 from tests.naive import random_models, rates
 from tests.naive.tree import matrix_quaternion
 
@@ -50,7 +50,7 @@ def quaternions(R: Rotation) -> Array:
 
 def ball() -> Manifold:
     """Return the coordinates of one ball."""
-    return manifold_of(build_tree([Joint(-1, BALL)]))
+    return manifold_of(build_tree([JointRow(-1, BALL)]))
 
 
 @pytest.mark.parametrize("spec", BUTTERWORTHS, ids=str)
@@ -227,7 +227,7 @@ def test_rates_of_a_rotation_vector_become_angular_velocity(seed: int) -> None:
 def test_plain_channels_are_filtered_as_the_coordinates_are(spec: RateSpec) -> None:
     """Protects the common delay of forces and kinematics: a hinge and a force are one and the same filter."""
     x = np.random.default_rng(6).normal(size=(80, 1))
-    hinge = manifold_of(build_tree([Joint(-1, HINGE)]))
+    hinge = manifold_of(build_tree([JointRow(-1, HINGE)]))
     for one, other in zip(
         track(spec, hinge, RATE, times(80), x), track(spec, plain(1), RATE, times(80), x), strict=True
     ):

@@ -14,7 +14,7 @@ from kernels.rosenbrock.tableau import METHODS, lower
 from rtsim.errors import ConfigError, ModelError
 from rtsim.simulation.results import results_of
 from rtsim.simulation.simulator import Simulator
-from rtsim.simulation.stride import Stride
+from rtsim.simulation.stride import SimulatorStride
 from tests.kernels.rosenbrock.mechanisms import apart, run, simulator
 from tests.naive import hill, pulls, rosenbrock
 from tests.naive.dynamics import mass_matrix
@@ -270,7 +270,7 @@ def test_a_path_that_is_not_found_ends_the_run() -> None:
 def test_a_stride_begins_anew_with_its_muscles() -> None:
     """Protects laps of a live run: activations and fibres go back to the start with the motion."""
     arm = moving("elastic")
-    stride = Stride(arm, 3)
+    stride = SimulatorStride(arm, 3)
     for _ in range(2):
         assert stride.step(True) == OK
     first = stride.trace.pull.copy(), arm.q.copy()

@@ -15,11 +15,11 @@ from kernels.dynamics.constrained import constrained_dynamics
 from kernels.dynamics.constraints import constraint_rows, factor_rows, new_constraint_work
 from kernels.dynamics.system import new_dynamics_work
 from kernels.joints.tree import new_pose, pose
-from kernels.markers.marker_cost import Markers
+from kernels.markers.marker_cost import ModelMarkers
 from kernels.solver.constraints import DISTANCE, Roles, element_values
 from kernels.solver.kkt import CONVERGED
 from kernels.solver.levers import SLIGHT, lever_of
-from kernels.solver.optimality import Problem
+from kernels.solver.optimality import FrameProblem
 from rtsim.errors import ModelError
 from tests.kernels.problems import solved
 from tests.kernels.rosenbrock.loops import FOUR_BAR
@@ -209,13 +209,13 @@ def test_markers_move_a_crank_with_a_rounded_axis(tilt: float) -> None:
     """Protects poses from markers: the crank goes where they are, in a loop that is rounded."""
     plain, some = simulator(FOUR_BAR), simulator(tilted(FOUR_BAR, tilt))
     tree, constraints = some.simulation.system.tree, some.simulation.holds.constraints
-    placed = Markers(np.repeat(np.arange(3), 3), np.tile(0.1 * np.eye(3), (3, 1)))
+    placed = ModelMarkers(np.repeat(np.arange(3), 3), np.tile(0.1 * np.eye(3), (3, 1)))
     start = plain.q.copy()
     plain.run(60, 0, plain.trace(0))
     assert abs(plain.q[0] - start[0]) > 0.2
     measured = model_markers(plain.simulation.system.tree, placed, plain.q)
     roles = Roles(*constraints.roles[:3])
-    problem = Problem(
+    problem = FrameProblem(
         tree, placed, constraints.elements, roles, measured, np.ones(9), np.zeros(3), start.copy()
     )
     found = solved(problem, start)

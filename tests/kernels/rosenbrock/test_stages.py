@@ -12,8 +12,8 @@ from scipy.spatial.transform import Rotation
 from kernels.algebra import linear
 from kernels.joints.kinds import BALL
 from kernels.rosenbrock import local, stages
-from kernels.rosenbrock.tableau import METHODS, Method
-from rtsim.models.packing.tree import Joint, build_tree
+from kernels.rosenbrock.tableau import METHODS, RosenbrockMethod
+from rtsim.models.packing.tree import JointRow, build_tree
 from tests.naive.random_models import branched_tree
 from tests.naive.rosenbrock_step import rotations, skew
 
@@ -43,7 +43,7 @@ def test_lu_refuses_a_column_without_pivot(bad: float) -> None:
 
 
 @every_method
-def test_speeds_alone_are_all_unknowns(method: Method) -> None:
+def test_speeds_alone_are_all_unknowns(method: RosenbrockMethod) -> None:
     """Protects the elimination of theta: u_q and u_v of all stages are those of the whole system of 2 n_v."""
     rng = np.random.default_rng(19)
     tree = branched_tree(rng)
@@ -75,7 +75,7 @@ def test_speeds_alone_are_all_unknowns(method: Method) -> None:
 
 
 Slopes = Callable[[Array, Array], tuple[Array, Array]]
-TOP = build_tree([Joint(-1, BALL)])
+TOP = build_tree([JointRow(-1, BALL)])
 INERTIA, PULL, CENTRE = np.diag([0.4, 0.7, 1.0]), np.array([0.0, -3.0, 0.0]), np.array([0.1, 0.4, -0.3])
 
 
@@ -90,7 +90,7 @@ def wrong_slopes(R: Array, w: Array) -> tuple[Array, Array]:
     return 0.3 * tau_q - 0.5 * np.eye(3), -0.4 * tau_v + 0.2 * np.ones((3, 3))
 
 
-def spin_top(method: Method, n_step: int, slopes: Slopes = top_slopes) -> Array:
+def spin_top(method: RosenbrockMethod, n_step: int, slopes: Slopes = top_slopes) -> Array:
     """Return orientation and angular velocity (12,) of a heavy top after a second, stages by the kernels."""
     t, h, R, w = method.tableau, 1.0 / n_step, np.eye(3), np.array([1.0, 2.0, -1.5])
     work, state, rate = stages.new_stage_work(3), np.zeros(6), np.zeros(6)
@@ -118,7 +118,7 @@ def top_end() -> Array:
 
 
 @every_method
-def test_order_with_wrong_slopes_of_the_forces(method: Method, top_end: Array) -> None:
+def test_order_with_wrong_slopes_of_the_forces(method: RosenbrockMethod, top_end: Array) -> None:
     """Protects secant slopes: a W-method keeps its order with any tau_q and tau_v, the others lose it."""
     coarse, fine = (np.linalg.norm(spin_top(method, n, wrong_slopes) - top_end) for n in (40, 80))
     order = np.log2(coarse / fine)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from kernels.rosenbrock.tableau import METHODS, Method, Tableau, lower
+from kernels.rosenbrock.tableau import METHODS, RosenbrockMethod, Tableau, lower
 from tests.naive import rosenbrock
 
 Array = NDArray[np.floating]
@@ -29,7 +29,7 @@ TIMES = {
 }
 
 
-def published(method: Method) -> tuple[Array, Array, Array, Array | None]:
+def published(method: RosenbrockMethod) -> tuple[Array, Array, Array, Array | None]:
     """Return the published coefficients as full arrays."""
     alpha, gamma, b, b_hat = method.published
     return lower(alpha), lower(gamma), np.array(b), None if b_hat is None else np.array(b_hat)
@@ -67,7 +67,7 @@ START, SPAN = np.array([1.2, 0.4, 0.0]), 1.0
 Jacobian = Callable[[Array], Array]
 
 
-def run(method: Method, n: int, J: Jacobian, embedded: bool = False) -> Array:
+def run(method: RosenbrockMethod, n: int, J: Jacobian, embedded: bool = False) -> Array:
     """Return the state after n steps over the span; embedded: going on from the embedded steps."""
     y = START
     for _ in range(n):
@@ -80,7 +80,7 @@ def run(method: Method, n: int, J: Jacobian, embedded: bool = False) -> Array:
 END = run(METHODS["rodas4p"], 400, jacobian)
 
 
-def observed_order(method: Method, J: Jacobian, embedded: bool = False, n: int = 80) -> float:
+def observed_order(method: RosenbrockMethod, J: Jacobian, embedded: bool = False, n: int = 80) -> float:
     """Return the rate at which the error falls from n to 2 n steps."""
     errors = [float(np.linalg.norm(run(method, k, J, embedded) - END)) for k in (n, 2 * n)]
     return float(np.log2(errors[0] / errors[1]))
@@ -112,7 +112,7 @@ def test_names_and_layout() -> None:
 
 
 @every_method
-def test_transformed_step_is_the_published_step(method: Method) -> None:
+def test_transformed_step_is_the_published_step(method: RosenbrockMethod) -> None:
     """Protects the transformation, with the exact and with a wrong Jacobian, and the error estimate."""
     for J in (jacobian(START), wrong_jacobian(START)):
         for h in (1e-3, 0.1, 2.0):
@@ -126,13 +126,13 @@ def test_transformed_step_is_the_published_step(method: Method) -> None:
 
 
 @every_method
-def test_order_with_the_exact_jacobian(method: Method) -> None:
+def test_order_with_the_exact_jacobian(method: RosenbrockMethod) -> None:
     """Protects the coefficients: a wrong digit costs the order."""
     assert observed_order(method, jacobian) == pytest.approx(method.order, abs=0.15)
 
 
 @every_method
-def test_order_with_a_wrong_jacobian(method: Method) -> None:
+def test_order_with_a_wrong_jacobian(method: RosenbrockMethod) -> None:
     """Protects which methods keep their order with any matrix, and that the others are told apart."""
     found = observed_order(method, wrong_jacobian)
     if method.w_method:
@@ -142,7 +142,7 @@ def test_order_with_a_wrong_jacobian(method: Method) -> None:
 
 
 @pytest.mark.parametrize("method", [m for m in ALL if m.tableau.embedded], ids=lambda m: m.name)
-def test_order_of_the_embedded_step(method: Method) -> None:
+def test_order_of_the_embedded_step(method: RosenbrockMethod) -> None:
     """Protects the error estimate: one order below the step."""
     assert method.embedded_order == method.order - 1
     assert observed_order(method, jacobian, embedded=True) == pytest.approx(method.embedded_order, abs=0.15)
@@ -154,7 +154,7 @@ LEFT_AT_INFINITY = {"veldd4": 0.2420989812451957}
 
 
 @every_method
-def test_stability(method: Method) -> None:
+def test_stability(method: RosenbrockMethod) -> None:
     """Protects L-stability: no growth on the imaginary axis, nothing left at infinity; what veldd4 has."""
     largest = max(abs(growth(method.tableau, 1j * w)[0]) for w in np.geomspace(1e-3, 1e6, 400))
     assert largest <= GROWTH.get(method.name, 1.0) + 1e-12
@@ -185,7 +185,7 @@ def test_embedded_step_at_infinity(name: str) -> None:
 
 
 @every_method
-def test_same_stages_are_told(method: Method) -> None:
+def test_same_stages_are_told(method: RosenbrockMethod) -> None:
     """Protects which stages reuse the accelerations of the one before: those at the very same state."""
     a = method.tableau.a
     found = [i > 1 and np.allclose(a[i], a[i - 1], rtol=0.0, atol=1e-14) for i in range(len(a))]
@@ -193,7 +193,7 @@ def test_same_stages_are_told(method: Method) -> None:
 
 
 @every_method
-def test_stiffly_accurate_methods(method: Method) -> None:
+def test_stiffly_accurate_methods(method: RosenbrockMethod) -> None:
     """Protects that the step of these is their last stage: b is the last row of alpha + gamma, at time 1."""
     alpha, gamma, b, _ = published(method)
     last = np.allclose(alpha[-1] + gamma[-1], b, rtol=0.0, atol=1e-14)
@@ -204,7 +204,7 @@ def test_stiffly_accurate_methods(method: Method) -> None:
 
 
 @every_method
-def test_row_sums(method: Method) -> None:
+def test_row_sums(method: RosenbrockMethod) -> None:
     """Protects times of the stages, weights that add up, and the transformed rows that follow from them."""
     _, gamma, b, b_hat = published(method)
     t = method.tableau
@@ -220,7 +220,7 @@ def test_row_sums(method: Method) -> None:
 
 
 @every_method
-def test_order_conditions(method: Method) -> None:
+def test_order_conditions(method: RosenbrockMethod) -> None:
     """Protects every digit: Hairer & Wanner (1996), table IV.7.1; for W-methods alpha and gamma apart."""
     alpha, gamma, b, _ = published(method)
     both, c, d = alpha + gamma, alpha.sum(axis=1), gamma.sum(axis=1)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from kernels.joints.tree import integrate, new_pose, pose
 from kernels.solver.alternative_configuration import EVERY, LOOK_SELDOM, SELDOM
 from kernels.solver.constraints import HARD
-from kernels.solver.outputs import read_numbers
+from kernels.solver.outputs import read_outputs
 from rtsim.config.runs.run_schema import Uncertainty
 from rtsim.methods.kinematics.multibody import MultibodyEstimator
 from rtsim.models.load import load_model
@@ -225,7 +225,7 @@ def test_numbers_in_a_row_are_those_of_the_frame() -> None:
     setup, found = running._now, running.deviations
     assert found is not None
     at, out, value = setup.work.solver, found._work[2].out, np.zeros(len(predicted(running)))
-    read_numbers(setup.skeleton, found.options.displaced, at.pose, at.element, out, value)
+    read_outputs(setup.skeleton, found.options.displaced, at.pose, at.element, out, value)
     np.testing.assert_allclose(value, numbers(running), atol=1e-12)
 
 

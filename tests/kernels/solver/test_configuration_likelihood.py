@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from kernels.joints.tree import integrate, pose
 from kernels.markers.marker_cost import model_markers
 from kernels.solver.configuration_likelihood import KEPT, MOST_ODDS, add_up, evidence
-from kernels.solver.optimality import Problem
+from kernels.solver.optimality import FrameProblem
 from rtsim.config.runs.run_schema import Uncertainty
 from rtsim.methods.kinematics.multibody import MultibodyEstimator
 from tests.kernels import leg
@@ -24,7 +24,7 @@ def odds_of(running: MultibodyEstimator, measured: Array, weight: Array) -> floa
     setup, found = running._now, running.deviations
     assert found is not None
     skeleton, track = setup.skeleton, setup.state.track
-    problem = Problem(
+    problem = FrameProblem(
         skeleton.tree, skeleton.markers, skeleton.elements, running.roles, measured, weight, track.hold,
         track.q_hold,
     )  # fmt: skip

@@ -14,14 +14,14 @@ from kernels.solver.coordinates import (
     AT_LOWER,
     AT_UPPER,
     FREE_TO_MOVE,
-    Limits,
-    Tasks,
+    CoordinateRanges,
+    CoordinateTargets,
     clamp,
     find_bounds,
     set_tasks,
 )
-from kernels.solver.kkt import CONVERGED, Options
-from kernels.solver.optimality import Problem, objective, optimality
+from kernels.solver.kkt import CONVERGED, SolverOptions
+from kernels.solver.optimality import FrameProblem, objective, optimality
 from rtsim.models.packing.tree import build_functions, constant
 from tests.kernels.problems import as_in_runs, open_dofs, random_problem, solved, work_for
 from tests.naive.tree import slices
@@ -29,7 +29,7 @@ from tests.naive.tree import slices
 Array = NDArray[np.floating]
 
 SEEDS = range(5)
-OPTIONS = Options(1e-11, 60, 0.5)
+OPTIONS = SolverOptions(1e-11, 60, 0.5)
 
 
 def scalar_dofs(tree: Tree) -> list[tuple[int, int]]:
@@ -42,13 +42,15 @@ def scalar_dofs(tree: Tree) -> list[tuple[int, int]]:
     ]
 
 
-def limits_of(tree: Tree, low: list[float], high: list[float]) -> Limits:
+def limits_of(tree: Tree, low: list[float], high: list[float]) -> CoordinateRanges:
     """Return ranges of the scalar coordinates of a tree, in their order."""
     places = np.array(scalar_dofs(tree), np.int64)
-    return Limits(places[:, 0].copy(), places[:, 1].copy(), np.array(low, float), np.array(high, float))
+    return CoordinateRanges(
+        places[:, 0].copy(), places[:, 1].copy(), np.array(low, float), np.array(high, float)
+    )
 
 
-def limited(seed: int) -> tuple[Problem, Array, Limits]:
+def limited(seed: int) -> tuple[FrameProblem, Array, CoordinateRanges]:
     """Return a problem whose best hinge and slider lie beyond a bound, or not, by the seed's turn."""
     problem, q = random_problem(seed, noise=0.01)
     best = solved(problem, q, OPTIONS).q
@@ -62,7 +64,7 @@ def limited(seed: int) -> tuple[Problem, Array, Limits]:
     return problem._replace(roles=problem.roles._replace(limits=limits)), q, limits
 
 
-def conditions(problem: Problem, found: object) -> tuple[Array, Array]:
+def conditions(problem: FrameProblem, found: object) -> tuple[Array, Array]:
     """Return the slope of the Lagrangian along every dof, and which bound each is at, from the kernels."""
     work, problem = work_for(problem), as_in_runs(problem)
     objective(problem, found.q, work)
@@ -143,9 +145,9 @@ def test_tasks_draw_coordinates_to_their_targets(seed: int) -> None:
     gaps = []
     for weight in (0.0, 10.0, 1e5):
         hold, q_hold = np.zeros(len(tree.dof_body)), q.copy()
-        set_tasks(Tasks(coordinate, dof, np.full(len(dof), weight), target), 1.0, hold, q_hold)
+        set_tasks(CoordinateTargets(coordinate, dof, np.full(len(dof), weight), target), 1.0, hold, q_hold)
         np.testing.assert_array_equal(np.flatnonzero(hold), dof if weight else [])
-        found = solved(problem._replace(hold=hold, q_hold=q_hold), q, Options(1e-9, 60, 0.5))
+        found = solved(problem._replace(hold=hold, q_hold=q_hold), q, SolverOptions(1e-9, 60, 0.5))
         assert found.status == CONVERGED
         gaps.append(np.abs(found.q[coordinate] - target).max())
     assert gaps[0] > gaps[1] > 50.0 * gaps[2]
@@ -153,7 +155,7 @@ def test_tasks_draw_coordinates_to_their_targets(seed: int) -> None:
 
 def test_bounds_are_told_by_side() -> None:
     """Protects clamp and find_bounds at, inside and beyond both bounds."""
-    limits = Limits(
+    limits = CoordinateRanges(
         np.arange(4, dtype=np.int64), np.arange(4, dtype=np.int64), np.full(4, -1.0), np.full(4, 1.0)
     )
     q, bound = np.array([-2.0, 0.0, 1.0, 3.0]), np.zeros(4, np.int64)
@@ -168,7 +170,9 @@ def test_what_a_task_or_a_bound_determines_is_not_open() -> None:
     problem, q = random_problem(2)
     tree, n_v = problem.tree, len(problem.tree.dof_body)
     (_, d_task), (c_bound, d_bound) = scalar_dofs(tree)
-    limits = Limits(*(np.array([x]) for x in (c_bound, d_bound)), np.array([q[c_bound]]), np.array([9.0]))
+    limits = CoordinateRanges(
+        *(np.array([x]) for x in (c_bound, d_bound)), np.array([q[c_bound]]), np.array([9.0])
+    )
     roles = problem.roles._replace(limits=limits, mode=np.zeros(len(problem.roles.mode), np.int64))
     hold = np.zeros(n_v)
     hold[d_task] = 10.0

@@ -119,7 +119,7 @@ def test_prescribed_lengths_are_those_of_eq_1() -> None:
 def test_second_looks_change_nothing_when_the_first_is_right(method: str) -> None:
     """Protects frames with a second look: same results as without, whatever the rejected start was."""
     often = MultibodyEstimator(
-        leg.lower_limb(), leg.SUBJECT, method, solver=Solver(second_opinion=1), check=leg.QUICK
+        leg.lower_limb(), leg.SUBJECT, method, solver=Solver(restart_interval=1), check=leg.QUICK
     )
     for frame, expected in zip(
         leg.follow(often, leg.soft_tissue_trial()[:10]), uninterrupted(method, soft=True), strict=False

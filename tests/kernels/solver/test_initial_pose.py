@@ -9,10 +9,10 @@ from scipy.spatial.transform import Rotation
 
 from kernels.joints.kinds import BALL, CHAIN, FREE, HINGE, SLIDER, WELD
 from kernels.joints.tree import Tree, new_pose
-from kernels.markers.marker_cost import Markers
+from kernels.markers.marker_cost import ModelMarkers
 from kernels.solver.initial_pose import fit_body, initial_pose, jacobi_eigen, new_fit_work
 from rtsim.models.packing.joints import neutral_coordinates
-from rtsim.models.packing.tree import Motion, build_functions, linear, polynomial
+from rtsim.models.packing.tree import ChainMotion, build_functions, linear, polynomial
 from tests.kernels import leg
 from tests.naive import random_models
 from tests.naive.markers import model_markers
@@ -24,17 +24,17 @@ KINDS = (FREE, BALL, HINGE, WELD, SLIDER, BALL, BALL)
 PARENTS = (-1, 0, 1, 2, 3, 0, -1)
 
 
-def random_case(seed: int, n_per_body: int = 4) -> tuple[Tree, Markers, Array]:
+def random_case(seed: int, n_per_body: int = 4) -> tuple[Tree, ModelMarkers, Array]:
     """Return a tree without inner free joints, markers on every body, and coordinates."""
     rng = np.random.default_rng([seed, 70])
     tree = random_models.tree_of(rng, KINDS, PARENTS)
     body = rng.permutation(np.repeat(np.arange(len(KINDS)), n_per_body)).astype(np.int64)
-    markers = Markers(body, rng.uniform(-0.2, 0.2, (len(body), 3)))
+    markers = ModelMarkers(body, rng.uniform(-0.2, 0.2, (len(body), 3)))
     return tree, markers, random_models.random_coordinates(rng, tree)
 
 
 def first_pose(
-    tree: Tree, markers: Markers, measured: Array, weight: Array, q_neutral: Array | None = None
+    tree: Tree, markers: ModelMarkers, measured: Array, weight: Array, q_neutral: Array | None = None
 ) -> tuple[int, Array]:
     """Return how many bodies the kernel fitted, and the coordinates."""
     neutral = neutral_coordinates(tree) if q_neutral is None else q_neutral
@@ -47,7 +47,7 @@ def fitted_body(local: Array, measured: Array, weight: Array | None = None) -> t
     """Return whether one body was fitted, its rotation and its origin."""
     fit = new_fit_work()
     seen = np.ones(len(local)) if weight is None else weight
-    done = fit_body(Markers(np.zeros(len(local), np.int64), local), 0, measured, seen, fit)
+    done = fit_body(ModelMarkers(np.zeros(len(local), np.int64), local), 0, measured, seen, fit)
     return done, fit.matrices[0], fit.vectors[0]
 
 
@@ -65,16 +65,16 @@ def test_exact_markers_give_the_pose_back(seed: int) -> None:
 
 
 # tilt, list and turn, then the three ways to go: the pelvis of many models
-SIX = tuple(Motion(m < 3, np.eye(3)[(2, 0, 1, 0, 1, 2)[m]], m) for m in range(6))
+SIX = tuple(ChainMotion(m < 3, np.eye(3)[(2, 0, 1, 0, 1, 2)[m]], m) for m in range(6))
 
 
-def chained_case(seed: int) -> tuple[Tree, Markers, Array]:
+def chained_case(seed: int) -> tuple[Tree, ModelMarkers, Array]:
     """Return chains on a chain that moves in all six ways, carried far from where it is neutral."""
     rng = np.random.default_rng([seed, 72])
     # one coordinate that drives four motions, of which one is a plain turn, as a knee does
     x, y, _ = np.eye(3)
-    turn = Motion(True, random_models.unit_rows(rng, 1)[0])
-    bends = (turn, Motion(False, x, 0, 0), Motion(False, y, 0, 1), Motion(True, y, 0, 2))
+    turn = ChainMotion(True, random_models.unit_rows(rng, 1)[0])
+    bends = (turn, ChainMotion(False, x, 0, 0), ChainMotion(False, y, 0, 1), ChainMotion(True, y, 0, 2))
     motions = {0: SIX, 1: random_models.universal(rng), 2: bends, 3: random_models.planar(rng)}
     curves = [polynomial((0.0, 0.02, 0.03)), linear(0.03), polynomial((0.0, 0.1, 0.1))]
     functions = build_functions(curves)
@@ -84,7 +84,7 @@ def chained_case(seed: int) -> tuple[Tree, Markers, Array]:
     q[:3] = rng.uniform(-1.4, 1.4, 3)
     q[seed % 3] += np.pi * (seed % 2)
     q[3:6] *= 5.0
-    return tree, Markers(body, rng.uniform(-0.2, 0.2, (16, 3))), q
+    return tree, ModelMarkers(body, rng.uniform(-0.2, 0.2, (16, 3))), q
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -13,13 +13,13 @@ from kernels.solver.kkt import (
     CONVERGED,
     NON_FINITE,
     NOT_CONVERGED,
-    Options,
+    SolverOptions,
     infeasibility,
     merit_penalty,
     solve,
     step_scale,
 )
-from kernels.solver.optimality import Problem, objective, optimality
+from kernels.solver.optimality import FrameProblem, objective, optimality
 from tests.kernels import leg, problems
 from tests.kernels.problems import as_in_runs, kernel_step, random_problem, solved, work_for
 from tests.naive import kkt, random_models
@@ -30,19 +30,19 @@ Array = NDArray[np.floating]
 SEEDS = range(6)
 N_HARD = problems.MODES.count(HARD)
 # A tenth of this tolerance is round-off where the multipliers are large.
-ON_THE_LEG = Options(1e-11, 60, 0.5)
+ON_THE_LEG = SolverOptions(1e-11, 60, 0.5)
 
 
-def leg_problem(method: str, measured: Array) -> Problem:
+def leg_problem(method: str, measured: Array) -> FrameProblem:
     """Return a frame of the made-up leg."""
     built = leg.built(method)
-    return Problem(
+    return FrameProblem(
         built.tree, built.markers, built.elements, leg.roles(method), measured, np.ones(len(measured)),
         np.zeros(built.n_v), built.q_neutral,
     )  # fmt: skip
 
 
-def gap(problem: Problem, q: Array, other: Array) -> float:
+def gap(problem: FrameProblem, q: Array, other: Array) -> float:
     """Return the largest entry of the tangent step between two states [rad, m]."""
     return float(np.abs(difference(problem.tree, q, other)).max())
 
@@ -127,8 +127,8 @@ def test_errors_square_on_the_leg(method: str) -> None:
     """Protects quadratic convergence: near the optimum an error is at most a multiple of the last squared."""
     problem = leg_problem(method, leg.soft_tissue_trial()[4])
     start = leg.exact_trial().q[4]
-    best = solved(problem, start, Options(1e-13, 60, 0.5)).q
-    errors = [gap(problem, solved(problem, start, Options(0.0, n, 0.5)).q, best) for n in range(1, 8)]
+    best = solved(problem, start, SolverOptions(1e-13, 60, 0.5)).q
+    errors = [gap(problem, solved(problem, start, SolverOptions(0.0, n, 0.5)).q, best) for n in range(1, 8)]
     usable = [(a, b) for a, b in pairwise(errors) if 1e-7 < a < 0.02]
     assert len(usable) >= 2
     for before, after in usable:
@@ -177,7 +177,9 @@ def test_indefinite_lagrangian_falls_back_to_gauss_newton() -> None:
     multiplier[:N_HARD] = -50.0
     definite, *_ = kernel_step(problem, start, multiplier, 1.0)
     assert not definite
-    status, *_ = solve(as_in_runs(problem), Options(1e-12, 100, 0.5), work_for(problem), start, multiplier)
+    status, *_ = solve(
+        as_in_runs(problem), SolverOptions(1e-12, 100, 0.5), work_for(problem), start, multiplier
+    )
     assert status == CONVERGED
     at = kkt.terms(problem, start)
     assert kkt.optimality(at, multiplier[:N_HARD]) < 1e-11
@@ -247,10 +249,10 @@ def test_iterations_are_limited_and_said() -> None:
     start = random_models.moved(np.random.default_rng(63), problem.tree, q, 0.3)
     enough = solved(problem, start).iterations
     assert enough > 2
-    short = solved(problem, start, Options(1e-12, enough - 1, 0.5))
+    short = solved(problem, start, SolverOptions(1e-12, enough - 1, 0.5))
     assert (short.status, short.iterations) == (NOT_CONVERGED, enough - 1)
-    assert solved(problem, start, Options(1e-12, enough, 0.5)).status == CONVERGED
-    nothing = solved(problem, start, Options(1e-12, 0, 0.5))
+    assert solved(problem, start, SolverOptions(1e-12, enough, 0.5)).status == CONVERGED
+    nothing = solved(problem, start, SolverOptions(1e-12, 0, 0.5))
     assert (nothing.status, nothing.iterations) == (NOT_CONVERGED, 0)
     np.testing.assert_array_equal(nothing.q, start)
 
@@ -268,7 +270,7 @@ def test_solved_start_needs_no_iteration() -> None:
 def test_impossible_tolerance_ends_at_the_best_state() -> None:
     """Protects the end at round-off: with tolerance 0 the solver stops by itself at the optimum."""
     problem, q = random_problem(0)
-    found, best = solved(problem, q, Options(0.0, 200, 0.5)), solved(problem, q)
+    found, best = solved(problem, q, SolverOptions(0.0, 200, 0.5)), solved(problem, q)
     assert found.status == NOT_CONVERGED
     assert found.iterations < 200
     assert found.residual < 1e-12
@@ -279,7 +281,7 @@ def test_step_of_one_iteration_is_limited() -> None:
     """Protects far starts from wild first steps: no dof moves farther than max_step in one iteration."""
     problem, q = random_problem(1)
     start = random_models.moved(np.random.default_rng(64), problem.tree, q, 0.5)
-    found = solved(problem, start, Options(1e-12, 1, 0.01))
+    found = solved(problem, start, SolverOptions(1e-12, 1, 0.01))
     assert 0.0 < gap(problem, found.q, start) <= 0.01 + 1e-12
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from kernels.joints.tree import pose
 from kernels.solver.constraints import element_values
-from kernels.solver.output_jacobian import new_row_work, output_rows
+from kernels.solver.output_jacobian import new_jacobian_work, output_jacobian
 from rtsim.methods.kinematics.multibody import MultibodyEstimator
 from tests.kernels import leg
 from tests.naive.deviation import outputs
@@ -28,5 +28,5 @@ def test_slopes_are_those_of_the_numbers(method: str, joints: tuple[int, ...]) -
     element_values(model.elements, work.pose, running.roles.target, work.element)
     expected = first_derivative(lambda x: outputs(model, displaced, x), model.tree, q)
     found = np.full((expected.shape[1], expected.shape[0]), np.nan)
-    output_rows(model, displaced, work.pose, work.element, new_row_work(), found)
+    output_jacobian(model, displaced, work.pose, work.element, new_jacobian_work(), found)
     np.testing.assert_allclose(found.T, expected, atol=2e-9)

@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 
 from kernels.dynamics.kinetics import ALONG_AXES, IN_DISTAL, new_kinetics
-from kernels.solver.published_values import Found, new_shown, new_shown_loads, show, show_loads
+from kernels.solver.published_values import (
+    FrameValues,
+    new_published_loads,
+    new_published_values,
+    publish_loads,
+    show,
+)
 from kernels.uncertainty.kinetic_errors import new_kinetic_deviations
 
 
@@ -15,12 +21,12 @@ def test_shown_is_found_in_other_numbers(stated: bool) -> None:
     """Protects signs, NaN and masks of what is published, with and without deviations."""
     rng = np.random.default_rng(0)
     n = 6 if stated else 0
-    found = Found(
+    found = FrameValues(
         rng.normal(size=6), rng.choice([-1.0, 1.0], 6), rng.random(n), rng.choice([0.0, 1.0], n),
         rng.integers(-1, 4, 5), rng.integers(0, 4, 5),
     )  # fmt: skip
     unknown = np.array([False, True, False, False, True, False])
-    shown = new_shown(found)
+    shown = new_published_values(found)
     show(found, unknown, shown)
     assert np.array_equal(shown.angle, np.where(unknown, np.nan, found.sign * found.angle), equal_nan=True)
     hidden = unknown[:n]
@@ -40,8 +46,8 @@ def test_shown_loads_are_found_in_other_numbers(seen: bool) -> None:
     found.moment[2] = np.nan  # as where the force on a foot is not known
     unknown = np.repeat([False, not seen, False], 3)
     lateral, side = rng.choice([-1.0, 1.0], (3, 3)), rng.choice([-1.0, 1.0], (2, 3))
-    rate, power, shown = found.angle_rate.copy(), found.power.copy(), new_shown_loads(3)
-    show_loads(found, deviations, unknown, lateral, side, 700.0, shown)
+    rate, power, shown = found.angle_rate.copy(), found.power.copy(), new_published_loads(3)
+    publish_loads(found, deviations, unknown, lateral, side, 700.0, shown)
     lost = unknown[::3, None]
     moment = np.where(lost, np.nan, found.moment[:, ALONG_AXES])
     force = np.where(lost, np.nan, lateral * found.force[:, IN_DISTAL])

@@ -12,15 +12,15 @@ from numpy.typing import NDArray
 from kernels.joints.tree import new_pose, pose
 from kernels.markers.marker_health import new_health
 from kernels.solver.frame import Skeleton
-from kernels.solver.kkt import CONVERGED, NON_FINITE, NOT_CONVERGED, Options
-from kernels.solver.optimality import Problem
+from kernels.solver.kkt import CONVERGED, NON_FINITE, NOT_CONVERGED, SolverOptions
+from kernels.solver.optimality import FrameProblem
 from kernels.solver.track import (
     HOLD_ROTATION,
     HOLD_TRANSLATION,
     LEAST_RMS,
     WORSE,
-    Track,
     TrackOptions,
+    TrackState,
     TrackWork,
     conclude,
     find_open_dofs,
@@ -36,8 +36,8 @@ from tests.naive.tree import difference, integrate
 Array = NDArray[np.floating]
 
 N_MARKER = len(leg.NAMES)
-SOLVER = Options(1e-11, 60, 0.5)
-TRACKING = TrackOptions(SOLVER, restart_rms=0.05, max_prediction=0.05, second_opinion=200)
+SOLVER = SolverOptions(1e-11, 60, 0.5)
+TRACKING = TrackOptions(SOLVER, restart_rms=0.05, max_prediction=0.05, restart_interval=200)
 
 
 class Follower(NamedTuple):
@@ -45,7 +45,7 @@ class Follower(NamedTuple):
 
     model: Skeleton
     setup: Any
-    track: Track
+    track: TrackState
     work: TrackWork
 
     def follow(
@@ -123,7 +123,7 @@ def open_dofs(running: Follower, measured: Array) -> tuple[int, Array]:
     model, hold, q = running.model, np.zeros(18), leg.exact_trial().q[20]
     weight = np.isfinite(measured).all(axis=1).astype(float)
     roles = running.setup.method.roles
-    problem = Problem(model.tree, model.markers, model.elements, roles, measured, weight, hold, q)
+    problem = FrameProblem(model.tree, model.markers, model.elements, roles, measured, weight, hold, q)
     return find_open_dofs(problem, q, running.work, np.zeros(18, np.int64)), hold
 
 
@@ -283,7 +283,7 @@ def test_lost_track_starts_anew() -> None:
 
 def test_wrong_assembly_is_left_at_the_second_look() -> None:
     """Protects the isometric knee: its other assembly is followed no longer than until the next look."""
-    exact, tracking = leg.exact_trial(), TRACKING._replace(second_opinion=5)
+    exact, tracking = leg.exact_trial(), TRACKING._replace(restart_interval=5)
     running = follower()
     running.follow(exact.markers[0], 0.0, tracking)
     running.track.q[:], running.track.multiplier[:] = wrong_state(exact.markers[0]), 0.0
@@ -309,7 +309,7 @@ def test_wrong_assembly_is_left_where_it_fits_much_worse() -> None:
         costs.append(cost)
     assert 1 <= len(costs) < 7
     assert max(costs) <= WORSE * 1e-4
-    assert running.track.doubt[0] == TRACKING.second_opinion
+    assert running.track.doubt[0] == TRACKING.restart_interval
     assert running.track.fit[0] < 1e-18
 
 
@@ -326,7 +326,7 @@ def test_a_close_fit_is_not_looked_at_again() -> None:
             cost = running.follow(exact.markers[1] + part * beside)[3]
             part *= math.sqrt(aim * bound / cost)
         assert cost == pytest.approx(aim * bound, rel=0.05)
-        assert running.track.doubt[0] == TRACKING.second_opinion - int(not looks)
+        assert running.track.doubt[0] == TRACKING.restart_interval - int(not looks)
 
 
 def wrong_state(measured: Array) -> Array:
@@ -349,7 +349,7 @@ def test_work_holds_the_pose_of_the_solution(rejected: bool) -> None:
     exact = leg.exact_trial()
     running = follower(q_neutral=other_assembly() if rejected else None)
     for measured in exact.markers[:3]:
-        running.follow(measured, tracking=TRACKING._replace(second_opinion=1))
+        running.follow(measured, tracking=TRACKING._replace(restart_interval=1))
     assert running.gap(exact.q[2]) < 1e-9
     placed = new_pose(4, 18)
     pose(running.model.tree, running.track.q, placed)

@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from kernels.torque_generator.torque import Generators
 from rtsim.config.models.torque_generator_schema import JointGenerators, TorqueGenerator
-from rtsim.models.packing.torque_generators import Placed, pack_generators
+from rtsim.models.packing.torque_generators import PlacedGenerator, pack_generators
 from tests.naive.torque_generators import Generator
 
 Array = NDArray[np.float64]
 
 
-def placed(m: Generator) -> Placed:
+def placed(m: Generator) -> PlacedGenerator:
     """A twin's generator as the record of a config at a joint."""
     spec = TorqueGenerator(
         source="test",
@@ -38,7 +38,7 @@ def placed(m: Generator) -> Placed:
         offset_deg=degrees(m.offset),
         factor=m.factor,
     )
-    return Placed("one", "one", spec, joint, int(m.torque_sign), m.blend, m.to_one)
+    return PlacedGenerator("one", "one", spec, joint, int(m.torque_sign), m.blend, m.to_one)
 
 
 def table(generators: Sequence[Generator], fits: Array | None = None) -> Generators:

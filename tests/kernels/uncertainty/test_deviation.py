@@ -9,8 +9,8 @@ import pytest
 from numpy.typing import NDArray
 
 from kernels.markers.marker_health import SEGMENT
-from kernels.solver.alternative_configuration import new_other_assembly
-from kernels.solver.optimality import Problem
+from kernels.solver.alternative_configuration import new_alternative_configuration
+from kernels.solver.optimality import FrameProblem
 from kernels.solver.undetermined_dofs import HELD_ANGLE, HELD_ANGLE_SPEED, MOST_ANGLE
 from kernels.uncertainty.deviation import average_variances, new_deviation_state
 from kernels.uncertainty.marker_errors import new_marker_errors
@@ -85,7 +85,7 @@ def test_deviations_are_the_twins(method: str, hidden: tuple[str, ...], rigid_pa
     setup, found = running._now, running.deviations
     assert found is not None
     track, weight = setup.state.track, running.health.weight
-    problem = Problem(
+    problem = FrameProblem(
         setup.skeleton.tree, setup.skeleton.markers, setup.skeleton.elements, running.roles, measured, weight,
         track.hold, track.q_hold,
     )  # fmt: skip
@@ -252,7 +252,7 @@ def test_a_mean_begins_anew_where_a_marker_comes_in_sight() -> None:
 def test_what_stays_away_does_not_become_usual() -> None:
     """Protects the limit: a marker that is lost for good counts in all frames without it as in the first,
     until all are back; one more than ever makes another usual variance."""
-    other = new_other_assembly(np.zeros(0, np.int64), 1, 0, 1)
+    other = new_alternative_configuration(np.zeros(0, np.int64), 1, 0, 1)
     state, there = new_deviation_state(1, 1, 1, new_marker_errors(3), other), np.ones(3)
 
     def frames(n: int, weight: Array, variance: float) -> tuple[float, float]:
@@ -273,7 +273,7 @@ def test_what_stays_away_does_not_become_usual() -> None:
 def test_nothing_is_left_of_a_mean_when_another_begins(before: float) -> None:
     """Protects deviations after frames that were hardly determined: a new mean is of its frames alone."""
     state = new_deviation_state(
-        1, 1, 2, new_marker_errors(3), new_other_assembly(np.zeros(0, np.int64), 1, 0, 2)
+        1, 1, 2, new_marker_errors(3), new_alternative_configuration(np.zeros(0, np.int64), 1, 0, 2)
     )
     state.mean[:] = before
     for variance in (4.0, 2.0):

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from kernels.joints.tree import new_pose
-from kernels.markers.marker_cost import Markers
-from kernels.markers.marker_health import ASTRAY, EXCHANGED, SEGMENT, new_health
+from kernels.markers.marker_cost import ModelMarkers
+from kernels.markers.marker_health import EXCHANGED, OUTLIER, SEGMENT, new_health
 from kernels.uncertainty.gradient_errors import SkinMotion
 from kernels.uncertainty.marker_errors import ErrorBounds, learn_noise, marker_variances, new_marker_errors
 from rtsim.config.runs.run_schema import MarkerCheck
@@ -31,7 +31,9 @@ def test_residuals_of_a_segment_that_lacks_a_marker_count_at_once(n_seen: int, g
     health.n_seen[:], health.mean[:] = n_seen, BESIDE
     if gone:
         health.weight[1], health.n_seen[1] = 0.0, 0 if gone == "always" else 1
-    shown = marker_variances(Markers(BODY, np.zeros((N_MARKER, 3))), N_FREE, BOUNDS, OPTIONS, health, errors)
+    shown = marker_variances(
+        ModelMarkers(BODY, np.zeros((N_MARKER, 3))), N_FREE, BOUNDS, OPTIONS, health, errors
+    )
     n = 3.0 * (N_MARKER - bool(gone))
     assert shown == pytest.approx((n - N_FREE) / n)
     short = (gone == "always") & (BODY == 0) & (n_seen > 0)
@@ -42,7 +44,7 @@ def test_residuals_of_a_segment_that_lacks_a_marker_count_at_once(n_seen: int, g
     np.testing.assert_allclose(errors.variance, own + NOISE**2, rtol=1e-12)
 
 
-@pytest.mark.parametrize("fault", [ASTRAY, SEGMENT])
+@pytest.mark.parametrize("fault", [OUTLIER, SEGMENT])
 def test_faults_are_no_noise(fault: int) -> None:
     """Protects recovery: a place at fault is in none of the differences over three frames that noise shows
     in, and they are what they were when it is over; labels that are put right count as all others."""
@@ -54,6 +56,6 @@ def test_faults_are_no_noise(fault: int) -> None:
         health.labelled[:] = (-1) ** k * NOISE
         health.labelled[0] += BESIDE * (k % 3) if 4 <= k < 8 else 0.0
         health.fault[1] = EXCHANGED
-        learn_noise(Markers(BODY, model), pose, model, OPTIONS, health, errors)
+        learn_noise(ModelMarkers(BODY, model), pose, model, OPTIONS, health, errors)
     np.testing.assert_array_equal(errors.n_learnt, [4, 10, 10, 10, 10])
     np.testing.assert_allclose(errors.square, (4.0 * NOISE) ** 2 / 6.0, rtol=1e-12)

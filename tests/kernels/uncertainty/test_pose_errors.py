@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from kernels.joints.tree import pose
-from kernels.solver.optimality import Problem
-from kernels.uncertainty.place_errors import Places, new_place_work, place_deviations
+from kernels.solver.optimality import FrameProblem
+from kernels.uncertainty.place_errors import WeightedPoints, new_place_work, place_deviations
 from kernels.uncertainty.pose_errors import EVERY
 from rtsim.config.load import check_record
 from rtsim.config.models.model_schema import ModelSpec
@@ -53,7 +53,7 @@ def test_covariances_are_the_twins(method: str, hidden: tuple[str, ...]) -> None
     setup, found = running._now, running.deviations
     assert found is not None
     track, errors, skin = setup.state.track, found.state.errors, found.options.bounds.skin
-    problem = Problem(
+    problem = FrameProblem(
         setup.skeleton.tree, setup.skeleton.markers, setup.skeleton.elements, running.roles, measured,
         running.health.weight, track.hold, track.q_hold,
     )  # fmt: skip
@@ -93,7 +93,7 @@ def test_places_are_those_of_differences() -> None:
     tree, rng = running._now.skeleton.tree, np.random.default_rng(4)
     parts = [(0, 0.4), (2, 0.6), (3, 1.0), (-1, 1.0)]
     body, share = np.array([b for b, _ in parts]), np.array([s for _, s in parts])
-    places = Places(np.array([0, 2, 3, 4]), body, rng.normal(size=(4, 3)), share)
+    places = WeightedPoints(np.array([0, 2, 3, 4]), body, rng.normal(size=(4, 3)), share)
 
     def where(q):
         at = state(tree, q)
@@ -191,7 +191,7 @@ def test_it_is_made_anew_now_and_then_and_where_markers_change() -> None:
     trial[-2:, leg.indices("T2")] = np.nan
     for k, measured in enumerate(trial):
         running.deviate(leg.DT if k else 0.0, running.estimate(measured, leg.DT if k else 0.0))
-        editions.append(found.edition)
+        editions.append(found.covariance_version)
     expected = [1 + k // EVERY for k in range(len(trial))]
     expected[-2:] = [expected[-3] + 1] * 2  # the marker has gone
     assert editions == expected
@@ -238,15 +238,15 @@ def test_a_pose_that_was_not_solved_has_none() -> None:
     running, measured = running_at("minimised")
     found, out = running.deviations, np.zeros((1, 3))
     assert found is not None
-    edition, place = found.edition, mean_place(np.ones(1), np.zeros((1, 3)))
+    covariance_version, place = found.covariance_version, mean_place(np.ones(1), np.zeros((1, 3)))
     running.deviate(leg.DT, running.estimate(measured, leg.DT)._replace(converged=False))
     found.write_places(place, out)
-    assert found.edition == edition + 1
+    assert found.covariance_version == covariance_version + 1
     assert np.isnan(out).all()
     assert np.isnan(found.coordinates).all()
     running.deviate(leg.DT, running.estimate(measured, leg.DT))
     found.write_places(place, out)
-    assert found.edition == edition + 2
+    assert found.covariance_version == covariance_version + 2
     assert (out > 0.0).all()
 
 
@@ -261,5 +261,5 @@ def test_a_method_that_is_switched_to_has_another_edition() -> None:
             running.switch(method)
         running.deviate(leg.DT, running.estimate(trial[k], leg.DT))
         assert running.deviations is not None
-        editions.append(running.deviations.edition)
+        editions.append(running.deviations.covariance_version)
     assert editions == [1, 2, 2, 3, 4]

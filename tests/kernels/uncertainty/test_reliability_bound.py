@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from kernels.markers.marker_health import ASTRAY
-from kernels.solver.optimality import Problem
+from kernels.markers.marker_health import OUTLIER
+from kernels.solver.optimality import FrameProblem
 from kernels.uncertainty.reliability_bound import (
     FORESIGHT,
     KEPT,
@@ -15,7 +15,7 @@ from kernels.uncertainty.reliability_bound import (
     RIDGE,
     WIDTH,
     age_ranges,
-    is_beyond,
+    is_unreliable,
     new_ranges,
     solve_shown,
 )
@@ -44,7 +44,7 @@ def least(running: MultibodyEstimator) -> Array:
 def expected(running: MultibodyEstimator, measured: Array, m: int, x: Array) -> Array:
     """Return the twin's deviations by a residual x (3,) of marker m beyond its range, in its body [m]."""
     setup, health, track = running._now, running.health, running._now.state.track
-    problem = Problem(
+    problem = FrameProblem(
         setup.skeleton.tree, setup.skeleton.markers, setup.skeleton.elements, running.roles, measured,
         health.weight, track.hold, track.q_hold,
     )  # fmt: skip
@@ -62,11 +62,11 @@ def test_what_is_beyond_its_range_is_an_error_that_would_leave_it(method: str) -
     health, found = running.health, running.deviations
     assert found is not None
     solution = running.estimate(measured, 0.0)
-    health.n_seen[:], health.home[:] = 1000, health.residual
+    health.n_seen[:], health.mean_residual[:] = 1000, health.residual
     running.deviate(0.0, solution)
     np.testing.assert_array_equal(least(running), 0.0)
     (m,) = leg.indices("T2")
-    health.home[m] -= AWAY
+    health.mean_residual[m] -= AWAY
     running.deviate(0.0, solution)
     half = WIDTH * found.options.bounds.size[m]
     twin = expected(running, measured, m, AWAY - np.clip(AWAY, -half, half))
@@ -82,8 +82,8 @@ def test_no_error_is_larger_than_the_ridge_makes_it() -> None:
     health, found, setup = running.health, running.deviations, running._now
     assert found is not None
     solution = running.estimate(measured, 0.0)
-    health.n_seen[:], health.home[:] = 1000, health.residual
-    health.home[leg.indices("T2")] -= AWAY
+    health.n_seen[:], health.mean_residual[:] = 1000, health.residual
+    health.mean_residual[leg.indices("T2")] -= AWAY
     running.deviate(0.0, solution)
     work, solver = found._work[1].beyond, setup.work.solver
 
@@ -105,14 +105,14 @@ def test_only_markers_without_a_fault_count_and_only_where_they_matter() -> None
     health = running.health
     solution = running.estimate(measured, 0.0)
     (m,) = leg.indices("T2")
-    health.n_seen[:], health.home[:] = 1000, health.residual
-    health.home[m] -= 0.4 * AWAY
+    health.n_seen[:], health.mean_residual[:] = 1000, health.residual
+    health.mean_residual[m] -= 0.4 * AWAY
     running.deviate(0.0, solution)
     np.testing.assert_array_equal(least(running), 0.0)  # far below the limit
-    health.home[m] -= 2.0 * AWAY
+    health.mean_residual[m] -= 2.0 * AWAY
     running.deviate(0.0, solution)
     assert least(running).max() > 0.0
-    health.fault[m] = ASTRAY
+    health.fault[m] = OUTLIER
     running.deviate(0.0, solution)
     np.testing.assert_array_equal(least(running), 0.0)
 
@@ -124,21 +124,21 @@ def test_what_has_been_seen_is_no_news_but_what_slides_is() -> None:
     for k in range(4 * n):  # to and fro by 30 mm, once in KEPT
         vectors[0] = 0.03 * np.sin(2.0 * np.pi * k / n), 0.0, 0.0
         age_ranges(dt, np.inf, ranges)
-        is_beyond(ranges.box, 0, half, vectors)
+        is_unreliable(ranges.box, 0, half, vectors)
         if k < n or k > 3 * n:
             news = np.abs(vectors[0]).max() - half if k < n else 0.0
             assert np.abs(vectors[1]).max() == pytest.approx(max(0.0, news), abs=1e-12)
     for k in range(n):
         vectors[0] = 0.0, 0.2 * dt * k, 0.0
         age_ranges(dt, np.inf, ranges)
-        is_beyond(ranges.box, 0, half, vectors)
+        is_unreliable(ranges.box, 0, half, vectors)
         assert vectors[1, 1] == pytest.approx(max(0.0, vectors[0, 1] - half))
 
 
 def test_ranges_are_forgotten() -> None:
     """Protects from a fault that nobody saw, once, that would hide all later ones of that marker."""
     ranges, vectors = new_ranges(1), np.array([[0.05, 0.0, 0.0], [0.0] * 3, [0.0] * 3])
-    is_beyond(ranges.box, 0, 0.01, vectors)
+    is_unreliable(ranges.box, 0, 0.01, vectors)
     for _ in range(N_RANGE):
         age_ranges(KEPT, 10.0, ranges)
     kept = ranges.box[0, 0, 1, 0]

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from kernels.joints.joint_angles import JointAxes
-from kernels.markers.marker_health import ASTRAY, new_health
+from kernels.markers.marker_health import OUTLIER, new_health
 from kernels.solver.constraints import HARD
-from kernels.solver.optimality import Problem
+from kernels.solver.optimality import FrameProblem
 from kernels.uncertainty.deviation import FORESIGHT, Deviations, conclude_deviations
 from kernels.uncertainty.marker_errors import new_marker_errors
 from kernels.uncertainty.variance_inflation import LEARN_USUAL, MOST_TAUGHT, OFTEN_AWAY, OFTEN_NEW, departure
@@ -31,14 +31,14 @@ def test_a_marker_beside_its_usual_place_is_an_error_of_that_size(method: str) -
     setup, health, found = running._now, running.health, running.deviations
     assert found is not None
     solution = running.estimate(measured, 0.0)
-    health.n_seen[:], health.expected[:], health.home[:] = 1000, np.nan, health.residual
+    health.n_seen[:], health.expected[:], health.mean_residual[:] = 1000, np.nan, health.residual
     running.deviate(0.0, solution)
     usual, (m,) = predicted(running) ** 2, leg.indices("T2")
-    health.home[m] += AWAY
+    health.mean_residual[m] += AWAY
     running.deviate(0.0, solution)
     added = predicted(running) ** 2 - usual
     track, n = setup.state.track, len(health.weight)
-    problem = Problem(
+    problem = FrameProblem(
         setup.skeleton.tree, setup.skeleton.markers, setup.skeleton.elements, running.roles, measured,
         health.weight, track.hold, track.q_hold,
     )  # fmt: skip
@@ -97,7 +97,7 @@ def test_the_first_departures_make_the_mean() -> None:
 def test_faults_are_never_usual() -> None:
     """Protects the flag from a fault that lasts, and from places that nothing foresees."""
     health, errors = new_health(1), new_marker_errors(1)
-    health.n_seen[0], health.fault[0] = 1000, ASTRAY
+    health.n_seen[0], health.fault[0] = 1000, OUTLIER
     health.residual[0] = AWAY
     assert departure(0, 0.5, OPTIONS, health, errors) == pytest.approx(AWAY @ AWAY / 1.5)
     np.testing.assert_array_equal(errors.usual, 0.0)

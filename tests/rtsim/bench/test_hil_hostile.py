@@ -7,15 +7,15 @@ from collections import Counter
 
 import pytest
 
-from rtsim.bench.hil_hostile.case import FAMILIES, Case, Evidence, Sample
+from rtsim.bench.hil_hostile.case import FAMILIES, Evidence, HostileCase, Sample
 from rtsim.bench.hil_hostile.cases import find_cases
 from rtsim.bench.hil_hostile.judge import judge
 from rtsim.bench.hil_hostile.run import run
 from rtsim.bench.hil_hostile.summary import figures_of
 
 MS = 1_000_000
-LIE = Case("lie", "device", "A lie.", lambda lab: Evidence([]), ("angle",), lie=True)
-STOP = Case("stop", "crowd", "A stop.", lambda lab: Evidence([]))
+LIE = HostileCase("lie", "device", "A lie.", lambda lab: Evidence([]), ("angle",), lie=True)
+STOP = HostileCase("stop", "crowd", "A stop.", lambda lab: Evidence([]))
 
 
 def course(*torque: float, on: bool = True) -> list[Sample]:

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 from rich.console import Console
 
-from rtsim.bench.progress import Course, counted, duration
+from rtsim.bench.progress import BenchProgress, counted, duration
 from rtsim.cli.main import cli
 
 
@@ -28,7 +28,7 @@ class Clock:
 def test_a_log_has_a_line_a_tenth_with_the_time_left() -> None:
     """Protects logs from a line for each part, and their reader from names alone."""
     log = io.StringIO()
-    with Course("tune", 50, Console(file=log, width=30), Clock()) as course:
+    with BenchProgress("tune", 50, Console(file=log, width=30), Clock()) as course:
         for k in range(50):
             course.begin(f"part {k}")
     lines = log.getvalue().splitlines()
@@ -51,7 +51,7 @@ def test_a_bench_that_fails_leaves_the_terminal_as_it_was() -> None:
     screen = io.StringIO()
 
     def interrupted() -> None:
-        with Course("grid", 3, Console(file=screen, width=80, force_terminal=True)) as course:
+        with BenchProgress("grid", 3, Console(file=screen, width=80, force_terminal=True)) as course:
             course.begin()
             raise KeyboardInterrupt
 

@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 from rtsim.bench import reference
-from rtsim.bench.figures import Figure
+from rtsim.bench.figures import BenchFigure
 from rtsim.cli.bench import command
 from rtsim.cli.main import cli
 
@@ -68,7 +68,7 @@ def test_every_bench_prints_it(
 
 def measured(name: str) -> Callable[..., object]:
     """What stands for a bench's own work, which takes minutes."""
-    figures = [Figure("own", 1.0, "1")]
+    figures = [BenchFigure("own", 1.0, "1")]
     if name == "damage":
         done = SimpleNamespace(left_out={}, figures=lambda: figures, worst=lambda n: (), interrupted=False)
         return lambda *_, **__: done

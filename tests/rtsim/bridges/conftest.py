@@ -12,7 +12,7 @@ import pytest
 from streams.codec import FieldLayout
 from streams.messages import Curves, FieldSpec, Result, Session, new_session_id
 from streams.publisher import Publisher
-from streams.receiving.ring import Frame
+from streams.receiving.ring import ReceivedFrame
 
 CENTRES = ("lumbar", "hip_r", "knee_r", "hip_l", "knee_l")
 FIELDS = (
@@ -110,14 +110,14 @@ def walk() -> Iterator[Walk]:
 
 
 @pytest.fixture
-def walk_frames() -> Callable[..., list[Frame]]:
+def walk_frames() -> Callable[..., list[ReceivedFrame]]:
     """Makes frames of the walk without a socket."""
 
-    def make(first: int, n_frame: int, session: Session | None = None, **changed: Any) -> list[Frame]:
+    def make(first: int, n_frame: int, session: Session | None = None, **changed: Any) -> list[ReceivedFrame]:
         session = session or walk_session()
         layout, frames = FieldLayout(session), []
         for seq in range(first, first + n_frame):
-            frame = Frame(session, layout)
+            frame = ReceivedFrame(session, layout)
             for name, array in {**walk_arrays(seq), **changed}.items():
                 frame.data[name][...] = array
             frame.seq, frame.time, frame.iterations = seq, 0.01 * seq, 3

@@ -4,26 +4,26 @@ from collections.abc import Callable
 
 import numpy as np
 
-from rtsim.bridges.gait_events import N_KEPT, GaitEvent, GaitEvents
+from rtsim.bridges.gait_events import N_KEPT, GaitEvents, ShownGaitEvent
 from streams.messages import Session
-from streams.receiving.ring import Frame
+from streams.receiving.ring import ReceivedFrame
 
 
-def test_each_event_is_told_once_with_side_and_time(walk_frames: Callable[..., list[Frame]]) -> None:
+def test_each_event_is_told_once_with_side_and_time(walk_frames: Callable[..., list[ReceivedFrame]]) -> None:
     """Protects the list of events: one entry for each step of a count, at the time of its frame."""
     events = GaitEvents()
     for frame in walk_frames(0, 101):
         events.look(frame)
     assert list(events.kept) == [
-        GaitEvent(0.25, "left", "toe-off"),
-        GaitEvent(0.50, "right", "heel strike"),
-        GaitEvent(0.75, "left", "toe-off"),
-        GaitEvent(1.00, "right", "heel strike"),
+        ShownGaitEvent(0.25, "left", "toe-off"),
+        ShownGaitEvent(0.50, "right", "heel strike"),
+        ShownGaitEvent(0.75, "left", "toe-off"),
+        ShownGaitEvent(1.00, "right", "heel strike"),
     ]
 
 
 def test_what_was_counted_before_is_no_event(
-    walk_frames: Callable[..., list[Frame]], new_walk_session: Callable[..., Session]
+    walk_frames: Callable[..., list[ReceivedFrame]], new_walk_session: Callable[..., Session]
 ) -> None:
     """Protects whoever joins late, and a new session: its first counts are no strikes of now."""
     events = GaitEvents()
@@ -34,7 +34,7 @@ def test_what_was_counted_before_is_no_event(
 
 
 def test_unknown_counts_and_those_that_begin_anew(
-    walk_frames: Callable[..., list[Frame]], new_walk_session: Callable[..., Session]
+    walk_frames: Callable[..., list[ReceivedFrame]], new_walk_session: Callable[..., Session]
 ) -> None:
     """Protects events around NaN, and after a source that has gone back to its start."""
     events, session = GaitEvents(), new_walk_session()
@@ -50,7 +50,7 @@ def test_unknown_counts_and_those_that_begin_anew(
 
 
 def test_a_flood_of_events_is_bounded(
-    walk_frames: Callable[..., list[Frame]], new_walk_session: Callable[..., Session]
+    walk_frames: Callable[..., list[ReceivedFrame]], new_walk_session: Callable[..., Session]
 ) -> None:
     """Protects memory: the newest are kept, all are counted."""
     events, session = GaitEvents(), new_walk_session()

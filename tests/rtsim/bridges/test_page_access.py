@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from rtsim.bridges.page_access import Access, Place, access_for, place_of, read_token, tls_context
+from rtsim.bridges.page_access import Access, PageAddress, access_for, place_of, read_token, tls_context
 from rtsim.errors import ConfigError
 
 
@@ -36,11 +36,11 @@ def test_what_is_no_place(text: str) -> None:
 def test_the_network_needs_tls_and_a_token() -> None:
     """Protects the person who is measured: no page in the open, and each start another token."""
     with pytest.raises(ConfigError, match="--certificate"):
-        access_for(Place("0.0.0.0", 5580), None, secured=False)
-    first, second = (access_for(Place("0.0.0.0", 5580), None, secured=True).token for _ in range(2))
+        access_for(PageAddress("0.0.0.0", 5580), None, secured=False)
+    first, second = (access_for(PageAddress("0.0.0.0", 5580), None, secured=True).token for _ in range(2))
     assert len(first) >= 30
     assert first != second
-    assert access_for(Place("127.0.0.1", 5580), None, secured=False).token == ""
+    assert access_for(PageAddress("127.0.0.1", 5580), None, secured=False).token == ""
 
 
 def test_pages_of_strangers_cannot_ask_here() -> None:

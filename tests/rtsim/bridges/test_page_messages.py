@@ -13,13 +13,13 @@ from rtsim.bridges.page_messages import curves_message, layout_message, look_mes
 from rtsim.monitor.feed import Feed
 from rtsim.monitor.theme import LIGHT
 from streams.messages import Session, Status
-from streams.receiving.ring import Frame
+from streams.receiving.ring import ReceivedFrame
 
 
 class Frames:
     """A source of frames that are there already."""
 
-    def __init__(self, frames: list[Frame]) -> None:
+    def __init__(self, frames: list[ReceivedFrame]) -> None:
         self.frames = deque(frames)
         self.session: Session | None = frames[0].session if frames else None
         self.counters = {"received": 0, "lost": 0, "skipped": 0}
@@ -27,18 +27,18 @@ class Frames:
         self.telemetry: deque[Any] = deque()
         self.ended = False
 
-    def wait(self, timeout_s: float) -> Frame | None:
+    def wait(self, timeout_s: float) -> ReceivedFrame | None:
         return self.frames.popleft() if self.frames else None
 
 
-def feed_of(frames: list[Frame]) -> Feed:
+def feed_of(frames: list[ReceivedFrame]) -> Feed:
     feed = Feed(Frames(frames), "tcp://127.0.0.1:5561")
     while feed.take()[1]:
         pass
     return feed
 
 
-def test_the_layout_is_that_of_the_window(walk_frames: Callable[..., list[Frame]]) -> None:
+def test_the_layout_is_that_of_the_window(walk_frames: Callable[..., list[ReceivedFrame]]) -> None:
     """Protects one way for names, panels and sticks: the page is told the monitor's layout, as JSON."""
     feed = feed_of(walk_frames(0, 3))
     assert feed.layout is not None
@@ -51,7 +51,7 @@ def test_the_layout_is_that_of_the_window(walk_frames: Callable[..., list[Frame]
     assert look_message()["themes"]["light"]["right"] == LIGHT.right
 
 
-def test_unknown_places_are_null(walk_frames: Callable[..., list[Frame]]) -> None:
+def test_unknown_places_are_null(walk_frames: Callable[..., list[ReceivedFrame]]) -> None:
     """Protects JavaScript, whose JSON has no NaN, and the figure from places that cannot be."""
     hidden = np.array([[np.nan] * 3, [1e6, 0.0, 0.0]])
     feed = feed_of(walk_frames(0, 1, markers_measured=hidden))
@@ -60,7 +60,7 @@ def test_unknown_places_are_null(walk_frames: Callable[..., list[Frame]]) -> Non
     np.testing.assert_allclose(told["figure"]["joint_centres"][0], [0.0, 1.0, 0.0])
 
 
-def test_doubtful_and_worthless_frames_are_told(walk_frames: Callable[..., list[Frame]]) -> None:
+def test_doubtful_and_worthless_frames_are_told(walk_frames: Callable[..., list[ReceivedFrame]]) -> None:
     """Protects honesty: status in words with its mood, quality beside curves, no stale values."""
     frames = walk_frames(0, 3)
     frames[1].status, frames[2].status = int(Status.DEGRADED), int(Status.STALE)
@@ -82,7 +82,7 @@ def test_before_any_session_only_words_are_told() -> None:
 
 @pytest.mark.parametrize(("rate", "stride"), [(20.0, 1), (100.0, 1), (200.0, 4), (1000.0, 32)])
 def test_every_sample_is_told_once(
-    walk_frames: Callable[..., list[Frame]],
+    walk_frames: Callable[..., list[ReceivedFrame]],
     new_walk_session: Callable[..., Session],
     rate: float,
     stride: int,
@@ -107,7 +107,7 @@ def test_every_sample_is_told_once(
 
 
 def test_whoever_joins_gets_the_last_seconds_alone(
-    walk_frames: Callable[..., list[Frame]],
+    walk_frames: Callable[..., list[ReceivedFrame]],
 ) -> None:
     """Protects a tablet: what is sent at first is what it can show, however long the run is."""
     feed = feed_of(walk_frames(0, 4000))

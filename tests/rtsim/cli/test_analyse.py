@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from kernels.compiler.jit import allow_compilation
-from rtsim.cli.analyse import INTERRUPTED, Solved, check_usable
+from rtsim.cli.analyse import INTERRUPTED, AnalysedRecording, check_usable
 from rtsim.cli.main import cli, outcome
 from rtsim.errors import ConfigError
 from rtsim.files.markers.trc import trc_text
@@ -109,7 +109,7 @@ def test_plates_that_cannot_be_right_end_with_a_fault(shared, tmp_path):
 def test_wrong_plates_are_a_fault_of_what_needs_them_alone(plates, fields, refused):
     """Protects angles, and --compare of angles, from plates of a C3D that nobody asked for."""
     results: Any = SimpleNamespace(status=np.zeros(3, np.int64), fields=dict.fromkeys(fields, np.zeros(3)))
-    solved = Solved(results, 1.0, "end", {}, [], "askew", plates)
+    solved = AnalysedRecording(results, 1.0, "end", {}, [], "askew", plates)
     if not refused:
         check_usable(solved, "a.c3d")
         return
@@ -238,7 +238,9 @@ def test_a_comparison_tells_what_its_runs_say(monkeypatch):
     def solved(run, anyway, console):
         session = Session(session="s", stream="result", t_start=0, rate=100.0, fields=())
         status = frames if run.chosen != ("joint=markers",) else frames[1:]
-        return Solved(Results(session, {}, 0.01 * np.arange(len(status)), status), 0.1, "over", {}, said)
+        return AnalysedRecording(
+            Results(session, {}, 0.01 * np.arange(len(status)), status), 0.1, "over", {}, said
+        )
 
     monkeypatch.setattr("rtsim.cli.analyse.solve", solved)
     done = analyse("jaw:chewing", "--run", "mandible", "--compare")

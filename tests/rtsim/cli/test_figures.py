@@ -143,7 +143,7 @@ def on_paper(colour, alpha=255):
 
 def test_bands_and_flagged_frames_are_drawn(tmp_path):
     """Protects who reads a figure: how sure a curve is, and which frames were called not ok."""
-    from rtsim.files.tables.panels import Panel
+    from rtsim.files.tables.panels import FigurePanel
     from rtsim.monitor.figures.outline import ALPHA
     from rtsim.monitor.theme import LIGHT
 
@@ -151,8 +151,8 @@ def test_bands_and_flagged_frames_are_drawn(tmp_path):
     curves = {"a": np.where(x < 5.0, 0.0, 10.0)}
     off = {"a": np.where((x > 6.0) & (x < 8.0), 2.0, np.nan)}
     flagged = (x > 1.95) & (x < 3.05)
-    plain = painted(tmp_path, Panel("p", "deg", "time [s]", x, curves))
-    both = painted(tmp_path, Panel("p", "deg", "time [s]", x, curves, False, off, flagged))
+    plain = painted(tmp_path, FigurePanel("p", "deg", "time [s]", x, curves))
+    both = painted(tmp_path, FigurePanel("p", "deg", "time [s]", x, curves, False, off, flagged))
     _, lowest, left, _, _ = extent_of(plain, on_paper(LIGHT.curve(0)))
     *_, middle, _ = extent_of(plain[lowest : lowest + 1], on_paper(LIGHT.curve(0)))
     wide = (middle - left) / 0.49  # the lower half of the step
@@ -174,18 +174,18 @@ def test_bands_and_flagged_frames_are_drawn(tmp_path):
 
 def test_a_lone_value_is_a_dot(tmp_path):
     """Protects recordings of one frame, and values with gaps around them: a line of one point is none."""
-    from rtsim.files.tables.panels import Panel
+    from rtsim.files.tables.panels import FigurePanel
     from rtsim.monitor.theme import LIGHT
 
     x, y = np.arange(5.0), np.array([np.nan, 2.0, np.nan, 3.0, 3.0])
-    pixels = painted(tmp_path, Panel("p", "", "x", x, {"": y}))
+    pixels = painted(tmp_path, FigurePanel("p", "", "x", x, {"": y}))
     plot = pixels[:, : int(0.6 * pixels.shape[1])]
     assert extent_of(plot, on_paper(LIGHT.curve(0)))[4] >= 4
 
 
 def test_round_off_is_no_curve(tmp_path):
     """Protects from an axis that enlarges round-off, whose numbers have no room beside it."""
-    from rtsim.files.tables.panels import Panel
+    from rtsim.files.tables.panels import FigurePanel
     from rtsim.monitor.figures.chart import Chart
 
     pytest.importorskip("PySide6.QtCore")
@@ -193,7 +193,7 @@ def test_round_off_is_no_curve(tmp_path):
 
     x = np.arange(50.0)
     y = 5.0 + 1e-12 * np.sin(x)
-    chart = Chart(Panel("p", "", "x", x, {"a": y}), QRectF(0.0, 0.0, 400.0, 200.0), 50.0, True)
+    chart = Chart(FigurePanel("p", "", "x", x, {"a": y}), QRectF(0.0, 0.0, 400.0, 200.0), 50.0, True)
     low, high = chart.y_range
     assert low < 5.0 < high
     assert high - low >= 4e-5
@@ -201,7 +201,7 @@ def test_round_off_is_no_curve(tmp_path):
 
 def test_a_long_title_is_smaller_not_cut(tmp_path):
     """Protects narrow figures: what bands and shades mean stands at the end of the title."""
-    from rtsim.files.tables.panels import Panel
+    from rtsim.files.tables.panels import FigurePanel
 
     pytest.importorskip("pyqtgraph")
     from rtsim.monitor.figures.paper import paper_of
@@ -211,7 +211,7 @@ def test_a_long_title_is_smaller_not_cut(tmp_path):
     edges, heights = [], []
     for title in (short, long):
         paper = paper_of(tmp_path / "a.png", "120x80", 96)
-        save_panels(paper, title, [Panel("", "", "x", np.arange(5.0), {"": np.zeros(5)})])
+        save_panels(paper, title, [FigurePanel("", "", "x", np.arange(5.0), {"": np.zeros(5)})])
         rows, columns = np.nonzero(image_of(tmp_path / "a.png")[:30].max(axis=2) < 100)
         edges.append(columns.max() / (120 / 25.4 * 96))
         heights.append(np.ptp(rows))

@@ -15,7 +15,7 @@ from rtsim.config.load import load_toml
 from rtsim.config.paths import find_config
 from rtsim.config.runs.hil_schema import HilSpec
 from rtsim.tuning.kept import read_kept
-from rtsim.tuning.offline import Asked, Cost, OfflineRuns
+from rtsim.tuning.offline import OfflineRuns, RunCost, RunRequest
 from rtsim.tuning.problem import Parameters
 
 SEARCH = ("tune", "ankle", "--auto", "bayesian", "--offline", "--seed", "1")
@@ -34,7 +34,7 @@ def test_a_tuning_is_kept_gone_on_with_drawn_and_validated(
     first = read_kept(file)
     assert first.n_tried == 6
     runs = OfflineRuns(load_toml(find_config("ankle", "hil"), HilSpec), seed=1)
-    assert runs.cost(Asked(first.trials[5].settings[0])).value == first.trials[5].costs[0]
+    assert runs.cost(RunRequest(first.trials[5].settings[0])).value == first.trials[5].costs[0]
     done = here(*SEARCH, "--budget", "8", "--processes", "1", "--file", file, "--plot", figure)
     assert done.code == 0, done.err
     assert "going on behind 6 settings" in done.err
@@ -93,7 +93,7 @@ def test_typed_answers_are_costs(monkeypatch: pytest.MonkeyPatch) -> None:
     def costs(answers: list, pairwise: bool) -> list[float]:
         left = iter(answers)
         monkeypatch.setattr(click, "prompt", lambda *words, **options: next(left))
-        nothing = iter([Cost(0.0)] * 2)
+        nothing = iter([RunCost(0.0)] * 2)
         return [cost.value for cost in tuned.judged(settings, lambda s, n: nothing, parameters, pairwise)]
 
     assert costs([3.5, 2.0], False) == [3.5, 2.0]

@@ -155,7 +155,7 @@ def test_the_window_follows_who_turns_but_no_step() -> None:
     """Protects the view of a live run: it turns with the person, and not with the pelvis in each step."""
     from rtsim.monitor.figures.paper import ready_to_draw
     from rtsim.monitor.layout import layout_of
-    from rtsim.monitor.pose.figure import TURNED_LEAST, Figure
+    from rtsim.monitor.pose.figure import TURNED_LEAST, StickFigureView
     from streams.messages import FieldSpec, Session
 
     ready_to_draw()
@@ -163,7 +163,7 @@ def test_the_window_follows_who_turns_but_no_step() -> None:
         FieldSpec("joint_centres", (1, 3), "m", ("hip_r",)),
         FieldSpec("segment_rotations", (1, 3, 3), "1", ("pelvis",)),
     )
-    figure = Figure()
+    figure = StickFigureView()
     figure.set_layout(layout_of(Session(session="s", stream="result", t_start=0, rate=100.0, fields=fields)))
 
     def face(degrees: float) -> None:

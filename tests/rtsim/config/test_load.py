@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from rtsim.config.load import check_record, load_toml, parse_toml
 from rtsim.config.models.model_schema import ModelSpec
 from rtsim.config.paths import configs_root
-from rtsim.config.runs.lab_schema import Lab
-from rtsim.config.runs.run_schema import Run
+from rtsim.config.runs.lab_schema import LabMap
+from rtsim.config.runs.run_schema import RunConfig
 from rtsim.errors import ConfigError
 from rtsim.subjects.subject import Subject
 
@@ -24,22 +24,22 @@ SEGMENT = "[segments.thigh]\nlength_mm = 400.0\nalpha_deg = 90.0\nbeta_deg = 90.
 
 MISTAKES = [
     # text, record, key, words that say what is wrong and what is allowed
-    (RUN + "sped = 1", Run, "sped", ("duration_s", "backlog")),
-    (RUN + "[solver]\ntolerence = 1e-9", Run, "tolerence", ("solver", "tolerance", "max_iterations")),
-    (RUN + '[ports]\nresult = "tcp://127.0.0.1:1"', Run, "result", ("ports", "results", "control")),
-    ('source = "walker"', Run, "name", ("required",)),
-    (RUN + 'backlog = "8"', Run, "backlog", ("int", "str")),
-    (RUN + "methods = [1]", Run, "methods[0]", ("str", "int")),
-    (RUN + "solver = 1e-9", Run, "solver", ("table", "float")),
-    (RUN + "duration_s = -1.0", Run, "duration_s", (">= 0",)),
-    (RUN + "duration_s = nan", Run, "duration_s", (">= 0",)),
-    (RUN + "backlog = 0", Run, "backlog", (">= 1",)),
-    (RUN + "backlog = 5000", Run, "backlog", ("<= 1024",)),
-    (RUN + "[solver]\ntolerance = 1.0", Run, "solver.tolerance", ("<= 0.001",)),
-    (RUN + "[solver]\nmax_iterations = 1.5", Run, "solver.max_iterations", ("int", "float")),
-    (RUN + "[markers]\nfloor_mm = -40.0", Run, "markers.floor_mm", ("> 0",)),
-    (RUN + 'side = "up"', Run, "side", ("up", "right", "left")),
-    (RUN + "side = 1979-05-27", Run, "side", ("date",)),
+    (RUN + "sped = 1", RunConfig, "sped", ("duration_s", "backlog")),
+    (RUN + "[solver]\ntolerence = 1e-9", RunConfig, "tolerence", ("solver", "tolerance", "max_iterations")),
+    (RUN + '[ports]\nresult = "tcp://127.0.0.1:1"', RunConfig, "result", ("ports", "results", "control")),
+    ('source = "walker"', RunConfig, "name", ("required",)),
+    (RUN + 'backlog = "8"', RunConfig, "backlog", ("int", "str")),
+    (RUN + "methods = [1]", RunConfig, "methods[0]", ("str", "int")),
+    (RUN + "solver = 1e-9", RunConfig, "solver", ("table", "float")),
+    (RUN + "duration_s = -1.0", RunConfig, "duration_s", (">= 0",)),
+    (RUN + "duration_s = nan", RunConfig, "duration_s", (">= 0",)),
+    (RUN + "backlog = 0", RunConfig, "backlog", (">= 1",)),
+    (RUN + "backlog = 5000", RunConfig, "backlog", ("<= 1024",)),
+    (RUN + "[solver]\ntolerance = 1.0", RunConfig, "solver.tolerance", ("<= 0.001",)),
+    (RUN + "[solver]\nmax_iterations = 1.5", RunConfig, "solver.max_iterations", ("int", "float")),
+    (RUN + "[markers]\nfloor_mm = -40.0", RunConfig, "markers.floor_mm", ("> 0",)),
+    (RUN + 'side = "up"', RunConfig, "side", ("up", "right", "left")),
+    (RUN + "side = 1979-05-27", RunConfig, "side", ("date",)),
     (MODEL + "methods = {}\nbodies = []", ModelSpec, "bodies", (">= 1",)),
     (
         MODEL + "methods = {}\n" + ROOT_BODY.replace("free", "fre"),
@@ -72,7 +72,7 @@ MISTAKES = [
         "segments.thigh.markers_mm.RTH1",
         (">= 3",),
     ),
-    (MODEL + "[right]\nasis = ''", Lab, "right", ("length >= 1",)),
+    (MODEL + "[right]\nasis = ''", LabMap, "right", ("length >= 1",)),
 ]
 
 
@@ -106,7 +106,7 @@ def test_what_is_no_toml_is_told(tmp_path, content, words):
     path = tmp_path / "mine.toml"
     path.write_bytes(content)
     with pytest.raises(ConfigError) as caught:
-        load_toml(path, Run)
+        load_toml(path, RunConfig)
     said = str(caught.value)
     assert said.startswith(str(path))
     assert all(word in said for word in words), said
@@ -115,29 +115,29 @@ def test_what_is_no_toml_is_told(tmp_path, content, words):
 def test_a_missing_file_and_a_folder_are_told(tmp_path):
     """Protects against wrong paths."""
     with pytest.raises(ConfigError, match=r"none\.toml: no such file; check the path"):
-        load_toml(tmp_path / "none.toml", Run)
+        load_toml(tmp_path / "none.toml", RunConfig)
     with pytest.raises(ConfigError, match="is a folder"):
-        load_toml(tmp_path, Run)
+        load_toml(tmp_path, RunConfig)
 
 
 def test_a_byte_order_mark_and_line_ends_do_no_harm(tmp_path):
     """Protects files that were edited on Windows."""
     path = tmp_path / "mine.toml"
     path.write_bytes(b'\xef\xbb\xbfname = "x"\r\nbacklog = 3\r\n')
-    assert load_toml(path, Run) == Run(name="x", backlog=3)
+    assert load_toml(path, RunConfig) == RunConfig(name="x", backlog=3)
 
 
 def test_numbers_that_no_run_can_use_are_refused():
     """Protects the loop from an infinite duration, which no clock can add, and counts no array can hold."""
     for text in ("duration_s = inf", f"[markers]\nn_learn = {10**30}"):
         with pytest.raises(ConfigError):
-            check_record(parse_toml(RUN + text, "mine.toml"), Run, "mine.toml")
+            check_record(parse_toml(RUN + text, "mine.toml"), RunConfig, "mine.toml")
 
 
 SHIPPED = [
     ("models/lower_limb.toml", ModelSpec),
     ("subjects/walker.toml", Subject),
-    ("labs/gait2392.toml", Lab),
+    ("labs/gait2392.toml", LabMap),
     ("models/finger.toml", ModelSpec),
     ("models/mechanism.toml", ModelSpec),
 ]
@@ -163,11 +163,11 @@ def test_a_damaged_config_is_read_or_refused(data, name, record):
 def test_records_are_frozen():
     """Protects a run from being changed under way."""
     with pytest.raises(AttributeError):
-        Run(name="x").backlog = 3  # type: ignore[misc]
-    assert msgspec.structs.replace(Run(name="x"), backlog=3).backlog == 3
+        RunConfig(name="x").backlog = 3  # type: ignore[misc]
+    assert msgspec.structs.replace(RunConfig(name="x"), backlog=3).backlog == 3
 
 
 def test_no_config_is_read_without_its_path():
     """Protects the messages: the path comes first even for a relative one."""
     with pytest.raises(ConfigError, match=r"^nowhere.mine\.toml"):
-        load_toml(Path("nowhere") / "mine.toml", Run)
+        load_toml(Path("nowhere") / "mine.toml", RunConfig)

@@ -6,13 +6,13 @@ from rtsim.config.load import check_record, load_toml, parse_toml
 from rtsim.config.models.model_schema import ModelSpec
 from rtsim.config.paths import find_config
 from rtsim.config.runs.device_schema import DeviceSpec
-from rtsim.config.runs.hil_schema import Exchange, HilSpec, Limits
+from rtsim.config.runs.hil_schema import DeviceLimits, Exchange, HilSpec
 from rtsim.device.orthosis import Orthosis
 from rtsim.device.watchdog import Watchdog
 from streams.clock import now_ns
 from streams.messages import Device, Output
 
-LIMITS = Limits(
+LIMITS = DeviceLimits(
     torque_max_Nm=20.0, rate_max_Nm_s=1e5, power_max_W=1e4, angle_deg=(-60.0, 60.0), speed_max_deg_s=2000.0,
     measured_max_Nm=60.0, energy_max_J=1e3, tracking_Nm=5.0, tracking_ms=50.0, ramp_s=0.01,
 )  # fmt: skip
@@ -45,7 +45,7 @@ def load_limb() -> ModelSpec:
     return check_record(parse_toml(LIMB, "limb"), ModelSpec, "limb")
 
 
-def plain_hil(rate_hz: float = 1000.0, limits: Limits = LIMITS, **changed) -> HilSpec:
+def plain_hil(rate_hz: float = 1000.0, limits: DeviceLimits = LIMITS, **changed) -> HilSpec:
     """Return a config of the limb below in lockstep, as fast as it goes."""
     exchange = Exchange(rate_hz=rate_hz, paced=False, valid_for_ms=1000.0, missed_most=2)
     return HilSpec(

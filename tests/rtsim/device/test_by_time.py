@@ -87,7 +87,7 @@ def test_dense_ticks_do_not_hasten_a_parameter() -> None:
     course = Clocked().armed()
     tuning = course.exchange.tuning
     tuning.ranges["stiffness_N_m_rad"] = (0.0, 60.0)
-    tuning.obey("set", {"stiffness_N_m_rad": 10.0, "over_s": 1.0})
+    tuning.apply("set", {"stiffness_N_m_rad": 10.0, "over_s": 1.0})
     for _ in range(100):
         course.tick(PERIOD_MS * MS // 20)
     assert tuning.values["stiffness_N_m_rad"] == pytest.approx(48.0)

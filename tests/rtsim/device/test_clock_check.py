@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from rtsim.device.clock_check import ClockCheck
+from rtsim.device.clock_check import DeviceClockCheck
 from rtsim.device.exchange import DeviceExchange
 from tests.rtsim.device.lying import RATE_HZ, Honest, walking
 from tests.rtsim.device.straight import LIMITS
@@ -27,7 +27,7 @@ def course(
     Messages come after 0.1 ms and some noise, 1 in 50 after up to 30 ms more; stall : for so long nothing is
     read, in the middle [s]
     """
-    check, said, noise = ClockCheck(LIMITS), [], np.random.default_rng(seed)
+    check, said, noise = DeviceClockCheck(LIMITS), [], np.random.default_rng(seed)
     arrived = 0
     for k in range(round(500 * seconds)):
         t = 0.002 * k

@@ -195,7 +195,7 @@ def test_a_spline_is_tuned_while_it_runs():
     tuning = DeviceExchange(spec, StraightPort(IDEAL), "session").tuning
     assert "allowed: -10 to 0" in tuning.refusal("set", {"peak_Nm": -11.0})
     assert "'rise_time' cannot be set" in tuning.refusal("set", {"rise_time": 0.2})
-    tuning.obey("set", {"peak_Nm": -8.0})
+    tuning.apply("set", {"peak_Nm": -8.0})
     values = []
     for _ in range(12):
         tuning.tick(0.01)

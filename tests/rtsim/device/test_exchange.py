@@ -14,7 +14,7 @@ from rtsim.config.paths import find_config
 from rtsim.config.runs.device_schema import DeviceSpec
 from rtsim.config.runs.hil_schema import Controller, MarkersSpec
 from rtsim.device.arming import Arming
-from rtsim.device.command_compliance import Obedience
+from rtsim.device.command_compliance import CommandCompliance
 from rtsim.device.exchange import DeviceExchange
 from rtsim.device.limits import EnergyWatch, TorqueLimit
 from streams.messages import Device
@@ -144,7 +144,7 @@ def test_frames_that_were_lost_are_no_leap() -> None:
     """Protects a person whose markers were away for some frames: a joint has turned meanwhile."""
     limits = replace(LIMITS, speed_max_deg_s=700.0)
     markers = MarkersSpec(damping_N_m_s_rad=1.0, lost_ms=100.0)
-    obedience = Obedience(plain_hil(rate_hz=100.0, limits=limits, markers=markers), 0.01)
+    obedience = CommandCompliance(plain_hil(rate_hz=100.0, limits=limits, markers=markers), 0.01)
     before, after = (
         Device(session=RUN, seq=k, t=40_000_000 * k, command=k, angle=[0.2 * k], speed=[0.0], torque=[0.0],
                state="armed")
@@ -155,7 +155,7 @@ def test_frames_that_were_lost_are_no_leap() -> None:
     obedience.measured(before, replace(after, angle=[1.0], t=10**12), 0.04)
     assert "leaps by 57.3 deg in 40 ms" in obedience.lifeless()  # its own clock gives it no time
     assert obedience.lifeless() == ""
-    simulated = Obedience(plain_hil(rate_hz=100.0, limits=limits), 0.01)
+    simulated = CommandCompliance(plain_hil(rate_hz=100.0, limits=limits), 0.01)
     simulated.measured(before, after, 0.01)
     assert "in 10 ms" in simulated.lifeless()
     simulated.jumps()

@@ -25,7 +25,7 @@ from rtsim.stages.device.forward import ForwardStep
 from rtsim.stages.device.misaligned import joint_of, with_straps
 from streams.codec import FieldLayout
 from streams.messages import Session
-from streams.receiving.ring import Frame
+from streams.receiving.ring import ReceivedFrame
 from tests.rtsim.device.straight import IDEAL, StraightPort
 
 N_ARM, N_KICK, N_TICK, N_TRY = 3, 20, 200, 8
@@ -74,7 +74,7 @@ class Loop:
         for stage in (torque, command, self.energy):
             stage.reset()
         session = Session(session="0" * 16, stream="markers", t_start=0, rate=1.0, fields=())
-        self.frame = frame = Frame(session, FieldLayout(session))
+        self.frame = frame = ReceivedFrame(session, FieldLayout(session))
         self.angles, self.speeds, self.works, self.energies, self.stored = [], [], [], [], []
         springs = s.model.forces.springs
         for k in range(N_KICK + N_TICK):

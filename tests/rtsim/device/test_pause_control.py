@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from rtsim.device.pause_control import WAIT_S, Hold
+from rtsim.device.pause_control import WAIT_S, PauseControl
 
 
-def moves(hold: Hold, n: int, off: bool = True) -> str:
+def moves(hold: PauseControl, n: int, off: bool = True) -> str:
     """Return a letter for each of some ticks: m moves, s stands, b goes back to its start."""
     found = ""
     for _ in range(n):
@@ -16,7 +16,7 @@ def moves(hold: Hold, n: int, off: bool = True) -> str:
 
 def test_a_pause_waits_for_the_device_and_steps_are_counted() -> None:
     """Protects whoever follows the angle: the limb stands once the device is off, then moves by request."""
-    hold = Hold()
+    hold = PauseControl()
     assert moves(hold, 3, off=False) == "mmm"
     hold.pause()
     assert moves(hold, 3, off=False) == "mmm"
@@ -33,7 +33,7 @@ def test_a_pause_waits_for_the_device_and_steps_are_counted() -> None:
 
 def test_a_device_that_never_is_off_cannot_prevent_a_pause() -> None:
     """Protects the command: the wait for the device is bounded."""
-    hold = Hold()
+    hold = PauseControl()
     hold.pause()
     n = round(WAIT_S / 0.01)
     assert moves(hold, n + 2, off=False) == "m" * n + "ss"
@@ -41,7 +41,7 @@ def test_a_device_that_never_is_off_cannot_prevent_a_pause() -> None:
 
 def test_a_reset_waits_too_and_leaves_a_pause_as_it_is() -> None:
     """Protects from jumps under torque: back when off, one tick from the start, then as before."""
-    hold = Hold()
+    hold = PauseControl()
     hold.reset()
     assert moves(hold, 4, off=False) == "mmmm"
     assert moves(hold, 3) == "bmm"

@@ -11,14 +11,14 @@ from rtsim.config.runs.device_schema import DeviceSpec
 from rtsim.config.runs.hil_schema import Controller
 from rtsim.device.arming import EMERGENCY
 from rtsim.device.exchange import DeviceExchange
-from rtsim.device.requests import Asked
+from rtsim.device.requests import CommandQueue
 from rtsim.models.model import build
 from rtsim.simulation.simulator import Simulator
 from rtsim.stages.device.device_element import with_device
 from rtsim.stages.device.exchange import DeviceTorque, TorqueCommand
 from streams.codec import FieldLayout
 from streams.messages import Session
-from streams.receiving.ring import Frame
+from streams.receiving.ring import ReceivedFrame
 from tests.rtsim.device.straight import StraightPort, load_limb, plain_hil
 
 IDEAL = load_toml(find_config("ideal_orthosis", "devices"), DeviceSpec)
@@ -40,7 +40,7 @@ class Stages:
         self.torque.publish = lambda message: self.heard.append(message.name)
         self.command.say = self.heard.append
         session = Session(session="0" * 16, stream="markers", t_start=0, rate=1000.0, fields=())
-        self.frame = Frame(session, FieldLayout(session))
+        self.frame = ReceivedFrame(session, FieldLayout(session))
         self.port.hello()
 
     def tick(self, n: int = 1) -> str:
@@ -58,7 +58,7 @@ class Stages:
             order = self.torque.orders[name]
             ok, _ = order.answer({})
             if ok:
-                order.obey({})
+                order.apply({})
 
 
 @pytest.mark.parametrize("ending", ["disarm", EMERGENCY, "pause", "reset"])
@@ -129,7 +129,7 @@ def test_it_arms_by_itself_at_its_tick() -> None:
 
 def test_floods_of_commands_wait_in_bounded_room() -> None:
     """Protects memory while no tick comes: of each command that arms or ends torque one waits, the newest."""
-    asked = Asked()
+    asked = CommandQueue()
     for k in range(10_000):
         asked.put((EMERGENCY, "disarm", "arm", "pause", "reset")[k % 5], {"k": k})
     assert asked.ends
@@ -147,11 +147,11 @@ def test_between_two_frames_nothing_rises() -> None:
     n, share = len(stages.port.outputs), stages.exchange.arming.share
     for _ in range(10):
         stages.exchange.collect()
-        stages.torque.obey("")
+        stages.torque.apply("")
         stages.command.between()
     assert len(stages.port.outputs) == n
     assert stages.exchange.arming.share == share
     stages.ask("disarm")
-    stages.torque.obey("")
+    stages.torque.apply("")
     stages.command.between()
     assert (stages.port.outputs[-1].armed, stages.port.outputs[-1].torque) == (False, [0.0])

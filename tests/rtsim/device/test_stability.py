@@ -20,7 +20,7 @@ from rtsim.stages.device.exchange import DeviceTorque, TorqueCommand
 from rtsim.stages.device.forward import ForwardStep
 from streams.codec import FieldLayout
 from streams.messages import Session
-from streams.receiving.ring import Frame
+from streams.receiving.ring import ReceivedFrame
 from tests.rtsim.device.straight import IDEAL, LIMITS, StraightPort, load_limb, plain_hil
 
 INERTIA = 0.01
@@ -52,7 +52,7 @@ def energies(
     torque, command = DeviceTorque(exchange, limb), TorqueCommand(exchange, limb)
     forward = ForwardStep(limb, rate_hz)
     session = Session(session="0" * 16, stream="markers", t_start=0, rate=rate_hz, fields=())
-    frame, found = Frame(session, FieldLayout(session)), []
+    frame, found = ReceivedFrame(session, FieldLayout(session)), []
     for k in range(N_QUIET + N_TICK):
         if k == N_ARM:
             assert exchange.refusal == ""

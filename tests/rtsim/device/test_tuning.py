@@ -19,7 +19,7 @@ def made() -> Tuning:
 def test_a_change_is_a_straight_ramp() -> None:
     """Protects whoever wears it from jumps, and others' values from being moved."""
     tuning = made()
-    assert tuning.obey("set", {"stiffness": "10"}) == "Parameters: stiffness 30 -> 10, over 0.1 s."
+    assert tuning.apply("set", {"stiffness": "10"}) == "Parameters: stiffness 30 -> 10, over 0.1 s."
     found = []
     for _ in range(12):
         tuning.tick(0.01)
@@ -31,15 +31,15 @@ def test_a_change_is_a_straight_ramp() -> None:
 def test_undo_and_snapshots_bring_values_back() -> None:
     """Protects A/B: what was kept comes back whole, and each undo goes one change back."""
     tuning = made()
-    tuning.obey("set", {"stiffness": 10.0})
-    tuning.obey("save", {"name": "soft"})
-    tuning.obey("switch", {"name": "start"})
+    tuning.apply("set", {"stiffness": 10.0})
+    tuning.apply("save", {"name": "soft"})
+    tuning.apply("switch", {"name": "start"})
     assert tuning.targets["stiffness"] == 30.0
-    tuning.obey("switch", {"name": "soft"})
+    tuning.apply("switch", {"name": "soft"})
     assert tuning.targets["stiffness"] == 10.0
     for expected in (30.0, 10.0, 30.0):
         assert tuning.refusal("undo", {}) == ""
-        tuning.obey("undo", {})
+        tuning.apply("undo", {})
         assert tuning.targets["stiffness"] == expected
     assert tuning.refusal("undo", {}) == "There is nothing to undo."
 
@@ -65,7 +65,7 @@ def test_no_command_leads_outside_the_ranges(asked: list[tuple[str, dict]]) -> N
     tuning = made()
     for name, args in asked:
         if not tuning.refusal(name, args):
-            tuning.obey(name, args)
+            tuning.apply(name, args)
         for _ in range(3):
             tuning.tick(0.01)
             for key, (low, high) in RANGES.items():
@@ -78,7 +78,7 @@ def test_snapshots_are_bounded() -> None:
     """Protects memory: one name more is refused, a known one may be written over."""
     tuning = made()
     for k in range(MOST_SNAPSHOTS - 1):
-        tuning.obey("save", {"name": f"s{k}"})
+        tuning.apply("save", {"name": f"s{k}"})
     assert "already" in tuning.refusal("save", {"name": "more"})
     assert tuning.refusal("save", {"name": "s1"}) == ""
 
@@ -92,12 +92,12 @@ def test_nobody_shortens_the_ramp_of_another_parameter(name: str, args: dict) ->
     """Protects the wearer: a slow ramp goes on as it did, whatever another client asks of other parameters,
     or again of this one."""
     tuning = made()
-    tuning.obey("set", {"stiffness": 0.0, "over_s": 10.0})
-    tuning.obey("save", {"name": "mine"})
-    tuning.obey("set", {"neutral": -5.0})
+    tuning.apply("set", {"stiffness": 0.0, "over_s": 10.0})
+    tuning.apply("save", {"name": "mine"})
+    tuning.apply("set", {"neutral": -5.0})
     for _ in range(100):
         tuning.tick(0.01)
-    tuning.obey(name, args)
+    tuning.apply(name, args)
     values = []
     for _ in range(10):
         tuning.tick(0.01)
@@ -108,11 +108,11 @@ def test_nobody_shortens_the_ramp_of_another_parameter(name: str, args: dict) ->
 def test_a_new_target_takes_the_new_time_from_where_it_is() -> None:
     """Protects from leaps: another request for a parameter on its way begins where that is now."""
     tuning = made()
-    tuning.obey("set", {"stiffness": 10.0, "over_s": 1.0})
+    tuning.apply("set", {"stiffness": 10.0, "over_s": 1.0})
     for _ in range(50):
         tuning.tick(0.01)
     assert tuning.values["stiffness"] == pytest.approx(20.0)
-    tuning.obey("set", {"stiffness": 40.0, "over_s": 2.0})
+    tuning.apply("set", {"stiffness": 40.0, "over_s": 2.0})
     tuning.tick(0.01)
     assert tuning.values["stiffness"] == pytest.approx(20.1)
 
@@ -120,13 +120,13 @@ def test_a_new_target_takes_the_new_time_from_where_it_is() -> None:
 def test_no_change_is_a_leap() -> None:
     """Protects the wearer from over_s = 0: a change takes the least time, and the answer says so."""
     tuning = made()
-    assert "drawn out to 0.05 s" in tuning.obey("set", {"stiffness": 0.0, "over_s": 0.0})
+    assert "drawn out to 0.05 s" in tuning.apply("set", {"stiffness": 0.0, "over_s": 0.0})
     tuning.tick(0.01)
     assert tuning.values["stiffness"] == pytest.approx(24.0)
     for _ in range(4):
         tuning.tick(0.01)
     assert tuning.values["stiffness"] == 0.0
-    told = tuning.obey("undo", {"over_s": 0.0}, least_s=0.0)  # while no torque is commanded
+    told = tuning.apply("undo", {"over_s": 0.0}, least_s=0.0)  # while no torque is commanded
     assert told.endswith("over 0 s.")
     tuning.tick(0.01)
     assert tuning.values["stiffness"] == 30.0

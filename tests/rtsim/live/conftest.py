@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from kernels.compiler.jit import allow_compilation
 from rtsim.config.paths import find_config
 from rtsim.files.markers.trial import MarkerTrial
-from rtsim.live.compiled.cache_warming import Rehearsal
+from rtsim.live.compiled.cache_warming import CacheWarming
 from rtsim.live.inputs.inputs import StreamInput
 from rtsim.live.loop import Loop
 from rtsim.methods.kinematics.multibody import MultibodyEstimator
@@ -33,7 +33,7 @@ from streams.codec import FieldLayout, encode
 from streams.control.commands import ControlServer, request
 from streams.messages import End, Markers, Session, Telemetry, marker_session
 from streams.publisher import Publisher
-from streams.receiving.ring import Frame
+from streams.receiving.ring import ReceivedFrame
 from streams.receiving.subscriber import Subscriber
 from tests.rtsim.live.rig import Rig
 
@@ -60,7 +60,7 @@ class Seen:
     data: dict[str, Array]
 
 
-def copy_of(frame: Frame) -> Seen:
+def copy_of(frame: ReceivedFrame) -> Seen:
     return Seen(
         frame.session, frame.seq, frame.time, frame.t_capture, frame.t_received, frame.t_solved,
         frame.t_published, frame.status, frame.iterations, frame.residual,
@@ -226,7 +226,7 @@ def start(estimator: MultibodyEstimator, subject: Subject) -> Iterator[Callable[
             kinematics = Kinematics(estimator, subject)
             stages = [kinematics, MuscleLengths(kinematics), *beyond(kinematics)]
             source_of = StreamInput(lambda: markers, duration_s)
-            source_of.rehearsal = Rehearsal(stages) if rehearses else None
+            source_of.rehearsal = CacheWarming(stages) if rehearses else None
             meta = {"model": "lower_limb", "source": "test", "up": "Y"}
             loop = Loop(source_of, stages, publisher, meta)
             control = stack.enter_context(ControlServer(LOCAL, loop.command, loop.commands))

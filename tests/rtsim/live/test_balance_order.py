@@ -14,9 +14,9 @@ from rtsim.config.runs.device_schema import DeviceSpec
 from rtsim.config.runs.hil_schema import HilSpec
 from rtsim.live.hardware.device_loop import hil_loop, simulator_for
 from rtsim.stages.device.energy import EnergyAccount
-from rtsim.stages.stage import Outcome
+from rtsim.stages.stage import StageOutcome
 from streams.messages import AnyMessage, Output, Session
-from streams.receiving.ring import Frame
+from streams.receiving.ring import ReceivedFrame
 from tests.rtsim.device.straight import StraightPort
 
 TICK, TICKS = 60, 100
@@ -57,7 +57,7 @@ def test_a_command_does_not_wait_for_the_balance_which_ends_torque_in_the_next_t
     heard, looked = Heard(), list[int]()
     run = EnergyAccount.run
 
-    def drifts(stage: EnergyAccount, frame: Frame) -> Outcome:
+    def drifts(stage: EnergyAccount, frame: ReceivedFrame) -> StageOutcome:
         outcome = run(stage, frame)
         looked.append(len(heard.commands))
         if len(looked) == TICK:

@@ -10,11 +10,11 @@ import pytest
 
 from kernels.compiler.jit import allow_compilation
 from rtsim.config.paths import find_config
-from rtsim.config.runs.run_schema import Run
+from rtsim.config.runs.run_schema import RunConfig
 from rtsim.files.forces.force_trial import ForceTrial, RawForces, force_trial
 from rtsim.files.markers.trial import MarkerTrial
 from rtsim.files.recording import Results
-from rtsim.live.inputs.recorded import Kept, RecordingInput
+from rtsim.live.inputs.recorded import KeptResults, RecordingInput
 from rtsim.live.loop import Loop
 from rtsim.methods.plates.force_feed import ForceFeed
 from rtsim.models.load import load_model
@@ -28,7 +28,7 @@ from rtsim.subjects.subject import load_subject
 SPEC, SUBJECT = load_model("lower_limb"), load_subject(find_config("walker", "subjects"))
 TRIAL = walk(SPEC, SUBJECT, 0.6)
 FORCES = walker_forces(TRIAL)
-RUN = Run(name="test", method="minimised", methods=("zero", "minimised"), mass_kg=MASS_KG)
+RUN = RunConfig(name="test", method="minimised", methods=("zero", "minimised"), mass_kg=MASS_KG)
 
 
 @pytest.fixture(autouse=True)
@@ -38,7 +38,7 @@ def _permitted() -> None:
 
 def follow(stages: Sequence[Stage], feed: ForceFeed, trial: MarkerTrial, forces: ForceTrial) -> Results:
     """A recording through the stages."""
-    kept = Kept()
+    kept = KeptResults()
     Loop(RecordingInput(trial, forces=forces, feed=feed), stages, kept).run()
     found = kept.results()
     assert found is not None

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from rtsim.config.paths import find_config
-from rtsim.config.runs.run_schema import Run
+from rtsim.config.runs.run_schema import RunConfig
 from rtsim.files.forces.force_trial import ForceTrial, RawForces, force_trial
 from rtsim.files.markers.trial import MarkerTrial
 from rtsim.live.forces import checked_before, told_before
@@ -45,7 +45,7 @@ def plates(standing: MarkerTrial) -> ForceTrial:
     return force_trial(raw)
 
 
-def weight_told(run: Run, trial: MarkerTrial, plates: ForceTrial) -> list[str]:
+def weight_told(run: RunConfig, trial: MarkerTrial, plates: ForceTrial) -> list[str]:
     return [said for said in told_before(run, trial, plates) if "weigh" in said]
 
 
@@ -53,7 +53,7 @@ def test_the_standing_check_knows_the_mass_from_wherever_it_is(
     standing: MarkerTrial, plates: ForceTrial, tmp_path: Path
 ) -> None:
     """Protects the check of the weight without --mass: the subject's file or the recording tells it."""
-    run = Run(name="test", lab="walker")
+    run = RunConfig(name="test", lab="walker")
     assert weight_told(run, standing, plates) == []
     assert "70 kg" in weight_told(msgspec.structs.replace(run, mass_kg=70.0), standing, plates)[0]
     path = tmp_path / "heavy.toml"
@@ -81,7 +81,7 @@ def test_forces_that_do_not_cover_the_markers_are_told(
             for name in ("times", "force", "moment", "centre", "free_moment", "loaded")
         }
     )
-    said = [s for s in told_before(Run(name="test", lab="walker"), standing, cut) if "outside" in s]
+    said = [s for s in told_before(RunConfig(name="test", lab="walker"), standing, cut) if "outside" in s]
     assert len(said) == bool(words)
     assert all(words in s and f"from {cut.times[0]:g} to {cut.times[-1]:g} s" in s for s in said)
 
@@ -96,7 +96,7 @@ def test_plates_whose_vertical_is_another_axis_are_of_no_use(
 ) -> None:
     """Protects the exit code: forces along another axis than the vertical make nothing of plates usable."""
     said, wrong = checked_before(
-        Run(name="test", lab="walker"), standing, plates._replace(force=plates.force[..., turned])
+        RunConfig(name="test", lab="walker"), standing, plates._replace(force=plates.force[..., turned])
     )
     assert (wrong in said) == bool(words)
     assert words in wrong

@@ -11,11 +11,11 @@ import pytest
 
 from kernels.compiler.jit import allow_compilation
 from rtsim.config.paths import find_config
-from rtsim.config.runs.run_schema import PlateUse, Run
-from rtsim.live.compiled.cache_warming import Rehearsal
+from rtsim.config.runs.run_schema import PlateUse, RunConfig
+from rtsim.live.compiled.cache_warming import CacheWarming
 from rtsim.live.inputs.inputs import StreamInput
 from rtsim.live.inputs.paired import SILENT_NS, PairedInput
-from rtsim.live.inputs.recorded import Kept
+from rtsim.live.inputs.recorded import KeptResults
 from rtsim.live.loop import Loop
 from rtsim.live.processes.serve import await_subscribers
 from rtsim.methods.plates.force_feed import ForceFeed
@@ -28,10 +28,10 @@ from streams.clock import now_ns
 from streams.codec import FieldLayout
 from streams.messages import End, Forces, Markers, Session, Status, force_session, marker_session
 from streams.publisher import Publisher
-from streams.receiving.ring import Frame
+from streams.receiving.ring import ReceivedFrame
 
 SPEC, SUBJECT = load_model("lower_limb"), load_subject(find_config("walker", "subjects"))
-RUN = Run(
+RUN = RunConfig(
     name="test", method="minimised", methods=("minimised",), mass_kg=MASS_KG,
     stages=("kinematics", "rates", "plates", "inverse_dynamics"), plates=PlateUse(bear_all=True),
 )  # fmt: skip
@@ -62,12 +62,12 @@ def markers(session: Session, seq: int, k: int) -> Markers:
 
 
 @pytest.fixture
-def run() -> Iterator[Callable[..., Kept]]:
+def run() -> Iterator[Callable[..., KeptResults]]:
     """What came of what a sender sends, who has a publisher and a session of markers."""
     allow_compilation()
 
-    def begin(send: Callable[[Publisher, Session], None], wait_ms: float = 2.0) -> Kept:
-        feed, kept = ForceFeed(), Kept()
+    def begin(send: Callable[[Publisher, Session], None], wait_ms: float = 2.0) -> KeptResults:
+        feed, kept = ForceFeed(), KeptResults()
         stages = make_stages(RUN, SPEC, SUBJECT, feed, MASS_KG)
         session = marker_session(TRIAL.names, rate=0.0, t_start=0, meta=META)
         with Publisher("tcp://127.0.0.1:0") as publisher:
@@ -158,7 +158,7 @@ def test_frames_of_strangers_are_not_rehearsed(monkeypatch):
     monkeypatch.setattr("rtsim.live.compiled.cache_warming.now_ns", lambda: now[0])
     monkeypatch.setattr("rtsim.live.inputs.inputs.now_ns", lambda: now[0])
     source = StreamInput(lambda: None)  # type: ignore[arg-type, return-value]
-    source.rehearsal = Rehearsal([])
+    source.rehearsal = CacheWarming([])
     followed: list[Session] = []
     monkeypatch.setattr(source.rehearsal, "follow", lambda frame: followed.append(frame.session))
     known = marker_session(["RASI"], rate=100.0, t_start=0)
@@ -166,11 +166,11 @@ def test_frames_of_strangers_are_not_rehearsed(monkeypatch):
     for _ in range(20):
         other = marker_session(["LASI"], rate=100.0, t_start=0)
         for session in (known, other):
-            frames.append(Frame(session, FieldLayout(session)))
+            frames.append(ReceivedFrame(session, FieldLayout(session)))
             frames[-1].leads = session is known
 
     class Received:
-        def wait(self, timeout_s: float) -> Frame | None:
+        def wait(self, timeout_s: float) -> ReceivedFrame | None:
             return frames.pop(0)
 
     source.subscriber = Received()  # type: ignore[assignment]

@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 
 from kernels.compiler.jit import allow_compilation
 from rtsim.cli.main import cli
-from rtsim.config.runs.run_schema import Run
+from rtsim.config.runs.run_schema import RunConfig
 from rtsim.files.markers.markers import read_markers
 from rtsim.files.markers.trc import trc_text
 from rtsim.files.recording import Results, read_results
@@ -214,8 +214,8 @@ def test_an_arm_and_a_lying_ground_are_refused(folder: Path, shared: Path, tmp_p
 
 def test_plates_that_a_source_may_bring_are_left_out_without_feet(folder: Path, shared: Path) -> None:
     """Protects C3D sources, which may hold plates that nobody asked for: no feet, no forces, one sentence."""
-    legged = Run(name="test", source="walk.c3d", model=str(folder / "legs.toml"))
-    arm = Run(name="test", source="walk.c3d", model=str(shared / "data/osim_models/arm26.osim"))
+    legged = RunConfig(name="test", source="walk.c3d", model=str(folder / "legs.toml"))
+    arm = RunConfig(name="test", source="walk.c3d", model=str(shared / "data/osim_models/arm26.osim"))
     assert has_forces(legged)
     assert not has_forces(arm)
     assert "forces" in groups_of(legged)
@@ -236,4 +236,4 @@ def test_plates_under_the_wrong_foot_are_told_before(folder: Path, tmp_path: Pat
 def test_the_mass_is_that_of_the_bodies(folder: Path) -> None:
     """Protects from a person's table: a model with its own markers weighs what its file says."""
     spec = load_model(str(folder / "legs.toml"))
-    assert mass_of(Run(name="test"), spec, None) == pytest.approx(MASS)
+    assert mass_of(RunConfig(name="test"), spec, None) == pytest.approx(MASS)

@@ -27,7 +27,7 @@ from rtsim.errors import ConfigError, ModelError
 from rtsim.live.loop import Loop, counting_collections
 from rtsim.live.paced import paced_loop, summary_of
 from rtsim.simulation.simulator import Simulator
-from rtsim.simulation.stride import Stride, steps_per_tick
+from rtsim.simulation.stride import SimulatorStride, steps_per_tick
 from streams.control.commands import ControlServer, request
 from streams.messages import Status, Telemetry
 from streams.publisher import Publisher
@@ -109,7 +109,7 @@ def start(simulator):
 
 def test_a_stride_is_a_run(simulator):
     """Protects the short cut past the dispatcher: the same state and the same row, to the last bit."""
-    stride = Stride(simulator, 5)
+    stride = SimulatorStride(simulator, 5)
     q, v = simulator.q.copy(), simulator.v.copy()
     assert [stride.step(tell) for tell in (False, True)] == [0, 0]
     found = (simulator.q.copy(), simulator.v.copy(), *(x.copy() for x in stride.trace[:7]))

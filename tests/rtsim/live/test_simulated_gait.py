@@ -12,7 +12,7 @@ from rtsim.config.runs.device_schema import DeviceSpec
 from rtsim.config.runs.hil_schema import GaitSpec, HilSpec
 from rtsim.errors import ConfigError
 from rtsim.live.hardware.device_loop import hil_loop, parts_of, simulator_for
-from rtsim.live.inputs.recorded import Kept
+from rtsim.live.inputs.recorded import KeptResults
 from rtsim.stages.device.simulated_gait import SimulatedGait
 from streams.messages import Command
 from tests.rtsim.device.straight import StraightPort
@@ -33,7 +33,7 @@ def test_the_spline_acts_in_strides_that_begin_sure():
     )
     port = StraightPort(load_toml(find_config(spec.device, "devices"), DeviceSpec))
     port.hello()
-    loop = hil_loop(spec, simulator_for(spec), port, Kept(), arm_s=0.1)
+    loop = hil_loop(spec, simulator_for(spec), port, KeptResults(), arm_s=0.1)
     assert any(isinstance(stage, SimulatedGait) for stage in loop.stages)
     restart_at = 3000
     orders = {restart_at: "reset", restart_at + 50: "arm"}

@@ -11,14 +11,14 @@ import pytest
 
 from kernels.compiler.jit import allow_compilation
 from rtsim.config.paths import find_config
-from rtsim.config.runs.run_schema import PlateUse, Run
+from rtsim.config.runs.run_schema import PlateUse, RunConfig
 from rtsim.errors import ConfigError
 from rtsim.files.forces.force_stream import force_channel
 from rtsim.files.forces.force_tare import tare
 from rtsim.files.forces.force_trial import ForceTrial, RawForces, force_trial
 from rtsim.live.forces import check_tare, tared
 from rtsim.live.inputs.paired import PairedInput
-from rtsim.live.inputs.recorded import Kept, RecordingInput
+from rtsim.live.inputs.recorded import KeptResults, RecordingInput
 from rtsim.live.loop import Loop
 from rtsim.methods.plates.force_feed import ForceFeed
 from rtsim.models.load import load_model
@@ -33,7 +33,7 @@ from streams.publisher import Publisher
 from streams.recording.player import play
 
 SPEC, SUBJECT = load_model("lower_limb"), load_subject(find_config("walker", "subjects"))
-RUN = Run(
+RUN = RunConfig(
     name="test", method="minimised", methods=("minimised",), mass_kg=MASS_KG,
     stages=("kinematics", "plates"), plates=PlateUse(bear_all=True),
 )  # fmt: skip
@@ -59,15 +59,15 @@ def plates_of(trial, wrenches) -> ForceTrial:
     )  # fmt: skip
 
 
-def offline(trial, forces: ForceTrial) -> Kept:
+def offline(trial, forces: ForceTrial) -> KeptResults:
     allow_compilation()
-    feed, kept = ForceFeed(), Kept()
+    feed, kept = ForceFeed(), KeptResults()
     stages = make_stages(RUN, SPEC, SUBJECT, feed, MASS_KG)
     Loop(RecordingInput(trial, forces=forces, feed=feed), stages, kept).run()
     return kept
 
 
-def fields_of(kept: Kept) -> dict[str, np.ndarray]:
+def fields_of(kept: KeptResults) -> dict[str, np.ndarray]:
     results = kept.results()
     assert results is not None
     return results.fields
@@ -78,7 +78,7 @@ class Live:
 
     def __init__(self, trial, forces: ForceTrial) -> None:
         allow_compilation()
-        self.feed, self.kept = ForceFeed(), Kept()
+        self.feed, self.kept = ForceFeed(), KeptResults()
         self.trial, self.forces, self.control = trial, forces, ""
         self._ready = threading.Event()
         self._thread = threading.Thread(target=self._run)
@@ -197,7 +197,7 @@ def test_without_plates_the_command_is_refused():
     ok, text = stages[1].orders["tare"].answer({})
     assert not ok
     assert "No stream of forces has come yet" in text
-    assert stages[1].orders["tare"].obey({}) is False
+    assert stages[1].orders["tare"].apply({}) is False
 
 
 def test_seconds_of_a_recording_are_not_for_streams_nor_without_plates():

@@ -13,10 +13,10 @@ from kernels.compiler.jit import allow_compilation
 from kernels.rates.manifold import plain
 from rtsim.config.models.model_schema import ModelSpec
 from rtsim.config.paths import find_config
-from rtsim.config.runs.run_schema import PlateUse, Run
+from rtsim.config.runs.run_schema import PlateUse, RunConfig
 from rtsim.files.forces.force_trial import ForceTrial, RawForces, force_trial
 from rtsim.files.markers.trial import MarkerTrial
-from rtsim.live.inputs.recorded import Kept, RecordingInput
+from rtsim.live.inputs.recorded import KeptResults, RecordingInput
 from rtsim.live.loop import Loop
 from rtsim.methods.inverse_dynamics import inverse_dynamics_of
 from rtsim.methods.kinematics.rates import track
@@ -37,7 +37,7 @@ from rtsim.subjects.subject import Subject, load_subject
 from streams.messages import Session, Status
 
 Array = NDArray[np.float64]
-RUN = Run(
+RUN = RunConfig(
     name="test", method="minimised", methods=("minimised",), mass_kg=MASS_KG,
     stages=("kinematics", "rates", "plates", "inverse_dynamics"), plates=PlateUse(bear_all=True),
 )  # fmt: skip
@@ -79,10 +79,10 @@ def _permitted() -> None:
 
 
 def analysed(
-    spec: ModelSpec, subject: Subject, trial: MarkerTrial, forces: ForceTrial | None, run: Run = RUN
+    spec: ModelSpec, subject: Subject, trial: MarkerTrial, forces: ForceTrial | None, run: RunConfig = RUN
 ) -> Analysed:
     """The stages of a run over a recording."""
-    feed, kept = ForceFeed(), Kept()
+    feed, kept = ForceFeed(), KeptResults()
     stages = make_stages(run, spec, subject, feed, run.mass_kg)
     Loop(RecordingInput(trial, forces=forces, feed=feed), stages, kept).run()
     results = kept.results()

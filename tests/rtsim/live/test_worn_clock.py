@@ -17,8 +17,8 @@ from rtsim.config.load import load_toml
 from rtsim.config.paths import find_config
 from rtsim.config.runs.device_schema import DeviceSpec
 from rtsim.config.runs.hil_schema import HilSpec
-from rtsim.live.hardware.wearable_run import run_of, worn_loop
-from rtsim.live.inputs.recorded import Kept
+from rtsim.live.hardware.wearable_run import run_of, wearable_loop
+from rtsim.live.inputs.recorded import KeptResults
 from rtsim.live.inputs.sources import load_trial
 from streams.clock import now_ns
 from streams.messages import Command, Markers, marker_session
@@ -98,13 +98,13 @@ class Worn:
         )  # fmt: skip
         self.port, self.kept = (
             StraightPort(load_toml(find_config("ideal_orthosis", "devices"), DeviceSpec)),
-            Kept(),
+            KeptResults(),
         )
         self.port.hello()
 
     def __enter__(self) -> Worn:
         allow_compilation()  # the run before has forbidden it
-        self.loop = worn_loop(self.spec, run_of(self.spec), self.port, self.kept)
+        self.loop = wearable_loop(self.spec, run_of(self.spec), self.port, self.kept)
         self.walker.start()
         self.thread = threading.Thread(target=self.loop.run, daemon=True)
         self.thread.start()

@@ -10,7 +10,7 @@ import pytest
 from rtsim.errors import ConfigError
 from rtsim.files.markers.trial import MarkerTrial
 from rtsim.files.osim.setup_scale import Placer
-from rtsim.files.osim.tasks import Tasks
+from rtsim.files.osim.tasks import IkTasks
 from rtsim.methods.kinematics.scaling import of_file
 
 HEAD = "pose\ninDegrees=yes\nendheader\ntime\tknee\thip\n"
@@ -20,7 +20,7 @@ TRIAL = MarkerTrial(("a",), np.array([0.5]), np.zeros((1, 1, 3)), 100.0, "made u
 def placer(path: Path, text: str) -> Placer:
     """One whose coordinate file holds these rows."""
     path.write_text(HEAD + text, encoding="utf-8")
-    return Placer(Tasks({}, ()), None, path, (np.nan, np.nan), -1.0)
+    return Placer(IkTasks({}, ()), None, path, (np.nan, np.nan), -1.0)
 
 
 def test_gaps_are_not_between_the_values(tmp_path: Path) -> None:

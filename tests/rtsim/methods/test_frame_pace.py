@@ -10,7 +10,7 @@ import pytest
 from rtsim.methods.frame_pace import FramePace
 from streams.codec import FieldLayout
 from streams.messages import marker_session
-from streams.receiving.ring import Frame
+from streams.receiving.ring import ReceivedFrame
 
 SESSION = marker_session(("A",), rate=100.0, t_start=0)
 BEGUN_NS = 7 * 10**12
@@ -21,7 +21,7 @@ def followed(
 ) -> tuple[list[bool], list[str]]:
     """Whether each of n frames goes on, and what is told, by when they say they are, and when they come [s];
     came = None: of a recording."""
-    pace, frame = FramePace(0.1), Frame(SESSION, FieldLayout(SESSION))
+    pace, frame = FramePace(0.1), ReceivedFrame(SESSION, FieldLayout(SESSION))
     pace.begin(SESSION.rate)
     goes_on, told = [], []
     for k in range(n):

@@ -8,12 +8,12 @@ import pytest
 from rtsim.methods.generators.strength_bounds import strength_bounds, with_strength
 from rtsim.methods.generators.torque_generator_figures import panels_of_fit
 from rtsim.methods.generators.torque_generator_fit import FitSettings, fit_all
-from rtsim.models.packing.torque_generators import Placed
+from rtsim.models.packing.torque_generators import PlacedGenerator
 from rtsim.report.torque_generators import config_text, story, table
 from tests.rtsim.methods.generators.test_torque_generator_fit import KNEE, TRUTH, made_up, pair
 
 
-def fitted() -> list[Placed]:
+def fitted() -> list[PlacedGenerator]:
     """The knee's generators as a first fit leaves them."""
     return [
         fit.placed._replace(fit=tuple(fit.x.tolist()))

@@ -15,7 +15,7 @@ from rtsim.config.models.model_schema import ModelSpec
 from rtsim.errors import ConfigError
 from rtsim.files.osim.setup_ik import IkSetup, read_ik_setup
 from rtsim.methods.kinematics.multibody import MultibodyEstimator
-from rtsim.models.following import Following, following_of
+from rtsim.models.following import TrackingTasks, following_of
 
 Array = NDArray[np.float64]
 
@@ -70,13 +70,13 @@ def placed(estimator: MultibodyEstimator, angles: tuple[float, float]) -> Array:
     return np.array([work.position[b] + work.rotation[b] @ x for b, x in rows])
 
 
-def solved(arm: ModelSpec, following: Following | None, measured: Array) -> MultibodyEstimator:
+def solved(arm: ModelSpec, following: TrackingTasks | None, measured: Array) -> MultibodyEstimator:
     estimator = MultibodyEstimator(arm, None, "default", following=following)
     assert estimator.estimate(measured, 0.0).converged
     return estimator
 
 
-def cost(arm: ModelSpec, following: Following, measured: Array, angles: tuple[float, float]) -> float:
+def cost(arm: ModelSpec, following: TrackingTasks, measured: Array, angles: tuple[float, float]) -> float:
     """The objective as it is written: weights of markers divided by their sum, those of coordinates not."""
     estimator = MultibodyEstimator(arm, None, "default", following=following)
     gap = placed(estimator, angles) - measured
@@ -92,10 +92,10 @@ def cost(arm: ModelSpec, following: Following, measured: Array, angles: tuple[fl
 @pytest.mark.parametrize("scale", [1.0, 10.0])
 def test_the_pose_minimises_the_objective(arm: ModelSpec, scale: float, hidden: int | None) -> None:
     """Protects the weights: a minimum of the sum as written, whatever all markers weigh together."""
-    from rtsim.models.following import Drawn
+    from rtsim.models.following import TargetedCoordinate
 
-    tasks = (Drawn("raise", 0.02, np.zeros(1), np.array([0.1])),)
-    following = Following({"U1": scale, "U2": 3.0 * scale, "L1": scale, "L2": 0.5 * scale}, tasks)
+    tasks = (TargetedCoordinate("raise", 0.02, np.zeros(1), np.array([0.1])),)
+    following = TrackingTasks({"U1": scale, "U2": 3.0 * scale, "L1": scale, "L2": 0.5 * scale}, tasks)
     measured = placed(MultibodyEstimator(arm, None, "default"), (0.6, 0.9))
     measured += 0.01 * np.random.default_rng(4).normal(size=measured.shape)
     if hidden is not None:

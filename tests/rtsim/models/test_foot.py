@@ -11,7 +11,7 @@ from kernels.contact.elements import FRICTION, NORMAL
 from rtsim.models.load import load_model
 from rtsim.models.model import build
 from rtsim.simulation.load import load_simulator
-from rtsim.simulation.run import Run, run
+from rtsim.simulation.run import SimulatedRun, run
 
 Array = NDArray[np.floating]
 
@@ -47,7 +47,7 @@ def test_ellipsoids_are_those_of_the_thesis() -> None:
     np.testing.assert_allclose(body.axis, TURN @ toes[:, 0], atol=1e-6)
 
 
-def end_of(name: str, n_step: int) -> Run:
+def end_of(name: str, n_step: int) -> SimulatedRun:
     """Return the run of a shipped model."""
     return run(load_simulator(name), n_step)
 

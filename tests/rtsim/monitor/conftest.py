@@ -16,7 +16,7 @@ from streams.codec import FieldLayout
 from streams.errors import StreamError
 from streams.messages import Curves, FieldSpec, Result, Session, Telemetry, new_session_id
 from streams.publisher import Publisher
-from streams.receiving.ring import Frame
+from streams.receiving.ring import ReceivedFrame
 from streams.receiving.subscriber import Subscriber
 
 if TYPE_CHECKING:
@@ -116,19 +116,19 @@ class FakeSource:
     events: deque[str] = field(default_factory=deque)
     telemetry: deque[Telemetry] = field(default_factory=deque)
     ended: bool = False
-    frames: deque[Frame] = field(default_factory=deque)
+    frames: deque[ReceivedFrame] = field(default_factory=deque)
     fault: str = ""
 
-    def wait(self, timeout_s: float) -> Frame | None:
+    def wait(self, timeout_s: float) -> ReceivedFrame | None:
         if self.fault:
             raise StreamError(self.fault)
         return self.frames.popleft() if self.frames else None
 
-    def add(self, seq: int, status: int = 0, session: Session | None = None, **stamps: int) -> Frame:
+    def add(self, seq: int, status: int = 0, session: Session | None = None, **stamps: int) -> ReceivedFrame:
         """Queue a frame of a session, by default of the current one."""
         session = session or self.session
         assert session is not None
-        frame = Frame(session, FieldLayout(session))
+        frame = ReceivedFrame(session, FieldLayout(session))
         for name, array in make_arrays(session, seq).items():
             frame.data[name][...] = array
         frame.seq, frame.status, frame.iterations = seq, status, 3

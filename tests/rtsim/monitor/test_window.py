@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rtsim.monitor.connection import Connection
+from rtsim.monitor.connection import ConnectionState
 from streams.control.commands import ControlServer
 from streams.messages import FieldSpec, Session, Status, Telemetry
 
@@ -273,7 +273,7 @@ def test_words_of_others_are_not_interpreted(
     stage = open_stage(sender.address)
     stage.join(sender)
     assert all(label in stage.window.curves.panels[0].header.text() for label in labels)  # as they are
-    stage.window.status.show_connection(Connection("<h1>", "bad"))
+    stage.window.status.show_connection(ConnectionState("<h1>", "bad"))
     assert stage.window.status.connection.textFormat() is Qt.TextFormat.PlainText
 
 

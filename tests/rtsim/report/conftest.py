@@ -11,7 +11,7 @@ import pytest
 from rtsim.live.latency import StageTimes
 from streams.codec import FieldLayout
 from streams.messages import FieldSpec, Session, Telemetry, new_session_id
-from streams.receiving.ring import Frame
+from streams.receiving.ring import ReceivedFrame
 
 MARKERS = ("RASI", "RKNE", "RANK", "RHEE")
 FIELDS = (
@@ -35,15 +35,17 @@ VALUES: dict[str, Any] = {
 
 
 @pytest.fixture
-def make_frame() -> Callable[..., Frame]:
+def make_frame() -> Callable[..., ReceivedFrame]:
     """A result frame of some fields; keywords replace values of fields and what the frame itself says."""
 
-    def make(fields: tuple[FieldSpec, ...] = FIELDS, meta: dict | None = None, **change: Any) -> Frame:
+    def make(
+        fields: tuple[FieldSpec, ...] = FIELDS, meta: dict | None = None, **change: Any
+    ) -> ReceivedFrame:
         given = {"method": "minimised", "subject": "S01"} if meta is None else meta
         session = Session(
             session=new_session_id(), stream="result", t_start=0, rate=100.0, fields=fields, meta=given
         )
-        frame = Frame(session, FieldLayout(session))
+        frame = ReceivedFrame(session, FieldLayout(session))
         values = VALUES if fields == FIELDS else {}
         for name, array in frame.data.items():
             array[...] = change.pop(name, values.get(name, 0.0))

@@ -15,9 +15,9 @@ from rtsim.config.models.muscle_schema import Hill
 from rtsim.config.models.place_schema import Place
 from rtsim.config.paths import find_config
 from rtsim.config.runs.recruitment_schema import RecruitmentSpec
-from rtsim.config.runs.run_schema import PlateUse, Run, Uncertainty
+from rtsim.config.runs.run_schema import PlateUse, RunConfig, Uncertainty
 from rtsim.live.inputs.recorded import RecordingInput
-from rtsim.live.result_session import Course
+from rtsim.live.result_session import ResultSession
 from rtsim.methods.kinematics.multibody import MultibodyEstimator
 from rtsim.methods.plates.force_feed import ForceFeed
 from rtsim.models.load import load_model
@@ -81,7 +81,7 @@ def estimated(folder: Path) -> Iterable[FieldSpec]:
     estimator = MultibodyEstimator(spec, subject, "minimised", uncertainty=Uncertainty())
     kinematics = Kinematics(estimator, subject)
     session = marker_session(subject.marker_names, rate=100.0, t_start=0)
-    return Course([kinematics, MuscleLengths(kinematics)], session, {}).fields.session.fields
+    return ResultSession([kinematics, MuscleLengths(kinematics)], session, {}).fields.session.fields
 
 
 def with_forces(folder: Path) -> Iterable[FieldSpec]:
@@ -89,32 +89,32 @@ def with_forces(folder: Path) -> Iterable[FieldSpec]:
     spec, subject = load_model("lower_limb"), load_subject(find_config("walker", "subjects"))
     trial = walk(spec, subject, 0.1)
     names = ("kinematics", "rates", "plates", "inverse_dynamics")
-    run, feed = Run(name="test", methods=("minimised",), stages=names), ForceFeed()
+    run, feed = RunConfig(name="test", methods=("minimised",), stages=names), ForceFeed()
     stages = make_stages(run, spec, subject, feed, MASS_KG)
     source = RecordingInput(trial, forces=walker_forces(trial), feed=feed)
-    every = Course(stages, source.session, {}).fields.session.fields
-    return every[len(Course(stages[:1], source.session, {}).fields.session.fields) :]
+    every = ResultSession(stages, source.session, {}).fields.session.fields
+    return every[len(ResultSession(stages[:1], source.session, {}).fields.session.fields) :]
 
 
 def on_ground(folder: Path) -> Iterable[FieldSpec]:
     """What the contact of the feet adds."""
     spec, subject = load_model("lower_limb"), load_subject(find_config("walker", "subjects"))
-    run = Run(name="test", method="zero", stages=("kinematics", "rates", "plates", "foot_contact"))
+    run = RunConfig(name="test", method="zero", stages=("kinematics", "rates", "plates", "foot_contact"))
     stages = make_stages(run, spec, subject, ForceFeed())
     session = marker_session(subject.marker_names, rate=100.0, t_start=0)
-    known = {field.name for field in Course(stages[:-1], session, {}).fields.session.fields}
-    return [one for one in Course(stages, session, {}).fields.session.fields if one.name not in known]
+    known = {field.name for field in ResultSession(stages[:-1], session, {}).fields.session.fields}
+    return [one for one in ResultSession(stages, session, {}).fields.session.fields if one.name not in known]
 
 
 def of_whole_body(folder: Path) -> Iterable[FieldSpec]:
     """What the ground does to a person whose trunk is marked."""
     subject = whole_person()
     names = ("kinematics", "rates", "plates", "ground_reaction")
-    run = Run(name="test", method="zero", methods=("zero",), stages=names)
+    run = RunConfig(name="test", method="zero", methods=("zero",), stages=names)
     stages = make_stages(run, for_person(load_model("both_legs"), subject), subject, ForceFeed(), MASS_KG)
     session = marker_session(subject.marker_names, rate=100.0, t_start=0)
-    known = {field.name for field in Course(stages[:-1], session, {}).fields.session.fields}
-    return [one for one in Course(stages, session, {}).fields.session.fields if one.name not in known]
+    known = {field.name for field in ResultSession(stages[:-1], session, {}).fields.session.fields}
+    return [one for one in ResultSession(stages, session, {}).fields.session.fields if one.name not in known]
 
 
 def of_own_markers(folder: Path) -> Iterable[FieldSpec]:
@@ -123,8 +123,8 @@ def of_own_markers(folder: Path) -> Iterable[FieldSpec]:
     path.write_text(MARKED, encoding="utf-8")
     spec = load_model(str(path))
     kinematics = Kinematics(MultibodyEstimator(spec, None, "default", uncertainty=Uncertainty()), None)
-    session = marker_session(kinematics.yardstick.names, rate=100.0, t_start=0)
-    fields = Course([kinematics, MuscleLengths(kinematics)], session, {}).fields.session.fields
+    session = marker_session(kinematics.reference_length.names, rate=100.0, t_start=0)
+    fields = ResultSession([kinematics, MuscleLengths(kinematics)], session, {}).fields.session.fields
     usual = {spec.name: spec.meaning for spec in estimated(folder)}
     return [spec for spec in fields if usual.get(spec.name) != spec.meaning]
 
@@ -132,11 +132,11 @@ def of_own_markers(folder: Path) -> Iterable[FieldSpec]:
 def own_with_forces(folder: Path) -> Iterable[FieldSpec]:
     """What force plates add to a model with markers of its own, other than to persons."""
     spec, names = legs.load(folder), ("kinematics", "rates", "plates", "inverse_dynamics", "muscle_speeds")
-    run, feed = Run(name="test", stages=names), ForceFeed()
+    run, feed = RunConfig(name="test", stages=names), ForceFeed()
     stages = make_stages(run, spec, None, feed, 1.0)
     session = marker_session([marker.name for marker in spec.markers], rate=100.0, t_start=0)
     usual = {field.name: field.meaning for field in (*with_forces(folder), *of_own_markers(folder))}
-    fields = Course(stages, session, {}).fields.session.fields
+    fields = ResultSession(stages, session, {}).fields.session.fields
     known = {field.name for field in estimated(folder)}
     return [field for field in fields if field.name not in known and usual.get(field.name) != field.meaning]
 
@@ -148,7 +148,7 @@ def recruited(folder: Path) -> Iterable[FieldSpec]:
         msgspec.structs.replace(muscle, hill=Hill(1000.0, 100.0, 300.0)) for muscle in spec.muscles
     )
     reserves = RecruitmentSpec(reserves={"knee_r": 10.0})
-    run = Run(name="test", stages=names, recruitment=reserves)
+    run = RunConfig(name="test", stages=names, recruitment=reserves)
     stop = Element("stop", "distance", Place("upper_r"), Place("lower_r"), target_mm=430.0)
     spec = msgspec.structs.replace(
         spec,
@@ -159,8 +159,8 @@ def recruited(folder: Path) -> Iterable[FieldSpec]:
     )
     stages = make_stages(run, spec, None, ForceFeed(), 1.0)
     session = marker_session([marker.name for marker in spec.markers], rate=100.0, t_start=0)
-    known = {field.name for field in Course(stages[:-1], session, {}).fields.session.fields}
-    return [one for one in Course(stages, session, {}).fields.session.fields if one.name not in known]
+    known = {field.name for field in ResultSession(stages[:-1], session, {}).fields.session.fields}
+    return [one for one in ResultSession(stages, session, {}).fields.session.fields if one.name not in known]
 
 
 def turned(folder: Path) -> Iterable[FieldSpec]:
@@ -169,11 +169,11 @@ def turned(folder: Path) -> Iterable[FieldSpec]:
     marker = msgspec.convert({"name": "A", "segment": "pelvis"}, Marker)
     spec = msgspec.structs.replace(spec, markers=(marker,))
     borne = PlateUse(borne_by={"plate": {"foot_r": 1.0}})
-    run = Run(name="test", stages=(*names, "torque_generators"), plates=borne)
+    run = RunConfig(name="test", stages=(*names, "torque_generators"), plates=borne)
     stages = make_stages(run, spec, None, ForceFeed(), 80.0)
     session = marker_session(["A"], rate=100.0, t_start=0)
-    known = {field.name for field in Course(stages[:-1], session, {}).fields.session.fields}
-    return [one for one in Course(stages, session, {}).fields.session.fields if one.name not in known]
+    known = {field.name for field in ResultSession(stages[:-1], session, {}).fields.session.fields}
+    return [one for one in ResultSession(stages, session, {}).fields.session.fields if one.name not in known]
 
 
 def simulated(folder: Path) -> Iterable[FieldSpec]:

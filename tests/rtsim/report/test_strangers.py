@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from rtsim.report.table import live_table, print_summary
-from rtsim.report.tally import Tally
+from rtsim.report.tally import StreamSummary
 from streams.messages import FieldSpec, Result, Session, Telemetry, new_session_id
 from streams.publisher import Publisher
 from streams.receiving.subscriber import Subscriber
@@ -52,8 +52,8 @@ def publish(publisher: Publisher, fields: tuple[FieldSpec, ...], value: float, s
 def shown():
     """Publish frames over a socket; all that a terminal gets to see of them, and the tally."""
 
-    def show(fields: tuple[FieldSpec, ...], value: float, statuses: list[int]) -> tuple[str, Tally]:
-        tally = Tally()
+    def show(fields: tuple[FieldSpec, ...], value: float, statuses: list[int]) -> tuple[str, StreamSummary]:
+        tally = StreamSummary()
         with (
             Publisher(LOCAL) as publisher,
             Subscriber(publisher.address, ("result", "telemetry"), backlog=1000) as results,

@@ -6,7 +6,7 @@ import pytest
 from rich.console import Console
 
 from rtsim.report.table import latencies, live_table, print_summary
-from rtsim.report.tally import N_TOLD, Tally
+from rtsim.report.tally import N_TOLD, StreamSummary
 from streams.messages import FieldSpec, Status, Telemetry
 
 MARKER_FIELDS = ("weights", "gap_age", "swap_with")
@@ -26,9 +26,9 @@ def render():
 
 
 @pytest.fixture
-def tally(make_frame, telemetry) -> Tally:
+def tally(make_frame, telemetry) -> StreamSummary:
     """A run of 30 ok frames and two others."""
-    tally = Tally()
+    tally = StreamSummary()
     for index in range(30):
         tally.take_frame(make_frame(t_arrived=index * 10_000_000))
     tally.take_frame(make_frame(t_arrived=300_000_000, status=int(Status.LATE | Status.DEGRADED)))
@@ -98,7 +98,7 @@ def test_names_are_shown_as_they_are(render, make_frame, name):
     )
     frame = make_frame(fields, {"method": name, "subject": name}, marker_weights=[0.5, 1.0, 1.0, 1.0])
     frame.data["marker_swap_with"][...] = -1.0
-    tally = Tally()
+    tally = StreamSummary()
     tally.take_frame(frame)
     tally.look_at(frame)
     tally.take_telemetry(Telemetry(session="", t=1, counters={name: 7}, text=[f"about {name}"]))
@@ -115,7 +115,7 @@ def test_control_characters_are_shown_not_obeyed(render, make_frame):
     """Protects the terminal: a name that clears the screen or rings is written with its codes."""
     name = "\x1b[2Ja\x07\u202eb"
     frame = make_frame((FieldSpec("joint_angles", (1,), "rad", (name,)),), {"method": name})
-    tally = Tally()
+    tally = StreamSummary()
     tally.look_at(frame)
     text = render(live_table(tally, name), 300)
     assert not set("\x1b\x07\u202e") & set(text)
@@ -132,14 +132,14 @@ def test_the_table_survives_any_terminal(render, tally, width):
 
 def test_the_table_of_nothing_is_drawn(render):
     """Protects the first moment of a run: no frame, no telemetry, no fields."""
-    text = render(live_table(Tally(), "walker"))
+    text = render(live_table(StreamSummary(), "walker"))
     assert lines_with(text, "method -", "subject -")
     assert lines_with(text, "0 frames")
 
 
 def test_an_account_without_some_latencies_is_drawn(render, make_frame):
     """Protects the table from an estimator that tells fewer figures."""
-    tally = Tally()
+    tally = StreamSummary()
     tally.take_telemetry(Telemetry(session="", t=1, gauges={"receive_to_publish_us.p50": 80.0}))
     tally.take_frame(make_frame(t_arrived=1))
     assert render(live_table(tally, "walker"))
@@ -157,7 +157,7 @@ def test_the_summary_says_how_it_went(render, tally):
 
 def test_choices_stand_beside_the_method(render, make_frame):
     """Protects who compares two runs of one config: head and closing lines say which choice was taken."""
-    tally = Tally()
+    tally = StreamSummary()
     frame = make_frame()
     frame.session.meta["chosen"] = ["joint=fdk"]
     tally.take_frame(frame)
@@ -177,7 +177,7 @@ def test_a_flag_that_is_told_is_not_counted_again(render, tally):
 
 def test_the_summary_of_a_clean_run_is_short(render, make_frame):
     """Protects against lines about nothing."""
-    tally = Tally()
+    tally = StreamSummary()
     tally.take_frame(make_frame(t_arrived=1))
     tally.take_telemetry(Telemetry(session="", t=1, counters={"published": 1, "received": 1}))
     text = render(lambda console: print_summary(console, tally.summary()))
@@ -187,12 +187,12 @@ def test_the_summary_of_a_clean_run_is_short(render, make_frame):
 
 def test_the_summary_of_nothing_is_printed(render):
     """Protects a run that ended before its first frame."""
-    assert "0 frames" in render(lambda console: print_summary(console, Tally().summary()))
+    assert "0 frames" in render(lambda console: print_summary(console, StreamSummary().summary()))
 
 
 def test_addresses_and_what_was_told_are_there(render, make_frame):
     """Protects who comes back to a finished run: where from, and every different sentence, once."""
-    tally = Tally()
+    tally = StreamSummary()
     meta = {"method": "zero", "subject": "S01", "side": "left", "markers": "tcp://a:1", "forces": "tcp://b:2"}
     frame = make_frame(meta=meta)
     tally.take_frame(frame)
@@ -213,7 +213,7 @@ def test_addresses_and_what_was_told_are_there(render, make_frame):
 
 def test_a_stranger_cannot_flood_the_summary() -> None:
     """Protects memory and terminal: so many different sentences are kept, fewer are printed."""
-    tally = Tally()
+    tally = StreamSummary()
     for t in range(100):
         tally.take_telemetry(Telemetry(session="", t=t, text=[f"{t} {k}" for k in range(60)]))
     assert len(tally.summary()["told"]) == N_TOLD

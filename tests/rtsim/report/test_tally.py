@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from rtsim.report.tally import N_SENTENCE, Tally, doubtful_markers
+from rtsim.report.tally import N_SENTENCE, StreamSummary, doubtful_markers
 from streams.messages import FieldSpec, Status, Telemetry
 
 NAMES = ("RASI", "RKNE", "RANK")
@@ -16,7 +16,7 @@ NAMES = ("RASI", "RKNE", "RANK")
 
 def test_frames_are_counted_by_their_status():
     """Protects the counts: each combination of flags by its name, the first arrival kept."""
-    tally = Tally()
+    tally = StreamSummary()
     frame = type("Frame", (), {"data": {}})()
     for arrived, status in ((5, 0), (6, 0), (7, 3), (8, 4), (9, 256)):
         frame.t_arrived, frame.status = arrived, status
@@ -29,7 +29,7 @@ def test_frames_are_counted_by_their_status():
 
 def test_a_frame_without_a_marker_is_not_usable(make_frame):
     """Protects the exit code of a run in which nobody was seen, whatever the status says."""
-    tally = Tally()
+    tally = StreamSummary()
     for rms in (np.nan, 0.004):
         frame = make_frame((FieldSpec("marker_rms", (), "m"),))
         frame.data["marker_rms"][...] = rms
@@ -39,14 +39,14 @@ def test_a_frame_without_a_marker_is_not_usable(make_frame):
 
 def test_the_rate_is_that_of_the_last_frames(make_frame):
     """Protects the rate: from arrivals, 0 while there are less than two or the clock stands still."""
-    tally = Tally()
+    tally = StreamSummary()
     assert tally.rate == 0.0
     for index in range(300):
         tally.take_frame(make_frame(t_arrived=10**9 + index * 5_000_000))
         if index == 0:
             assert tally.rate == 0.0
     assert tally.rate == pytest.approx(200.0)
-    still = Tally()
+    still = StreamSummary()
     for _ in range(3):
         still.take_frame(make_frame(t_arrived=77))
     assert still.rate == 0.0
@@ -54,7 +54,7 @@ def test_the_rate_is_that_of_the_last_frames(make_frame):
 
 def test_values_are_in_the_units_people_read(make_frame):
     """Protects the table: degrees, millimetres and percent, by the labels of the descriptor."""
-    tally = Tally()
+    tally = StreamSummary()
     tally.look_at(make_frame())
     expected = {
         "hip_flexion": (12.5, "deg"), "knee_flexion": (-60.0, "deg"),
@@ -85,7 +85,7 @@ def test_values_are_in_the_units_people_read(make_frame):
 )  # fmt: skip
 def test_missing_fields_are_survived(make_frame, fields):
     """Protects the table from other estimators: absent fields and labels are left out, nothing fails."""
-    tally = Tally()
+    tally = StreamSummary()
     tally.look_at(make_frame(fields, meta={}))
     assert tally.values == {}
     assert tally.doubtful == []
@@ -94,7 +94,7 @@ def test_missing_fields_are_survived(make_frame, fields):
 
 def test_fields_that_went_away_are_no_longer_shown(make_frame):
     """Protects against old values after a new session with fewer fields."""
-    tally = Tally()
+    tally = StreamSummary()
     tally.look_at(make_frame())
     tally.look_at(make_frame((FieldSpec("joint_angles", (1,), "rad", ("hip_flexion",)),)))
     assert list(tally.values) == ["hip_flexion"]
@@ -128,7 +128,7 @@ def test_a_partner_that_is_none_is_survived():
 
 def test_telemetry_is_kept_and_the_last_sentences(telemetry):
     """Protects the footer: the newest account, and no more sentences than there is room for."""
-    tally = Tally()
+    tally = StreamSummary()
     for k in range(10):
         tally.take_telemetry(Telemetry(session="", t=k, text=[f"sentence {k}"]))
     tally.take_telemetry(telemetry)
@@ -139,7 +139,7 @@ def test_telemetry_is_kept_and_the_last_sentences(telemetry):
 
 def test_the_summary_is_the_loops_own_account(make_frame, telemetry):
     """Protects --json: names, numbers and roundings that programs rely on."""
-    tally = Tally()
+    tally = StreamSummary()
     for status in (Status.OK, Status.OK, Status.LATE):
         tally.take_frame(make_frame(t_arrived=7, status=int(status)))
     tally.look_at(make_frame())
@@ -164,7 +164,7 @@ def test_the_summary_is_the_loops_own_account(make_frame, telemetry):
 
 def test_the_summary_of_nothing_is_valid_json():
     """Protects programs that read --json of a run without a frame: no NaN, which JSON does not know."""
-    summary = Tally().summary()
+    summary = StreamSummary().summary()
     assert json.loads(json.dumps(summary, allow_nan=False)) == summary
     assert (summary["frames"], summary["marker_rms_mm"], summary["latency_us"]) == (0, None, {})
 
@@ -175,7 +175,7 @@ def test_angles_outside_their_ranges_are_named_and_counted(make_frame):
     fields = tuple(
         FieldSpec(name, (2,), "rad", names) for name in ("joint_angles", "joint_angles_implausible")
     )
-    tally = Tally()
+    tally = StreamSummary()
     for outside in ((0.0, 1.0), (0.0, 1.0), (0.0, 0.0)):
         frame = make_frame(fields)
         frame.data["joint_angles_implausible"][...] = outside

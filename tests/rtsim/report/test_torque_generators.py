@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from rtsim.methods.generators.strength_bounds import StrengthBounds
-from rtsim.methods.generators.torque_generator_fit import Fit
+from rtsim.methods.generators.torque_generator_fit import FittedGenerator
 from rtsim.models.generator_sets import generators_of
 from rtsim.report.torque_generators import bounds_table, doubts
 
@@ -18,7 +18,7 @@ def test_sides_of_a_muscle_group_share_a_row():
     """Protects table B.4: right and left side by side; of one leg, and of what nobody measured, a dash."""
     knees = [one for one in generators_of("planar") if one.joint.coordinate.startswith("knee_flexion")]
     bounds = [
-        StrengthBounds(Fit(one), 10.0 + k, 50.0 if one.joint.coordinate.endswith("_r") else nan)
+        StrengthBounds(FittedGenerator(one), 10.0 + k, 50.0 if one.joint.coordinate.endswith("_r") else nan)
         for k, one in enumerate(knees)
     ]
     head, extension, flexion = bounds_table(bounds).splitlines()
@@ -54,7 +54,9 @@ def hip(coordinate: str, least: float) -> StrengthBounds:
     """Bounds of a hip's extensor under another name."""
     one = next(one for one in generators_of("planar") if one.muscle == "hip_extension")
     joint = replace(one.joint, coordinate=coordinate)
-    return StrengthBounds(Fit(one._replace(name=f"{coordinate}_extensor", joint=joint)), least, 50.0)
+    return StrengthBounds(
+        FittedGenerator(one._replace(name=f"{coordinate}_extensor", joint=joint)), least, 50.0
+    )
 
 
 def test_growth_is_told_from_what_the_set_says():
@@ -64,7 +66,7 @@ def test_growth_is_told_from_what_the_set_says():
 
     def told(before: float, after: float) -> list[str]:
         placed = one._replace(fit=(1.0, 1.0, 0.0, 0.0, before))
-        return doubts([Fit(placed, x=np.array([1.1, 1.0, 0.0, 0.0, after]))])
+        return doubts([FittedGenerator(placed, x=np.array([1.1, 1.0, 0.0, 0.0, after]))])
 
     assert told(6.0, 6.0) == []
     assert told(6.0, 6.5) == []

@@ -12,7 +12,7 @@ from rtsim.config.paths import find_config
 from rtsim.models.load import load_model
 from rtsim.simulation.load import load_simulator
 from rtsim.simulation.motion import moved_names
-from rtsim.simulation.run import Run, run
+from rtsim.simulation.run import SimulatedRun, run
 from rtsim.simulation.simulator import Simulator
 from tests.rtsim.simulation.loose import MODEL
 
@@ -33,7 +33,7 @@ def build(tmp_path: Path) -> Callable[..., Simulator]:
 
 
 @pytest.fixture
-def loose(build: Callable[..., Simulator]) -> tuple[Simulator, Run]:
+def loose(build: Callable[..., Simulator]) -> tuple[Simulator, SimulatedRun]:
     """The model after fifty steps, every fourth of them kept."""
     simulator = build()
     return simulator, run(simulator, N_STEP, EVERY)

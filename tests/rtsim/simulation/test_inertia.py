@@ -11,7 +11,7 @@ from kernels.dynamics.system import System
 from kernels.joints.kinds import BALL, FREE, HINGE, SLIDER, WELD
 from rtsim.models.load import load_model
 from rtsim.models.model import build
-from rtsim.models.packing.tree import Joint, build_tree
+from rtsim.models.packing.tree import JointRow, build_tree
 from rtsim.simulation.inertia import is_constant
 
 Array = NDArray[np.float64]
@@ -33,7 +33,7 @@ def hinges(centre: float, second: int, gravity: Array = DOWN) -> System:
         np.array([2.0, 0.5]), np.array([[centre, 0.0, 0.0], [0.0] * 3]), 0.1 * np.ones((2, 1, 1)) * np.eye(3)
     )
     return System(
-        build_tree([Joint(-1, HINGE), Joint(0, second, np.array([1.0, 0.0, 0.0]))]), bodies, gravity
+        build_tree([JointRow(-1, HINGE), JointRow(0, second, np.array([1.0, 0.0, 0.0]))]), bodies, gravity
     )
 
 

@@ -19,7 +19,7 @@ from rtsim.stages.device.forward import ForwardStep
 from rtsim.units import streamed_scale
 from streams.codec import FieldLayout
 from streams.messages import FieldSpec, Session, Status
-from streams.receiving.ring import Frame
+from streams.receiving.ring import ReceivedFrame
 
 KICK = find_config("kick", "models").read_text(encoding="utf-8")
 STREAM = "tcp://127.0.0.1:1"
@@ -52,8 +52,8 @@ class Sender:
         self.session = Session(session="s", stream="result", t_start=0, rate=rate, fields=fields)
         self.time = 0.0
 
-    def frame(self, value: float, speed: float, status: int = 0, time: float | None = None) -> Frame:
-        frame = Frame(self.session, FieldLayout(self.session))
+    def frame(self, value: float, speed: float, status: int = 0, time: float | None = None) -> ReceivedFrame:
+        frame = ReceivedFrame(self.session, FieldLayout(self.session))
         self.time = self.time + 1.0 / self.session.rate if time is None else time
         frame.status, frame.time = status, self.time
         frame.data["coordinates"][:], frame.data["coordinate_speeds"][:] = value, speed
@@ -221,7 +221,7 @@ def test_fields_of_more_axes_have_no_coordinates(feed, shape):
     names = ("coordinates", "coordinate_speeds", "coordinate_accelerations")
     fields = tuple(FieldSpec(name, shape, "rad", ("hip",)) for name in names)
     session = Session(session="s", stream="result", t_start=0, rate=100.0, fields=fields)
-    feed.admit(Frame(session, FieldLayout(session)))
+    feed.admit(ReceivedFrame(session, FieldLayout(session)))
     assert feed.counters["motion_unusable"] == 1
     assert "has no hip with speeds" in feed.sentences[-1]
 

@@ -17,7 +17,7 @@ from rtsim.simulation.load import load_simulator
 from rtsim.simulation.results import results_of, specs_of
 from rtsim.simulation.run import run
 from rtsim.simulation.simulator import Simulator
-from rtsim.simulation.stride import Stride
+from rtsim.simulation.stride import SimulatorStride
 
 KICK = find_config("kick", "models").read_text(encoding="utf-8")
 
@@ -57,7 +57,7 @@ def test_live_steps_are_those_of_a_run(kick):
     """Protects the same numbers live and in files: ticks know the time, also after a restart."""
     whole, some = kick(), kick()
     whole.run(40, 0, whole.trace(0))
-    stride = Stride(some, 4)
+    stride = SimulatorStride(some, 4)
     for _ in range(2):
         for k in range(10):
             stride.step(k == 9)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rtsim.simulation.quantities import SimulatedQuantities, upright
-from rtsim.simulation.stride import Stride
+from rtsim.simulation.stride import SimulatorStride
 
 
 @pytest.mark.parametrize("gravity", [(0, -9.81, 0), (0, 0, -9.81), (9.81, 0, 0), (1, 2, 3), (0, 9.81, 0)])
@@ -27,7 +27,7 @@ def test_axes_that_stand_are_left_alone():
 def test_all_places_are_turned_alike(simulator):
     """Protects the picture of models with another axis up: bodies, ligaments and contacts stay together."""
     system = simulator.model.system
-    stride = Stride(simulator, 1)
+    stride = SimulatorStride(simulator, 1)
     stride.step(True)
 
     def told() -> dict:

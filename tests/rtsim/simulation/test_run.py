@@ -7,7 +7,7 @@ import pytest
 
 from kernels.rosenbrock.step import NON_FINITE, SINGULAR
 from rtsim.errors import ConfigError, ModelError
-from rtsim.simulation.run import Run, check_run, run, warm_up
+from rtsim.simulation.run import SimulatedRun, check_run, run, warm_up
 from tests.rtsim.simulation.loose import MODEL
 
 
@@ -89,14 +89,14 @@ def test_a_run_is_judged(build):
     check_run(good, simulator)
     large = r"loose: 2 of 10 steps have a large error; allowed: 10% .* the step of 1 ms \(--step"
     with pytest.raises(ModelError, match=large):
-        check_run(Run(**{**vars(good), "n_large": 2}), simulator)
-    check_run(Run(**{**vars(good), "n_large": 1}), simulator)
+        check_run(SimulatedRun(**{**vars(good), "n_large": 2}), simulator)
+    check_run(SimulatedRun(**{**vars(good), "n_large": 1}), simulator)
     with pytest.raises(
         ModelError, match=r"no solution at 0\.01 s; shorten the step .* or simulation\.step_ms"
     ):
-        check_run(Run(**{**vars(good), "status": SINGULAR}), simulator)
+        check_run(SimulatedRun(**{**vars(good), "status": SINGULAR}), simulator)
     with pytest.raises(ModelError, match=r"no number any more at 0\.01 s; .* without end; kept$"):
-        check_run(Run(**{**vars(good), "status": NON_FINITE}), simulator, "; kept")
+        check_run(SimulatedRun(**{**vars(good), "status": NON_FINITE}), simulator, "; kept")
 
 
 def test_a_failed_run_ends_at_its_last_state(build):

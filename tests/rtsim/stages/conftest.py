@@ -19,7 +19,7 @@ from rtsim.subjects.made_up.walker import walk
 from rtsim.subjects.subject import Subject, load_subject
 from streams.codec import FieldLayout
 from streams.messages import Session, marker_session
-from streams.receiving.ring import Frame
+from streams.receiving.ring import ReceivedFrame
 from tests.rtsim.stages.solving import Solving
 
 Array = NDArray[np.float64]
@@ -65,11 +65,11 @@ def session(trial: MarkerTrial) -> Session:
 
 
 @pytest.fixture(scope="session")
-def make_frame() -> Callable[..., Frame]:
+def make_frame() -> Callable[..., ReceivedFrame]:
     """A frame as the subscriber hands it over."""
 
-    def make(session: Session, positions: Array, index: int = 0) -> Frame:
-        frame = Frame(session, FieldLayout(session))
+    def make(session: Session, positions: Array, index: int = 0) -> ReceivedFrame:
+        frame = ReceivedFrame(session, FieldLayout(session))
         frame.seq, frame.time = index, index / 100.0
         for array in frame.data.values():
             array[...] = positions

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from rtsim.config.models.model_schema import ModelSpec
-from rtsim.live.result_session import Course
+from rtsim.live.result_session import ResultSession
 from rtsim.methods.kinematics.multibody import MultibodyEstimator
 from rtsim.stages.kinematics import Kinematics
 from rtsim.stages.muscles import MuscleLengths
 from rtsim.subjects.subject import Subject
 from streams.messages import Result, Session, Status
-from streams.receiving.ring import Frame
+from streams.receiving.ring import ReceivedFrame
 
 
 class Solved(NamedTuple):
@@ -28,7 +28,7 @@ class Solved(NamedTuple):
         return self.message.data
 
 
-class Solving(Course):
+class Solving(ResultSession):
     """A course whose every frame is told at once."""
 
     def __init__(
@@ -41,11 +41,11 @@ class Solving(Course):
             stages.append(self.muscles)
         super().__init__(stages, session, {"model": spec.name})
 
-    def solve(self, frame: Frame) -> Solved:
+    def solve(self, frame: ReceivedFrame) -> Solved:
         result = self.run(frame)
         message = self.message(frame, result, frame.seq, result.status)
         return Solved(result.status, result.iterations, result.residual, result.t_solved, message)
 
     @property
-    def door(self):
-        return self.kinematics.door
+    def marker_input(self):
+        return self.kinematics.marker_input

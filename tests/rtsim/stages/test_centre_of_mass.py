@@ -6,13 +6,13 @@ import msgspec
 import numpy as np
 import pytest
 
-from rtsim.config.runs.run_schema import Run
+from rtsim.config.runs.run_schema import RunConfig
 from rtsim.errors import ConfigError
-from rtsim.live.result_session import Course
+from rtsim.live.result_session import ResultSession
 from rtsim.stages.centre_of_mass import masses_of
 from rtsim.stages.find import make_stages
 
-RUN = Run(name="test", stages=("kinematics", "centre_of_mass"))
+RUN = RunConfig(name="test", stages=("kinematics", "centre_of_mass"))
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def centre_of(course, frame):
 def test_it_is_the_mean_of_the_segments_by_mass(spec, weighed, session, trial, make_frame):
     """Protects the definition, segment by segment, and the mass that the descriptor tells."""
     stages = make_stages(RUN, spec, weighed)
-    course = Course(stages, session, {})
+    course = ResultSession(stages, session, {})
     found = centre_of(course, make_frame(session, trial.positions[0]))
     mass, centre = masses_of(spec, weighed)
     assert mass.sum() == pytest.approx(70.0 * 0.32, abs=6.0)  # a pelvis, a thigh, a shank, a foot
@@ -43,7 +43,7 @@ def test_it_is_the_mean_of_the_segments_by_mass(spec, weighed, session, trial, m
 
 def test_a_frame_without_a_pose_has_none(spec, weighed, session, trial, make_frame):
     """Protects from the centre of an earlier frame where the newest is unusable."""
-    course = Course(make_stages(RUN, spec, weighed), session, {})
+    course = ResultSession(make_stages(RUN, spec, weighed), session, {})
     assert np.isfinite(centre_of(course, make_frame(session, trial.positions[0]))).all()
     absurd = trial.positions[1] * 1e9
     assert np.isnan(centre_of(course, make_frame(session, absurd, 1))).all()

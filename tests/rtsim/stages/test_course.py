@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from kernels.markers.marker_health import ASTRAY
+from kernels.markers.marker_health import OUTLIER
 from rtsim.methods.kinematics.multibody import Solution
 from rtsim.stages.kinematics import status_of
 from streams.messages import Status
@@ -119,7 +119,7 @@ def test_a_marker_gone_astray_is_weighed_down_and_named(make_solving, make_frame
     assert weights[7] == 0.0
     assert (np.delete(weights, 7) == 1.0).all()
     faults = solving.fields.arrays["marker_fault"]
-    assert faults[7] == ASTRAY
+    assert faults[7] == OUTLIER
     assert not np.delete(faults, 7).any()
     assert any(solving.kinematics.estimator.model.names.markers[7] in s for s in solving.kinematics.sentences)
     assert np.degrees(np.abs(poses[1] - poses[0])).max() < 3.0

@@ -11,10 +11,10 @@ from rtsim.config.runs.choices import load_run
 from rtsim.config.runs.fdk_schema import FdkSpec, JointForceSpec
 from rtsim.config.runs.rate_schema import SavitzkyGolaySpec
 from rtsim.config.runs.recruitment_schema import RecruitmentSpec
-from rtsim.config.runs.run_schema import Run
+from rtsim.config.runs.run_schema import RunConfig
 from rtsim.errors import ConfigError
 from rtsim.files.tables.panels import panels_of_results
-from rtsim.live.inputs.recorded import Kept, RecordingInput
+from rtsim.live.inputs.recorded import KeptResults, RecordingInput
 from rtsim.live.loop import Loop
 from rtsim.models.jaw.jaw_surfaces import of_formulas
 from rtsim.models.load import load_model
@@ -31,7 +31,7 @@ def results(joint: str, hidden: slice = slice(0)):
     run = load_run(find_config("mandible", "runs"), [f"joint={joint}"])
     trial = move_jaw(SPEC, "chewing", 1.0, seed=3)
     trial.positions[hidden, 4:] = np.nan
-    kept = Kept()
+    kept = KeptResults()
     Loop(RecordingInput(trial), make_stages(run, SPEC, None), kept, {}).run()
     found = kept.results()
     assert found is not None
@@ -69,7 +69,7 @@ def test_coordinates_of_the_jaw_are_decided_by_forces() -> None:
     run = load_run(find_config("mandible", "runs"), ["joint=fdk"])
     fdk = msgspec.structs.replace(run.fdk, dofs=("elevation", "shift", "cant"), start_deg={"cant": 0.1})
     run = msgspec.structs.replace(run, method="free", fdk=fdk)
-    kept = Kept()
+    kept = KeptResults()
     loop = Loop(
         RecordingInput(move_jaw(SPEC, "chewing", 1.0, seed=3)), make_stages(run, SPEC, None), kept, {}
     )
@@ -96,7 +96,7 @@ def test_discs_of_the_jaw_are_balanced_with_it() -> None:
     found = []
     for name in ("mandible", "mandible_disc"):
         run = load_run(find_config(name, "runs"), ["joint=fdk"] if name == "mandible" else [])
-        spec, kept = load_model(name), Kept()
+        spec, kept = load_model(name), KeptResults()
         trial = move_jaw(spec, "opening", 2.2, seed=3)
         Loop(RecordingInput(trial), make_stages(run, spec, None), kept, {}).run()
         results_of = kept.results()
@@ -125,7 +125,7 @@ def test_hidden_markers_flag_frames_and_the_run_goes_on() -> None:
 @pytest.mark.parametrize("rate", [0.0, 1e9, 1e300])
 def test_a_rate_that_no_filter_can_have_is_told(rate: float) -> None:
     """Protects the estimator from the rates of strangers: no room is made for them, and the run goes on."""
-    run = Run(name="jaw", model="mandible", method="pop", stages=("kinematics", "fdk"),
+    run = RunConfig(name="jaw", model="mandible", method="pop", stages=("kinematics", "fdk"),
               rates=SavitzkyGolaySpec(window_s=0.2))  # fmt: skip
     stage = make_stages(run, SPEC, None)[1]
     stage.begin(marker_session(("nose",), rate=rate, t_start=0), anew=True)
@@ -140,7 +140,7 @@ def test_runs_that_cannot_be_are_told() -> None:
         (FdkSpec(joints={"left": JointForceSpec("nowhere")}), None, "unknown 'nowhere'"),
         (FdkSpec(), RecruitmentSpec(criterion="min_max"), "by a power"),
     ):
-        run = Run(
+        run = RunConfig(
             name="jaw", model="mandible", method="pop", stages=("kinematics", "fdk"), fdk=fdk,
             recruitment=recruitment,
         )  # fmt: skip
@@ -178,7 +178,7 @@ def test_surfaces_that_are_pulled_apart_flag_frames_and_the_run_goes_on(tmp_path
     trial.positions[:, 4:, 0] += 0.05 * pull[:, None]
     told: list[str] = []
     monkeypatch.setattr(BalancedJoint, "count", lambda _, kind, sentence: told.append(sentence))
-    kept = Kept()
+    kept = KeptResults()
     Loop(
         RecordingInput(trial), make_stages(msgspec.structs.replace(run, fdk=fdk), spec, None), kept, {}
     ).run()

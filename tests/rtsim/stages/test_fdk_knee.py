@@ -15,10 +15,10 @@ from kernels.fdk.problem import NOT_BALANCED
 from rtsim.cli.main import cli
 from rtsim.config.paths import find_config
 from rtsim.config.runs.choices import load_run
-from rtsim.config.runs.run_schema import Run
+from rtsim.config.runs.run_schema import RunConfig
 from rtsim.errors import ConfigError
 from rtsim.files.markers.trial import MarkerTrial
-from rtsim.live.inputs.recorded import Kept, RecordingInput
+from rtsim.live.inputs.recorded import KeptResults, RecordingInput
 from rtsim.live.loop import Loop
 from rtsim.methods.fdk.fdk import ForceDependentKinematics
 from rtsim.methods.plates.force_feed import ForceFeed
@@ -43,9 +43,9 @@ def _permitted() -> None:
     allow_compilation()
 
 
-def analysed(trial: MarkerTrial, forces, run: Run = RUN):
+def analysed(trial: MarkerTrial, forces, run: RunConfig = RUN):
     """Results of the walker's knee, and sentences that were told."""
-    feed, kept = ForceFeed(), Kept()
+    feed, kept = ForceFeed(), KeptResults()
     stages = make_stages(run, SPEC, SUBJECT, feed, MASS_KG)
     Loop(RecordingInput(trial, lambda n: None, forces, feed), stages, kept, {}).run()
     found = kept.results()
@@ -127,7 +127,7 @@ def test_a_lost_search_begins_anew_in_every_second_frame(monkeypatch) -> None:
     monkeypatch.setattr(ForceDependentKinematics, "start", lambda own, q: begun.append(len(calls)))
     plain = msgspec.structs.replace(RUN, fdk=msgspec.structs.replace(RUN.fdk, start_mm={}))
     for run, expected in ((RUN, [0, 2, 4, 6, 8]), (plain, [0])):
-        feed, kept = ForceFeed(), Kept()
+        feed, kept = ForceFeed(), KeptResults()
         stages = make_stages(run, SPEC, SUBJECT, feed, MASS_KG)
         forces = walker_forces(trial)
         loop = Loop(RecordingInput(trial, lambda n: None, forces, feed), stages, kept, {})

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from rtsim.config.runs.recruitment_schema import RecruitmentSpec
-from rtsim.config.runs.run_schema import Run
+from rtsim.config.runs.run_schema import RunConfig
 from rtsim.errors import ConfigError
-from rtsim.live.result_session import Course
+from rtsim.live.result_session import ResultSession
 from rtsim.stages.find import find_stage, make_stages, stage_names
 
 STAGE = '''
@@ -75,15 +75,15 @@ def package(tmp_path, monkeypatch):
 
 def test_a_stage_of_a_users_own_package_runs(package, spec, subject, session, trial, make_frame):
     """Protects labs that add a stage: found without a change of ours, its results, counts and orders told."""
-    run = Run(name="test", stages=("kinematics", "knee_height"))
+    run = RunConfig(name="test", stages=("kinematics", "knee_height"))
     stages = make_stages(run, spec, subject)
-    course = Course(stages, session, {})
+    course = ResultSession(stages, session, {})
     result = course.run(make_frame(session, trial.positions[0]))
     data = course.message(make_frame(session, trial.positions[0]), result, 0, result.status).data
     (height,) = np.frombuffer(data["knee_height"])
     assert 0.3 < height < 0.7
     assert stages[1].orders["turn_over"].answer({}) == (True, "It is turned over.")
-    stages[1].orders["turn_over"].obey({})
+    stages[1].orders["turn_over"].apply({})
     course.run(make_frame(session, trial.positions[1], 1))
     counters, said = stages[1].collect()
     assert (counters["under_ground"], said) == (1, ["The knee is below the ground."])
@@ -103,7 +103,7 @@ def test_our_own_stages_are_found_by_folder():
 def test_recruitment_that_cannot_be_is_told(spec, subject):
     """Protects whoever asks for activations: without plates there are none, and that is no silence."""
     with pytest.raises(ConfigError, match="muscles can be recruited where inverse dynamics tells the load"):
-        make_stages(Run(name="test", recruitment=RecruitmentSpec()), spec, subject)
+        make_stages(RunConfig(name="test", recruitment=RecruitmentSpec()), spec, subject)
 
 
 def test_what_cannot_be_is_told(package, spec, subject):
@@ -117,6 +117,6 @@ def test_what_cannot_be_is_told(package, spec, subject):
     with pytest.raises(ConfigError, match="the stage 'lost' cannot be loaded"):
         find_stage("lost")
     with pytest.raises(ValueError, match="kinematics first"):
-        Run(name="test", stages=("muscles", "kinematics"))
+        RunConfig(name="test", stages=("muscles", "kinematics"))
     with pytest.raises(ValueError, match="'muscles' is there more than once"):
-        Run(name="test", stages=("kinematics", "muscles", "muscles"))
+        RunConfig(name="test", stages=("kinematics", "muscles", "muscles"))

@@ -9,10 +9,10 @@ import pytest
 from rtsim.config.load import load_toml
 from rtsim.config.paths import find_config
 from rtsim.config.runs.foot_schema import FootSpec
-from rtsim.config.runs.run_schema import Run
+from rtsim.config.runs.run_schema import RunConfig
 from rtsim.errors import ConfigError
 from rtsim.live.compiled.group_table import groups_of
-from rtsim.live.result_session import Course
+from rtsim.live.result_session import ResultSession
 from rtsim.stages.find import make_stages
 from rtsim.stages.foot_contact import UNCOVERED, FootContacts
 from rtsim.stages.rates import stated
@@ -20,7 +20,7 @@ from rtsim.subjects.markers.labs import load_lab
 
 Array = np.ndarray
 
-RUN = Run(name="test", method="zero", stages=("kinematics", "rates", "foot_contact"))
+RUN = RunConfig(name="test", method="zero", stages=("kinematics", "rates", "foot_contact"))
 
 
 def frames_of(course, trial, session, make_frame, n):
@@ -37,7 +37,7 @@ def frames_of(course, trial, session, make_frame, n):
 def test_without_plates_the_markers_tell_the_height(spec, subject, session, trial, make_frame):
     """Protects the stage by itself: NaN until the filter has settled, then the right foot alone."""
     run = msgspec.structs.replace(RUN, foot=FootSpec(ground_mm=40.0))
-    course = Course(make_stages(run, spec, subject), session, {})
+    course = ResultSession(make_stages(run, spec, subject), session, {})
     told = frames_of(course, trial, session, make_frame, 100)
     assert np.isnan(told[0]["foot_contact_loads"]).all()
     last = np.array([frame["foot_contact_loads"] for frame in told[30:]])
@@ -55,7 +55,7 @@ def test_without_plates_the_markers_tell_the_height(spec, subject, session, tria
 
 def test_what_it_publishes_is_told(spec, subject, session):
     """Protects the descriptor: an image with its cells, and the size of the foot."""
-    course = Course(make_stages(RUN, spec, subject), session, {})
+    course = ResultSession(make_stages(RUN, spec, subject), session, {})
     field = next(f for f in course.fields.session.fields if f.name == "foot_pressure")
     assert tuple(field.shape) == (2, 39, 16)
     assert (field.image.along, field.image.across) == (7.5, 9.0)
@@ -85,7 +85,7 @@ def test_a_plate_of_any_slope_presses_along_its_normal(spec, subject, session, t
     kinematics, rates = make_stages(msgspec.structs.replace(RUN, stages=RUN.stages[:2]), spec, subject)
     plates, lab = Slope(), load_lab("walker")
     feet = FootContacts(FootSpec(level="plates", grid=(5, 5)), rates, plates, lab, subject)
-    course = Course([kinematics, rates, feet], session, {})
+    course = ResultSession([kinematics, rates, feet], session, {})
     told = frames_of(course, trial, session, make_frame, 60)
     assert told[-1]["foot_contact_normals"][:3].sum() == pytest.approx(
         float(plates.normal @ plates.force[0]), rel=1e-3
@@ -123,7 +123,7 @@ def test_centres_are_compared_along_and_across_the_foot(spec, subject, session, 
     """Protects the signs of errors beside plates: towards the toes, to the right; NaN of plates that bear
     next to nothing."""
     stages = make_stages(RUN, spec, subject)
-    frames_of(Course(stages, session, {}), trial, session, make_frame, 40)
+    frames_of(ResultSession(stages, session, {}), trial, session, make_frame, 40)
     feet = stages[-1]
     forward = feet._followed.place.rotation[0, :, 0] * [1.0, 0.0, 1.0]
     forward /= np.linalg.norm(forward)

@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rtsim.config.runs.run_schema import Run
+from rtsim.config.runs.run_schema import RunConfig
 from rtsim.files.forces.force_trial import THRESHOLD
-from rtsim.live.inputs.recorded import Kept, RecordingInput
+from rtsim.live.inputs.recorded import KeptResults, RecordingInput
 from rtsim.live.loop import Loop
-from rtsim.live.result_session import Course
+from rtsim.live.result_session import ResultSession
 from rtsim.methods.plates.force_feed import ForceFeed
 from rtsim.stages.find import make_stages
 from rtsim.stages.gait_phase import MEANINGS
@@ -19,7 +19,7 @@ from rtsim.subjects.made_up.walker import CYCLE_S, walk
 from rtsim.subjects.made_up.walker_forces import MASS_KG, walker_forces
 from streams.messages import marker_session
 
-RUN = Run(name="test", method="zero", stages=("kinematics", "gait_phase"))
+RUN = RunConfig(name="test", method="zero", stages=("kinematics", "gait_phase"))
 DOCS = Path(__file__).resolve().parents[3] / "docs" / "gait_phase.md"
 
 
@@ -32,7 +32,7 @@ def walked(spec, subject):
 def told(stages, trial, make_frame, hide=()):
     """Return what the stage says after every frame, by name: (n, 2)."""
     session = marker_session(trial.names, rate=trial.rate, t_start=0)
-    course = Course(stages, session, {})
+    course = ResultSession(stages, session, {})
     found = {name: [] for name in MEANINGS}
     positions = trial.positions.copy()
     for name in hide:
@@ -75,9 +75,9 @@ def test_a_pelvis_that_is_not_seen_has_nothing_before_it(spec, subject, walked, 
 def test_plates_tell_strikes(spec, subject, walked):
     """Protects the use of plates: the phase is nought where the foot's plate begins to bear."""
     run, feed, kept = (
-        Run(name="test", method="zero", stages=("kinematics", "plates", "gait_phase")),
+        RunConfig(name="test", method="zero", stages=("kinematics", "plates", "gait_phase")),
         ForceFeed(),
-        Kept(),
+        KeptResults(),
     )
     stages = make_stages(run, spec, subject, feed, MASS_KG)
     Loop(RecordingInput(walked, forces=walker_forces(walked), feed=feed), stages, kept).run()
@@ -93,7 +93,7 @@ def test_a_clock_that_goes_back_begins_anew(spec, subject, walked, make_frame):
     """Protects from a recording that is played again: what was before is another walk."""
     stages = make_stages(RUN, spec, subject)
     session = marker_session(walked.names, rate=walked.rate, t_start=0)
-    course = Course(stages, session, {})
+    course = ResultSession(stages, session, {})
     for k in (*range(300), 0, 1):
         course.run(make_frame(session, walked.positions[k], k))
     assert stages[1].stride(0).n_strike == 0

@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 from kernels.joints.tree import new_pose, pose
 from rtsim.config.models.model_schema import ModelSpec
 from rtsim.config.runs.foot_schema import FootSpec
-from rtsim.config.runs.run_schema import Run
+from rtsim.config.runs.run_schema import RunConfig
 from rtsim.errors import ConfigError
 from rtsim.files.markers.trial import MarkerTrial
 from rtsim.live.compiled.group_table import groups_of
 from rtsim.live.forces import weighs
-from rtsim.live.result_session import Course
+from rtsim.live.result_session import ResultSession
 from rtsim.models.load import load_model
 from rtsim.stages.find import make_stages
 from rtsim.stages.ground_reaction import LOST, GroundReaction, check_whole
@@ -31,13 +31,13 @@ from rtsim.subjects.made_up.walker import walk
 from rtsim.subjects.made_up.walker_forces import MASS_KG
 from rtsim.subjects.subject import Subject
 from streams.messages import marker_session
-from streams.receiving.ring import Frame
+from streams.receiving.ring import ReceivedFrame
 from tests.rtsim.stages.whole_person import TRUNK_MARKERS, both_legs, whole_person
 
 Array = NDArray[np.float64]
 WEIGHT = MASS_KG * 9.81
 FEET = FootSpec(level="whole_body", grid=(1, 1))
-RUN = Run(
+RUN = RunConfig(
     name="test", method="zero", methods=("zero",), foot=FEET,
     stages=("kinematics", "rates", "ground_reaction", "foot_contact", "inverse_dynamics"),
 )  # fmt: skip
@@ -65,10 +65,13 @@ def stages(whole: ModelSpec, person: Subject) -> list[Stage]:
 
 
 def told(
-    stages: list[Stage], trial: MarkerTrial, make_frame: Callable[..., Frame], positions: Array | None = None
+    stages: list[Stage],
+    trial: MarkerTrial,
+    make_frame: Callable[..., ReceivedFrame],
+    positions: Array | None = None,
 ) -> dict[str, Array]:
     """Return fields of all frames."""
-    course = Course(stages, session := marker_session(trial.names, rate=trial.rate, t_start=0), {})
+    course = ResultSession(stages, session := marker_session(trial.names, rate=trial.rate, t_start=0), {})
     rows: list[dict[str, Any]] = []
     for k, row in enumerate(trial.positions if positions is None else positions):
         frame = make_frame(session, row, k)
@@ -79,7 +82,9 @@ def told(
 
 
 @pytest.fixture(scope="module")
-def walking(stages: list[Stage], walked: MarkerTrial, make_frame: Callable[..., Frame]) -> dict[str, Array]:
+def walking(
+    stages: list[Stage], walked: MarkerTrial, make_frame: Callable[..., ReceivedFrame]
+) -> dict[str, Array]:
     return told(stages, walked, make_frame)
 
 
@@ -116,7 +121,7 @@ def test_the_force_is_what_the_centre_of_mass_needs(
 
 
 def test_feet_bear_what_the_ground_does(
-    stages: list[Stage], walked: MarkerTrial, make_frame: Callable[..., Frame]
+    stages: list[Stage], walked: MarkerTrial, make_frame: Callable[..., ReceivedFrame]
 ) -> None:
     """Protects the share: of one who stands still the ground bears the weight, feet bear all of it, nothing
     is left at the pelvis, and moments of joints follow, without deviations that nobody knows."""
@@ -133,7 +138,7 @@ def test_feet_bear_what_the_ground_does(
 
 
 def test_a_hidden_trunk_leaves_the_ground_unknown(
-    stages: list[Stage], walked: MarkerTrial, make_frame: Callable[..., Frame]
+    stages: list[Stage], walked: MarkerTrial, make_frame: Callable[..., ReceivedFrame]
 ) -> None:
     """Protects from a guess: no force on frames in which no marker tells where the trunk is, counted."""
     positions = walked.positions[:60].copy()

@@ -10,19 +10,19 @@ import pytest
 from numpy.typing import NDArray
 
 from kernels.compiler.jit import allow_compilation
-from rtsim.bench.damage.persons import Person
+from rtsim.bench.damage.persons import RecordedPerson
 from rtsim.bench.damage.solving import solve
 from rtsim.config.load import check_record
 from rtsim.config.models.model_schema import ModelSpec
 from rtsim.errors import ConfigError
-from rtsim.live.result_session import Course
+from rtsim.live.result_session import ResultSession
 from rtsim.methods.kinematics.multibody import MultibodyEstimator
 from rtsim.models.load import load_model
 from rtsim.stages.kinematics import BEYOND, HELD_AT_END, PASSED, Kinematics
 from rtsim.subjects.both_sides import symmetric
 from rtsim.subjects.made_up.walker import walk
 from streams.messages import Status, marker_session
-from streams.receiving.ring import Frame
+from streams.receiving.ring import ReceivedFrame
 from tests.rtsim.stages.solving import Solved, Solving
 from tests.rtsim.subjects.recordings import DATA, METHODS, RECORDINGS
 
@@ -209,7 +209,7 @@ def test_where_a_body_is_in_the_laboratory_has_no_range(make_frame) -> None:
     assert "joint_angles_implausible" not in frame.data
 
 
-class Swing(Course):
+class Swing(ResultSession):
     """A course of a model with markers of its own, on an arm that hangs from ground."""
 
     def __init__(self, spec: ModelSpec) -> None:
@@ -224,7 +224,7 @@ class Swing(Course):
         turn = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
         return 1e-3 * np.array([marker.offset_mm for marker in self.spec.markers]) @ turn.T
 
-    def solve(self, frame: Frame) -> Solved:
+    def solve(self, frame: ReceivedFrame) -> Solved:
         """One frame and its message."""
         result = self.run(frame)
         message = self.message(frame, result, frame.seq, result.status)
@@ -235,7 +235,7 @@ class Swing(Course):
 @pytest.mark.parametrize("recording", RECORDINGS, ids=lambda r: Path(r.trial).stem)
 def test_clean_recordings_are_plausible(recording) -> None:
     """Protects from false alarms: walks, squats and standing up, both legs, by every method."""
-    person = Person(DATA, recording.trial, "both")
+    person = RecordedPerson(DATA, recording.trial, "both")
     for method in METHODS:
         person.use(method)
         solved = solve(person, person.scene(1))

@@ -12,9 +12,9 @@ from kernels.compiler.jit import allow_compilation
 from rtsim.config.models.model_schema import Body
 from rtsim.config.paths import find_config
 from rtsim.config.runs.choices import load_run
-from rtsim.config.runs.run_schema import Run
+from rtsim.config.runs.run_schema import RunConfig
 from rtsim.errors import ConfigError
-from rtsim.live.inputs.recorded import Kept, RecordingInput
+from rtsim.live.inputs.recorded import KeptResults, RecordingInput
 from rtsim.live.loop import Loop
 from rtsim.methods.fdk.fdk_borne import worked_on
 from rtsim.methods.muscles.moment_arms import MomentArms
@@ -23,7 +23,7 @@ from rtsim.models.load import load_model
 from rtsim.models.model import build
 from rtsim.models.roles import roles_of
 from rtsim.stages.find import make_stages
-from rtsim.stages.run_checks import check_asked
+from rtsim.stages.run_checks import check_run
 from rtsim.subjects.made_up.walker import walk
 from rtsim.subjects.made_up.walker_forces import MASS_KG, walker_forces
 from rtsim.subjects.subject import load_subject
@@ -40,9 +40,9 @@ def _permitted() -> None:
     allow_compilation()
 
 
-def recruited(run: Run = RUN, seconds: float = 1.6):
+def recruited(run: RunConfig = RUN, seconds: float = 1.6):
     """Results of the walker's leg, and sentences that were told."""
-    trial, feed, kept = walk(SPEC, SUBJECT, seconds), ForceFeed(), Kept()
+    trial, feed, kept = walk(SPEC, SUBJECT, seconds), ForceFeed(), KeptResults()
     stages = make_stages(run, SPEC, SUBJECT, feed, MASS_KG)
     Loop(RecordingInput(trial, lambda n: None, walker_forces(trial), feed), stages, kept, {}).run()
     found = kept.results()
@@ -50,7 +50,7 @@ def recruited(run: Run = RUN, seconds: float = 1.6):
     return found, kept.sentences, stages
 
 
-def with_keys(**keys: object) -> Run:
+def with_keys(**keys: object) -> RunConfig:
     """The run with other keys."""
     return msgspec.structs.replace(RUN, **keys)
 
@@ -112,7 +112,7 @@ def test_soft_elements_are_no_joint() -> None:
     """Protects from loads that nobody bears: a method with soft ligaments is refused before anything runs."""
     run = with_keys(method="minimised", methods=("minimised",))
     with pytest.raises(ConfigError, match=r"ACL, PCL, MCL, LCL are soft .* give --method zero"):
-        check_asked(run, SPEC, of_model=False, forces=True)
-    check_asked(RUN, SPEC, of_model=False, forces=True)
+        check_run(run, SPEC, of_model=False, forces=True)
+    check_run(RUN, SPEC, of_model=False, forces=True)
     with pytest.raises(ConfigError, match="give --forces"):
-        check_asked(RUN, SPEC, of_model=False, forces=False)
+        check_run(RUN, SPEC, of_model=False, forces=False)

@@ -125,7 +125,7 @@ def test_any_descriptor_is_survived(make_solving, make_frame, described, value):
     check(solving, result)
     assert result.status != Status.OK
     assert decode(encode(solving.fields.session)) == solving.fields.session
-    assert all("\n" not in said for said in solving.door.sentences)
+    assert all("\n" not in said for said in solving.marker_input.sentences)
 
 
 @pytest.mark.parametrize("value", [0.0, 1.0, -1e9, 1e200, math.nan], ids=str)

@@ -10,10 +10,10 @@ from click.testing import CliRunner
 
 from rtsim.cli.main import cli
 from rtsim.config.paths import find_config
-from rtsim.config.runs.run_schema import Run
+from rtsim.config.runs.run_schema import RunConfig
 from rtsim.errors import ConfigError
 from rtsim.models.load import load_model
-from rtsim.stages.run_checks import check_asked
+from rtsim.stages.run_checks import check_run
 from tests.rtsim.models import legs
 
 BALANCED = {"stages": ["kinematics", "fdk"]}
@@ -24,8 +24,8 @@ JOINT = {"point": "left_normal", "contacts": ["left_medial"], "takes": {"midline
 
 def asked(model: str, *, forces: bool = True, of_model: bool = True, **keys: object) -> None:
     """Check a run with these keys."""
-    run = msgspec.convert({"name": "asked", "model": model, **keys}, Run)
-    check_asked(run, load_model(model), of_model=of_model, forces=forces)
+    run = msgspec.convert({"name": "asked", "model": model, **keys}, RunConfig)
+    check_run(run, load_model(model), of_model=of_model, forces=forces)
 
 
 @pytest.mark.parametrize(
@@ -152,7 +152,7 @@ def test_a_joint_takes_no_length(tmp_path: Path) -> None:
 def test_no_number_is_counted_twice_or_in_vain(keys: dict[str, object], words: str) -> None:
     """Protects forces from being added up twice, and from numbers that do nothing."""
     with pytest.raises(msgspec.ValidationError, match=words):
-        msgspec.convert({"name": "x", **keys}, Run)
+        msgspec.convert({"name": "x", **keys}, RunConfig)
 
 
 def test_the_command_compiles_nothing_for_a_wrong_name(tmp_path: Path, monkeypatch) -> None:

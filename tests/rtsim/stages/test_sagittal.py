@@ -12,7 +12,7 @@ from scipy.spatial.transform import Rotation
 from kernels.compiler.jit import allow_compilation
 from rtsim.cli.main import cli
 from rtsim.files.recording import read_results
-from rtsim.methods.sagittal import UP, Progress, faced, inclined, moved
+from rtsim.methods.sagittal import UP, ForwardDistance, faced, inclined, moved
 from rtsim.simulation.motion_feed import slot_of
 
 H = 1e-4
@@ -65,7 +65,7 @@ def test_flexion_is_seen_from_the_side_whichever_way_one_faces() -> None:
 
 def test_the_way_goes_on_after_a_gap_where_it_was() -> None:
     """Protects a limb from a leap: what was not seen was not walked."""
-    way = Progress()
+    way = ForwardDistance()
     far = [way.add(t, 1.0) for t in (0.0, 0.1, 0.2, 5.0, 5.1, 5.05)]
     np.testing.assert_allclose(far, [0.0, 0.1, 0.2, 0.2, 0.3, 0.3])
 

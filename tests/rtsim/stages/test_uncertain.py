@@ -133,9 +133,9 @@ def test_angles_that_these_markers_leave_uncertain_are_told_before_the_first_fra
         "them, or another method, would do: hip_internal_rotation ("
     )  # what would do before the list: of both legs the sentence is longer than may be told
     assert "zero" not in said
-    stage.orders["set_method"].obey({"method": "zero"})
+    stage.orders["set_method"].apply({"method": "zero"})
     assert not stage.collect()[1]
-    stage.orders["set_method"].obey({"method": "free"})
+    stage.orders["set_method"].apply({"method": "free"})
     assert stage.collect()[1] == [said]
     assert "more markers on the segments beside them, or another method, would do: hip" in said
     alone = MultibodyEstimator(spec, lean, "free", uncertainty=Uncertainty())

@@ -8,7 +8,7 @@ import pytest
 
 from rtsim.config.models.both_sides_schema import SUFFIXES, BothSides
 from rtsim.config.paths import find_config
-from rtsim.config.runs.run_schema import Run
+from rtsim.config.runs.run_schema import RunConfig
 from rtsim.errors import ConfigError
 from rtsim.files.markers.markers import read_markers
 from rtsim.live.inputs.sources import load_trial, resolve_subject
@@ -24,7 +24,7 @@ from rtsim.subjects.markers.markers_of import markers_of
 from rtsim.subjects.subject import load_subject, save_subject
 from streams.codec import FieldLayout
 from streams.messages import marker_session
-from streams.receiving.ring import Frame
+from streams.receiving.ring import ReceivedFrame
 from tests.rtsim.stages.solving import Solving
 
 METHODS = ("zero", "minimised", "prescribed")
@@ -92,7 +92,7 @@ def test_a_leg_is_as_if_alone_where_the_other_has_no_markers(one, person, trial,
 
 def told(solving, trial, positions):
     """Quantity -> its values and labels after these frames."""
-    frame = Frame(solving.session, FieldLayout(solving.session))
+    frame = ReceivedFrame(solving.session, FieldLayout(solving.session))
     for k, x in enumerate(positions):
         frame.seq, frame.time = k, 0.01 * k
         frame.data["positions"][...] = x
@@ -204,22 +204,22 @@ def test_both_legs_are_taken_where_both_are_marked(shared):
 
 def test_the_walker_walks_on_both_legs_where_asked_for():
     """Protects `--side both` and `--side right`: the walker's legs, and one leg of a person with both."""
-    assert resolve_subject(Run(name="r", side="both")).side == "both"
-    assert resolve_subject(Run(name="r", model="both_legs")).side == "both"
-    assert resolve_subject(Run(name="r")).side == "right"
+    assert resolve_subject(RunConfig(name="r", side="both")).side == "both"
+    assert resolve_subject(RunConfig(name="r", model="both_legs")).side == "both"
+    assert resolve_subject(RunConfig(name="r")).side == "right"
     assert len(load_trial("walker", 0.1, side="both").names) == 30
     with pytest.raises(ConfigError, match="no left leg alone"):
-        resolve_subject(Run(name="r", side="left"))
+        resolve_subject(RunConfig(name="r", side="left"))
 
 
 def test_one_leg_of_a_person_with_both(person, tmp_path):
     """Protects subject files of both legs in runs of one, and those of one leg from runs of both."""
     path = tmp_path / "both.toml"
     save_subject(path, person)
-    assert resolve_subject(Run(name="r", subject=str(path))) == person
-    assert resolve_subject(Run(name="r", subject=str(path), side="left")) == one_side(person, "left")
+    assert resolve_subject(RunConfig(name="r", subject=str(path))) == person
+    assert resolve_subject(RunConfig(name="r", subject=str(path), side="left")) == one_side(person, "left")
     with pytest.raises(ConfigError, match="right leg alone"):
-        resolve_subject(Run(name="r", subject="walker", side="both"))
+        resolve_subject(RunConfig(name="r", subject="walker", side="both"))
 
 
 def test_a_missing_leg_leaves_the_checks_of_the_other_as_they_are(person, trial, estimator):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rtsim.config.load import check_record
-from rtsim.config.runs.tuning_schema import Term, TuningSpec
+from rtsim.config.runs.tuning_schema import CostTerm, TuningSpec
 from rtsim.errors import ConfigError
 from rtsim.tuning.costs import CycleCost, find, reduced
 from streams.messages import FieldSpec
@@ -37,25 +37,25 @@ def test_reductions() -> None:
     phases = np.arange(400) / 400.0
     sine = 2.0 * np.sin(2.0 * np.pi * phases) + 1.0
     found = {
-        name: reduced(Term("f", reduction=name), sine, phases)
+        name: reduced(CostTerm("f", reduction=name), sine, phases)
         for name in ("peak", "rms", "mean_square", "mean")
     }
     assert found == pytest.approx({"peak": 3.0, "rms": math.sqrt(3.0), "mean_square": 3.0, "mean": 1.0})
-    level = Term("f", reduction="from_target", target=(1.0,))
+    level = CostTerm("f", reduction="from_target", target=(1.0,))
     assert reduced(level, sine, phases) == pytest.approx(math.sqrt(2.0))
-    triangle = Term("f", reduction="from_target", target=(0.0, 1.0))
+    triangle = CostTerm("f", reduction="from_target", target=(0.0, 1.0))
     assert reduced(triangle, 1.0 - np.abs(2.0 * phases - 1.0), phases) == pytest.approx(0.0, abs=1e-12)
 
 
 def test_numbers_are_found_by_their_names() -> None:
     """Protects configs: any published number can be named, and a wrong name is told with those there are."""
     frame = data(1.0)
-    parts = check_record({"field": "places", "label": "ball", "part": "y"}, Term, "made up")
+    parts = check_record({"field": "places", "label": "ball", "part": "y"}, CostTerm, "made up")
     assert find(parts, FIELDS).read(frame) == 4.0
-    assert find(Term("lone"), FIELDS).read({"lone": frame["lone"].tobytes()}) == 7.0
+    assert find(CostTerm("lone"), FIELDS).read({"lone": frame["lone"].tobytes()}) == 7.0
     wrong = {
-        Term("force"): "forces, places", Term("forces", "toe"): "heel, ball",
-        Term("places", "heel"): "x, y, z", Term("lone", part="x"): "no parts",
+        CostTerm("force"): "forces, places", CostTerm("forces", "toe"): "heel, ball",
+        CostTerm("places", "heel"): "x, y, z", CostTerm("lone", part="x"): "no parts",
     }  # fmt: skip
     for term, words in wrong.items():
         with pytest.raises(ConfigError, match=words):

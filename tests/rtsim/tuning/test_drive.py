@@ -12,28 +12,32 @@ import pytest
 from rtsim.errors import ConfigError, ModelError
 from rtsim.tuning.bayesian import Bayesian
 from rtsim.tuning.drive import Drive
-from rtsim.tuning.kept import Kept, read_kept, write_kept
-from rtsim.tuning.offline import Cost
+from rtsim.tuning.kept import KeptTuning, read_kept, write_kept
+from rtsim.tuning.offline import RunCost
 from rtsim.tuning.preference import Preference
 from rtsim.tuning.problem import Parameters, Setting
-from rtsim.tuning.search import Search
+from rtsim.tuning.search import TuningSearch
 
 PARAMETERS = Parameters(("stiffness", "neutral"), np.array([0.0, -5.0]), np.array([40.0, 15.0]))
 RANGES = {"stiffness": [0.0, 40.0], "neutral": [-5.0, 15.0]}
 
 
-def measure(settings: Sequence[Setting]) -> Iterator[Cost]:
+def measure(settings: Sequence[Setting]) -> Iterator[RunCost]:
     """Costs of a bowl; where it is stiff and far from neutral, the run fails."""
     for setting in settings:
         a, b = setting["stiffness"] - 12.0, setting["neutral"] - 4.0
         failed = setting["stiffness"] > 30.0
-        yield Cost(math.nan, "a fault of the device") if failed else Cost(0.01 * a * a + 0.1 * b * b + 2.0)
+        yield (
+            RunCost(math.nan, "a fault of the device")
+            if failed
+            else RunCost(0.01 * a * a + 0.1 * b * b + 2.0)
+        )
 
 
-def new(method: str = "bayesian") -> tuple[Search, Kept]:
+def new(method: str = "bayesian") -> tuple[TuningSearch, KeptTuning]:
     """Return a search and what is kept of it."""
     search = Bayesian(2, 3, together=2) if method == "bayesian" else Preference(2, 3)
-    return search, Kept("made_up", method, 3, RANGES, "a bowl", 2)
+    return search, KeptTuning("made_up", method, 3, RANGES, "a bowl", 2)
 
 
 @pytest.mark.parametrize("method", ["bayesian", "preference"])
@@ -69,7 +73,7 @@ def test_a_first_setting_without_a_cost_is_an_error() -> None:
     """Protects from guesses where nothing is known."""
     search, kept = new()
     with pytest.raises(ModelError, match="nothing went"):
-        Drive(search, PARAMETERS, lambda settings: [Cost(math.nan, "nothing went")] * 9, kept).run(4)
+        Drive(search, PARAMETERS, lambda settings: [RunCost(math.nan, "nothing went")] * 9, kept).run(4)
 
 
 def test_trials_of_another_search_are_refused(tmp_path: Path) -> None:

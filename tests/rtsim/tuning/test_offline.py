@@ -14,7 +14,7 @@ from rtsim.config.load import load_toml
 from rtsim.config.paths import find_config
 from rtsim.config.runs.hil_schema import HilSpec
 from rtsim.tuning.costs import CycleCost
-from rtsim.tuning.offline import Asked, OfflineRuns
+from rtsim.tuning.offline import OfflineRuns, RunRequest
 from rtsim.tuning.problem import parameters_of, tuning_of
 from streams.codec import decode
 from streams.messages import Result, Session
@@ -51,14 +51,16 @@ def test_a_cost_is_that_of_the_run_over_sockets(spec: HilSpec, tmp_path: Path) -
         if isinstance(message, Result):
             cost.add(message.time, message.data)
     assert cost.done
-    assert OfflineRuns(spec).cost(Asked(SETTING)).value == cost.cost
+    assert OfflineRuns(spec).cost(RunRequest(SETTING)).value == cost.cost
 
 
 def test_runs_repeat_and_their_noise_is_chosen(spec: HilSpec) -> None:
     """Protects searches that are gone on with: order does not matter, another repeat has other noise."""
     runs = OfflineRuns(spec, 2)
-    one, zero, other = (runs.cost(asked).value for asked in (Asked(SETTING), Asked(None), Asked(SETTING, 1)))
-    assert runs.cost(Asked(SETTING)).value == one
+    one, zero, other = (
+        runs.cost(asked).value for asked in (RunRequest(SETTING), RunRequest(None), RunRequest(SETTING, 1))
+    )
+    assert runs.cost(RunRequest(SETTING)).value == one
     assert other != one
     assert other == pytest.approx(one, rel=1e-2)
     assert zero != pytest.approx(one, rel=1e-2)
@@ -67,7 +69,7 @@ def test_runs_repeat_and_their_noise_is_chosen(spec: HilSpec) -> None:
 def test_a_fault_has_no_cost(spec: HilSpec) -> None:
     """Protects a search from the cost of a run that ended before its time."""
     tight = replace(spec, limits=replace(spec.limits, energy_max_J=0.2))
-    cost = OfflineRuns(tight).cost(Asked({"neutral_deg": -5.0, "stiffness_N_m_rad": 40.0}))
+    cost = OfflineRuns(tight).cost(RunRequest({"neutral_deg": -5.0, "stiffness_N_m_rad": 40.0}))
     assert np.isnan(cost.value)
     assert "drives the limb" in cost.why
 

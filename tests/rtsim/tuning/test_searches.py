@@ -12,10 +12,10 @@ from rtsim.tuning.bayesian import Bayesian, expected_improvement
 from rtsim.tuning.cma import Cma
 from rtsim.tuning.dial import Dial
 from rtsim.tuning.preference import Preference
-from rtsim.tuning.search import Search, spread
+from rtsim.tuning.search import TuningSearch, spread
 
 Array = NDArray[np.float64]
-SEARCHES: dict[str, Callable[[int, int], Search]] = {
+SEARCHES: dict[str, Callable[[int, int], TuningSearch]] = {
     "bayesian": Bayesian, "cma": Cma, "preference": Preference,
 }  # fmt: skip
 BEST = np.array([0.3, 0.62])
@@ -29,7 +29,7 @@ def bowl(x: Array) -> float:
     return float(20.0 + 100.0 * d[0] ** 2 + 50.0 * d[1] ** 2 + 50.0 * d[0] * d[1])
 
 
-def searched(name: str, seed: int, noise: float, budget: int) -> Search:
+def searched(name: str, seed: int, noise: float, budget: int) -> TuningSearch:
     """A search that has tried so many points of the bowl; with noise costs drift, too, by a fifth."""
     if name == "cma":
         pytest.importorskip("cmaes")

@@ -4,18 +4,25 @@ import pytest
 
 from streams.codec import MAX_PAYLOAD, FieldLayout
 from streams.messages import marker_session
-from streams.receiving.known import AHEAD, MOST_KNOWN, SHORTEST_SILENCE_NS, STRETCH_NS, Known, KnownSessions
+from streams.receiving.known import (
+    AHEAD,
+    MOST_KNOWN,
+    SHORTEST_SILENCE_NS,
+    STRETCH_NS,
+    KnownSession,
+    KnownSessions,
+)
 
 PERIOD_NS = 5_000_000
 
 
-def a_session(t_ns: int = 0, n_byte: int = 100, rate: float = 200.0) -> Known:
+def a_session(t_ns: int = 0, n_byte: int = 100, rate: float = 200.0) -> KnownSession:
     session = marker_session(["RASI"], rate=rate, t_start=0)
-    return Known(session, FieldLayout(session), session.session.encode().ljust(n_byte), t_ns)
+    return KnownSession(session, FieldLayout(session), session.session.encode().ljust(n_byte), t_ns)
 
 
 def heard(
-    sessions: KnownSessions, known: Known, first_ns: int, last_ns: int, every_ns: int = PERIOD_NS
+    sessions: KnownSessions, known: KnownSession, first_ns: int, last_ns: int, every_ns: int = PERIOD_NS
 ) -> int:
     """Frames of a session as they come; when the last one came."""
     for t_ns in range(first_ns, last_ns, every_ns):
@@ -24,12 +31,12 @@ def heard(
 
 
 @pytest.fixture
-def walker() -> Known:
+def walker() -> KnownSession:
     return a_session()
 
 
 @pytest.fixture
-def sessions(walker: Known) -> KnownSessions:
+def sessions(walker: KnownSession) -> KnownSessions:
     """The walker's frames have come for a second."""
     sessions = KnownSessions()
     sessions.add(walker, 0)

@@ -10,7 +10,7 @@ from streams import clock
 from streams.errors import StreamError
 from streams.messages import FieldSpec, Session, force_session, marker_session, new_session_id
 from streams.recording import player
-from streams.recording.player import Channel, MarkerFrames, play
+from streams.recording.player import MarkerFrames, PlayedStream, play
 
 GUARD_S = 20.0
 SESSION = marker_session(["LASI", "RASI"], rate=500.0, t_start=0)
@@ -204,13 +204,13 @@ def test_what_does_not_fit_is_refused(publisher):
             play(publisher, session, bad, speed=speed, wait_s=0.0)
 
 
-def force_channel(n_message: int, rate: float, begin: float = 2.0) -> Channel:
+def force_channel(n_message: int, rate: float, begin: float = 2.0) -> PlayedStream:
     """Two samples of one plate in each message."""
     times = begin + np.arange(n_message) / rate
     sample_times = np.stack([times - 0.5 / rate, times], axis=1)
     force = np.arange(n_message * 6, dtype=np.float64).reshape(n_message, 1, 2, 3)
     session = force_session(["plate"], 2, rate=rate, sample_rate=2.0 * rate, t_start=0)
-    return Channel(session, times, {"sample_times": sample_times, "force": force, "moment": -force})
+    return PlayedStream(session, times, {"sample_times": sample_times, "force": force, "moment": -force})
 
 
 def test_forces_are_played_beside_markers_at_their_own_pace(publisher, subscribe):
@@ -288,7 +288,7 @@ def test_channels_that_do_not_fit_are_refused(publisher):
         [good._replace(times=good.times[::-1])],
         [good._replace(session=result, data={})],
         [good, good],
-        [Channel(SESSION, good.times, {"positions": np.zeros((3, 2, 3))})],
+        [PlayedStream(SESSION, good.times, {"positions": np.zeros((3, 2, 3))})],
     ):
         with pytest.raises(StreamError):
             play(publisher, SESSION, recording(3), beside=channels, wait_s=0.0)

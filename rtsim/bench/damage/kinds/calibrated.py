@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from rtsim.bench.damage.scene import Damage, Generator, Kind, Scene, some_direction
+from rtsim.bench.damage.scene import Damage, DamagedMarkers, DamageKind, Generator, some_direction
 
 OFF_M = (0.02, 0.04)
 
 
-def static_marker_off(rng: Generator, scene: Scene) -> Damage | None:
+def static_marker_off(rng: Generator, scene: DamagedMarkers) -> Damage | None:
     """One marker is 20 or 40 mm off in the static trial."""
     if not scene.calibrated:
         return None
@@ -20,4 +20,4 @@ def static_marker_off(rng: Generator, scene: Scene) -> Damage | None:
     return Damage(scene.positions, scene.times, np.arange(scene.n_frame), 0, scene.n_frame, what, name, by)
 
 
-KINDS = (Kind(static_marker_off),)
+KINDS = (DamageKind(static_marker_off),)

@@ -8,9 +8,9 @@ import numpy as np
 
 from rtsim.bench.damage.scene import (
     Damage,
+    DamagedMarkers,
+    DamageKind,
     Generator,
-    Kind,
-    Scene,
     damaged,
     named,
     rest_of,
@@ -25,12 +25,12 @@ SIZES, ASIDE_M = (0.98, 1.02), (0.5, 1.5)
 OTHER_SIDE = {"r": "l", "l": "r"}
 
 
-def pair_exchanged(rng: Generator, scene: Scene) -> Damage | None:
+def pair_exchanged(rng: Generator, scene: DamagedMarkers) -> Damage | None:
     """Two labels of a segment are exchanged for half a second."""
     return ring(rng, scene, some_frames(rng, scene, EXCHANGED_S), 2)
 
 
-def pair_exchanged_across(rng: Generator, scene: Scene) -> Damage | None:
+def pair_exchanged_across(rng: Generator, scene: DamagedMarkers) -> Damage | None:
     """Two labels of different segments are exchanged for half a second."""
     segments = scene.segments()
     if len(segments) < 2:
@@ -40,27 +40,27 @@ def pair_exchanged_across(rng: Generator, scene: Scene) -> Damage | None:
     return turned(scene, some_frames(rng, scene, EXCHANGED_S), markers)
 
 
-def ring_of_three(rng: Generator, scene: Scene) -> Damage | None:
+def ring_of_three(rng: Generator, scene: DamagedMarkers) -> Damage | None:
     """Three labels of a segment are exchanged in a ring for half a second."""
     return ring(rng, scene, some_frames(rng, scene, EXCHANGED_S), 3)
 
 
-def ring_of_segment(rng: Generator, scene: Scene) -> Damage | None:
+def ring_of_segment(rng: Generator, scene: DamagedMarkers) -> Damage | None:
     """All labels of a segment, three or more, are exchanged in a ring for half a second."""
     return ring(rng, scene, some_frames(rng, scene, EXCHANGED_S), 0)
 
 
-def pair_exchanged_throughout(rng: Generator, scene: Scene) -> Damage | None:
+def pair_exchanged_throughout(rng: Generator, scene: DamagedMarkers) -> Damage | None:
     """Two labels of a segment are exchanged in all frames, not in the static trial."""
     return ring(rng, scene, whole_of(scene), 2)
 
 
-def ring_of_segment_throughout(rng: Generator, scene: Scene) -> Damage | None:
+def ring_of_segment_throughout(rng: Generator, scene: DamagedMarkers) -> Damage | None:
     """All labels of a segment, three or more, are in a ring in all frames, not in the static trial."""
     return ring(rng, scene, whole_of(scene), 0)
 
 
-def shuffled_at_first(rng: Generator, scene: Scene) -> Damage:
+def shuffled_at_first(rng: Generator, scene: DamagedMarkers) -> Damage:
     """All labels of the subject are in one random order in the first five frames."""
     markers = scene.usable
     order = rng.permutation(len(markers))
@@ -70,7 +70,7 @@ def shuffled_at_first(rng: Generator, scene: Scene) -> Damage:
     return damaged(scene, positions, frames, "all labels shuffled")
 
 
-def sides_exchanged(rng: Generator, scene: Scene) -> Damage | None:
+def sides_exchanged(rng: Generator, scene: DamagedMarkers) -> Damage | None:
     """Right and left, as the labels name them, are exchanged for half a second."""
     other = [opposite(name, scene.names) for name in scene.names]
     if not any(m >= 0 and scene.groups[k] for k, m in enumerate(other)):
@@ -83,7 +83,7 @@ def sides_exchanged(rng: Generator, scene: Scene) -> Damage | None:
     return damaged(scene, positions, frames, "right and left exchanged")
 
 
-def other_person_takes_all(rng: Generator, scene: Scene) -> Damage:
+def other_person_takes_all(rng: Generator, scene: DamagedMarkers) -> Damage:
     """All labels are on another person of nearly the same size to the end, who walks as this one began."""
     frames = rest_of(rng, scene)
     turn, aside, size = rng.uniform(-np.pi, np.pi), rng.uniform(*ASIDE_M), rng.uniform(*SIZES)
@@ -108,7 +108,7 @@ def opposite(name: str, names: Sequence[str]) -> int:
     return next((m for m, other in enumerate(names) if other.lower() == wanted), -1)
 
 
-def ring(rng: Generator, scene: Scene, frames: slice, n: int) -> Damage | None:
+def ring(rng: Generator, scene: DamagedMarkers, frames: slice, n: int) -> Damage | None:
     """So many labels of a segment, 0 = all of at least three, each on the next one's marker."""
     segment = some_segment(rng, scene, n or 3)
     if segment is None:
@@ -117,7 +117,7 @@ def ring(rng: Generator, scene: Scene, frames: slice, n: int) -> Damage | None:
     return turned(scene, frames, markers)
 
 
-def turned(scene: Scene, frames: slice, markers: Sequence[int]) -> Damage:
+def turned(scene: DamagedMarkers, frames: slice, markers: Sequence[int]) -> Damage:
     """Each label is on the marker of the next, the last on that of the first."""
     positions, own = scene.positions.copy(), list(markers)
     positions[frames, own] = scene.positions[frames, own[1:] + own[:1]]
@@ -126,12 +126,12 @@ def turned(scene: Scene, frames: slice, markers: Sequence[int]) -> Damage:
 
 KINDS = (
     *(
-        Kind(damage, needless=5.0)
+        DamageKind(damage, needless=5.0)
         for damage in (
             pair_exchanged, pair_exchanged_across, ring_of_three, ring_of_segment, pair_exchanged_throughout,
             ring_of_segment_throughout, sides_exchanged,
         )
     ),
-    Kind(shuffled_at_first),
-    Kind(other_person_takes_all),
+    DamageKind(shuffled_at_first),
+    DamageKind(other_person_takes_all),
 )  # fmt: skip

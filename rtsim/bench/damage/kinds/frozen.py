@@ -8,9 +8,9 @@ import numpy as np
 
 from rtsim.bench.damage.scene import (
     Damage,
+    DamagedMarkers,
+    DamageKind,
     Generator,
-    Kind,
-    Scene,
     damaged,
     named,
     some_frames,
@@ -21,18 +21,18 @@ from rtsim.bench.damage.scene import (
 FROZEN_S = 1.0
 
 
-def marker_frozen(rng: Generator, scene: Scene) -> Damage:
+def marker_frozen(rng: Generator, scene: DamagedMarkers) -> Damage:
     """One marker stands still for a second."""
     return frozen(rng, scene, [some_marker(rng, scene)])
 
 
-def segment_frozen(rng: Generator, scene: Scene) -> Damage | None:
+def segment_frozen(rng: Generator, scene: DamagedMarkers) -> Damage | None:
     """All markers of a segment stand still for a second."""
     segment = some_segment(rng, scene)
     return frozen(rng, scene, segment[1]) if segment else None
 
 
-def frozen(rng: Generator, scene: Scene, markers: Sequence[int]) -> Damage:
+def frozen(rng: Generator, scene: DamagedMarkers, markers: Sequence[int]) -> Damage:
     """Markers have the places where they were last seen, gaps inside included."""
     frames = some_frames(rng, scene, FROZEN_S)
     positions = scene.positions.copy()
@@ -43,4 +43,4 @@ def frozen(rng: Generator, scene: Scene, markers: Sequence[int]) -> Damage:
     return damaged(scene, positions, frames, f"{named(scene, markers)} frozen")
 
 
-KINDS = (Kind(marker_frozen), Kind(segment_frozen))
+KINDS = (DamageKind(marker_frozen), DamageKind(segment_frozen))

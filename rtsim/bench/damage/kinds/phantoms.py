@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import numpy as np
 
-from rtsim.bench.damage.scene import Damage, Generator, Kind, Scene, damaged, named, some_frames, some_marker
+from rtsim.bench.damage.scene import (
+    Damage,
+    DamagedMarkers,
+    DamageKind,
+    Generator,
+    damaged,
+    named,
+    some_frames,
+    some_marker,
+)
 
 PHANTOM_S = 0.5
 OFTEN = 0.2
 """Part of the frames that are wrong."""
 
 
-def phantom_at_other(rng: Generator, scene: Scene) -> Damage:
+def phantom_at_other(rng: Generator, scene: DamagedMarkers) -> Damage:
     """In single frames of half a second a marker is where another of the subject is."""
     marker, frames, wrong = some_samples(rng, scene)
     other = int(rng.choice([m for m in scene.usable if m != marker]))
@@ -20,7 +29,7 @@ def phantom_at_other(rng: Generator, scene: Scene) -> Damage:
     return damaged(scene, positions, frames, f"{named(scene, [marker])} at {named(scene, [other])}")
 
 
-def phantom_in_volume(rng: Generator, scene: Scene) -> Damage:
+def phantom_in_volume(rng: Generator, scene: DamagedMarkers) -> Damage:
     """In single frames of half a second a marker is anywhere between the outermost of the scene."""
     marker, frames, wrong = some_samples(rng, scene)
     low, high = np.nanmin(scene.positions, axis=(0, 1)), np.nanmax(scene.positions, axis=(0, 1))
@@ -29,7 +38,7 @@ def phantom_in_volume(rng: Generator, scene: Scene) -> Damage:
     return damaged(scene, positions, frames, f"{named(scene, [marker])} anywhere")
 
 
-def some_samples(rng: Generator, scene: Scene) -> tuple[int, slice, list[int]]:
+def some_samples(rng: Generator, scene: DamagedMarkers) -> tuple[int, slice, list[int]]:
     """A marker, frames, and those of them in which it is wrong; the first and the last are."""
     marker, frames = some_marker(rng, scene), some_frames(rng, scene, PHANTOM_S)
     inside = np.arange(frames.start, frames.stop)
@@ -37,4 +46,4 @@ def some_samples(rng: Generator, scene: Scene) -> tuple[int, slice, list[int]]:
     return marker, frames, sorted({frames.start, *wrong, frames.stop - 1})
 
 
-KINDS = (Kind(phantom_at_other), Kind(phantom_in_volume))
+KINDS = (DamageKind(phantom_at_other), DamageKind(phantom_in_volume))

@@ -8,9 +8,9 @@ from rtsim.bench.damage.kinds.moved import TOGETHER_M_PER_S, moved
 from rtsim.bench.damage.scene import (
     Array,
     Damage,
+    DamagedMarkers,
+    DamageKind,
     Generator,
-    Kind,
-    Scene,
     damaged,
     named,
     rest_of,
@@ -29,7 +29,7 @@ BELOW = {"thigh": "shank", "shank": "foot"}
 """Which way a cuff slides: towards the markers of the next segment."""
 
 
-def cluster_slides(rng: Generator, scene: Scene) -> Damage | None:
+def cluster_slides(rng: Generator, scene: DamagedMarkers) -> Damage | None:
     """All markers of a segment slide together at 0.1 m/s for half a second, and are back then."""
     segment = some_segment(rng, scene, 2)
     frames = some_frames(rng, scene, SLIDE_S)
@@ -40,7 +40,7 @@ def cluster_slides(rng: Generator, scene: Scene) -> Damage | None:
     return moved(scene, frames, segment[1], by, "at the end of their way")
 
 
-def cluster_bumped(rng: Generator, scene: Scene) -> Damage | None:
+def cluster_bumped(rng: Generator, scene: DamagedMarkers) -> Damage | None:
     """All markers of a segment are 20 mm off to the end, in the same direction in ground."""
     segment = some_segment(rng, scene, 2)
     if segment is None:
@@ -48,7 +48,7 @@ def cluster_bumped(rng: Generator, scene: Scene) -> Damage | None:
     return moved(scene, rest_of(rng, scene), segment[1], BUMP_M * some_direction(rng), "off to the end")
 
 
-def cluster_turned(rng: Generator, scene: Scene) -> Damage | None:
+def cluster_turned(rng: Generator, scene: DamagedMarkers) -> Damage | None:
     """All markers of a segment are turned by 10 or 20 degrees about their middle in one frame, to the end."""
     segment = some_segment(rng, scene, 3)
     if segment is None:
@@ -71,7 +71,7 @@ def cluster_turned(rng: Generator, scene: Scene) -> Damage | None:
     return damaged(scene, positions, frames, f"{named(scene, own)} turned by {degrees:g} degrees")
 
 
-def segment_late(rng: Generator, scene: Scene) -> Damage | None:
+def segment_late(rng: Generator, scene: DamagedMarkers) -> Damage | None:
     """All markers of a segment are 3 frames or 50 ms late, from the first frame or a later one to the end."""
     segment = some_segment(rng, scene)
     if segment is None:
@@ -85,7 +85,7 @@ def segment_late(rng: Generator, scene: Scene) -> Damage | None:
     return damaged(scene, positions, frames, f"{named(scene, own)} {n} frames late")
 
 
-def segment_steps(rng: Generator, scene: Scene) -> Damage | None:
+def segment_steps(rng: Generator, scene: DamagedMarkers) -> Damage | None:
     """All markers of a segment are 30 or 60 mm off from one frame on, in the same direction in ground."""
     segment = some_segment(rng, scene, 2)
     if segment is None:
@@ -94,7 +94,7 @@ def segment_steps(rng: Generator, scene: Scene) -> Damage | None:
     return moved(scene, rest_of(rng, scene), segment[1], by, "off to the end")
 
 
-def cuff_slides(rng: Generator, scene: Scene) -> Damage | None:
+def cuff_slides(rng: Generator, scene: DamagedMarkers) -> Damage | None:
     """All markers of a thigh or a shank slide down along it at 20 mm/s to the end."""
     segments = scene.segments()
     pairs = [(name, other) for name in sorted(segments) if (other := next_below(name)) in segments]
@@ -130,7 +130,7 @@ def fitted(y: Array, x: Array) -> Array:
 
 
 KINDS = (
-    Kind(cluster_slides, in_deviations=True),
-    Kind(cuff_slides, in_deviations=True),
-    *(Kind(damage) for damage in (cluster_bumped, cluster_turned, segment_late, segment_steps)),
+    DamageKind(cluster_slides, in_deviations=True),
+    DamageKind(cuff_slides, in_deviations=True),
+    *(DamageKind(damage) for damage in (cluster_bumped, cluster_turned, segment_late, segment_steps)),
 )

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from rtsim.bench.damage.scene import Damage, Generator, Kind, Scene, damaged, some_frames, whole_of
+from rtsim.bench.damage.scene import (
+    Damage,
+    DamagedMarkers,
+    DamageKind,
+    Generator,
+    damaged,
+    some_frames,
+    whole_of,
+)
 
 JITTER = 0.3
 """Largest change of a time stamp, in frame periods."""
@@ -12,7 +20,7 @@ DROPPED_S = 0.2
 REPEATED_S = 1.0
 
 
-def time_jitter(rng: Generator, scene: Scene) -> Damage:
+def time_jitter(rng: Generator, scene: DamagedMarkers) -> Damage:
     """Every time stamp is off by up to 0.3 of a frame."""
     frames = whole_of(scene)
     times = scene.times + rng.uniform(-JITTER, JITTER, scene.n_frame) / scene.rate
@@ -20,7 +28,7 @@ def time_jitter(rng: Generator, scene: Scene) -> Damage:
     return Damage(scene.positions, times, np.arange(scene.n_frame), frames.start, frames.stop, what)
 
 
-def frames_dropped(rng: Generator, scene: Scene) -> Damage:
+def frames_dropped(rng: Generator, scene: DamagedMarkers) -> Damage:
     """A fifth of a second is not sent; the damage is the frame after it."""
     gap = some_frames(rng, scene, DROPPED_S)
     kept = np.delete(np.arange(scene.n_frame), gap)
@@ -28,7 +36,7 @@ def frames_dropped(rng: Generator, scene: Scene) -> Damage:
     return Damage(scene.positions, scene.times, kept, gap.stop, min(gap.stop + 1, scene.n_frame), what)
 
 
-def frames_repeated(rng: Generator, scene: Scene) -> Damage:
+def frames_repeated(rng: Generator, scene: DamagedMarkers) -> Damage:
     """In a second every other frame is the one before it, to the last bit."""
     frames = some_frames(rng, scene, REPEATED_S)
     positions = scene.positions.copy()
@@ -38,7 +46,7 @@ def frames_repeated(rng: Generator, scene: Scene) -> Damage:
 
 
 KINDS = (
-    Kind(time_jitter, in_deviations=True),
-    Kind(frames_dropped),
-    Kind(frames_repeated, needless=5.0),
+    DamageKind(time_jitter, in_deviations=True),
+    DamageKind(frames_dropped),
+    DamageKind(frames_repeated, needless=5.0),
 )

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pkgutil
 from importlib import import_module
 
-from rtsim.bench.hil_hostile.case import FAMILIES, Case
+from rtsim.bench.hil_hostile.case import FAMILIES, HostileCase
 
 
-def find_cases() -> dict[str, Case]:
+def find_cases() -> dict[str, HostileCase]:
     """All cases by name, family by family, module by module."""
     modules = sorted(module.name for module in pkgutil.iter_modules(__path__))
     found = [case for name in modules for case in import_module(f"{__name__}.{name}").CASES]

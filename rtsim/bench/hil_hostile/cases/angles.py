@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from rtsim.bench.hil_hostile.case import Case
+from rtsim.bench.hil_hostile.case import HostileCase
 from rtsim.bench.hil_hostile.device import Lie, Moment
 from rtsim.bench.hil_hostile.scenarios import device_angle
 from rtsim.bench.hil_hostile.wire import Keys
@@ -146,7 +146,7 @@ OF_RUN = {
 FOLLOWS = ("late", "mirrored", "frozen", "scaled", "doubled")
 """Lies that begin so are told by how the angle follows the joint's."""
 CASES = tuple(
-    Case(
+    HostileCase(
         f"angle_{name}.{run}",
         "device",
         f"The angle of {RUNS[run]} {LIES[name][0]}.",

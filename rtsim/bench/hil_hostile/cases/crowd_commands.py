@@ -8,9 +8,9 @@ from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
-from rtsim.bench.hil_hostile.case import Case, Evidence
+from rtsim.bench.hil_hostile.case import Evidence, HostileCase
 from rtsim.bench.hil_hostile.crowd import Crowd, flooding, pouring, silent
-from rtsim.bench.hil_hostile.lab import Lab
+from rtsim.bench.hil_hostile.lab import RunningModels
 from rtsim.bench.hil_hostile.rig import until
 from rtsim.bench.hil_hostile.scenarios import torque_goes_on
 from rtsim.bench.hil_hostile.stranger import asked_by_another
@@ -22,7 +22,7 @@ ARM_AT_S = 1.5
 """Of the model's time, where it arms by itself."""
 
 
-def arms_as_another(lab: Lab) -> Evidence:
+def arms_as_another(lab: RunningModels) -> Evidence:
     """Another user of the machine arms: refused, and no torque."""
     rig, since = lab.rig("ankle"), now_ns()
     with rig.device() as device:
@@ -34,10 +34,10 @@ def arms_as_another(lab: Lab) -> Evidence:
     return seen._replace(said=[*seen.said, (now_ns(), answer)])
 
 
-def meddles_as_another(*names: str) -> Callable[[Lab], Evidence]:
+def meddles_as_another(*names: str) -> Callable[[RunningModels], Evidence]:
     """Another user gives commands under torque: refused, nothing changes."""
 
-    def act(lab: Lab) -> Evidence:
+    def act(lab: RunningModels) -> Evidence:
         rig, since = lab.rig("ankle"), now_ns()
         with rig.device():
             rig.arm()
@@ -55,7 +55,7 @@ def meddles_as_another(*names: str) -> Callable[[Lab], Evidence]:
     return act
 
 
-def stops_as_another(lab: Lab) -> Evidence:
+def stops_as_another(lab: RunningModels) -> Evidence:
     """Another user asks for a stop: heard, as it is open to all."""
     rig, since = lab.rig("ankle"), now_ns()
     with rig.device():
@@ -68,10 +68,10 @@ def stops_as_another(lab: Lab) -> Evidence:
         return rig.evidence(since, began, 10_000.0, wrong=wrong)  # a program starts meanwhile
 
 
-def before_it_arms(name: str) -> Callable[[Lab], Evidence]:
+def before_it_arms(name: str) -> Callable[[RunningModels], Evidence]:
     """A command before a run arms by itself: it does not any more."""
 
-    def act(lab: Lab) -> Evidence:
+    def act(lab: RunningModels) -> Evidence:
         rig, since = lab.fresh("ankle", "--arm", f"{ARM_AT_S:g}"), now_ns()
         try:
             with rig.device() as device:
@@ -86,7 +86,7 @@ def before_it_arms(name: str) -> Callable[[Lab], Evidence]:
     return act
 
 
-def foreign_set(lab: Lab) -> Evidence:
+def foreign_set(lab: RunningModels) -> Evidence:
     """While a parameter goes along a slow ramp another one is set: the slow one stays slow."""
     rig, since = lab.rig("ankle"), now_ns()
     with rig.device():
@@ -111,10 +111,10 @@ def foreign_set(lab: Lab) -> Evidence:
         return torque_goes_on(rig, since, wrong=tuple(wrong))
 
 
-def nonsense(**args: Any) -> Callable[[Lab], Evidence]:
+def nonsense(**args: Any) -> Callable[[RunningModels], Evidence]:
     """Parameters that cannot be: refused, nothing changes, torque within its limit."""
 
-    def act(lab: Lab) -> Evidence:
+    def act(lab: RunningModels) -> Evidence:
         rig, since = lab.rig("ankle"), now_ns()
         with rig.device():
             rig.arm()
@@ -129,10 +129,10 @@ def nonsense(**args: Any) -> Callable[[Lab], Evidence]:
     return act
 
 
-def beside(*members: Any) -> Callable[[Lab], Evidence]:
+def beside(*members: Any) -> Callable[[RunningModels], Evidence]:
     """A crowd at the control endpoint under torque: it goes on, and the person may disarm."""
 
-    def act(lab: Lab) -> Evidence:
+    def act(lab: RunningModels) -> Evidence:
         rig, since = lab.rig("ankle"), now_ns()
         with rig.device():
             rig.arm()
@@ -157,7 +157,7 @@ def giant_command() -> bytes:
     return frame(b"", more=True) + frame(b"command", more=True) + frame(bytes(100_000))
 
 
-def stop_beside_arms(lab: Lab) -> Evidence:
+def stop_beside_arms(lab: RunningModels) -> Evidence:
     """A flood of `arm` by the person's own program, and a stop in it: off in the tick of the stop."""
     rig, since = lab.rig("ankle"), now_ns()
     with rig.device():
@@ -175,60 +175,60 @@ def stop_beside_arms(lab: Lab) -> Evidence:
 
 REFUSED = ("refused", "allowed", "not ", "no ", "may", "only", "role")
 CASES = (
-    Case(
+    HostileCase(
         "command_arm_of_another_user.ankle",
         "crowd",
         "Another user of the machine arms.",
         arms_as_another,
         REFUSED,
     ),
-    Case(
+    HostileCase(
         "command_set_of_another_user.ankle",
         "crowd",
         "Another user of the machine changes a parameter.",
         meddles_as_another(f"set:{STIFFNESS}=0"),
         REFUSED,
     ),
-    Case(
+    HostileCase(
         "command_disarm_and_arm_of_another_user.ankle",
         "crowd",
         "Another user disarms, pauses and arms.",
         meddles_as_another("pause", "reset", "arm", "stop"),
         REFUSED,
     ),
-    Case(
+    HostileCase(
         "command_stop_of_another_user.ankle",
         "crowd",
         "Another user asks for an emergency stop.",
         stops_as_another,
         ("emergency",),
     ),
-    Case(
+    HostileCase(
         "command_disarm_before_it_arms.ankle",
         "crowd",
         "A person disarms before the run arms by itself.",
         before_it_arms("disarm"),
     ),
-    Case(
+    HostileCase(
         "command_stop_before_it_arms.ankle",
         "crowd",
         "A stop before the run arms by itself.",
         before_it_arms("emergency_stop"),
     ),
-    Case(
+    HostileCase(
         "command_reset_before_it_arms.ankle",
         "crowd",
         "A reset before the run arms by itself.",
         before_it_arms("reset"),
     ),
-    Case(
+    HostileCase(
         "command_set_beside_a_slow_ramp.ankle",
         "crowd",
         "Another parameter is set while one goes slowly.",
         foreign_set,
     ),
     *(
-        Case(
+        HostileCase(
             f"command_set_{name}.ankle", "crowd", f"A parameter is set to {what}.", nonsense(**args), REFUSED
         )
         for name, what, args in (
@@ -243,20 +243,22 @@ CASES = (
             ("limit", "a limit, which is no parameter", {"torque_max_Nm": 1e9}),
         )
     ),
-    Case(
+    HostileCase(
         "command_flood_of_unknown.ankle",
         "crowd",
         "A flood of commands that there are not.",
         beside(flooding("arm_now", "x" * 64)),
     ),
-    Case("command_giants.ankle", "crowd", "Commands of 100 kB.", beside(pouring(b"DEALER", giant_command))),
-    Case(
+    HostileCase(
+        "command_giants.ankle", "crowd", "Commands of 100 kB.", beside(pouring(b"DEALER", giant_command))
+    ),
+    HostileCase(
         "command_200_silent.ankle",
         "crowd",
         "200 silent connections, beside which the person disarms.",
         beside(silent(200)),
     ),
-    Case(
+    HostileCase(
         "command_stop_beside_arms.ankle",
         "crowd",
         "A stop in a flood of `arm`.",

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from contextlib import ExitStack
 
-from rtsim.bench.hil_hostile.case import Case, Evidence
+from rtsim.bench.hil_hostile.case import Evidence, HostileCase
 from rtsim.bench.hil_hostile.crowd import (
     Crowd,
     Member,
@@ -26,7 +26,7 @@ from rtsim.bench.hil_hostile.crowd import (
     silent_before_the_handshake,
     stop_by_datagram,
 )
-from rtsim.bench.hil_hostile.lab import Lab
+from rtsim.bench.hil_hostile.lab import RunningModels
 from rtsim.bench.hil_hostile.rig import Rig, until
 from streams.clock import now_ns
 
@@ -91,13 +91,15 @@ def almost(rng: random.Random) -> bytes:
     return b"rtsim:s" + rng.choice((b"", b"x", b"\0", b" top"))
 
 
-def stopped(run: str, stop: Stop, where: str = "control", *members: Member) -> Callable[[Lab], Evidence]:
+def stopped(
+    run: str, stop: Stop, where: str = "control", *members: Member
+) -> Callable[[RunningModels], Evidence]:
     """Armed, then a crowd comes, then somebody asks for a stop.
 
     where : endpoint that the crowd goes to: control, results or port (the device's)
     """
 
-    def act(lab: Lab) -> Evidence:
+    def act(lab: RunningModels) -> Evidence:
         rig, since = lab.rig(run), now_ns()
         with rig.device(), ExitStack() as stack:
             rig.arm()
@@ -155,7 +157,7 @@ WAYS: dict[str, tuple[str, Stop, tuple[str, ...]]] = {
 }
 CASES = (
     *(
-        Case(
+        HostileCase(
             f"stop_by_{way}_beside_{crowd}.ankle",
             "crowd",
             f"A stop {how} beside {CROWDS[crowd][0]}.",
@@ -167,7 +169,7 @@ CASES = (
         for crowd in crowds
     ),
     *(
-        Case(
+        HostileCase(
             f"stop_by_{way}_beside_{crowd}.worn",
             "crowd",
             f"A stop {WAYS[way][0]} of a person beside {CROWDS[crowd][0]}.",

@@ -7,10 +7,10 @@ import threading
 import time
 from collections.abc import Callable
 
-from rtsim.bench.hil_hostile.case import Case, Evidence
+from rtsim.bench.hil_hostile.case import Evidence, HostileCase
 from rtsim.bench.hil_hostile.crowd import Crowd, Member, pouring, silent
 from rtsim.bench.hil_hostile.device import FalseDevice, Lie, Moment
-from rtsim.bench.hil_hostile.lab import Lab
+from rtsim.bench.hil_hostile.lab import RunningModels
 from rtsim.bench.hil_hostile.rig import HELD_S, Rig, until
 from rtsim.bench.hil_hostile.scenarios import Time, device_lies, torque_goes_on
 from rtsim.bench.hil_hostile.wire import Keys, Parts, packed
@@ -42,10 +42,10 @@ def giant(told: Keys, m: Moment) -> list[Parts]:
     return [[b"device", bytes(3 << 20)]] if m.n == 0 else []
 
 
-def vanishes(run: str) -> Callable[[Lab], Evidence]:
+def vanishes(run: str) -> Callable[[RunningModels], Evidence]:
     """The connection is closed."""
 
-    def act(lab: Lab) -> Evidence:
+    def act(lab: RunningModels) -> Evidence:
         rig, since = lab.rig(run), now_ns()
         device = rig.device()
         try:
@@ -59,7 +59,7 @@ def vanishes(run: str) -> Callable[[Lab], Evidence]:
     return act
 
 
-def comes_again_under_torque(lab: Lab) -> Evidence:
+def comes_again_under_torque(lab: RunningModels) -> Evidence:
     """It vanishes, and another one that says it is armed comes at once: no torque without arming."""
     rig, since = lab.rig("ankle"), now_ns()
     first = rig.device()
@@ -75,10 +75,10 @@ def comes_again_under_torque(lab: Lab) -> Evidence:
         return rig.evidence(since, gone, rig.declared.silence)
 
 
-def beside(run: str, member: Member, wrong: Callable[[Rig], str]) -> Callable[[Lab], Evidence]:
+def beside(run: str, member: Member, wrong: Callable[[Rig], str]) -> Callable[[RunningModels], Evidence]:
     """Strangers at the device's endpoint, beside an honest device under torque."""
 
-    def act(lab: Lab) -> Evidence:
+    def act(lab: RunningModels) -> Evidence:
         rig, since = lab.rig(run), now_ns()
         with rig.device():
             rig.arm()
@@ -109,7 +109,7 @@ def unmoved(rig: Rig) -> str:
     return "torque beyond its limit" if most > limit + 1e-9 else ""
 
 
-def drips(lab: Lab) -> Evidence:
+def drips(lab: RunningModels) -> Evidence:
     """A device by hand: honest messages, a byte every ten milliseconds; nobody is armed by it."""
     rig, since = lab.rig("ankle"), now_ns()
     time.sleep(HELD_S)
@@ -140,7 +140,7 @@ def drips(lab: Lab) -> Evidence:
     return rig.evidence(since, 0, math.nan, wrong=wrong)
 
 
-def armed_without_device(lab: Lab) -> Evidence:
+def armed_without_device(lab: RunningModels) -> Evidence:
     """`arm` where no device answers, and where one has just left: refused with the reason."""
     rig, since = lab.rig("ankle"), now_ns()
     with rig.device() as first:
@@ -166,7 +166,7 @@ TIMED: tuple[tuple[str, str, Lie, Time], ...] = (
 )
 CASES = (
     *(
-        Case(
+        HostileCase(
             f"device_{name}.{run}",
             "device",
             f"The device {what}.",
@@ -177,17 +177,19 @@ CASES = (
         for run in RUNS
     ),
     *(
-        Case(f"device_vanishes.{run}", "device", "The device vanishes under torque.", vanishes(run), UNHEARD)
+        HostileCase(
+            f"device_vanishes.{run}", "device", "The device vanishes under torque.", vanishes(run), UNHEARD
+        )
         for run in RUNS
     ),
-    Case(
+    HostileCase(
         "device_comes_again_under_torque.ankle",
         "device",
         "The device vanishes, and another one that calls itself armed comes at once.",
         comes_again_under_torque,
         UNHEARD,
     ),
-    Case(
+    HostileCase(
         "device_floods.free",
         "device",
         "The device sends 20 000 messages a second, then falls silent.",
@@ -196,38 +198,38 @@ CASES = (
         ),
         UNHEARD,
     ),
-    Case(
+    HostileCase(
         "device_second.ankle",
         "device",
         "A second device tells other things beside the first.",
         beside("ankle", second_device, lambda rig: still_armed(rig) or unmoved(rig)),
         ("second device",),
     ),
-    Case(
+    HostileCase(
         "device_strangers_flood.ankle",
         "device",
         "A stranger pours rubbish into the device's endpoint.",
         beside("ankle", pouring(b"DEALER", lambda: frame(b"device", more=True) + frame(bytes(200))), unmoved),
     ),
-    Case(
+    HostileCase(
         "device_200_silent_connections.ankle",
         "device",
         "200 silent connections to the device's endpoint.",
         beside("ankle", silent(200), still_armed),
     ),
-    Case(
+    HostileCase(
         "device_other_protocol.ankle",
         "device",
         "A browser at the device's endpoint.",
         beside("ankle", pouring(b"REQ", another_protocol), still_armed),
     ),
-    Case(
+    HostileCase(
         "device_drips.ankle",
         "device",
         "A device whose message comes a byte at a time, and never ends.",
         drips,
     ),
-    Case(
+    HostileCase(
         "device_armed_without.ankle",
         "device",
         "Somebody arms after the device has left.",

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import time
 
-from rtsim.bench.hil_hostile.case import Case, Evidence
+from rtsim.bench.hil_hostile.case import Evidence, HostileCase
 from rtsim.bench.hil_hostile.device import Lie, Moment
-from rtsim.bench.hil_hostile.lab import Lab
+from rtsim.bench.hil_hostile.lab import RunningModels
 from rtsim.bench.hil_hostile.rig import until
 from rtsim.bench.hil_hostile.scenarios import device_lies
 from rtsim.bench.hil_hostile.wire import Keys
@@ -54,7 +54,7 @@ def wrong_speed(told: Keys, m: Moment) -> list[Keys]:
     return [{**told, "speed": [told["speed"][0] + 8.0]}]
 
 
-def armed_while_stopped(lab: Lab) -> Evidence:
+def armed_while_stopped(lab: RunningModels) -> Evidence:
     """After an emergency stop it says that it is armed, and pushes: nobody arms meanwhile."""
     rig, since = lab.rig("ankle"), now_ns()
     with rig.device() as liar:
@@ -73,7 +73,7 @@ def armed_while_stopped(lab: Lab) -> Evidence:
     return seen._replace(said=[*seen.said, (now_ns(), answer)])
 
 
-def pushes_unarmed(lab: Lab) -> Evidence:
+def pushes_unarmed(lab: RunningModels) -> Evidence:
     """It applies 10 N m though nobody has armed: told, and arming is refused."""
     rig, since = lab.rig("ankle"), now_ns()
     with rig.device() as liar:
@@ -87,7 +87,7 @@ def pushes_unarmed(lab: Lab) -> Evidence:
     return seen._replace(said=[*seen.said, (now_ns(), answer)])
 
 
-def leaps_and_is_armed(lab: Lab) -> Evidence:
+def leaps_and_is_armed(lab: RunningModels) -> Evidence:
     """The angle leaps by 20 degrees and stays there; a person arms again, and it is still the lie."""
     rig, since = lab.rig("ankle"), now_ns()
     with rig.device() as liar:
@@ -105,7 +105,7 @@ def leaps_and_is_armed(lab: Lab) -> Evidence:
 
 CASES = (
     *(
-        Case(
+        HostileCase(
             f"device_{name}.{run}",
             "device",
             f"The device's actuator {what}.",
@@ -118,63 +118,63 @@ CASES = (
         )
         for run in ("ankle", "free", "worn")
     ),
-    Case(
+    HostileCase(
         "device_torque_beside_its_actuator.ankle",
         "device",
         "The device applies 25 N m that its actuator's number does not tell.",
         device_lies("ankle", tells_what_it_should, lambda d: d.tracking, 1.5),
         ACTUATOR,
     ),
-    Case(
+    HostileCase(
         "device_torque_beside_its_actuator.worn",
         "device",
         "The device of a person applies 25 N m that its actuator's number does not tell.",
         device_lies("worn", tells_what_it_should, lambda d: d.tracking, 1.5),
         ACTUATOR,
     ),
-    Case(
+    HostileCase(
         "device_drives_the_limb.free",
         "device",
         "The device drives the limb with 7 N m along its motion.",
         device_lies("free", drives, lambda d: 1500.0, 4.0),
         ("drives", "actuator"),
     ),
-    Case(
+    HostileCase(
         "device_leaps_and_returns.ankle",
         "device",
         "The angle leaps by 30 degrees and back.",
         device_lies("ankle", leaps_and_returns, lambda d: d.tick),
         ("leaps",),
     ),
-    Case(
+    HostileCase(
         "device_leaps_and_returns.free",
         "device",
         "The angle leaps by 30 degrees and back, in a free run.",
         device_lies("free", leaps_and_returns, lambda d: d.silence),
         ("leaps", "angle"),
     ),
-    Case(
+    HostileCase(
         "device_speed_lies.ankle",
         "device",
         "The speed is 8 rad/s more than the angle says.",
         device_lies("ankle", wrong_speed, lambda d: d.lie, 2.0),
         ("speed", "deg/s"),
     ),
-    Case(
+    HostileCase(
         "device_armed_while_stopped.ankle",
         "device",
         "After an emergency stop the device says that it is armed, and pushes.",
         armed_while_stopped,
         ("told to be disarmed", "actuator"),
     ),
-    Case(
+    HostileCase(
         "device_pushes_unarmed.ankle",
         "device",
         "The device pushes though nobody has armed.",
         pushes_unarmed,
         ACTUATOR,
     ),
-    Case(
+    HostileCase(
         "device_leaps_and_is_armed.ankle",
         "device",
         "The angle leaps by 20 degrees and stays; a person arms again.",

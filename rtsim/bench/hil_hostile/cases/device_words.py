@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from rtsim.bench.hil_hostile.case import Case
+from rtsim.bench.hil_hostile.case import HostileCase
 from rtsim.bench.hil_hostile.device import Lie, Moment
 from rtsim.bench.hil_hostile.scenarios import Time, device_lies
 from rtsim.bench.hil_hostile.wire import Keys, Parts, packed
@@ -158,7 +158,7 @@ CLOCKS: dict[str, tuple[str, Lie]] = {
 RUNS = ("ankle", "free")
 CASES = (
     *(
-        Case(
+        HostileCase(
             f"device_{name}.ankle",
             "device",
             f"The device {what}.",
@@ -168,7 +168,7 @@ CASES = (
         for name, (what, lie) in UNREADABLE.items()
     ),
     *(
-        Case(
+        HostileCase(
             f"device_{name}.{run}",
             "device",
             f"The device {what}.",
@@ -180,7 +180,7 @@ CASES = (
         if run == "ankle" or name not in ("two_joints", "torque_huge", "stops")
     ),
     *(
-        Case(
+        HostileCase(
             f"device_{name}.free",
             "device",
             f"The device {what}.",
@@ -189,7 +189,7 @@ CASES = (
         )
         for name, (what, lie) in CLOCKS.items()
     ),
-    Case(
+    HostileCase(
         "device_seq_leaps.ankle",
         "device",
         "The numbers of the device's messages leap.",

@@ -7,9 +7,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from rtsim.bench.hil_hostile.case import Case, Evidence
+from rtsim.bench.hil_hostile.case import Evidence, HostileCase
 from rtsim.bench.hil_hostile.configs import device_config
-from rtsim.bench.hil_hostile.lab import Lab
+from rtsim.bench.hil_hostile.lab import RunningModels
 from rtsim.bench.hil_hostile.rig import HELD_S, READY_S, Rig
 from rtsim.live.processes.children import Child
 from streams.clock import now_ns
@@ -19,10 +19,10 @@ RUNS = {"ankle": "in lockstep", "swing": "of a swinging leg in lockstep", "free"
         "worn": "of a person", "spline": "of a person with the spline"}  # fmt: skip
 
 
-def clean(run: str) -> Callable[[Lab], Evidence]:
+def clean(run: str) -> Callable[[RunningModels], Evidence]:
     """A device by the page, armed for six seconds."""
 
-    def act(lab: Lab) -> Evidence:
+    def act(lab: RunningModels) -> Evidence:
         rig, since = lab.rig(run), now_ns()
         with rig.device():
             return looked_on(rig, since)
@@ -30,10 +30,10 @@ def clean(run: str) -> Callable[[Lab], Evidence]:
     return act
 
 
-def simulated(run: str, device: str) -> Callable[[Lab], Evidence]:
+def simulated(run: str, device: str) -> Callable[[RunningModels], Evidence]:
     """`rtsim device`, armed for six seconds."""
 
-    def act(lab: Lab) -> Evidence:
+    def act(lab: RunningModels) -> Evidence:
         rig, since = lab.rig(run), now_ns()
         time.sleep(HELD_S)
         config: Path | str = device or device_config(lab.folder)
@@ -60,11 +60,11 @@ def looked_on(rig: Rig, since_ns: int) -> Evidence:
 
 CASES = (
     *(
-        Case(f"honest_device.{run}", "honest", f"An honest device in a run {what}.", clean(run))
+        HostileCase(f"honest_device.{run}", "honest", f"An honest device in a run {what}.", clean(run))
         for run, what in RUNS.items()
     ),
     *(
-        Case(
+        HostileCase(
             f"honest_simulated.{run}",
             "honest",
             f"`rtsim device` in a run {RUNS[run]}.",

@@ -9,9 +9,9 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from rtsim.bench.hil_hostile.case import Case
+from rtsim.bench.hil_hostile.case import HostileCase
 from rtsim.bench.hil_hostile.crowd import place
-from rtsim.bench.hil_hostile.lab import Lab
+from rtsim.bench.hil_hostile.lab import RunningModels
 from rtsim.bench.hil_hostile.scenarios import on_all
 from rtsim.bench.hil_hostile.victims import COMES_BACK_S, Victim, Victims
 from rtsim.bench.hil_hostile.wire import packed
@@ -62,7 +62,7 @@ def changes_session(all_: Victims) -> int:
     return began
 
 
-def begins_armed(lab: Lab) -> Any:
+def begins_armed(lab: RunningModels) -> Any:
     """After a fall, another run whose first output is armed: no torque, however long it goes on."""
 
     def act(all_: Victims) -> int:
@@ -76,7 +76,7 @@ def begins_armed(lab: Lab) -> Any:
     return on_all(lab, act, ends=True, after_ms=lambda v: 0.0)
 
 
-def goes_on_after_a_fall(lab: Lab) -> Any:
+def goes_on_after_a_fall(lab: RunningModels) -> Any:
     """The model stalls, then goes on armed: nothing until it was disarmed."""
 
     def act(all_: Victims) -> int:
@@ -88,7 +88,7 @@ def goes_on_after_a_fall(lab: Lab) -> Any:
     return on_all(lab, act, ends=True, after_ms=lambda v: 0.0)
 
 
-def is_stopped(lab: Lab) -> Any:
+def is_stopped(lab: RunningModels) -> Any:
     """The device's process is stopped under torque while the model goes on, and continued."""
 
     def act(all_: Victims) -> int:
@@ -102,7 +102,7 @@ def is_stopped(lab: Lab) -> Any:
     return on_all(lab, act, ends=True, after_ms=lambda v: v.fall_ms)
 
 
-def is_stopped_beside_a_model(lab: Lab) -> Any:
+def is_stopped_beside_a_model(lab: RunningModels) -> Any:
     """The same, and the model fills its queue meanwhile."""
 
     def act(all_: Victims) -> int:
@@ -116,7 +116,7 @@ def is_stopped_beside_a_model(lab: Lab) -> Any:
     return on_all(lab, act, ends=True, after_ms=lambda v: v.fall_ms)
 
 
-def falls_in_slow_ticks(lab: Lab) -> Any:
+def falls_in_slow_ticks(lab: RunningModels) -> Any:
     """The button is pressed while the model asks for an answer every 250 ms only: the ramp is one of time."""
 
     def act(all_: Victims) -> int:
@@ -132,7 +132,7 @@ def falls_in_slow_ticks(lab: Lab) -> Any:
     return on_all(lab, act, ends=True, after_ms=lambda v: 250.0 + v.fall_ms, only="device")
 
 
-def is_stopped_while_it_falls(lab: Lab) -> Any:
+def is_stopped_while_it_falls(lab: RunningModels) -> Any:
     """The model dies, and the device's process is stopped in the middle of its ramp."""
 
     def act(all_: Victims) -> int:
@@ -200,13 +200,13 @@ def by_hand(make: Callable[[Victim], bytes], pause_s: float = 0.0) -> Callable[[
 def taken(victim: Victim, text: bytes, pause_s: float) -> None:
     """Be bound at a model's address, and send these bytes to whoever comes."""
     host = place(victim.address)
-    with socket.socket() as door:
-        door.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        bound(door, host)
-        door.listen()
-        door.settimeout(2.0)
+    with socket.socket() as marker_input:
+        marker_input.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound(marker_input, host)
+        marker_input.listen()
+        marker_input.settimeout(2.0)
         try:
-            with door.accept()[0] as peer:
+            with marker_input.accept()[0] as peer:
                 greet(peer, b"ROUTER")
                 peer.settimeout(0.5)
                 step = 1 if pause_s else len(text)
@@ -221,12 +221,12 @@ def taken(victim: Victim, text: bytes, pause_s: float) -> None:
             return
 
 
-def bound(door: socket.socket, host: tuple[str, int]) -> None:
+def bound(marker_input: socket.socket, host: tuple[str, int]) -> None:
     """Bind as soon as the one before has let go of the place."""
     due = time.monotonic() + COMES_BACK_S
     while True:
         try:
-            door.bind(host)
+            marker_input.bind(host)
             return
         except OSError:
             if time.monotonic() > due:
@@ -247,7 +247,7 @@ def returned(victim: Victim, since_ns: int) -> str:
 
 def ending(
     act: Callable[[Victims], int], wrong: Callable[[Victim, int], str] | None = None
-) -> Callable[[Lab], Any]:
+) -> Callable[[RunningModels], Any]:
     """A case after which torque ends."""
     return lambda lab: on_all(lab, act, wrong, ends=True)
 
@@ -267,34 +267,34 @@ RETURNS = {
 }
 CASES = (
     *(
-        Case(f"model_{name}", "model", f"The model {what}.", ending(act), OLD)
+        HostileCase(f"model_{name}", "model", f"The model {what}.", ending(act), OLD)
         for name, (what, act) in ENDS.items()
     ),
     *(
-        Case(f"model_{name}", "model", f"The model {what}.", ending(act, returned), OLD)
+        HostileCase(f"model_{name}", "model", f"The model {what}.", ending(act, returned), OLD)
         for name, (what, act) in RETURNS.items()
     ),
-    Case("model_begins_armed", "model", "A run whose first output is armed.", begins_armed),
-    Case(
+    HostileCase("model_begins_armed", "model", "A run whose first output is armed.", begins_armed),
+    HostileCase(
         "model_goes_on_after_a_fall", "model", "The model goes on armed after a stall.", goes_on_after_a_fall
     ),
-    Case(
+    HostileCase(
         "model_device_is_stopped", "model", "The device's process is stopped and continued.", is_stopped, OLD
     ),
-    Case(
+    HostileCase(
         "model_device_is_stopped_beside_outputs",
         "model",
         "The device's process is stopped and continued while the model goes on.",
         is_stopped_beside_a_model,
         OLD,
     ),
-    Case(
+    HostileCase(
         "model_device_is_stopped_while_it_falls",
         "model",
         "The device's process is stopped in the middle of its ramp.",
         is_stopped_while_it_falls,
     ),
-    Case(
+    HostileCase(
         "model_button_in_slow_ticks",
         "model",
         "The device's button, beside a model of four ticks a second.",

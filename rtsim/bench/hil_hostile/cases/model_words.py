@@ -8,8 +8,8 @@ from typing import Any
 
 import msgspec
 
-from rtsim.bench.hil_hostile.case import Act, Case
-from rtsim.bench.hil_hostile.lab import Lab
+from rtsim.bench.hil_hostile.case import Act, HostileCase
+from rtsim.bench.hil_hostile.lab import RunningModels
 from rtsim.bench.hil_hostile.scenarios import model_says, on_all
 from rtsim.bench.hil_hostile.victims import Victim, Victims
 from rtsim.bench.hil_hostile.wire import Keys, Parts, packed
@@ -107,7 +107,7 @@ def huge_number(output: Keys) -> Parts:
 def within(limit_Nm: float, **keys: Any) -> Act:
     """Torque stays within a limit, whatever is said; it may go on."""
 
-    def act(lab: Lab) -> Any:
+    def act(lab: RunningModels) -> Any:
         return on_all(lab, lambda all_: all_.go_on(0.6, **keys), lambda v, since: limited(v, limit_Nm))
 
     return act
@@ -123,7 +123,7 @@ def limited(victim: Victim, limit_Nm: float) -> str:
     )
 
 
-def lowered(lab: Lab) -> Any:
+def lowered(lab: RunningModels) -> Any:
     """torque_max falls from 20 to 1 N m under torque: what acts after 100 ms is within it."""
 
     def act(all_: Victims) -> None:
@@ -135,7 +135,7 @@ def lowered(lab: Lab) -> Any:
     return on_all(lab, act, lambda v, since: limited(v, 1.0))
 
 
-def not_armed(lab: Lab) -> Any:
+def not_armed(lab: RunningModels) -> Any:
     """armed = false with 5 N m: no torque."""
 
     def act(all_: Victims) -> None:
@@ -149,48 +149,48 @@ def not_armed(lab: Lab) -> Any:
 
 CASES = (
     *(
-        Case(f"model_{name}", "model", f"The model sends {what}.", model_says(say), OLD)
+        HostileCase(f"model_{name}", "model", f"The model sends {what}.", model_says(say), OLD)
         for name, (what, say) in ENDS.items()
     ),
-    Case(
+    HostileCase(
         "model_torque_1e6",
         "model",
         "The model wants 1e6 N m, its torque_max 1e9.",
         within(OWN_LIMIT_NM, torque=[1e6], torque_max=[1e9]),
     ),
-    Case(
+    HostileCase(
         "model_torque_beyond_its_limit",
         "model",
         "The model wants 50 N m beyond its own torque_max of 20.",
         within(20.0, torque=[50.0]),
     ),
-    Case("model_torque_max_zero", "model", "The model allows no torque, and wants 5 N m.", lowered),
-    Case("model_disarmed_with_torque", "model", "The model says 5 N m and disarmed.", not_armed),
-    Case(
+    HostileCase("model_torque_max_zero", "model", "The model allows no torque, and wants 5 N m.", lowered),
+    HostileCase("model_disarmed_with_torque", "model", "The model says 5 N m and disarmed.", not_armed),
+    HostileCase(
         "model_unknown_keys",
         "model",
         "The model sends keys that there are not, which are ignored.",
         within(OWN_LIMIT_NM, torque_min=[-1e9], boost=True),
     ),
-    Case(
+    HostileCase(
         "model_angle_1e300",
         "model",
         "The model's joint is at 1e300 rad.",
         within(OWN_LIMIT_NM, angle=[1e300]),
     ),
-    Case(
+    HostileCase(
         "model_tick_ms_1e9",
         "model",
         "The model's tick lasts 1e9 ms, and it asks for answers.",
         within(OWN_LIMIT_NM, tick_ms=1e9, answer=True),
     ),
-    Case(
+    HostileCase(
         "model_tick_ms_negative",
         "model",
         "The model's tick lasts -10 ms, and it asks for answers.",
         within(OWN_LIMIT_NM, tick_ms=-10.0, answer=True),
     ),
-    Case(
+    HostileCase(
         "model_tick_ms_zero",
         "model",
         "The model's tick lasts no time, and it asks for answers.",

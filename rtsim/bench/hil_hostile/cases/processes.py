@@ -9,9 +9,9 @@ import time
 from collections.abc import Callable
 from contextlib import ExitStack
 
-from rtsim.bench.hil_hostile.case import Case, Evidence
+from rtsim.bench.hil_hostile.case import Evidence, HostileCase
 from rtsim.bench.hil_hostile.configs import device_config, safe_state_ms
-from rtsim.bench.hil_hostile.lab import Lab
+from rtsim.bench.hil_hostile.lab import RunningModels
 from rtsim.bench.hil_hostile.rig import READY_S, Rig
 from rtsim.bench.hil_hostile.victims import NOTHING_NM, rows_of
 from rtsim.live.processes.children import Child
@@ -25,10 +25,12 @@ Happens = Callable[[Rig, Child], int]
 """Does it; when what ends the torque happened [ns]."""
 
 
-def together(happens: Happens, of_device: bool = True, seconds: float = 1.0) -> Callable[[Lab], Evidence]:
+def together(
+    happens: Happens, of_device: bool = True, seconds: float = 1.0
+) -> Callable[[RunningModels], Evidence]:
     """Both under torque, then something happens; judged by the log of the device, or by outputs."""
 
-    def act(lab: Lab) -> Evidence:
+    def act(lab: RunningModels) -> Evidence:
         rig, since = lab.rig("ankle"), now_ns()
         config, log = device_config(lab.folder), lab.folder / f"device_{now_ns()}.csv"
         time.sleep(0.3)
@@ -67,7 +69,7 @@ def signalled(number: int, to_device: bool, then: int = 0) -> Happens:
     return happens
 
 
-def on_a_full_disk(lab: Lab) -> Evidence:
+def on_a_full_disk(lab: RunningModels) -> Evidence:
     """A run that records where there is no room any more: told, and its exit code is none of success."""
     with ExitStack() as stack:
         before = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -91,7 +93,7 @@ def on_a_full_disk(lab: Lab) -> Evidence:
         )
 
 
-def ends_in_a_fault(lab: Lab) -> Evidence:
+def ends_in_a_fault(lab: RunningModels) -> Evidence:
     """A run that ends while a fault is latched: its exit code is none of success."""
     rig, since = lab.fresh("ankle"), now_ns()
     try:
@@ -110,52 +112,52 @@ def ends_in_a_fault(lab: Lab) -> Evidence:
 
 
 CASES = (
-    Case(
+    HostileCase(
         "process_model_killed", "model", "`rtsim hil` is killed.", together(signalled(signal.SIGKILL, False))
     ),
-    Case(
+    HostileCase(
         "process_model_terminated",
         "model",
         "`rtsim hil` is asked to end.",
         together(signalled(signal.SIGTERM, False), seconds=2.0),
         ("the run ends", "interrupted"),
     ),
-    Case(
+    HostileCase(
         "process_model_stopped",
         "model",
         "`rtsim hil` is stopped and continued.",
         together(signalled(signal.SIGSTOP, False, signal.SIGCONT)),
         GONE,
     ),
-    Case(
+    HostileCase(
         "process_device_killed",
         "device",
         "`rtsim device` is killed.",
         together(signalled(signal.SIGKILL, True), of_device=False),
         GONE,
     ),
-    Case(
+    HostileCase(
         "process_device_stopped",
         "device",
         "`rtsim device` is stopped and continued.",
         together(signalled(signal.SIGSTOP, True, signal.SIGCONT)),
         GONE,
     ),
-    Case(
+    HostileCase(
         "process_device_button",
         "device",
         "The button of `rtsim device`, SIGUSR1.",
         together(signalled(signal.SIGUSR1, True)),
         ("emergency",),
     ),
-    Case(
+    HostileCase(
         "process_full_disk",
         "model",
         "`rtsim hil --record` on a disk that is full.",
         on_a_full_disk,
         ("record", "written", "disk", "room"),
     ),
-    Case(
+    HostileCase(
         "process_ends_in_a_fault", "device", "A run ends while a fault is latched.", ends_in_a_fault, ("n m",)
     ),
 )

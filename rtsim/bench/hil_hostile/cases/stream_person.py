@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from rtsim.bench.hil_hostile.case import Case
+from rtsim.bench.hil_hostile.case import HostileCase
 from rtsim.bench.hil_hostile.cases.stream_time import STRIDES_S
 from rtsim.bench.hil_hostile.scenarios import stream_goes_on, stream_lies
-from rtsim.bench.hil_hostile.stream import Frame, Lie, Positions, as_markers
+from rtsim.bench.hil_hostile.stream import Lie, OutgoingFrame, Positions, as_markers
 from rtsim.bench.hil_hostile.wire import Keys
 
 WORDS = ("no usable frame", "leaps by", "turns by", "infinite", "the joint's")
@@ -18,23 +18,23 @@ def moved(move: object) -> Lie:
     return lambda f: [as_markers(f.keys, move(f.positions.copy(), f))]  # type: ignore[operator]
 
 
-def jumps(x: Positions, f: Frame) -> Positions:
+def jumps(x: Positions, f: OutgoingFrame) -> Positions:
     """3 m away from one frame to the next."""
     return x + np.array([3.0, 0.0, 0.0])
 
 
-def jumps_now_and_then(x: Positions, f: Frame) -> Positions:
+def jumps_now_and_then(x: Positions, f: OutgoingFrame) -> Positions:
     """3 m away and back, every ten frames."""
     return x + np.array([3.0, 0.0, 0.0]) * (f.n // 10 % 2 == 0)
 
 
-def turns_round(x: Positions, f: Frame) -> Positions:
+def turns_round(x: Positions, f: OutgoingFrame) -> Positions:
     """Turned by 180 degrees about the vertical through the middle, at once."""
     centre = np.nanmean(x, axis=0)
     return centre + (x - centre) * np.array([-1.0, 1.0, -1.0])
 
 
-def falls_down(x: Positions, f: Frame) -> Positions:
+def falls_down(x: Positions, f: OutgoingFrame) -> Positions:
     """Turned by 90 degrees about the way ahead, within a fifth of a second."""
     a = 0.5 * np.pi * min(1.0, f.s / 0.2)
     centre = np.nanmean(x, axis=0)
@@ -43,62 +43,62 @@ def falls_down(x: Positions, f: Frame) -> Positions:
     return x
 
 
-def mirrored(x: Positions, f: Frame) -> Positions:
+def mirrored(x: Positions, f: OutgoingFrame) -> Positions:
     """The right side is the left one."""
     x[:, 2] = -x[:, 2]
     return x
 
 
-def upside_down(x: Positions, f: Frame) -> Positions:
+def upside_down(x: Positions, f: OutgoingFrame) -> Positions:
     """Head down."""
     x[:, 1:] = -x[:, 1:]
     return x
 
 
-def larger(x: Positions, f: Frame) -> Positions:
+def larger(x: Positions, f: OutgoingFrame) -> Positions:
     """Somebody who is a quarter taller."""
     return 1.25 * x
 
 
-def exchanged(x: Positions, f: Frame) -> Positions:
+def exchanged(x: Positions, f: OutgoingFrame) -> Positions:
     """Names are given to other markers, in a circle."""
     return np.roll(x, 5, axis=0)
 
 
-def infinite(x: Positions, f: Frame) -> Positions:
+def infinite(x: Positions, f: OutgoingFrame) -> Positions:
     """Infinite positions."""
     return np.full_like(x, np.inf)
 
 
-def far(x: Positions, f: Frame) -> Positions:
+def far(x: Positions, f: OutgoingFrame) -> Positions:
     """At 1e300 m."""
     return np.full_like(x, 1e300)
 
 
-def at_the_origin(x: Positions, f: Frame) -> Positions:
+def at_the_origin(x: Positions, f: OutgoingFrame) -> Positions:
     """All markers at zero, as some systems have what they do not see."""
     return np.zeros_like(x)
 
 
-def noisy(x: Positions, f: Frame) -> Positions:
+def noisy(x: Positions, f: OutgoingFrame) -> Positions:
     """Noise of 10 cm."""
     return x + np.random.default_rng(f.n).normal(scale=0.1, size=x.shape)
 
 
-def frozen(f: Frame) -> list[Keys]:
+def frozen(f: OutgoingFrame) -> list[Keys]:
     """The picture of the first frame, its times going on."""
     if f.n == 0:
         f.stream.frozen = f.positions.copy()
     return [as_markers(f.keys, f.stream.frozen)]
 
 
-def backwards(f: Frame) -> list[Keys]:
+def backwards(f: OutgoingFrame) -> list[Keys]:
     """The walk played backwards."""
     trial = f.stream.trial
     return [as_markers(f.keys, trial[(f.stream.at - 2 * f.n) % len(trial)])]
 
 
-def five_times_as_fast(f: Frame) -> list[Keys]:
+def five_times_as_fast(f: OutgoingFrame) -> list[Keys]:
     """A walk that no person can."""
     trial = f.stream.trial
     return [as_markers(f.keys, trial[(f.stream.at + 4 * f.n) % len(trial)])]
@@ -127,7 +127,7 @@ WALKS: tuple[tuple[str, str, Lie], ...] = (
 )
 CASES = (
     *(
-        Case(
+        HostileCase(
             f"person_{name}.worn",
             "stream",
             f"The person {what}.",
@@ -137,7 +137,7 @@ CASES = (
         for name, what, lie in LIES
     ),
     *(
-        Case(
+        HostileCase(
             f"person_{name}.spline",
             "stream",
             f"The person {what}; torque by the phase of the gait.",
@@ -145,7 +145,7 @@ CASES = (
         )
         for name, what, lie in WALKS
     ),
-    Case(
+    HostileCase(
         "person_exchanged.worn",
         "stream",
         "The person has its markers' names exchanged, which is found and undone.",

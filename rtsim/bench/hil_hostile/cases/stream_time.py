@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from rtsim.bench.hil_hostile.case import Case, Evidence
-from rtsim.bench.hil_hostile.lab import Lab
+from rtsim.bench.hil_hostile.case import Evidence, HostileCase
+from rtsim.bench.hil_hostile.lab import RunningModels
 from rtsim.bench.hil_hostile.rig import Rig, until
 from rtsim.bench.hil_hostile.scenarios import stream_goes_on, stream_lies, walk_with_torque
-from rtsim.bench.hil_hostile.stream import RATE, FalseStream, Frame, Lie, as_markers
+from rtsim.bench.hil_hostile.stream import RATE, FalseStream, Lie, OutgoingFrame, as_markers
 from rtsim.bench.hil_hostile.wire import Keys, Parts, packed
 from streams.clock import now_ns
 
@@ -38,27 +38,27 @@ def seen_at(time_of: Any) -> Lie:
     return lambda f: [as_markers(f.keys, f.positions, time=time_of(f))]
 
 
-def stands(f: Frame) -> float:
+def stands(f: OutgoingFrame) -> float:
     """The time at which the lie began."""
     return f.keys["time"] - f.n / RATE
 
 
-def creeps(f: Frame) -> float:
+def creeps(f: OutgoingFrame) -> float:
     """A hundredth of the time that passes."""
     return stands(f) + 0.01 * f.n / RATE
 
 
-def goes_back(f: Frame) -> float:
+def goes_back(f: OutgoingFrame) -> float:
     """As fast backwards."""
     return stands(f) - f.n / RATE
 
 
-def leaps(f: Frame) -> float:
+def leaps(f: OutgoingFrame) -> float:
     """A hundred seconds on."""
     return f.keys["time"] + 100.0
 
 
-def silence(f: Frame) -> list[Keys]:
+def silence(f: OutgoingFrame) -> list[Keys]:
     """Nothing."""
     return []
 
@@ -68,7 +68,7 @@ def silent_for(seconds: float) -> Lie:
     return lambda f: [] if f.s < seconds else [as_markers(f.keys, f.positions)]
 
 
-def bursts(f: Frame) -> list[Keys]:
+def bursts(f: OutgoingFrame) -> list[Keys]:
     """Fifteen frames at once, then nothing until the next fifteen."""
     held = f.stream.held
     held.append(as_markers(f.keys, f.positions))
@@ -78,19 +78,19 @@ def bursts(f: Frame) -> list[Keys]:
     return held
 
 
-def dense(f: Frame) -> list[Keys]:
+def dense(f: OutgoingFrame) -> list[Keys]:
     """Twenty frames in the place of one, numbered on, at times as stated: time runs twenty times too fast."""
     first, seq = f.keys["time"] * 20.0, f.keys["seq"] * 20
     return [as_markers(f.keys, f.positions, seq=seq + k, time=first + k / RATE) for k in range(20)]
 
 
-def dense_by_the_clock(f: Frame) -> list[Keys]:
+def dense_by_the_clock(f: OutgoingFrame) -> list[Keys]:
     """Twenty frames in the place of one, at times between those of two."""
     first, seq = f.keys["time"], f.keys["seq"] * 20
     return [as_markers(f.keys, f.positions, seq=seq + k, time=first + k / (20.0 * RATE)) for k in range(20)]
 
 
-def half_rate(f: Frame) -> list[Keys]:
+def half_rate(f: OutgoingFrame) -> list[Keys]:
     """Every second frame, at its time; two are as many as stated by number."""
     return [as_markers(f.keys, f.positions, seq=f.keys["seq"])] if f.n % 2 else []
 
@@ -103,7 +103,7 @@ def session_of(stream: FalseStream, **changed: Any) -> Parts:
 def another_session(**changed: Any) -> Lie:
     """Another session begins with the first frame of the lie, and is honest but for its descriptor."""
 
-    def lie(f: Frame) -> list[Keys | Parts]:
+    def lie(f: OutgoingFrame) -> list[Keys | Parts]:
         if f.n == 0:
             return [session_of(f.stream, **changed)]
         return [as_markers(f.keys, f.positions)]
@@ -111,59 +111,59 @@ def another_session(**changed: Any) -> Lie:
     return lie
 
 
-def sessions_in_turns(f: Frame) -> list[Keys | Parts]:
+def sessions_in_turns(f: OutgoingFrame) -> list[Keys | Parts]:
     """A new session every three frames."""
     if f.n % 3 == 0:
         return [session_of(f.stream)]
     return [as_markers(f.keys, f.positions)]
 
 
-def end(f: Frame) -> list[Keys | Parts]:
+def end(f: OutgoingFrame) -> list[Keys | Parts]:
     """The session ends under torque."""
     if f.n == 0:
         return [packed("end", {"session": f.keys["session"], "seq": f.keys["seq"], "reason": "over"})]
     return []
 
 
-def rubbish_between(f: Frame) -> list[Keys | Parts]:
+def rubbish_between(f: OutgoingFrame) -> list[Keys | Parts]:
     """Ten messages that are none before each frame."""
     return [*([b"markers", b"\xc1" * 300] for _ in range(10)), as_markers(f.keys, f.positions)]
 
 
-def rubbish_alone(f: Frame) -> list[Parts]:
+def rubbish_alone(f: OutgoingFrame) -> list[Parts]:
     """Messages that are none in the place of frames."""
     return [[b"markers", b"\xc1" * 300]]
 
 
-def duplicates(f: Frame) -> list[Keys]:
+def duplicates(f: OutgoingFrame) -> list[Keys]:
     """One frame again and again."""
     if f.n == 0:
         f.stream.held = [as_markers(f.keys, f.positions)]
     return f.stream.held
 
 
-def leaps_in_seq(f: Frame) -> list[Keys]:
+def leaps_in_seq(f: OutgoingFrame) -> list[Keys]:
     """Numbers that leap by a million each."""
     return [as_markers(f.keys, f.positions, seq=f.keys["seq"] + 1_000_000 * (f.n + 1))]
 
 
-def old_frames(f: Frame) -> list[Keys]:
+def old_frames(f: OutgoingFrame) -> list[Keys]:
     """Frames that were captured 300 ms ago, as their stamps say."""
     late = f.stream.trial[(f.stream.at - 30) % len(f.stream.trial)]
     return [as_markers(f.keys, late, t_capture=f.keys["t_capture"] - 300_000_000, time=f.keys["time"] - 0.3)]
 
 
-def no_finite_time(f: Frame) -> list[Keys]:
+def no_finite_time(f: OutgoingFrame) -> list[Keys]:
     """A time that is no number."""
     return [as_markers(f.keys, f.positions, time=math.nan)]
 
 
-def short_data(f: Frame) -> list[Keys]:
+def short_data(f: OutgoingFrame) -> list[Keys]:
     """Fewer bytes than the descriptor says."""
     return [{**f.keys, "data": {"positions": bytes(24)}}]
 
 
-def foot_unseen(f: Frame) -> list[Keys]:
+def foot_unseen(f: OutgoingFrame) -> list[Keys]:
     """The markers of the right foot are gone."""
     positions = f.positions.copy()
     positions[[k for k, name in enumerate(f.stream.names) if name in FOOT]] = np.nan
@@ -173,7 +173,7 @@ def foot_unseen(f: Frame) -> list[Keys]:
 def ramp_of(lie: Lie, pace: float = RATE) -> Any:
     """The lie goes on before and while a person arms: torque rises by the clock, by no more than stated."""
 
-    def act(lab: Lab) -> Evidence:
+    def act(lab: RunningModels) -> Evidence:
         rig = lab.rig("worn")
         assert rig.stream is not None
         since = now_ns()
@@ -218,7 +218,7 @@ def too_steep(rig: Rig, seen: Evidence) -> tuple[str, ...]:
     return tuple(found[:1])
 
 
-def vanishes(lab: Lab) -> Evidence:
+def vanishes(lab: RunningModels) -> Evidence:
     """The stream's socket is closed under torque."""
     rig = lab.rig("worn")
     assert rig.stream is not None
@@ -279,7 +279,7 @@ PACES: tuple[tuple[str, str, Lie, float], ...] = (
 )
 CASES = (
     *(
-        Case(
+        HostileCase(
             f"stream_{name}.worn",
             "stream",
             f"The stream {what}.",
@@ -289,7 +289,7 @@ CASES = (
         for name, what, lie, words in LIES
     ),
     *(
-        Case(
+        HostileCase(
             f"stream_{name}.spline",
             "stream",
             f"The stream {what}; torque by the phase of the gait.",
@@ -300,7 +300,7 @@ CASES = (
         if name in ("unseen_time_stands", "unseen_time_creeps", "silent")
     ),
     *(
-        Case(
+        HostileCase(
             f"stream_{name}.worn",
             "stream",
             f"The stream {what}, under torque.",
@@ -310,7 +310,7 @@ CASES = (
         for name, what, lie, pace in PACES
     ),
     *(
-        Case(
+        HostileCase(
             f"stream_{name}_while_armed.worn",
             "stream",
             f"The stream {what} while a person arms.",
@@ -319,14 +319,14 @@ CASES = (
         )
         for name, what, lie, pace in PACES
     ),
-    Case("stream_vanishes.worn", "stream", "The stream vanishes.", vanishes, LOST),
-    Case(
+    HostileCase("stream_vanishes.worn", "stream", "The stream vanishes.", vanishes, LOST),
+    HostileCase(
         "stream_rubbish_between.worn",
         "stream",
         "The stream has rubbish between its frames.",
         stream_goes_on(rubbish_between),
     ),
-    Case(
+    HostileCase(
         "stream_old.worn",
         "stream",
         "The stream's frames are 300 ms old, as they say themselves.",

@@ -15,7 +15,7 @@ from rtsim.subjects.subject import Subject
 N = 40_000
 
 
-def tally_of(told: Told, true: np.ndarray) -> run.Tally:
+def tally_of(told: Told, true: np.ndarray) -> run.CoverageCount:
     tally = run.new_tally(true.shape[1])
     run.add(true, told, np.arange(len(true)), tally)
     return tally

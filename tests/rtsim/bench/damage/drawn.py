@@ -2,20 +2,20 @@
 
 import numpy as np
 
-from rtsim.bench.damage.scene import Scene
+from rtsim.bench.damage.scene import DamagedMarkers
 
 SEEDS = range(8)
 NAMES = ("RASI", "LASI", "SACR", "RTHI", "RKNE", "RTH2", "RTIB", "RANK", "RSHN", "LKNE", "GHOST")
 GROUPS = ("pelvis",) * 3 + ("thigh",) * 3 + ("shank",) * 3 + ("", "")
 
 
-def a_scene() -> Scene:
+def a_scene() -> DamagedMarkers:
     """Two seconds of markers that all move; LKNE and GHOST are not the subject's."""
     rng = np.random.default_rng(1)
     times = 3.0 + np.arange(200) / 100.0
     places = rng.uniform(0.0, 1.5, (len(NAMES), 3))
     steps = rng.standard_normal((200, len(NAMES), 3)).cumsum(axis=0)
-    return Scene(NAMES, GROUPS, places + 0.01 * steps, times, 100.0, ("RASI", "RMED"))
+    return DamagedMarkers(NAMES, GROUPS, places + 0.01 * steps, times, 100.0, ("RASI", "RMED"))
 
 
 def draw(damage, seed=0, scene=None):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rtsim.bench.damage.kinds.calibrated import static_marker_off
-from rtsim.bench.damage.persons import Person
+from rtsim.bench.damage.persons import RecordedPerson
 from rtsim.bench.damage.scores import score
 from rtsim.bench.damage.solving import solve
 from rtsim.files.markers.markers import write_trc
@@ -14,16 +14,16 @@ from rtsim.files.markers.trial import MarkerTrial
 
 
 @pytest.fixture(scope="module")
-def person(tmp_path_factory) -> Person:
+def person(tmp_path_factory) -> RecordedPerson:
     """A made-up walker with a static trial of the same labels: its own first frame, all markers there."""
     folder = tmp_path_factory.mktemp("walker")
-    walk = Person(None, "walker", "right").trial
+    walk = RecordedPerson(None, "walker", "right").trial
     write_trc(folder / "walk.trc", walk._replace(source="walk.trc"))
     still = MarkerTrial(
         walk.names, walk.times[:30], walk.positions[:1].repeat(30, axis=0), walk.rate, "static"
     )
     write_trc(folder / "static.trc", still)
-    return Person(folder, "walk.trc", "right")
+    return RecordedPerson(folder, "walk.trc", "right")
 
 
 def test_it_moves_the_angles_of_another_subject_and_leaves_the_person_as_it_was(person):
@@ -58,9 +58,9 @@ def test_what_is_told_before_the_first_frame_is_told_of_all_frames(person):
 
 def test_a_warning_counts_where_the_clean_calibration_has_none_like_it(person):
     """Numbers and files do not make a note another one; notes without `check` are no warning."""
-    other = object.__new__(Person)
+    other = object.__new__(RecordedPerson)
     other.notes = (*person.notes, "elsewhere.trc: check the shank: 12.5 mm apart")
-    again = object.__new__(Person)
+    again = object.__new__(RecordedPerson)
     again.notes = (*person.notes, "static.trc: check the shank: 11 mm apart", "another unit was taken")
     assert other.warns_more_than(person)
     assert not again.warns_more_than(other)

@@ -10,7 +10,7 @@ import pytest
 from rtsim.bench.damage.cases import (
     N_SEED,
     QUICK_ROUNDS,
-    Case,
+    DamageCase,
     Plan,
     full_cases,
     parse_case,
@@ -63,7 +63,7 @@ def test_a_full_run_has_everything_with_all_seeds():
 
 
 def test_a_case_is_repeated_by_its_words():
-    case = Case("a/b:c.trc", "both", "zero", "spike", 17)
+    case = DamageCase("a/b:c.trc", "both", "zero", "spike", 17)
     assert parse_case(str(case), PLAN.kinds) == case
     for words in ("a.trc:both:zero:spike", "a.trc:both:zero:spike:x", "a.trc:both:zero:nothing:1"):
         with pytest.raises(ConfigError, match="is no case"):

@@ -8,9 +8,9 @@ import pytest
 from rtsim.bench.damage import one_marker
 from rtsim.bench.damage.cases import Clean
 from rtsim.bench.damage.one_marker import hang_on_one, limits_of
-from rtsim.bench.damage.persons import Person
-from rtsim.bench.damage.scene import Scene
-from rtsim.bench.damage.solving import Solved
+from rtsim.bench.damage.persons import RecordedPerson
+from rtsim.bench.damage.scene import DamagedMarkers
+from rtsim.bench.damage.solving import SolvedScene
 from rtsim.bench.damage.summary import alarms_of, late_of
 from streams.messages import Status
 
@@ -26,16 +26,18 @@ class WithLimits:
             limit_deg, limit_rotation_deg = 5.0, 7.5
 
 
-def a_scene() -> Scene:
+def a_scene() -> DamagedMarkers:
     """Two markers of a thigh and one that is not the subject's."""
-    return Scene(("A", "B", "X"), ("thigh", "thigh", ""), np.zeros((N, 3, 3)), np.arange(N) / 10.0, 10.0)
+    return DamagedMarkers(
+        ("A", "B", "X"), ("thigh", "thigh", ""), np.zeros((N, 3, 3)), np.arange(N) / 10.0, 10.0
+    )
 
 
-def solved(degrees, status=0) -> Solved:
+def solved(degrees, status=0) -> SolvedScene:
     """Three angles that are the same in all rows but for those given."""
     angles = np.radians(np.broadcast_to(np.asarray(degrees, float), (N, 3)))
     status = np.full(N, status, np.int64)
-    return Solved(
+    return SolvedScene(
         ("f", "a", "r"), ("A", "B"), status, angles, None, np.ones((N, 2)), np.zeros((N, 2)), np.ones(N)
     )
 
@@ -66,7 +68,7 @@ def test_nothing_is_solved_where_nothing_is_flagged(monkeypatch):
 
 def test_a_walker_does_not_hang_on_one_of_its_markers():
     """Holds it to the real stage: of a made-up walker, whose frames are ok, no angle hangs on one marker."""
-    walker = Person(None, "walker", "right")
+    walker = RecordedPerson(None, "walker", "right")
     walker.use("minimised")
     scene = walker.scene(0)
     few = scene._replace(positions=scene.positions[:40], times=scene.times[:40])

@@ -9,23 +9,23 @@ import numpy as np
 import pytest
 
 from rtsim.bench.damage import run
-from rtsim.bench.damage.cases import QUICK_ROUNDS, Case, Workshop
+from rtsim.bench.damage.cases import QUICK_ROUNDS, DamageCase, Workshop
 from rtsim.bench.damage.kinds import find_kinds
-from rtsim.bench.damage.persons import Person, all_methods, recordings
+from rtsim.bench.damage.persons import RecordedPerson, all_methods, recordings
 from rtsim.bench.damage.solving import ANGLES, solve
 from rtsim.errors import ConfigError
 from rtsim.files.markers.markers import write_trc
 from rtsim.files.markers.trial import MarkerTrial
-from rtsim.live.inputs.recorded import Kept, RecordingInput
+from rtsim.live.inputs.recorded import KeptResults, RecordingInput
 from rtsim.live.loop import Loop
 
-CASE = Case("walker", "right", "minimised", "marker_jump_200mm", 4)
+CASE = DamageCase("walker", "right", "minimised", "marker_jump_200mm", 4)
 
 
 @pytest.fixture(scope="module")
-def walker() -> Person:
+def walker() -> RecordedPerson:
     """The walker's right leg."""
-    return Person(None, "walker", "right")
+    return RecordedPerson(None, "walker", "right")
 
 
 def test_a_clean_scene_is_solved_as_analyse_solves_it(walker):
@@ -34,7 +34,7 @@ def test_a_clean_scene_is_solved_as_analyse_solves_it(walker):
     walker.use("minimised")
     solved = solve(walker, scene)
     trial = MarkerTrial(scene.names, scene.times, scene.positions, scene.rate, "walker")
-    kept = Kept()
+    kept = KeptResults()
     walker.stage.reset()
     Loop(RecordingInput(trial), [walker.stage], kept, walker.meta).run()
     results = kept.results()
@@ -95,7 +95,7 @@ def test_a_marker_that_slides_off_its_range_is_told(walker, method):
     """Protects the range of markers: one of three on a foot, across their plane, where shape tells nothing,
     is told in most of the wrong frames; the clean run has no flag."""
     workshop = Workshop(None, find_kinds())
-    case = Case("walker", "right", method, "marker_slides_across", 4)
+    case = DamageCase("walker", "right", method, "marker_slides_across", 4)
     done, clean = workshop.do(case), workshop.clean(case)
     assert (clean.solved.status == 0).all()
     assert done.score.n_wrong > 20
@@ -104,7 +104,7 @@ def test_a_marker_that_slides_off_its_range_is_told(walker, method):
 
 def test_a_recording_of_one_leg_has_no_other_side():
     with pytest.raises(ConfigError, match="no left leg alone"):
-        Person(None, "walker", "left")
+        RecordedPerson(None, "walker", "left")
 
 
 def test_the_same_file_is_taken_once_and_an_unfit_one_is_left_out(tmp_path, walker):
@@ -195,7 +195,7 @@ def test_a_reader_that_a_request_ended_is_no_fault_of_the_file(monkeypatch):
 def test_a_marker_that_is_off_at_first_leaves_no_doubt_behind(walker, seed):
     """Protects the rest of a trial: of three markers on a foot, one 100 mm off for 0.3 s is right then."""
     workshop = Workshop(None, {"begins_displaced": find_kinds()["begins_displaced"]})
-    case = Case("walker", "right", "minimised", "begins_displaced", seed)
+    case = DamageCase("walker", "right", "minimised", "begins_displaced", seed)
     clean = workshop.clean(case)
     damage = workshop.damage(case, clean.scene)
     foot = clean.scene.names.index("RHEE")

@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from rtsim.bench.damage.scene import RIGID_M, Damage, Scene
+from rtsim.bench.damage.scene import RIGID_M, Damage, DamagedMarkers
 from rtsim.bench.damage.scores import score
-from rtsim.bench.damage.solving import Solved
+from rtsim.bench.damage.solving import SolvedScene
 from streams.messages import Status
 
 LABELS = ("hip_flexion", "hip_adduction", "knee_flexion_l", "ankle_dorsiflexion")
@@ -15,9 +15,9 @@ N, FIRST, STOP = 100, 40, 60
 DEGRADED = int(Status.DEGRADED)
 
 
-def a_scene() -> Scene:
+def a_scene() -> DamagedMarkers:
     """One marker of one segment, always seen."""
-    return Scene(("M",), ("thigh",), np.zeros((N, 1, 3)), np.arange(N) / 50.0, 50.0)
+    return DamagedMarkers(("M",), ("thigh",), np.zeros((N, 1, 3)), np.arange(N) / 50.0, 50.0)
 
 
 def a_damage(first=FIRST, stop=STOP) -> Damage:
@@ -25,14 +25,14 @@ def a_damage(first=FIRST, stop=STOP) -> Damage:
     return Damage(a_scene().positions, a_scene().times, np.arange(N), first, stop, "")
 
 
-def solved(off_deg=(), status=(), stated=None) -> Solved:
+def solved(off_deg=(), status=(), stated=None) -> SolvedScene:
     """Angles of 170 degrees, but for (frames, angle, deviation); statuses of (frames, bits)."""
     angles, bits = np.full((N, 4), math.radians(170.0)), np.zeros(N, np.int64)
     for frames, k, deg in off_deg:
         angles[frames, k] += math.radians(deg)
     for frames, word in status:
         bits[frames] = word
-    return Solved(LABELS, ("M",), bits, angles, stated, np.ones((N, 1)), np.zeros((N, 1)), np.zeros(N))
+    return SolvedScene(LABELS, ("M",), bits, angles, stated, np.ones((N, 1)), np.zeros((N, 1)), np.zeros(N))
 
 
 def test_nothing_is_wrong_with_the_same_angles():
@@ -116,7 +116,7 @@ def test_a_segment_is_determined_by_three_markers_or_all_it_has():
     positions = np.zeros((4, 6, 3))
     positions[1, 0] = positions[2, [0, 1]] = positions[3, 4] = np.nan
     names, groups = tuple("ABCDEF"), ("thigh",) * 4 + ("foot", "")
-    scene = Scene(names, groups, positions, np.arange(4.0), 1.0)
+    scene = DamagedMarkers(names, groups, positions, np.arange(4.0), 1.0)
     assert scene.determined.tolist() == [True, True, False, False]
     positions[0, 5] = np.nan
     assert scene.complete.tolist() == [True, False, False, False]
@@ -135,5 +135,7 @@ def test_a_segment_keeps_its_shape_where_no_distance_is_off_its_median():
     positions[3, 2:4] += 1.0
     positions[4, 0] = np.nan
     positions[5, 4] += 1.0
-    scene = Scene(("A", "B", "C", "D", "E"), ("s", "s", "t", "t", ""), positions, np.arange(7.0), 1.0)
+    scene = DamagedMarkers(
+        ("A", "B", "C", "D", "E"), ("s", "s", "t", "t", ""), positions, np.arange(7.0), 1.0
+    )
     assert scene.sound.tolist() == [True, True, False, True, True, True, True]

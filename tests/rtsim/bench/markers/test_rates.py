@@ -26,7 +26,7 @@ def test_figures_of_the_walker():
 def test_a_known_delay_is_found():
     """Protects the measurement: a slow sine through a filter is as late as the filter says."""
     t = np.arange(600) / 100.0
-    moving = rates.Solved(t, np.sin(3.0 * t)[:, None], 100.0, plain(1), np.ones(1, bool))
+    moving = rates.SolvedTrial(t, np.sin(3.0 * t)[:, None], 100.0, plain(1), np.ones(1, bool))
     spec = ButterworthSpec(6.0, 4)
     found = track(spec, moving.manifold, 100.0, t, moving.q)
     still = smooth(rates.REFERENCE, moving.manifold, 100.0, t, moving.q)
@@ -38,7 +38,7 @@ def test_a_static_trial_is_noise():
     """Protects the still figures: white noise on a person who stands is multiplied by the noise gain."""
     t, noise = np.arange(4000) / 100.0, 1e-3
     q = np.random.default_rng(0).normal(0.0, noise, (4000, 3))
-    still = rates.Solved(t, q, 100.0, plain(3), np.ones(3, bool))
+    still = rates.SolvedTrial(t, q, 100.0, plain(3), np.ones(3, bool))
     spec = ButterworthSpec()
     speed, acceleration = (f.value for f in rates.still_figures("x", spec, still))
     gain = np.degrees(noise) * response(spec, 100.0).noise_gain

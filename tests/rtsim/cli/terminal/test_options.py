@@ -8,7 +8,7 @@ import pytest
 
 from rtsim.cli.live import estimator_arguments
 from rtsim.cli.terminal.options import make_run, run_arguments, run_options, tare_arguments
-from rtsim.config.runs.run_schema import MarkerCheck, Run, Solver
+from rtsim.config.runs.run_schema import MarkerCheck, RunConfig, Solver
 from rtsim.errors import ConfigError
 
 CONFIG = """
@@ -38,7 +38,7 @@ def config(tmp_path) -> str:
     return str(path)
 
 
-def understood(arguments: list[str]) -> Run:
+def understood(arguments: list[str]) -> RunConfig:
     """The run that the estimator makes of its command line."""
     runs = []
 
@@ -56,7 +56,7 @@ def understood(arguments: list[str]) -> Run:
 
 def test_a_run_without_options_is_the_default():
     """Protects `rtsim live`."""
-    assert make_run() == Run(name="live")
+    assert make_run() == RunConfig(name="live")
 
 
 def test_options_come_before_the_config(config):

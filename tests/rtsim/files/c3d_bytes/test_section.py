@@ -10,7 +10,7 @@ import pytest
 
 from rtsim.errors import ConfigError
 from rtsim.files.c3d_bytes.lists import extend, list_of
-from rtsim.files.c3d_bytes.section import BLOCK, INTEGER, Parameter, Section
+from rtsim.files.c3d_bytes.section import BLOCK, INTEGER, C3dParameter, Section
 
 SHARED = Path(__file__).resolve().parents[4].parent / "shared" / "data"
 FILES = sorted(SHARED.rglob("*.c3d")) if SHARED.is_dir() else []
@@ -55,9 +55,9 @@ def test_what_has_no_room_is_refused(make_c3d, standing_points) -> None:
     """Protects from sections that one byte does not count, and records that some readers cannot skip."""
     _, section = section_of(make_c3d(["A"], standing_points(1)))
     with pytest.raises(ConfigError, match="too long"):
-        section.put("POINT", "LONG", Parameter(INTEGER, (200, 100), bytes(40_000)))
+        section.put("POINT", "LONG", C3dParameter(INTEGER, (200, 100), bytes(40_000)))
     for k in range(5):
-        section.put("POINT", f"LONG{k}", Parameter(INTEGER, (150, 100), bytes(30_000)))
+        section.put("POINT", f"LONG{k}", C3dParameter(INTEGER, (150, 100), bytes(30_000)))
     with pytest.raises(ConfigError, match="blocks"):
         section.written()
 

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from rtsim.errors import ConfigError
-from rtsim.files.surfaces.surfaces import Surface, check_surface, obj_text, read_surface, welded
+from rtsim.files.surfaces.surfaces import TriangleSurface, check_surface, obj_text, read_surface, welded
 from rtsim.models.shapes import ball, plate
 
 BALL = ball(0.03, 6, 8)
 
 
-def write_stl(path: Path, surface: Surface, scale: float) -> None:
+def write_stl(path: Path, surface: TriangleSurface, scale: float) -> None:
     """Text, each triangle with corners of its own."""
     lines = ["solid ball"]
     for corners in scale * surface.vertices[surface.triangles]:
@@ -27,12 +27,12 @@ def write_stl(path: Path, surface: Surface, scale: float) -> None:
     path.write_text("\n".join([*lines, "endsolid ball", ""]))
 
 
-def write_obj(path: Path, surface: Surface, scale: float) -> None:
+def write_obj(path: Path, surface: TriangleSurface, scale: float) -> None:
     lines = [f"v {x:.9g} {y:.9g} {z:.9g}" for x, y, z in scale * surface.vertices]
     path.write_text("\n".join(lines + [f"f {a} {b} {c}" for a, b, c in surface.triangles + 1]) + "\n")
 
 
-def write_ply(path: Path, surface: Surface, scale: float) -> None:
+def write_ply(path: Path, surface: TriangleSurface, scale: float) -> None:
     head = ["ply", "format ascii 1.0", f"element vertex {len(surface.vertices)}"]
     head += [f"property float {x}" for x in "xyz"]
     head += [f"element face {len(surface.triangles)}", "property list uchar int vertex_indices", "end_header"]
@@ -55,27 +55,27 @@ def test_three_formats_give_one_surface(tmp_path, suffix, write, unit, scale) ->
 def test_a_file_that_is_inside_out_can_be_flipped(tmp_path) -> None:
     """Protects the remedy that the sentence names."""
     path = tmp_path / "ball.obj"
-    write_obj(path, Surface(BALL.vertices, BALL.triangles[:, ::-1]), 1e3)
+    write_obj(path, TriangleSurface(BALL.vertices, BALL.triangles[:, ::-1]), 1e3)
     with pytest.raises(ConfigError, match="inside out; turn its normals round"):
         read_surface(path)
     assert len(read_surface(path, flipped=True).triangles) == len(BALL.triangles)
 
 
-FAN = Surface(
+FAN = TriangleSurface(
     1e-2 * np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1], [0, -1, 0]]),
     np.array([[0, 1, 2], [0, 1, 3], [0, 1, 4]]),
 )
-TWISTED = Surface(FAN.vertices, np.array([[0, 1, 2], [0, 1, 4]]))
-NEEDLE = Surface(
+TWISTED = TriangleSurface(FAN.vertices, np.array([[0, 1, 2], [0, 1, 4]]))
+NEEDLE = TriangleSurface(
     1e-2 * np.array([[0.0, 0, 0], [1, 0, 0], [2, 0, 0], [0, 1, 0]]), np.array([[0, 1, 2], [0, 1, 3]])
 )
 
 
 @pytest.mark.parametrize(("surface", "unit", "sentence"), [
-    (Surface(np.zeros((0, 3)), np.zeros((0, 3), np.int64)), "m", "empty: it has no triangles; export"),
-    (Surface(1e-3 * BALL.vertices, BALL.triangles), "mm", 'a wrong unit; give unit = "m"'),
-    (Surface(1e3 * BALL.vertices, BALL.triangles), "m", 'a wrong unit; give unit = "mm"'),
-    (Surface(np.nan * BALL.vertices, BALL.triangles), "m", "not finite numbers"),
+    (TriangleSurface(np.zeros((0, 3)), np.zeros((0, 3), np.int64)), "m", "empty: it has no triangles; export"),
+    (TriangleSurface(1e-3 * BALL.vertices, BALL.triangles), "mm", 'a wrong unit; give unit = "m"'),
+    (TriangleSurface(1e3 * BALL.vertices, BALL.triangles), "m", 'a wrong unit; give unit = "mm"'),
+    (TriangleSurface(np.nan * BALL.vertices, BALL.triangles), "m", "not finite numbers"),
     (FAN, "m", "not manifold: 1 edges have more than two"),
     (TWISTED, "m", "opposite sides outside; make"),
     (NEEDLE, "m", "1 triangles have no area; remesh"),

@@ -10,7 +10,7 @@ from rtsim.files.tables.panels import (
     MANY_CELLS,
     MOST_CELLS,
     MOST_CURVES,
-    Drawn,
+    FigureContent,
     gait_marks,
     largest_of,
     panels_of_results,
@@ -23,7 +23,7 @@ ANGLES = tuple(
 )
 
 
-def drawn(labels: tuple[str, ...], values: np.ndarray, curves: Curves, **meta: str) -> Drawn:
+def drawn(labels: tuple[str, ...], values: np.ndarray, curves: Curves, **meta: str) -> FigureContent:
     """A figure of one field over ten frames; values : (n,) - of each label, as far as it is one."""
     specs = (
         FieldSpec("told", (len(labels),), "rad", labels, curves=curves),

@@ -7,15 +7,15 @@ import threading
 import numpy as np
 import pytest
 
-from rtsim.live.compiled.cache_warming import FASTEST, FASTEST_WITH_FORCES, LATEST_NS, LEAD_NS, Rehearsal
+from rtsim.live.compiled.cache_warming import FASTEST, FASTEST_WITH_FORCES, LATEST_NS, LEAD_NS, CacheWarming
 from rtsim.live.inputs.inputs import WAIT_S, StreamInput
-from rtsim.live.result_session import Course
+from rtsim.live.result_session import ResultSession
 from rtsim.stages.kinematics import Kinematics
 from rtsim.stages.muscles import MuscleLengths
 from streams.codec import FieldLayout
 from streams.messages import Status, marker_session
 from streams.publisher import Publisher
-from streams.receiving.ring import Frame
+from streams.receiving.ring import ReceivedFrame
 from streams.recording.player import MarkerFrames, play
 
 PERIOD_NS = 10_000_000
@@ -52,11 +52,11 @@ def disturbed(trial):
 def results_of(stages, trial, positions, clock, rehearsal=None):
     """What every frame came to, all of its bytes; half way the method changes."""
     session = marker_session(trial.names, rate=100.0, t_start=0)
-    course, frame, rows = Course(stages, session, {}), Frame(session, FieldLayout(session)), []
+    course, frame, rows = ResultSession(stages, session, {}), ReceivedFrame(session, FieldLayout(session)), []
     for seq, here in enumerate(positions):
         if seq == len(positions) // 2:
             stages[0].estimator.switch("zero")
-            course = Course(stages, session, {}, anew=False)
+            course = ResultSession(stages, session, {}, anew=False)
         frame.time, frame.t_received = seq / 100.0, clock[0]
         frame.data["positions"][...] = here
         result = course.run(frame)
@@ -76,7 +76,7 @@ def test_results_are_the_same_bit_by_bit(stages, trial, clock):
     plain = results_of(stages, trial, positions, clock)
     stages[0].reset()
     stages[0].estimator.switch("minimised")
-    rehearsal = Rehearsal(stages)
+    rehearsal = CacheWarming(stages)
     rehearsed = results_of(stages, trial, positions, clock, rehearsal)
     assert rehearsal.n_done == len(positions) - 1  # the first frame tells no rate
     assert len({status for status, *_ in plain}) > 2
@@ -86,7 +86,7 @@ def test_results_are_the_same_bit_by_bit(stages, trial, clock):
 
 def test_a_rehearsal_is_of_the_frame_before(stages, trial, clock):
     """Protects its use: the copies do what the run did, by the method in use, with the same result."""
-    rehearsal = Rehearsal(stages)
+    rehearsal = CacheWarming(stages)
     rows = results_of(stages, trial, trial.positions, clock, rehearsal)
     own, _ = rehearsal._stages
     assert own.estimator.method == "zero"
@@ -99,7 +99,7 @@ def test_a_rehearsal_is_of_the_frame_before(stages, trial, clock):
 
 def test_down_weighting_is_switched_without_holding_anything_anew(stages, monkeypatch):
     """Protects the frame after the command: a number is written in place, in the run and then in its copy."""
-    copies = Rehearsal(stages)._stages
+    copies = CacheWarming(stages)._stages
     own, others = copies[0].estimator, stages[0].estimator
     monkeypatch.setattr("rtsim.methods.kinematics.multibody.hold", None)
     others.set_downweighting(False)
@@ -111,7 +111,7 @@ def test_down_weighting_is_switched_without_holding_anything_anew(stages, monkey
 
 
 def frame_at(session, t_received):
-    frame = Frame(session, FieldLayout(session))
+    frame = ReceivedFrame(session, FieldLayout(session))
     frame.t_received, frame.leads = t_received, True
     return frame
 
@@ -119,7 +119,7 @@ def frame_at(session, t_received):
 def test_it_waits_for_a_steady_stream_and_begins_before_the_next_frame(clock, trial):
     """Protects frames from being held up: none at an unknown rate, after a late frame, or too near one."""
     session = marker_session(trial.names, rate=100.0, t_start=0)
-    rehearsal = Rehearsal([])
+    rehearsal = CacheWarming([])
     rehearsal.follow(frame_at(session, clock[0]))
     assert rehearsal.ahead_s() == 0.0
     clock[0] += PERIOD_NS
@@ -141,7 +141,7 @@ def test_it_waits_for_a_steady_stream_and_begins_before_the_next_frame(clock, tr
 def test_there_is_none_for_streams_without_steady_or_with_short_pauses(clock, trial, rate, fastest):
     """Protects the processor: fast streams keep warm by themselves, and irregular ones cannot be foretold."""
     session = marker_session(trial.names, rate=rate, t_start=0)
-    rehearsal = Rehearsal([], fastest)
+    rehearsal = CacheWarming([], fastest)
     for _ in range(5):
         rehearsal.follow(frame_at(session, clock[0]))
         assert rehearsal.ahead_s() == 0.0
@@ -162,7 +162,7 @@ def test_a_frame_that_comes_early_is_not_held_up(clock, trial):
 
     source = StreamInput(lambda: None)  # type: ignore[arg-type, return-value]
     source.subscriber = Received()  # type: ignore[assignment]
-    source.rehearsal = Rehearsal([])
+    source.rehearsal = CacheWarming([])
     for k in range(3):
         clock[0] = k * PERIOD_NS + 1000
         assert source.wait(lambda: None) is not None

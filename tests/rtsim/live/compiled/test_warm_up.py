@@ -13,7 +13,7 @@ import pytest
 
 from kernels.compiler.jit import allow_compilation
 from rtsim.live.compiled.warm_up import neutral, warm_up
-from rtsim.live.processes.gc_control import no_collection
+from rtsim.live.processes.gc_control import gc_paused
 from rtsim.stages.kinematics import Kinematics
 from streams.messages import marker_session
 
@@ -91,7 +91,7 @@ def test_a_warm_estimator_knows_nothing(estimator, subject, trial):
 def test_the_collector_rests_and_comes_back():
     """Protects the loop from collections, and the process after it from none at all."""
     assert gc.isenabled()
-    with no_collection():
+    with gc_paused():
         assert not gc.isenabled()
         assert gc.get_freeze_count() > 0
     assert gc.isenabled()
@@ -100,7 +100,7 @@ def test_the_collector_rests_and_comes_back():
 
 def test_the_collector_comes_back_after_a_failure():
     """Protects the process when a run fails."""
-    with pytest.raises(RuntimeError, match="the run failed"), no_collection():
+    with pytest.raises(RuntimeError, match="the run failed"), gc_paused():
         raise RuntimeError("the run failed")
     assert gc.isenabled()
     assert gc.get_freeze_count() == 0

@@ -19,13 +19,13 @@ from rtsim.config.runs.hil_schema import HilSpec
 from rtsim.device import torque_spline
 from rtsim.errors import ConfigError
 from rtsim.files.recording import Results
-from rtsim.live.hardware.wearable_run import run_of, worn_loop
-from rtsim.live.inputs.recorded import Kept
+from rtsim.live.hardware.wearable_run import run_of, wearable_loop
+from rtsim.live.inputs.recorded import KeptResults
 from rtsim.live.inputs.sources import load_trial
 from rtsim.stages.device.wearable import WornJoint
-from rtsim.stages.stage import Outcome
+from rtsim.stages.stage import StageOutcome
 from rtsim.subjects.made_up.walker import CYCLE_S
-from streams.receiving.ring import Frame
+from streams.receiving.ring import ReceivedFrame
 from tests.rtsim.device.straight import StraightPort
 from tests.rtsim.live.rig import Rig, free_address, obeys, rows_of, until
 
@@ -57,9 +57,9 @@ def worn(folder: Path, source: str = "walker", **exchange) -> HilSpec:
 def followed(spec: HilSpec, arm_s: float | None = 0.2) -> tuple[Results, StraightPort, list[str]]:
     """Run to the end; results, device, and what was told."""
     allow_compilation()  # the run before has forbidden it
-    port, kept = StraightPort(load_toml(find_config("ideal_orthosis", "devices"), DeviceSpec)), Kept()
+    port, kept = StraightPort(load_toml(find_config("ideal_orthosis", "devices"), DeviceSpec)), KeptResults()
     port.hello()
-    worn_loop(spec, run_of(spec), port, kept, arm_s).run()
+    wearable_loop(spec, run_of(spec), port, kept, arm_s).run()
     results = kept.results()
     assert results is not None
     return results, port, kept.sentences
@@ -122,9 +122,9 @@ def test_an_estimate_that_fails_latches_at_the_device(tmp_path, walker, monkeypa
     walker()
     run = WornJoint.run
 
-    def failing(joint: WornJoint, frame: Frame) -> Outcome:
+    def failing(joint: WornJoint, frame: ReceivedFrame) -> StageOutcome:
         done = run(joint, frame)
-        return Outcome(told=False, failure="no estimate") if frame.time > 1.0 else done
+        return StageOutcome(told=False, failure="no estimate") if frame.time > 1.0 else done
 
     monkeypatch.setattr(WornJoint, "run", failing)
     _, port, said = followed(worn(tmp_path))

@@ -10,11 +10,11 @@ import pytest
 
 from kernels.compiler.jit import allow_compilation
 from rtsim.config.paths import find_config
-from rtsim.config.runs.run_schema import PlateUse, Run
+from rtsim.config.runs.run_schema import PlateUse, RunConfig
 from rtsim.files.forces.force_stream import force_channel
 from rtsim.files.forces.force_trial import ForceTrial
 from rtsim.live.inputs.paired import PairedInput
-from rtsim.live.inputs.recorded import Kept, RecordingInput
+from rtsim.live.inputs.recorded import KeptResults, RecordingInput
 from rtsim.live.loop import Loop
 from rtsim.methods.plates.force_feed import ForceFeed
 from rtsim.models.load import load_model
@@ -25,10 +25,10 @@ from rtsim.subjects.subject import load_subject
 from streams.clock import now_ns
 from streams.messages import Status, marker_session
 from streams.publisher import Publisher
-from streams.recording.player import Channel, play
+from streams.recording.player import PlayedStream, play
 
 SPEC, SUBJECT = load_model("lower_limb"), load_subject(find_config("walker", "subjects"))
-RUN = Run(
+RUN = RunConfig(
     name="test", method="minimised", methods=("minimised",), mass_kg=MASS_KG,
     stages=("kinematics", "rates", "plates", "inverse_dynamics"), plates=PlateUse(bear_all=True),
 )  # fmt: skip
@@ -46,14 +46,16 @@ def cut(first: float, last: float) -> ForceTrial:
     return FORCES._replace(**{name: getattr(FORCES, name)[keep] for name in names})
 
 
-def channel(forces: ForceTrial, rate: float = TRIAL.rate, base: str = BASE) -> Channel:
+def channel(forces: ForceTrial, rate: float = TRIAL.rate, base: str = BASE) -> PlayedStream:
     return force_channel(forces, rate, t_start=now_ns(), time_base=base)
 
 
-def live(beside: Channel, wait_ms: float = PATIENT_MS, base: str = BASE, speed: float = 1.0) -> Kept:
+def live(
+    beside: PlayedStream, wait_ms: float = PATIENT_MS, base: str = BASE, speed: float = 1.0
+) -> KeptResults:
     """What came of the walker and its forces over sockets of this machine."""
     allow_compilation()
-    feed, kept = ForceFeed(), Kept()
+    feed, kept = ForceFeed(), KeptResults()
     stages = make_stages(RUN, SPEC, SUBJECT, feed, MASS_KG)
     meta = {"time_base": base, "speed": speed}
     session = marker_session(TRIAL.names, rate=speed * TRIAL.rate, t_start=now_ns(), meta=meta)
@@ -71,16 +73,16 @@ def live(beside: Channel, wait_ms: float = PATIENT_MS, base: str = BASE, speed: 
     return kept
 
 
-def offline(forces: ForceTrial) -> Kept:
+def offline(forces: ForceTrial) -> KeptResults:
     """The same without sockets."""
     allow_compilation()
-    feed, kept = ForceFeed(), Kept()
+    feed, kept = ForceFeed(), KeptResults()
     stages = make_stages(RUN, SPEC, SUBJECT, feed, MASS_KG)
     Loop(RecordingInput(TRIAL, forces=forces, feed=feed), stages, kept).run()
     return kept
 
 
-def counted(kept: Kept) -> dict[str, int]:
+def counted(kept: KeptResults) -> dict[str, int]:
     assert kept.telemetry is not None
     return kept.telemetry.counters
 
@@ -130,7 +132,7 @@ def test_samples_at_another_rate_than_told_are_gaps():
 def test_other_plates_begin_a_new_result_session():
     """Protects clients: when other plates come, or go, the descriptor is told anew with their names."""
     allow_compilation()
-    feed, kept = ForceFeed(), Kept()
+    feed, kept = ForceFeed(), KeptResults()
     stages = make_stages(RUN, SPEC, SUBJECT, feed, MASS_KG)
     source = RecordingInput(TRIAL, forces=FORCES, feed=feed)
     announced: list[tuple[str, ...]] = []
@@ -138,8 +140,8 @@ def test_other_plates_begin_a_new_result_session():
     class Telling(RecordingInput):
         """Another session of forces in the middle."""
 
-        def wait(self, obey):
-            frame = source.wait(obey)
+        def wait(self, apply):
+            frame = source.wait(apply)
             if source.n_done == 20:
                 other = channel(FORCES._replace(names=("other",))).session
                 feed.begin(msgspec.structs.replace(other, meta={**other.meta, "time_base": "recording"}))

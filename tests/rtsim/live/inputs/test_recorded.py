@@ -6,7 +6,7 @@ import tracemalloc
 
 import numpy as np
 
-from rtsim.live.inputs.recorded import Kept
+from rtsim.live.inputs.recorded import KeptResults
 from streams.messages import FieldSpec, Result, Session
 
 N_FRAME, N_VALUE = 500, 2000
@@ -31,7 +31,7 @@ def frame_of(name: str, k: int) -> Result:
 
 def test_results_are_handed_over_without_a_copy():
     """Protects long recordings: half an hour of both legs is gigabytes, which must not be there twice."""
-    kept = Kept()
+    kept = KeptResults()
     assert kept.results() is None
     kept.announce(session_of("s"))
     assert kept.results() is None
@@ -52,7 +52,7 @@ def test_results_are_handed_over_without_a_copy():
 
 def test_the_last_session_is_kept():
     """Protects runs that change the method: their results are of one descriptor."""
-    kept = Kept()
+    kept = KeptResults()
     for name, n in (("first", 3), ("second", 2)):
         kept.announce(session_of(name))
         for k in range(n):

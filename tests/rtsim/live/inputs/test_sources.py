@@ -8,7 +8,7 @@ import pytest
 
 from kernels.compiler.jit import allow_compilation
 from rtsim.config.paths import configs_root
-from rtsim.config.runs.run_schema import Run
+from rtsim.config.runs.run_schema import RunConfig
 from rtsim.errors import ConfigError
 from rtsim.files.markers.markers import write_trc
 from rtsim.live.inputs.sources import load_trial, resolve_subject
@@ -57,21 +57,21 @@ def test_a_missing_source_is_told(source):
 
 def test_the_walker_brings_its_subject(subject):
     """Protects the run without options."""
-    assert resolve_subject(Run(name="r")) == subject
+    assert resolve_subject(RunConfig(name="r")) == subject
 
 
 def test_a_subject_that_is_named_comes_first(tmp_path, subject):
     """Protects --subject: by file or by shipped name, whatever the source."""
     mine = msgspec.structs.replace(subject, name="mine")
     save_subject(tmp_path / "mine.toml", mine)
-    assert resolve_subject(Run(name="r", subject=str(tmp_path / "mine.toml"))) == mine
-    assert resolve_subject(Run(name="r", source="tcp://127.0.0.1:1", subject="walker")) == subject
+    assert resolve_subject(RunConfig(name="r", subject=str(tmp_path / "mine.toml"))) == mine
+    assert resolve_subject(RunConfig(name="r", source="tcp://127.0.0.1:1", subject="walker")) == subject
 
 
 def test_a_stream_without_subject_is_told_how_to_get_one():
     """Protects the user of a stream: the command that makes a subject is named."""
     with pytest.raises(ConfigError, match=r"--subject: a stream needs a subject model; .*rtsim calibrate"):
-        resolve_subject(Run(name="r", source="tcp://127.0.0.1:1"))
+        resolve_subject(RunConfig(name="r", source="tcp://127.0.0.1:1"))
 
 
 def test_a_model_with_methods_of_its_own_can_be_run(tmp_path):
@@ -80,7 +80,7 @@ def test_a_model_with_methods_of_its_own_can_be_run(tmp_path):
     own = text[: text.index("[methods.zero]")] + text[text.index("[methods.hinge]") :]
     (tmp_path / "own.toml").write_text(own, encoding="utf-8")
     try:
-        (kinematics, *_) = prepare(Run(name="r", model=str(tmp_path / "own.toml"), method="free"))
+        (kinematics, *_) = prepare(RunConfig(name="r", model=str(tmp_path / "own.toml"), method="free"))
     finally:
         allow_compilation()
     estimator = kinematics.estimator
@@ -90,8 +90,8 @@ def test_a_model_with_methods_of_its_own_can_be_run(tmp_path):
 def test_an_unknown_method_or_model_is_told_before_anything_is_compiled():
     """Protects the user of --method and --model."""
     with pytest.raises(ConfigError, match=r"unknown method 'best'; allowed: zero, minimised"):
-        prepare(Run(name="r", method="best"))
+        prepare(RunConfig(name="r", method="best"))
     with pytest.raises(ConfigError, match=r"methods of the run config: unknown method 'best'"):
-        prepare(Run(name="r", methods=("minimised", "best")))
+        prepare(RunConfig(name="r", methods=("minimised", "best")))
     with pytest.raises(ConfigError, match="lower_limb"):
         load_model("upper_limb")

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 from rtsim.live.inputs.turns import SHARE, Turns
-from rtsim.stages.stage import FINE, Outcome, Stage
+from rtsim.stages.stage import FINE, Stage, StageOutcome
 from streams.access.allowance import MOST_NS, Allowance
 from streams.clock import now_ns
 from streams.codec import FieldLayout
 from streams.messages import Session, Status, marker_session, new_session_id
 from streams.receiving.known import AHEAD
-from streams.receiving.ring import Frame
+from streams.receiving.ring import ReceivedFrame
 
 STALE = int(Status.STALE)
 BEGINS_NS = 20_000_000
@@ -44,7 +44,7 @@ class Slow(Stage):
         self.n_begun += 1
         self._clock.added_ns += BEGINS_NS
 
-    def run(self, frame: Frame) -> Outcome:
+    def run(self, frame: ReceivedFrame) -> StageOutcome:
         return FINE
 
 
@@ -181,12 +181,12 @@ def test_the_share_is_told(start, trial, make_session, clock):
     assert any(message.gauges["strangers_percent"] > 0.0 for message in run.telemetry)
 
 
-def frames(*leads: bool) -> tuple[Frame, ...]:
+def frames(*leads: bool) -> tuple[ReceivedFrame, ...]:
     """A frame of a session each."""
     made = []
     for lead in leads:
         session = marker_session(["RASI"], rate=100.0, t_start=0)
-        made.append(Frame(session, FieldLayout(session)))
+        made.append(ReceivedFrame(session, FieldLayout(session)))
         made[-1].leads = lead
     return tuple(made)
 

@@ -7,7 +7,7 @@ import os
 import pytest
 from click.testing import CliRunner
 
-from rtsim.cli.hil import Ways, said_first
+from rtsim.cli.hil import HilOptions, said_first
 from rtsim.cli.main import cli
 from rtsim.cli.terminal.emergency import EmergencySignal
 from rtsim.errors import ConfigError
@@ -53,7 +53,7 @@ def test_what_was_not_granted_is_said() -> None:
     """Protects who relies on priority or a processor: one plain sentence each, none where all was granted."""
     signal = EmergencySignal()
     signal.close()
-    ways = Ways(True, None, None, None, True, 1, monitor=False, as_json=False, signal=signal, keys=None)
+    ways = HilOptions(True, None, None, None, True, 1, monitor=False, as_json=False, signal=signal, keys=None)
     refused = said_first(ways, urgent=False, is_pinned=False, has_key=False)
     assert ["rtprio" in words for words in refused] == [True, False]
     assert "processor 1" in refused[1]

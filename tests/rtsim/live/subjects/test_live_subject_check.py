@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from rtsim.live.subjects.live_subject_check import FIRST_NS, Acquaintance
+from rtsim.live.subjects.live_subject_check import FIRST_NS, LiveSubjectCheck
 from rtsim.models.model import build
 from streams.messages import Status, marker_session
 from tests.naive.tree import state
@@ -29,19 +29,19 @@ class Stream:
         )
         self.outputs = SimpleNamespace(angles=np.zeros((1, 3)))
         estimator = SimpleNamespace(model=model, outputs=self.outputs)
-        self.door = SimpleNamespace(measured=np.zeros(trial.positions.shape[1:]))
+        self.marker_input = SimpleNamespace(measured=np.zeros(trial.positions.shape[1:]))
         self.identity = SimpleNamespace(n_break=0)
         self.doubts: list[int] = []
         by_joint = SimpleNamespace(doubt=lambda: self.doubts.append(self.n))
         self.kinematics = SimpleNamespace(
             subject=subject,
-            door=self.door,
+            marker_input=self.marker_input,
             admitted=True,
             estimator=estimator,
             identity=self.identity,
             by_joint=by_joint,
         )
-        self.stage = Acquaintance(self.kinematics, WHERE)
+        self.stage = LiveSubjectCheck(self.kinematics, WHERE)
         self.n = 0
 
     def play(self, seconds: float, change=lambda x: x) -> list[Status]:
@@ -49,7 +49,7 @@ class Stream:
         found = []
         self.outputs.angles[0, 0] = np.radians(self.bent)
         for _ in range(round(100 * seconds)):
-            self.door.measured[:] = change(self.positions[self.n % len(self.positions)].copy())
+            self.marker_input.measured[:] = change(self.positions[self.n % len(self.positions)].copy())
             found.append(self.stage.run(SimpleNamespace(t_received=10**9 + self.n * 10_000_000)).status)
             assert (self.doubts[-1:] == [self.n]) == bool(found[-1])  # no joint is ok where the frame is not
             self.n += 1
@@ -177,7 +177,7 @@ def to_and_fro(positions, k):
 
 def test_it_is_told_over_real_sockets(start, estimator, subject, make_session, trial):
     """Protects subscribers: status and sentence of a stream that is another person's, while frames go on."""
-    run = start(beyond=lambda kinematics: [Acquaintance(kinematics, WHERE)])
+    run = start(beyond=lambda kinematics: [LiveSubjectCheck(kinematics, WHERE)])
     session = make_session(rate=100.0)
     run.source.begin(session)
     due, k = time.monotonic(), 0
@@ -209,12 +209,17 @@ def test_a_model_with_its_own_markers_is_compared_as_well(tmp_path, change):
     at, places = state(model.tree, NEUTRAL), zip(model.markers.body, model.markers.position, strict=True)
     measured = change * np.array([at.point(int(body), place) for body, place in places])
     estimator = SimpleNamespace(model=model, outputs=None)
-    door = SimpleNamespace(measured=measured)
+    marker_input = SimpleNamespace(measured=measured)
     identity, by_joint = SimpleNamespace(n_break=0), SimpleNamespace(doubt=lambda: None)
     kinematics = SimpleNamespace(
-        subject=None, door=door, admitted=True, estimator=estimator, identity=identity, by_joint=by_joint
+        subject=None,
+        marker_input=marker_input,
+        admitted=True,
+        estimator=estimator,
+        identity=identity,
+        by_joint=by_joint,
     )
-    stage = Acquaintance(kinematics, WHERE)
+    stage = LiveSubjectCheck(kinematics, WHERE)
     for n in range(150):
         status = stage.run(SimpleNamespace(t_received=10**9 + n * 10_000_000)).status
         while stage._judged is not None and not stage._judged.over:

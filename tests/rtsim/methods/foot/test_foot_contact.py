@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-from kernels.contact.prescribed import Motion
+from kernels.contact.prescribed import BodyMotion
 from kernels.contact.standing_foot import FOOT, TOES, new_standing_work, stand
 from rtsim.config.paths import find_config
 from rtsim.config.runs.foot_schema import FootSpec
@@ -32,10 +32,10 @@ LENGTH = 0.2059
 """From heel to metatarsal 1 of the model itself [m]."""
 
 
-def standing(height: float = 0.022, pitch: float = 0.0, speed: float = 0.0) -> Motion:
+def standing(height: float = 0.022, pitch: float = 0.0, speed: float = 0.0) -> BodyMotion:
     """Return a foot whose heel's marker is this high, pitched toes down, moving and pitching on."""
     turn = Rotation.from_rotvec([0.0, 0.0, -pitch]).as_matrix()
-    return Motion(
+    return BodyMotion(
         np.array([[0.1, height, -0.2]]),
         turn[None],
         np.array([[0.5 * speed, -0.1 * speed, 0.02 * speed]]),
@@ -43,9 +43,9 @@ def standing(height: float = 0.022, pitch: float = 0.0, speed: float = 0.0) -> M
     )
 
 
-def mirrored(motion: Motion) -> Motion:
+def mirrored(motion: BodyMotion) -> BodyMotion:
     """Return the motion of the other foot."""
-    return Motion(
+    return BodyMotion(
         motion.position @ MIRROR,
         MIRROR @ motion.rotation @ MIRROR,
         motion.velocity @ MIRROR,
@@ -54,7 +54,7 @@ def mirrored(motion: Motion) -> Motion:
 
 
 def contact(
-    side: int = 0, motion: Motion | None = None, target: float = math.nan, **keys: object
+    side: int = 0, motion: BodyMotion | None = None, target: float = math.nan, **keys: object
 ) -> FootContact:
     """Return a foot after one frame on the ground."""
     spec = FootSpec(**keys)  # type: ignore[arg-type]
@@ -140,7 +140,7 @@ def test_an_inclined_plate_is_a_turned_world() -> None:
     plain, spec = standing(0.03, 0.1, 0.2), FootSpec()
     foot = contact(motion=plain)
     turn = Rotation.from_rotvec([0.2, 0.5, -0.1]).as_matrix()
-    turned = Motion(
+    turned = BodyMotion(
         plain.position @ turn.T, turn @ plain.rotation, plain.velocity @ turn.T, plain.turning @ turn.T
     )
     other = FootContact(contact_foot(spec, LENGTH, 0), spec)
@@ -209,7 +209,7 @@ def test_toes_lie_level_under_a_raised_heel() -> None:
     foot = contact_foot(spec, LENGTH, 0)
     step = 1e-6
 
-    def toes(pitch: float, speed: float) -> Motion:
+    def toes(pitch: float, speed: float) -> BodyMotion:
         """Return foot and toes."""
         work = new_standing_work(foot.contacts)
         motion = standing(0.05, pitch)
@@ -246,7 +246,7 @@ def test_a_static_trial_tells_the_sole() -> None:
     np.testing.assert_allclose(turn @ axes.axes[:, 1], UP, atol=1e-12)
     foot = FootContact(contact_foot(spec, axes.length, axes.side), spec)
     place = shift + turn @ axes.origin
-    still = Motion(place[None], (turn @ axes.axes)[None], np.zeros((1, 3)), np.zeros((1, 3)))
+    still = BodyMotion(place[None], (turn @ axes.axes)[None], np.zeros((1, 3)), np.zeros((1, 3)))
     foot.take(still, 0, np.zeros(3), UP, math.nan)
     assert foot.force[1] == pytest.approx(load, rel=2e-3)
     assert stand_on(static, ("P1M",), names, local, 0.0, mirrors=False) is None

@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-from kernels.contact.prescribed import Motion
+from kernels.contact.prescribed import BodyMotion
 from rtsim.config.runs.foot_schema import FootSpec
 from rtsim.methods.foot.foot_contact import FootContact, contact_foot
 from rtsim.methods.foot.foot_share import USUAL, FootShare
@@ -27,16 +27,18 @@ def feet(belt: tuple[float, float] = (0.0, 0.0)) -> list[FootContact]:
     return [FootContact(contact_foot(spec, LENGTH, side), spec) for side in (0, 1)]
 
 
-def stance(place: Array, pitch: tuple[float, float], rise: tuple[float, float], speed: float = 0.0) -> Motion:
+def stance(
+    place: Array, pitch: tuple[float, float], rise: tuple[float, float], speed: float = 0.0
+) -> BodyMotion:
     """Return two feet, the second one at a place from the first, pitched toes down and raised, moving on."""
     turns = Rotation.from_rotvec([[0.0, 0.0, -angle] for angle in pitch]).as_matrix()
     at = np.array([[0.0, 0.02 + rise[0], -0.1], [place[0], 0.02 + rise[1], place[2] - 0.1]])
     # as if turned about the ball, which stays low
     at[:, 1] += [0.17 * math.sin(max(angle, 0.0)) for angle in pitch]
-    return Motion(at, turns, np.outer([0.0, speed], [1.0, 0.0, 0.0]), np.zeros((2, 3)))
+    return BodyMotion(at, turns, np.outer([0.0, speed], [1.0, 0.0, 0.0]), np.zeros((2, 3)))
 
 
-def misfit(motion: Motion, centre: Array, part: float) -> float:
+def misfit(motion: BodyMotion, centre: Array, part: float) -> float:
     """Return what is minimised, of loads that are met one by one."""
     pitch = max(abs(math.asin(motion.rotation[k, 1, 0])) for k in range(2))
     raised, pressed = [], []

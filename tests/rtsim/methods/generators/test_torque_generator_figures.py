@@ -7,22 +7,22 @@ import pytest
 from msgspec.structs import replace
 
 from rtsim.methods.generators.joint_motion import JointMotion
-from rtsim.methods.generators.strength_bounds import Measured, strength_bounds
+from rtsim.methods.generators.strength_bounds import IsometricTorque, strength_bounds
 from rtsim.methods.generators.torque_generator_figures import (
     panels_of_curves,
     panels_of_fit,
     panels_of_parameters,
 )
-from rtsim.methods.generators.torque_generator_fit import Fit, FitSettings, fit_all
+from rtsim.methods.generators.torque_generator_fit import FitSettings, FittedGenerator, fit_all
 from rtsim.models.generator_sets import generators_of
-from rtsim.models.packing.torque_generators import Placed
+from rtsim.models.packing.torque_generators import PlacedGenerator
 from rtsim.report.torque_generators import story
 
 LUMBAR = "lumbar_flexion"
 DEEPEST = 40.0
 
 
-def bend() -> list[Fit]:
+def bend() -> list[FittedGenerator]:
     """Fits of the lumbar extensor and flexor to a bend to 40 degrees without a torque, at which the curves of
     the extensor are asked for 80 degrees."""
     t = np.linspace(0.0, 1.0, 50)
@@ -65,7 +65,7 @@ def test_curves_of_a_shared_range_are_over_the_joints_angle():
     assert panels_of_parameters(placed[0])[0].x_title == "2 x flexion [deg]"
 
 
-def counted_from(offset_deg: float, coordinate: str, flexion_sign: int = 1) -> list[Placed]:
+def counted_from(offset_deg: float, coordinate: str, flexion_sign: int = 1) -> list[PlacedGenerator]:
     """Generators of a joint whose coordinate is so much where its generators' angle is 0 [deg]."""
     return [
         one._replace(
@@ -124,7 +124,7 @@ def test_measured_angles_are_those_of_the_joint():
     for zero in (0.0, 20.0):
         q = np.radians(zero + 60.0 + 20.0 * np.sin(np.pi * t))[:, None]
         motion = JointMotion(("knee_flexion_r",), t, q, np.gradient(q, t, axis=0), np.full((50, 1), -30.0))
-        measured = {"knee_flexion_r": Measured(64.0, np.radians(90.0 + zero))}
+        measured = {"knee_flexion_r": IsometricTorque(64.0, np.radians(90.0 + zero))}
         placed = counted_from(zero, "knee_flexion_r")
         greatest.append(strength_bounds(placed, motion, FitSettings(several=False), measured)[0].greatest)
     assert greatest[1] == pytest.approx(greatest[0])

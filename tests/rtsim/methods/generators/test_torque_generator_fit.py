@@ -12,7 +12,7 @@ from rtsim.methods.generators.joint_motion import JointMotion, left_at_root, rea
 from rtsim.methods.generators.strength_bounds import strength_bounds, with_strength
 from rtsim.methods.generators.torque_generator_fit import INTERRUPTED, FitSettings, fit_all
 from rtsim.models.generator_sets import generators_of, load_set
-from rtsim.models.packing.torque_generators import Placed, pack_generators
+from rtsim.models.packing.torque_generators import PlacedGenerator, pack_generators
 
 KNEE = "knee_flexion_r"
 HIP = "hip_flexion_r"
@@ -20,7 +20,7 @@ N = 60
 TRUTH = 1.3
 
 
-def pair(coordinate: str) -> list[Placed]:
+def pair(coordinate: str) -> list[PlacedGenerator]:
     """Extensor and flexor of a joint of the planar body."""
     return [one for one in generators_of("planar") if one.joint.coordinate == coordinate]
 

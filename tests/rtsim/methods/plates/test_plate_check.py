@@ -11,7 +11,7 @@ from kernels.plates.plate_contact import Plates
 from rtsim.files.forces.force_trial import find_contacts, lay_out
 from rtsim.files.forces.forces import read_forces
 from rtsim.files.markers.markers import read_markers
-from rtsim.methods.plates.plate_check import GRAVITY, UNUSABLE, Finding, check_plates
+from rtsim.methods.plates.plate_check import GRAVITY, UNUSABLE, PlateFinding, check_plates
 from rtsim.methods.plates.plate_loads import plate_loads
 from rtsim.subjects.feet.foot_lines import foot_lines
 from rtsim.subjects.markers.labs import find_lab
@@ -29,7 +29,7 @@ class Stand(NamedTuple):
     times: np.ndarray
     feet: np.ndarray
 
-    def check(self, names=NAMES, mass: float | None = MASS, **changed) -> list[Finding]:
+    def check(self, names=NAMES, mass: float | None = MASS, **changed) -> list[PlateFinding]:
         given = {
             "force": self.force,
             "moment": self.moment,
@@ -80,7 +80,7 @@ def stand() -> Stand:
     )
 
 
-def names_of(findings: list[Finding]) -> list[tuple[str, int]]:
+def names_of(findings: list[PlateFinding]) -> list[tuple[str, int]]:
     """Without what follows from the others: that most of the load is where no foot is."""
     return [(finding.name, finding.plate) for finding in findings if finding.name != "elsewhere"]
 

@@ -14,7 +14,7 @@ from rtsim.methods.plates.force_feed import ForceFeed
 from rtsim.methods.plates.plate_intake import PlateIntake
 from streams.codec import FieldLayout
 from streams.messages import force_session, marker_session
-from streams.receiving.ring import Frame
+from streams.receiving.ring import ReceivedFrame
 
 DRIFT = np.array([2.0, 8.0, -1.0, 0.3, -4.0, 2.5])
 STANDING = np.array([0.0, 350.0, 0.0, 1.0, 0.0, 20.0])
@@ -93,8 +93,8 @@ def test_where_nobody_left_the_plates_nothing_changes():
     assert intake.zero.told == "no plate was empty, nothing is tared; loaded or not measured, and left: a, b"
 
 
-def frame_of(session, time: float) -> Frame:
-    frame = Frame(session, FieldLayout(session))
+def frame_of(session, time: float) -> ReceivedFrame:
+    frame = ReceivedFrame(session, FieldLayout(session))
     for name, value in message_of(time).items():
         frame.data[name][...] = value
     frame.time, frame.t_capture = time, 0

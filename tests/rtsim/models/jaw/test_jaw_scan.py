@@ -11,7 +11,7 @@ from rtsim.config.models.jaw_scan_schema import JawScan
 from rtsim.errors import ConfigError
 from rtsim.files.markers.trial import MarkerTrial
 from rtsim.files.surfaces.surfaces import obj_text
-from rtsim.models.jaw.jaw_scan import Motion, frame_of, model_of, registered, surfaces_of
+from rtsim.models.jaw.jaw_scan import RigidMotion, frame_of, model_of, registered, surfaces_of
 from rtsim.models.jaw.jaw_scan_checks import check_surfaces
 from rtsim.models.jaw.jaw_surfaces import condyle, fossa
 from rtsim.models.load import load_model
@@ -19,7 +19,7 @@ from rtsim.models.load import load_model
 SPEC = load_model("mandible")
 NAMES = tuple(marker.name for marker in SPEC.markers)
 TRUTH = {marker.name: 1e-3 * np.array(marker.offset_mm) for marker in SPEC.markers}
-OF_SCAN = Motion(Rotation.from_rotvec([0.4, -1.1, 0.7]).as_matrix(), np.array([0.1, -0.2, 0.05]))
+OF_SCAN = RigidMotion(Rotation.from_rotvec([0.4, -1.1, 0.7]).as_matrix(), np.array([0.1, -0.2, 0.05]))
 """From the head's frame to the scan's."""
 SKIN = {
     "nose": (0.11, 0.0, 0.0),
@@ -89,7 +89,7 @@ def test_the_model_has_them_and_stands_on_the_scans_condyles() -> None:
 
 def test_a_fossa_that_is_missing_is_the_others_mirror_image(tmp_path) -> None:
     """Protects real scans: of symmetrical surfaces the mirrored fossa is the one that was left out."""
-    scan_frame = Motion(OF_SCAN.R.T, -OF_SCAN.R.T @ OF_SCAN.shift)
+    scan_frame = RigidMotion(OF_SCAN.R.T, -OF_SCAN.R.T @ OF_SCAN.shift)
     surfaces = {}
     for name, surface in (
         ("left_condyle", condyle("left")),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rtsim.monitor.figures.foot_figure import VIEWS, Drawn, edges_of, pressed, seen
+from rtsim.monitor.figures.foot_figure import VIEWS, FootFigureContent, edges_of, pressed, seen
 
 
 def test_the_foot_from_above_is_the_foot_of_the_maps() -> None:
@@ -13,7 +13,7 @@ def test_the_foot_from_above_is_the_foot_of_the_maps() -> None:
     """
     step = np.diag([0.04, 0.09, 0.01])
     step[0, 1] = step[1, 0] = 0.02
-    one = Drawn(
+    one = FootFigureContent(
         "", (), np.array([[0.01, 0.2, -0.02]]), step[None], ("ball",), {}, np.zeros((0, 2)), np.zeros(0)
     )
     centre, form = seen(one, VIEWS["from above"])
@@ -42,7 +42,9 @@ def test_maps_are_as_large_as_the_foot() -> None:
     foot = (np.abs(cells - [0.2, 0.4]) < [0.045, 0.125]).all(axis=1)
     felt[1, foot] = 1.0
     blank = np.zeros(0)
-    one = Drawn("", (), blank, blank, (), {"measured": felt, "simulated": np.zeros((0, 0))}, cells, blank)
+    one = FootFigureContent(
+        "", (), blank, blank, (), {"measured": felt, "simulated": np.zeros((0, 0))}, cells, blank
+    )
     low, high = pressed(one)
     np.testing.assert_allclose([low, high], [[0.15, 0.27], [0.25, 0.53]])
     none = pressed(one._replace(maps={"measured": 0.0 * felt}))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernels.markers.marker_health import ASTRAY, EXCHANGED, FROZEN, MOVED, SEGMENT, new_health
+from kernels.markers.marker_health import EXCHANGED, FROZEN, MOVED, OUTLIER, SEGMENT, new_health
 from rtsim.stages.markers.fault_words import SHORT
 from rtsim.stages.markers.marker_faults import KINDS, MEANING, MOST_NAMES, PUT_RIGHT, faults_in_words
 
@@ -13,7 +13,7 @@ NAMES = [f"M{k}" for k in range(20)]
 
 def test_each_fault_has_words_of_its_own():
     """Protects the reader: every code has a counter, a sentence, a few words, and stands in the meaning."""
-    codes = {ASTRAY, FROZEN, EXCHANGED, SEGMENT, MOVED}
+    codes = {OUTLIER, FROZEN, EXCHANGED, SEGMENT, MOVED}
     assert set(KINDS) == set(SHORT) == codes
     assert len({counter for counter, _ in KINDS.values()}) == len(codes)
     assert all(f"{code} " in MEANING for code in codes)

@@ -8,7 +8,7 @@ import pytest
 
 from rtsim.errors import ConfigError
 from rtsim.methods.kinematics.multibody import MultibodyEstimator
-from rtsim.stages.markers.marker_input import SAY_EVERY, Door
+from rtsim.stages.markers.marker_input import SAY_EVERY, MarkerInput
 from rtsim.stages.markers.reference_length import body_size, of_subject
 from rtsim.subjects.subject import SubjectSegment
 from streams.messages import FieldSpec, Session, Status, new_session_id
@@ -22,19 +22,19 @@ def declare(names: tuple[str, ...], unit: str = "m", **meta: object) -> Session:
     )
 
 
-def faults(door: Door) -> dict[str, int]:
-    return {name: n for name, n in door.counters.items() if n}
+def faults(marker_input: MarkerInput) -> dict[str, int]:
+    return {name: n for name, n in marker_input.counters.items() if n}
 
 
 def test_a_sound_session_passes_in_silence(subject, trial):
     """Protects against false alarms."""
-    door = Door(of_subject(subject), declare(trial.names, up="Y"))
+    marker_input = MarkerInput(of_subject(subject), declare(trial.names, up="Y"))
     for positions in trial.positions:
-        measured, plausible = door.admit({"positions": np.ascontiguousarray(positions)})
+        measured, plausible = marker_input.admit({"positions": np.ascontiguousarray(positions)})
         assert plausible
         np.testing.assert_array_equal(measured, positions)
-    assert faults(door) == {}
-    assert door.sentences == []
+    assert faults(marker_input) == {}
+    assert marker_input.sentences == []
 
 
 @pytest.mark.parametrize(("unit", "size"), [("m", 1.0), ("cm", 100.0), ("mm", 1000.0)])
@@ -43,11 +43,11 @@ def test_declared_units_and_axes_are_converted(subject, trial, unit, size, up):
     """Protects laboratories that declare what they send: metres, Y up, inside, and not a word."""
     x, y, z = np.moveaxis(size * trial.positions[0], -1, 0)
     sent = np.stack([x, y, z], -1) if up == "Y" else np.stack([x, -z, y], -1)
-    door = Door(of_subject(subject), declare(trial.names, unit, up=up))
-    measured, plausible = door.admit({"positions": np.ascontiguousarray(sent)})
+    marker_input = MarkerInput(of_subject(subject), declare(trial.names, unit, up=up))
+    measured, plausible = marker_input.admit({"positions": np.ascontiguousarray(sent)})
     assert plausible
     np.testing.assert_allclose(measured, trial.positions[0], rtol=1e-12)
-    assert door.sentences == []
+    assert marker_input.sentences == []
 
 
 def test_any_order_and_more_markers_than_the_subject_has(subject, trial):
@@ -56,26 +56,26 @@ def test_any_order_and_more_markers_than_the_subject_has(subject, trial):
     names = [*trial.names, *(f"extra{i}" for i in range(4))]
     order = rng.permutation(len(names))
     positions = np.vstack([trial.positions[0], rng.normal(size=(4, 3))])
-    door = Door(of_subject(subject), declare(tuple(names[i] for i in order)))
-    measured, plausible = door.admit({"positions": np.ascontiguousarray(positions[order])})
+    marker_input = MarkerInput(of_subject(subject), declare(tuple(names[i] for i in order)))
+    measured, plausible = marker_input.admit({"positions": np.ascontiguousarray(positions[order])})
     assert plausible
     np.testing.assert_array_equal(measured, trial.positions[0])
-    assert door.sentences == []
+    assert marker_input.sentences == []
 
 
 def test_names_are_found_whatever_their_spelling(subject, trial):
     """Protects streams with the subject's name in front of every marker, or in other letters."""
     for names in (tuple(f"Ann:{name}" for name in trial.names), tuple(name.lower() for name in trial.names)):
-        door = Door(of_subject(subject), declare(names))
-        measured, _ = door.admit({"positions": trial.positions[0].copy()})
+        marker_input = MarkerInput(of_subject(subject), declare(names))
+        measured, _ = marker_input.admit({"positions": trial.positions[0].copy()})
         np.testing.assert_array_equal(measured, trial.positions[0])
-        assert door.sentences == []
+        assert marker_input.sentences == []
 
 
 def test_a_label_that_is_sent_twice_is_told(subject, trial):
     """Protects from following an empty marker in silence where another of its label has the data."""
-    door = Door(of_subject(subject), declare((*trial.names, trial.names[0])))
-    assert any(f"more than one marker with the label {trial.names[0]}:" in s for s in door.sentences)
+    marker_input = MarkerInput(of_subject(subject), declare((*trial.names, trial.names[0])))
+    assert any(f"more than one marker with the label {trial.names[0]}:" in s for s in marker_input.sentences)
 
 
 def test_millimetres_sent_as_metres(subject, trial, make_solving, make_frame):
@@ -84,8 +84,8 @@ def test_millimetres_sent_as_metres(subject, trial, make_solving, make_frame):
     solving = make_solving(session)
     for index, positions in enumerate(1000.0 * trial.positions[:5]):
         assert solving.solve(make_frame(session, positions, index)).status == Status.INVALID_INPUT
-    assert faults(solving.door) == {"millimetres_as_metres": 5}
-    (sentence,) = solving.door.sentences
+    assert faults(solving.marker_input) == {"millimetres_as_metres": 5}
+    (sentence,) = solving.marker_input.sentences
     assert "millimetres sent as metres?" in sentence
     assert 'Declare unit "mm"' in sentence
 
@@ -95,7 +95,7 @@ def test_metres_declared_as_millimetres(subject, trial, make_solving, make_frame
     session = declare(trial.names, "mm")
     solving = make_solving(session)
     assert solving.solve(make_frame(session, trial.positions[0])).status == Status.INVALID_INPUT
-    (sentence,) = solving.door.sentences
+    (sentence,) = solving.marker_input.sentences
     assert 'Declare unit "m"' in sentence
 
 
@@ -119,8 +119,8 @@ def test_a_wrong_up_axis_is_told_but_solved(trial, make_solving, make_frame, dec
     solving = make_solving(session)
     assert solving.solve(make_frame(session, sent)).status == Status.OK
     lying = solving.fields.arrays["joint_angles"].copy()
-    assert faults(solving.door) == {"wrong_up_axis": 1}
-    (sentence,) = solving.door.sentences
+    assert faults(solving.marker_input) == {"wrong_up_axis": 1}
+    (sentence,) = solving.marker_input.sentences
     assert f'Declare up = "{really}"' in sentence
     right = declare(trial.names, up="Y")
     upright = make_solving(right)
@@ -134,8 +134,8 @@ def test_missing_markers_are_named_and_the_rest_is_solved(subject, trial, make_s
     session = declare(names)
     solving = make_solving(session)
     assert Status.INVALID_INPUT not in solving.solve(make_frame(session, trial.positions[0])).status
-    assert faults(solving.door) == {"missing_markers": 2}
-    (sentence,) = solving.door.sentences
+    assert faults(solving.marker_input) == {"missing_markers": 2}
+    (sentence,) = solving.marker_input.sentences
     assert "2 of the subject's 17 markers" in sentence
     assert "RTH1, RSH1" in sentence
     assert "RTH1X, RSH1X instead?" in sentence
@@ -175,43 +175,43 @@ def test_a_session_that_cannot_be_used_is_flagged_and_told(kind, make_solving, m
     solving = make_solving(session)
     for index in range(3):
         assert solving.solve(make_frame(session, 1.0, index)).status == Status.INVALID_INPUT
-    assert solving.door.sentences
+    assert solving.marker_input.sentences
     assert np.isnan(solving.fields.arrays["markers_measured"]).all()
 
 
 def test_an_unknown_unit_is_told_with_those_allowed(subject, trial):
     """Protects the sender: the sentence says what to declare."""
-    door = Door(of_subject(subject), declare(trial.names, "furlong"))
-    assert door.admit({"positions": trial.positions[0].copy()})[1] is False
-    assert any("furlong" in said and "m, cm, mm" in said for said in door.sentences)
+    marker_input = MarkerInput(of_subject(subject), declare(trial.names, "furlong"))
+    assert marker_input.admit({"positions": trial.positions[0].copy()})[1] is False
+    assert any("furlong" in said and "m, cm, mm" in said for said in marker_input.sentences)
 
 
 def test_a_lasting_fault_is_told_now_and_then(subject, trial):
     """Protects the log from a sentence per frame, and late readers from silence."""
-    door = Door(of_subject(subject), declare(trial.names))
+    marker_input = MarkerInput(of_subject(subject), declare(trial.names))
     wrong = np.ascontiguousarray(1000.0 * trial.positions[0])
     for _ in range(SAY_EVERY + 1):
-        door.admit({"positions": wrong})
-    assert len(door.sentences) == 2
-    assert door.counters["millimetres_as_metres"] == SAY_EVERY + 1
+        marker_input.admit({"positions": wrong})
+    assert len(marker_input.sentences) == 2
+    assert marker_input.counters["millimetres_as_metres"] == SAY_EVERY + 1
 
 
 def test_a_pelvis_or_foot_out_of_sight_says_nothing_about_the_unit(subject, trial):
     """Protects partly occluded frames from being refused."""
-    door = Door(of_subject(subject), declare(trial.names))
+    marker_input = MarkerInput(of_subject(subject), declare(trial.names))
     hidden = trial.positions[0].copy()
     hidden[:4] = np.nan
-    assert door.admit({"positions": hidden})[1]
-    assert door.admit({"positions": np.full_like(hidden, np.nan)})[1]
-    assert door.sentences == []
+    assert marker_input.admit({"positions": hidden})[1]
+    assert marker_input.admit({"positions": np.full_like(hidden, np.nan)})[1]
+    assert marker_input.sentences == []
 
 
 def test_markers_at_the_origin_are_not_seen(subject, trial):
     """Protects against systems that write 0, 0, 0 for a gap."""
-    door = Door(of_subject(subject), declare(trial.names))
+    marker_input = MarkerInput(of_subject(subject), declare(trial.names))
     gap = trial.positions[0].copy()
     gap[3] = 0.0
-    measured, plausible = door.admit({"positions": gap})
+    measured, plausible = marker_input.admit({"positions": gap})
     assert plausible
     assert np.isnan(measured[3]).all()
 
@@ -235,13 +235,13 @@ def test_a_subject_in_another_order_than_the_model_is_refused(spec, subject):
 )
 def test_sizes_that_a_person_can_have(subject, times, plausible):
     """Protects the unit's check: from a fifth to five times the leg, from just below to just above."""
-    door = Door(of_subject(subject), declare(subject.marker_names))
+    marker_input = MarkerInput(of_subject(subject), declare(subject.marker_names))
     n_first = len(next(iter(subject.segments.values())).markers_mm)
     positions = np.full((len(subject.marker_names), 3), np.nan)
     positions[:n_first] = [0.1, 0.3 + times * body_size(subject), -0.2]
     positions[-1] = [0.1, 0.3, -0.2]
-    assert door.admit({"positions": positions})[1] is plausible
-    assert bool(door.counters["millimetres_as_metres"]) is not plausible
+    assert marker_input.admit({"positions": positions})[1] is plausible
+    assert bool(marker_input.counters["millimetres_as_metres"]) is not plausible
 
 
 @pytest.mark.parametrize(
@@ -253,7 +253,7 @@ def test_sizes_that_a_person_can_have(subject, times, plausible):
 )  # fmt: skip
 def test_when_the_up_axis_is_doubted(subject, rise, sideways, told):
     """Protects who crouches or lies: doubted are one along the other axis, and one head down."""
-    door = Door(of_subject(subject), declare(subject.marker_names))
+    marker_input = MarkerInput(of_subject(subject), declare(subject.marker_names))
     n_first = len(next(iter(subject.segments.values())).markers_mm)
     positions = np.full((len(subject.marker_names), 3), np.nan)
     forward = np.sqrt(max(0.0, 1.0 - rise**2 - sideways**2))
@@ -261,8 +261,8 @@ def test_when_the_up_axis_is_doubted(subject, rise, sideways, told):
     for size in (0.6, 1.4):
         positions[-1] = [0.1, 0.3, -0.2]
         positions[:n_first] = positions[-1] + size * np.array([forward, rise, sideways])
-        assert door.admit({"positions": positions})[1]
-    assert door.counters["wrong_up_axis"] == (2 if told else 0)
+        assert marker_input.admit({"positions": positions})[1]
+    assert marker_input.counters["wrong_up_axis"] == (2 if told else 0)
 
 
 def test_a_trunk_is_no_part_of_the_yardstick(subject):

@@ -12,10 +12,10 @@ from kernels.fdk.problem import BALANCED
 from rtsim.config.paths import find_config
 from rtsim.config.runs.choices import load_run
 from rtsim.config.runs.fdk_schema import FdkSpec
-from rtsim.config.runs.run_schema import Run
+from rtsim.config.runs.run_schema import RunConfig
 from rtsim.errors import ConfigError
 from rtsim.live.inputs.prescribed_motion_run import check_driven, session_of, stage_of
-from rtsim.live.inputs.recorded import Kept, TimesInput
+from rtsim.live.inputs.recorded import KeptResults, TimesInput
 from rtsim.live.inputs.sources import is_driven
 from rtsim.live.loop import Loop
 from rtsim.methods.fdk.fdk import ForceDependentKinematics
@@ -61,7 +61,7 @@ def motion(tmp_path) -> Path:
     return path
 
 
-def run_of(source: Path, joint: str = "fdk") -> Run:
+def run_of(source: Path, joint: str = "fdk") -> RunConfig:
     """The shipped run of the mandible, of a motion."""
     return replace(load_run(find_config("mandible", "runs"), [f"joint={joint}"]), source=str(source))
 
@@ -73,7 +73,7 @@ def test_a_motion_is_balanced_as_its_formulas_are(motion, joint: str) -> None:
     run = run_of(motion, joint)
     check_driven(run)
     stage = stage_of(run, lambda said: None)
-    kept = Kept()
+    kept = KeptResults()
     Loop(TimesInput(stage.drivers.times, session_of(stage.drivers)), [stage], kept).run()
     found = kept.results()
     assert found is not None
@@ -108,7 +108,7 @@ def test_frames_without_balance_have_no_coordinates(motion) -> None:
         lines[k] = "\t".join((time, opening, "0.5", deviation, shift))
     motion.write_text("\n".join([*lines, ""]), encoding="utf-8")
     stage = stage_of(run_of(motion), lambda said: None)
-    kept = Kept()
+    kept = KeptResults()
     Loop(TimesInput(stage.drivers.times, session_of(stage.drivers)), [stage], kept).run()
     found = kept.results()
     assert found is not None

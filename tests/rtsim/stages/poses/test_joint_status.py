@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kernels.markers.marker_health import ASTRAY, EXCHANGED, SEGMENT, Health, new_health
+from kernels.markers.marker_health import EXCHANGED, OUTLIER, SEGMENT, Health, new_health
 from rtsim.models.load import load_model
 from rtsim.models.model import Model, build
 from rtsim.stages.poses.joint_status import JointStatus, regards
@@ -65,7 +65,7 @@ def test_a_frame_that_is_ok_is_so_in_all_joints(model: Model, health: Health) ->
 
 def test_a_marker_at_fault_regards_its_limb(model: Model, health: Health) -> None:
     """Protects the other leg: what is wrong on the right foot is no flag of the left, nor of the trunk."""
-    health.fault[marker_of(model, "foot_r")] = ASTRAY
+    health.fault[marker_of(model, "foot_r")] = OUTLIER
     assert told(model, health, Status.SUSPECT) == dict.fromkeys(LEG_R, Status.SUSPECT)
     health.fault[:] = 0
     health.fault[marker_of(model, "trunk")] = SEGMENT
@@ -75,7 +75,7 @@ def test_a_marker_at_fault_regards_its_limb(model: Model, health: Health) -> Non
 def test_what_is_wrong_with_the_root_regards_all(model: Model, health: Health) -> None:
     """Protects from legs that hang on a wrong pelvis, or on one that wrong markers of a leg pull at."""
     everything = {*LEG_R, *LEG_L, "trunk"}
-    for marker, fault in (("pelvis", ASTRAY), ("thigh_l", SEGMENT)):
+    for marker, fault in (("pelvis", OUTLIER), ("thigh_l", SEGMENT)):
         health.fault[:] = 0
         health.fault[marker_of(model, marker)] = fault
         assert set(told(model, health, Status.SUSPECT)) == everything
@@ -111,7 +111,7 @@ def test_labels_put_right_for_certain_regard_none(model: Model, health: Health) 
     """Protects the other flags of the frame: they do not make such labels suspect."""
     m = marker_of(model, "shank_l")
     health.fault[m], health.certain[m] = EXCHANGED, 1
-    health.fault[marker_of(model, "foot_r")] = ASTRAY
+    health.fault[marker_of(model, "foot_r")] = OUTLIER
     assert set(told(model, health, Status.SUSPECT)) == set(LEG_R)
 
 

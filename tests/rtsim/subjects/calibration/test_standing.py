@@ -14,7 +14,7 @@ import kernels.joints.joint_angles
 from kernels.joints.joint_angles import JointAxes
 from kernels.joints.tree import new_pose
 from rtsim.config.paths import find_config
-from rtsim.config.runs.run_schema import Run
+from rtsim.config.runs.run_schema import RunConfig
 from rtsim.errors import ConfigError
 from rtsim.files.markers.markers import read_markers
 from rtsim.files.markers.trial import MarkerTrial
@@ -269,7 +269,10 @@ def test_the_stature_of_the_file_is_used(person: Person) -> None:
 
 def test_the_stature_of_a_subject_is_looked_at() -> None:
     """Protects from a stature typed in by hand: told before the first frame, or refused."""
-    subject, run = load_subject(find_config("walker", "subjects")), Run(name="r", source="x.trc", subject="w")
+    subject, run = (
+        load_subject(find_config("walker", "subjects")),
+        RunConfig(name="r", source="x.trc", subject="w"),
+    )
     assert notes_of_person(subject, run) == []
     beside = notes_of_person(subject, msgspec.structs.replace(run, static="standing.c3d"))
     assert ["standing.c3d: beside the subject w it gives the body mass alone" in note for note in beside] == [

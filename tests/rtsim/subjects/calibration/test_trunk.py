@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from rtsim.config.runs.lab_schema import Lab
+from rtsim.config.runs.lab_schema import LabMap
 from rtsim.errors import ConfigError
 from rtsim.files.markers.markers import read_markers
 from rtsim.files.markers.trial import MarkerTrial
@@ -232,7 +232,7 @@ def test_a_marker_of_the_trunk_belongs_to_no_other_segment() -> None:
     lab = msgspec.to_builtins(load_lab("mcgill"))
     lab["right"]["trunk"]["tracking"] = [*lab["right"]["trunk"]["tracking"], "RASI"]
     with pytest.raises((ConfigError, msgspec.ValidationError), match="RASI listed more than once"):
-        msgspec.convert(lab, Lab)
+        msgspec.convert(lab, LabMap)
 
 
 def test_raised_arms_in_the_static_trial_leave_the_trunk_to_the_walk(shared: Path) -> None:

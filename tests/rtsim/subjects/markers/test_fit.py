@@ -9,7 +9,7 @@ import pytest
 
 from rtsim.files.markers.trial import MarkerTrial
 from rtsim.subjects.calibration.calibration import calibrate, subject_for
-from rtsim.subjects.markers.fit import LARGEST_MISFIT, Fit, fault_of, fit_of, sentences
+from rtsim.subjects.markers.fit import LARGEST_MISFIT, SubjectFit, fault_of, fit_of, sentences
 from tests.rtsim.subjects.recordings import DATA, RECORDINGS, read, trial_in
 
 WHOSE = "the subject anna"
@@ -52,11 +52,11 @@ def test_recordings_do_not_fit_another_static(trial, static):
 
 def test_markers_put_on_anew_are_told_and_another_size_is_refused() -> None:
     """Protects clean trials of labs that are worse than those seen: size speaks, too, before a refusal."""
-    assert sentences(Fit(0.009)) == []
-    assert fault_of(Fit(0.014, scale=1.005), WHOSE, "t") is None
-    assert len(sentences(Fit(0.014, scale=1.005))) == 1
-    assert fault_of(Fit(0.014, scale=0.97), WHOSE, "t") is not None
-    assert fault_of(Fit(0.025), WHOSE, "t") is not None
+    assert sentences(SubjectFit(0.009)) == []
+    assert fault_of(SubjectFit(0.014, scale=1.005), WHOSE, "t") is None
+    assert len(sentences(SubjectFit(0.014, scale=1.005))) == 1
+    assert fault_of(SubjectFit(0.014, scale=0.97), WHOSE, "t") is not None
+    assert fault_of(SubjectFit(0.025), WHOSE, "t") is not None
 
 
 def test_size_is_told(person: Person) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from rtsim.config.load import load_toml
 from rtsim.config.paths import configs_root, shipped_names
-from rtsim.config.runs.lab_schema import Lab
+from rtsim.config.runs.lab_schema import LabMap
 from rtsim.errors import ConfigError
 from rtsim.subjects.markers import labs
 from rtsim.subjects.markers.labs import cover, find_lab, load_lab, side_of
@@ -103,7 +103,7 @@ def test_mistakes_are_named(tmp_path: Path, old: str, new: str, said: str) -> No
     assert old in text
     path.write_text(text.replace(old, new, 1), encoding="utf-8")
     with pytest.raises(ConfigError) as error:
-        load_toml(path, Lab)
+        load_toml(path, LabMap)
     assert said in str(error.value)
     assert "mine.toml" in str(error.value)
 

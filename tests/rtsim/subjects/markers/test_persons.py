@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from rtsim.cli.main import cli
-from rtsim.config.runs.run_schema import Run
+from rtsim.config.runs.run_schema import RunConfig
 from rtsim.errors import ConfigError
 from rtsim.files.markers.ground import to_ground
 from rtsim.files.markers.markers import read_markers
@@ -18,7 +18,7 @@ from rtsim.files.markers.trc import write_trc
 from rtsim.files.markers.trial import MarkerTrial, RawTrial
 from rtsim.live.inputs.sources import load_trial, the_walker
 from rtsim.live.subjects.persons import with_person
-from rtsim.stages.markers.marker_input import Door
+from rtsim.stages.markers.marker_input import MarkerInput
 from rtsim.stages.markers.reference_length import of_subject
 from rtsim.subjects.calibration.calibration import subject_for
 from rtsim.subjects.markers.marker_names import find_markers
@@ -56,8 +56,8 @@ def test_two_persons_who_could_be_solved_are_listed(tmp_path: Path) -> None:
     """Protects against the first in file order, who may be the therapist."""
     path = file_of(tmp_path, together(("Therapist:", THERAPIST), ("Anna:", ANNA)))
     for read in (
-        lambda: with_person(Run(name="r", source=str(path))),
-        lambda: with_person(Run(name="r", source=str(path), subject="walker")),
+        lambda: with_person(RunConfig(name="r", source=str(path))),
+        lambda: with_person(RunConfig(name="r", source=str(path), subject="walker")),
         lambda: subject_for(path),
         lambda: read_one(path, share_of(WALKER.names)),
     ):
@@ -75,7 +75,7 @@ def test_who_is_chosen_has_the_markers_of_nobody_else(tmp_path: Path, before: st
     pairs = zip(names, (THERAPIST, ANNA), strict=True)
     path = file_of(tmp_path, together(*((before.format(n), trial) for n, trial in pairs)))
     person = before.format("anna")[:-1]
-    run, _ = with_person(Run(name="r", source=str(path), person=person))
+    run, _ = with_person(RunConfig(name="r", source=str(path), person=person))
     found = read_markers(path, person=run.person)
     assert found.names == ANNA.names
     np.testing.assert_allclose(found.positions, ANNA.positions, atol=1e-8)
@@ -89,7 +89,7 @@ def test_the_only_one_with_the_markers_is_taken_and_told(tmp_path: Path) -> None
     unseen = THERAPIST._replace(positions=np.full_like(THERAPIST.positions, np.nan))
     for other in (wand, without(THERAPIST, *WALKER.names[:12]), unseen):
         path = file_of(tmp_path, together(("Other:", other), ("Anna:", ANNA)))
-        run, told = with_person(Run(name="r", source=str(path)))
+        run, told = with_person(RunConfig(name="r", source=str(path)))
         if other is unseen:
             assert read_markers(path, person="Anna").names == ANNA.names
             continue
@@ -115,7 +115,7 @@ def test_the_static_trial_is_of_the_person_of_the_walk(tmp_path: Path) -> None:
     assert subject.segments == subject_for(walk).segments
     alone = file_of(tmp_path, together(("Therapist:", WALKER)), "other.trc")
     assert any("Therapist" in note and "Anna" in note for note in subject_for(walk, alone).notes)
-    run, told = with_person(Run(name="r", source=str(both), static=str(walk)))
+    run, told = with_person(RunConfig(name="r", source=str(both), static=str(walk)))
     assert run.person == "Anna"
     assert "the static trial" in told[0]
 
@@ -124,18 +124,18 @@ def test_nobody_of_that_name(tmp_path: Path) -> None:
     """Protects a name that was misspelt: told with those there are, also where there is one person alone."""
     path = file_of(tmp_path, together(("Therapist:", THERAPIST), ("Anna:", ANNA)))
     with pytest.raises(ConfigError, match="Therapist, Anna"):
-        with_person(Run(name="r", source=str(path), person="Zoe"))
+        with_person(RunConfig(name="r", source=str(path), person="Zoe"))
     alone = file_of(tmp_path, together(("Anna:", WALKER)), "one.trc")
     with pytest.raises(ConfigError, match=r"none of its markers are those of Zoe.*Anna"):
-        with_person(Run(name="r", source=str(alone), person="Zoe"))
-    assert with_person(Run(name="r", source=str(alone), person="anna")) == (
-        Run(name="r", source=str(alone), person="anna"),
+        with_person(RunConfig(name="r", source=str(alone), person="Zoe"))
+    assert with_person(RunConfig(name="r", source=str(alone), person="anna")) == (
+        RunConfig(name="r", source=str(alone), person="anna"),
         (),
     )
     with pytest.raises(ConfigError, match="no marker's name begins with Zoe"):
-        with_person(Run(name="r", source=str(file_of(tmp_path, WALKER, "none.trc")), person="Zoe"))
+        with_person(RunConfig(name="r", source=str(file_of(tmp_path, WALKER, "none.trc")), person="Zoe"))
     with pytest.raises(ConfigError, match="one person"):
-        with_person(Run(name="r", person="Anna"))
+        with_person(RunConfig(name="r", person="Anna"))
 
 
 def test_names_are_never_found_on_two_persons() -> None:
@@ -147,35 +147,35 @@ def test_names_are_never_found_on_two_persons() -> None:
     assert find_markers(["RASI", "w1"], ["Wand:w2", "Anna:RASI"]) == {"RASI": 1}
 
 
-def door_of(labels: tuple[str, ...], **options: object) -> Door:
+def door_of(labels: tuple[str, ...], **options: object) -> MarkerInput:
     session = marker_session(labels, rate=100.0, t_start=0)
-    return Door(of_subject(the_walker()), session, **options)
+    return MarkerInput(of_subject(the_walker()), session, **options)
 
 
 def test_a_stream_of_two_persons_is_not_followed_until_one_is_named() -> None:
     """Protects live runs: frames are flagged and a sentence lists the persons; the subject's own is taken."""
     two = together(("Therapist:", THERAPIST), ("Anna:", WALKER))
     frame = {"positions": np.ascontiguousarray(two.positions[0])}
-    door = door_of(two.names)
-    assert not door.usable
-    assert not door.admit(frame)[1]
-    assert any("Therapist (17 markers), Anna (17 markers)" in said for said in door.sentences)
+    marker_input = door_of(two.names)
+    assert not marker_input.usable
+    assert not marker_input.admit(frame)[1]
+    assert any("Therapist (17 markers), Anna (17 markers)" in said for said in marker_input.sentences)
     for options in ({"person": "anna"}, {"known": {"Anna": "whose the subject is"}}):
-        door = door_of(two.names, **options)
-        measured, admitted = door.admit(frame)
+        marker_input = door_of(two.names, **options)
+        measured, admitted = marker_input.admit(frame)
         assert admitted
         np.testing.assert_allclose(measured, WALKER.positions[0])
-        assert any("Anna" in said or "anna" in said for said in door.sentences)
-        assert all("Therapist" not in label for label in door.labels)
+        assert any("Anna" in said or "anna" in said for said in marker_input.sentences)
+        assert all("Therapist" not in label for label in marker_input.labels)
     assert not door_of(two.names, person="Zoe").usable
 
 
 def test_a_stream_of_one_person_and_a_prop() -> None:
     """Protects live volumes with a wand, and streams whose labels name thousands."""
     names = (*(f"Anna:{name}" for name in WALKER.names), "Wand:W1", "Wand:RTH1")
-    door = door_of(names)
-    assert door.usable
-    assert door.labels[-2:] == ("", "")
+    marker_input = door_of(names)
+    assert marker_input.usable
+    assert marker_input.labels[-2:] == ("", "")
     assert not door_of(tuple(f"p{k}:x" for k in range(20_000))).usable
 
 

@@ -12,13 +12,13 @@ from kernels.compiler.jit import njit
 from kernels.faults.agreement import allowed_gap
 from kernels.faults.verdict import leave_out
 from kernels.markers.marker_health import (
-    ASTRAY,
+    OUTLIER,
     distance_between,
+    innovation_of,
     is_foreseen,
     is_known,
     is_recent,
     median,
-    surprise_of,
 )
 
 FRESH = 0.3
@@ -42,9 +42,9 @@ def median_surprise(measured, health):
     n = 0
     for m in range(measured.shape[0]):
         if is_foreseen(m, health):
-            health.surprise[n] = surprise_of(m, measured, health)
+            health.innovation[n] = innovation_of(m, measured, health)
             n += 1
-    return median(health.surprise, n) if n >= MEDIAN_NEEDS else math.inf
+    return median(health.innovation, n) if n >= MEDIAN_NEEDS else math.inf
 
 
 @njit
@@ -66,8 +66,8 @@ def find_strays(markers, measured, dt, usual, options, health, segments):
         if segments.sound[b] == 1 or segments.doubted[b] > FRESH or not is_foreseen(m, health):
             continue
         own = options.slack[m] * (options.floor if is_known(m, options, health) else options.unknown)
-        if surprise_of(m, measured, health) > own + options.stray_speed * dt + MEDIAN_FACTOR * usual:
-            leave_out(m, ASTRAY, health)
+        if innovation_of(m, measured, health) > own + options.stray_speed * dt + MEDIAN_FACTOR * usual:
+            leave_out(m, OUTLIER, health)
 
 
 @njit
@@ -87,7 +87,7 @@ def leave_out_unforeseen(markers, b, measured, dt, options, health, segments):
     found, most, least, n = -1, 0.0, math.inf, 0
     for m in range(measured.shape[0]):
         if markers.body[m] == b and is_foreseen(m, health):
-            own, n = surprise_of(m, measured, health), n + 1
+            own, n = innovation_of(m, measured, health), n + 1
             least = min(least, own)
             if own > most:
                 found, most = m, own
@@ -100,7 +100,7 @@ def leave_out_unforeseen(markers, b, measured, dt, options, health, segments):
         allowed = min(allowed, crept)
     if most - least <= allowed + TURNS * dt:
         return -1
-    leave_out(found, ASTRAY, health)
+    leave_out(found, OUTLIER, health)
     return found
 
 
@@ -112,12 +112,12 @@ def has_leapt(m, options, health):
 
 
 @njit
-def is_where_foreseen(m, options, health):
+def is_where_predicted(m, options, health):
     """Whether marker m is as near to where it was foreseen as its residual may change.
 
     Where it leaps all the same the pose has leapt, as from one assembly of a knee to the other.
     """
-    return surprise_of(m, health.labelled, health) <= leap_allowed(m, options, health)
+    return innovation_of(m, health.labelled, health) <= leap_allowed(m, options, health)
 
 
 @njit

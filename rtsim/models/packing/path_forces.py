@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels.forces.ligament import N_LIGAMENT, TOE_LINEAR
-from kernels.forces.path_forces import MUSCLE, Pulls
+from kernels.forces.path_forces import MUSCLE, PathForces
 from kernels.joints.tree import Tree
 from kernels.muscle.hill import Muscles
 from kernels.path.stations import Stations
@@ -25,7 +25,7 @@ def pack_pulls(
     wrapping: Stations,
     surfaces: Surfaces,
     muscles: Muscles,
-) -> Pulls | None:
+) -> PathForces | None:
     """Muscles of a model that have a force, then ligaments along paths; None where there is nothing.
 
     stations : of all muscles; wrapping : of the ligaments
@@ -45,7 +45,7 @@ def pack_pulls(
     given = [x if isinstance(x, FunctionSpec) else FunctionSpec(constant=x) for x in excitations]
     excitation = np.array([table.add(function) for function in given], np.int64)
     stand_in = pack_hill(len(ligaments) * (None,))
-    return Pulls(
+    return PathForces(
         stations=own,
         surfaces=surfaces,
         muscles=Muscles(*(np.concatenate([x[acting], y]) for x, y in zip(muscles, stand_in, strict=True))),

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels.dynamics.system import System
-from kernels.forces.path_forces import Pulls
+from kernels.forces.path_forces import PathForces
 from tests.naive import hill, muscle_path
 from tests.naive.differences import first_derivative
 from tests.naive.dynamics import inverse_dynamics, mass_matrix
@@ -23,7 +23,9 @@ from tests.naive.tree import integrate
 Array = NDArray[np.floating]
 
 
-def generalized_forces(system: System, pulls: Pulls, q: Array, v: Array, inner: Array, e: Array) -> tuple:
+def generalized_forces(
+    system: System, pulls: PathForces, q: Array, v: Array, inner: Array, e: Array
+) -> tuple:
     """Return tau (n_v,), the rates of the inner states (2 n_pull,), and forces along the tendons [N]."""
     muscles, n = pulls.muscles, len(e)
     lengths = lambda at: muscle_path.lengths(system.tree, pulls.stations, pulls.surfaces, at)  # noqa: E731
@@ -42,7 +44,7 @@ def generalized_forces(system: System, pulls: Pulls, q: Array, v: Array, inner: 
     return -force @ by_q, rate, force
 
 
-def motion(system: System, pulls: Pulls, start: Array, e: Array) -> Callable[[Array], Array]:
+def motion(system: System, pulls: PathForces, start: Array, e: Array) -> Callable[[Array], Array]:
     """Return f, the rate of y = (theta, v, a, x), theta from the coordinates `start` (n_q,)."""
     n_v = len(system.tree.dof_body)
     none = np.zeros((len(system.tree.parent), 6))
