@@ -51,7 +51,7 @@ def laws(record: type) -> tuple[str, ...]:
 
 @pytest.mark.parametrize("law", ["andersson", "hollars", "specker", "bengisu_akay"])
 def test_a_friction_law_touches_two_files(law: str) -> None:
-    """Protects the count of a friction law; `proposed` is a common word and cannot be looked for."""
+    """Protects the count of a friction law; `brown_mcphee` is also that of the foot."""
     assert law in laws(Friction)
     assert files_with([law]) - EXPERIMENTS == FRICTION
 

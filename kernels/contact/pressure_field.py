@@ -111,7 +111,7 @@ def add_columns(corner, axes, metric, other, law, row, V, pressure_out):
     u, n = axes[0], axes[2]
     Mn, Mu, across = times(metric, n), times(metric, u), cross(n, V)
     a, nu, bent = dot(n, Mn), dot(n, Mu), dot(n, Mu) ** 2 - dot(n, Mn) * dot(u, Mu)
-    surface_velocity = dot(u, across)  # v_n changes along x by x . (n x w)
+    drift = dot(u, across)  # v_n changes along x by x . (n x w)
     for j in range(pressure_out.shape[0]):
         x = corner[0] + j * axes[1, 0], corner[1] + j * axes[1, 1], corner[2] + j * axes[1, 2]
         y = x[0] - row[CENTRE], x[1] - row[CENTRE + 1], x[2] - row[CENTRE + 2]
@@ -130,7 +130,7 @@ def add_columns(corner, axes, metric, other, law, row, V, pressure_out):
             low, high = (-b - i * nu - root) / a, (-b - i * nu + root) / a
             at = x[0] + i * u[0], x[1] + i * u[1], x[2] + i * u[2]
             depth = common(low, high, at, n, other)
-            bracket = 1.0 - law[1] * (v_n + i * surface_velocity)
+            bracket = 1.0 - law[1] * (v_n + i * drift)
             if depth > 0.0 and bracket > 0.0:
                 pressure_out[j, i] += law[0] * depth * bracket
 

@@ -1,14 +1,14 @@
 """Friction of one contact as a function of sliding velocity and normal force: five laws, one signature.
 
 Every law gives F with the sign of the velocity (the caller turns it against the motion) and its derivatives:
-  PROPOSED   F = F_n [mu_d tanh(4 s) + (mu_s - mu_d) s / w^2] + mu_v v tanh(4 F_n / F_nt),  w = (s^2 + 3) / 4
-  ANDERSSON  F = F_n [mu_d + (mu_s - mu_d) exp(-(|v| / v_s)^p)] tanh(k_tanh v) + mu_v v
+  BROWN_MCPHEE   F = F_n [mu_d tanh(4 s) + (mu_s - mu_d) s / w^2] + mu_v v tanh(4 F_n / F_nt),  w = (s^2 + 3)
+  / 4 ANDERSSON  F = F_n [mu_d + (mu_s - mu_d) exp(-(|v| / v_s)^p)] tanh(k_tanh v) + mu_v v
   HOLLARS    F = F_n [sign(v) min(|s|, 1) (mu_d + 2 (mu_s - mu_d) / (1 + s^2)) + k_v v]
   SPECKER    F = [F_n mu_s - F_n mu_d tanh(v_t / v_d) - mu_v v_t] s exp((1 - s^2) / 2)
                  + F_n mu_d tanh(v / v_d) + mu_v v,                                          s = v / v_t
   BENGISU_AKAY  F = F_n mu_s s (2 - s) up to v_t, F_n [mu_d + (mu_s - mu_d) exp(-xi (v - v_t))] beyond, odd
 Brown (2017), MASc thesis, University of Waterloo, eqs 4.4, 4.1, 4.2 and 4.3, with mu_v for the k_v printed in
-4.3 and 4.2 continued as an odd function; PROPOSED also in Brown & McPhee (2016), J Comput Nonlinear Dyn
+4.3 and 4.2 continued as an odd function; BROWN_MCPHEE also in Brown & McPhee (2016), J Comput Nonlinear Dyn
 11:054502. BENGISU_AKAY: Bengisu & Akay (1994), J Sound Vib 171:557-570, as in Marques et al. (2016),
 Nonlinear Dyn 86:1407-1443. Without contact (F_n <= 0) every law is zero.
 """
@@ -19,7 +19,7 @@ import math
 
 from kernels.compiler.jit import njit
 
-PROPOSED, ANDERSSON, HOLLARS, SPECKER, BENGISU_AKAY = 0, 1, 2, 3, 4
+BROWN_MCPHEE, ANDERSSON, HOLLARS, SPECKER, BENGISU_AKAY = 0, 1, 2, 3, 4
 
 MU_S, MU_D, V_T, MU_V, F_NT, K_V, V_D, P, K_TANH = 0, 1, 2, 3, 4, 5, 6, 7, 8
 """Columns of a row of parameters; a law reads only its own, V_T, F_NT, V_D and P above 0 where it does.
@@ -27,7 +27,7 @@ MU_S, MU_D, V_T, MU_V, F_NT, K_V, V_D, P, K_TANH = 0, 1, 2, 3, 4, 5, 6, 7, 8
 MU_S, MU_D : coefficients of static and dynamic friction [1]
 V_T : transition velocity, at which static friction peaks [m/s]; not ANDERSSON
 MU_V : viscous friction [N s/m]; not HOLLARS, BENGISU_AKAY
-F_NT : normal force from which viscous friction is whole [N]; PROPOSED
+F_NT : normal force from which viscous friction is whole [N]; BROWN_MCPHEE
 K_V : viscous friction per normal force [s/m]; HOLLARS
 V_D : velocity at which dynamic friction sets in [m/s]; SPECKER
 P : exponent of the decay from static to dynamic friction [1]; ANDERSSON
@@ -64,7 +64,7 @@ def saturation(x):
 
 
 @njit
-def proposed_friction(p, v, F_n):
+def brown_mcphee_friction(p, v, F_n):
     """The law of eq. 4.4: (F [N], dF/dv [N s/m], dF/dF_n [1]) in contact; smooth in v and F_n (4.6).
 
     With r = 1 / w, d(s r^2)/ds = 3 r^2 (r - 1), which stays finite however large s is.
@@ -174,7 +174,7 @@ def bengisu_akay_friction(p, v, F_n):
 def friction_force(law, p, v, F_n):
     """Friction force along the sliding velocity and its derivatives, by the law of this number.
 
-    law : PROPOSED, ANDERSSON, HOLLARS, SPECKER or BENGISU_AKAY
+    law : BROWN_MCPHEE, ANDERSSON, HOLLARS, SPECKER or BENGISU_AKAY
     p : (N_FRICTION,) float64 - parameters, by the columns above
     v : sliding velocity [m/s]
     F_n : normal force, positive in compression [N]
@@ -183,8 +183,8 @@ def friction_force(law, p, v, F_n):
     """
     if F_n <= 0.0:
         return 0.0, 0.0, 0.0
-    if law == PROPOSED:
-        return proposed_friction(p, v, F_n)
+    if law == BROWN_MCPHEE:
+        return brown_mcphee_friction(p, v, F_n)
     if law == HOLLARS:
         return hollars_friction(p, v, F_n)
     if law == ANDERSSON:

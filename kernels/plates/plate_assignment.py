@@ -49,7 +49,7 @@ class AssignmentRules(NamedTuple):
 
 
 class PlateAssignment(NamedTuple):
-    """What is carried from frame to frame, for n_plate plates and n_foot feet; made by new_plate_assignment."""
+    """What is carried from frame to frame, for n_plate plates and n_foot feet."""
 
     bearer: np.ndarray  # (n_plate,) int64 - the foot that has the plate; -1 = none
     rival: np.ndarray  # (n_plate,) int64 - frames on end for which another foot was nearer

@@ -8,6 +8,7 @@ import importlib
 import io
 import os
 import sys
+import warnings
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -107,14 +108,31 @@ def main(args: list[str] | None = None) -> None:
     """
     answer_requests()
     open_closed()
-    if os.environ.pop(CHILD, ""):
+    is_child = bool(os.environ.pop(CHILD, ""))
+    if is_child:
         end_with_parent()
+    tell_former_names(is_child)
     code = outcome(args)
     try:
         sys.stdout.flush()
     except BrokenPipeError:
         code = leave_pipe()
     sys.exit(code)
+
+
+def tell_former_names(is_child: bool) -> None:
+    """Former names in configs are told in one sentence each, by the process that the user started."""
+    from rtsim.config.former_names import FormerName
+
+    usual = warnings.showwarning
+
+    def show(message: Warning | str, category: type[Warning], *place: Any, **options: Any) -> None:
+        if category is not FormerName:
+            usual(message, category, *place, **options)
+        elif not is_child:
+            say_last(str(message), 0)
+
+    warnings.showwarning = show
 
 
 def open_closed() -> None:

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from rtsim.config.former_names import with_current_names
 from rtsim.config.mistake import bound_in_words, explain
 from rtsim.config.reading import read_bounded
 from rtsim.errors import ConfigError
@@ -43,7 +44,7 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 
 def parse_toml(text: str, where: str) -> dict[str, Any]:
-    """The tables of a TOML text; `where` names its origin in messages."""
+    """The tables of a TOML text, former names replaced; `where` names its origin in messages."""
     deep = DEEP.search(text)
     if deep:
         line = text.count("\n", 0, deep.start()) + 1
@@ -53,7 +54,7 @@ def parse_toml(text: str, where: str) -> dict[str, Any]:
             remedy="mend the line named",
         )
     try:
-        return tomllib.loads(text)
+        return with_current_names(tomllib.loads(text), where)
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"not valid TOML: {error}", where=where, remedy="mend the line named") from None
     except RecursionError:

@@ -198,7 +198,7 @@ def panels(step: FittedStep, mu_d: float) -> list[FigurePanel]:
         shear["greatest possible, mu_d F_n"] = mu_d * s.force[:, 2]
     found = [
         FigurePanel("Normal force", "N", axis, x, {"measured": t.force[:, 2], "simulated": s.force[:, 2]}),
-        FigurePanel("Centre of pressure along the foot", "mm", axis, x, _both(t.centre[:, 1], s.centre[:, 1])),
+        FigurePanel("Centre of pressure along foot", "mm", axis, x, _both(t.centre[:, 1], s.centre[:, 1])),
         FigurePanel("Centre of pressure, medial", "mm", axis, x, _both(t.centre[:, 0], s.centre[:, 0])),
         FigurePanel(f"Friction, not validated{'' if rubs else ' (none was simulated)'}", "N", axis, x, shear),
         FigurePanel(

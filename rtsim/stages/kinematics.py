@@ -58,7 +58,7 @@ class Kinematics(Stage):
 
     Attributes
     ----------
-    estimator : whose newest results other stages read; door : of the session at hand
+    estimator : whose newest results other stages read; marker_input : of the session at hand
     person : whose markers are followed, where a stream has those of several; "" = nobody is asked for
     dt : time since the frame before [s], 0 where the stream does not tell
     identity : whether it is the person of the frames before; stepped : segments that are off as one body
@@ -131,7 +131,7 @@ class Kinematics(Stage):
         self._square_sum, self._n_square = 0.0, 0
 
     def begin(self, session: Session, anew: bool) -> None:
-        """A new door; the pose and the markers' history are forgotten."""
+        """A new marker input; the pose and the markers' history are forgotten."""
         if not anew and self.marker_input is not None:
             return
         if self.marker_input is not None:

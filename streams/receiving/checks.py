@@ -1,4 +1,4 @@
-"""Checks at the door: order, clock and infinities of arriving frames, and the words for what is wrong."""
+"""Checks of what arrives: order, clock and infinities of frames, and the words for what is wrong."""
 
 from __future__ import annotations
 

@@ -121,7 +121,7 @@ def rub(forces: ForceElements, e: int, at: State, v: Array) -> tuple[float, Arra
     t = axes(at, B) @ frictions.direction[e]
     place = at.point(A, frictions.point[e])
     gradient = (place_jacobian(at, A, place) - place_jacobian(at, B, place)).T @ t
-    return float(gradient @ v) - frictions.drift[e], gradient
+    return float(gradient @ v) - frictions.surface_velocity[e], gradient
 
 
 def add_friction(forces: ForceElements, e: int, at: State, v: Array, tau: Array) -> tuple[float, float]:
@@ -151,7 +151,7 @@ def touch(forces: ForceElements, e: int, at: State, v: Array) -> Touch:
     if d > 0.0 and contacts.law[e] == VOLUMETRIC:
         place = centre + E @ volumetric.patch(radii, n, min(d, 2.0)).centroid
     J = place_jacobian(at, A, place) - place_jacobian(at, B, place)
-    return Touch(d, h, normal, place, J, J @ v - axes(at, B) @ contacts.drift[e])
+    return Touch(d, h, normal, place, J, J @ v - axes(at, B) @ contacts.surface_velocity[e])
 
 
 def touch_spheres(contacts: Contacts, e: int, at: State, v: Array, bodies: tuple[int, int]) -> Touch:
@@ -165,8 +165,8 @@ def touch_spheres(contacts: Contacts, e: int, at: State, v: Array, bodies: tuple
     if g < r_a + r_b and contacts.law[e] == VOLUMETRIC:
         place = b + lens.overlap(g, r_a, r_b)[1] * apart / g
     J = place_jacobian(at, A, place) - place_jacobian(at, B, place)
-    drift = axes(at, B) @ contacts.drift[e]
-    return Touch((r_a + r_b - g) / r_a, r_a, apart / g, place, J, J @ v - drift)
+    surface_velocity = axes(at, B) @ contacts.surface_velocity[e]
+    return Touch((r_a + r_b - g) / r_a, r_a, apart / g, place, J, J @ v - surface_velocity)
 
 
 def add_contact(forces: ForceElements, e: int, at: State, v: Array, tau: Array, thesis: bool) -> Touch:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kernels.forces.friction import ANDERSSON, BENGISU_AKAY, HOLLARS, PROPOSED
+from kernels.forces.friction import ANDERSSON, BENGISU_AKAY, BROWN_MCPHEE, HOLLARS
 
 
 class Parameters(NamedTuple):
@@ -30,7 +30,7 @@ def friction_force(law: int, parameters: Parameters, v: float, F_n: float) -> fl
         return 0.0
     s = v / v_t
     with np.errstate(over="ignore", under="ignore"):
-        if law == PROPOSED:  # 4.4
+        if law == BROWN_MCPHEE:  # 4.4
             dynamic = F_n * mu_d * np.tanh(4.0 * s)
             static = F_n * (mu_s - mu_d) * s / (s**2 / 4.0 + 3.0 / 4.0) ** 2
             return float(dynamic + static + mu_v * v * np.tanh(4.0 * F_n / F_nt))

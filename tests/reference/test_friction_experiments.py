@@ -91,7 +91,7 @@ def test_the_ball_rolls_off(law):
 @pytest.mark.parametrize(
     ("law", "settings"),
     [
-        ("proposed", {}),
+        ("brown_mcphee", {}),
         ("andersson", {"step_ms": 1.0}),
         ("hollars", {"step_ms": 0.125}),
         ("specker", {"step_ms": 1.0}),
@@ -107,9 +107,9 @@ def test_stick_slip_against_the_reference(law, settings):
 
 def test_long_steps_of_stick_slip():
     """Protects long steps: 16 ms find every slip to 1e-4 m/s."""
-    solution = stick_slip_of("proposed", 10.0, 1e-12)
+    solution = stick_slip_of("brown_mcphee", 10.0, 1e-12)
     for step_ms in (15.0, 16.0, 17.0):
-        fast = simulator("stick_slip", "proposed", step_ms=step_ms, method="ros34pw2")
+        fast = simulator("stick_slip", "brown_mcphee", step_ms=step_ms, method="ros34pw2")
         assert error("stick_slip", fast, solution) < 1e-4
 
 

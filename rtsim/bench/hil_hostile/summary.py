@@ -25,7 +25,10 @@ def figures_of(verdicts: Sequence[Verdict]) -> list[BenchFigure]:
     wrong = [v for v in verdicts if v.wrong]
     return [
         BenchFigure("cases", float(len(hostile)), "1", LEAST_WAYS, "higher"),
-        *(BenchFigure(f"cases.{f}", float(sum(v.case.family == f for v in hostile)), "1") for f in FAMILIES[1:]),
+        *(
+            BenchFigure(f"cases.{family}", float(sum(v.case.family == family for v in hostile)), "1")
+            for family in FAMILIES[1:]
+        ),
         *of_torque([v for v in hostile if not math.isnan(v.after_ms)]),
         *of_telling([v for v in hostile if v.told is not None and v.case.promised]),
         BenchFigure("torque_without_arming", float(sum(v.unarmed for v in verdicts)),

@@ -5,10 +5,10 @@ residual, from arrays of the model's markers to the arrays of the solution, musc
 standard deviations of its results take (deviation_p50_us). And the frame as
 `rtsim live` runs it (names that begin with live_): from the bytes of a marker message to those of a result,
 with the settings of a live run, markers at fault left out (`rtsim.bench.runs.live_frames`); live_receive_us,
-live_solve_us (with the door), live_fields_us and live_encode_us are medians of its stages. ratio.both is the
-time of the walker's frames with both legs, relative to the right leg alone (`rtsim.bench.markers.both_legs`),
-ratio.trust that of frames with faults, gaps and deviations seen to, relative to frames without
-(`rtsim.bench.markers.trust`).
+live_solve_us (with the marker input), live_fields_us and live_encode_us are medians of its stages. ratio.both
+is the time of the walker's frames with both legs, relative to the right leg alone
+(`rtsim.bench.markers.both_legs`), ratio.trust that of frames with faults, gaps and deviations seen to,
+relative to frames without (`rtsim.bench.markers.trust`).
 """
 
 from __future__ import annotations

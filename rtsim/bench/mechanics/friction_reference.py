@@ -34,7 +34,7 @@ TIGHT, CHECK = 1e-12, 1e-11
 """Relative tolerances of the reference and of what tells its error."""
 
 
-def proposed(v: float, F_n: float, mu_v: float) -> float:
+def brown_mcphee(v: float, F_n: float, mu_v: float) -> float:
     """Equation 4.4 [N]."""
     s = v / V_T
     static = F_n * (MU_S - MU_D) * s / (s * s / 4.0 + 3.0 / 4.0) ** 2
@@ -62,7 +62,7 @@ def specker(v: float, F_n: float, mu_v: float) -> float:
 
 
 LAWS: dict[str, Friction] = {
-    "proposed": proposed,
+    "brown_mcphee": brown_mcphee,
     "andersson": andersson,
     "hollars": hollars,
     "specker": specker,

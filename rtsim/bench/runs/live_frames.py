@@ -1,7 +1,7 @@
 """Frames as `rtsim live` runs them, but for the sockets: from a marker message's bytes to those of a result.
 
 A trial is one session, as the player sends it: each message is decoded and checked, goes through the ring to
-the door, is solved with the settings of a live run (markers at fault left out), and its fields are
+the marker input, is solved with the settings of a live run (markers at fault left out), and its fields are
 encoded. All of it is the code of the live loop; what is left out is sending, receiving and waking a thread,
 which `rtsim bench latency` has.
 """
@@ -33,7 +33,7 @@ class LiveRows(NamedTuple):
     """One row per frame, all laps."""
 
     stages: NDArray[np.float64]
-    """(n, 4) [us]: decode, check and hand over; door and solve; fields of the result; encode."""
+    """(n, 4) [us]: decode, check and hand over; marker input and solve; fields of the result; encode."""
     iterations: NDArray[np.float64]
     """(n,)"""
     residual: NDArray[np.float64]

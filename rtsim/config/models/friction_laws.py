@@ -15,7 +15,7 @@ DYNAMIC_PART = 0.25
 class Friction(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """A friction law and its coefficients (kernels/forces/friction); a law reads only its own."""
 
-    law: Literal["proposed", "andersson", "hollars", "specker", "bengisu_akay"] = "proposed"
+    law: Literal["brown_mcphee", "andersson", "hollars", "specker", "bengisu_akay"] = "brown_mcphee"
     static: NonNegative = 0.0
     dynamic: NonNegative = 0.0
     # where static friction peaks; andersson: over which it decays
@@ -24,7 +24,7 @@ class Friction(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     transition_angular_velocity_rad_s: Positive | None = None
     # not hollars, bengisu_akay
     viscous_N_s_m: NonNegative = 0.0
-    # proposed: normal force from which viscous friction is whole
+    # brown_mcphee: normal force from which viscous friction is whole
     transition_force_N: Positive = 10.0
     # hollars: viscous friction per normal force
     viscous_s_m: NonNegative = 0.0
@@ -65,4 +65,4 @@ class Friction(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     @property
     def wets_at_N(self) -> float:
         """Normal force from which viscous friction is whole; 0 where it sets in at once, or not at all."""
-        return self.transition_force_N if self.law == "proposed" and self.viscous_N_s_m else 0.0
+        return self.transition_force_N if self.law == "brown_mcphee" and self.viscous_N_s_m else 0.0

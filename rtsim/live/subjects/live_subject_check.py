@@ -96,8 +96,8 @@ class LiveSubjectCheck(Stage):
 
     Parameters
     ----------
-    kinematics : whose door has put the markers in the order of the subject, or of the model that brings
-        its own
+    kinematics : whose marker input has put the markers in the order of the subject, or of the model that
+        brings its own
     where : the stream's address
 
     Attributes

@@ -27,7 +27,7 @@ from kernels.contact.parameter_slopes import (
 )
 from kernels.contact.prescribed import Prescribed, prescribe
 from kernels.contact.pressure import VOLUMETRIC
-from kernels.forces.friction import MU_D, MU_S, N_FRICTION, PROPOSED, V_T
+from kernels.forces.friction import BROWN_MCPHEE, MU_D, MU_S, N_FRICTION, V_T
 from rtsim.config.contact_geometries import GEOMETRIES
 from rtsim.models.packing.forces import number
 from rtsim.subjects.feet.foot_frame import AXIS_HEIGHT, FootFrame
@@ -201,7 +201,7 @@ def new_foot(friction: bool) -> Prescribed:
         law=np.full(n, VOLUMETRIC),
         spread=whole,
         pressure=np.zeros((n, 3)),
-        friction_law=np.full(n, PROPOSED if friction else -1),
+        friction_law=np.full(n, BROWN_MCPHEE if friction else -1),
         friction=np.zeros((n, N_FRICTION)),
         spin_friction=np.zeros((n, N_FRICTION)),
         rolls=whole,

@@ -1,4 +1,4 @@
-"""The door: from the markers of any stream to the markers of the model, in metres, Y up, right side.
+"""From the markers of any stream to the markers of the model, in metres, Y up, right side.
 
 What cannot be meant is named in plain language and counted: markers that are missing or unknown,
 millimetres sent as metres, a wrong up axis. Order, duplicates, clock jumps and infinities are judged
@@ -159,8 +159,8 @@ class MarkerInput:
         """Count an up axis that cannot be meant; how : in words, with the remedy."""
         self.count(
             "wrong_up_axis",
-            f"{self.reference_length.fallen}: {how} Of a file say it by --up, or leave out the one that was given. "
-            "Joint angles do not depend on it, the picture and the forces in joints do.",
+            f"{self.reference_length.fallen}: {how} Of a file say it by --up, or leave out the one that was "
+            "given. Joint angles do not depend on it, the picture and the forces in joints do.",
         )
 
     def _name_faults(self, index: dict[str, int], labels: tuple[str, ...], unit: str, up: object) -> None:
@@ -183,8 +183,8 @@ class MarkerInput:
             unknown = listed(islice(strangers, N_NAMED))
             also = f"; the stream has {unknown} instead?" if unknown else "."
             self._say(
-                f"{len(missing)} of the {self.reference_length.whose} {len(self.names)} markers are not in the "
-                f"stream's {len(labels)} markers: {listed(missing[:N_NAMED])}{also}"
+                f"{len(missing)} of the {self.reference_length.whose} {len(self.names)} markers are not in "
+                f"the stream's {len(labels)} markers: {listed(missing[:N_NAMED])}{also}"
             )
 
     def _say(self, sentence: str) -> None:

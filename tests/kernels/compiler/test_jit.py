@@ -297,7 +297,10 @@ def test_binding_without_the_compiler_is_the_function() -> None:
 @pytest.mark.process
 def test_kernels_run_without_the_compiler(tmp_path: Path) -> None:
     """Protects debugging: with the compiler off every kernel is a plain Python function."""
-    code = "from kernels.algebra import rotation; import types; print(type(rotation.rotate) is types.FunctionType)"
+    code = (
+        "from kernels.algebra import rotation; import types; "
+        "print(type(rotation.rotate) is types.FunctionType)"
+    )
     assert run(code, ROOT, NUMBA_DISABLE_JIT="1", NUMBA_CACHE_DIR=str(tmp_path)) == "True"
 
 

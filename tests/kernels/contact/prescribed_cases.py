@@ -17,7 +17,7 @@ from kernels.contact.prescribed import (
     prescribe,
 )
 from kernels.contact.pressure import VOLUMETRIC
-from kernels.forces.friction import PROPOSED
+from kernels.forces.friction import BROWN_MCPHEE
 from tests.naive import volumetric
 from tests.naive.friction import Parameters, friction_force
 from tests.naive.mechanisms import dirty
@@ -31,7 +31,7 @@ SPINNING = SLIDING._replace(v_t=0.8)
 
 
 def some_contacts(
-    seed: int, law: int = VOLUMETRIC, friction_law: int = PROPOSED, depths: tuple[float, ...] = DEPTHS
+    seed: int, law: int = VOLUMETRIC, friction_law: int = BROWN_MCPHEE, depths: tuple[float, ...] = DEPTHS
 ) -> tuple[Prescribed, BodyMotion]:
     """Return ellipsoids at these depths in oblique planes of ground, on two bodies in turn that move."""
     rng = np.random.default_rng([seed, 83])

@@ -40,7 +40,7 @@ def test_markers_tell_where_a_foot_is() -> None:
 
 def test_what_lies_on_a_foot_moves_with_it() -> None:
     """Protects place, axes and speeds of a frame on a body, by differences of its pose in time."""
-    spin, surface_velocity, start = (
+    spin, drift, start = (
         np.array([0.8, -0.5, 1.2]),
         np.array([0.4, 0.1, -0.3]),
         np.array([0.1, 0.7, 0.2]),
@@ -51,8 +51,8 @@ def test_what_lies_on_a_foot_moves_with_it() -> None:
         """Return both frames as if on one body; its angular velocity stands in its own axes."""
         found, turn = new_motion(2), first * Rotation.from_rotvec(spin * time)
         for k in range(2):
-            q = np.concatenate([start + surface_velocity * time, quaternion(turn)])
-            follow(q, np.concatenate([surface_velocity, spin]), FEET, k, found)
+            q = np.concatenate([start + drift * time, quaternion(turn)])
+            follow(q, np.concatenate([drift, spin]), FEET, k, found)
         return found
 
     before, now, after = at(-step), at(0.0), at(step)

@@ -30,7 +30,7 @@ from kernels.contact.prescribed import (
     new_prescribed_work,
 )
 from kernels.contact.pressure import HUNT_CROSSLEY, KELVIN_VOIGT, POWER, VOLUMETRIC
-from kernels.forces.friction import ANDERSSON, BENGISU_AKAY, HOLLARS, MU_D, MU_S, PROPOSED, SPECKER
+from kernels.forces.friction import ANDERSSON, BENGISU_AKAY, BROWN_MCPHEE, HOLLARS, MU_D, MU_S, SPECKER
 from tests.kernels.contact.prescribed_cases import DEPTHS, derivatives, some_contacts, twin, wrenches
 from tests.naive import volumetric
 
@@ -132,7 +132,7 @@ def test_no_rolling_resistance_where_the_ground_would_pull() -> None:
     assert not by_parameter.any()
 
 
-@pytest.mark.parametrize("friction_law", [-1, PROPOSED, ANDERSSON, HOLLARS, SPECKER, BENGISU_AKAY])
+@pytest.mark.parametrize("friction_law", [-1, BROWN_MCPHEE, ANDERSSON, HOLLARS, SPECKER, BENGISU_AKAY])
 def test_derivatives_by_motion(friction_law: int) -> None:
     """Protects all twelve derivatives by the pose and the velocities of a body, others held."""
     model, motion = some_contacts(2, friction_law=friction_law)
@@ -157,7 +157,7 @@ def changed(model: Prescribed, **tables: Array) -> Prescribed:
 
 
 @pytest.mark.parametrize("law", [VOLUMETRIC, KELVIN_VOIGT, HUNT_CROSSLEY, POWER])
-@pytest.mark.parametrize("friction_law", [-1, PROPOSED, SPECKER])
+@pytest.mark.parametrize("friction_law", [-1, BROWN_MCPHEE, SPECKER])
 def test_derivatives_by_parameters(law: int, friction_law: int) -> None:
     """Protects table 5.1: place, angles and radii of the ellipsoids, stiffness, damping, both frictions."""
     model, motion = some_contacts(4, law, friction_law)

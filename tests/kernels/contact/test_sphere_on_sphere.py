@@ -7,7 +7,7 @@ import pytest
 
 from kernels.contact.pressure import HUNT_CROSSLEY, KELVIN_VOIGT, POWER, VOLUMETRIC
 from kernels.contact.sphere_on_sphere import lens
-from kernels.forces.friction import HOLLARS, PROPOSED, SPECKER
+from kernels.forces.friction import BROWN_MCPHEE, HOLLARS, SPECKER
 from tests.kernels.forces import calls
 from tests.kernels.forces.cases import NO_FRICTION, TREES, ContactPlan, changed, only, some_case
 from tests.naive.forces import potential, twin
@@ -16,13 +16,13 @@ from tests.naive.lens import overlap
 R_A, R_B = 0.3, 0.2
 DISTANCES = (0.1001, 0.13, 0.2, 0.2236, 0.3, 0.45, 0.499)
 PLANS = (
-    ContactPlan(VOLUMETRIC, PROPOSED, r_b=0.5),
+    ContactPlan(VOLUMETRIC, BROWN_MCPHEE, r_b=0.5),
     ContactPlan(VOLUMETRIC, HOLLARS, d=0.9, slip=0.1, v_n=0.3, r_b=0.15),
     ContactPlan(VOLUMETRIC, NO_FRICTION, d=0.2, r_b=0.3),
     ContactPlan(KELVIN_VOIGT, SPECKER, d=0.3, slip=0.6, v_n=0.2, r_b=0.4),
-    ContactPlan(HUNT_CROSSLEY, PROPOSED, d=0.4, slip=0.05, v_n=-0.3, r_b=0.25),
+    ContactPlan(HUNT_CROSSLEY, BROWN_MCPHEE, d=0.4, slip=0.05, v_n=-0.3, r_b=0.25),
     ContactPlan(POWER, HOLLARS, d=0.1, slip=1.5, r_b=2.0),
-    ContactPlan(VOLUMETRIC, PROPOSED, d=-0.1, r_b=0.5),  # open
+    ContactPlan(VOLUMETRIC, BROWN_MCPHEE, d=-0.1, r_b=0.5),  # open
 )
 
 every_tree = pytest.mark.parametrize("name", TREES)

@@ -59,7 +59,7 @@ def test_clean_markers_are_left_alone(scene: Scene) -> None:
     np.testing.assert_array_equal(scene.segments.sound, [1, 0])
 
 
-@pytest.mark.parametrize("foreseen", [True, False])
+@pytest.mark.parametrize("predicted", [True, False])
 @pytest.mark.parametrize("wrong", [(0,), (2,), (4,), (1, 3), (0, 2), (4, 5)])
 def test_those_that_disagree_are_left_out(scene: Scene, wrong: tuple[int, ...], predicted: bool) -> None:
     """Protects the others: one or two of six are found by the shape alone, whatever was expected."""

@@ -12,7 +12,7 @@ from kernels.contact.elements import Contacts
 from kernels.contact.geometries import ELLIPSOID_ON_PLANE, SPHERE_ON_SPHERE
 from kernels.contact.pressure import HUNT_CROSSLEY, KELVIN_VOIGT, POWER, VOLUMETRIC
 from kernels.forces.assembly import ForceElements
-from kernels.forces.friction import ANDERSSON, HOLLARS, PROPOSED, SPECKER
+from kernels.forces.friction import ANDERSSON, BROWN_MCPHEE, HOLLARS, SPECKER
 from kernels.forces.frictions import Frictions
 from kernels.forces.ligament import LINEAR, TOE_LINEAR
 from kernels.forces.lines import LineElements
@@ -65,7 +65,7 @@ class ContactPlan(NamedTuple):
     """A contact as it shall be felt."""
 
     law: int = VOLUMETRIC
-    friction_law: int = PROPOSED
+    friction_law: int = BROWN_MCPHEE
     round: bool = False
     patch: bool = False  # rolls and spins
     d: float = 0.6
@@ -74,21 +74,23 @@ class ContactPlan(NamedTuple):
     r_b: float = 0.0  # radius of a sphere on B in place of the plane [m]; d in parts of A's
 
 
-LAWS = (PROPOSED, ANDERSSON, HOLLARS, SPECKER)
+LAWS = (BROWN_MCPHEE, ANDERSSON, HOLLARS, SPECKER)
 CONTACTS = (
     *(ContactPlan(VOLUMETRIC, law, False, True, 0.4 + 0.2 * law, 0.1 + 0.2 * law) for law in LAWS),
-    ContactPlan(VOLUMETRIC, PROPOSED, True, True, 0.3, 0.05, 0.3),
+    ContactPlan(VOLUMETRIC, BROWN_MCPHEE, True, True, 0.3, 0.05, 0.3),
     ContactPlan(VOLUMETRIC, NO_FRICTION, False, False, 1.2, 0.3, 0.3),
     ContactPlan(VOLUMETRIC, HOLLARS, False, True, 2.3, 0.5, 0.3),  # swallowed
     ContactPlan(KELVIN_VOIGT, SPECKER, False, False, 0.5, 0.4, 0.3),
-    ContactPlan(KELVIN_VOIGT, PROPOSED, True, False, 0.5, 0.1, -0.2),
+    ContactPlan(KELVIN_VOIGT, BROWN_MCPHEE, True, False, 0.5, 0.1, -0.2),
     ContactPlan(HUNT_CROSSLEY, ANDERSSON, False, False, 0.7, 0.2, -0.3),
-    ContactPlan(HUNT_CROSSLEY, PROPOSED, True, False, 0.2, 0.8, 0.2),
+    ContactPlan(HUNT_CROSSLEY, BROWN_MCPHEE, True, False, 0.2, 0.8, 0.2),
     ContactPlan(POWER, HOLLARS, False, False, 0.4, 0.15, 0.3),
-    ContactPlan(POWER, PROPOSED, True, False, 0.4, 0.6, -0.3),
-    ContactPlan(VOLUMETRIC, PROPOSED, False, True, -0.1),  # open
-    ContactPlan(VOLUMETRIC, PROPOSED, False, True, 0.5, 0.3, 4.0),  # parts so fast that the damper would pull
-    ContactPlan(KELVIN_VOIGT, PROPOSED, False, False, 0.1, 0.3, 9.0),
+    ContactPlan(POWER, BROWN_MCPHEE, True, False, 0.4, 0.6, -0.3),
+    ContactPlan(VOLUMETRIC, BROWN_MCPHEE, False, True, -0.1),  # open
+    ContactPlan(
+        VOLUMETRIC, BROWN_MCPHEE, False, True, 0.5, 0.3, 4.0
+    ),  # parts so fast that the damper would pull
+    ContactPlan(KELVIN_VOIGT, BROWN_MCPHEE, False, False, 0.1, 0.3, 9.0),
 )
 
 
@@ -168,7 +170,7 @@ def aimed_contacts(
     pair = rng.permutation(np.arange(n) % len(bodies))
     centre, rotation = rng.uniform(-0.2, 0.2, (n, 3)), Rotation.random(n, rng).as_matrix()
     radii, normal = rng.uniform(0.1, 0.4, (n, 3)), unit_rows(rng, n)
-    point, drift = np.zeros((n, 3)), np.zeros((n, 3))
+    point, surface_velocity = np.zeros((n, 3)), np.zeros((n, 3))
     for e, plan in enumerate(plans):
         if plan.round or plan.r_b:
             radii[e] = radii[e, 0]
@@ -194,7 +196,7 @@ def aimed_contacts(
         passing = (place_jacobian(at, A, touch) - place_jacobian(at, B, touch)) @ v
         angle = rng.uniform(0.0, 2.0 * np.pi)
         wanted = plan.v_n * n_ground + plan.slip * (np.cos(angle) * u + np.sin(angle) * w)
-        drift[e] = axes(at, B).T @ (passing - wanted)
+        surface_velocity[e] = axes(at, B).T @ (passing - wanted)
     has_patch = np.array([plan.patch for plan in plans], np.int64)
     return Contacts(
         pair=pair.astype(np.int64),
@@ -206,7 +208,7 @@ def aimed_contacts(
         point=point,
         normal=normal,
         radii_b=np.repeat(np.array([[plan.r_b] for plan in plans]), 3, axis=1),
-        drift=drift,
+        surface_velocity=surface_velocity,
         law=np.array([plan.law for plan in plans], np.int64),
         spread=np.array([plan.law == VOLUMETRIC for plan in plans], np.int64),
         pressure=np.array([PRESSURE[plan.law] for plan in plans]),
@@ -231,14 +233,16 @@ def aimed_frictions(
     point, direction = rng.uniform(-0.3, 0.3, (n, 3)), unit_rows(rng, n)
     # around the transition velocity, never at it
     wanted = FRICTION.v_t * rng.choice([-5.0, -1.6, -0.7, -0.2, 0.3, 0.8, 1.3, 4.5], n)
-    drift = np.zeros(n)
+    surface_velocity = np.zeros(n)
     for e in range(n if np.any(v) else 0):
         A, B = bodies[pair[e]]
         place, t = at.point(A, point[e]), axes(at, B) @ direction[e]
-        drift[e] = t @ (place_jacobian(at, A, place) - place_jacobian(at, B, place)) @ v - wanted[e]
+        surface_velocity[e] = (
+            t @ (place_jacobian(at, A, place) - place_jacobian(at, B, place)) @ v - wanted[e]
+        )
     law = np.tile(np.array(LAWS, np.int64), len(bodies))
     load, rows = rng.uniform(2.0, 9.0, n), np.tile(np.array(FRICTION), (n, 1))
-    return Frictions(pair.astype(np.int64), law, point, direction, drift, load, rows)
+    return Frictions(pair.astype(np.int64), law, point, direction, surface_velocity, load, rows)
 
 
 def some_springs(rng: np.random.Generator, tree: Tree) -> Springs:

@@ -124,7 +124,7 @@ def sphere_on_plane(law: int, q: float, v: float) -> Case:
         round=np.ones(1, np.int64),
         point=np.zeros((1, 3)),
         normal=np.array([[0.0, 0.0, 1.0]]),
-        drift=np.zeros((1, 3)),
+        surface_velocity=np.zeros((1, 3)),
         pressure=np.array([[100.0, 2.0, 1.0]]),
         friction_law=np.array([NO_FRICTION]),
         rolls=np.zeros(1, np.int64),
@@ -208,7 +208,7 @@ def test_hollars_at_its_kink_has_the_slope_of_higher_speeds() -> None:
             "frictions",
             law=np.array([HOLLARS]),
             direction=np.array([[0.0, 0.0, 1.0]]),
-            drift=np.zeros(1),
+            surface_velocity=np.zeros(1),
             parameter=rows,
         )
         outward = np.sign(v)

@@ -12,9 +12,9 @@ from scipy.optimize import minimize_scalar
 from kernels.forces.friction import (
     ANDERSSON,
     BENGISU_AKAY,
+    BROWN_MCPHEE,
     HOLLARS,
     N_FRICTION,
-    PROPOSED,
     SPECKER,
     friction_force,
     saturation,
@@ -22,7 +22,7 @@ from kernels.forces.friction import (
 from tests.naive import friction
 from tests.naive.friction import Parameters
 
-LAWS = (PROPOSED, ANDERSSON, HOLLARS, SPECKER, BENGISU_AKAY)
+LAWS = (BROWN_MCPHEE, ANDERSSON, HOLLARS, SPECKER, BENGISU_AKAY)
 WITH_CORNER = (HOLLARS, BENGISU_AKAY)
 # The stick-slip and the impact experiment of Brown (2017), and coarser friction.
 DRY = Parameters()
@@ -142,12 +142,12 @@ def test_friction_never_gives_power(law: int) -> None:
             assert force(law, parameters, v, load * lightest) * v >= 0.0
 
 
-def test_proposed_law_is_smooth_in_velocity() -> None:
+def test_brown_mcphee_law_is_smooth_in_velocity() -> None:
     """Protects C1: force and slope from both sides agree at rest and at v_t, where others have corners."""
     for parameters, at in itertools.product(ALL, (0.0, 1.0, -1.0)):
         p, h = row(parameters), 1e-7 * parameters.v_t
         v = at * parameters.v_t
-        below, here, above = (friction_force(PROPOSED, p, v + d, F_n) for d in (-h, 0.0, h))
+        below, here, above = (friction_force(BROWN_MCPHEE, p, v + d, F_n) for d in (-h, 0.0, h))
         left, right = (here[0] - below[0]) / h, (above[0] - here[0]) / h
         scale = F_n / parameters.v_t
         assert left == pytest.approx(right, abs=2e-6 * scale)
@@ -155,11 +155,11 @@ def test_proposed_law_is_smooth_in_velocity() -> None:
         assert below[1] == pytest.approx(above[1], abs=2e-6 * scale)
 
 
-def test_proposed_law_begins_smoothly_with_contact() -> None:
+def test_brown_mcphee_law_begins_smoothly_with_contact() -> None:
     """Protects C1 in the depth of a contact with F_n = k depth^2, also while sliding in a viscous film."""
     p, k, v = row(WET), 1e7, 5.0
     for depth in (1e-6, 1e-8, 1e-10):
-        found, by_v, by_F = friction_force(PROPOSED, p, v, k * depth**2)
+        found, by_v, by_F = friction_force(BROWN_MCPHEE, p, v, k * depth**2)
         # everything that reaches the Jacobian goes to 0 with the depth, the value it has outside
         assert abs(found) <= 30.0 * k * depth**2
         assert abs(by_v) <= 5.0 * k * depth**2
@@ -167,28 +167,28 @@ def test_proposed_law_begins_smoothly_with_contact() -> None:
         assert by_F == pytest.approx(found / (k * depth**2), rel=1e-9)
 
 
-def test_proposed_law_settles_and_peaks_where_it_claims() -> None:
+def test_brown_mcphee_law_settles_and_peaks_where_it_claims() -> None:
     """Protects the parameters' meaning: 0.1 % at v_t, static friction mu_s F_n as the peak at 1.01 v_t."""
     only_dynamic = DRY._replace(mu_s=DRY.mu_d)
     for v in np.linspace(1.0, 50.0, 50) * v_t:
-        assert 0.999 * DRY.mu_d * F_n <= force(PROPOSED, only_dynamic, v, F_n) <= DRY.mu_d * F_n
-    assert force(PROPOSED, only_dynamic, 0.9 * v_t, F_n) < 0.999 * DRY.mu_d * F_n
+        assert 0.999 * DRY.mu_d * F_n <= force(BROWN_MCPHEE, only_dynamic, v, F_n) <= DRY.mu_d * F_n
+    assert force(BROWN_MCPHEE, only_dynamic, 0.9 * v_t, F_n) < 0.999 * DRY.mu_d * F_n
     top = minimize_scalar(
-        lambda v: -force(PROPOSED, DRY, v, F_n), bounds=(0.0, 3.0 * v_t), options={"xatol": 1e-9}
+        lambda v: -force(BROWN_MCPHEE, DRY, v, F_n), bounds=(0.0, 3.0 * v_t), options={"xatol": 1e-9}
     )
     assert top.x == pytest.approx(1.01 * v_t, rel=1e-3)
     assert -top.fun == pytest.approx(DRY.mu_s * F_n, rel=1e-3)
-    assert force(PROPOSED, DRY, v_t, F_n) == pytest.approx(
+    assert force(BROWN_MCPHEE, DRY, v_t, F_n) == pytest.approx(
         F_n * (DRY.mu_s - DRY.mu_d * (1.0 - math.tanh(4.0))), rel=1e-14
     )
-    assert force(PROPOSED, DRY, 100.0 * v_t, F_n) == pytest.approx(DRY.mu_d * F_n, rel=1e-5)
+    assert force(BROWN_MCPHEE, DRY, 100.0 * v_t, F_n) == pytest.approx(DRY.mu_d * F_n, rel=1e-5)
 
 
-def test_proposed_viscous_friction_is_whole_from_transition_force_on() -> None:
+def test_brown_mcphee_viscous_friction_is_whole_from_transition_force_on() -> None:
     """Protects F_nt: within 0.1 % of mu_v v there, and independent of the load above."""
     v = 2.0
     for normal in (WET.F_nt, 3.0 * WET.F_nt, 100.0 * WET.F_nt):
-        viscous = force(PROPOSED, WET, v, normal) - force(PROPOSED, DRY, v, normal)
+        viscous = force(BROWN_MCPHEE, WET, v, normal) - force(BROWN_MCPHEE, DRY, v, normal)
         assert viscous == pytest.approx(WET.mu_v * v, rel=1e-3)
 
 

@@ -169,7 +169,7 @@ def turned_world(case: Case, R: Array, x: Array) -> Case:
             ),
             point=placed(contacts.point, B[contacts.pair] < 0, R, x),
             normal=placed(contacts.normal, B[contacts.pair] < 0, R, 0.0 * x),
-            drift=placed(contacts.drift, B[contacts.pair] < 0, R, 0.0 * x),
+            surface_velocity=placed(contacts.surface_velocity, B[contacts.pair] < 0, R, 0.0 * x),
         ),
         frictions._replace(
             point=placed(frictions.point, A[frictions.pair] < 0, R, x),
@@ -241,7 +241,7 @@ def in_units(case: Case, length: float, mass: float, time: float) -> Case:
             radii=length * contacts.radii,
             radii_b=length * contacts.radii_b,
             point=length * contacts.point,
-            drift=speed * contacts.drift,
+            surface_velocity=speed * contacts.surface_velocity,
             pressure=contacts.pressure * [of_pressure[law] for law in contacts.law],
             friction=contacts.friction * of_friction,
             spin_friction=contacts.spin_friction * of_spinning,
@@ -249,7 +249,7 @@ def in_units(case: Case, length: float, mass: float, time: float) -> Case:
         ),
         frictions._replace(
             point=length * frictions.point,
-            drift=speed * frictions.drift,
+            surface_velocity=speed * frictions.surface_velocity,
             load=force * frictions.load,
             parameter=frictions.parameter * of_friction,
         ),

@@ -27,7 +27,7 @@ from kernels.mesh.meshes import (
     new_mesh_work,
 )
 from kernels.mesh.nearest import signed_distance
-from rtsim.models.packing.meshes import Surface, by_leaf, discs, pack_meshes
+from rtsim.models.packing.meshes import TriangleSurface, by_leaf, discs, pack_meshes
 from rtsim.models.shapes import ball, plate, sheet
 from tests.naive.mesh_contact import twin
 
@@ -318,7 +318,7 @@ def test_the_side_holds_at_sharp_edges() -> None:
     triangles = np.array([
         [0, 1, 3], [0, 3, 2], [0, 4, 5], [0, 5, 1], [2, 3, 5], [2, 5, 4], [0, 2, 4], [1, 5, 3],
     ])  # fmt: skip
-    pair, rng = Pair(Surface(wedge, triangles), EGG), np.random.default_rng(11)
+    pair, rng = Pair(TriangleSurface(wedge, triangles), EGG), np.random.default_rng(11)
     for x in np.vstack(
         (rng.uniform(-0.3, 1.3, (150, 3)), [[-1e-3, 1e-5, 0.5], [1e-3, 0.0, 0.5], [0.2, 0, -0.1]])
     ):

@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
-from kernels.forces.friction import PROPOSED
+from kernels.forces.friction import BROWN_MCPHEE
 from kernels.forces.frictions import FORCE, SLIDING_SPEED
 from kernels.rosenbrock.trace import N_PART, STEP
 from rtsim.config.paths import find_config
@@ -100,7 +100,7 @@ def place_of_slip(start: float) -> float:
     """Return where a block that starts at `start` [m] slips [m], by an adaptive method on the printed law."""
 
     def motion(t: float, y: Array) -> list[float]:
-        friction = friction_force(PROPOSED, Parameters(), y[1] - BELT, LOAD)
+        friction = friction_force(BROWN_MCPHEE, Parameters(), y[1] - BELT, LOAD)
         return [y[1], -STIFFNESS * y[0] - friction]
 
     def slipping(t: float, y: Array) -> float:

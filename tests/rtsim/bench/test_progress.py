@@ -72,9 +72,9 @@ def test_a_quick_bench_of_friction_has_one_law() -> None:
     assert done.exit_code == 0, done.output
     figures = {one["name"]: one for one in json.loads(done.stdout)["figures"]}
     laws = {name.split(".")[2] for name in figures if name.startswith("max_error.")}
-    assert laws == {"proposed"}
-    assert figures["max_error.impact.proposed.veldd4.split.160us"]["value"] <= 1e-6
-    assert "friction: 0 of 15, stick_slip, proposed" in done.stderr
+    assert laws == {"brown_mcphee"}
+    assert figures["max_error.impact.brown_mcphee.veldd4.split.160us"]["value"] <= 1e-6
+    assert "friction: 0 of 15, stick_slip, brown_mcphee" in done.stderr
 
 
 def test_a_quick_bench_of_tuning_is_small(monkeypatch) -> None:

@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from rtsim.live.processes.thread_priority import urgent
+from rtsim.live.processes.thread_priority import with_priority
 from rtsim.live.ticks import Ticks
 from streams import clock
 
@@ -78,9 +78,9 @@ def test_a_rate_must_be_one(rate):
 def test_urgency_ends_with_its_block(monkeypatch):
     """Protects the rest of the process: granted or refused, the thread is afterwards what it was before."""
     before = os.sched_getscheduler(0)
-    with urgent(False) as granted:
+    with with_priority(False) as granted:
         assert not granted
-    with urgent() as granted:
+    with with_priority() as granted:
         assert (os.sched_getscheduler(0) == os.SCHED_FIFO) == granted
     assert os.sched_getscheduler(0) == before
 
@@ -88,5 +88,5 @@ def test_urgency_ends_with_its_block(monkeypatch):
         raise PermissionError
 
     monkeypatch.setattr(os, "sched_setscheduler", refuse)
-    with urgent() as granted:
+    with with_priority() as granted:
         assert not granted

@@ -1,4 +1,4 @@
-"""One frame from the door to the wire: statuses, gaps and recovery."""
+"""One frame from the marker input to the wire: statuses, gaps and recovery."""
 
 from __future__ import annotations
 

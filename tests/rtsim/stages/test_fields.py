@@ -189,7 +189,7 @@ def test_a_left_leg_is_a_mirrored_right_one(
 
 
 def test_a_left_leg_in_other_axes_and_units(make_solving, make_frame, session, trial, subject):
-    """Protects the order of steps at the door: unit, axes, then the side."""
+    """Protects the order of steps of the marker input: unit, axes, then the side."""
     right, _ = solve(make_solving(), make_frame, session, trial.positions)
     x, y, z = np.moveaxis(1000.0 * trial.positions * MIRROR, -1, 0)
     sent = np.stack([x, -z, y], axis=-1)

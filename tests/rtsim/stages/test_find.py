@@ -19,7 +19,7 @@ STAGE = '''
 import numpy as np
 
 from rtsim.quantity import Quantity
-from rtsim.stages.stage import FINE, Order, Stage
+from rtsim.stages.stage import FINE, Stage, StageCommand
 
 
 class KneeHeight(Stage):
@@ -28,7 +28,7 @@ class KneeHeight(Stage):
     def __init__(self, kinematics):
         super().__init__()
         self.kinematics, self.height, self.sign = kinematics, np.zeros(1), 1.0
-        self.orders = {"turn_over": Order(lambda args: (True, "It is turned over."), self.turn)}
+        self.orders = {"turn_over": StageCommand(lambda args: (True, "It is turned over."), self.turn)}
 
     def turn(self, args):
         self.sign = -self.sign

@@ -1,4 +1,4 @@
-"""The kernel at the door against its slow twin."""
+"""The kernel of the marker input against its slow twin."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The checks at the door, without sockets."""
+"""The checks of what arrives, without sockets."""
 
 import numpy as np
 import pytest

@@ -15,15 +15,15 @@ from rtsim.cli.main import cli
 from rtsim.models.load import load_model
 from tests.naive.friction import Parameters, friction_force
 
-NUMBERS = {"proposed": 0, "andersson": 1, "hollars": 2, "specker": 3}
+NUMBERS = {"brown_mcphee": 0, "andersson": 1, "hollars": 2, "specker": 3}
 
 
 def test_figures_of_a_short_bench():
     """Protects the bench itself: every figure is there, errors hold, split steps beat fixed ones by far."""
-    figures = {f.name: f for f in friction.run(["proposed"], ["impact"], n_run=2)}
-    assert figures["reference_error.impact.proposed"].holds
-    assert figures["contact_ms.impact.proposed"].value == pytest.approx(6.94, abs=0.005)
-    where = "impact.proposed"
+    figures = {f.name: f for f in friction.run(["brown_mcphee"], ["impact"], n_run=2)}
+    assert figures["reference_error.impact.brown_mcphee"].holds
+    assert figures["contact_ms.impact.brown_mcphee"].value == pytest.approx(6.94, abs=0.005)
+    where = "impact.brown_mcphee"
     for name in ("veldd4.split.400us", "veldd4.split_0.8_0.5.400us", "veldd4.split.160us"):
         assert figures[f"max_error.{where}.{name}"].holds
         assert figures[f"max_error_of_near_steps.{where}.{name}"].holds
@@ -34,7 +34,7 @@ def test_figures_of_a_short_bench():
     assert fixed > 100.0 * figures[f"max_error.{where}.veldd4.split.400us"].value
 
 
-@pytest.mark.parametrize(("experiment", "law"), [("impact", "proposed"), ("stick_slip", "proposed")])
+@pytest.mark.parametrize(("experiment", "law"), [("impact", "brown_mcphee"), ("stick_slip", "brown_mcphee")])
 def test_rows_are_what_the_command_runs(experiment, law):
     """Protects the reader of a row: `rtsim simulate` with the row's options takes the same parts."""
     figures = {f.name: f.value for f in friction.run([law], [experiment], n_run=1)}
@@ -52,7 +52,7 @@ def test_rows_are_what_the_command_runs(experiment, law):
 def test_the_models_own_settings_are_a_row(experiment):
     """Protects the plain command: what the model's file says is among the rows, and the row keeps to 1e-6."""
     shipped = load_model(experiment).simulation
-    rows = friction.FIXED[experiment] + friction.SPLIT[experiment, "proposed"]
+    rows = friction.FIXED[experiment] + friction.SPLIT[experiment, "brown_mcphee"]
     own = (shipped.method, shipped.step_ms, shipped.kinks, None)
     assert [row.max_error for row in rows if (row.method, row.step_ms, row.kinks, row.split) == own] == [1e-6]
 
@@ -88,5 +88,5 @@ def test_solutions_of_the_reference():
     assert along - 0.4 * turning == pytest.approx(np.full(50, v), rel=1e-9)
     assert (along[-1], turning[-1]) == pytest.approx((5.0 / 7.0 * v, -5.0 / 7.0 * v), rel=1e-8)
     assert end == pytest.approx(6.9395e-3, rel=1e-4)
-    block = stick_slip("proposed", 1.0, 1e-10)(np.linspace(0.0, 1.0, 20))[0]
+    block = stick_slip("brown_mcphee", 1.0, 1e-10)(np.linspace(0.0, 1.0, 20))[0]
     assert np.abs(block - 0.1).max() < 1e-3

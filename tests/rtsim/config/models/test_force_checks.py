@@ -48,7 +48,7 @@ MISTAKES = {
     "law of friction": (
         FRICTION,
         'friction = { law = "coulomb" }',
-        ("contacts[0].friction.law", "coulomb", "proposed, andersson, hollars, specker"),
+        ("contacts[0].friction.law", "coulomb", "brown_mcphee, andersson, hollars, specker"),
     ),
     "law of a contact": (
         "stiffness = 1.0e7",

@@ -72,7 +72,11 @@ NEEDLE = TriangleSurface(
 
 
 @pytest.mark.parametrize(("surface", "unit", "sentence"), [
-    (TriangleSurface(np.zeros((0, 3)), np.zeros((0, 3), np.int64)), "m", "empty: it has no triangles; export"),
+    (
+        TriangleSurface(np.zeros((0, 3)), np.zeros((0, 3), np.int64)),
+        "m",
+        "empty: it has no triangles; export",
+    ),
     (TriangleSurface(1e-3 * BALL.vertices, BALL.triangles), "mm", 'a wrong unit; give unit = "m"'),
     (TriangleSurface(1e3 * BALL.vertices, BALL.triangles), "m", 'a wrong unit; give unit = "mm"'),
     (TriangleSurface(np.nan * BALL.vertices, BALL.triangles), "m", "not finite numbers"),

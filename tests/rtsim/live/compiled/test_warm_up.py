@@ -22,15 +22,15 @@ ROOT = Path(__file__).resolve().parents[4]
 ONE_RUN = """
 import numpy as np
 from kernels.compiler.jit import n_compiled
-from rtsim.config.runs.run_schema import Run
+from rtsim.config.runs.run_schema import RunConfig
 from rtsim.live.processes.serve import prepare
 from rtsim.live.inputs.sources import load_trial
-from rtsim.live.result_session import Course
+from rtsim.live.result_session import ResultSession
 from streams.codec import FieldLayout
 from streams.messages import marker_session
-from streams.receiving.ring import Frame
+from streams.receiving.ring import ReceivedFrame
 
-stages = prepare(Run(name="test"))
+stages = prepare(RunConfig(name="test"))
 estimator = stages[0].estimator
 before = n_compiled()
 assert before > 0
@@ -39,8 +39,8 @@ for method in estimator.methods:
     estimator.switch(method)
     for up in ("Y", "Z"):
         session = marker_session(trial.names, rate=100.0, t_start=0, unit="m", up=up)
-        course = Course(stages, session, {})
-        frame = Frame(session, FieldLayout(session))
+        course = ResultSession(stages, session, {})
+        frame = ReceivedFrame(session, FieldLayout(session))
         for index, positions in enumerate(trial.positions):
             frame.time = index / 100.0
             frame.data["positions"][...] = positions

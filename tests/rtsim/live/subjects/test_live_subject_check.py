@@ -162,7 +162,7 @@ def test_another_stream_is_judged_anew(stream):
 
 
 def test_frames_that_are_no_person_are_not_judged(stream):
-    """Protects from judging what the door has refused."""
+    """Protects from judging what the marker input has refused."""
     stream.kinematics.admitted = False
     assert set(stream.play(2.0, larger)) == {Status.OK}
     assert stream.told() == []

@@ -1,4 +1,4 @@
-"""The door: sessions that cannot be meant are named in plain words, counted, and flagged."""
+"""Marker input: sessions that cannot be meant are named in plain words, counted, and flagged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The door of a model with markers of its own: its neutral pose is the yardstick of units and axes."""
+"""Marker input of a model with its own markers: its neutral pose is the reference of units and axes."""
 
 from __future__ import annotations
 

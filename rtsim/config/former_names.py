@@ -1,0 +1,49 @@
+"""Keys and values of config files that have other names now: files that were written before keep working."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+KEYS = {"second_opinion": "restart_interval"}
+"""Former key -> key."""
+VALUES = {("law", "proposed"): "brown_mcphee"}
+"""Key and its former value -> value."""
+
+
+class FormerName(FutureWarning):
+    """A config uses a former name; shown once for each name, file and process."""
+
+
+def with_current_names(tables: dict[str, Any], where: str) -> dict[str, Any]:
+    """The tables of a file with former keys and values replaced, each told by a FormerName warning.
+
+    where : the file, as it is named to the user
+    A key that stands beside its former name is left, so that the schema refuses the former one.
+    """
+    current: dict[str, Any] = {}
+    for key, value in tables.items():
+        name = KEYS.get(key, key)
+        if name != key and name in tables:
+            name = key
+        elif name != key:
+            tell(f"the key {key} is called {name} now", where)
+        if isinstance(value, str) and (key, value) in VALUES:
+            tell(f'{key} = "{value}" is called "{VALUES[key, value]}" now', where)
+            value = VALUES[key, value]
+        current[name] = _within(value, where)
+    return current
+
+
+def _within(value: Any, where: str) -> Any:
+    """A value with the current names in all tables that it holds."""
+    if isinstance(value, dict):
+        return with_current_names(value, where)
+    if isinstance(value, list):
+        return [_within(entry, where) for entry in value]
+    return value
+
+
+def tell(sentence: str, where: str) -> None:
+    """Say that a name has changed; the file is read as before."""
+    warnings.warn(f"{where}: {sentence}; the former name is still understood", FormerName, stacklevel=2)

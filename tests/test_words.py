@@ -1,0 +1,93 @@
+"""Names in the source are terms of the field, and the words that they replaced stay out."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+MODULES = {
+    path.relative_to(ROOT): ast.parse(path.read_text(encoding="utf-8"))
+    for package in ("kernels", "streams", "rtsim")
+    for path in sorted((ROOT / package).rglob("*.py"))
+}
+REPLACED = frozenset(
+    [
+        "acquaintance",
+        "whose",
+        "door",
+        "yardstick",
+        "asked",
+        "lacking",
+        "unseen",
+        "vague_beforehand",
+        "course",
+        "rehearsal",
+        "urgency",
+        "collection",
+        "turnover",
+        "transcript",
+        "obedience",
+        "beyond",
+        "departures",
+        "held",
+        "shown",
+        "shifts",
+        "number_values",
+        "output_rows",
+        "other_assembly",
+        "assembly_odds",
+        "run_again",
+        "driven",
+        "worn",
+        "mechanisms",
+        "second_opinion",
+        "foreseen",
+        "edition",
+        "stated_bearing",
+        "bearing",
+        "pulls",
+        "error_columns",
+    ]
+)
+"""Former names of modules: riddles to whoever did not write them."""
+FOUND_BY_NAME = {"Controller"}
+"""Classes that a folder's modules have under one name, by which they are found."""
+
+
+def test_no_module_has_a_replaced_name() -> None:
+    """Protects readers: a module is called by the term of the field for what it holds."""
+    assert sorted(str(path) for path in MODULES if path.stem in REPLACED) == []
+
+
+def test_class_names_are_unique() -> None:
+    """Protects readers: one name stands for one thing, wherever it is met."""
+    names = Counter(
+        node.name
+        for tree in MODULES.values()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+    )
+    assert {name for name, n in names.items() if n > 1} <= FOUND_BY_NAME
+
+
+@pytest.mark.parametrize(
+    "name", ["OtherAssembly", "Door", "Yardstick", "Acquaintance", "Obedience", "Turnover"]
+)
+def test_no_class_has_a_replaced_name(name: str) -> None:
+    """Protects readers from the former name of a class beside the one in the glossary."""
+    classes = {n.name for tree in MODULES.values() for n in ast.walk(tree) if isinstance(n, ast.ClassDef)}
+    assert name not in classes
+
+
+CROWDED = {"rtsim/cli": 30}
+"""Modules that a folder may have at most where it is not 20: commands are found there, each by its name."""
+
+
+def test_rooms_have_at_most_twenty_modules() -> None:
+    """Protects readers: a folder can be looked through."""
+    counts = Counter(str(path.parent) for path in MODULES if path.name != "__init__.py")
+    assert {folder: n for folder, n in counts.items() if n > CROWDED.get(folder, 20)} == {}
