@@ -9,10 +9,7 @@ from rtsim.files.c3d_bytes.section import LONGEST_RECORD, MOST_ENTRIES, Section
 
 def list_of(section: Section, group: str, name: str) -> list[str]:
     """All entries, those of the continuations behind."""
-    found: list[str] = []
-    for key in keys_of(section, group, name):
-        found += section.texts(group, key)
-    return found
+    return [text for key in keys_of(section, group, name) for text in section.texts(group, key)]
 
 
 def keys_of(section: Section, group: str, name: str) -> list[str]:
@@ -26,20 +23,21 @@ def keys_of(section: Section, group: str, name: str) -> list[str]:
 def extend(section: Section, group: str, name: str, n_before: int, added: Sequence[str]) -> None:
     """Put entries behind the first `n_before` of a list; fewer are filled up with empty ones, more are cut.
 
-    Parameters that stay as they were keep their bytes. Texts that would make a parameter longer than readers
-    take are cut at their end.
+    Parameters that stay as they were keep their bytes, and so do their entries, in whatever letters. Texts
+    that would make a parameter longer than readers take are cut at their end.
     """
-    said = list_of(section, group, name)[:n_before]
-    texts = [*said, *[""] * (n_before - len(said)), *added]
-    n_key = max(len(keys_of(section, group, name)), -(-len(texts) // MOST_ENTRIES))
+    keys = keys_of(section, group, name)
+    said = [text for key in keys for text in section.raw_texts(group, key)][:n_before]
+    new = [text.encode("utf-8") for text in added]
+    texts = [*said, *[b""] * (n_before - len(said)), *new]
+    n_key = max(len(keys), -(-len(texts) // MOST_ENTRIES))
     for k in range(n_key):
         key = name if k == 0 else f"{name}{k + 1}"
         part = texts[k * MOST_ENTRIES : (k + 1) * MOST_ENTRIES]
         longest = min(MOST_ENTRIES, (LONGEST_RECORD - 300) // max(1, len(part)))
-        section.put_texts(group, key, [shortened(text, longest) for text in part])
+        section.put_raw_texts(group, key, [shortened_bytes(text, longest) for text in part])
 
 
-def shortened(text: str, n_byte: int) -> str:
-    """A text that takes at most so many bytes."""
-    raw = text.encode("utf-8")
-    return text if len(raw) <= n_byte else raw[:n_byte].decode("utf-8", "ignore")
+def shortened_bytes(raw: bytes, n_byte: int) -> bytes:
+    """A text of at most so many bytes, without half a letter at its end."""
+    return raw if len(raw) <= n_byte else raw[:n_byte].decode("utf-8", "ignore").encode("utf-8")

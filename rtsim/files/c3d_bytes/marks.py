@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from rtsim.files.c3d_bytes.lists import shortened
+from rtsim.files.c3d_bytes.lists import shortened_bytes
 from rtsim.files.c3d_bytes.section import BYTE, INTEGER, MOST_ENTRIES, REAL, C3dParameter, Section
 from rtsim.files.gait.events import OFF, STRIKE, GaitEvent
 from rtsim.files.markers.trial import count_of
@@ -38,8 +38,11 @@ def put_events(section: Section, events: Sequence[GaitEvent], subject: str) -> l
     if not events:
         return []
     before = section.parameter("EVENT", "TIMES")
-    n_before = before.sizes[1] if before is not None and len(before.sizes) == 2 else 0
-    n_used = min(n_before, int(section.number("EVENT", "USED") or 0))
+    n_used = int(section.number("EVENT", "USED") or 0)
+    if n_used and (
+        before is None or before.kind != REAL or before.sizes[:1] != (2,) or before.sizes[1] < n_used
+    ):
+        return ["EVENT:TIMES does not have a time for each event that EVENT:USED counts: none was added"]
     room = MOST_ENTRIES - n_used
     notes = []
     if len(events) > room:
@@ -48,7 +51,7 @@ def put_events(section: Section, events: Sequence[GaitEvent], subject: str) -> l
         )
     new = list(events)[:room]
     words = section.words
-    old_times = before.data[: 8 * n_used] if before is not None and before.kind == REAL else b""
+    old_times = before.data[: 8 * n_used] if before is not None else b""
     times = b"".join(words.from_floats((e.time // SECONDS_A_MINUTE, e.time % SECONDS_A_MINUTE)) for e in new)
     n_event = n_used + len(new)
     section.put("EVENT", "TIMES", C3dParameter(REAL, (2, n_event), old_times + times))
@@ -73,7 +76,8 @@ def put_analysis(section: Section, values: Sequence[AnalysisValue], subject: str
     """
     n_used = int(section.number("ANALYSIS", "USED") or 0)
     stored = section.parameter("ANALYSIS", "VALUES")
-    n_used = min(n_used, len(stored.data) // 4 if stored is not None and stored.kind == REAL else 0)
+    if n_used and (stored is None or stored.kind != REAL or len(stored.data) < 4 * n_used):
+        return ["ANALYSIS:VALUES does not have a number for each that ANALYSIS:USED counts: none was added"]
     there = set(zip(section.texts("ANALYSIS", "NAMES")[:n_used],
                     section.texts("ANALYSIS", "CONTEXTS")[:n_used], strict=False))  # fmt: skip
     new = [v for v in values if (v.name, CONTEXTS[v.side]) not in there][: MOST_ENTRIES - n_used]
@@ -102,9 +106,9 @@ def put_analysis(section: Section, values: Sequence[AnalysisValue], subject: str
 
 def _more_texts(section: Section, group: str, name: str, n_before: int, texts: Sequence[str]) -> None:
     """Put texts behind the first so many, which are filled up with empty ones."""
-    said = section.texts(group, name)[:n_before]
-    whole = [*said, *[""] * (n_before - len(said)), *(shortened(text, LONGEST_TEXT) for text in texts)]
-    section.put_texts(group, name, whole)
+    said = section.raw_texts(group, name)[:n_before]
+    new = [shortened_bytes(text.encode("utf-8"), LONGEST_TEXT) for text in texts]
+    section.put_raw_texts(group, name, [*said, *[b""] * (n_before - len(said)), *new])
 
 
 def _more_numbers(

@@ -25,6 +25,8 @@ MOST_BLOCKS = 255
 LONGEST_RECORD = 32_000
 """Bytes of a body: some readers take the offset as a signed number of 16 bits."""
 MOST_GROUPS = 127
+FILLING = b" \0"
+"""What fills texts up to the width that all entries of a parameter have."""
 
 
 class C3dParameter(NamedTuple):
@@ -89,27 +91,39 @@ class Section:
         else:
             self.records[at] = self.records[at]._replace(body=body)
 
-    def texts(self, group: str, name: str) -> list[str]:
-        """The entries of a text parameter, without those of NAME2 and so on; blanks at the end are none."""
+    def raw_texts(self, group: str, name: str) -> list[bytes]:
+        """The entries of a text parameter as they stand in the file, without those of NAME2 and so on."""
         found = self.parameter(group, name)
         if found is None or found.kind != TEXT:
             return []
         width, n = (*found.sizes, 1, 1)[:2] if found.sizes else (1, 1)
-        raw = [found.data[k * width : (k + 1) * width] for k in range(n)]
-        return [decoded(text) for text in raw]
+        return [found.data[k * width : (k + 1) * width] for k in range(n)]
 
-    def put_texts(self, group: str, name: str, texts: Sequence[str], widths: int = 0) -> None:
-        """Set a text parameter of one dimension of entries; nothing is touched where it says so already."""
+    def texts(self, group: str, name: str) -> list[str]:
+        """The same in letters; blanks at the end are none."""
+        return [decoded(raw) for raw in self.raw_texts(group, name)]
+
+    def put_raw_texts(self, group: str, name: str, texts: Sequence[bytes]) -> None:
+        """Set a text parameter of one dimension of entries; nothing is touched where it says so already.
+
+        Entries are never narrower than they were; those that are there already keep their bytes, but for what
+        fills them up.
+        """
         found = self.parameter(group, name)
-        if found is not None and found.kind == TEXT and self.texts(group, name) == list(texts):
+        bare = [text.rstrip(FILLING) for text in texts]
+        there = [text.rstrip(FILLING) for text in self.raw_texts(group, name)]
+        if found is not None and found.kind == TEXT and there == bare:
             return
-        raw = [text.encode("utf-8") for text in texts]
-        width = max(widths, found.sizes[0] if found and found.kind == TEXT and found.sizes else 0,
-                    *map(len, raw), 0)  # fmt: skip
-        data = b"".join(text.ljust(width) for text in raw)
+        before = found.sizes[0] if found is not None and found.kind == TEXT and found.sizes else 0
+        width = max(before, *map(len, bare), 0)
+        data = b"".join(text.ljust(width) for text in bare)
         self.put(
-            group, name, C3dParameter(TEXT, (width, len(raw)), data, found.description if found else b"")
+            group, name, C3dParameter(TEXT, (width, len(bare)), data, found.description if found else b"")
         )
+
+    def put_texts(self, group: str, name: str, texts: Sequence[str]) -> None:
+        """The same of texts in letters, which are written in UTF-8."""
+        self.put_raw_texts(group, name, [text.encode("utf-8") for text in texts])
 
     def number(self, group: str, name: str) -> float | None:
         """The first number of a parameter; None where there is none. Integers are taken without a sign."""
@@ -217,7 +231,7 @@ class Section:
 
 def decoded(raw: bytes) -> str:
     """A text of UTF-8 or Latin-1 without the blanks and zeros that fill it up."""
-    bare = raw.rstrip(b" \0")
+    bare = raw.rstrip(FILLING)
     try:
         return bare.decode("utf-8")
     except UnicodeDecodeError:

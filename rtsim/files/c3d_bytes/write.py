@@ -18,6 +18,8 @@ from rtsim.files.markers.c3d import whole_content
 from rtsim.files.output import whole
 from rtsim.files.recording import Results
 
+FARTHEST_M = 1e-3
+"""Markers of the results and of their recording are the same; single ones may have been relabelled [m]."""
 CLOSE = 1e-6
 """Points are written with 24 bits: they are found again within this part."""
 
@@ -53,6 +55,7 @@ def write_c3d(
     The file is read back before it takes its name: ConfigError, and no file, where it does not say what was
     written. ConfigError, too, where a C3D file has no room.
     """
+    check_alike(results, source, str(out))
     outputs = outputs_of(results, source)
     section = source.section
     asked = str(results.session.meta.get("person") or "")
@@ -71,6 +74,30 @@ def write_c3d(
     return tuple(notes)
 
 
+def check_alike(results: Results, source: C3dSource, where: str) -> None:
+    """ConfigError for results of another recording, or with other times: the markers that they are of are not
+    where the file has them.
+    """
+    spec = next((spec for spec in results.session.fields if spec.name == "markers_measured"), None)
+    if spec is None:
+        return
+    before = source.prefix_of(str(results.session.meta.get("person") or ""))
+    place = {label: k for k, label in reversed(list(enumerate(source.labels)))}
+    pairs = [(k, place[before + name]) for k, name in enumerate(spec.labels) if before + name in place]
+    rows = source.frames_of(results.times)
+    own = results.fields["markers_measured"][rows >= 0][:, [k for k, _ in pairs]]
+    file = source.scale * source.content.points[rows[rows >= 0]][:, [at for _, at in pairs]]
+    off = np.linalg.norm(source.from_ground(own) - file, axis=2)
+    off = off[np.isfinite(off)]
+    if not off.size or not float(np.median(off)) <= FARTHEST_M:
+        raise ConfigError(
+            f"the results are not of {source.path}: "
+            + (f"its markers are {1e3 * float(np.median(off)):.3g} mm elsewhere (median)" if off.size
+               else "it has none of their markers at their times"),
+            where=where, remedy="name the recording that was solved, and --units and --up as for it",
+        )  # fmt: skip
+
+
 def _length_unit(source: C3dSource) -> str:
     """POINT:UNITS, which modelled markers share."""
     return next(iter(source.section.texts("POINT", "UNITS")), "") or "mm"
@@ -85,7 +112,11 @@ def _check_written(part: Path, out: Path, source: C3dSource, points: Sequence[Ne
     n_old = source.content.points.shape[1]
     new = np.stack([point.values for point in points], axis=1)
     expected = np.concatenate([source.content.points, new], axis=1)
-    same = content.points.shape == expected.shape and content.first == source.first
+    point = content.parameters["POINT"]
+    lists = (point.get(f"LABELS{k if k > 1 else ''}", []) for k in range(1, len(point)))
+    labels = [str(label).strip() for part in lists for label in part]
+    told = [label.strip() for label in (*source.labels, *(point.label for point in points))]
+    same = content.points.shape == expected.shape and content.first == source.first and labels == told
     if same:
         gone = np.isnan(expected).any(axis=2)
         off = np.abs(content.points - expected)

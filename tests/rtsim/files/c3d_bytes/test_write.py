@@ -476,3 +476,47 @@ def test_recordings_are_whole_in_what_is_written(tmp_path: Path, name: str) -> N
     )
     assert read_c3d(out).names == read_c3d(source).names
     np.testing.assert_array_equal(read_c3d(out).positions, read_c3d(source).positions)
+
+
+def test_letters_of_other_alphabets_keep_their_bytes(tmp_path: Path) -> None:
+    """Protects labels and descriptions in Latin-1 from being written in other bytes."""
+    source = source_file(tmp_path)
+    source.write_bytes(source.read_bytes().replace(b"of this point", b"Oberfl\xe4che   "))
+    out, _, _ = written(tmp_path, source)
+    section = open_source(out).section
+    assert section.raw_texts("POINT", "DESCRIPTIONS")[0].rstrip() == b"Oberfl\xe4che"
+    assert ezc3d.c3d(str(out))["parameters"]["POINT"]["LABELS"]["value"][:3] == ["RASI", "RKNE", "RHEE"]
+
+
+def test_lists_that_do_not_fit_each_other_are_left_alone(tmp_path: Path) -> None:
+    """Protects events and values of a file whose counts do not go with its lists."""
+    more = {
+        "EVENT": {"USED": 3, "LABELS": ["a", "b", "c"], "TIMES": np.array([[0.0], [0.5]])},
+        "ANALYSIS": {"USED": 2, "NAMES": ["x", "y"], "VALUES": np.array([1.0])},
+    }
+    source = source_file(tmp_path, more=more)
+    out, _, notes = written(tmp_path, source)
+    old, new = (ezc3d.c3d(str(path))["parameters"] for path in (source, out))
+    for group, name in (("EVENT", "LABELS"), ("ANALYSIS", "NAMES")):
+        assert new[group][name]["value"] == old[group][name]["value"]
+    assert sum("none was added" in note for note in notes) == 2
+
+
+def test_results_of_another_recording_are_refused(tmp_path: Path) -> None:
+    """Protects a file from results of another walk, or of another time with the same frames."""
+    source = open_source(source_file(tmp_path))
+    results = results_of(0.5 + np.arange(12) / 100.0)
+    fields = (
+        *results.session.fields,
+        FieldSpec("markers_measured", (2, 3), "m", ("RKNE", "RASI"), frame="ground"),
+    )
+    session = structs.replace(results.session, fields=fields)
+    places = 1e-3 * np.array([[500.0, 525.0, -500.0], [500.0, 1000.0, -500.0]]) + np.zeros((12, 1, 1))
+    places[..., 0] += 0.5e-3 * np.arange(12)[:, None]
+    right = results._replace(session=session, fields={**results.fields, "markers_measured": places})
+    assert write_c3d(tmp_path / "right.c3d", right, source) == ()
+    moved = right._replace(fields={**right.fields, "markers_measured": places + 0.01})
+    for wrong in (moved, right._replace(times=right.times + 7.0)):
+        with pytest.raises(ConfigError, match="not of"):
+            write_c3d(tmp_path / "wrong.c3d", wrong, open_source(source.path))
+    assert not (tmp_path / "wrong.c3d").exists()
