@@ -79,6 +79,7 @@ class CalibrationFrames(NamedTuple):
     side: str
     notes: tuple[str, ...]
     leg: Leg | None = None  # its landmarks; None of a trunk
+    stood_in: bool = False  # whether some of them are no markers
 
 
 def subject_for(
@@ -178,6 +179,8 @@ def calibrate(
     if static is not None:
         check_same_side(role_positions(trial, request.table), side, anatomy.side, file_name(trial))
     segments, notes = build_segments(trial, source, request.table, anatomy)
+    if static is None and anatomy.stood_in and (near := near_statics(trial.source)):
+        notes.append(f"landmarks that stand in are those of the movement; a static trial is surer{near}")
     n_frame = len(anatomy.positions)
     subject = Subject(
         name=name or Path(source.source).stem,
@@ -237,6 +240,8 @@ def measure(source: MarkerTrial, request: Request, remedy: str) -> CalibrationFr
             )
     else:
         added, told = stand_ins(known, measures_of_leg(source, request, person), where)
+        if request.table.psis and "psis" not in known and "sacrum" in known:
+            notes.append("no PSIS: the marker on the sacrum stands in for their middle")
         if request.standoff:
             notes.append(f"the bone of the pelvis was taken {1e3 * request.standoff:g} mm behind its markers")
         notes += told
@@ -250,7 +255,9 @@ def measure(source: MarkerTrial, request: Request, remedy: str) -> CalibrationFr
     plausible.check_axes(Q, where)
     good, said = plausible.agreeing_frames(Q, landmarks, where)
     notes += said
-    notes += plausible.check_widths(landmarks, where)
+    notes += plausible.check_widths(
+        landmarks, where, added.keys() if not keypoints else plausible.ACROSS.values()
+    )
     notes += plausible.check_landmarks(landmarks, Q["shank"], known)
     notes += proportions.check_skew(known, where)
     notes += check_pose({name: q[good] for name, q in Q.items()}, where)
@@ -263,7 +270,7 @@ def measure(source: MarkerTrial, request: Request, remedy: str) -> CalibrationFr
             Q[TRUNK] = trunk
     placed = leg_of(request.table, {role: x[good] for role, x in known.items()}, landmarks.hip[good])
     Q = {name: q[good] for name, q in Q.items()}
-    return CalibrationFrames(Q, positions[good], found.side, tuple(notes), placed)
+    return CalibrationFrames(Q, positions[good], found.side, tuple(notes), placed, bool(added))
 
 
 def measures_of_leg(source: MarkerTrial, request: Request, person: ConventionalMeasures) -> LegMeasures:

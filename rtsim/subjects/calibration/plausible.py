@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from itertools import combinations
 
 import numpy as np
@@ -19,6 +19,10 @@ Array = NDArray[np.float64]
 
 WIDTHS = {"pelvis": (0.05, 0.5), "knee": (0.02, 0.25), "ankle": (0.02, 0.2), "forefoot": (0.01, 0.2)}
 USUAL_WIDTHS = {"pelvis": (0.1, 0.35), "knee": (0.05, 0.16), "ankle": (0.04, 0.12), "forefoot": (0.03, 0.13)}
+ACROSS = {
+    "pelvis": "asis", "knee": "epicondyle_medial", "ankle": "malleolus_medial", "forefoot": "metatarsal_1",
+}  # fmt: skip
+"""The role of one of the two markers."""
 MIN_VOLUME = 0.1  # of the three unit axes of a segment; 1 = square to each other
 MIN_SPREAD = 0.01  # distance of a segment's markers from their best line, root mean square [m]
 MAX_DEVIATION = 0.2  # of a length from its median, beyond which a frame is left out [1]
@@ -66,10 +70,15 @@ def widths(x: Landmarks) -> dict[str, Array]:
     return {name: np.linalg.norm(a - b, axis=1) for name, (a, b) in pairs.items()}
 
 
-def check_widths(x: Landmarks, where: str) -> list[str]:
-    """Sentences on odd distances across the leg; ConfigError for impossible ones."""
+def check_widths(x: Landmarks, where: str, stood_in: Container[str] = ()) -> list[str]:
+    """Sentences on odd distances across the leg; ConfigError for impossible ones.
+
+    stood_in : roles that are no markers: their distances were put in
+    """
     notes = []
     for name, across in widths(x).items():
+        if ACROSS[name] in stood_in:
+            continue
         width = float(np.median(across))
         low, high = WIDTHS[name]
         if not low <= width <= high:
