@@ -1,4 +1,4 @@
-"""Names in the source are terms of the field, and the words that they replaced stay out."""
+"""Names in the source are the terms of docs/glossary.md, and the words that they replaced stay out."""
 
 from __future__ import annotations
 
@@ -91,3 +91,15 @@ def test_rooms_have_at_most_twenty_modules() -> None:
     """Protects readers: a folder can be looked through."""
     counts = Counter(str(path.parent) for path in MODULES if path.name != "__init__.py")
     assert {folder: n for folder, n in counts.items() if n > CROWDED.get(folder, 20)} == {}
+
+
+def test_the_glossary_gives_every_term_a_meaning_and_a_source() -> None:
+    """Protects strangers: terms stand in one page, each once, with what it means and where it comes from."""
+    text = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
+    rows = [
+        [cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if line[:1] == "|"
+    ]
+    terms = [row for row in rows if row[0] != "term" and not set(row[0]) <= {"-"}]
+    assert len(terms) >= 80
+    assert [row[0] for row in terms if len(row) != 3 or not all(row)] == []
+    assert [name for name, n in Counter(row[0] for row in terms).items() if n > 1] == []

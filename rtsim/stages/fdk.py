@@ -1,6 +1,6 @@
 """Force-dependent kinematics: muscles, reactions and where the joint lies, in balance in every frame.
 
-Of measured markers; of a motion that drives the model it is `stages/fdk_driven`.
+Of measured markers; of a motion that drives the model it is `stages/poses/fdk_driven`.
 """
 
 from __future__ import annotations
