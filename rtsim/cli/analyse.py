@@ -198,6 +198,7 @@ def recorded(run: RunConfig, anyway: bool, console: Any) -> Ready:
             up=run.up or None,
             side=side_of_walker(run),
             person=run.person,
+            unnamed=run.label_unnamed,
         )
         forces = forces_of(run, trial)
         feed = ForceFeed() if forces is not None else None

@@ -185,7 +185,7 @@ def played_forces(run: RunConfig) -> str:
         tared(None, run.plates.tare)
         return ""
     units, up = run.units or None, run.up or None
-    trial = load_trial(run.source, units=units, up=up, person=run.person)
+    trial = load_trial(run.source, units=units, up=up, person=run.person, unnamed=run.label_unnamed)
     forces = tared(load_forces(run.source, run.forces, trial, units, up), run.plates.tare)
     if forces is None:
         return ""
@@ -207,6 +207,7 @@ def start_player(stack: contextlib.ExitStack, run: RunConfig, forces: str, playi
     """The process that plays the run's source, and forces beside it, "" = none."""
     files = file_arguments(run.units, run.up) if run.source != WALKER else walker_arguments(run)
     files += ["--person", run.person] if run.person else []
+    files += ["--unnamed"] if run.label_unnamed else []
     beside = ["--forces", forces, *tare_arguments(run)] if forces else []
     where = ["--address", run.ports.markers, *files, *beside]
     return start(stack, "player", ["replay", run.source, *where, *playing])

@@ -47,6 +47,7 @@ from streams.sockets import MARKERS_ADDRESS
 @click.option("--states", is_flag=True, help="Say states as JSON lines (for programs).")
 @click.option("--side", type=click.Choice(["right", "both"]), help="Legs of the synthetic walker.")
 @PERSON_OPTION
+@click.option("--unnamed", is_flag=True, help="Play trajectories of a C3D file that have no name, too.")
 @file_options
 @bind_options
 def command(
@@ -54,7 +55,7 @@ def command(
     start_s: float, end_s: float | None, duration_s: float, wait_s: float, forces: str | None,
     tare: tuple[float, float] | None, states: bool,
     key: str | None, clients: str | None, units: str | None, up: str | None,
-    side: str | None, person: str | None,
+    side: str | None, person: str | None, unnamed: bool,
 ) -> None:  # fmt: skip
     """Play SOURCE (walker, jaw:TASK, .trc, .c3d, .mcap) as a live stream at its rate, with force plates."""
     from rtsim.files.forces.force_stream import force_channel
@@ -71,7 +72,9 @@ def command(
     address = placed({"--address": address}, {"--address": MARKERS_ADDRESS}, port_offset)["--address"]
     security = bind_security(key, clients)
     check_ports({"--address": address}, security)
-    trial = load_trial(source, duration_s, rate, units=units, up=up, side=side or "", person=person or "")
+    trial = load_trial(
+        source, duration_s, rate, units=units, up=up, side=side or "", person=person or "", unnamed=unnamed
+    )
     since = trial.times - trial.times[0]
     inside = (since >= start_s) & (since <= (np.inf if end_s is None else end_s))
     if not inside.any():

@@ -20,6 +20,7 @@ from rtsim.stages.markers.marker_input import MarkerInput
 from rtsim.stages.markers.missing_root import beside_missing_root
 from rtsim.stages.markers.reference_length import reference_length_of
 from rtsim.stages.markers.stepped import STEPPED, SteppedSegments
+from rtsim.stages.markers.unnamed_markers import unnamed_markers
 from rtsim.stages.poses.angle_ranges import AngleRanges
 from rtsim.stages.poses.joint_status import JointStatus
 from rtsim.stages.poses.kinematic_results import KinematicResults
@@ -74,9 +75,13 @@ class Kinematics(Stage):
 
     rehearses = True
 
-    def __init__(self, estimator: MultibodyEstimator, subject: Subject | None, person: str = "") -> None:
+    def __init__(
+        self, estimator: MultibodyEstimator, subject: Subject | None, person: str = "", unnamed: bool = False
+    ) -> None:
         super().__init__()
         self.estimator, self.subject, self.person = estimator, subject, person
+        self.unnamed = unnamed_markers(estimator.model, subject) if unnamed else None
+        self.rehearses = not unnamed  # a search takes longer than there is for practice
         self.reference_length = reference_length_of(estimator, subject)
         self.marker_input: MarkerInput | None = None
         self.identity = Identity(estimator.model.markers.body, estimator.model.markers.position)
@@ -141,7 +146,7 @@ class Kinematics(Stage):
         self.identity.forget()
         self.stepped.forget()
         self.marker_input = MarkerInput(
-            self.reference_length, session, self.person, known_person(self.subject)
+            self.reference_length, session, self.person, known_person(self.subject), self.unnamed
         )
         absent = self.marker_input.absent if self.marker_input.usable else frozenset()
         self._unseen, said = beside_missing_root(self.estimator.model, self.subject, absent)
@@ -172,7 +177,7 @@ class Kinematics(Stage):
         dt = frame.time - self._time
         self._time = frame.time
         self.dt = dt if SHORTEST_STEP_S <= dt < LONGEST_STEP_S else 0.0
-        measured, plausible = self.marker_input.admit(frame.data)
+        measured, plausible = self.marker_input.admit(frame.data, self.dt)
         self.admitted, self.measured = plausible, measured
         self.estimator.aim(frame.time)
         since, self._vague = self.dt + self.estimator.waited, []
@@ -218,6 +223,9 @@ class Kinematics(Stage):
             self.count(STEPPED, self.stepped.said())
         stepped = self.stepped.off if off else ()
         self.by_joint.tell(status, near_last, health, self._vague, unusual, beyond, stepped)
+        if self.marker_input.in_doubt:
+            status |= Status.SUSPECT
+            self.by_joint.doubt()
         if plausible and self.identity.look(self.measured, self.dt):
             status |= Status.SUSPECT
             self.by_joint.doubt()
@@ -375,7 +383,7 @@ def make(setting: StageContext) -> Kinematics:
     estimator = MultibodyEstimator(
         spec, subject, method_of(run, spec), methods, run.solver, run.markers, following, run.uncertainty
     )
-    return Kinematics(estimator, subject, run.person)
+    return Kinematics(estimator, subject, run.person, run.label_unnamed)
 
 
 def known_person(subject: Subject | None) -> dict[str, str]:

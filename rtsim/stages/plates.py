@@ -174,7 +174,10 @@ class FootLoads(AppliedLoads):
         unit = field.unit if field is not None else "m"
         up = session.meta.get("up")
         whose = self.kinematics.subject
-        self._labelled = FootMarkers(labels, lab, METRES.get(unit, 1.0), up in ("Z", "z"), whose)
+        scale, z_up = METRES.get(unit, 1.0), up in ("Z", "z")
+        if marker_input is not None and marker_input.gives_names:  # feet are among the markers named there
+            labels, scale, z_up = marker_input.names, 1.0, False
+        self._labelled = FootMarkers(labels, lab, scale, z_up, whose)
         self._named = lab is not None
 
     def _lines(self, frame: ReceivedFrame) -> np.ndarray:
@@ -185,8 +188,10 @@ class FootLoads(AppliedLoads):
                 return self.placed.lost()
             return self.placed.at(*self.kinematics.estimator.pose, marker_input.measured)
         assert self._labelled is not None
-        usable = marker_input is not None and marker_input.usable
-        return self._labelled.take(frame.data["positions"]) if usable else self._labelled.lines
+        if marker_input is None or not marker_input.usable:
+            return self._labelled.lines
+        named = marker_input.gives_names
+        return self._labelled.take(marker_input.in_ground() if named else frame.data["positions"])
 
     def _tell_unknown(self) -> None:
         for side, known in zip(SIDES, self._known, strict=True):

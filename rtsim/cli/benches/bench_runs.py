@@ -216,6 +216,18 @@ def recordings(as_json: bool, folder: Path, live: bool, only: str, side: str | N
     click.echo(figures.report("recordings", recordings.run(folder, live, only, side or ""), as_json))
 
 
+@command.command("unnamed-markers")
+@AS_JSON
+@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option("--only", default="*", show_default=True, help="Pattern of the recordings' paths below FOLDER.")
+def unnamed_markers(as_json: bool, folder: Path, only: str) -> None:
+    """Recordings under FOLDER with their names taken away, and gaps: how many frames are named right."""
+    from rtsim.bench import figures
+    from rtsim.bench.markers import unnamed_markers
+
+    click.echo(figures.report("unnamed-markers", unnamed_markers.run(folder, only), as_json))
+
+
 @command.command("gait-phase")
 @AS_JSON
 @click.argument("folder", required=False, type=click.Path(exists=True, file_okay=False, path_type=Path))

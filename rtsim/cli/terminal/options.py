@@ -63,6 +63,12 @@ PERSON_OPTION = click.option(
     metavar="NAME",
     help="Whose markers to take, where labels say NAME:MARKER of several persons.",
 )
+UNNAMED_OPTION = click.option(
+    "--label-unnamed",
+    is_flag=True,
+    default=None,
+    help="Find the person's or the model's markers among those without names, flagged until certain.",
+)
 SOURCE_OPTION = click.option(
     "--source",
     type=MarkerSource(capture=True),
@@ -99,6 +105,7 @@ RUN_OPTIONS = (
     ),
     SOURCE_OPTION,
     click.option("--subject", type=Config("subjects"), help="Subject model: a .toml file or a shipped name."),
+    UNNAMED_OPTION,
     static_option("Static trial to calibrate from, where --subject is not given."),
     click.option(
         "--lab",
@@ -348,6 +355,7 @@ def run_arguments(run: RunConfig, config: str | None = None, choices: Sequence[s
         value = getattr(run, option)
         if value:
             arguments += [f"--{option.replace('_', '-')}", str(value)]
+    arguments += ["--label-unnamed"] if run.label_unnamed else []
     if run.forces:
         arguments += ["--wait-ms", str(run.plates.wait_ms)]
         arguments += ["--feet", ",".join(run.plates.feet)] if run.plates.feet else []

@@ -186,6 +186,8 @@ class RunConfig(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     measured: PersonMeasures = PersonMeasures()
     # whose markers are solved, where a file or a stream has those of several persons (Anna:RASI)
     person: str = ""
+    # whether markers without names are labelled by the shapes of the segments that are followed
+    label_unnamed: bool = False
     # of source and static, where these files are wrong: unit of length, axis that points up
     units: str = ""
     up: str = ""

@@ -24,7 +24,7 @@ from rtsim.files.forces.force_trial import (
 from rtsim.files.forces.force_units import moment_unit, newton_metres_per_unit, newtons_per_unit
 from rtsim.files.forces.plate_types import TYPES, PlateType
 from rtsim.files.markers.axes import rotate_to_ground
-from rtsim.files.markers.c3d import MOST_PLATES, raw_markers, whole_content
+from rtsim.files.markers.c3d import MOST_PLATES, is_unnamed, raw_markers, whole_content
 from rtsim.files.markers.c3d_process import Content
 from rtsim.files.markers.ground import settle
 from rtsim.units import METRES, STREAMED
@@ -68,7 +68,7 @@ def read_c3d_forces(path: str | Path, *, up: str | None = None, units: str | Non
     """
     path = Path(path)
     content, announced = whole_content(path, with_analogs=True)
-    settled = settle(raw_markers(content, path, announced), up, units)
+    settled = settle(raw_markers(content, path, announced, unnamed=is_unnamed(content)), up, units)
     n_plate = _count(content, path)
     plates: list[_Plate] = []
     notes = [note for note in content.notes if "ANALOG" in note]

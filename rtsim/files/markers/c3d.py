@@ -24,6 +24,7 @@ from rtsim.files.markers.trial import FARTHEST, MarkerTrial, RawTrial, name_some
 Group = Mapping[str, list[Any]]
 Z_UP_MAKERS = ("vicon", "qualisys")  # their laboratory frames are Z up when the file does not say
 AXIS = re.compile(r"[+-]?[XYZ]", re.IGNORECASE)
+UNLABELLED_KEPT = "unlabelled, kept"
 MOST_PLATES = 64
 # Endings of Vicon subject parameters that are lengths in millimetres, and those in kilograms.
 LENGTHS = ("height", "length", "width", "thickness", "distance", "diameter", "shoulderoffset")
@@ -39,16 +40,18 @@ def read_c3d(
     units: str | None = None,
     person: str = "",
     virtual: bool = False,
+    unnamed: bool = False,
 ) -> MarkerTrial:
     """The markers of a C3D file in the ground frame, with the measures of the subject stored in it.
 
     Samples with residual -1 are missing. Unlabelled trajectories and outputs of a model (angles, forces,
-    moments, powers, scalars) are left out, computed positions too unless `virtual`; the notes say which.
-    Times are (first frame + i) / rate with frames counted from 0. ConfigError for what is no C3D file.
+    moments, powers, scalars) are left out, computed positions too unless `virtual`, the first not where
+    `unnamed`; the notes say which. Times are (first frame + i) / rate with frames
+    counted from 0. ConfigError for what is no C3D file.
     """
     path = Path(path)
     content, announced = whole_content(path)
-    raw = raw_markers(content, path, announced, virtual)
+    raw = raw_markers(content, path, announced, virtual, unnamed)
     return to_ground(raw, up=up, units=units, person=person)
 
 
@@ -60,7 +63,9 @@ def whole_content(path: Path, *, with_analogs: bool = False) -> tuple[Content, i
         return with_all_frames(copy, check_c3d(copy), content), head.n_frame
 
 
-def raw_markers(content: Content, path: Path, announced: int, virtual: bool = False) -> RawTrial:
+def raw_markers(
+    content: Content, path: Path, announced: int, virtual: bool = False, unnamed: bool = False
+) -> RawTrial:
     """The markers of a file's content; `announced` is the number of frames in its header."""
     n_frame, n_point, _ = content.points.shape
     if n_point == 0 or n_frame == 0:
@@ -71,7 +76,7 @@ def raw_markers(content: Content, path: Path, announced: int, virtual: bool = Fa
     if not 0.0 < rate < math.inf:
         raise ConfigError(f"the point rate is {rate:g} Hz", where=str(path), remedy="export the trial again")
     point = parameters["POINT"]
-    keep, names, person, notes = _choose(point, content.points, virtual, path)
+    keep, names, person, notes = _choose(point, content.points, (virtual, unnamed), path)
     if announced > n_frame:
         notes.append(f"the header says {announced} frames, the file ends after {n_frame}: those were read")
     notes += content.notes
@@ -92,24 +97,38 @@ def raw_markers(content: Content, path: Path, announced: int, virtual: bool = Fa
     )
 
 
+def is_unnamed(content: Content) -> bool:
+    """Whether no marker of a file has a name."""
+    point = content.parameters["POINT"]
+    groups = {name: _texts(point, name) for name in _type_groups(point)}
+    return REAL not in classify(_texts(point, "LABELS")[: content.points.shape[1]], groups)
+
+
 def _choose(
-    point: Group, points: NDArray[np.float64], virtual: bool, path: Path
+    point: Group, points: NDArray[np.float64], kept: tuple[bool, bool], path: Path
 ) -> tuple[list[int], tuple[str, ...], str, list[str]]:
     """Indices and unique names of the points (n, n_point, 3) that are markers, the one person who is named,
-    and sentences."""
+    and sentences; kept : whether computed positions, and trajectories without names, are."""
+    virtual, unnamed = kept
     n_point = points.shape[1]
     labels = _texts(point, "LABELS")[:n_point]
     labels += [""] * (n_point - len(labels))
     groups = {name: _texts(point, name) for name in _type_groups(point)}
     labels, groups, person, notes = strip_subjects(labels, groups, seen := samples_seen(points))
     kinds = classify(labels, groups)
-    keep = [index for index, kind in enumerate(kinds) if kind == REAL or (virtual and kind == POSITION)]
+    wanted = {REAL, *([POSITION] if virtual else []), *([UNLABELLED] if unnamed else [])}
+    keep = [index for index, kind in enumerate(kinds) if kind in wanted]
     if not keep:
         raise ConfigError(
             "the file holds no labelled markers", where=str(path), remedy="label the trial first"
         )
-    names, said = unique_names([labels[k] for k in keep], [seen[k] for k in keep])
-    return keep, names, person, [*notes, *_tell_dropped(labels, kinds, virtual), *said]
+    # one without a label is numbered, as two of the same label would be taken for one marker
+    called = [labels[k] if kinds[k] != UNLABELLED else f"*{k + 1}" for k in keep]
+    names, said = unique_names(called, [seen[k] for k in keep])
+    dropped = _tell_dropped(
+        labels, [UNLABELLED_KEPT if unnamed and k == UNLABELLED else k for k in kinds], virtual
+    )
+    return keep, names, person, [*notes, *dropped, *said]
 
 
 def _texts(group: Group, name: str) -> list[str]:

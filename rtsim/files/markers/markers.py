@@ -22,6 +22,7 @@ def read_markers(
     *,
     person: str = "",
     virtual: bool = False,
+    unnamed: bool = False,
 ) -> MarkerTrial:
     """The marker trial of a .trc, .c3d or .mcap (own recording) file in the ground frame.
 
@@ -29,6 +30,7 @@ def read_markers(
     units : unit of length of the file ("m", "cm", "mm", ...), where the file is wrong
     person : whose markers are taken where the file has several persons'; "" = everybody's
     virtual : keep positions that a model computed (joint centres, segment axes) in a C3D file
+    unnamed : keep trajectories without names in a C3D file
 
     Everything that was converted, assumed or dropped stands in `notes`. ConfigError for other suffixes and
     for files that cannot be read.
@@ -38,7 +40,7 @@ def read_markers(
     if suffix == ".trc":
         return read_trc(path, up=up, units=units, person=person)
     if suffix == ".c3d":
-        return read_c3d(path, up=up, units=units, person=person, virtual=virtual)
+        return read_c3d(path, up=up, units=units, person=person, virtual=virtual, unnamed=unnamed)
     return read_recorded_markers(path, up=up, units=units, person=person)
 
 

@@ -115,12 +115,14 @@ def load_trial(
     up: str | None = None,
     side: str = "",
     person: str = "",
+    unnamed: bool = False,
 ) -> MarkerTrial:
     """The frames of a source that is no stream.
 
     duration_s, rate [Hz] and side are those of the synthetic walker, the former two those of the synthetic
     jaw, too; a file keeps its own.
     units, up : of a marker file, where it is wrong; person : of several in it
+    unnamed : whether trajectories without names are kept
     """
     from rtsim.files.markers.markers import read_markers
 
@@ -142,7 +144,7 @@ def load_trial(
         from rtsim.files.markers.natural import read_natural
 
         return read_natural(path).markers
-    return read_markers(path, up=up, units=units, person=person)
+    return read_markers(path, up=up, units=units, person=person, unnamed=unnamed)
 
 
 def side_of_walker(run: RunConfig) -> str:
@@ -193,6 +195,12 @@ def check_own_markers(run: RunConfig) -> None:
 
 def check_subject_given(run: RunConfig) -> None:
     """ConfigError where nothing says who moves."""
+    if run.label_unnamed and not (run.subject or run.static):
+        raise ConfigError(
+            "markers without names are found by the shape of the person, which nothing tells",
+            where="--label-unnamed", allowed="with --static FILE or --subject FILE",
+            remedy="give the static trial of this person and session, with names",
+        )  # fmt: skip
     if is_stream(run.source) and not (run.subject or run.static):
         raise ConfigError(
             "a stream needs a subject model",
@@ -234,7 +242,7 @@ def resolve_subject(run: RunConfig) -> Subject:
     from rtsim.subjects.calibration.calibration import subject_for
     from rtsim.subjects.person_measures import AskedMeasures
 
-    trial = run.static if is_stream(run.source) else run.source
+    trial = run.static if is_stream(run.source) or run.label_unnamed else run.source
     return subject_for(
         Path(trial),
         Path(run.static) if run.static else None,

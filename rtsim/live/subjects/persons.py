@@ -52,5 +52,5 @@ def person_in(run: RunConfig) -> Choice:
         if run.static and not run.person:
             alone = load_trial(run.static, units=run.units or None, up=run.up or None).person
             known = {alone: f"whose the static trial {run.static} is"}
-    trial = load_trial(run.source, units=run.units or None, up=run.up or None)
+    trial = load_trial(run.source, units=run.units or None, up=run.up or None, unnamed=run.label_unnamed)
     return choose_in(trial, share, run.source, run.person, known, strict=True)

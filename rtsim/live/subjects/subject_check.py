@@ -45,8 +45,12 @@ def notes_before(run: RunConfig, *, anyway: bool = False) -> tuple[str, ...]:
     told = notes_of_person(person, run)
     if is_stream(run.source) or run.source == WALKER:
         return tuple(told)
-    trial = load_trial(run.source, units=run.units or None, up=run.up or None, person=run.person)
+    trial = load_trial(
+        run.source, units=run.units or None, up=run.up or None, person=run.person, unnamed=run.label_unnamed
+    )
     told = [f"{run.source}: {note}" for note in trial.notes] + told
+    if run.label_unnamed:  # whose they are shows as they come
+        return tuple(told)
     try:
         if person is not None:
             fits = notes_on_fit(person, trial, run.source, anyway=anyway)

@@ -18,6 +18,7 @@ from kernels.compiler.jit import bind
 from kernels.markers.marker_intake import FARTHEST, take_in
 from rtsim.errors import ConfigError
 from rtsim.stages.markers.reference_length import ReferenceLength
+from rtsim.stages.markers.unnamed_markers import IN_DOUBT, UnnamedMarkers
 from rtsim.stages.stage import SAY_EVERY
 from rtsim.subjects.markers.marker_names import find_markers
 from rtsim.subjects.markers.persons import choose, masked, persons_by, share_of
@@ -54,6 +55,7 @@ class MarkerInput:
         session: Session,
         person: str = "",
         known: Mapping[str, str] | None = None,
+        unnamed: UnnamedMarkers | None = None,
     ) -> None:
         self.reference_length, self.names = reference_length, reference_length.names
         self.counters: Counter[str] = Counter(millimetres_as_metres=0, wrong_up_axis=0, missing_markers=0)
@@ -70,8 +72,12 @@ class MarkerInput:
         self._z_up = session.meta.get("up") in ("Z", "z")
         self.labels, one = self._of_one(labels, person, known)
         index = find_markers(self.names, self.labels) if one else {}
-        self.usable = bool(index) and unit in STREAMED
-        self.absent = frozenset(self.names) - index.keys()
+        self._unnamed, self.in_doubt = unnamed if one else None, False
+        if self._unnamed is not None:
+            self._unnamed.begin(self.labels, list(index.values()))
+            self._unnamed = self._unnamed if len(self._unnamed.rows) else None
+        self.usable = (bool(index) or self._unnamed is not None) and unit in STREAMED
+        self.absent = frozenset(self.names) - index.keys() if self._unnamed is None else frozenset()
         self._source = np.array([index.get(name, -1) for name in self.names], np.int64)
         self.measured: Array = np.full((len(self.names), 3), np.nan)
         example = (np.zeros((1, 3)), self._source, 1.0, 0, 0, reference_length.group, self.measured)
@@ -81,11 +87,12 @@ class MarkerInput:
         if one:
             self._name_faults(index, self.labels, unit, session.meta.get("up", "Y"))
 
-    def admit(self, data: Mapping[str, Array]) -> tuple[Array, bool]:
+    def admit(self, data: Mapping[str, Array], dt: float = 0.0) -> tuple[Array, bool]:
         """Markers of the model (n_marker, 3) [m], and whether they can be a person.
 
         data : the frame's fields; "positions" is (n, 3) in the session's unit and axes, where the session is
         usable. The array returned is overwritten by the next call.
+        dt : since the frame before [s], 0 = unknown
         """
         self._n_frame += 1
         if not self.usable:
@@ -103,11 +110,32 @@ class MarkerInput:
             self.reference_length.group,
             self.measured,
         )
+        if self._unnamed is not None:
+            self._label(self._unnamed, positions, dt)
         if n_far:
             self.count(
                 "too_far", f"{n_far} markers were more than {FARTHEST:g} m away, and are taken as occluded."
             )
         return self.measured, self._check_size(length, rise, sideways)
+
+    @property
+    def gives_names(self) -> bool:
+        """Whether markers without names are named here."""
+        return self._unnamed is not None
+
+    def in_ground(self) -> Array:
+        """(n_marker, 3) - the markers of the model, not mirrored [m]."""
+        return self.measured * np.array([1.0, 1.0, -1.0 if self.mirrors else 1.0])
+
+    def _label(self, unnamed: UnnamedMarkers, positions: Array, dt: float) -> None:
+        """Names for the markers without one; frames in which they are not certain are counted."""
+        axes = self._scale, int(self._z_up), int(self.mirrors)
+        self._take_in(positions, unnamed.rows, *axes, unnamed.group, unnamed.points)
+        unnamed.label(self.measured, dt)
+        said = unnamed.doubt(self.measured)
+        self.in_doubt = bool(said)
+        if said:
+            self.count(IN_DOUBT, said)
 
     def _of_one(
         self, labels: tuple[str, ...], person: str, known: Mapping[str, str] | None
@@ -176,7 +204,12 @@ class MarkerInput:
                 f"The stream has more than one marker with the label {listed(doubled[:N_NAMED])}: the first "
                 "is followed, also where another has the data. Give each its own label."
             )
-        if missing:
+        if missing and self._unnamed is not None:
+            self._say(
+                f"{len(missing)} of the {self.reference_length.whose} {len(self.names)} markers have no name "
+                f"in the stream, and are sought among {len(self._unnamed.rows)} markers without one, as asked."
+            )
+        elif missing:
             self.counters["missing_markers"] = len(missing)
             used = set(index.values())
             strangers = (label for i, label in enumerate(labels) if label and i not in used)

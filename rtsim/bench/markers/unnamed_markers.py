@@ -1,0 +1,172 @@
+"""Recordings whose names are taken away: how many frames get them back, and whether any is wrong under ok.
+
+Each frame's points come in another order, so that no column tells which is which. Once as recorded, once with
+gaps: every marker is hidden now and then, a segment once, and everything once.
+"""
+
+from __future__ import annotations
+
+import time
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.bench.figures import BenchFigure
+from rtsim.bench.markers.trials import static_of, trials
+from rtsim.bench.progress import BenchProgress
+from rtsim.config.runs.run_schema import RunConfig
+from rtsim.errors import ConfigError
+from rtsim.files.markers.c3d_labels import JOINT_CENTRE
+from rtsim.live.inputs.sources import WALKER, load_trial
+from rtsim.live.processes.serve import prepare
+from rtsim.stages.kinematics import Kinematics
+from rtsim.subjects.markers.marker_names import find_markers
+from streams.codec import FieldLayout
+from streams.messages import Status, marker_session
+from streams.receiving.ring import ReceivedFrame
+
+Array = NDArray[np.float64]
+
+NAMED_PERCENT = 99.0
+LONGEST_S, SHORTEST = 8.0, 60
+"""A part of a longer recording is taken, and none of a shorter one [s, frames]."""
+HIDDEN_EVERY_S, HIDDEN_S = 5.0, (0.05, 0.3)
+SEGMENT_S, ALL_S = 0.3, 0.3
+VARIANTS = ("whole", "gaps")
+
+
+class Counts(NamedTuple):
+    """Frames with anything to be seen, those that are named right, markers seen and named right, frames with
+    a wrong name, those of them under ok, frames without doubt; and what the names took [us]."""
+
+    n_frame: int
+    n_right: int
+    n_marker: int
+    n_marker_right: int
+    n_wrong: int
+    n_wrong_ok: int
+    n_sure: int
+    took_us: Array
+
+
+def run(folder: Path, only: str = "*") -> list[BenchFigure]:
+    """Figures of the walker and of the recordings with a static trial below a folder.
+
+    ConfigError where none has one.
+    """
+    sources = [WALKER, *(str(path) for path in trials(folder, "*") if static_of(path) is not None)]
+    wanted = [s for s in sources if fnmatch(name_of(s, folder), only)]
+    if not wanted:
+        raise ConfigError(
+            f"no recording with a static trial beside it matches {only!r}", where="--only",
+            allowed=", ".join(name_of(s, folder) for s in sources[:8]), remedy="name some",
+        )  # fmt: skip
+    figures, left_out = [], 0
+    with BenchProgress("unnamed-markers", len(VARIANTS) * len(wanted)) as course:
+        for source in wanted:
+            for variant in VARIANTS:
+                course.begin(f"{name_of(source, folder)}, {variant}")
+                counts = measured(source, variant)
+                left_out += counts is None
+                figures += (
+                    [] if counts is None else figures_of(counts, f"{name_of(source, folder)}.{variant}")
+                )
+    return [*figures, BenchFigure("left_out", left_out / len(VARIANTS), "recordings")]
+
+
+def name_of(source: str, folder: Path) -> str:
+    """What a recording is called."""
+    return source if source == WALKER else Path(source).relative_to(folder).as_posix()
+
+
+def figures_of(counts: Counts, name: str) -> list[BenchFigure]:
+    """The figures of one recording."""
+    right = 100.0 * counts.n_right / counts.n_frame
+    return [
+        BenchFigure(f"named_percent.{name}", right, "%", NAMED_PERCENT, "higher"),
+        BenchFigure(f"markers_named_percent.{name}", 100.0 * counts.n_marker_right / counts.n_marker, "%"),
+        BenchFigure(f"wrong_percent.{name}", 100.0 * counts.n_wrong / counts.n_frame, "%"),
+        BenchFigure(f"wrong_under_ok.{name}", float(counts.n_wrong_ok), "frames", 0.0, "lower"),
+        BenchFigure(f"certain_percent.{name}", 100.0 * counts.n_sure / counts.n_frame, "%"),
+        BenchFigure(f"frame_us.p50.{name}", float(np.percentile(counts.took_us, 50)), "us"),
+        BenchFigure(f"frame_us.max.{name}", float(counts.took_us.max()), "us"),
+    ]
+
+
+def measured(source: str, variant: str) -> Counts | None:
+    """One recording through the stage of the kinematics; None for one that cannot be used."""
+    static = None if source == WALKER else static_of(Path(source))
+    try:
+        run = RunConfig(
+            name="bench", source=source, static=str(static or ""), stages=("kinematics",), label_unnamed=True
+        )
+        trial = load_trial(source, LONGEST_S)
+        (stage,) = prepare(run)
+    except ConfigError:
+        return None
+    assert isinstance(stage, Kinematics)
+    kept = [k for k, name in enumerate(trial.names) if not JOINT_CENTRE.search(name)]
+    names = [trial.names[k] for k in kept]
+    positions = trial.positions[: int(LONGEST_S * trial.rate)][:, kept]
+    if len(positions) < SHORTEST:
+        return None
+    followed = stage.estimator.model.names.markers
+    index = find_markers(followed, names)
+    truth = np.array([index.get(name, -1) for name in followed])
+    if variant == "gaps":
+        body = stage.estimator.model.markers.body
+        segments = [truth[body == b] for b in np.unique(body)]
+        positions = with_gaps(positions, trial.rate, segments)
+    return followed_through(stage, positions, trial.rate, truth)
+
+
+def with_gaps(positions: Array, rate: float, segments: list[NDArray[np.int64]]) -> Array:
+    """(n, n_point, 3) with points hidden: each now and then, one segment's together, and all at once."""
+    generator, hidden = np.random.default_rng(0), positions.copy()
+    n, n_point = positions.shape[:2]
+    for point in range(n_point):
+        for _ in range(max(1, round(n / rate / HIDDEN_EVERY_S))):
+            first, long = generator.integers(0, n), generator.uniform(*HIDDEN_S)
+            hidden[first : first + round(long * rate), point] = np.nan
+    segment = segments[generator.integers(0, len(segments))]
+    hidden[n // 4 : n // 4 + round(SEGMENT_S * rate), segment[segment >= 0]] = np.nan
+    hidden[n // 2 : n // 2 + round(ALL_S * rate)] = np.nan
+    return hidden
+
+
+def followed_through(stage: Kinematics, positions: Array, rate: float, truth: NDArray[np.int64]) -> Counts:
+    """What the stage names in frames whose points come in any order.
+
+    truth : (n_marker,) - the point of each marker, -1 = none
+    """
+    generator = np.random.default_rng(1)
+    n_point = positions.shape[1]
+    session = marker_session(tuple(f"*{k + 1}" for k in range(n_point)), rate=rate, t_start=0)
+    frame = ReceivedFrame(session, FieldLayout(session))
+    stage.reset()
+    stage.begin(session, True)
+    took, numbers = [], np.zeros(6, np.int64)
+    for k, points in enumerate(positions):
+        order = generator.permutation(n_point)
+        frame.data["positions"][...] = points[order]
+        frame.seq, frame.time = k, k / rate
+        begun = time.perf_counter()
+        outcome = stage.run(frame)
+        took.append(1e6 * (time.perf_counter() - begun))
+        assert stage.marker_input is not None
+        true = np.where(truth[:, None] >= 0, points[truth], np.nan)
+        true[:, 2] *= -1.0 if stage.marker_input.mirrors else 1.0
+        seen, got = np.isfinite(true[:, 0]), stage.marker_input.measured
+        if not seen.any():
+            continue
+        right = seen & (np.abs(got - true) < 1e-9).all(axis=1)
+        wrong = bool((np.isfinite(got[:, 0]) & ~right).any())
+        sure = not outcome.status & (Status.SUSPECT | Status.INVALID_INPUT)
+        numbers += (right.sum() == seen.sum() and not wrong, seen.sum(), right.sum(), wrong,
+                    wrong and not outcome.status, sure)  # fmt: skip
+    n_frame = int(np.isfinite(positions[:, truth[truth >= 0], 0]).any(axis=1).sum())
+    n_right, n_marker, n_marker_right, n_wrong, n_wrong_ok, n_sure = numbers.tolist()
+    return Counts(n_frame, n_right, n_marker, n_marker_right, n_wrong, n_wrong_ok, n_sure, np.array(took))

@@ -1,0 +1,29 @@
+"""Which labels are names, and which only number what a system could not name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.files.markers.c3d_labels import GHOST
+
+NUMBERED = re.compile(r"(new|marker|point|trajectory|unidentified|unknown|unnamed|no ?name)?[ _:.#-]*\d*")
+
+
+def unnamed_in(labels: Sequence[str], followed: Sequence[int]) -> NDArray[np.int64]:
+    """Which labels of a stream are no names: empty, `*12`, `Unlabeled 3`, `New 0012`, `17`; all of them where
+    none is that of a marker that is followed.
+
+    followed : the labels of markers that are followed, by their numbers
+    """
+    if not len(followed):
+        return np.arange(len(labels))
+    plain = [label.rsplit(":", 1)[-1].strip() for label in labels]
+    found = [
+        k for k, label in enumerate(plain)
+        if k not in followed and (GHOST.fullmatch(label) or NUMBERED.fullmatch(label.lower()))
+    ]  # fmt: skip
+    return np.array(found, np.int64)

@@ -1,0 +1,78 @@
+"""Markers that come without names: those of the person or the model among them are found, frame by frame."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from rtsim.labelling.body import Array, Body
+from rtsim.labelling.labeller import Labeller
+from rtsim.labelling.unnamed import unnamed_in
+from rtsim.models.distances import ruler_of_model
+from rtsim.models.model import Model
+from rtsim.subjects.calibration.trunk import LUMBOSACRAL, TRUNK
+from rtsim.subjects.markers.distances import SharedPoint, ruler_of_subject
+from rtsim.subjects.subject import Subject
+
+IN_DOUBT = "names_in_doubt"
+"""What frames are counted as whose names are not certain."""
+N_NAMED = 8
+
+
+class UnnamedMarkers:
+    """Names for the unnamed markers of one stream; each session begins with nobody known.
+
+    Attributes
+    ----------
+    rows : which markers of the stream have no name
+    """
+
+    def __init__(self, body: Body, names: tuple[str, ...]) -> None:
+        self._labeller = Labeller(body)
+        self._names = names
+        self.rows = np.zeros(0, np.int64)
+        self.points, self.group = np.zeros((0, 3)), np.zeros(0, np.int64)
+
+    def begin(self, labels: Sequence[str], followed: Sequence[int]) -> None:
+        """Another stream; followed : the labels that are those of followed markers, by their numbers."""
+        self._labeller.forget()
+        self.rows = unnamed_in(labels, followed)
+        self.points = np.full((len(self.rows), 3), np.nan)
+        self.group = np.zeros(len(self.rows), np.int64)
+
+    def label(self, markers: Array, dt: float) -> None:
+        """Give markers (n_marker, 3) [m] without a place the `points` that are theirs; dt : since the frame
+        before [s], 0 = unknown."""
+        seen = np.isfinite(self.points).all(axis=1)
+        self._labeller.label(markers, self.points[seen], dt)
+
+    def doubt(self, markers: Array) -> str:
+        """Why names of the newest frame are not certain, in words; empty where they are."""
+        if not self._labeller.following:
+            n = int(np.count_nonzero(np.isfinite(self.points[:, 0])))
+            return (
+                f"Nobody with the distances of whom is followed is found among {n} markers without names yet."
+            )
+        if not self._labeller.doubted:
+            return ""
+        names = [self._names[k] for k in np.flatnonzero(self._labeller.disputed(markers))]
+        more = f" and {len(names) - N_NAMED} more" if len(names) > N_NAMED else ""
+        return f"Found among markers without names, and not certain yet: {', '.join(names[:N_NAMED])}{more}."
+
+
+def unnamed_markers(model: Model, subject: Subject | None) -> UnnamedMarkers:
+    """What labels the markers of a person, or of a model that brings its own."""
+    names = model.names.markers
+    if subject is None:
+        return UnnamedMarkers(Body(ruler_of_model(model), names), names)
+    return UnnamedMarkers(Body(ruler_of_subject(subject), names, True, spine_of(subject)), names)
+
+
+def spine_of(subject: Subject) -> list[SharedPoint]:
+    """The point that pelvis and trunk share, where a person has both: it says where a trunk can be."""
+    pelvis, trunk = subject.segments.get("pelvis"), subject.segments.get(TRUNK)
+    if pelvis is None or trunk is None or LUMBOSACRAL not in pelvis.points_mm:
+        return []
+    here, there = 1e-3 * np.array(pelvis.points_mm[LUMBOSACRAL]), -trunk.segment().basis()[:, 1]
+    return [SharedPoint("pelvis", TRUNK, here, there)]
