@@ -30,7 +30,7 @@ BESIDE = 1.3
 """So many times that for one where others of its segment say where it must be, and nothing else is near."""
 
 
-class Shared(NamedTuple):
+class SharedCentre(NamedTuple):
     """A joint centre: where it is on the segment itself, which shares it, where it is on that [m].
 
     slack : by how much more than at a joint distances to it may be off [m], as over a spine that bends: then
@@ -43,13 +43,13 @@ class Shared(NamedTuple):
     slack: float = 0.0
 
 
-class Shape(NamedTuple):
+class SegmentShape(NamedTuple):
     """A segment: which markers it has, (k, 3) where they are on it [m], and its joint centres."""
 
     name: str
     markers: Indices
     local: Array
-    joints: tuple[Shared, ...]
+    joints: tuple[SharedCentre, ...]
 
     @property
     def off_most(self) -> float:
@@ -57,7 +57,7 @@ class Shape(NamedTuple):
         return min(OFF_MOST, OFF + PART * float(np.linalg.norm(np.ptp(self.local, axis=0))))
 
 
-class Placement(NamedTuple):
+class SegmentPlacement(NamedTuple):
     """Where a segment is: x in ground = rotation @ x on the segment + origin; rms of the fit [m]."""
 
     rotation: Array
@@ -69,7 +69,7 @@ class Placement(NamedTuple):
         return local @ self.rotation.T + self.origin
 
 
-class Body:
+class MarkedBody:
     """The segments of a person or a model, the one with the surest shape first, each then beside one before.
 
     Parameters
@@ -83,6 +83,8 @@ class Body:
     order : segments with markers, as they are sought
     segment_of : (n_marker,) - which shape has each marker; local : (n_marker, 3) - where it is on that [m]
     reach : (n_marker,) - how far from there it may be beside others of its segment [m]
+    weak : (n_marker,) - on segments that too little tells from other points: of three markers and no
+        joint, or two and no joint with a segment of three
     """
 
     def __init__(
@@ -100,7 +102,9 @@ class Body:
         for shape in self.shapes:
             self.local[shape.markers] = shape.local
             self.reach[shape.markers] = BESIDE * shape.off_most
-        self.order = self._ordered()
+        self.order, self.weak = self._ordered(), np.zeros(len(names), bool)
+        for shape in self.shapes:
+            self.weak[shape.markers] = not self._is_told_apart(shape)
 
     @staticmethod
     def _shape(
@@ -109,14 +113,20 @@ class Body:
         name: str,
         names: tuple[str, ...],
         index: Mapping[str, int],
-    ) -> Shape:
+    ) -> SegmentShape:
         own = {m: x for m, x in local.items() if m in names}
-        shared = [Shared(j.in_proximal, index[j.distal], j.in_distal, slack)
+        shared = [SharedCentre(j.in_proximal, index[j.distal], j.in_distal, slack)
                   for j, slack in joints if j.proximal == name and j.distal in index]  # fmt: skip
-        shared += [Shared(j.in_distal, index[j.proximal], j.in_proximal, slack)
+        shared += [SharedCentre(j.in_distal, index[j.proximal], j.in_proximal, slack)
                    for j, slack in joints if j.distal == name and j.proximal in index]  # fmt: skip
         markers = np.array([names.index(m) for m in own], np.int64)
-        return Shape(name, markers, np.array(list(own.values())).reshape(-1, 3), tuple(shared))
+        return SegmentShape(name, markers, np.array(list(own.values())).reshape(-1, 3), tuple(shared))
+
+    def _is_told_apart(self, shape: SegmentShape) -> bool:
+        """Whether distances leave one over that says whether points are those of a segment."""
+        n = len(shape.markers)
+        beside = [len(self.shapes[j.other].markers) for j in shape.joints if not j.slack]
+        return n > FEWEST or (n == FEWEST and bool(beside)) or (n == 2 and max(beside, default=0) >= FEWEST)
 
     def _ordered(self) -> list[int]:
         """Those that share most joints and have most markers first, then outwards along the joints."""
@@ -141,7 +151,7 @@ def fixes(points: Array) -> bool:
     return bool(np.linalg.svd(centred, compute_uv=False)[1] >= LINE * np.sqrt(len(points)))
 
 
-def fit(local: Array, ground: Array) -> Placement:
+def fit(local: Array, ground: Array) -> SegmentPlacement:
     """Least squares (Kabsch 1976): (k, 3) points of a segment laid onto those in ground; never mirrored."""
     middle, there = local.mean(axis=0), ground.mean(axis=0)
     u, _, vt = np.linalg.svd((local - middle).T @ (ground - there))
@@ -149,4 +159,4 @@ def fit(local: Array, ground: Array) -> Placement:
     rotation = (u @ vt).T
     origin = there - rotation @ middle
     off = ground - local @ rotation.T - origin
-    return Placement(rotation, origin, float(np.sqrt(np.einsum("ij,ij->", off, off) / len(local))))
+    return SegmentPlacement(rotation, origin, float(np.sqrt(np.einsum("ij,ij->", off, off) / len(local))))

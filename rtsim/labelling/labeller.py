@@ -9,11 +9,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from rtsim.labelling.body import Array, Body, Placement, fit, fixes
-from rtsim.labelling.person_search import Found, find_person, seen_beside
+from rtsim.labelling.body import Array, MarkedBody, SegmentPlacement, fit, fixes
+from rtsim.labelling.person_search import FoundPerson, find_person, seen_beside
 from rtsim.labelling.segment_search import MISSING
 from rtsim.labelling.strangers import Strangers
-from rtsim.labelling.tracks import Tracks, paired
+from rtsim.labelling.tracks import PointTracks, paired
 
 SEEK_S = 0.25
 """Nobody is sought more often [s], as it takes longer than a frame has."""
@@ -48,11 +48,11 @@ class Labeller:
     n_search, n_regained : searches for the person, and markers that came back, so far
     """
 
-    def __init__(self, body: Body) -> None:
+    def __init__(self, body: MarkedBody) -> None:
         self.body = body
         self._n = len(body.segment_of)
         self.n_search = self.n_regained = 0
-        self._tracks, self._strangers = Tracks(self._n), Strangers()
+        self._tracks, self._strangers = PointTracks(self._n), Strangers()
         self.forget()
 
     def forget(self) -> None:
@@ -84,13 +84,13 @@ class Labeller:
             self._follow(markers, cloud, step)
         if not self.following and self._wait_s <= 0.0:
             self._seek(markers, cloud)
-        elif self.following and self._again_s <= 0.0 and self.disputed(markers).any():
+        elif self.following and self._again_s <= 0.0 and (self.disputed(markers) & ~self.body.weak).any():
             self._seek_again(markers, cloud)
         self.doubted = not self.following or bool(self.disputed(markers).any())
 
     def disputed(self, markers: Array) -> NDArray[np.bool_]:
-        """(n_marker,) - which have a name that too few searches agree on."""
-        return np.isfinite(markers[:, 0]) & self._followed & (self._votes < VOTES)
+        """(n_marker,) - which have a name that too few searches agree on, or that too little tells."""
+        return np.isfinite(markers[:, 0]) & self._followed & ((self._votes < VOTES) | self.body.weak)
 
     def _on_proof(self, markers: Array) -> NDArray[np.bool_]:
         """(n_marker,) - which have come back not long ago, and not just where they must be."""
@@ -107,7 +107,7 @@ class Labeller:
         if found is not None:
             self._begin(markers, points, found)
 
-    def _begin(self, markers: Array, points: Array, found: Found) -> None:
+    def _begin(self, markers: Array, points: Array, found: FoundPerson) -> None:
         """Names as they were found."""
         seen = found.points >= 0
         markers[seen] = points[found.points[seen]]
@@ -185,9 +185,9 @@ class Labeller:
         self._learn(markers, placements)
         self._tracks.take(markers, dt)
 
-    def _placements(self, markers: Array) -> list[Placement | None]:
+    def _placements(self, markers: Array) -> list[SegmentPlacement | None]:
         """Where the segments are, by their markers, and where these do not do by the joints they share."""
-        placements: list[Placement | None] = [None] * len(self.body.shapes)
+        placements: list[SegmentPlacement | None] = [None] * len(self.body.shapes)
         local = self.body.local + self._bias
         for again in (False, True):
             for k, shape in enumerate(self.body.shapes):
@@ -211,7 +211,7 @@ class Labeller:
         self._votes[marker], self._proof_s[marker] = 0, PROOF_S
         self._again_s = min(self._again_s, SEEK_S)
 
-    def _let_go(self, markers: Array, placements: list[Placement | None]) -> bool:
+    def _let_go(self, markers: Array, placements: list[SegmentPlacement | None]) -> bool:
         """Let markers go that came back and do not stay where they must be; whether there were any."""
         gone = []
         for m in np.flatnonzero(self._on_proof(markers)).tolist():
@@ -229,7 +229,7 @@ class Labeller:
         markers: Array,
         cloud: Array,
         free: NDArray[np.bool_],
-        placements: list[Placement | None],
+        placements: list[SegmentPlacement | None],
         dt: float,
     ) -> None:
         """Give points that are left over to markers that must be there."""
@@ -259,7 +259,7 @@ class Labeller:
         markers: Array,
         cloud: Array,
         free: NDArray[np.bool_],
-        placements: list[Placement | None],
+        placements: list[SegmentPlacement | None],
         k: int,
     ) -> None:
         """Look for a segment of which too little is seen beside its neighbours."""
@@ -287,7 +287,7 @@ class Labeller:
         placements[k] = best.placement
 
     def _learn(
-        self, markers: Array, placements: list[Placement | None] | tuple[Placement | None, ...]
+        self, markers: Array, placements: list[SegmentPlacement | None] | tuple[SegmentPlacement | None, ...]
     ) -> None:
         """What skin moves each marker by, on its segment."""
         for k, placement in enumerate(placements):

@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rtsim.labelling.body import Array, Body, Placement, Shape
-from rtsim.labelling.segment_search import MISSING, Seen, ways_to_see
+from rtsim.labelling.body import Array, MarkedBody, SegmentPlacement, SegmentShape
+from rtsim.labelling.segment_search import MISSING, SeenSegment, ways_to_see
 from rtsim.labelling.tracks import paired
 
 BEAM = 8
@@ -26,26 +26,26 @@ SEEN_LEAST = 0.5
 """Part of the markers that must be found for somebody to be there."""
 
 
-class Found(NamedTuple):
+class FoundPerson(NamedTuple):
     """points : (n_marker,) - the point of each marker, -1 = none; placements : of the segments, None = unseen
-    cost : as of `Seen`
+    cost : as of `SeenSegment`
     disputed : (n_marker,) - those that another naming sees elsewhere and is hardly dearer
     """
 
     points: NDArray[np.int64]
-    placements: tuple[Placement | None, ...]
+    placements: tuple[SegmentPlacement | None, ...]
     cost: float
     disputed: NDArray[np.bool_] | None = None
 
 
-def find_person(body: Body, cloud: Array, given: NDArray[np.int64]) -> Found | None:
+def find_person(body: MarkedBody, cloud: Array, given: NDArray[np.int64]) -> FoundPerson | None:
     """Who is in a cloud (n, 3) [m]; None where too few segments are seen.
 
     given : (n_marker,) - the point of each marker that has a name, -1 = it has none
     """
     n_marker = len(body.segment_of)
-    beam = [Found(given.copy(), (None,) * len(body.shapes), 0.0)]
-    grown: dict[tuple[int, ...], Found] = {}
+    beam = [FoundPerson(given.copy(), (None,) * len(body.shapes), 0.0)]
+    grown: dict[tuple[int, ...], FoundPerson] = {}
     for k in body.order:
         grown = {}
         for way in beam:
@@ -66,7 +66,7 @@ def find_person(body: Body, cloud: Array, given: NDArray[np.int64]) -> Found | N
     return best._replace(disputed=disputed)
 
 
-def completed(body: Body, found: Found, cloud: Array) -> NDArray[np.int64]:
+def completed(body: MarkedBody, found: FoundPerson, cloud: Array) -> NDArray[np.int64]:
     """The points of the markers, with those that skin has moved farther where nothing else is near."""
     points = found.points.copy()
     left = np.setdiff1d(np.arange(len(cloud)), points[points >= 0])
@@ -87,7 +87,7 @@ def contradicted(one: NDArray[np.int64], other: NDArray[np.int64]) -> NDArray[np
     return elsewhere | (differs & np.isin(one, other[other >= 0]))
 
 
-def extended(body: Body, way: Found, k: int, cloud: Array) -> list[Found]:
+def extended(body: MarkedBody, way: FoundPerson, k: int, cloud: Array) -> list[FoundPerson]:
     """A way to see the person, with one more segment: by each way to see that, and without it."""
     shape = body.shapes[k]
     without = way._replace(cost=way.cost + MISSING**2 * len(shape.markers))
@@ -96,12 +96,12 @@ def extended(body: Body, way: Found, k: int, cloud: Array) -> list[Found]:
 
 
 def seen_beside(
-    body: Body,
+    body: MarkedBody,
     points: NDArray[np.int64],
-    placements: tuple[Placement | None, ...] | list[Placement | None],
+    placements: tuple[SegmentPlacement | None, ...] | list[SegmentPlacement | None],
     k: int,
     cloud: Array,
-) -> list[Seen]:
+) -> list[SeenSegment]:
     """The ways to see a segment beside those that are placed, in points that nothing has taken."""
     shape = body.shapes[k]
     anchors = [
@@ -120,9 +120,9 @@ def seen_beside(
     return [w for w in ways if all(w.placement.rotation[:, 2] @ z > 0.0 for z in faced)]
 
 
-def joined(way: Found, k: int, shape: Shape, seen: Seen) -> Found:
+def joined(way: FoundPerson, k: int, shape: SegmentShape, seen: SeenSegment) -> FoundPerson:
     """A way to see the person with a segment seen so."""
     points = way.points.copy()
     points[shape.markers] = seen.points
     placements = (*way.placements[:k], seen.placement, *way.placements[k + 1 :])
-    return Found(points, placements, way.cost + seen.cost)
+    return FoundPerson(points, placements, way.cost + seen.cost)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rtsim.labelling.body import OFF, PART, Array, Placement, Shape, fit, fixes
+from rtsim.labelling.body import OFF, PART, Array, SegmentPlacement, SegmentShape, fit, fixes
 
 OFF_JOINT = 0.020
 """The same of a distance to a joint centre that a neighbour gives [m]."""
@@ -22,14 +22,14 @@ MOST_STEPS = 20_000
 """Points that are looked at in one search: a cloud beyond that has too much that looks alike."""
 
 
-class Seen(NamedTuple):
+class SeenSegment(NamedTuple):
     """A way to see a segment: the point of each of its markers, -1 = none, where it then is, and its cost.
 
     cost : sum of squares of what the markers are off, and MISSING^2 for each without a point [m^2]
     """
 
     points: tuple[int, ...]
-    placement: Placement
+    placement: SegmentPlacement
     cost: float
 
 
@@ -38,8 +38,8 @@ MISSING = 0.03
 
 
 def ways_to_see(
-    shape: Shape, anchors: Sequence[tuple[Array, Array, float]], cloud: Array, free: NDArray[np.bool_]
-) -> list[Seen]:
+    shape: SegmentShape, anchors: Sequence[tuple[Array, Array, float]], cloud: Array, free: NDArray[np.bool_]
+) -> list[SeenSegment]:
     """The best ways to see a segment, the cheapest first.
 
     anchors : joint centres on the segment and in ground, and their slack [m]; cloud : (n, 3) [m]
@@ -51,7 +51,7 @@ def ways_to_see(
 class _Search:
     def __init__(
         self,
-        shape: Shape,
+        shape: SegmentShape,
         anchors: Sequence[tuple[Array, Array, float]],
         cloud: Array,
         free: NDArray[np.bool_],
@@ -70,11 +70,11 @@ class _Search:
         self.between = np.linalg.norm(cloud[:, None] - cloud[None], axis=2)
         self.off_most = shape.off_most
         self.n_step = 0
-        self.found: dict[tuple[int, ...], Seen] = {}
+        self.found: dict[tuple[int, ...], SeenSegment] = {}
         self.fewest_seen = max(2, 3 - len(self.here))
         self.n_missing = 0
 
-    def run(self) -> list[Seen]:
+    def run(self) -> list[SeenSegment]:
         for n_missing in range(len(self.shape.local) - self.fewest_seen + 1):
             self.n_missing = n_missing
             self._go_on([], 0)
@@ -119,4 +119,4 @@ class _Search:
         cost = float(off @ off + np.einsum("ij,ij->", joints, joints))
         cost += MISSING**2 * (len(taken) - len(seen))
         if points not in self.found or cost < self.found[points].cost:
-            self.found[points] = Seen(points, placement, cost)
+            self.found[points] = SeenSegment(points, placement, cost)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from rtsim.labelling.body import Array, Indices
-from rtsim.labelling.tracks import Tracks, paired
+from rtsim.labelling.tracks import PointTracks, paired
 
 CLOSE, LONG_S = 0.015, 0.5
 """How close [m], and for how long [s], a point must stay that came from elsewhere."""
@@ -23,7 +23,7 @@ class Strangers:
 
     def forget(self) -> None:
         """There were none."""
-        self._tracks = Tracks(0)
+        self._tracks = PointTracks(0)
         self._near = np.zeros(0, np.int64)
         self._since = np.zeros(0)
         self._came_up = np.zeros(0, bool)
@@ -53,7 +53,7 @@ class Strangers:
         speeds = np.full((n, 3), np.nan)
         if dt > 0.0:
             speeds[new] = (points[new] - self._tracks.places[old]) / dt
-        self._tracks = Tracks(n)
+        self._tracks = PointTracks(n)
         self._tracks.places, self._tracks.speeds = points.copy(), speeds
         self._near, self._since, self._came_up = near, since, came_up
         return [(int(p), int(near[p])) for p in np.flatnonzero(settled)]

@@ -24,17 +24,17 @@ CLEARER = 2.0
 """So many times as far everything else must be."""
 
 
-class Pairs(NamedTuple):
+class PairedPoints(NamedTuple):
     """rows, columns : what belongs together"""
 
     rows: Indices
     columns: Indices
 
 
-def paired(places: Array, reach: Array, cloud: Array) -> Pairs:
+def paired(places: Array, reach: Array, cloud: Array) -> PairedPoints:
     """Places (k, 3) and points (n, 3) that are each other's nearest, within (k,) reach, and clearly so."""
     if not len(places) or not len(cloud):
-        return Pairs(np.zeros(0, np.int64), np.zeros(0, np.int64))
+        return PairedPoints(np.zeros(0, np.int64), np.zeros(0, np.int64))
     d = places[:, None] - cloud[None]
     apart = np.sqrt(np.einsum("ijk,ijk->ij", d, d))
     column = apart.argmin(axis=1)
@@ -44,7 +44,7 @@ def paired(places: Array, reach: Array, cloud: Array) -> Pairs:
     mutual = (row[column] == k) & (near <= reach)
     clear = np.minimum(second(apart), second(apart.T)[column]) >= CLEARER * near
     kept = np.flatnonzero(mutual & clear)
-    return Pairs(kept, column[kept])
+    return PairedPoints(kept, column[kept])
 
 
 def second(apart: Array) -> Array:
@@ -54,7 +54,7 @@ def second(apart: Array) -> Array:
     return np.partition(apart, 1, axis=1)[:, 1]
 
 
-class Tracks:
+class PointTracks:
     """Places with their speeds, from frame to frame.
 
     Attributes

@@ -38,7 +38,7 @@ SEGMENT_S, ALL_S = 0.3, 0.3
 VARIANTS = ("whole", "gaps")
 
 
-class Counts(NamedTuple):
+class NamingCounts(NamedTuple):
     """Frames with anything to be seen, those that are named right, markers seen and named right, frames with
     a wrong name, those of them under ok, frames without doubt; and what the names took [us]."""
 
@@ -82,7 +82,7 @@ def name_of(source: str, folder: Path) -> str:
     return source if source == WALKER else Path(source).relative_to(folder).as_posix()
 
 
-def figures_of(counts: Counts, name: str) -> list[BenchFigure]:
+def figures_of(counts: NamingCounts, name: str) -> list[BenchFigure]:
     """The figures of one recording."""
     right = 100.0 * counts.n_right / counts.n_frame
     return [
@@ -96,7 +96,7 @@ def figures_of(counts: Counts, name: str) -> list[BenchFigure]:
     ]
 
 
-def measured(source: str, variant: str) -> Counts | None:
+def measured(source: str, variant: str) -> NamingCounts | None:
     """One recording through the stage of the kinematics; None for one that cannot be used."""
     static = None if source == WALKER else static_of(Path(source))
     try:
@@ -137,7 +137,9 @@ def with_gaps(positions: Array, rate: float, segments: list[NDArray[np.int64]]) 
     return hidden
 
 
-def followed_through(stage: Kinematics, positions: Array, rate: float, truth: NDArray[np.int64]) -> Counts:
+def followed_through(
+    stage: Kinematics, positions: Array, rate: float, truth: NDArray[np.int64]
+) -> NamingCounts:
     """What the stage names in frames whose points come in any order.
 
     truth : (n_marker,) - the point of each marker, -1 = none
@@ -169,4 +171,6 @@ def followed_through(stage: Kinematics, positions: Array, rate: float, truth: ND
                     wrong and not outcome.status, sure)  # fmt: skip
     n_frame = int(np.isfinite(positions[:, truth[truth >= 0], 0]).any(axis=1).sum())
     n_right, n_marker, n_marker_right, n_wrong, n_wrong_ok, n_sure = numbers.tolist()
-    return Counts(n_frame, n_right, n_marker, n_marker_right, n_wrong, n_wrong_ok, n_sure, np.array(took))
+    return NamingCounts(
+        n_frame, n_right, n_marker, n_marker_right, n_wrong, n_wrong_ok, n_sure, np.array(took)
+    )

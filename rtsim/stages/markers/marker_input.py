@@ -76,6 +76,8 @@ class MarkerInput:
         if self._unnamed is not None:
             self._unnamed.begin(self.labels, list(index.values()))
             self._unnamed = self._unnamed if len(self._unnamed.rows) else None
+            for said in self._unnamed.told if self._unnamed is not None else ():
+                self._say(said)
         self.usable = (bool(index) or self._unnamed is not None) and unit in STREAMED
         self.absent = frozenset(self.names) - index.keys() if self._unnamed is None else frozenset()
         self._source = np.array([index.get(name, -1) for name in self.names], np.int64)
@@ -207,7 +209,7 @@ class MarkerInput:
         if missing and self._unnamed is not None:
             self._say(
                 f"{len(missing)} of the {self.reference_length.whose} {len(self.names)} markers have no name "
-                f"in the stream, and are sought among {len(self._unnamed.rows)} markers without one, as asked."
+                f"in the stream, and are sought among {len(self._unnamed.rows)} without one, as asked."
             )
         elif missing:
             self.counters["missing_markers"] = len(missing)

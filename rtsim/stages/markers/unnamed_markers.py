@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
-from rtsim.labelling.body import Array, Body
+from rtsim.labelling.body import Array, MarkedBody
 from rtsim.labelling.labeller import Labeller
 from rtsim.labelling.unnamed import unnamed_in
 from rtsim.models.distances import ruler_of_model
@@ -17,6 +18,10 @@ from rtsim.subjects.subject import Subject
 
 IN_DOUBT = "names_in_doubt"
 """What frames are counted as whose names are not certain."""
+WEAK = (
+    "Names of {listed} are never certain, as their segments have too few markers to be told from others: "
+    "frames with them are suspect; name these at the sender, or add a marker."
+)
 N_NAMED = 8
 
 
@@ -25,19 +30,21 @@ class UnnamedMarkers:
 
     Attributes
     ----------
-    rows : which markers of the stream have no name
+    rows : which markers of the stream have no name; told : sentences on what cannot become certain
     """
 
-    def __init__(self, body: Body, names: tuple[str, ...]) -> None:
+    def __init__(self, body: MarkedBody, names: tuple[str, ...]) -> None:
         self._labeller = Labeller(body)
-        self._names = names
+        self._names, self._weak = names, body.weak
         self.rows = np.zeros(0, np.int64)
+        self.told: list[str] = []
         self.points, self.group = np.zeros((0, 3)), np.zeros(0, np.int64)
 
     def begin(self, labels: Sequence[str], followed: Sequence[int]) -> None:
         """Another stream; followed : the labels that are those of followed markers, by their numbers."""
         self._labeller.forget()
         self.rows = unnamed_in(labels, followed)
+        self.told = [WEAK.format(listed=self._listed(self._weak))] if self._weak.any() else []
         self.points = np.full((len(self.rows), 3), np.nan)
         self.group = np.zeros(len(self.rows), np.int64)
 
@@ -56,17 +63,21 @@ class UnnamedMarkers:
             )
         if not self._labeller.doubted:
             return ""
-        names = [self._names[k] for k in np.flatnonzero(self._labeller.disputed(markers))]
+        listed = self._listed(self._labeller.disputed(markers))
+        return f"Found among markers without names, and not certain yet: {listed}."
+
+    def _listed(self, which: NDArray[np.bool_]) -> str:
+        names = [self._names[k] for k in np.flatnonzero(which)]
         more = f" and {len(names) - N_NAMED} more" if len(names) > N_NAMED else ""
-        return f"Found among markers without names, and not certain yet: {', '.join(names[:N_NAMED])}{more}."
+        return ", ".join(names[:N_NAMED]) + more
 
 
 def unnamed_markers(model: Model, subject: Subject | None) -> UnnamedMarkers:
     """What labels the markers of a person, or of a model that brings its own."""
     names = model.names.markers
     if subject is None:
-        return UnnamedMarkers(Body(ruler_of_model(model), names), names)
-    return UnnamedMarkers(Body(ruler_of_subject(subject), names, True, spine_of(subject)), names)
+        return UnnamedMarkers(MarkedBody(ruler_of_model(model), names), names)
+    return UnnamedMarkers(MarkedBody(ruler_of_subject(subject), names, True, spine_of(subject)), names)
 
 
 def spine_of(subject: Subject) -> list[SharedPoint]:

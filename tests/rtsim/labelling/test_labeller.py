@@ -1,0 +1,104 @@
+"""Names for the walker's markers, taken away."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from rtsim.labelling.body import MarkedBody
+from rtsim.labelling.labeller import Labeller
+
+Array = NDArray[np.float64]
+Both = tuple[MarkedBody, tuple[str, ...]]
+
+
+def test_all_are_named_and_certain_soon(walked: Array, name_frames: Callable[..., Any]) -> None:
+    """Protects the start: every marker is right, in doubt at first and certain in half a second."""
+    named = name_frames(walked)
+    assert (named.right == walked.shape[1]).all()
+    assert named.doubted[0]
+    assert not any(named.doubted[50:])
+
+
+def test_strangers_are_left_alone(walked: Array, name_frames: Callable[..., Any]) -> None:
+    """Protects from points of nobody: reflections that come and go, and arms that swing."""
+    generator = np.random.default_rng(5)
+    strangers = generator.uniform([-0.6, 0.0, -0.6], [0.6, 1.8, 0.6], (len(walked), 12, 3))
+    swing = 0.3 * np.sin(0.06 * np.arange(len(walked)))
+    strangers[:, :6] = strangers[0, :6] + np.stack([swing, 0 * swing, 0 * swing], axis=1)[:, None]
+    named = name_frames(walked, strangers)
+    assert named.wrong.sum() == 0
+    assert (named.right == walked.shape[1]).mean() > 0.99
+
+
+def test_markers_come_back_by_their_names(
+    walked: Array, both_legs: Both, name_frames: Callable[..., Any]
+) -> None:
+    """Protects gaps: one marker, a whole shank, everything; nothing is wrong, and all are named again."""
+    frames, names = walked.copy(), both_legs[1]
+    frames[60:80, names.index("RKNE")] = np.nan
+    shank = both_legs[0].segment_of == both_legs[0].segment_of[names.index("RTTB")]
+    frames[90:110, shank] = np.nan
+    frames[130:160] = np.nan
+    named = name_frames(frames)
+    assert named.wrong.sum() == 0
+    seen = np.isfinite(frames[:, :, 0]).any(axis=1)
+    assert (named.missing[seen] == 0).mean() > 0.97
+    assert named.missing[-1] == 0
+
+
+def test_a_hand_that_passes_is_no_hidden_marker(
+    walked: Array, both_legs: Both, name_frames: Callable[..., Any]
+) -> None:
+    """Protects from a stranger that comes from elsewhere to where a marker is hidden."""
+    frames = walked.copy()
+    k = both_legs[1].index("RGTR")
+    true = frames[:, k].copy()
+    frames[80:130, k] = np.nan
+    away = (np.arange(len(frames)) - 105)[:, None] * np.array([0.012, 0.004, 0.002])
+    named = name_frames(frames, (true + away + [0.0, 0.012, 0.006])[:, None])
+    assert named.wrong.sum() == 0
+
+
+def test_a_marker_that_is_named_stays(walked: Array, both_legs: Both) -> None:
+    """Protects names that were sent: they are not touched, and help to find the others."""
+    labeller = Labeller(both_legs[0])
+    known = [both_legs[1].index(name) for name in ("RASI", "LASI", "RPSI")]
+    for k, frame in enumerate(walked[:40]):
+        markers = np.full(frame.shape, np.nan)
+        markers[known] = frame[known]
+        rest = np.delete(frame, known, axis=0)
+        labeller.label(markers, rest, 0.01 if k else 0.0)
+        np.testing.assert_array_equal(markers, frame)
+
+
+@pytest.mark.parametrize("kind", ["nobody", "few", "child", "empty"])
+def test_nobody_is_found_where_nobody_is(walked: Array, name_frames: Callable[..., Any], kind: str) -> None:
+    """Protects from names for what is not there: noise, too few points, a person of two thirds the size."""
+    frames = walked[:60].copy()
+    if kind == "nobody":
+        frames = np.random.default_rng(2).uniform(-1.0, 1.0, frames.shape)
+    elif kind == "few":
+        frames[:, 6:] = np.nan
+    elif kind == "child":
+        frames *= 0.67
+    else:
+        frames[:] = np.nan
+    named = name_frames(frames)
+    assert all(named.doubted)
+    if kind != "child":
+        assert named.right.sum() + named.wrong.sum() == 0
+
+
+def test_frames_without_time_and_sent_again(walked: Array, both_legs: Both) -> None:
+    """Protects the loop from streams whose clock stands still, or that leap: no error, and nothing wrong."""
+    labeller = Labeller(both_legs[0])
+    for k, dt in enumerate([0.0, 0.0, 0.01, 0.0, 0.01, 5.0, 0.01, 1e-9, 0.01]):
+        markers = np.full(walked[0].shape, np.nan)
+        labeller.label(markers, walked[k], dt)
+        got = np.isfinite(markers[:, 0])
+        np.testing.assert_array_equal(markers[got], walked[k][got])
