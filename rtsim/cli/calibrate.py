@@ -10,9 +10,9 @@ import msgspec
 
 from rtsim.cli.measure_options import SPELT, measure_options, measures_given
 from rtsim.cli.terminal.lines import tell
+from rtsim.cli.terminal.marker_options import PERSON_OPTION
 from rtsim.cli.terminal.options import (
     ANYWAY_OPTION,
-    PERSON_OPTION,
     SIDE_OPTION,
     check_of_use,
     file_options,

@@ -6,7 +6,8 @@ import click
 import numpy as np
 
 from rtsim.cli.terminal.lines import tell
-from rtsim.cli.terminal.options import PERSON_OPTION, TARE_OPTION, file_options
+from rtsim.cli.terminal.marker_options import PERSON_OPTION
+from rtsim.cli.terminal.options import TARE_OPTION, file_options
 from rtsim.cli.terminal.ports import check_ports, offset_option, placed
 from rtsim.cli.terminal.security import bind_options, bind_security
 from rtsim.cli.terminal.states import say

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from rtsim.cli.terminal.lines import tell
-from rtsim.cli.terminal.options import PERSON_OPTION
+from rtsim.cli.terminal.marker_options import PERSON_OPTION
 from rtsim.errors import ConfigError
 from rtsim.files.output import check_free
 

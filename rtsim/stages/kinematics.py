@@ -11,13 +11,12 @@ from numpy.typing import NDArray
 
 from rtsim.methods.kinematics.choice import followed_by, method_of, methods_of
 from rtsim.methods.kinematics.multibody import NO_FRAME, MultibodyEstimator, Solution
-from rtsim.models.model import Model
 from rtsim.quantity import Quantity
 from rtsim.stages.find import StageContext
 from rtsim.stages.markers.identity import OTHER_PERSON, WHOSE, Identity
 from rtsim.stages.markers.marker_faults import faults_in_words
-from rtsim.stages.markers.marker_input import MarkerInput
-from rtsim.stages.markers.missing_root import beside_missing_root
+from rtsim.stages.markers.marker_input import MarkerInput, known_labels
+from rtsim.stages.markers.missing_root import angles_of_trunk, beside_missing_root
 from rtsim.stages.markers.reference_length import reference_length_of
 from rtsim.stages.markers.stepped import STEPPED, SteppedSegments
 from rtsim.stages.markers.unnamed_markers import unnamed_markers
@@ -146,7 +145,7 @@ class Kinematics(Stage):
         self.identity.forget()
         self.stepped.forget()
         self.marker_input = MarkerInput(
-            self.reference_length, session, self.person, known_person(self.subject), self.unnamed
+            self.reference_length, session, self.person, known_labels(self.subject), self.unnamed
         )
         absent = self.marker_input.absent if self.marker_input.usable else frozenset()
         self._unseen, said = beside_missing_root(self.estimator.model, self.subject, absent)
@@ -384,16 +383,6 @@ def make(setting: StageContext) -> Kinematics:
         spec, subject, method_of(run, spec), methods, run.solver, run.markers, following, run.uncertainty
     )
     return Kinematics(estimator, subject, run.person, run.label_unnamed)
-
-
-def known_person(subject: Subject | None) -> dict[str, str]:
-    """Whose markers those of the subject are, by their labels, and how that is known."""
-    return {subject.person: f"whose markers those of the subject {subject.name} are"} if subject else {}
-
-
-def angles_of_trunk(model: Model) -> NDArray[np.bool_]:
-    """(3 n_joint,) - which angles are those of a trunk that other segments leave alone."""
-    return np.repeat([model.names.bodies[b] == TRUNK for b in model.joints.distal], 3).astype(bool)
 
 
 def status_of(solution: Solution, plausible: bool) -> Status:

@@ -19,7 +19,8 @@ from rtsim.cli.fitting.foot_results import (
     write_model,
 )
 from rtsim.cli.terminal.lines import tell
-from rtsim.cli.terminal.options import PERSON_OPTION, file_options
+from rtsim.cli.terminal.marker_options import PERSON_OPTION
+from rtsim.cli.terminal.options import file_options
 from rtsim.cli.terminal.plotting import paper_for, plot_options
 from rtsim.errors import ConfigError
 from rtsim.files.output import check_free

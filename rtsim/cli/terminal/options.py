@@ -11,6 +11,7 @@ import msgspec
 
 from rtsim.cli.measure_options import MEASURE_OPTIONS, measure_arguments, measures_given
 from rtsim.cli.terminal.lines import tell
+from rtsim.cli.terminal.marker_options import PERSON_OPTION, UNNAMED_OPTION
 from rtsim.cli.terminal.ports import check_ports, offset_option, placed
 from rtsim.cli.terminal.types import Address, Config, MarkerSource, MethodName, Span, checked, checked_capture
 from rtsim.config.paths import find_config
@@ -58,17 +59,6 @@ def only_one(context: click.Context, parameter: click.Parameter, values: tuple[s
     return values[0] if values else None
 
 
-PERSON_OPTION = click.option(
-    "--person",
-    metavar="NAME",
-    help="Whose markers to take, where labels say NAME:MARKER of several persons.",
-)
-UNNAMED_OPTION = click.option(
-    "--label-unnamed",
-    is_flag=True,
-    default=None,
-    help="Find the person's or the model's markers among those without names, flagged until certain.",
-)
 SOURCE_OPTION = click.option(
     "--source",
     type=MarkerSource(capture=True),

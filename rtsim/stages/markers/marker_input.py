@@ -22,6 +22,7 @@ from rtsim.stages.markers.unnamed_markers import IN_DOUBT, UnnamedMarkers
 from rtsim.stages.stage import SAY_EVERY
 from rtsim.subjects.markers.marker_names import find_markers
 from rtsim.subjects.markers.persons import choose, masked, persons_by, share_of
+from rtsim.subjects.subject import Subject
 from rtsim.units import METRES, STREAMED
 from streams.account import plain
 from streams.messages import Session
@@ -236,3 +237,8 @@ class MarkerInput:
 def listed(labels: Iterable[str]) -> str:
     """Labels in a row, as much of each as fits into a sentence."""
     return ", ".join(plain(label, LONGEST_LABEL) for label in labels)
+
+
+def known_labels(subject: Subject | None) -> dict[str, str]:
+    """Whose markers those of the subject are, by their labels, and how that is known."""
+    return {subject.person: f"whose markers those of the subject {subject.name} are"} if subject else {}

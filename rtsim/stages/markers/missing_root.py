@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from rtsim.models.model import Model
 from rtsim.subjects.calibration.lone_leg import ROOT_IS_THIGH
+from rtsim.subjects.calibration.trunk import TRUNK
 from rtsim.subjects.subject import Subject, kind_of_segment
 
 ALONE = f"The person was calibrated without a pelvis: {ROOT_IS_THIGH}."
@@ -31,3 +32,8 @@ def beside_missing_root(
     unknown[model.joints.proximal == 0] = True
     said = f"No marker of the {name} is in the stream: angles and moments of the joints at it are NaN"
     return unknown.reshape(-1), [*alone, f"{said}, the others go on."]
+
+
+def angles_of_trunk(model: Model) -> NDArray[np.bool_]:
+    """(3 n_joint,) - which angles are those of a trunk that other segments leave alone."""
+    return np.repeat([model.names.bodies[b] == TRUNK for b in model.joints.distal], 3).astype(bool)
