@@ -126,6 +126,15 @@ def test_a_filter_of_rates_touches_four_files() -> None:
     }
 
 
+@pytest.mark.parametrize("system", ["natnet"])
+def test_a_capture_system_touches_its_module_and_its_messages(system: str) -> None:
+    """Protects the count of a capture system: its module, found by folder, and its messages."""
+    found = {name for name in files_with([system]) if "/bench/" not in name}
+    assert f"streams/capture/systems/{system}.py" in found
+    others = {name for name in found if not name.startswith(f"streams/capture/{system}/")}
+    assert others - {"streams/capture/byte_reader.py"} == {f"streams/capture/systems/{system}.py"}
+
+
 def test_a_file_format_touches_two_files() -> None:
     """Protects the count of a format, by a format of forces."""
     assert named_in(r"cortex_forces|\"\.forces\"") == {

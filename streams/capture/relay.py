@@ -126,7 +126,8 @@ class Relay:
         self._sentences = Sentences()
         self._tell_due_ns = 0
         self._on_telemetry: Callable[[Telemetry], None] | None = None
-        self._age_ns = self._n_unnamed = self._n_said = 0
+        self._age_ns = self._n_unnamed = self._n_said = self._n_try = 0
+        self._told: set[str] = set()
         self.counters: Counter[str] = Counter(frames=0, published=0, reconnects=0, sessions=0)
 
     def run(self, stop: threading.Event, on_telemetry: Callable[[Telemetry], None] | None = None) -> None:
@@ -136,35 +137,34 @@ class Relay:
 
         Raises CaptureError only where another try can change nothing.
         """
-        n_try, told = 0, ""
         self._on_telemetry = on_telemetry
         try:
             while not stop.is_set():
-                try:
-                    self._connection = self._system.open(self._address)
-                    n_try, told = 0, ""
-                    self._connected()
-                    while not stop.is_set():
-                        self._take(self._connection.read(LOOK_S))
-                        self._serve()
-                except CaptureError as fault:
-                    if fault.final:
-                        raise
-                    told = self._tell_once(str(fault), told)
-                except (
-                    Exception
-                ) as fault:  # a decoder's fault must not end a measurement: counted, told, anew
-                    self.counters["decoder_faults"] += 1
-                    words = plain(f"{type(fault).__name__}: {fault}", 200)
-                    told = self._tell_once(
-                        f"the connection failed in a way nobody thought of ({words})", told
-                    )
-                finally:
-                    self._disconnect()
-                self._rest(RETRY_S[min(n_try, len(RETRY_S) - 1)], stop)
-                n_try += 1
+                self._relay_one_connection(stop)
+                self._rest(RETRY_S[min(self._n_try, len(RETRY_S) - 1)], stop)
+                self._n_try += 1
         finally:
             self._publisher.end("the relay was stopped")
+
+    def _relay_one_connection(self, stop: threading.Event) -> None:
+        """Connect, and relay until that is over; why is told, once until frames come again."""
+        try:
+            self._connection = self._system.open(self._address)
+            self._connected()
+            while not stop.is_set():
+                self._take(self._connection.read(LOOK_S))
+                self._serve()
+        except CaptureError as fault:
+            if fault.final:
+                raise
+            self.counters[f"connection_{fault.reason}"] += 1
+            self._tell_once(str(fault))
+        except Exception as fault:  # of a decoder: must not end a measurement, is counted and told
+            self.counters["decoder_faults"] += 1
+            words = plain(f"{type(fault).__name__}: {fault}", 200)
+            self._tell_once(f"the connection failed in a way that was not foreseen ({words})")
+        finally:
+            self._disconnect()
 
     def telemetry(self) -> Telemetry:
         """What was counted so far, current values, and sentences since the last call."""
@@ -187,23 +187,28 @@ class Relay:
             self.counters["reconnects"] += 1
         self.counters["connections"] += 1
         again = " again" if self.counters["reconnects"] else ""
-        self._tell(f"Connected to {self._address.text}{again}.")
+        self._tell_once(f"Connected to {self._address.text}{again}.", connected=True)
         self._times.reconnect()
         self._take(self._connection.description())
 
     def _disconnect(self) -> None:
-        if self._connection is not None:
-            self._former += Counter(self._connection.counters())
-            for sentence in self._connection.sentences():
+        connection, self._connection = self._connection, None
+        if connection is None:
+            return
+        try:
+            self._former += Counter(connection.counters())
+            for sentence in connection.sentences():
                 self._tell(sentence)
-            self._connection.close()
-            self._connection = None
+        except Exception:  # as above: it was counted and told that the connection has failed
+            self.counters["decoder_faults"] += 1
+        finally:
+            connection.close()
 
-    def _tell_once(self, sentence: str, told: str) -> str:
-        """Say why there is no connection, once for each reason."""
-        if sentence != told:
-            self._tell(f"{self._address.text}: {sentence}; trying again.")
-        return sentence
+    def _tell_once(self, sentence: str, connected: bool = False) -> None:
+        """Say what becomes of the connection, unless it was said since the last frame."""
+        if sentence not in self._told:
+            self._told.add(sentence)
+            self._tell(sentence if connected else f"{self._address.text}: {sentence}; trying again.")
 
     def _tell(self, sentence: str) -> None:
         """Say a sentence; of a flood of them, as of a server that changes its names all the time, a few."""
@@ -235,6 +240,8 @@ class Relay:
     def _take(self, news: CaptureFrame | CaptureDescription | ClockPair | None) -> None:
         if isinstance(news, CaptureFrame):
             self.counters["frames"] += 1
+            self._n_try = 0
+            self._told.clear()
             if self._session is None:
                 self._wait(news)
             else:

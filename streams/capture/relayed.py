@@ -66,10 +66,11 @@ class RelayedSession:
         names = [plain(name, LONGEST_NAME) for name in description.names]
         names += [f"unnamed_{k + 1}" for k in range(self._n_unnamed)]
         base = {"time_base": new_session_id(), "source": source}
+        named = {} if description.labelled else {"labelled": False}
         t_start = now_ns()
         self.markers = marker_session(
             names, rate=description.rate, t_start=t_start, unit=description.unit or "m",
-            up=up, meta={**base, "notes": list(labelled.notes)},
+            up=up, meta={**base, **named, "notes": list(labelled.notes)},
         )  # fmt: skip
         self.n_named, self.n_marker = len(description.names), len(names)
         self.forces = None

@@ -111,13 +111,13 @@ COMMON_OPTIONS: Mapping[str, str] = {
 """Options of addresses that the relay itself obeys."""
 
 
-FOLDER = Path(__file__).parent / "systems"
+FOLDERS = [str(Path(__file__).parent / "systems")]
 
 
 @cache
 def systems() -> Mapping[str, CaptureSystem]:
     """Scheme -> system, of all modules in the folder, by name."""
-    names = sorted(module.name for module in pkgutil.iter_modules([str(FOLDER)]))
+    names = sorted(module.name for module in pkgutil.iter_modules(FOLDERS))
     found = [import_module(f"streams.capture.systems.{name}").SYSTEM for name in names]
     return {system.scheme: system for system in found}
 

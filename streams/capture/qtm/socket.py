@@ -11,6 +11,7 @@ from streams.clock import now_ns
 CONNECT_S, SEND_S = 2.0, 1.0
 """For the connection, and for a server that does not read what it is sent [s]."""
 RECEIVE = 1 << 16
+PORTS = "give QTM's little-endian port, which is 22223 unless it was changed"
 SHORTEST_S = 1e-4
 """A wait of 0 would turn the socket into one that never waits [s]."""
 
@@ -68,7 +69,9 @@ class QtmSocket:
             return None
         size, kind = HEADER.unpack_from(self._buffer, self._start)
         if not HEADER.size <= size <= MOST_BYTES:
-            raise CaptureError("malformed", f"the server announces a message of {size} bytes: that cannot be")
+            raise CaptureError(
+                "malformed", f"the server announces a message of {size} bytes: that cannot be; {PORTS}"
+            )
         if n < size:
             return None
         body = memoryview(self._buffer)[self._start + HEADER.size : self._start + size]

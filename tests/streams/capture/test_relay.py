@@ -262,3 +262,14 @@ def test_a_flood_of_sentences_is_not_said(monkeypatch):
     assert len(publisher.of(Session)) == made.counters["sessions"] == 201
     assert len(said) < 40
     assert any("more to say" in sentence for sentence in said)
+
+
+def test_a_connection_that_fails_at_once_is_told_once(monkeypatch):
+    """Protects terminals: a server that hangs up each time before a frame is told of once."""
+    publisher, made, said = relayed(
+        monkeypatch, *[(DESCRIBED, [])] * 20, (DESCRIBED, [frame(0)]), *[(DESCRIBED, [])] * 20
+    )
+    assert sum("hung up" in sentence for sentence in said) == 2
+    assert len(said) < 8
+    assert made.counters["connection_closed"] == 41
+    assert len(publisher.of(Markers)) == 1
