@@ -41,15 +41,14 @@ def judge_standing(
     if not unit:
         unit = unit_of(positions[seen])
         notes.append(f"The system does not tell its unit of length: {unit} was taken, by the person's size.")
-    up, by_names = description.up, None
+    up = description.up
     if not up:
         by_names = up_by_names(description.names, METRES[unit] * positions) if seen.any() else None
         if by_names is None and waited_ns < PATIENCE_NS:
             return None
         up = next(axis for axis in DIRECTIONS if axis == (by_names[0] if by_names else usual_up))
         notes.append(told_up(up, by_names[1] if by_names else 0.0))
-    shown = bool(seen.any() and (description.up or by_names))
-    return Labelled(description._replace(unit=unit, up=up), notes=tuple(notes), shown=shown)
+    return Labelled(description._replace(unit=unit, up=up), notes=tuple(notes))
 
 
 def unit_of(samples: NDArray[np.float64]) -> LengthUnit:

@@ -18,6 +18,7 @@ from rtsim.errors import ConfigError
 from rtsim.files.output import write_text
 from rtsim.files.toml_text import entries, entry, word
 from rtsim.subjects.calibration.natural import Segment
+from rtsim.subjects.conventional.record import ConventionalLeg
 
 # from small children to very tall adults, markers included [m]
 LENGTHS = {
@@ -67,6 +68,8 @@ class Subject(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     person: str = ""
     # whether its markers are joint centres, of which simple joints alone can be solved
     keypoints: bool = False
+    # of each leg whose markers are those of the conventional gait model
+    conventional: dict[Literal["right", "left"], ConventionalLeg] = {}
 
     @property
     def marker_names(self) -> tuple[str, ...]:
@@ -183,4 +186,9 @@ def subject_text(subject: Subject) -> str:
         for table in ("markers_mm", "points_mm"):
             if getattr(segment, table):
                 lines += [f"[segments.{word(name)}.{table}]", *entries(getattr(segment, table))]
+    for side, leg in subject.conventional.items():
+        lines += ["", f"[conventional.{side}]"]
+        own = {key: getattr(leg, key) for key in leg.__struct_fields__ if key not in ("markers", "stands")}
+        lines += entries({key: x for key, x in own.items() if x is not None})
+        lines += [f"[conventional.{side}.markers]", *entries(leg.markers)]
     return "\n".join(lines) + "\n"

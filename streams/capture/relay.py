@@ -120,7 +120,6 @@ class Relay:
         self._session: RelayedSession | None = None
         self._described: CaptureDescription | None = None
         self._waiting: list[CaptureFrame] = []
-        self._shown: tuple[tuple[LengthUnit, Upwards], tuple[LengthUnit, Upwards]] | None = None
         self._connection: CaptureConnection | None = None
         self._former: Counter[str] = Counter()  # what connections counted that are closed
         self._sentences = Sentences()
@@ -265,9 +264,6 @@ class Relay:
             self._tell(f"{self._address.text} has no markers with names yet.")
         elif description.unit and description.up:
             self._begin(Labelled(description))
-        elif self._shown is not None and self._shown[0] == (description.unit, description.up):
-            unit, up = self._shown[1]
-            self._begin(Labelled(description._replace(unit=unit, up=up)))
 
     def _wait(self, frame: CaptureFrame) -> None:
         """Keep a frame until unit and axes are judged, then publish all that waited."""
@@ -279,9 +275,6 @@ class Relay:
         judged = self._judge(description, self._waiting, self._system.usual_up)
         if judged is not None:
             waiting, self._waiting = self._waiting, []
-            if judged.shown:  # unit and axis stay the same when labels change
-                told, found = description, judged.description
-                self._shown = (told.unit, told.up), (found.unit, found.up)
             self._begin(judged)
             for kept in waiting:
                 self._relay(kept)

@@ -36,13 +36,11 @@ class Labelled(NamedTuple):
 
     n_unnamed : rows behind those of the names, for markers without one
     notes : sentences for the descriptor
-    shown : whether the person, or the system, shows unit and axis; else they are the usual ones
     """
 
     description: CaptureDescription
     n_unnamed: int = 0
     notes: tuple[str, ...] = ()
-    shown: bool = True
 
 
 class RelayedSession:

@@ -103,6 +103,19 @@ def _run_own_markers(with_deviations: bool) -> None:
     warm_up([kinematics], session, neutral(kinematics))
 
 
+def call_conventional() -> None:
+    """Angles of the conventional gait model, of one leg."""
+    from kernels.conventional.leg import ANGLES, CENTRES, conventional_legs
+    from rtsim.stages.conventional_angles import legs_of
+    from rtsim.subjects.conventional.record import ROLES, ConventionalLeg
+
+    leg = ConventionalLeg({role: role for role in ROLES}, (0.0, 0.0, 0.0), 50.0, 40.0)
+    markers, out = np.zeros((len(ROLES), 3)), np.zeros((1, len(ANGLES)))
+    conventional_legs(
+        legs_of({"right": leg}, ROLES, itself=False), markers, np.eye(3), out, np.zeros((1, len(CENTRES), 3))
+    )
+
+
 def call_muscles() -> None:
     """Lengths and moment arms of the lower limb's muscles, as on every live frame."""
     from kernels.joints.tree import new_pose

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from rtsim.live.compiled.group_calls import (
+    call_conventional,
     call_coupled,
     call_deviations,
     call_fdk,
@@ -207,6 +208,11 @@ GROUPS = {
         ("kernels.path.joint_arms.joint_moment_arms",),
         call_muscles,
         without=NO_TABLES,
+    ),
+    "conventional": KernelGroup(
+        "angles of the conventional gait model",
+        ("kernels.conventional.leg.conventional_legs",),
+        call_conventional,
     ),
 }
 """The longest first, so that all end at about one time; of two that share kernels the second begins late."""

@@ -35,6 +35,8 @@ from rtsim.subjects.calibration.segment_axes import natural_coordinates
 from rtsim.subjects.calibration.segment_records import SEGMENTS, local_markers, segment_records
 from rtsim.subjects.calibration.standing import check_pose
 from rtsim.subjects.calibration.trunk import TRUNK, fault_of_trunk, lumbosacral_centre, trunk_coordinates
+from rtsim.subjects.conventional.calibrate import with_conventional_legs
+from rtsim.subjects.conventional.device_marker import with_epicondyle
 from rtsim.subjects.conventional.measures import ConventionalMeasures
 from rtsim.subjects.hip_centre import find_regression, hip_measures
 from rtsim.subjects.keypoints import NOTES, landmarks_about
@@ -133,7 +135,8 @@ def subject_for(
             )
     except ConfigError as fault:
         raise with_names_told(fault, moving, still) from None
-    return msgspec.structs.replace(found, notes=(*found.notes, *notes_on_places(legs)))
+    found = msgspec.structs.replace(found, notes=(*found.notes, *notes_on_places(legs)))
+    return with_conventional_legs(found, marker_map or find_lab(moving.names, side), moving, still)
 
 
 def calibrate(
@@ -175,6 +178,7 @@ def calibrate(
     else:
         source = static._replace(subject={**trial.subject, **static.subject})
         remedy = "use a static trial in which they are on, or name stand-ins in a marker map of your own"
+    source = with_epicondyle(source, request.table, side)
     anatomy = measure(source, request, remedy)
     if static is not None:
         check_same_side(role_positions(trial, request.table), side, anatomy.side, file_name(trial))

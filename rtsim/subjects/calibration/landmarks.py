@@ -86,7 +86,7 @@ def lacks_pelvis(positions: Positions) -> bool:
 
 def has_device(positions: Positions) -> bool:
     """Whether a knee alignment device is on, in the place of the lateral epicondyle's marker."""
-    return "epicondyle_lateral" not in positions and positions.keys() >= {*DEVICE}
+    return positions.keys() >= {*DEVICE}
 
 
 def needed_roles(table: LabSide, positions: Positions) -> tuple[str, ...]:

@@ -23,7 +23,7 @@ MOST_MISFIT = 0.15
 """Of the distances between its markers, relative to their mean: beyond, these are none of one device [1]."""
 
 
-class Aligned(NamedTuple):
+class AlignedJoint(NamedTuple):
     """A joint of a static trial.
 
     centre : (n, 3) - of the joint [m]
@@ -74,7 +74,7 @@ def check_device(kax: Array, kd1: Array, kd2: Array, side: str, where: str) -> s
 
 def by_device(
     hip: Array, device: tuple[Array, Array, Array], wand: Array, radius: float, side: str
-) -> Aligned:
+) -> AlignedJoint:
     """The knee of a static trial with a knee alignment device.
 
     hip, wand : (n, 3) - hip centre, marker on the outside of the thigh [m]
@@ -83,16 +83,16 @@ def by_device(
     """
     lateral = device_origin(*device, side)
     centre = chord_centre(hip, lateral, device[0], radius)
-    return Aligned(centre, lateral, _mean_rotation(hip, centre, lateral, wand, side))
+    return AlignedJoint(centre, lateral, _mean_rotation(hip, centre, lateral, wand, side))
 
 
-def by_medial_marker(proximal: Array, lateral: Array, medial: Array, wand: Array, side: str) -> Aligned:
+def by_medial_marker(proximal: Array, lateral: Array, medial: Array, wand: Array, side: str) -> AlignedJoint:
     """A knee or an ankle of a static trial with a marker on its inner side: the middle of both.
 
     proximal : (n, 3) - hip centre for a knee, knee centre for an ankle [m]; wand : on the segment between
     """
     centre = 0.5 * (lateral + medial)
-    return Aligned(centre, lateral, _mean_rotation(proximal, centre, lateral, wand, side))
+    return AlignedJoint(centre, lateral, _mean_rotation(proximal, centre, lateral, wand, side))
 
 
 def tibial_torsion(knee: Array, ankle: Array, across_knee: Array, across_ankle: Array, side: str) -> float:

@@ -81,6 +81,10 @@ class ConventionalMeasures(NamedTuple):
         """Those of the right or the left leg."""
         return self.left if side == "left" else self.right
 
+    def with_side(self, side: str, own: SideMeasures) -> ConventionalMeasures:
+        """With those of one leg in place of what is known of it."""
+        return self._replace(left=own) if side == "left" else self._replace(right=own)
+
     @property
     def mirrored(self) -> ConventionalMeasures:
         """Of the person in a mirror, whose left leg reads like a right one."""

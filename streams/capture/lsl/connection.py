@@ -27,8 +27,8 @@ FIND_S = 2.0
 """How long a stream is searched for [s]."""
 ANY = "any"
 """Name that stands for any stream of markers."""
-TYPES = ("Mocap", "MoCap", "mocap", "MOCAP")
-"""Types of streams of markers, as official apps and others write it."""
+TYPE = "mocap"
+"""Type of streams of markers, in whatever case."""
 RATE_S = 0.4
 """From how long a stretch the rate of a stream is taken that does not tell it [s]."""
 LEAST_FOR_RATE = 10
@@ -162,7 +162,7 @@ def _found(address: CaptureAddress, sentences: list[str]) -> Any:
     """The stream of an address: by its name or its source_id, of type mocap where none is named."""
     name, source = address.host, address.options.get("source_id", "")
     if name == ANY:
-        streams = lsl().resolve_bypred(" or ".join(f"type='{kind}'" for kind in TYPES), 1, FIND_S)
+        streams = [s for s in lsl().resolve_streams(FIND_S) if s.type().casefold() == TYPE]
     else:
         quoted = _quoted(name)
         streams = [_searched(f"name='{quoted}' or source_id='{quoted}'", name)]

@@ -193,7 +193,7 @@ class NatNetConnection:
         if self._info is None:
             raise CaptureError(
                 "unreachable",
-                f"nobody answers within {longest_ns * 1e-9:.0f} s; is streaming on "
+                f"nobody answers at {self._address.text} within {longest_ns * 1e-9:.0f} s; is streaming on "
                 "in Motive (Data Streaming), is the right network card chosen there, and does the firewall "
                 f"let UDP {self._address.port} through?",
             )

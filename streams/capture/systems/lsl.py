@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from streams.capture.lsl.connection import ANY, TYPES, LslConnection
+from streams.capture.lsl.connection import ANY, TYPE, LslConnection
 from streams.capture.lsl.library import lsl
 from streams.capture.records import CaptureError, FoundServer
 from streams.capture.system import CaptureSystem
@@ -21,7 +21,7 @@ def find(timeout_s: float) -> list[FoundServer]:
             f"of {stream.hostname()}, source_id {stream.source_id() or '(none)'}",
         )
         for stream in streams
-        if stream.type() in TYPES
+        if stream.type().casefold() == TYPE
     ]
 
 

@@ -316,7 +316,7 @@ def _connected(address: CaptureAddress) -> socket.socket:
     except (OSError, UnicodeError) as fault:
         raise CaptureError(
             "unreachable",
-            f"nobody answers: {fault}; is Nexus, Tracker or Shogun running there, and "
+            f"nobody answers at {address.text}: {fault}; is Nexus, Tracker or Shogun running there, and "
             f"does the firewall let TCP {address.port} through?",
         ) from fault
     sock.setblocking(False)

@@ -29,6 +29,7 @@ from rtsim.stages.find import make_stages
 from rtsim.stages.kinematics import Kinematics
 from rtsim.stages.muscles import MuscleLengths
 from rtsim.subjects.anatomy import for_person
+from rtsim.subjects.calibration.calibration import subject_for
 from rtsim.subjects.made_up.walker import walk
 from rtsim.subjects.made_up.walker_forces import MASS_KG, walker_forces
 from rtsim.subjects.subject import load_subject
@@ -36,6 +37,7 @@ from streams.messages import FieldSpec, marker_session
 from tests.rtsim.models import legs
 from tests.rtsim.simulation.loose import MODEL
 from tests.rtsim.stages.whole_person import whole_person
+from tests.rtsim.subjects.conventional.persons import person
 
 MARKED = """
 name = "marked"
@@ -82,6 +84,18 @@ def estimated(folder: Path) -> Iterable[FieldSpec]:
     kinematics = Kinematics(estimator, subject)
     session = marker_session(subject.marker_names, rate=100.0, t_start=0)
     return ResultSession([kinematics, MuscleLengths(kinematics)], session, {}).fields.session.fields
+
+
+def conventional(folder: Path) -> Iterable[FieldSpec]:
+    """What markers of the conventional gait model add."""
+    subject = subject_for(person(source="walk.c3d", speed=0.02), person(), side="")
+    run = RunConfig(
+        name="test", method="zero", methods=("zero",), stages=("kinematics", "conventional_angles")
+    )
+    stages = make_stages(run, load_model("both_legs"), subject)
+    session = marker_session(subject.marker_names, rate=100.0, t_start=0)
+    known = {field.name for field in ResultSession(stages[:-1], session, {}).fields.session.fields}
+    return [one for one in ResultSession(stages, session, {}).fields.session.fields if one.name not in known]
 
 
 def with_forces(folder: Path) -> Iterable[FieldSpec]:
@@ -189,6 +203,7 @@ def simulated(folder: Path) -> Iterable[FieldSpec]:
     "fields",
     [
         estimated,
+        conventional,
         with_forces,
         on_ground,
         of_whole_body,

@@ -92,7 +92,15 @@ def test_a_stage_of_a_users_own_package_runs(package, spec, subject, session, tr
 
 def test_our_own_stages_are_found_by_folder():
     """Protects growth: a module in the folder that makes a stage is one, and what stands beside is none."""
-    usual = ["kinematics", "muscles", "rates", "plates", "inverse_dynamics", "muscle_speeds"]
+    usual = [
+        "kinematics",
+        "conventional_angles",
+        "muscles",
+        "rates",
+        "plates",
+        "inverse_dynamics",
+        "muscle_speeds",
+    ]
     more = [
         "centre_of_mass", "fdk", "foot_contact", "gait_phase", "ground_reaction", "recruitment", "sagittal",
         "torque_generators",

@@ -308,25 +308,3 @@ def test_a_client_that_is_not_ours_reads_the_double(kind):
     }
     assert places, done.stderr[-500:]
     np.testing.assert_allclose(np.array(places["Anna"], float), positions_of(4).mean(axis=0), atol=1e-5)
-
-
-def test_what_a_person_showed_of_the_axis_holds_for_other_labels():
-    """Protects the second after a change of labels: unit and axis are judged once, not for each list."""
-    names = ["LASI", "RASI", "LPSI", "RPSI", "LANK", "RANK", "LHEE", "RHEE"]
-    standing = np.zeros((8, 3))
-    standing[:, 0] = [0.1, 0.1, -0.1, -0.1, 0.0, 0.0, -0.05, -0.05]
-    standing[:, 1] = [1.0, 1.0, 1.0, 1.0, 0.1, 0.1, 0.05, 0.05]
-    standing[:, 2] = [0.1, -0.1, 0.1, -0.1, 0.1, -0.1, 0.1, -0.1]
-    double = NatNetDouble(names, 200.0)
-    double.answers = False
-    double.start()
-    try:
-        with relayed(double) as run:
-            until(lambda: sent(double, len(run.frames), positions=standing) and run.take(), "a session")
-            double.describe([*names[::-1]])
-            sent(double, 1, positions=standing[::-1])
-            until(lambda: run.take() and len(run.sessions) == 2, "the other session from its first frame")
-            assert [session.meta["up"] for session in run.sessions.values()] == ["Y", "Y"]
-            assert run.frames[-1][1] == 0
-    finally:
-        double.stop()

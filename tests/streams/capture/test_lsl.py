@@ -126,7 +126,7 @@ def test_any_description_is_survived():
 
 def test_frames_arrive_as_they_were_sent(double):
     """Protects positions, names, unit and rate through liblsl; occluded markers are NaN."""
-    with relayed(double) as run:
+    with relayed(double, "?up=Z") as run:
         for k in range(50):
             rows = relays.positions_of(k)
             rows[2] = np.nan
@@ -147,7 +147,7 @@ def test_other_channels_are_a_new_session_and_a_restart_is_not(double):
     other markers begins another, whatever their number.
     """
     lists = [NAMES, NAMES, (*NAMES, "LTOE"), ("RASI", "LASI", *NAMES[2:], "LTOE")]
-    with relayed(double) as run:
+    with relayed(double, "?up=Z") as run:
         k = 0
         for names in lists:
             double.describe(names)

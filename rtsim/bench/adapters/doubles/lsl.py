@@ -37,8 +37,8 @@ class LslDouble:
 
     @property
     def address(self) -> str:
-        forces = f"&forces={self.name} forces" if self.plates else ""
-        return f"lsl://{self.name}?up=Z{forces}"
+        forces = f"?forces={self.name} forces" if self.plates else ""
+        return f"lsl://{self.name}{forces}"
 
     @property
     def n_client(self) -> int:

@@ -65,6 +65,7 @@ KERNELS = {
     "coupled-simulation": 370, "moment-arms": 166, "forces": 150, "recruitment": 66, "muscles": 62,
     "fdk": 429, "torque-generators": 25, "torque-generator-fit": 58,
     "held-simulation": 408, "turned-simulation": 370, "foot": 100, "foot-fit": 86,
+    "conventional": 14,
 }  # fmt: skip
 """Of each group on 27 November 2026; who makes one grow by more than a tenth writes the new count here, and
 into docs/benchmarks.md what it takes to compile."""

@@ -1,0 +1,1 @@
+"""The conventional gait model (Plug-in Gait), frame by frame."""

@@ -1,0 +1,163 @@
+"""Conventional angles: those of the conventional gait model (Plug-in Gait), beside our own of the ISB.
+
+From the measured markers alone, frame by frame, by a person's record of the static trial
+(rtsim/subjects/conventional); what a clinic holds against its norms. They are named cgm, and nothing of the
+model's fit is in them.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from kernels.compiler.jit import bind
+from kernels.conventional.leg import ANGLES, AS_MARKED, CENTRES, FLAT, WALKING, Legs, conventional_legs
+from rtsim.config.models.both_sides_schema import SUFFIXES
+from rtsim.methods.walking_axis import WalkingAxis
+from rtsim.quantity import AXES, GROUND, Quantity
+from rtsim.stages.find import StageContext
+from rtsim.stages.kinematics import Kinematics
+from rtsim.stages.stage import FINE, Stage, StageOutcome
+from rtsim.subjects.conventional.axes import SIGNS
+from rtsim.subjects.conventional.chord import TURNS
+from rtsim.subjects.conventional.record import ROLES, ConventionalLeg
+from rtsim.units import DEGREES
+from streams.addresses import is_stream
+from streams.messages import Curves, Session
+from streams.receiving.ring import ReceivedFrame
+
+FEET = {"": WALKING, "as marked": AS_MARKED, "flat": FLAT}
+"""How the foot stands, by the words of a record."""
+JOINTS = ("pelvis", "hip", "knee", "ankle", "foot")
+"""Three of ANGLES each."""
+MEANING = {
+    "pelvis": "to the direction of walking: anterior tilt, this side up, this side ahead",
+    "hip": "thigh in the pelvis",
+    "knee": "shank in the thigh",
+    "ankle": "foot in the shank, by the offsets of standing",
+    "foot": "to the direction of walking: pitch (-90 degrees = level), inversion, rotation inwards",
+}
+LEAST = 10.0 / DEGREES
+
+
+class ConventionalAngles(Stage):
+    """Angles and joint centres of the conventional gait model; NaN where a marker for them is not seen."""
+
+    needs = ("kinematics",)
+    rehearses = True
+
+    def __init__(self, kinematics: Kinematics, records: dict[str, ConventionalLeg], *, itself: bool) -> None:
+        """records : of each leg; itself : whether a standing foot is taken as it stands, as in the very trial
+        that the records are of"""
+        super().__init__()
+        self.kinematics = kinematics
+        self.sides = tuple(records)
+        self._markers = np.full((len(kinematics.reference_length.names), 3), math.nan)
+        self._legs = legs_of(records, kinematics.reference_length.names, itself=itself)
+        self._axis = WalkingAxis()
+        n = len(records)
+        self._angles, self._centres = np.full((n, len(ANGLES)), math.nan), np.full((n, 3, 3), math.nan)
+        self._shown = {joint: np.full(3 * n, math.nan) for joint in JOINTS}
+        self._points = self._centres.reshape(3 * n, 3)
+        self._run = bind(conventional_legs, self._arguments())
+
+    def _arguments(self) -> tuple[object, ...]:
+        return (self._legs, self._markers, self._axis.axes, self._angles, self._centres)
+
+    def warm(self) -> None:
+        """One call; everything is NaN."""
+        self._run(*self._arguments())
+
+    def begin(self, session: Session, anew: bool) -> None:
+        """Nobody has walked yet."""
+        if anew:
+            self._axis.begin()
+
+    def run(self, frame: ReceivedFrame) -> StageOutcome:
+        """Angles of the frame, by its markers as they were labelled right."""
+        self.n_frame += 1
+        self._markers[:] = self.kinematics.measured if self.kinematics.admitted else math.nan
+        if self.kinematics.reference_length.mirrors:
+            self._markers[:, 2] *= -1.0
+        front, back = self._legs.role[0, :2], self._legs.role[0, 2:4]
+        self._axis.look(frame.time, self._markers[front].sum(axis=0) - self._markers[back].sum(axis=0))
+        self._run(*self._arguments())
+        return FINE
+
+    def report(self) -> None:
+        """By joints, as they are published."""
+        for k, joint in enumerate(JOINTS):
+            self._shown[joint].reshape(-1, 3)[:] = self._angles[:, 3 * k : 3 * k + 3]
+
+    def quantities(self) -> list[Quantity]:
+        """Of the legs that have records; with both, the sides stand behind the names."""
+        both = self.kinematics.subject is not None and self.kinematics.subject.side == "both"
+        ends = [SUFFIXES[side] if both else "" for side in self.sides]
+        known = self.kinematics.by_joint.names
+        found = []
+        for k, joint in enumerate(JOINTS):
+            labels = tuple(f"cgm_{name}{end}" for end in ends for name in ANGLES[3 * k : 3 * k + 3])
+            of = tuple(
+                (f"{joint}{end}",) if f"{joint}{end}" in known else () for end in ends for _ in range(3)
+            )
+            found.append(
+                Quantity(
+                    f"cgm_{joint}_angles", self._shown[joint], "rad", labels,
+                    curves=Curves(f"CGM {joint}", "angle", 2, LEAST),
+                    meaning=f"conventional gait model, Y-X-Z, as Plug-in Gait: {MEANING[joint]}", joints=of,
+                )
+            )  # fmt: skip
+        names = tuple(f"{name}{end}" for end in ends for name in CENTRES)
+        found.append(
+            Quantity(
+                "cgm_joint_centres", self._points, "m", names, AXES, GROUND,
+                meaning="of the conventional gait model, by Davis and the chord",
+            )
+        )  # fmt: skip
+        return found
+
+
+def legs_of(records: dict[str, ConventionalLeg], names: tuple[str, ...], *, itself: bool) -> Legs:
+    """Records as the kernel takes them. names : of the rows of the markers"""
+    role = np.zeros((len(records), len(ROLES)), np.int64)
+    for k, (side, leg) in enumerate(records.items()):
+        rows = {own: names.index(leg.markers[own]) if own in leg.markers else 0 for own in ROLES}
+        order = ROLES if side == "right" else ("asis_opposite", "asis", *ROLES[2:])
+        role[k] = [rows[own] for own in order]
+    sides, legs = list(records), list(records.values())
+    turn = np.array([TURNS[side] for side in sides])
+    outwards = np.array([SIGNS[side] for side in sides])
+
+    def known(angle: float | None) -> float:
+        return math.nan if angle is None else math.radians(angle)
+
+    return Legs(
+        role=role,
+        outwards=outwards,
+        hip=1e-3 * np.array([leg.hip_mm for leg in legs]),
+        radius=1e-3 * np.array([(leg.knee_radius_mm, leg.ankle_radius_mm) for leg in legs]),
+        rotation=np.radians([(leg.thigh_rotation_deg, leg.shank_rotation_deg) for leg in legs])
+        * turn[:, None],
+        torsion=np.radians([leg.tibial_torsion_deg for leg in legs]) * outwards,
+        plant_flexion=np.array([known(leg.plant_flexion_deg) for leg in legs]),
+        foot_rotation=np.array([known(leg.foot_rotation_deg) for leg in legs]) * outwards,
+        sole_delta=1e-3 * np.array([leg.sole_delta_mm for leg in legs]),
+        foot=np.array([FEET.get(leg.stands, WALKING) if itself else WALKING for leg in legs]),
+    )
+
+
+def make(setting: StageContext) -> ConventionalAngles | None:
+    """Of a person whose record has legs of the conventional gait model."""
+    kinematics, subject = setting.before.get("kinematics"), setting.subject
+    if not isinstance(kinematics, Kinematics) or subject is None:
+        return None
+    names = set(subject.marker_names)
+    records: dict[str, ConventionalLeg] = {
+        side: leg
+        for side, leg in sorted(subject.conventional.items(), reverse=True)
+        if subject.side in (side, "both") and set(leg.markers.values()) <= names
+    }
+    if not records:
+        return None
+    return ConventionalAngles(kinematics, records, itself=not is_stream(setting.run.source))

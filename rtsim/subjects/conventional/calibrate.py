@@ -1,0 +1,157 @@
+"""The conventional gait model's part of a subject: from a static trial, and what is stored with it."""
+
+from __future__ import annotations
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.config.models.both_sides_schema import SUFFIXES
+from rtsim.config.runs.lab_schema import LabMap, LabSide
+from rtsim.errors import ConfigError
+from rtsim.files.markers.trial import MarkerTrial
+from rtsim.subjects.calibration.landmarks import back_of, role_positions
+from rtsim.subjects.conventional.axes import pelvis_frame
+from rtsim.subjects.conventional.device_marker import with_epicondyle
+from rtsim.subjects.conventional.leg import LegMarkers
+from rtsim.subjects.conventional.measures import (
+    USUAL_MARKER_DIAMETER,
+    ConventionalMeasures,
+    check_measures,
+    needed,
+)  # fmt: skip
+from rtsim.subjects.conventional.record import ConventionalLeg
+from rtsim.subjects.conventional.static_offsets import Source, aligned, person_of, standing_foot
+from rtsim.subjects.hip_centre import hip_centres
+from rtsim.subjects.markers.labs import SIDES, side_of
+from rtsim.subjects.markers.marker_names import find_markers
+from rtsim.subjects.spellings import as_spelled, with_names_of
+from rtsim.subjects.subject import Subject, kind_of_segment
+
+Array = NDArray[np.float64]
+
+OF_LAB = {
+    "asis": "asis", "asis_opposite": "asis_opposite", "thigh": "thigh_lateral", "knee": "epicondyle_lateral",
+    "shank": "shank_lateral", "ankle": "malleolus_lateral", "toe": "toe", "heel": "calcaneus",
+}  # fmt: skip
+"""Role of a record -> role of a lab's map."""
+WALKING = ("thigh", "knee", "shank", "ankle", "toe")
+"""Of a leg that walks, below its pelvis."""
+TAKEN = f"markers of {1e3 * USUAL_MARKER_DIAMETER:.0f} mm were taken: no MarkerDiameter is stored"
+WIDTHS = ("knee_width", "ankle_width")
+
+
+def with_conventional_legs(
+    subject: Subject, lab: LabMap, walk: MarkerTrial, static: MarkerTrial | None
+) -> Subject:
+    """A subject with the records of its legs, and sentences on them; as of `conventional_legs`."""
+    legs, said = conventional_legs(subject, lab, walk, static)
+    return msgspec.structs.replace(subject, conventional=legs, notes=(*subject.notes, *said))
+
+
+def conventional_legs(
+    subject: Subject, lab: LabMap, walk: MarkerTrial, static: MarkerTrial | None
+) -> tuple[dict[str, ConventionalLeg], list[str]]:
+    """Side -> record of each leg of a subject that has one, and sentences.
+
+    lab : its map; walk, static : of which the subject was calibrated
+    """
+    spelled = as_spelled(lab, walk.names, *([static.names] if static else []))
+    still = with_names_of(static, lab, spelled) if static else walk
+    legs: dict[str, ConventionalLeg] = {}
+    notes: list[str] = []
+    for label_side in SIDES:
+        table: LabSide = side_of(spelled, label_side)
+        if side := side_of_labels(subject, table):
+            source = Source(walk, with_epicondyle(still, table, side), table, side, label_side)
+            leg, said = conventional_leg(source, subject.marker_names)
+            notes += said
+            legs |= {} if leg is None else {side: leg}
+    return legs, [note for note in dict.fromkeys(notes) if not any(note in told for told in subject.notes)]
+
+
+def side_of_labels(subject: Subject, table: LabSide) -> str:
+    """The side of the body on which the labels of a table are; "" where the subject has not that leg."""
+    wanted = (*table.tracking.shank, *table.tracking.foot)
+    for name, segment in subject.segments.items():
+        if kind_of_segment(name) == "shank" and find_markers(wanted, tuple(segment.markers_mm)):
+            suffixed = [side for side, suffix in SUFFIXES.items() if name.endswith(suffix)]
+            return suffixed[0] if suffixed else subject.side
+    return ""
+
+
+def conventional_leg(source: Source, tracked: tuple[str, ...]) -> tuple[ConventionalLeg | None, list[str]]:
+    """The record of a leg, and sentences; None where its map has no wands and toe, or a measure is missing.
+
+    tracked : names of the markers that a run follows
+    """
+    if (names := labels_of(source.table, tracked)) is None:
+        return None, []
+    try:
+        return _record(source, names)
+    except ConfigError as fault:
+        return None, [f"no angles of the conventional gait model of the {source.side} leg: {fault}"]
+
+
+def labels_of(table: LabSide, tracked: tuple[str, ...]) -> dict[str, str] | None:
+    """Role of a record -> name among the tracked markers; None where one that walks need is not there."""
+    roles = {role: table.roles.get(own, "") for role, own in OF_LAB.items()}
+    if table.psis and table.psis_opposite and find_markers([table.psis], tracked):
+        roles |= {"psis": table.psis, "psis_opposite": table.psis_opposite}
+    else:
+        roles |= {"psis": table.sacrum, "psis_opposite": table.sacrum}
+    found = find_markers([name for name in roles.values() if name], tracked)
+    names = {role: tracked[found[name]] for role, name in roles.items() if name in found}
+    return names if set(roles) - set(names) <= {"heel"} else None
+
+
+def _record(source: Source, names: dict[str, str]) -> tuple[ConventionalLeg, list[str]]:
+    """Record and sentences; ConfigError where a measure is missing, or no person's."""
+    side, where = source.side, source.where
+    measures = person_of(source)
+    check_measures(measures, where)
+    needed(measures, side, "leg_length", where)
+    x = role_positions(source.static, source.table)
+    hip, local = _hip(x, measures, side)
+    found = aligned(source, x, hip, measures)
+    check_measures(found.measures, where)
+    thigh, knee, shank, ankle, toe = (found.x[OF_LAB[role]] for role in WALKING)
+    markers = LegMarkers(thigh, knee, shank, ankle, toe, found.x.get("calcaneus"))
+    foot = standing_foot(source, hip, markers, found.measures)
+    own, radius = found.measures.of(side), measures.marker_radius
+    knee_width, ankle_width = (needed(found.measures, side, name, where) for name in WIDTHS)
+    record = ConventionalLeg(
+        markers=names,
+        hip_mm=(float(local[0]), float(local[1]), float(local[2])),
+        knee_radius_mm=1e3 * (radius + 0.5 * knee_width),
+        ankle_radius_mm=1e3 * (radius + 0.5 * ankle_width),
+        thigh_rotation_deg=in_degrees(own.thigh_rotation or 0.0),
+        shank_rotation_deg=in_degrees(own.shank_rotation or 0.0),
+        tibial_torsion_deg=in_degrees(own.tibial_torsion or 0.0),
+        plant_flexion_deg=in_degrees(foot.offsets.plant_flexion) if foot.offsets else None,
+        foot_rotation_deg=in_degrees(foot.offsets.rotation) if foot.offsets else None,
+        sole_delta_mm=1e3 * (own.sole_delta or 0.0),
+        stands=foot.stands,
+    )
+    notes = [*found.notes, *foot.notes]
+    if measures.marker_diameter is None:
+        notes.insert(0, TAKEN)
+    return record, notes
+
+
+def _hip(x: dict[str, Array], measures: ConventionalMeasures, side: str) -> tuple[Array, Array]:
+    """Hip centre (n, 3) [m] by Davis, and its place in the pelvis (3,) [mm]: forwards, to the left, up."""
+    asis = (x["asis"], x["asis_opposite"])
+    right, left = asis if side == "right" else asis[::-1]
+    back = back_of(x)
+    hips = hip_centres(right, left, back, "davis1991", measures)
+    hip = hips[0] if side == "right" else hips[1]
+    away = hip - 0.5 * (right + left)
+    local: Array = 1e3 * np.nanmean(np.einsum("nij,ni->nj", pelvis_frame(right, left, back), away), axis=0)
+    return hip, local
+
+
+def in_degrees(angle: float) -> float:
+    """Of a record; what is nothing but rounding is 0."""
+    degrees = float(np.degrees(angle))
+    return degrees if abs(degrees) > 1e-9 else 0.0

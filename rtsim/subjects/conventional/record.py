@@ -1,0 +1,50 @@
+"""What a subject's file keeps of a leg for the angles of the conventional gait model."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+
+from rtsim.config.models.place_schema import Vector
+
+Rotation = Annotated[float, msgspec.Meta(ge=-90.0, le=90.0)]
+Radius = Annotated[float, msgspec.Meta(ge=5.0, le=150.0)]
+ROLES = ("asis", "asis_opposite", "psis", "psis_opposite", "thigh", "knee", "shank", "ankle", "toe", "heel")
+"""Of markers; a sacrum stands for both PSIS, and only standing feet need a heel."""
+AS_MARKED, FLAT = "as marked", "flat"
+
+
+class ConventionalLeg(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """Of one leg; rotations in the signs in which Plug-in Gait stores them.
+
+    markers : role -> name in trials
+    hip_mm : of the hip centre from the middle of the ASIS: forwards, to the person's left, up
+    knee_radius_mm, ankle_radius_mm : of the joint centres from their lateral markers
+    plant_flexion_deg, foot_rotation_deg : of the line from ankle to toe against the foot; None = not known
+    stands : how the foot stands in the trial itself that the record is of, AS_MARKED or FLAT; "" = it walks.
+        This is of the trial, not of the person, and is not written into files.
+    """
+
+    markers: dict[str, str]
+    hip_mm: Vector
+    knee_radius_mm: Radius
+    ankle_radius_mm: Radius
+    thigh_rotation_deg: Rotation = 0.0
+    shank_rotation_deg: Rotation = 0.0
+    tibial_torsion_deg: Rotation = 0.0
+    plant_flexion_deg: Rotation | None = None
+    foot_rotation_deg: Rotation | None = None
+    sole_delta_mm: Annotated[float, msgspec.Meta(ge=-100.0, le=100.0)] = 0.0
+    stands: str = ""
+
+    def __post_init__(self) -> None:
+        lacking = [role for role in ROLES[:-1] if role not in self.markers]
+        strange = [role for role in self.markers if role not in ROLES]
+        if lacking or strange:
+            raise ValueError(
+                f"markers: {', '.join(lacking or strange)} {'missing' if lacking else 'unknown'}; "
+                f"allowed: {', '.join(ROLES)}, the last where there is one"
+            )
+        if (self.plant_flexion_deg is None) != (self.foot_rotation_deg is None):
+            raise ValueError("plant_flexion_deg and foot_rotation_deg: give both or neither")

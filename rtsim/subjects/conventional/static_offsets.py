@@ -1,0 +1,180 @@
+"""What a static trial tells of a leg for its walks: rotation offsets, widths, and how the foot stands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.config.runs.lab_schema import LabSide
+from rtsim.files.markers.trial import MarkerTrial
+from rtsim.subjects.conventional.alignment import (
+    by_device,
+    by_medial_marker,
+    check_device,
+    tibial_torsion,
+)  # fmt: skip
+from rtsim.subjects.conventional.foot import FootOffsets
+from rtsim.subjects.conventional.leg import LegMarkers, standing_leg
+from rtsim.subjects.conventional.measures import ConventionalMeasures, needed, stored_measures
+from rtsim.subjects.conventional.record import AS_MARKED, FLAT
+
+Array = NDArray[np.float64]
+Positions = Mapping[str, Array]
+
+UP = np.array([0.0, 1.0, 0.0])
+"""Of the ground frame."""
+DEVICE = ("knee_device_axis", "knee_device_1", "knee_device_2")
+SAME = 1e-4
+"""Foot offsets that differ by less are the same [rad]."""
+STILL = 0.06
+"""Hip, toe and heel of a leg that stands stay within this [m]."""
+
+
+class Source(NamedTuple):
+    """Trials of a leg.
+
+    walk : the trial itself; static : the one that its anatomy is from, which may be the same
+    table : of the map, by the labels; side : of the body; label_side : of the labels
+    """
+
+    walk: MarkerTrial
+    static: MarkerTrial
+    table: LabSide
+    side: str
+    label_side: str
+
+    @property
+    def where(self) -> str:
+        """Name of the static trial's file."""
+        return Path(self.static.source).name
+
+
+class AlignedLeg(NamedTuple):
+    """x : role -> (n, 3) [m], with a lateral epicondyle that a device replaced; measures : with rotation
+    offsets and widths; notes : sentences"""
+
+    x: dict[str, Array]
+    measures: ConventionalMeasures
+    notes: list[str]
+
+
+class StandingFoot(NamedTuple):
+    """offsets : None = not known; stands : in the trial itself, as a record has it; notes : sentences"""
+
+    offsets: FootOffsets | None
+    stands: str
+    notes: list[str]
+
+
+def person_of(source: Source) -> ConventionalMeasures:
+    """Measures stored with the static trial; offsets of foot and wands as the walk has them, if it does."""
+    static, walk = stored_measures(source.static.subject), stored_measures(source.walk.subject)
+    if source.side != source.label_side:
+        static, walk = static.mirrored, walk.mirrored
+    own, other = static.of(source.side), walk.of(source.side)
+    if other.static_plant_flexion is None:
+        return static
+    own = own._replace(
+        tibial_torsion=other.tibial_torsion,
+        thigh_rotation=other.thigh_rotation,
+        shank_rotation=other.shank_rotation,
+        static_plant_flexion=other.static_plant_flexion,
+        static_rotation=other.static_rotation,
+    )
+    return static.with_side(source.side, own)
+
+
+def aligned(source: Source, known: Positions, hip: Array, measures: ConventionalMeasures) -> AlignedLeg:
+    """Rotation offsets and widths by a knee alignment device or medial markers of the static trial.
+
+    known : role of the map -> (n, 3) [m]; hip : (n, 3) [m]
+    Where Plug-in Gait has processed the leg, its own offsets stay as they are stored.
+    """
+    side, x, notes = source.side, dict(known), []
+    own, radius = measures.of(side), measures.marker_radius
+    has_device = all(role in x for role in DEVICE)
+    if own.static_plant_flexion is not None:
+        return AlignedLeg(x, measures, [])
+    if has_device:
+        device = (x[DEVICE[0]], x[DEVICE[1]], x[DEVICE[2]])
+        notes += [said] if (said := check_device(*device, side, source.where)) else []
+        half = 0.5 * needed(measures, side, "knee_width", source.where)
+        knee = by_device(hip, device, x["thigh_lateral"], radius + half, side)
+        how = "the knee alignment device"
+    elif "epicondyle_medial" in x:
+        lateral, medial = x["epicondyle_lateral"], x["epicondyle_medial"]
+        knee = by_medial_marker(hip, lateral, medial, x["thigh_lateral"], side)
+        own, how = own._replace(knee_width=_width(lateral, medial, radius)), "the medial epicondyle"
+    else:
+        return AlignedLeg(x, measures, [])
+    own = own._replace(thigh_rotation=knee.rotation)
+    notes.append(f"{side} thigh rotation offset by {how}: {_said(knee.rotation)}")
+    if "malleolus_medial" in x:
+        lateral, medial = x["malleolus_lateral"], x["malleolus_medial"]
+        ankle = by_medial_marker(knee.centre, lateral, medial, x["shank_lateral"], side)
+        across = (knee.lateral - knee.centre, lateral - ankle.centre)
+        torsion = tibial_torsion(knee.centre, ankle.centre, *across, side)
+        if own.tibial_torsion and abs(own.tibial_torsion - torsion) > SAME:
+            notes.append(
+                f"{side} tibial torsion as measured, {_said(own.tibial_torsion)}; "
+                f"by the markers it is {_said(torsion)}"
+            )
+            torsion = own.tibial_torsion
+        width = _width(lateral, medial, radius)
+        own = own._replace(ankle_width=width, shank_rotation=ankle.rotation, tibial_torsion=torsion)
+    return AlignedLeg(x, measures.with_side(side, own), notes)
+
+
+def standing_foot(
+    source: Source, hip: Array, markers: LegMarkers, measures: ConventionalMeasures
+) -> StandingFoot:
+    """Offsets of the foot, and how it stands in the trial itself.
+
+    Stored offsets stay. A static trial is taken as Plug-in Gait has taken it, where its offsets tell; else
+    with a level sole.
+    """
+    own, side = measures.of(source.side), source.side
+    stored = None
+    if own.static_plant_flexion is not None and own.static_rotation is not None:
+        stored = FootOffsets(own.static_plant_flexion, own.static_rotation)
+    if markers.heel is None or not stands_still(hip, markers.toe, markers.heel):
+        told = (
+            f"no angles of the {side} ankle and foot by the conventional gait model: the offsets of the foot "
+            "are of a static trial, and there is none; give one with --static"
+        )
+        return StandingFoot(stored, "", [] if stored else [told])
+    found = {
+        how: standing_leg(hip, markers, measures, side, UP, flat=how == FLAT, where=source.where)[1]
+        for how in (FLAT, AS_MARKED)
+    }
+    how = FLAT
+    if stored is not None and _apart(found[AS_MARKED], stored) < SAME:
+        how = AS_MARKED
+    told = f"the {side} sole was taken for level in the static trial (conventional gait model)"
+    itself = how if source.walk.source == source.static.source else ""
+    return StandingFoot(stored or found[how], itself, [] if stored else [told])
+
+
+def stands_still(*points: Array) -> bool:
+    """Whether all of some points, (n, 3) each [m], stay where they are throughout a trial."""
+    seen = [x[np.isfinite(x).all(axis=1)] for x in points]
+    return all(len(x) > 0 and float(np.ptp(x, axis=0).max()) < STILL for x in seen)
+
+
+def _width(lateral: Array, medial: Array, radius: float) -> float:
+    """Of a joint, from markers on both of its sides [m]."""
+    return float(np.nanmean(np.linalg.norm(lateral - medial, axis=-1))) - 2.0 * radius
+
+
+def _apart(one: FootOffsets, other: FootOffsets) -> float:
+    """Largest difference of two offsets [rad]."""
+    return float(np.abs(np.subtract(one, other)).max())
+
+
+def _said(angle: float) -> str:
+    """An angle in words."""
+    return f"{np.degrees(angle):.1f} degrees"

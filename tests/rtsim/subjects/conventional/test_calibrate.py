@@ -1,0 +1,151 @@
+"""A subject's record of the conventional gait model, from made-up static trials."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rtsim.errors import ConfigError
+from rtsim.subjects.calibration.calibration import subject_for
+from rtsim.subjects.conventional.record import ROLES, ConventionalLeg
+from rtsim.subjects.subject import load_subject, save_subject
+from tests.rtsim.subjects.conventional.persons import MEASURES, person
+
+WALK = {"source": "walk.c3d", "speed": 0.02}
+SIDES = ("right", "left")
+
+
+def legs_of(walk, static=None) -> tuple[dict[str, ConventionalLeg], tuple[str, ...]]:
+    """Records and notes of a person with both legs."""
+    subject = subject_for(walk, static, side="")
+    assert subject.side == "both"
+    return subject.conventional, subject.notes
+
+
+@pytest.mark.parametrize("side", SIDES)
+def test_plain_set(side: str) -> None:
+    """Protects the record of a set without any offset: names, radii, hip, and the foot as it stands."""
+    leg = legs_of(person(**WALK), person())[0][side]
+    letter, other = ("R", "L") if side == "right" else ("L", "R")
+    assert set(leg.markers) == set(ROLES)
+    assert (leg.markers["asis"], leg.markers["asis_opposite"]) == (f"{letter}ASI", f"{other}ASI")
+    assert (leg.knee_radius_mm, leg.ankle_radius_mm) == pytest.approx((57.0, 42.0))
+    assert leg.hip_mm[1] * (-1.0 if side == "right" else 1.0) > 60.0
+    assert (leg.thigh_rotation_deg, leg.shank_rotation_deg, leg.tibial_torsion_deg) == (0.0, 0.0, 0.0)
+    assert 5.0 < leg.plant_flexion_deg < 60.0
+    assert leg.stands == ""
+
+
+@pytest.mark.parametrize("side", SIDES)
+@pytest.mark.parametrize("thigh", [0.25, -0.15])
+def test_knee_alignment_device(side: str, thigh: float) -> None:
+    """Protects the chain from a static trial with a device to the offset that walks take, on both sides."""
+    legs, notes = legs_of(person(thigh, **WALK), person(thigh, device=True))
+    assert np.radians(legs[side].thigh_rotation_deg) == pytest.approx(thigh, abs=1e-8)
+    assert any(f"{side} thigh rotation offset by the knee alignment device" in note for note in notes)
+
+
+@pytest.mark.parametrize("side", SIDES)
+def test_medial_markers_and_torsion(side: str) -> None:
+    """Protects offsets, widths and torsion by the medial markers of the static trial alone."""
+    bare = {name: x for name, x in MEASURES.items() if "Width" not in name}
+    static = person(0.2, 0.1, -0.3, medial=True)
+    leg = legs_of(person(0.2, 0.1, -0.3, **WALK), static)[0][side]
+    assert np.radians(leg.thigh_rotation_deg) == pytest.approx(0.2, abs=1e-8)
+    assert np.radians(leg.shank_rotation_deg) == pytest.approx(0.1, abs=1e-8)
+    assert np.radians(leg.tibial_torsion_deg) == pytest.approx(-0.3, abs=1e-3)
+    assert (leg.knee_radius_mm, leg.ankle_radius_mm) == pytest.approx((57.0, 42.0))
+    without = static._replace(subject=bare)
+    legs, notes = legs_of(person(0.2, 0.1, -0.3, measures=bare, **WALK), without)
+    assert legs[side].knee_radius_mm == pytest.approx(57.0)
+    assert not any("no angles of the conventional" in note for note in notes)
+
+
+def test_a_measured_torsion_is_not_thrown_away() -> None:
+    """Protects a torsion that somebody measured from markers that say otherwise, and says both."""
+    measures = {**MEASURES, "RTibialTorsion": -0.4}
+    static = person(0.0, 0.0, -0.3, medial=True, measures=measures)
+    legs, notes = legs_of(person(0.0, 0.0, -0.3, measures=measures, **WALK), static)
+    assert np.radians(legs["right"].tibial_torsion_deg) == pytest.approx(-0.4)
+    assert np.radians(legs["left"].tibial_torsion_deg) == pytest.approx(-0.3, abs=1e-3)
+    assert any("right tibial torsion as measured, -22.9 degrees" in note for note in notes)
+
+
+def test_offsets_of_a_processed_trial_stay() -> None:
+    """Protects what Plug-in Gait has stored with the walk, whatever the static trial would say."""
+    stored = {
+        **MEASURES, "RStaticPlantFlex": 0.2, "RStaticRotOff": 0.03, "RThighRotation": 0.1,
+        "RShankRotation": -0.05, "RTibialTorsion": 0.0,
+    }  # fmt: skip
+    legs, _ = legs_of(person(measures=stored, **WALK), person(0.3, medial=True))
+    right = legs["right"]
+    found = (
+        right.thigh_rotation_deg,
+        right.shank_rotation_deg,
+        right.plant_flexion_deg,
+        right.foot_rotation_deg,
+    )
+    assert np.radians(found) == pytest.approx((0.1, -0.05, 0.2, 0.03))
+    assert np.radians(legs["left"].thigh_rotation_deg) == pytest.approx(0.3, abs=1e-8)
+
+
+def test_a_standing_foot_is_that_of_its_own_trial_alone(tmp_path: Path) -> None:
+    """Protects walks from the foot of a static trial: a subject's file does not keep how the foot stood."""
+    legs, notes = legs_of(person())
+    assert {leg.stands for leg in legs.values()} == {"flat"}
+    assert any("sole was taken for level" in note for note in notes)
+    subject = subject_for(person(0.2, 0.1, -0.3, medial=True), side="")
+    save_subject(tmp_path / "s.toml", subject)
+    again = load_subject(tmp_path / "s.toml")
+    assert {leg.stands for leg in again.conventional.values()} == {""}
+    for side in SIDES:
+        assert again.conventional[side].markers == subject.conventional[side].markers
+        assert again.conventional[side].hip_mm == subject.conventional[side].hip_mm
+        assert again.conventional[side].plant_flexion_deg == subject.conventional[side].plant_flexion_deg
+
+
+def test_a_walk_alone_knows_no_foot() -> None:
+    """Protects against foot offsets of a moving leg: ankle and foot are not told, and it is said."""
+    legs, notes = legs_of(person(**WALK))
+    assert {leg.plant_flexion_deg for leg in legs.values()} == {None}
+    assert sum("give one with --static" in note for note in notes) == 2
+
+
+@pytest.mark.parametrize(
+    ("measures", "said"),
+    [
+        ({"RLegLength": 0.0, "LLegLength": 0.87}, "right leg length is needed, and no RLegLength"),
+        ({"RLegLength": 0.00088}, r"right leg length of 0\.88 mm is no person's; it may be in metres"),
+        ({"InterAsisDistance": 2.4}, "inter asis of 2400 mm"),
+    ],
+)
+def test_what_cannot_be_is_said_and_our_own_angles_stay(measures: dict[str, float], said: str) -> None:
+    """Protects persons whose measures are missing or wrong: a sentence, no angles, and no refusal."""
+    given = {**MEASURES, **measures}
+    legs, notes = legs_of(person(measures=given, **WALK), person(measures=given))
+    assert "right" not in legs
+    found = [note for note in notes if "no angles of the conventional gait model of the right leg" in note]
+    assert len(found) == 1
+    assert pytest.importorskip("re").search(said, found[0])
+
+
+@pytest.mark.parametrize(
+    ("key", "text", "said"),
+    [
+        ("foot_rotation_deg", "", "give both or neither"),
+        ("knee_radius_mm", "knee_radius_mm = 0.057\n", "knee_radius_mm"),
+        ("markers", "", "markers"),
+    ],
+)
+def test_a_spoilt_record_is_refused(tmp_path: Path, key: str, text: str, said: str) -> None:
+    """Protects a subject's file that was edited: the key and what is allowed."""
+    save_subject(tmp_path / "s.toml", subject_for(person(**WALK), person(), side=""))
+    lines = (tmp_path / "s.toml").read_text(encoding="utf-8").splitlines(keepends=True)
+    start = next(i for i, line in enumerate(lines) if line.startswith("[conventional.right]"))
+    at = next(i for i, line in enumerate(lines[start:], start) if key in line)
+    lines[at : at + (3 if key == "markers" else 1)] = [text or ("\n" if key != "markers" else lines[at])]
+    (tmp_path / "s.toml").write_text("".join(lines), encoding="utf-8")
+    with pytest.raises(ConfigError, match=said):
+        load_subject(tmp_path / "s.toml")
