@@ -39,6 +39,8 @@ MOST_SAID = 8
 """Sentences of a second that are said; telemetry keeps more."""
 UPWARDS: tuple[Upwards, ...] = ("+X", "-X", "+Y", "-Y", "+Z", "-Z")
 UNITS: tuple[LengthUnit, ...] = ("m", "cm", "mm")
+MOST_WAITING = 16 << 20
+"""Of frames that wait for a unit and an axis [bytes]."""
 MOST_UNNAMED = 512
 LONGEST_LATENCY_MS = 1000.0
 
@@ -272,6 +274,9 @@ class Relay:
             self.counters["frames_without_markers"] += 1
             return
         self._waiting.append(frame)
+        if frame.positions.nbytes * len(self._waiting) > MOST_WAITING:  # every other one will do
+            self.counters["frames_not_kept"] += len(self._waiting[1::2])
+            del self._waiting[1::2]
         judged = self._judge(description, self._waiting, self._system.usual_up)
         if judged is not None:
             waiting, self._waiting = self._waiting, []

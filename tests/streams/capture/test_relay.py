@@ -273,3 +273,13 @@ def test_a_connection_that_fails_at_once_is_told_once(monkeypatch):
     assert len(said) < 8
     assert made.counters["connection_closed"] == 41
     assert len(publisher.of(Markers)) == 1
+
+
+def test_frames_that_wait_are_bounded(monkeypatch):
+    """Protects memory: of a flood of large frames before unit and axis are known every other one is kept."""
+    monkeypatch.setattr(relay, "MOST_WAITING", 1000)
+    untold, start = DESCRIBED._replace(up=""), now_ns()
+    frames = [frame(k, arrived_ns=start + 10_000_000 * k) for k in range(150)]
+    publisher, made, _ = relayed(monkeypatch, (untold, frames))
+    assert made.counters["frames_not_kept"] > 50
+    assert len(publisher.of(Markers)) + made.counters["frames_not_kept"] == 150
