@@ -1,0 +1,145 @@
+"""Results as named numbers for PlotJuggler's ZeroMQ plugin: topic `plot`, one MessagePack map for each frame.
+
+The plugin takes two parts, topic and payload, flattens maps to topic/field/label, and shows numbers alone:
+the arrays of our results, which are MessagePack bin, it ignores. Angles are in degrees, the rest in SI.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import msgspec
+import numpy as np
+import zmq
+from numpy.typing import NDArray
+
+from rtsim.errors import ConfigError
+from rtsim.files.tables.tables import has_columns, labels_of
+from rtsim.units import IN_FILES, face_of
+from streams.access.security import Security
+from streams.errors import StreamError
+from streams.messages import UNUSABLE, FieldSpec, Session
+from streams.publisher import UPSTREAM
+from streams.receiving.ring import ReceivedFrame
+from streams.receiving.subscriber import Subscriber
+from streams.sockets import BoundSocket
+
+PLOT_ADDRESS = "tcp://127.0.0.1:5570"
+TOPIC = b"plot"
+ROLES = ("value", "deviation")
+MOST_NUMBERS = 4096
+LOOK_S, BACKLOG = 0.1, 512
+
+
+class PlotNumbers:
+    """Turns frames into maps of numbers.
+
+    Parameters
+    ----------
+    fields : names of those that are sent; () = all that stand in tables
+    say : called with plain sentences
+    """
+
+    def __init__(self, fields: Sequence[str], say: Callable[[str], None]) -> None:
+        self._wanted, self._say = tuple(fields), say
+        self._session: Session | None = None
+        self._specs: list[tuple[FieldSpec, list[str], float]] = []
+        self._masks: dict[str, list[str]] = {}
+
+    def of(self, frame: ReceivedFrame) -> dict[str, Any]:
+        """time [s], status, and field -> label (-> part) -> number; NaN where that is not to be used."""
+        if frame.session is not self._session:
+            self._begin(frame.session)
+        told: dict[str, Any] = {"time": frame.time, "status": int(frame.status)}
+        unusable = bool(frame.status & UNUSABLE)
+        for spec, labels, scale in self._specs:
+            values: NDArray[np.float64] = scale * frame.data[spec.name]
+            for mask in self._masks.get(spec.name, ()):
+                values[frame.data[mask] != 0.0] = np.nan
+            if unusable:
+                values.fill(np.nan)
+            told[spec.name] = named(values.reshape(len(labels), -1), labels, tuple(spec.parts))
+        return told
+
+    def _begin(self, session: Session) -> None:
+        """What there is to send of a session."""
+        self._session, self._specs, n = session, [], 0
+        shapes = {spec.name: spec.shape for spec in session.fields}
+        self._masks = {}
+        for spec in session.fields:
+            if spec.role == "mask" and shapes.get(spec.of) == spec.shape:
+                self._masks.setdefault(spec.of, []).append(spec.name)
+        there = {spec.name: spec for spec in session.fields if has_columns(spec) and 0 not in spec.shape}
+        for name in self._wanted:
+            if name not in there:
+                self._say(
+                    f"the results have no field {name!r} of named numbers; they have {', '.join(there)}"
+                )
+        for name, spec in there.items():
+            if not (name in self._wanted if self._wanted else spec.role in ROLES):
+                continue
+            n += int(np.prod(spec.shape))
+            if n > MOST_NUMBERS:
+                self._say(f"more than {MOST_NUMBERS} numbers a frame: {name} and what follows is left out")
+                break
+            self._specs.append((spec, distinct(labels_of(spec)), face_of(spec.unit, IN_FILES)[1]))
+        self._say(f"sending {', '.join(spec.name for spec, _, _ in self._specs) or 'the status alone'}")
+
+
+def named(values: NDArray[np.float64], labels: Sequence[str], parts: tuple[str, ...]) -> Any:
+    """Label (-> part) -> number of (n_label, n_part) values; a number alone where it has no label."""
+    rows = values.tolist()
+    if parts:
+        return {label: dict(zip(parts, row, strict=True)) for label, row in zip(labels, rows, strict=True)}
+    if list(labels) == [""]:
+        return rows[0][0]
+    return {label: row[0] for label, row in zip(labels, rows, strict=True)}
+
+
+def distinct(labels: Sequence[str]) -> list[str]:
+    """Labels as keys of a map: of two alike the second has its place behind it."""
+    return [label if label not in labels[:k] else f"{label} {k + 1}" for k, label in enumerate(labels)]
+
+
+def serve_plot(
+    address: str,
+    bound: str,
+    fields: Sequence[str],
+    security: Security | None,
+    stop: threading.Event,
+    say: Callable[[str], None],
+) -> int:
+    """Send the results at an address as numbers, at `bound`, until `stop` is set; how many frames were sent.
+
+    ConfigError for an address that cannot be bound, or a field that is named twice. Other interfaces than
+    this machine's are refused: the plugin has no keys.
+    """
+    if len(set(fields)) < len(fields):
+        raise ConfigError("a field is named twice", where="--field", remedy="name each once")
+    numbers, encoder, n_frame = PlotNumbers(fields, say), msgspec.msgpack.Encoder(), 0
+    try:
+        subscriber = Subscriber(address, ("result",), backlog=BACKLOG, security=security)
+    except StreamError as fault:
+        raise ConfigError(str(fault), where="bridge plot") from fault
+    with subscriber:
+        try:
+            socket = BoundSocket(zmq.PUB, bound, None, UPSTREAM)
+        except StreamError as fault:
+            raise ConfigError(
+                str(fault), where="--to", remedy=f"give an address as {PLOT_ADDRESS}"
+            ) from fault
+        try:
+            say(f"numbers for PlotJuggler at {socket.address}, topic {TOPIC.decode()}, MessagePack")
+            while not stop.is_set():
+                frame = subscriber.wait(LOOK_S)
+                if frame is not None:
+                    socket.socket.send_multipart([TOPIC, encoder.encode(numbers.of(frame))])
+                    n_frame += 1
+                for events in (subscriber.events, socket.events):
+                    while events:
+                        say(events.popleft())
+        finally:
+            socket.close()
+    return n_frame
