@@ -27,7 +27,7 @@ from rtsim.stages.stage import Stage
 from rtsim.subjects.subject import Subject
 
 GROUP = "rtsim.stages"
-USUAL = ("kinematics", "conventional_angles", "muscles")
+USUAL = ("kinematics", "progression", "conventional_angles", "muscles")
 """The stages of a live run that names none; where there are force plates, with those that follow."""
 WITH_FORCES, WITH_MASS = ("plates",), ("rates", "plates", "inverse_dynamics")
 OF_MODEL = ("muscle_speeds", "torque_generators")

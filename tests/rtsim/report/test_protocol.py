@@ -86,6 +86,16 @@ def estimated(folder: Path) -> Iterable[FieldSpec]:
     return ResultSession([kinematics, MuscleLengths(kinematics)], session, {}).fields.session.fields
 
 
+def progressing(folder: Path) -> Iterable[FieldSpec]:
+    """What the direction of walking adds."""
+    spec, subject = load_model("lower_limb"), load_subject(find_config("walker", "subjects"))
+    run = RunConfig(name="test", method="zero", methods=("zero",), stages=("kinematics", "progression"))
+    stages = make_stages(run, spec, subject)
+    session = marker_session(subject.marker_names, rate=100.0, t_start=0)
+    known = {field.name for field in ResultSession(stages[:-1], session, {}).fields.session.fields}
+    return [one for one in ResultSession(stages, session, {}).fields.session.fields if one.name not in known]
+
+
 def conventional(folder: Path) -> Iterable[FieldSpec]:
     """What markers of the conventional gait model add."""
     subject = subject_for(person(source="walk.c3d", speed=0.02), person(), side="")
@@ -203,6 +213,7 @@ def simulated(folder: Path) -> Iterable[FieldSpec]:
     "fields",
     [
         estimated,
+        progressing,
         conventional,
         with_forces,
         on_ground,

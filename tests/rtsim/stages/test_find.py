@@ -94,6 +94,7 @@ def test_our_own_stages_are_found_by_folder():
     """Protects growth: a module in the folder that makes a stage is one, and what stands beside is none."""
     usual = [
         "kinematics",
+        "progression",
         "conventional_angles",
         "muscles",
         "rates",
