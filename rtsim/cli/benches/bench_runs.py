@@ -228,6 +228,23 @@ def unnamed_markers(as_json: bool, folder: Path, only: str) -> None:
     click.echo(figures.report("unnamed-markers", unnamed_markers.run(folder, only), as_json))
 
 
+@command.command("marker-sets")
+@AS_JSON
+@click.argument("folder", required=False, type=click.Path(exists=True, file_okay=False, path_type=Path))
+def marker_sets(as_json: bool, folder: Path | None) -> None:
+    """The conventional gait model against Vicon Nexus' own centres and angles, of recordings under FOLDER.
+
+    Beside it our own angles by fewer markers, and the marker RMS of every set. FOLDER: where the tests look.
+    """
+    from rtsim.bench import figures
+    from rtsim.bench.markers import marker_sets
+    from rtsim.cli.terminal.compiling import compile_first
+    from rtsim.cli.terminal.console import LastingConsole
+
+    compile_first(LastingConsole(stderr=True), ("solver", "deviations", "conventional"))
+    click.echo(figures.report("marker-sets", marker_sets.run(folder), as_json))
+
+
 @command.command("gait-phase")
 @AS_JSON
 @click.argument("folder", required=False, type=click.Path(exists=True, file_okay=False, path_type=Path))
