@@ -87,9 +87,9 @@ def command(
     from rtsim.methods.kinematics.mean_lengths import with_mean_lengths
     from rtsim.models.load import load_model, model_for
     from rtsim.subjects.calibration.calibration import subject_for
+    from rtsim.subjects.calibration.person_measures import AskedMeasures
     from rtsim.subjects.markers.labs import load_lab
     from rtsim.subjects.markers.persons import read_one, share_of_labs
-    from rtsim.subjects.person_measures import AskedMeasures
     from rtsim.subjects.subject import save_subject
 
     path = out or trial.with_suffix(".subject.toml")

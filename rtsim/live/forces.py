@@ -193,7 +193,7 @@ def mass_of(run: RunConfig, spec: ModelSpec, subject: Subject | None) -> float:
 def stored_mass(run: RunConfig) -> float:
     """Mass [kg] that the person's file of measures, the static trial or the recording stores; 0 = none."""
     from rtsim.live.inputs.sources import load_trial
-    from rtsim.subjects.person_measures import load_measures
+    from rtsim.subjects.calibration.person_measures import load_measures
 
     stored = [load_measures(run.measures)[1]] if run.measures else []
     for path in (run.static, run.source):

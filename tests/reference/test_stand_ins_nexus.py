@@ -9,10 +9,10 @@ import pytest
 
 from rtsim.files.markers.markers import read_markers
 from rtsim.subjects.calibration.landmarks import find_landmarks, role_positions
+from rtsim.subjects.calibration.stand_ins import LegMeasures, stand_ins
 from rtsim.subjects.hip_centre import hip_measures
 from rtsim.subjects.markers.labs import load_lab, side_of
 from rtsim.subjects.markers.sides import MIRROR
-from rtsim.subjects.stand_ins import LegMeasures, stand_ins
 
 DATA = Path(__file__).resolve().parents[2] / ".." / "shared" / "data"
 FILES = (

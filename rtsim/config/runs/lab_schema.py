@@ -135,11 +135,11 @@ class LabSide(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
     def _check_roles(self) -> None:
         """ValueError for a marker in two roles, and for a part of a device."""
-        device = [name for role, name in self.roles.items() if role.startswith("knee_device")]
+        device = [name for role, name in self.named.items() if role.startswith("knee_device")]
         if len(device) not in (0, 3):
             raise ValueError("a knee alignment device needs knee_device_axis, knee_device_1, knee_device_2")
         by_name: dict[str, str] = {}
-        for role, name in self.roles.items():
+        for role, name in self.named.items():
             if role == "thigh_lateral":
                 continue  # any marker there will do, the trochanter's too
             if name in by_name:
@@ -149,10 +149,24 @@ class LabSide(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
             by_name[name] = role
 
     @property
-    def roles(self) -> dict[str, str]:
+    def named(self) -> dict[str, str]:
         """Role -> marker name, of all roles that are filled."""
         fields = (field for field in self.__struct_fields__ if field not in ("tracking", "trunk"))
         return {field: getattr(self, field) for field in fields if getattr(self, field)}
+
+    @property
+    def roles(self) -> dict[str, str]:
+        """`named` without `spare`: what landmarks are built from where all markers are on."""
+        return {role: name for role, name in self.named.items() if role not in self.spare}
+
+    @property
+    def spare(self) -> dict[str, str]:
+        """Role -> marker name, of what is of use only where a landmark that is named too is not on."""
+        pairs = {
+            "shank_lateral": self.malleolus_medial,
+            "toe": self.metatarsal_1 and self.metatarsal_5,
+        }
+        return {role: getattr(self, role) for role, other in pairs.items() if other and getattr(self, role)}
 
 
 class LabMap(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -178,4 +192,4 @@ def names_of(table: LabSide) -> tuple[str, ...]:
     trunk = (
         (table.trunk.shoulder, table.trunk.shoulder_opposite, *table.trunk.tracking) if table.trunk else ()
     )
-    return (*table.roles.values(), *table.tracking.names, *trunk)
+    return (*table.named.values(), *table.tracking.names, *trunk)

@@ -240,7 +240,7 @@ def resolve_subject(run: RunConfig) -> Subject:
 
         return subject_of_cycle(read_natural(run.source))
     from rtsim.subjects.calibration.calibration import subject_for
-    from rtsim.subjects.person_measures import AskedMeasures
+    from rtsim.subjects.calibration.person_measures import AskedMeasures
 
     trial = run.static if is_stream(run.source) or run.label_unnamed else run.source
     return subject_for(

@@ -20,6 +20,7 @@ from rtsim.files.markers.landmarks import middle_of
 from rtsim.files.markers.markers import near_statics
 from rtsim.files.markers.trial import MarkerTrial, count_of, name_some, with_names_told
 from rtsim.subjects.calibration import plausible, proportions
+from rtsim.subjects.calibration.keypoints import NOTES, landmarks_about
 from rtsim.subjects.calibration.landmarks import (
     back_of,
     find_landmarks,
@@ -28,33 +29,32 @@ from rtsim.subjects.calibration.landmarks import (
     role_positions,
     usable_frames,
 )
+from rtsim.subjects.calibration.legs_there import legs_that_are_there
 from rtsim.subjects.calibration.lone_leg import BY_STRAIGHT_LEG, ROOT_IS_THIGH, straight_frames, told_hip
 from rtsim.subjects.calibration.misplaced import Leg, leg_of, notes_on_moves, notes_on_places
 from rtsim.subjects.calibration.natural import known_frames, segment_parameters
-from rtsim.subjects.calibration.segment_axes import natural_coordinates
-from rtsim.subjects.calibration.segment_records import SEGMENTS, local_markers, segment_records
-from rtsim.subjects.calibration.standing import check_pose
-from rtsim.subjects.calibration.trunk import TRUNK, fault_of_trunk, lumbosacral_centre, trunk_coordinates
-from rtsim.subjects.conventional.calibrate import with_conventional_legs
-from rtsim.subjects.conventional.device_marker import with_epicondyle
-from rtsim.subjects.conventional.measures import ConventionalMeasures
-from rtsim.subjects.hip_centre import find_regression, hip_measures
-from rtsim.subjects.keypoints import NOTES, landmarks_about
-from rtsim.subjects.knee_centre import knee_offset
-from rtsim.subjects.legs_there import legs_that_are_there
-from rtsim.subjects.markers.labs import cover, find_lab, load_lab, side_of
-from rtsim.subjects.markers.marker_names import find_markers
-from rtsim.subjects.markers.persons import read_one, share_of_labs
-from rtsim.subjects.markers.sides import MIRROR, check_same_side, find_side, shows_pelvis
-from rtsim.subjects.person_measures import (
+from rtsim.subjects.calibration.person_measures import (
     NOTHING_ASKED,
     AskedMeasures,
     all_measures,
     near_measures,
     with_measures,
 )
-from rtsim.subjects.spellings import as_spelled, with_names_of
-from rtsim.subjects.stand_ins import LegMeasures, check_alone, stand_ins
+from rtsim.subjects.calibration.segment_axes import natural_coordinates
+from rtsim.subjects.calibration.segment_records import SEGMENTS, local_markers, segment_records
+from rtsim.subjects.calibration.stand_ins import LegMeasures, check_alone, stand_ins
+from rtsim.subjects.calibration.standing import check_pose
+from rtsim.subjects.calibration.trunk import TRUNK, fault_of_trunk, lumbosacral_centre, trunk_coordinates
+from rtsim.subjects.conventional.calibrate import with_conventional_legs
+from rtsim.subjects.conventional.device_marker import with_epicondyle
+from rtsim.subjects.conventional.measures import ConventionalMeasures
+from rtsim.subjects.hip_centre import find_regression, hip_measures
+from rtsim.subjects.knee_centre import knee_offset
+from rtsim.subjects.markers.labs import cover, find_lab, load_lab, side_of
+from rtsim.subjects.markers.marker_names import find_markers
+from rtsim.subjects.markers.persons import read_one, share_of_labs
+from rtsim.subjects.markers.sides import MIRROR, check_same_side, find_side, shows_pelvis
+from rtsim.subjects.markers.spellings import as_spelled, with_names_of
 from rtsim.subjects.subject import Subject, SubjectSegment, check_person
 
 Array = NDArray[np.float64]
@@ -288,7 +288,7 @@ def measures_of_leg(source: MarkerTrial, request: Request, person: ConventionalM
         request.knee_width_mm,
         request.standoff,
         near_measures(source.source),
-        request.table.roles,
+        request.table.named,
     )
 
 

@@ -74,8 +74,8 @@ class Landmarks(NamedTuple):
 
 def role_positions(trial: MarkerTrial, table: LabSide) -> dict[str, Array]:
     """Role -> positions (n, 3) of its marker [m], for the roles that the trial has any data of."""
-    found = find_markers(table.roles.values(), trial.names)
-    positions = {role: trial.positions[:, found[name]] for role, name in table.roles.items() if name in found}
+    found = find_markers(table.named.values(), trial.names)
+    positions = {role: trial.positions[:, found[name]] for role, name in table.named.items() if name in found}
     return {role: x for role, x in positions.items() if np.isfinite(x).all(axis=1).any()}
 
 
@@ -115,11 +115,11 @@ def needed_roles(table: LabSide, positions: Positions) -> tuple[str, ...]:
 def usable_frames(table: LabSide, positions: Positions, where: str, remedy: str) -> NDArray[np.int64]:
     """Frames that show every marker needed; ConfigError names those that no frame shows, and `remedy`."""
     needed = needed_roles(table, positions)
-    absent = [f"{role} ({table.roles[role]})" for role in needed if role not in positions]
-    device = [role for role in DEVICE if role in table.roles]
+    absent = [f"{role} ({table.named[role]})" for role in needed if role not in positions]
+    device = [role for role in DEVICE if role in table.named]
     seen = [role for role in device if role in positions]
     if seen and "epicondyle_lateral" not in positions and seen != device:
-        lacking = [table.roles[role] for role in device if role not in seen]
+        lacking = [table.named[role] for role in device if role not in seen]
         absent.append(f"nor {name_some(lacking)} of the knee alignment device that may be in its place")
     if absent:
         raise ConfigError(f"no frame shows {name_some(absent, 12)}", where=where, remedy=remedy)
@@ -127,7 +127,7 @@ def usable_frames(table: LabSide, positions: Positions, where: str, remedy: str)
     usable = np.flatnonzero(np.all(list(shown.values()), axis=0))
     if usable.size == 0:
         rarest = sorted(needed, key=lambda role: int(shown[role].sum()))[:3]
-        rare = [f"{table.roles[role]} ({count_of(int(shown[role].sum()), 'frame')})" for role in rarest]
+        rare = [f"{table.named[role]} ({count_of(int(shown[role].sum()), 'frame')})" for role in rarest]
         raise ConfigError(
             f"no frame shows all anatomical markers at once; seen least: {name_some(rare)}",
             where=where,

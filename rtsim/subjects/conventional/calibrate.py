@@ -25,7 +25,7 @@ from rtsim.subjects.conventional.static_offsets import Source, aligned, person_o
 from rtsim.subjects.hip_centre import hip_centres
 from rtsim.subjects.markers.labs import SIDES, side_of
 from rtsim.subjects.markers.marker_names import find_markers
-from rtsim.subjects.spellings import as_spelled, with_names_of
+from rtsim.subjects.markers.spellings import as_spelled, with_names_of
 from rtsim.subjects.subject import Subject, kind_of_segment
 
 Array = NDArray[np.float64]
@@ -95,7 +95,7 @@ def conventional_leg(source: Source, tracked: tuple[str, ...]) -> tuple[Conventi
 
 def labels_of(table: LabSide, tracked: tuple[str, ...]) -> dict[str, str] | None:
     """Role of a record -> name among the tracked markers; None where one that walks need is not there."""
-    roles = {role: table.roles.get(own, "") for role, own in OF_LAB.items()}
+    roles = {role: table.named.get(own, "") for role, own in OF_LAB.items()}
     if table.psis and table.psis_opposite and find_markers([table.psis], tracked):
         roles |= {"psis": table.psis, "psis_opposite": table.psis_opposite}
     else:

@@ -19,7 +19,7 @@ def with_epicondyle(trial: MarkerTrial, table: LabSide, side: str) -> MarkerTria
     So a walk's marker has its place on the thigh. A trial with that marker, or without a device, stays.
     side : of the body
     """
-    roles = [table.roles.get(role, "") for role in (*DEVICE, "epicondyle_lateral")]
+    roles = [table.named.get(role, "") for role in (*DEVICE, "epicondyle_lateral")]
     found = find_markers([name for name in roles if name], trial.names)
     if roles[3] in found or not all(name in found for name in roles[:3]):
         return trial

@@ -12,7 +12,7 @@ from rtsim.config.runs.lab_schema import LabMap, LabSide
 from rtsim.errors import ConfigError
 from rtsim.files.markers.trial import name_some
 from rtsim.subjects.markers.marker_names import find_markers
-from rtsim.subjects.spellings import as_spelled
+from rtsim.subjects.markers.spellings import as_spelled
 
 FOLDER = "labs"
 ENOUGH = 0.7  # share of a map's tracked markers that must be there before it is taken unasked
@@ -120,13 +120,13 @@ def find_lab(names: Sequence[str], side: str = "") -> LabMap:
 def n_roles(covered: Coverage, names: Sequence[str]) -> int:
     """How many landmarks of a side are among `names`."""
     table = side_of(as_spelled(covered.lab, names), covered.side)
-    return len(find_markers(table.roles.values(), names))
+    return len(find_markers(table.named.values(), names))
 
 
 def used(covered: Coverage, names: Sequence[str]) -> tuple[dict[str, int], list[set[int]]]:
     """What a map makes of `names`: places of its landmarks, and of the markers of each segment."""
     table = side_of(as_spelled(covered.lab, names), covered.side)
-    found = find_markers([*table.roles.values(), *table.tracking.names], names)
-    roles = {role: found[name] for role, name in table.roles.items() if name in found}
+    found = find_markers([*table.named.values(), *table.tracking.names], names)
+    roles = {role: found[name] for role, name in table.named.items() if name in found}
     groups = (getattr(table.tracking, segment) for segment in table.tracking.__struct_fields__)
     return roles, [{found[name] for name in group if name in found} for group in groups]

@@ -19,8 +19,7 @@ from rtsim.subjects.calibration.segment_axes import natural_coordinates
 from rtsim.subjects.markers.labs import load_lab
 from rtsim.subjects.markers.markers_of import markers_of
 from rtsim.subjects.subject import Subject, load_subject, save_subject
-
-from .conftest import LANDMARKS
+from tests.rtsim.subjects.conftest import LANDMARKS
 
 Person = Callable[..., MarkerTrial]
 

@@ -20,8 +20,7 @@ from rtsim.subjects.calibration.landmarks import (
 )
 from rtsim.subjects.calibration.segment_axes import natural_coordinates
 from rtsim.subjects.markers.labs import load_lab
-
-from .conftest import LANDMARKS
+from tests.rtsim.subjects.conftest import LANDMARKS
 
 TABLE = load_lab("bmc").right
 POINTS = {role: np.array([x]) for role, x in LANDMARKS.items()}

@@ -12,8 +12,7 @@ from rtsim.files.markers.trial import MarkerTrial
 from rtsim.subjects.calibration.landmarks import role_positions
 from rtsim.subjects.markers.labs import load_lab, side_of
 from rtsim.subjects.markers.sides import MIRROR, check_same_side, find_side
-
-from .conftest import LANDMARKS
+from tests.rtsim.subjects.conftest import LANDMARKS
 
 POINTS = {role: np.array([x]) for role, x in LANDMARKS.items()}
 

@@ -67,7 +67,7 @@ def renamed(table: LabSide, other: Mapping[str, str]) -> LabSide:
             tracking, **{segment: each(getattr(tracking, segment)) for segment in tracking.__struct_fields__}
         ),
         trunk=trunk,
-        **{role: other.get(name, name) for role, name in table.roles.items()},
+        **{role: other.get(name, name) for role, name in table.named.items()},
     )
 
 

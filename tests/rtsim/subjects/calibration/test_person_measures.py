@@ -11,7 +11,12 @@ from rtsim.cli.measure_options import BothLegs, measure_arguments, measures_give
 from rtsim.config.measures_schema import PersonMeasures
 from rtsim.errors import ConfigError
 from rtsim.files.markers.trial import MarkerTrial
-from rtsim.subjects.person_measures import AskedMeasures, all_measures, near_measures, with_measures
+from rtsim.subjects.calibration.person_measures import (
+    AskedMeasures,
+    all_measures,
+    near_measures,
+    with_measures,
+)
 
 VSK = """<KinematicModel><Parameters>
 <StaticParameter NAME="LeftKneeWidth" VALUE="100" QUANTITY="length"/>

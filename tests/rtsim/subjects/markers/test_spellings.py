@@ -8,7 +8,7 @@ import pytest
 from rtsim.files.markers.trial import MarkerTrial
 from rtsim.subjects.markers.labs import lab_of, load_lab
 from rtsim.subjects.markers.marker_names import find_markers
-from rtsim.subjects.spellings import as_spelled, with_names_of
+from rtsim.subjects.markers.spellings import as_spelled, with_names_of
 
 CGM = ("RASI", "LASI", "RPSI", "LPSI", "RTHI", "RKNE", "RTIB", "RANK", "RHEE", "RTOE")
 

@@ -10,12 +10,12 @@ from rtsim.files.markers.trial import MarkerTrial
 from rtsim.subjects.calibration.calibration import calibrate, subject_for
 from rtsim.subjects.calibration.landmarks import role_positions
 from rtsim.subjects.calibration.natural import unit
+from rtsim.subjects.calibration.stand_ins import LegMeasures, metatarsals, stand_ins
 from rtsim.subjects.conventional.alignment import DEVICE_SPACING, tibial_torsion
 from rtsim.subjects.conventional.chord import wand_rotation
 from rtsim.subjects.hip_centre import UNKNOWN, hip_centres
 from rtsim.subjects.markers.labs import load_lab
-from rtsim.subjects.spellings import as_spelled
-from rtsim.subjects.stand_ins import LegMeasures, metatarsals, stand_ins
+from rtsim.subjects.markers.spellings import as_spelled
 from tests.rtsim.subjects.recordings import DATA, RECORDINGS, lower_limb, read, run
 
 LEG = {
