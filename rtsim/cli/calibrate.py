@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
-from rtsim.cli.measure_options import SPELT, measure_options, measures_given
 from rtsim.cli.terminal.lines import tell
 from rtsim.cli.terminal.marker_options import PERSON_OPTION
+from rtsim.cli.terminal.measure_options import SPELT, measure_options, measures_given
 from rtsim.cli.terminal.options import (
     ANYWAY_OPTION,
     SIDE_OPTION,
@@ -19,7 +19,7 @@ from rtsim.cli.terminal.options import (
     static_option,
 )
 from rtsim.cli.terminal.types import Config
-from rtsim.config.measures_schema import PersonMeasures
+from rtsim.config.runs.measures_schema import PersonMeasures
 from rtsim.config.runs.run_schema import RunConfig
 from rtsim.errors import ConfigError
 from rtsim.files.output import check_free

@@ -12,6 +12,7 @@ import click
 from rtsim.cli.terminal.lines import tell
 from rtsim.config.load import read_toml
 from rtsim.config.paths import configs_root, find_config
+from rtsim.config.runs.measures_schema import PersonMeasures
 from rtsim.errors import ConfigError
 from rtsim.live.inputs.sources import FILES, MADE_UP
 from streams.addresses import is_stream
@@ -31,10 +32,12 @@ READ_BY = {
     **dict.fromkeys((".obj", ".stl", ".vtp"), "it is checked with the config that names it"),
 }
 """Suffix -> what reads such files, which are no configs."""
+MEASURES = PersonMeasures.__struct_fields__
 # keys that only one kind of config has; methods are a table in a model, a list in a run
 KINDS = {
     **dict.fromkeys(("segments", "hip_regression", "ligament_mean_mm"), "subject"),
     **dict.fromkeys(("right", "left"), "lab"),
+    **dict.fromkeys(MEASURES, "measures"),
     **dict.fromkeys(("female", "male"), "inertia"),
     **dict.fromkeys(("generators", "joints", "fits", "base", "velocity_blends_to"), "generators"),
     **dict.fromkeys(("actuator", "safe_state"), "device"),
@@ -122,6 +125,7 @@ def check_config(path: Path) -> list[str]:
     from rtsim.files.pressure.pressure import PRESSURE_SUFFIXES, read_pressure, told
     from rtsim.models.load import OPENSIM, load_model
     from rtsim.report.model import feet_told, size_of, understood
+    from rtsim.subjects.calibration.person_measures import AskedMeasures, all_measures
     from rtsim.subjects.markers.labs import load_lab
     from rtsim.subjects.subject import load_subject
 
@@ -154,6 +158,9 @@ def check_config(path: Path) -> list[str]:
         return [
             f"subject {subject.name}: {len(subject.segments)} segments, {len(subject.marker_names)} markers"
         ]
+    if kind == "measures":
+        all_measures(AskedMeasures(str(path)))
+        return ["measures of a person"]
     if kind == "lab":
         return [f"lab {load_lab(str(path)).name}"]
     if kind == "inertia":
@@ -239,6 +246,7 @@ def check_run(run: RunConfig, path: Path) -> list[str]:
     from rtsim.models.load import load_model
     from rtsim.stages.find import find_stage
     from rtsim.stages.run_checks import BALANCED, check_run
+    from rtsim.subjects.calibration.person_measures import AskedMeasures, all_measures
     from rtsim.subjects.markers.labs import load_lab
     from rtsim.subjects.subject import load_subject
 
@@ -281,6 +289,8 @@ def check_run(run: RunConfig, path: Path) -> list[str]:
         load_subject(find_config(run.subject, "subjects"))
     if run.lab:
         load_lab(run.lab)
+    if run.measures:
+        all_measures(AskedMeasures(run.measures, run.measured))
     files = [
         file for file in (run.source, run.static) if file and file not in MADE_UP and not is_stream(file)
     ]

@@ -9,9 +9,9 @@ from typing import Any
 import click
 import msgspec
 
-from rtsim.cli.measure_options import MEASURE_OPTIONS, measure_arguments, measures_given
 from rtsim.cli.terminal.lines import tell
 from rtsim.cli.terminal.marker_options import PERSON_OPTION, UNNAMED_OPTION
+from rtsim.cli.terminal.measure_options import MEASURE_OPTIONS, measure_arguments, measures_given
 from rtsim.cli.terminal.ports import check_ports, offset_option, placed
 from rtsim.cli.terminal.types import Address, Config, MarkerSource, MethodName, Span, checked, checked_capture
 from rtsim.config.paths import find_config
@@ -19,7 +19,7 @@ from rtsim.config.runs.choices import load_run
 from rtsim.config.runs.run_schema import LONGEST_S, RunConfig
 from rtsim.errors import ConfigError
 from rtsim.files.output import check_folder
-from rtsim.live.inputs.sources import LOADS, WALKER
+from rtsim.live.inputs.sources import LOADS, MADE_UP, WALKER
 from streams.access.security import Security
 from streams.addresses import is_stream
 from streams.capture.system import is_capture
@@ -313,6 +313,7 @@ def check_measures_given(run: RunConfig) -> None:
     for argument in given[:1]:
         option = argument.partition("=")[0]
         check_of_use(option, not run.subject, "a calibration, and the subject has been calibrated")
+        check_of_use(option, run.source not in MADE_UP, f"a calibration, and {run.source} is made up")
 
 
 def check_addresses(run: RunConfig, config: str) -> None:

@@ -7,10 +7,10 @@ from typing import Annotated, Literal
 import msgspec
 
 from rtsim.config.bounds import check_numbers, check_texts
-from rtsim.config.measures_schema import PersonMeasures
 from rtsim.config.models.model_schema import Positive
 from rtsim.config.runs.fdk_schema import FdkSpec
 from rtsim.config.runs.foot_schema import FootSpec
+from rtsim.config.runs.measures_schema import PersonMeasures
 from rtsim.config.runs.rate_schema import ButterworthSpec, RateSpec
 from rtsim.config.runs.recruitment_schema import RecruitmentSpec
 

@@ -185,10 +185,12 @@ def check_own_markers(run: RunConfig) -> None:
             where="--mass",
             remedy="leave it out, or give the person's mass to `rtsim scale`",
         )
-    if run.lab or run.side:
+    given = {"--lab": run.lab, "--side": run.side, "--measures": run.measures}
+    option = next((name for name, value in given.items() if value), "")
+    if option:
         raise ConfigError(
             "the model brings its own markers, so that no person is calibrated",
-            where="--lab" if run.lab else "--side",
+            where=option,
             remedy="leave it out",
         )
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import msgspec
 
 from rtsim.config.load import load_toml
-from rtsim.config.measures_schema import PersonMeasures
+from rtsim.config.runs.measures_schema import PersonMeasures
 from rtsim.errors import ConfigError
 from rtsim.files.markers.trial import MarkerTrial, name_some
 from rtsim.files.subject_files.read import SUFFIXES, read_measures

@@ -42,6 +42,7 @@ AT_ONCE = [
     (("simulate", "knee", "--rate", "10"), ("--rate: it is for live runs", "--live")),
     (("simulate", "kick", "--motion", "tcp://127.0.0.1:7000"), ("a stream has a clock of its own", "--live")),
     (("analyse", "a.trc", "--static", "a.trc", "--static", "b.trc"), ("--static: 2 are given",)),
+    (("live", "--source", "walker", "--knee-width", "99"), ("--knee-width: it is for", "walker is made up")),
     (("calibrate", "a.trc", "--knee-width", "wide"), ("--knee-width: 'wide'", "RIGHT,LEFT")),
     (("live", *STREAM, "--knee-width", "99"), ("--knee-width: it is for a calibration", "leave it out")),
     (("calibrate", "a.trc", "--out", "anna.txt"), ("anna.txt cannot be a subject", ".toml")),

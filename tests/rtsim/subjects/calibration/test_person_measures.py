@@ -7,8 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rtsim.cli.measure_options import BothLegs, measure_arguments, measures_given
-from rtsim.config.measures_schema import PersonMeasures
+from rtsim.cli.check import check_config
+from rtsim.cli.terminal.measure_options import BothLegs, measure_arguments, measures_given
+from rtsim.config.runs.measures_schema import PersonMeasures
 from rtsim.errors import ConfigError
 from rtsim.files.markers.trial import MarkerTrial
 from rtsim.subjects.calibration.person_measures import (
@@ -36,6 +37,16 @@ def test_a_file_and_numbers(tmp_path: Path) -> None:
     assert stored["LKneeWidth"] == pytest.approx(0.102)
     assert stored["InterAsisDistance"] == pytest.approx(0.24)
     assert stored["RTibialTorsion"] == pytest.approx(np.radians(-18.0))
+
+
+def test_check_knows_such_a_file(tmp_path: Path) -> None:
+    """Protects `rtsim check`: a file of measures is one, and a width in metres is told."""
+    path = tmp_path / "anna.toml"
+    path.write_text("ankle_width_mm = 70\n")
+    assert check_config(path) == ["measures of a person"]
+    path.write_text("ankle_width_mm = 0.07\n")
+    with pytest.raises(ConfigError, match="metres, where millimetres are due"):
+        check_config(path)
 
 
 def test_a_file_of_vicon(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import click
 import msgspec
 
 from rtsim.cli.terminal.types import option_of
-from rtsim.config.measures_schema import PersonMeasures
+from rtsim.config.runs.measures_schema import PersonMeasures
 from rtsim.errors import ConfigError
 
 
