@@ -79,18 +79,18 @@ def command(
     usual = {"--frames": frames == USUAL_FRAMES, "--columns": columns == COLUMNS[0]}
     check_options(suffix or out.suffix.lower(), model_markers, usual, units, up)
     check_of_use("--into", into is None or (not suffix and out.suffix.lower() == C3D), "C3D files (.c3d)")
-    if not suffix and out.suffix.lower() == C3D:
-        from rtsim.cli.c3d_results import export_beside
-
-        check_free(out, overwrite=force)
-        export_beside(recording, out, into, up, units)
-        return
     if not suffix and out.suffix.lower() in PICTURES:
         check_free(out, overwrite=force)
         draw(recording, out, instants, view or VIEWS[0], names)
         return
     for option, given in (("--at", instants), ("--view", view), ("--names", names)):
         check_of_use(option, not given, "figures (.png, .svg, .pdf)")
+    if not suffix and out.suffix.lower() == C3D:
+        from rtsim.cli.c3d_results import export_beside
+
+        check_free(out, overwrite=force)
+        export_beside(recording, out, into, up, units)
+        return
     if str(out) == STDOUT:
         if not suffix:
             raise ConfigError(

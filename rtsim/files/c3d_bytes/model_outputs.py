@@ -61,7 +61,7 @@ class ModelOutputs(NamedTuple):
     notes: tuple[str, ...]
 
 
-class _Found(NamedTuple):
+class _NamedOutput(NamedTuple):
     """A point before it has its final label. bare : label without ending; ending : where it is not free."""
 
     bare: str
@@ -91,7 +91,9 @@ def outputs_of(results: Results, source: C3dSource) -> ModelOutputs:
     if (results.status != 0).any() or found:
         bits = np.zeros((len(results.times), 3))
         bits[:, 0] = results.status
-        found.append(_Found(STATUS_LABEL, OURS, False, "status bits of the frame, 0 = ok", "SCALARS", bits))
+        found.append(
+            _NamedOutput(STATUS_LABEL, OURS, False, "status bits of the frame, 0 = ok", "SCALARS", bits)
+        )
     rows = source.frames_of(results.times)
     usable = (results.status & int(UNUSABLE)) == 0
     before = source.prefix_of(str(results.session.meta.get("person") or ""))
@@ -113,7 +115,7 @@ def outputs_of(results: Results, source: C3dSource) -> ModelOutputs:
     return ModelOutputs(tuple(points), {name: unit for name, (unit, _) in units.items()}, tuple(notes))
 
 
-def _free_label(one: _Found, before: str, taken: set[str]) -> str:
+def _free_label(one: _NamedOutput, before: str, taken: set[str]) -> str:
     """A label that the file does not have yet, with what stands before the person's, taken from now on."""
     bare = f"{before}{one.bare}"
     label = f"{bare}_{one.ending}" if one.always or bare.casefold() in taken else bare
@@ -171,14 +173,14 @@ def _named(joint: str, side: str, what: str) -> str:
 
 def _of_angles(
     results: Results, specs: dict[str, FieldSpec], own: str, units: dict[str, tuple[str, float]]
-) -> Iterator[_Found]:
+) -> Iterator[_NamedOutput]:
     """Angles of joints: by the ISB, and by the conventional gait model where the run has them."""
     factor = units["ANGLE_UNITS"][1]
     if (spec := specs.get("joint_angles")) is not None and spec.unit == "rad":
         said = "ISB, not Plug-in Gait: flexion, adduction, int. rotation"
         for joint, side, columns in _columns(spec.labels, own):
             values = factor * _component(results.fields["joint_angles"], columns)
-            yield _Found(_named(joint, side, "Angles"), "ISB", True, said, "ANGLES", values)
+            yield _NamedOutput(_named(joint, side, "Angles"), "ISB", True, said, "ANGLES", values)
     for name, spec in specs.items():
         match = CONVENTIONAL_ANGLES.fullmatch(name)
         if match is None or match[1] not in PLUG_IN or spec.unit != "rad":
@@ -189,12 +191,12 @@ def _of_angles(
             if side and len(columns) == 3:  # in the order of Plug-in Gait
                 values = factor * results.fields[name][:, columns]
                 said = "conventional gait model, as Plug-in Gait"
-                yield _Found(_named(match[1], side, "Angles"), "cgm", False, said, "ANGLES", values)
+                yield _NamedOutput(_named(match[1], side, "Angles"), "cgm", False, said, "ANGLES", values)
 
 
 def _of_moments(
     results: Results, specs: dict[str, FieldSpec], own: str, units: dict[str, tuple[str, float]]
-) -> Iterator[_Found]:
+) -> Iterator[_NamedOutput]:
     """Moments about the axes of the angles."""
     spec = specs.get("joint_moments")
     if spec is None:
@@ -202,12 +204,12 @@ def _of_moments(
     said = "about ISB axes, by flexion, adduction, rotation"
     for joint, side, columns in _columns(spec.labels, own):
         values = units["MOMENT_UNITS"][1] * _component(results.fields["joint_moments"], columns)
-        yield _Found(_named(joint, side, "Moment"), "ISB", True, said, "MOMENTS", values)
+        yield _NamedOutput(_named(joint, side, "Moment"), "ISB", True, said, "MOMENTS", values)
 
 
 def _of_joint_vectors(
     results: Results, specs: dict[str, FieldSpec], own: str, units: dict[str, tuple[str, float]]
-) -> Iterator[_Found]:
+) -> Iterator[_NamedOutput]:
     """Powers, in the third number as Plug-in Gait has it, and forces of joints."""
     side_of = own if own in SIDES else ""
     for name, what, kind in (("joint_powers", "Power", "POWERS"), ("joint_forces", "Force", "FORCES")):
@@ -227,12 +229,12 @@ def _of_joint_vectors(
                 else:
                     put = units["FORCE_UNITS"][1] * one
                     said = f"joint force in {spec.frame or 'segment'} axes"
-                yield _Found(_named(group.name, side, what), OURS, True, said, kind, put)
+                yield _NamedOutput(_named(group.name, side, what), OURS, True, said, kind, put)
 
 
 def _of_places(
     results: Results, specs: dict[str, FieldSpec], own: str, source: C3dSource
-) -> Iterator[_Found]:
+) -> Iterator[_NamedOutput]:
     """Joint centres and markers of the model, in the unit of length."""
     per_metre, side_of = 1.0 / source.scale, own if own in SIDES else ""
     both = CONVENTIONAL_CENTRES in specs
@@ -249,18 +251,18 @@ def _of_places(
                     )
                     always = both and ending == OURS
                     column = values[:, spec.labels.index(label)]
-                    yield _Found(bare, ending, always, said, "MODELED_MARKERS", column)
+                    yield _NamedOutput(bare, ending, always, said, "MODELED_MARKERS", column)
     model = specs.get("markers_model")
     if model is not None:
         values = per_metre * source.from_ground(results.fields["markers_model"])
         for k, label in enumerate(model.labels):
             said = "marker of the fitted model"
-            yield _Found(label, OURS, True, said, "MODELED_MARKERS", values[:, k])
+            yield _NamedOutput(label, OURS, True, said, "MODELED_MARKERS", values[:, k])
 
 
 def _of_feet(
     results: Results, specs: dict[str, FieldSpec], source: C3dSource, units: dict[str, tuple[str, float]]
-) -> Iterator[_Found]:
+) -> Iterator[_NamedOutput]:
     """Forces of the ground on each foot."""
     feet = specs.get("foot_forces")
     if feet is None:
@@ -270,4 +272,4 @@ def _of_feet(
         if side in SIDE_LETTERS:
             said = "force of the ground on the foot, laboratory axes"
             bare = f"{SIDE_LETTERS[side]}{GROUND_FORCE}"
-            yield _Found(bare, OURS, True, said, "FORCES", values[:, k])
+            yield _NamedOutput(bare, OURS, True, said, "FORCES", values[:, k])
