@@ -15,6 +15,7 @@ from rtsim.files.tables.storage import read_storage
 
 SHARED = Path(__file__).resolve().parents[3].parent / "shared" / "data" / "gait_mcgill"
 WALK, STATIC = (SHARED / f"HC002D_{name}.c3d" for name in ("straight", "static"))
+PLUG_IN = SHARED.parent / "gait_pycgm"
 needs_recordings = pytest.mark.skipif(not SHARED.is_dir(), reason="needs the recordings beside the project")
 
 
@@ -94,3 +95,25 @@ def test_export_asks_for_the_recording_that_was_solved(here, tmp_path: Path) -> 
         done = here("export", str(kept), *(str(word) for word in words))
         assert done.code == 1
         assert said in done.sentence
+
+
+@pytest.mark.skipif(not PLUG_IN.is_dir(), reason="needs the recordings beside the project")
+def test_conventional_angles_stand_beside_those_of_another_program(here, tmp_path: Path) -> None:
+    """Protects order, sign and unit of each number of LHipAngles and its like: those of Nexus in the same
+    file are equal, and stay."""
+    out = tmp_path / "walk.c3d"
+    static = PLUG_IN / "Static_trial.c3d"
+    done = here("analyse", str(PLUG_IN / "Movement_trial.c3d"), "--static", str(static), "--out", str(out))
+    assert done.code == 0, done.err
+    content = ezc3d.c3d(str(out))
+    point = content["parameters"]["POINT"]
+    labels = [label for name in ("LABELS", "LABELS2") for label in point[name]["value"]]
+    data = content["data"]["points"][:3]
+    named = [label for label in labels if label.endswith("Angles_cgm")]
+    assert len(named) == 10
+    for label in named:
+        own, theirs = (data[:, labels.index(name)] for name in (label, label.removesuffix("_cgm")))
+        assert np.nanmax(np.abs(own - theirs)) < 0.01, label
+    assert not np.allclose(
+        data[:, labels.index("LHipAngles_ISB")], data[:, labels.index("LHipAngles")], atol=0.5, equal_nan=True
+    )
