@@ -1,14 +1,13 @@
-"""`rtsim bridge`: results carried to programs that do not speak our protocol."""
+"""`rtsim bridge`: results carried to programs that do not speak our protocol, and their signals to ours."""
 
 from __future__ import annotations
 
-import threading
-
 import click
 
+from rtsim.cli.connect import stopped_after
 from rtsim.cli.terminal.lines import tell
 from rtsim.cli.terminal.ports import offset_option, placed
-from rtsim.cli.terminal.security import connect_options, connect_security
+from rtsim.cli.terminal.security import bind_options, bind_security, connect_options, connect_security
 from rtsim.cli.terminal.types import Address
 from rtsim.errors import ConfigError
 from rtsim.live.processes.signals import exit_code, noting_requests
@@ -17,7 +16,7 @@ from streams.sockets import RESULTS_ADDRESS
 
 @click.group("bridge")
 def command() -> None:
-    """Carry results to programs that do not speak rtsim's protocol, read only (docs/watching.md)."""
+    """Carry results to programs that do not speak rtsim's protocol, and their signals to it."""
 
 
 @command.command("lsl")
@@ -39,7 +38,7 @@ def lsl_command(
     from rtsim.bridges.lsl_outlets import serve_lsl
 
     address = placed({"ADDRESS": address}, {"ADDRESS": RESULTS_ADDRESS}, port_offset)["ADDRESS"]
-    stop = stopping_after(duration_s)
+    stop = stopped_after(duration_s)
     with noting_requests(lambda _: stop.set()):
         security = connect_security(client_key, server_key)
         n_frame = serve_lsl(address, fields, security, stop, tell)
@@ -66,7 +65,7 @@ def plot_command(
     from rtsim.bridges.plot_numbers import serve_plot
 
     address = placed({"ADDRESS": address}, {"ADDRESS": RESULTS_ADDRESS}, port_offset)["ADDRESS"]
-    stop = stopping_after(duration_s)
+    stop = stopped_after(duration_s)
     with noting_requests(lambda _: stop.set()):
         n_frame = serve_plot(address, bound, fields, connect_security(client_key, server_key), stop, tell)
     tell(f"{n_frame} frames sent")
@@ -74,13 +73,34 @@ def plot_command(
         raise SystemExit(code)
 
 
-def stopping_after(duration_s: float | None) -> threading.Event:
-    """Set after so many seconds, where any are given; ConfigError for no possible time."""
-    stop = threading.Event()
-    if duration_s is not None:
-        if not 0.0 < duration_s < threading.TIMEOUT_MAX:
-            raise ConfigError(f"{duration_s}", where="--duration", allowed="more than 0 s")
-        timer = threading.Timer(duration_s, stop.set)
-        timer.daemon = True
-        timer.start()
-    return stop
+@command.command("emg")
+@click.argument("name")
+@click.option("--address", type=Address(binding=True), default=None, show_default="tcp://127.0.0.1:5565",
+              help="Where to publish; port 0 takes any.")  # fmt: skip
+@click.option(
+    "--rate", type=float, default=0.0, help="Samples per second, where the stream does not tell it."
+)
+@click.option("--duration", "duration_s", type=float, help="Stop after this many seconds.")
+@bind_options
+def emg_command(
+    name: str, address: str | None, rate: float, duration_s: float | None, key: str | None,
+    clients: str | None,
+) -> None:  # fmt: skip
+    """Publish the envelopes of the electromyograms in a stream NAME of Lab Streaming Layer as results.
+
+    `rtsim monitor tcp://127.0.0.1:5565` draws them, `rtsim record` keeps them. Needs the extra: pip install
+    'rtsim[lsl]'.
+    """
+    from rtsim.bridges.emg import ADDRESS, EmgRelay
+    from streams.publisher import Publisher
+
+    if not 0.0 <= rate < 1e6:
+        raise ConfigError(f"{rate}", where="--rate", allowed="samples per second")
+    stop = stopped_after(duration_s)
+    security = bind_security(key, clients)
+    with noting_requests(lambda _: stop.set()), Publisher(address or ADDRESS, security) as publisher:
+        relay = EmgRelay(name, publisher, rate, tell)
+        relay.run(stop)
+    tell(f"{relay.n_sample} samples taken")
+    if (code := exit_code()) is not None:
+        raise SystemExit(code)

@@ -29,7 +29,7 @@ COMMANDS = {
     "export": "Write a recording as .trc, .mot, .sto or .csv.",
     "monitor": "Open the monitor window on a result stream.",
     "serve": "Serve a page for tablets and browsers on a result stream, read only.",
-    "bridge": "Carry results to other programs: Lab Streaming Layer.",
+    "bridge": "Carry results to Lab Streaming Layer, and electromyograms from it.",
     "calibrate": "Build a subject model from a trial, or a mandible from a scan and a trial.",
     "scale": "Scale a model to a person by a static trial, markers placed.",
     "fit": "Fit parameters of a model to what was measured of a person.",

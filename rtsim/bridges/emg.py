@@ -1,0 +1,164 @@
+"""Electromyograms of Lab Streaming Layer as a result stream: their envelopes, to be shown and recorded.
+
+The envelope is published as results are, so that the monitor draws it and `rtsim record` keeps it, with
+stamps on the clock of everything else.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from rtsim.errors import ConfigError
+from rtsim.methods.muscles.emg_envelope import EmgEnvelope
+from streams.account import plain
+from streams.capture.clock_map import ClockMap
+from streams.capture.lsl.inlet import LslInlet, LslSample
+from streams.capture.lsl.library import lsl
+from streams.capture.records import CaptureError
+from streams.clock import now_ns
+from streams.codec import FieldLayout
+from streams.messages import Curves, FieldSpec, Result, Session, new_session_id
+from streams.publisher import Publisher
+
+ADDRESS = "tcp://127.0.0.1:5565"
+FIELD = "emg_envelope"
+SHOWN_HZ = 100.0
+"""Envelopes of 6 Hz need no more frames than this."""
+FIND_S = 2.0
+LOOK_S = 0.02
+AGAIN_S = 0.5
+MOST_CHANNELS = 256
+LONGEST_LABEL = 128
+
+
+class EmgRelay:
+    """One stream of electromyograms to one publisher.
+
+    name : of the stream, or its source_id
+    rate : samples per second where the stream does not tell it [Hz], 0 = it does
+    say : called with plain sentences
+    """
+
+    def __init__(self, name: str, publisher: Publisher, rate: float, say: Callable[[str], None]) -> None:
+        if "'" in name:
+            raise ConfigError(f"{name!r}", where="NAME", allowed="names without a quotation mark")
+        self._name, self._publisher, self._rate, self._say = name, publisher, rate, say
+        self._clock = ClockMap()
+        self._session: Session | None = None
+        self._layout: FieldLayout | None = None
+        self._seq = 0
+        self._start_ns = 0
+        self.n_sample = 0
+
+    def run(self, stop: threading.Event) -> None:
+        """Relay until `stop` is set; a stream that is lost is searched for again.
+
+        Raises CaptureError where pylsl is missing, ConfigError for a stream that is no electromyogram.
+        """
+        told = ""
+        while not stop.is_set():
+            try:
+                self._follow(stop)
+            except CaptureError as fault:
+                if fault.final:
+                    raise
+                if str(fault) != told:
+                    told = str(fault)
+                    self._say(f"{fault}; trying again")
+                stop.wait(AGAIN_S)
+            self._publisher.service()
+        self._publisher.end("the relay was stopped")
+
+    def _follow(self, stop: threading.Event) -> None:
+        """Relay one stream until it is gone."""
+        predicate = f"name='{self._name}' or source_id='{self._name}'"
+        found = lsl().resolve_bypred(predicate, 1, FIND_S)
+        if not found:
+            raise CaptureError("unreachable", f"no stream {self._name!r} is found within {FIND_S:.0f} s")
+        inlet = LslInlet(found[0])
+        try:
+            rate = inlet.rate or self._rate
+            if not rate:
+                raise ConfigError(
+                    f"the stream {self._name!r} does not tell its rate", where="--rate", remedy="give it"
+                )
+            if len(inlet.channels) > MOST_CHANNELS:
+                raise ConfigError(f"{len(inlet.channels)} channels", allowed=f"up to {MOST_CHANNELS}")
+            envelope = EmgEnvelope(rate, len(inlet.channels))
+            stride = max(1, round(rate / SHOWN_HZ))
+            self._begin(inlet, envelope, rate / stride)
+            self._relay(inlet, envelope, stride, stop)
+        finally:
+            inlet.close()
+
+    def _relay(self, inlet: LslInlet, envelope: EmgEnvelope, stride: int, stop: threading.Event) -> None:
+        n_left = stride
+        while not stop.is_set():
+            while (pair := inlet.correction) is not None:
+                self._clock.pair(pair.stamp_ns, pair.local_ns)
+            samples = inlet.pull(LOOK_S)
+            if samples:
+                rows = envelope(np.stack([sample.values for sample in samples]))
+                for sample, row in zip(samples, rows, strict=True):
+                    self.n_sample += 1
+                    n_left -= 1
+                    if n_left == 0:
+                        n_left = stride
+                        self._send(sample, row)
+            self._publisher.service()
+
+    def _begin(self, inlet: LslInlet, envelope: EmgEnvelope, rate: float) -> None:
+        """A session, but where the stream is the same one that came again."""
+        labels = tuple(
+            plain(channel.label or f"channel {k + 1}", LONGEST_LABEL)
+            for k, channel in enumerate(inlet.channels)
+        )
+        units = {channel.unit.strip() for channel in inlet.channels}
+        unit = plain(next(iter(units)), 32) if len(units) == 1 else ""
+        self._clock.restart()
+        former = self._session
+        if former is not None and former.rate == rate and former.fields[0].labels == labels:
+            self._say(f"stream {inlet.words} is here again")
+            return
+        spec = FieldSpec(
+            name=FIELD, shape=(len(labels),), unit=unit or "1", labels=labels,
+            curves=Curves("EMG", "envelope", 1, 0.0, True),
+            meaning="electromyogram: high-passed, rectified, low-passed",
+        )  # fmt: skip
+        meta: dict[str, Any] = {"delay": {FIELD: envelope.delay_s}, "source": f"lsl://{self._name}"}
+        self._session = Session(
+            session=new_session_id(),
+            stream="result",
+            t_start=now_ns(),
+            rate=rate,
+            fields=(spec,),
+            meta=meta,
+        )
+        self._layout = FieldLayout(self._session)
+        self._seq, self._start_ns = 0, 0
+        self._publisher.announce(self._session)
+        self._say(f"stream {inlet.words}: {len(labels)} channels, envelopes on {self._publisher.address}")
+
+    def _send(self, sample: LslSample, row: np.ndarray) -> None:
+        assert self._session is not None
+        assert self._layout is not None
+        captured_ns = sample.arrived_ns
+        if sample.stamp_ns is not None and self._clock.known:
+            captured_ns = min(self._clock.local_ns(sample.stamp_ns), sample.arrived_ns)
+        if not self._seq:
+            self._start_ns = captured_ns
+        solved_ns = now_ns()
+        self._publisher.send(
+            Result(
+                session=self._session.session, seq=self._seq, t_capture=max(captured_ns, 0),
+                time=1e-9 * (captured_ns - self._start_ns), t_received=sample.arrived_ns, t_solved=solved_ns,
+                t_published=solved_ns, status=0, iterations=0, residual=math.nan,
+                data=self._layout.pack({FIELD: row}),
+            )
+        )  # fmt: skip
+        self._seq += 1

@@ -1,0 +1,62 @@
+"""The envelope of an electromyogram, live: high-passed, rectified, low-passed, each filter causal.
+
+As is usual: a high-pass filter against motion of the electrodes (20 Hz), full-wave rectification, and a
+linear envelope by a low-pass filter of 3 to 6 Hz (D. A. Winter, Biomechanics and Motor Control of Human
+Movement, 4th ed. 2009, ch. 10). Both are Butterworth filters of second order.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.signal import butter, sosfilt
+
+from rtsim.errors import ConfigError
+
+FloatArray = NDArray[np.float64]
+HIGH_PASS_HZ, LOW_PASS_HZ = 20.0, 6.0
+ORDER = 2
+LEAST_PER_PASS = 4.0
+"""Samples per second over the frequency of the high-pass filter: below, hardly any of the signal is left."""
+
+
+class EmgEnvelope:
+    """Rectified and filtered samples of some channels, as they come.
+
+    rate : samples per second [Hz]; n_channel : how many
+    high_pass, low_pass : where the filters pass half of the power [Hz]
+
+    Attributes
+    ----------
+    delay_s : of slow changes, by the low-pass filter [s]
+
+    Raises ConfigError for a rate that is too low to be one of raw signals.
+    """
+
+    def __init__(
+        self, rate: float, n_channel: int, high_pass: float = HIGH_PASS_HZ, low_pass: float = LOW_PASS_HZ
+    ) -> None:
+        if not rate >= LEAST_PER_PASS * high_pass:
+            raise ConfigError(
+                f"an electromyogram of {rate:g} Hz", allowed=f"at least {LEAST_PER_PASS * high_pass:g} Hz",
+                remedy="send the raw signal, not one that is an envelope already",
+            )  # fmt: skip
+        if not 0.0 < low_pass < high_pass:
+            raise ConfigError(f"a low-pass filter of {low_pass:g} Hz", allowed=f"0 to {high_pass:g} Hz")
+        self._high = butter(ORDER, high_pass, "highpass", fs=rate, output="sos")
+        self._low = butter(ORDER, low_pass, "lowpass", fs=rate, output="sos")
+        self._states = [np.zeros((sos.shape[0], 2, n_channel)) for sos in (self._high, self._low)]
+        self.delay_s = math.sqrt(2.0) / (2.0 * math.pi * low_pass)
+
+    def __call__(self, samples: FloatArray) -> FloatArray:
+        """(n, n_channel) samples to their envelope, in the same unit; what is no number counts as none.
+
+        A sample that is none is NaN in the envelope, too, and goes into the filters as zero.
+        """
+        gone = ~np.isfinite(samples)
+        raw = np.where(gone, 0.0, samples)
+        passed, self._states[0] = sosfilt(self._high, raw, axis=0, zi=self._states[0])
+        envelope, self._states[1] = sosfilt(self._low, np.abs(passed), axis=0, zi=self._states[1])
+        return np.where(gone, np.nan, envelope)

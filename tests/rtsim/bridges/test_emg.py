@@ -1,0 +1,83 @@
+"""Electromyograms over Lab Streaming Layer: a real outlet's envelopes are results, over its restarts."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from rtsim.bridges.emg import EmgRelay
+from rtsim.errors import ConfigError
+from streams.publisher import Publisher
+from streams.receiving.subscriber import Subscriber
+
+pylsl = pytest.importorskip("pylsl")
+
+GUARD_S = 20.0
+MUSCLES = ("tibialis_anterior_r", "gastrocnemius_r")
+
+
+def outlet(name: str, rate: float = 1000.0) -> pylsl.StreamOutlet:
+    """A sender of two muscles."""
+    info = pylsl.StreamInfo(name, "EMG", 2, rate, pylsl.cf_float32, name)
+    channels = info.desc().append_child("channels")
+    for muscle in MUSCLES:
+        channel = channels.append_child("channel")
+        channel.append_child_value("label", muscle)
+        channel.append_child_value("unit", "uV")
+    return pylsl.StreamOutlet(info)
+
+
+def test_envelopes_are_results_and_go_on_after_a_restart() -> None:
+    """Protects EMG beside a run: names, unit and envelope as results, in one session over a restart."""
+    name, told, stop = f"emg {os.getpid()}", [], threading.Event()
+    sender = outlet(name)
+    with Publisher("tcp://127.0.0.1:0") as publisher:
+        subscriber = Subscriber(publisher.address, ("result",), backlog=4096)
+        relay = EmgRelay(name, publisher, 0.0, told.append)
+        thread = threading.Thread(target=relay.run, args=(stop,), daemon=True)
+        thread.start()
+        try:
+            last, sessions = [], set()
+            for n in (1, 2):
+                due, seen = time.monotonic() + GUARD_S, 0
+                k = 0
+                while seen < 40:
+                    assert time.monotonic() < due, told
+                    for _ in range(10):
+                        tone = float(np.sin(0.3 * np.pi * k))
+                        sender.push_sample([tone, 10.0 * tone])
+                        k += 1
+                    while (frame := subscriber.wait(0.01)) is not None:
+                        seen += 1
+                        sessions.add(frame.session.session)
+                        last = [frame.session.fields[0], frame.data["emg_envelope"].copy(), frame.seq]
+                if n == 1:
+                    del sender
+                    sender = outlet(name)
+        finally:
+            stop.set()
+            thread.join(GUARD_S)
+            subscriber.close()
+    field, values, seq = last
+    assert (field.labels, field.unit) == (MUSCLES, "uV")
+    assert values[0] > 0.05
+    assert values[1] == pytest.approx(10.0 * values[0], rel=1e-3)
+    assert len(sessions) == 1
+    assert seq >= 79
+    assert any("here again" in sentence for sentence in told)
+
+
+def test_streams_that_are_no_electromyograms_are_refused() -> None:
+    """Protects against envelopes of envelopes, and rates that nobody tells."""
+    slow, untold = outlet(f"slow {os.getpid()}", 50.0), outlet(f"untold {os.getpid()}", 0.0)
+    with Publisher("tcp://127.0.0.1:0") as publisher:
+        for name, words in (("slow", "raw signal"), ("untold", "does not tell its rate")):
+            with pytest.raises(ConfigError, match=words):
+                EmgRelay(f"{name} {os.getpid()}", publisher, 0.0, print).run(threading.Event())
+        with pytest.raises(ConfigError, match="quotation mark"):
+            EmgRelay("it's", publisher, 0.0, print)
+    del slow, untold
