@@ -53,5 +53,8 @@ def to_laboratory(place: PlatePlace, force: FloatArray, moment: FloatArray) -> t
     """Forces (n, 3) [N] and moments (n, 3) about the plate's origin [N m], both in its axes, in the
     laboratory's axes, the moments about the laboratory's origin.
     """
-    turned = force @ place.rotation.T
-    return turned, moment @ place.rotation.T + np.cross(place.origin, turned)
+    with np.errstate(invalid="ignore", over="ignore"):
+        turned = force @ place.rotation.T
+        about = moment @ place.rotation.T + np.cross(place.origin, turned)
+        sound = np.isfinite(turned + about).all(axis=1, keepdims=True)
+    return np.where(sound, turned, np.nan), np.where(sound, about, np.nan)

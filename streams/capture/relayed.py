@@ -61,7 +61,7 @@ class RelayedSession:
         self._plates = description.plates[:MOST_PLATES]
         if len(description.names) + self._n_unnamed > MOST_MARKERS:
             raise StreamError(f"{len(description.names)} markers are more than the {MOST_MARKERS} that fit")
-        names = [plain(name, LONGEST_NAME) for name in description.names]
+        names = unique([plain(name, LONGEST_NAME) for name in description.names])
         names += [f"unnamed_{k + 1}" for k in range(self._n_unnamed)]
         base = {"time_base": new_session_id(), "source": source}
         named = {} if description.labelled else {"labelled": False}
@@ -97,6 +97,8 @@ class RelayedSession:
                 others = frame.unnamed[: self._n_unnamed]
                 rows[self.n_named : self.n_named + len(others)] = others
             named = rows
+        if np.isinf(named).any():  # no place, whatever the system means by it
+            named = np.where(np.isinf(named), np.nan, named)
         if self._turn is not None:
             named = named @ self._turn.T
         return np.ascontiguousarray(named, dtype=WIRE_FLOAT)
@@ -160,3 +162,17 @@ class RelayedSession:
             corners = np.array(plate.corners, dtype=np.float64).reshape(-1, 3)
             turned.append((corners if self._turn is None else corners @ self._turn.T).tolist())
         return turned if any(turned) else []
+
+
+def unique(names: list[str]) -> list[str]:
+    """Names, those that occur again with a number behind them: two markers of one name are two markers."""
+    taken: set[str] = set()
+    found = []
+    for name in names:
+        other, k = name, 1
+        while other in taken:
+            k += 1
+            other = f"{name[: LONGEST_NAME - 8]}_{k}"
+        taken.add(other)
+        found.append(other)
+    return found

@@ -67,6 +67,11 @@ SILENT_NS = 1_600_000_000
 """Without any word for so long, the server is gone [ns]."""
 LEAP_NS = 1_000_000_000
 """Stamps and arrivals of frames that differ by more than this are of a server that was started anew [ns]."""
+LATEST_STAMP_NS = 1 << 62
+"""Stamps beyond this are of no clock [ns]."""
+OLDEST_NS = 10_000_000_000
+"""No frame is older than this when it is sent [ns]."""
+MOST_SENTENCES = 16
 MOST_WAITING = 256
 """Frames that wait for the definitions that they fit."""
 NEWEST = (4, 2)
@@ -85,7 +90,7 @@ class NatNetConnection:
     def __init__(self, address: CaptureAddress) -> None:
         self._address = address
         self._counters: Counter[str] = Counter()
-        self._sentences: list[str] = []
+        self._sentences: deque[str] = deque(maxlen=MOST_SENTENCES)
         self._ready: deque[CaptureFrame | CaptureDescription | ClockPair] = deque()
         self._waiting: deque[_Waiting] = deque(maxlen=MOST_WAITING)
         self._echoes = EchoClock()
@@ -101,6 +106,9 @@ class NatNetConnection:
         self._heard_ns = self._frame_ns = now_ns()
         self._echo_due_ns = self._definitions_due_ns = self._definitions_asked_ns = 0
         self._info: ServerInfo | None = None
+        if address.options.get("mode", "") not in ("", "unicast", "multicast"):
+            mode = address.options["mode"]
+            raise CaptureError("address", f"mode is {mode!r}; allowed are unicast and multicast")
         self._server = resolved(address.host, address.port)
         local = address.options.get("interface", "") or interface_to(self._server)
         self._command = bound_socket(local)
@@ -157,7 +165,8 @@ class NatNetConnection:
 
     def sentences(self) -> list[str]:
         """What is to be told since the last call."""
-        told, self._sentences = self._sentences, []
+        told = list(self._sentences)
+        self._sentences.clear()
         return told
 
     def close(self) -> None:
@@ -190,6 +199,8 @@ class NatNetConnection:
                 self._take(datagram)
             if self._fault is not None:
                 raise self._fault
+        if self._info is None and self._counters["refused_packets"]:
+            raise CaptureError("refused", "what answers is no NatNet server; its port is usually 1510")
         if self._info is None:
             raise CaptureError(
                 "unreachable",
@@ -202,8 +213,6 @@ class NatNetConnection:
         """Open the socket of the frames: for multicast the group's, for unicast also the usual port."""
         assert self._info is not None
         mode = self._address.options.get("mode", "")
-        if mode not in ("", "unicast", "multicast"):
-            raise CaptureError("address", f"mode is {mode!r}; allowed are unicast and multicast")
         multicast = mode == "multicast" or (mode == "" and self._info.multicast)
         where = "unicast"
         if multicast:
@@ -283,8 +292,9 @@ class NatNetConnection:
 
     def _take_echo(self, packet: bytes, arrived_ns: int) -> None:
         asked_ns, ticks = decode_echo(packet)
-        pair = self._echoes.answer(asked_ns, self._stamp_ns(ticks), arrived_ns) if self._ticking else None
-        if pair is not None:
+        stamp_ns = self._stamp_ns(ticks)
+        pair = self._echoes.answer(asked_ns, stamp_ns, arrived_ns) if self._ticking else None
+        if pair is not None and 0 < stamp_ns < LATEST_STAMP_NS:
             self._ready.append(pair)
 
     def _take_answer(self, packet: bytes) -> None:
@@ -332,11 +342,13 @@ class NatNetConnection:
             self._wait(one, again)
             return
         stamp_ns = self._stamp_ns(frame.exposed or frame.received or frame.sent) if self._ticking else None
-        if stamp_ns == 0:
+        if stamp_ns is not None and not 0 < stamp_ns < LATEST_STAMP_NS:
+            self._counters["frames_without_stamp"] += 1
             stamp_ns = None
         if not self._goes_on(stamp_ns, one.arrived_ns):
             return
         age_ns = self._stamp_ns(frame.sent - frame.exposed) if frame.sent > frame.exposed > 0 else 0
+        age_ns = age_ns if age_ns <= OLDEST_NS else 0
         self._ready.append(
             CaptureFrame(
                 positions,

@@ -118,8 +118,10 @@ def _agree(points: NDArray[Any], labelled: NDArray[Any], seen: NDArray[np.bool_]
     """Whether labelled markers lie where the set has them; None while none is seen."""
     if not seen.any():
         return None
-    apart = np.abs(points[seen] - labelled[seen]).max(axis=1)
-    return bool(np.median(apart) <= SAME)
+    with np.errstate(invalid="ignore"):
+        apart = np.abs(points[seen] - labelled[seen]).max(axis=1)
+    apart = apart[np.isfinite(apart)]
+    return bool(np.median(apart) <= SAME) if len(apart) else None
 
 
 def unnamed_markers(frame: NatNetFrame) -> NDArray[np.float64]:

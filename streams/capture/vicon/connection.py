@@ -45,6 +45,9 @@ LEAP_NS = 500_000_000
 """Frame numbers and arrivals that differ by more than this are of numbers that began anew [ns]."""
 USER_TIMEOUT_MS = 1500
 """After so long without an acknowledgement the system ends a connection, where it can."""
+LATEST_STAMP_NS = 1 << 62
+"""Stamps beyond this are of no clock [ns]."""
+MOST_SENTENCES = 16
 RECEIVE = 1 << 18
 MOST_REFUSED = 100
 """Blocks in a row that contradict themselves; more are of another protocol."""
@@ -56,7 +59,7 @@ class ViconConnection:
     def __init__(self, address: CaptureAddress) -> None:
         self._address = address
         self._counters: Counter[str] = Counter()
-        self._sentences: list[str] = []
+        self._sentences: deque[str] = deque(maxlen=MOST_SENTENCES)
         self._ready: deque[CaptureFrame | CaptureDescription] = deque()
         self._buffer = bytearray()
         self._stream = ViconStream()
@@ -108,7 +111,8 @@ class ViconConnection:
 
     def sentences(self) -> list[str]:
         """What is to be told since the last call."""
-        told, self._sentences = self._sentences, []
+        told = list(self._sentences)
+        self._sentences.clear()
         return told
 
     def close(self) -> None:
@@ -305,6 +309,8 @@ class _FrameNumbers:
                 self.counters["frame_numbers_anew"] += 1
                 step_ns = max(1, round(passed_ns / self.period_ns)) * self.period_ns
             stamp_ns = last_stamp_ns + step_ns
+        if not 0 <= stamp_ns < LATEST_STAMP_NS:
+            return None
         self._last = (number, stamp_ns, arrived_ns)
         return stamp_ns
 

@@ -308,3 +308,58 @@ def test_a_client_that_is_not_ours_reads_the_double(kind):
     }
     assert places, done.stderr[-500:]
     np.testing.assert_allclose(np.array(places["Anna"], float), positions_of(4).mean(axis=0), atol=1e-5)
+
+
+def test_positions_without_end_and_names_that_occur_twice_are_sent_on_soundly(double):
+    """Protects who receives: no infinity is published, and two markers of one name have two names."""
+    double.describe(["LASI", "LASI", "", "RASI", "RASI", "RASI"])
+    with relayed(double) as run:
+        rows = positions_of(1)
+        rows[1] = np.inf
+        rows[3, 1] = -np.inf
+        sent(double, 0, positions=rows)
+        until(lambda: run.take() == 1, "a frame")
+        (session,) = run.sessions.values()
+        assert session.fields[0].labels == tuple(
+            f"Anna:{name}" for name in ("LASI", "LASI_2", "", "RASI", "RASI_2", "RASI_3")
+        )
+        assert np.isnan(run.frames[0][4][1]).all()
+        assert np.isfinite(run.frames[0][4][[0, 2, 4, 5]]).all()
+        assert not np.isinf(run.frames[0][4]).any()
+
+
+@pytest.mark.parametrize("stamp_ns", [0, 1 << 63, (1 << 64) * 99])
+def test_stamps_that_no_clock_has_are_left_out(stamp_ns):
+    """Protects t_capture: a frame with a stamp that cannot be is told by its arrival, and goes on."""
+    double = NatNetDouble(NAMES, 200.0, [DoubledPlate("plate", CORNERS["natnet"], 1000.0)])
+    double.start()
+    try:
+        connection = NatNetConnection(parse_capture(double.address))
+        due, found = time.monotonic() + GUARD_S, None
+        while not isinstance(found, CaptureFrame):
+            assert time.monotonic() < due
+            sent(double, 1, stamp_ns=stamp_ns, wrenches=np.ones((1, 5, 9)))
+            found = connection.read(0.05)
+        assert found.stamp_ns is None
+        assert connection.counters()["frames_without_stamp"] >= 1
+        connection.close()
+    finally:
+        double.stop()
+
+
+def test_another_protocol_at_natnets_port_is_named():
+    """Protects against the wrong port: what answers without sense is told from silence; options at once."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as server:
+        server.bind(("127.0.0.1", 0))
+
+        def answer() -> None:
+            _, client = server.recvfrom(2048)
+            server.sendto(b"\1\0\4\0abcd", client)
+
+        thread = threading.Thread(target=answer, daemon=True)
+        thread.start()
+        with pytest.raises(CaptureError, match="no NatNet server"):
+            NatNetConnection(parse_capture(f"natnet://127.0.0.1:{server.getsockname()[1]}"))
+        thread.join()
+    with pytest.raises(CaptureError, match="mode is 'broadcast'"):
+        NatNetConnection(parse_capture("natnet://127.0.0.1:9?mode=broadcast"))
