@@ -49,6 +49,10 @@ LATEST_STAMP_NS = 1 << 62
 """Stamps beyond this are of no clock [ns]."""
 MOST_SENTENCES = 16
 RECEIVE = 1 << 18
+LONGEST_BLOCK_NS = 1_000_000_000
+"""A block that is not whole after so long announces more than there is [ns]."""
+DOUBT_NS = 1_000_000_000
+"""What is tracked is asked for at most so often where frames do not fit it [ns]."""
 MOST_REFUSED = 100
 """Blocks in a row that contradict themselves; more are of another protocol."""
 
@@ -72,7 +76,7 @@ class ViconConnection:
         self._content = (-1, b"")
         self._fault: CaptureError | None = None
         self._heard_ns = self._frame_ns = now_ns()
-        self._ping_due_ns = 0
+        self._ping_due_ns = self._wanted_ns = self._begun_ns = 0
         self._socket = _connected(address)
         try:
             self._agree()
@@ -152,9 +156,16 @@ class ViconConnection:
     def _want(self) -> None:
         """Ask for what the server has of what is wanted, and for frames as they come."""
         assert self._stream.offered is not None
+        self._wanted_ns = now_ns()
         wanted = (self._stream.offered & WANTED) | {CONTENTS}
         self._send(block((OBJECT_ENUMS, numbers(wanted))))
         self._send(block((REQUEST_FRAME, b"\1")))
+
+    def _doubt(self) -> None:
+        """Ask again for what is tracked: a changed request brings all that is sent once."""
+        if self._stream.offered is not None and now_ns() - self._wanted_ns > DOUBT_NS:
+            self._counters["asked_again"] += 1
+            self._want()
 
     def _ping(self, now: int) -> None:
         if now < self._ping_due_ns:
@@ -190,6 +201,8 @@ class ViconConnection:
         if not got:
             self._fault = CaptureError("closed", f"{self._address.text} hung up")
             return
+        if not self._buffer:
+            self._begun_ns = arrived_ns
         self._buffer += got
         at = 0
         while len(self._buffer) - at >= HEADER.size and self._fault is None:
@@ -203,6 +216,12 @@ class ViconConnection:
                 break
             end = at + HEADER.size + n_byte
             if end > len(self._buffer):
+                if at:  # it has only begun
+                    self._begun_ns = arrived_ns
+                elif arrived_ns - self._begun_ns > LONGEST_BLOCK_NS:
+                    self._fault = CaptureError(
+                        "malformed", f"{self._address.text} sent a block of {n_byte} bytes without an end"
+                    )
                 break
             self._take(bytes(self._buffer[at:end]), arrived_ns)
             at = end
@@ -219,6 +238,7 @@ class ViconConnection:
                 self._fault = CaptureError(
                     "malformed", f"{self._address.text} has sent {MOST_REFUSED} blocks in a row without sense"
                 )
+            self._doubt()
             return
         self._n_refused = 0
         for asked_ns in self._stream.pings:
@@ -262,6 +282,8 @@ class ViconConnection:
         self._content = content
         positions, n_unknown = self._rows.positions(frame.labelled)
         self._counters["markers_of_no_subject"] += n_unknown
+        if n_unknown:
+            self._doubt()
         stamp_ns = self._numbers.stamp_ns(frame.number, arrived_ns)
         forces = self._plates.samples(frame, stamp_ns or 0, self._numbers.period_ns)
         if forces is not None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import socket
+import struct
 import subprocess
 import sys
 import textwrap
@@ -14,7 +16,7 @@ import pytest
 
 from rtsim.bench.adapters.double import CaptureDouble, DoubledPlate
 from rtsim.bench.adapters.doubles.natnet import NatNetDouble
-from rtsim.bench.adapters.doubles.vicon import ViconDouble
+from rtsim.bench.adapters.doubles.vicon import ViconDouble, block
 from streams.capture.natnet.connection import NatNetConnection
 from streams.capture.records import CaptureDescription, CaptureError, CaptureFrame, ClockPair
 from streams.capture.system import parse_capture, systems
@@ -363,3 +365,27 @@ def test_another_protocol_at_natnets_port_is_named():
         thread.join()
     with pytest.raises(CaptureError, match="mode is 'broadcast'"):
         NatNetConnection(parse_capture("natnet://127.0.0.1:9?mode=broadcast"))
+
+
+def test_vicon_asks_again_where_frames_do_not_fit_what_is_tracked():
+    """Protects names: a description that went wrong is asked for again; a block without an end is left."""
+    double = ViconDouble(NAMES, 200.0)
+    double.start()
+    numbers = itertools.count(2)
+    try:
+        with relayed(double) as run:
+            sent(double, 0)
+            until(lambda: run.take() == 1, "a frame")
+            wrong = struct.pack("<II", 9, 3) + b"Bob" + bytes(12)
+            double.send_bytes(block([(2, wrong), (5, struct.pack("<I", 1))]))
+            until(
+                lambda: sent(double, next(numbers)) and run.take() and len(run.sessions) == 2,
+                "a session of the right names",
+            )
+            assert run.sessions[run.frames[-1][0]].fields[0].labels == PREFIXED
+            assert run.relay.telemetry().counters["asked_again"] >= 1
+            double.send_bytes(struct.pack("<II", 0x1A2B0001, 3_000_000))
+            n = run.take()
+            until(lambda: sent(double, next(numbers)) and run.take() > n + 5, "frames after it")
+    finally:
+        double.stop()

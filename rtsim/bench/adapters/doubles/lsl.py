@@ -10,7 +10,7 @@ import numpy as np
 from rtsim.bench.adapters.double import DoubledFrame, DoubledPlate
 from rtsim.bench.adapters.server_clock import ServerClock
 from streams.capture.lsl.channels import LslChannel, marker_channels, positions_of
-from streams.capture.lsl.library import lsl
+from streams.capture.lsl.library import lsl, to_ours_ns
 from streams.clock import now_ns
 
 PARTS = ("Fx", "Fy", "Fz", "Mx", "My", "Mz")
@@ -34,6 +34,7 @@ class LslDouble:
         self._outlet: Any = None
         self._forces: Any = None
         self._last = (0, 0.0)
+        self._ours_ns = 0
 
     @property
     def address(self) -> str:
@@ -45,6 +46,7 @@ class LslDouble:
         return int(self._outlet is not None and self._outlet.have_consumers())
 
     def start(self) -> None:
+        self._ours_ns = to_ours_ns(lsl())
         self._outlet = self._opened(self.name, self.type, self._marker_channels(), self.rate)
         if self.plates:
             channels = [
@@ -70,8 +72,9 @@ class LslDouble:
         if frame.stamp_ns != self._last[0]:
             if self.clock.given is None:
                 self.clock.learn(frame.stamp_ns)
-            age_s = 1e-9 * max(0, self.clock.at(now_ns()) - frame.stamp_ns)
-            self._last = (frame.stamp_ns, lsl().local_clock() - age_s)
+            now = now_ns()  # once: whoever is interrupted between two looks at a clock has two times
+            captured_ns = now - max(0, self.clock.at(now) - frame.stamp_ns)
+            self._last = (frame.stamp_ns, 1e-9 * (captured_ns - self._ours_ns))
         stamp = self._last[1]
         if frame.wrenches is not None and self._forces is not None:
             n = frame.wrenches.shape[1]
