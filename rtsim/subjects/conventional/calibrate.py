@@ -109,12 +109,12 @@ def _record(source: Source, names: dict[str, str]) -> tuple[ConventionalLeg, lis
     """Record and sentences; ConfigError where a measure is missing, or no person's."""
     side, where = source.side, source.where
     measures = person_of(source)
-    check_measures(measures, where)
+    check_measures(measures, where, side)
     needed(measures, side, "leg_length", where)
     x = role_positions(source.static, source.table)
     hip, local = _hip(x, measures, side)
     found = aligned(source, x, hip, measures)
-    check_measures(found.measures, where)
+    check_measures(found.measures, where, side)
     thigh, knee, shank, ankle, toe = (found.x[OF_LAB[role]] for role in WALKING)
     markers = LegMarkers(thigh, knee, shank, ankle, toe, found.x.get("calcaneus"))
     foot = standing_foot(source, hip, markers, found.measures)

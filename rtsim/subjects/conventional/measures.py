@@ -124,11 +124,15 @@ def _known(stored: Mapping[str, float], field: str, name: str) -> float | None:
     return None if value is None or (value == 0.0 and field in ABSENT_AT_ZERO) else float(value)
 
 
-def check_measures(measures: ConventionalMeasures, where: str) -> None:
-    """ConfigError for a number that no person has, as a width in metres where millimetres are due."""
+def check_measures(measures: ConventionalMeasures, where: str, leg: str = "") -> None:
+    """ConfigError for a number that no person has, as a width in metres where millimetres are due.
+
+    leg : one whose numbers alone are used, with the length of the other one; "" = both
+    """
     for side in LETTERS:
         for field, value in measures.of(side)._asdict().items():
-            _check(field, value, f"{side} {field}", where)
+            if leg in ("", side) or field == "leg_length":
+                _check(field, value, f"{side} {field}", where)
     for field in STORED_ONCE:
         _check(field, getattr(measures, field), field, where)
 

@@ -142,9 +142,11 @@ def standing_foot(
     if own.static_plant_flexion is not None and own.static_rotation is not None:
         stored = FootOffsets(own.static_plant_flexion, own.static_rotation)
     if markers.heel is None or not stands_still(hip, markers.toe, markers.heel):
+        still = source.walk.source != source.static.source
+        what = f"{source.where} is none: the leg moves" if still else "there is none; give one with --static"
         told = (
             f"no angles of the {side} ankle and foot by the conventional gait model: the offsets of the foot "
-            "are of a static trial, and there is none; give one with --static"
+            f"are of a static trial, and {what}"
         )
         return StandingFoot(stored, "", [] if stored else [told])
     found = {

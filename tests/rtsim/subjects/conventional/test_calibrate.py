@@ -113,6 +113,20 @@ def test_a_walk_alone_knows_no_foot() -> None:
     assert sum("give one with --static" in note for note in notes) == 2
 
 
+def test_a_static_trial_that_moves_is_named() -> None:
+    """Protects who gives a walk as static trial: the sentence says which file, and that it moves."""
+    legs, notes = legs_of(person(**WALK), person(source="other.c3d", speed=0.05))
+    assert {leg.plant_flexion_deg for leg in legs.values()} == {None}
+    assert sum("other.c3d is none: the leg moves" in note for note in notes) == 2
+
+
+def test_one_leg_does_not_suffer_for_the_other() -> None:
+    """Protects a leg whose own measures are right from the other's that are not."""
+    given = {**MEASURES, "RAnkleWidth": 0.00007, "RShankRotation": 20.0}
+    walk, static = person(measures=given, **WALK), person(measures=given)
+    assert set(subject_for(walk, static, side="left").conventional) == {"left"}
+
+
 @pytest.mark.parametrize(
     ("measures", "said"),
     [
