@@ -19,6 +19,7 @@ import json
 import queue
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import Any, cast
 
@@ -34,6 +35,8 @@ from streams.publisher import Publisher
 HOUR_NS = 3_600_000_000_000
 DRIFT_PPM = 50
 REPEATED = 100
+UNDER_WAY_S = 0.3
+"""What was sent last shall arrive before the server ends [s]."""
 PER_METRE = 8
 ZEROMQ = "zeromq"
 """In place of a double: the same frames by our own publisher, without a relay."""
@@ -197,6 +200,7 @@ def main() -> None:
     threading.Thread(target=drive.hear, daemon=True).start()
     say({"address": drive.source.address})
     drive.run()
+    time.sleep(UNDER_WAY_S)
     np.save(given.log, np.array(drive.log, dtype=np.int64))
 
 
