@@ -185,8 +185,8 @@ def deviate(model, method, dt, frame_options, options, frame_state, state, work,
     out : Deviations - written
     """
     track, health, segments, own = frame_state.track, frame_state.health, frame_state.segments, work[1]
-    at, is_open, weight, of_health = work[0].solver, work[0].open, segments.weight, frame_options.health
-    learn_noise(model.markers, at.pose, at.marker.model, of_health, health, state.errors)
+    at, is_open, weight, checks = work[0].solver, work[0].open, segments.weight, frame_options.health
+    learn_noise(model.markers, at.pose, at.marker.model, checks, health, state.errors)
     age(track.hold, is_open, dt, state.held_for)
     age_folded(model, options.enough, health.weight, dt, own.sight, state.folded_for)
     problem = FrameProblem(
@@ -204,7 +204,7 @@ def deviate(model, method, dt, frame_options, options, frame_state, state, work,
     answer(model.tree.couplers, n_hard, at, answers.X, answers.B)
     n_free = own.M.shape[1] - n_hard
     errors, how = state.errors, frame_options.track.solver
-    shown = marker_variances(model.markers, n_free, options.bounds, of_health, health, errors)
+    shown = marker_variances(model.markers, n_free, options.bounds, checks, health, errors)
     add_doubts(model.markers, segments, errors.variance)
     errors_of_gradient(model, options, frame_state, is_open, due, state, at, own)
     if method.follows == 1:
@@ -213,15 +213,12 @@ def deviate(model, method, dt, frame_options, options, frame_state, state, work,
             return unknown(dt, state, out)
     quadratic_forms(own.M[ALL], answers.X, answers.row, answers.value)
     copy(answers.value, out.value)
-    whole = is_whole(segments.filled, is_open)
     if due:
         covary_kinds(own.M, answers.X, out.value.shape[0], answers.row, state.pose.covariance)
-    sound = whole and not is_spoilt(of_health, health)
+    sound = is_whole(segments.filled, is_open) and not is_spoilt(checks, health)
     average_variances(dt, options.averaging, weight, sound, state, out.value)
-    inflate_variance(model, of_health, health, weight, shown, errors, at, answers.X, answers.row, out.value)
-    find_unreliable(
-        model, method, dt, options, of_health, frame_state, errors.ranges, at, answers.X, own.beyond
-    )
+    inflate_variance(model, checks, health, weight, shown, errors, at, answers.X, answers.row, out.value)
+    find_unreliable(model, method, dt, options, checks, frame_state, errors.ranges, at, answers.X, own.beyond)
     follow_others(model, problem, track, dt, options, how, errors.variance, work[0], state.other, work[2])
     add_others(due, state.other, state.pose.covariance[ALL], out.value)
     least = own.beyond.least

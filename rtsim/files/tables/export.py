@@ -106,7 +106,7 @@ def exported(
         raise ConfigError(
             f"cannot export to {suffix or '(no suffix)'!r}",
             where=out,
-            allowed=", ".join((*EXPORT_SUFFIXES, *PICTURES)),
+            allowed=", ".join((*EXPORT_SUFFIXES, ".c3d", *PICTURES)),
         )
     results = read_results(recording_path)
     text, notes = table_parts(results, suffix, out, name, str(recording_path), frames, columns)

@@ -14,6 +14,8 @@ from rtsim.files.markers.trial import MarkerTrial
 
 pytest.importorskip("pyqtgraph")
 
+MARKS = "bands: one standard deviation; upright lines: foot strikes, dotted: foot off"
+
 
 def image_of(path: Path) -> np.ndarray:
     """(height, width, 3) - pixels of a PNG file."""
@@ -43,7 +45,7 @@ def test_a_figure_has_both_legs_in_two_colours_and_all_angles(here: Callable, tm
     done = here("analyse", "walker", "--side", "both", "--plot", "a.svg")
     assert done.code == 0, done.err
     texts = texts_of(tmp_path / "a.svg")
-    assert "walker: minimised, both legs; bands: one standard deviation" in texts
+    assert f"walker: minimised, both legs; {MARKS}" in texts
     for joint, turns in {
         "Hip": ("flexion", "adduction", "internal rotation"),
         "Knee": ("flexion", "adduction", "internal rotation"),
@@ -66,7 +68,7 @@ def test_a_figure_of_one_leg_names_it(here: Callable, tmp_path: Path) -> None:
     for suffix in ("svg", "png"):
         assert here("analyse", "walker", "--plot", f"a.{suffix}").code == 0
     texts = texts_of(tmp_path / "a.svg")
-    assert "walker: minimised, right leg; bands: one standard deviation" in texts
+    assert f"walker: minimised, right leg; {MARKS}" in texts
     assert "right" in texts
     assert "left" not in texts
     assert not has(image_of(tmp_path / "a.png"), LIGHT.left)

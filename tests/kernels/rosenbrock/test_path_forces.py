@@ -16,7 +16,7 @@ from rtsim.simulation.results import results_of
 from rtsim.simulation.simulator import Simulator
 from rtsim.simulation.stride import SimulatorStride
 from tests.kernels.rosenbrock.mechanisms import apart, run, simulator
-from tests.naive import hill, pulls, rosenbrock
+from tests.naive import hill, path_forces, rosenbrock
 from tests.naive.dynamics import mass_matrix
 from tests.naive.tree import integrate
 
@@ -139,7 +139,7 @@ def test_a_step_is_that_of_the_twin(tendon: str, method: str) -> None:
     arm = moving(tendon, method=method)
     system, own, q, e = arguments(arm)
     y = np.concatenate([np.zeros(4), arm.v, arm.work.inner.now])
-    f = pulls.motion(system, own, q, e)
+    f = path_forces.motion(system, own, q, e)
     size = np.concatenate([np.full(4, 1e-5), np.full(4, 1e-3), np.full(4, 1e-4), np.full(4, 1e-6)])
     J = np.stack([(f(y + d) - f(y - d)) / (2.0 * d.max()) for d in np.diag(size)], axis=-1)
     alpha, gamma, b, _ = METHODS[method].published
@@ -160,9 +160,11 @@ def test_results_are_those_of_the_twin(tendon: str) -> None:
     trace = arm.trace(1)
     arm.run(0, 0, trace, last=True)
     y = np.concatenate([np.zeros(4), arm.v, arm.work.inner.now])
-    _, _, force = pulls.generalized_forces(system, own, q, arm.v, arm.work.inner.now, e)
+    _, _, force = path_forces.generalized_forces(system, own, q, arm.v, arm.work.inner.now, e)
     np.testing.assert_allclose(trace.pull[0, :, PULL], force, rtol=1e-7)
-    np.testing.assert_allclose(trace.v_dot[0], pulls.motion(system, own, q, e)(y)[4:8], rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(
+        trace.v_dot[0], path_forces.motion(system, own, q, e)(y)[4:8], rtol=1e-6, atol=1e-6
+    )
     np.testing.assert_array_equal(trace.pull[0, :3, ACTIVATION], arm.work.inner.now[:3])
     assert np.isnan(trace.pull[0, 1, FIBRE])  # on a rigid tendon
     assert np.isnan(trace.pull[0, 3, ACTIVATION])  # of a ligament
