@@ -20,7 +20,7 @@ RATIO, RESIDUAL = 2.2, 1e-11
 LAP_S = 1.0
 
 
-class Legs:
+class SolvedLegs:
     """The walker on one leg or on both, and how it is solved."""
 
     def __init__(self, side: str, methods: tuple[str, ...]) -> None:
@@ -51,7 +51,7 @@ class Legs:
 
 def run(methods: tuple[str, ...], seconds: float) -> list[BenchFigure]:
     """The ratio of the medians of whole frames, and the residual of both legs."""
-    one, two = Legs("right", methods), Legs("both", methods)
+    one, two = SolvedLegs("right", methods), SolvedLegs("both", methods)
     figures = []
     for method in methods:
         say(f"mbo: {method}, both legs")
