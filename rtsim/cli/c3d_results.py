@@ -46,7 +46,9 @@ def write_beside(
         for side, of_side in gait.values.items()
         for name, value in of_side.items()
     ]
-    return write_c3d(out, results, open_source(source, up or None, units or None), gait.lacking, values)
+    person = str(results.session.meta.get("person") or "")
+    opened = open_source(source, up or None, units or None, person)
+    return write_c3d(out, results, opened, gait.lacking, values)
 
 
 def export_beside(recording: Path, out: Path, into: Path | None, up: str | None, units: str | None) -> None:

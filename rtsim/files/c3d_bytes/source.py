@@ -20,6 +20,7 @@ from rtsim.files.markers.c3d import raw_markers, whole_content
 from rtsim.files.markers.c3d_check import BLOCK, check_c3d
 from rtsim.files.markers.c3d_process import Content
 from rtsim.files.markers.ground import settle
+from rtsim.files.markers.persons import of_person
 
 FloatArray = NDArray[np.float64]
 MOST = 65_536
@@ -71,8 +72,11 @@ class C3dSource(NamedTuple):
         return np.where(known, np.where(known, place, 0.0).astype(np.int64), -1)
 
 
-def open_source(path: str | Path, up: str | None = None, units: str | None = None) -> C3dSource:
-    """A C3D file to be written anew with more in it; `up`, `units` as they were told of its markers.
+def open_source(
+    path: str | Path, up: str | None = None, units: str | None = None, person: str = ""
+) -> C3dSource:
+    """A C3D file to be written anew with more in it; `up`, `units` as they were told of its markers, `person`
+    whose they were, where it has several.
 
     ConfigError for what is no sound C3D file, and where its bytes and its reader do not say the same.
     """
@@ -81,7 +85,7 @@ def open_source(path: str | Path, up: str | None = None, units: str | None = Non
     content, announced = whole_content(path)
     data = read_all(path)
     section = Section(data[BLOCK * (data[0] - 1) :], str(path))
-    settled = settle(raw_markers(content, path, announced), up, units)
+    settled = settle(of_person(raw_markers(content, path, announced), person), up, units)
     n_frame, n_point, _ = content.points.shape
     layout = layout_of(section, head.n_point, head.n_value)
     rows = rows_of(data, BLOCK * (head.data_start - 1), n_frame, layout, str(path))

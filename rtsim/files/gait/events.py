@@ -123,7 +123,11 @@ def header_events(data: bytes) -> list[GaitEvent]:
         return []
     times = words.floats(data[AT_TIMES : AT_TIMES + 4 * n]).tolist()
     labels = [decoded(data[AT_LABELS + 4 * k : AT_LABELS + 4 * k + 4]).strip() for k in range(n)]
-    return [event_of(time, label) for time, label in zip(times, labels, strict=True) if label.isprintable()]
+    return [
+        event_of(time, label)
+        for time, label in zip(times, labels, strict=True)
+        if label and label.isprintable()
+    ]
 
 
 def settled(events: Sequence[GaitEvent], span: tuple[float, float], notes: Sequence[str] = ()) -> ToldEvents:

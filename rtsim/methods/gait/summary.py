@@ -106,7 +106,9 @@ def in_sentences(gait: RunGait) -> list[str]:
         return []
     n = {by: sum(event.by == by for event in gait.found) for by in (PLATES, MARKERS)}
     said = [
-        f"gait events: {len(gait.told)} in the file; found {n[PLATES]} by plates, {n[MARKERS]} by markers"
+        "gait events: "
+        + (f"{len(gait.told)} in the file; " if gait.told else "")
+        + f"found {n[PLATES]} by plates, {n[MARKERS]} by markers"
     ]
     for kind in (STRIKE, OFF):
         rows = {

@@ -76,7 +76,7 @@ def test_labels_in_many_spellings(label: str, context: str, side: str, kind: str
 @pytest.mark.parametrize("code", [84, 85, 86])
 def test_events_of_the_header(tmp_path: Path, code: int) -> None:
     """Protects the events of older files, of every processor; those of the parameters are not doubled."""
-    header = struct.pack("<HH18f", 2, 0, 1.25, 1.75, *[0.0] * 16) + bytes(20) + b"RHS LTO "
+    header = struct.pack("<HH18f", 3, 0, 1.25, 1.75, *[0.0] * 16) + bytes(20) + b"RHS LTO     "
     group = event_group([(0.0, 1.25)], CONTEXTS=["Right"], LABELS=["Foot Strike"])
     told = read_events(file_with(tmp_path, group, header, code=code)).events
     assert [(e.time, e.side, e.kind) for e in told] == [(1.25, "right", STRIKE), (1.75, "left", OFF)]
