@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streams.capture.lsl.channels import LslChannel
-from streams.capture.lsl.library import lsl, to_ours_ns
+from streams.capture.lsl.library import correction, lsl, to_ours_ns
 from streams.capture.records import MOST_MARKERS, CaptureError, ClockPair
 from streams.clock import now_ns
 
@@ -22,6 +22,9 @@ BUFFER_S = 2
 OPEN_S = 3.0
 CORRECT_S = 1.0
 """How often clocks are compared [s]."""
+SO_MANY_TRIPS = 60
+WORST_S = 200e-6
+"""Corrections by round trips longer than the shortest of late by this say too little of the clocks [s]."""
 SILENT_NS = 1_200_000_000
 """Without a sample for so long, it is looked whether the stream is still there [ns]."""
 LOOK_S = 0.5
@@ -109,12 +112,15 @@ class LslInlet:
     def _watch(self) -> None:
         """Compare clocks, which may wait for the network, and look whether a silent stream is still there."""
         ours_ns = to_ours_ns(self._lsl)
+        trips: deque[float] = deque(maxlen=SO_MANY_TRIPS)
         while not self._closing.is_set():
             try:
-                behind_s = self._inlet.time_correction(CORRECT_S)
+                behind_s, trip_s = correction(self._lsl, self._inlet, CORRECT_S)
                 local_ns = now_ns()
                 theirs_ns = local_ns - ours_ns - round(1e9 * behind_s)
-                self._pairs.append(ClockPair(theirs_ns, local_ns))
+                trips.append(trip_s)
+                if trip_s <= min(trips) + WORST_S:
+                    self._pairs.append(ClockPair(theirs_ns, local_ns))
             except (RuntimeError, ValueError, OverflowError):
                 pass  # the network is slow, and the next one follows; or the stream is gone, as `pull` finds
             if now_ns() - self._heard_ns > SILENT_NS and not self._there():

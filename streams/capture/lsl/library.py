@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import importlib
 import os
 from functools import cache
@@ -34,6 +35,27 @@ def lsl() -> Any:
     if not configured and hasattr(library, "set_config_content"):
         library.set_config_content(QUIET)
     return library
+
+
+def correction(library: Any, inlet: Any, timeout_s: float) -> tuple[float, float]:
+    """What to add to a sender's clock for liblsl's own, and the round trip that found it, both [s].
+
+    The second is what pylsl does not hand on; where a version of it does not let us ask liblsl, it is 0.
+    Raises RuntimeError after the timeout, and where the stream is gone.
+    """
+    shared: Any = getattr(getattr(library, "lib", None), "lib", None)
+    if not hasattr(shared, "lsl_time_correction_ex") or not hasattr(inlet, "obj"):
+        return float(inlet.time_correction(timeout_s)), 0.0
+    ask = shared.lsl_time_correction_ex
+    remote, trip, fault = ctypes.c_double(), ctypes.c_double(), ctypes.c_int(0)
+    ask.restype = ctypes.c_double
+    found = ask(
+        ctypes.c_void_p(getattr(inlet.obj, "value", inlet.obj)), ctypes.byref(remote), ctypes.byref(trip),
+        ctypes.c_double(timeout_s), ctypes.byref(fault),
+    )  # fmt: skip
+    if fault.value:
+        raise RuntimeError(f"liblsl has no time correction (fault {fault.value})")
+    return float(found), float(trip.value)
 
 
 def to_ours_ns(library: Any) -> int:

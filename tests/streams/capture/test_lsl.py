@@ -14,6 +14,7 @@ import pytest
 
 from rtsim.bench.adapters.double import DoubledPlate
 from streams.capture.lsl.channels import LslChannel, force_channels, marker_channels, positions_of
+from streams.capture.lsl.library import correction, lsl
 from streams.capture.records import CaptureError, CaptureFrame, ClockPair
 from streams.capture.system import parse_capture, systems
 from tests.streams.capture import relays
@@ -230,6 +231,19 @@ def test_clocks_are_compared_in_a_thread(double):
 
     ours_ns = time.perf_counter_ns() - round(1e9 * pylsl.local_clock())
     assert all(abs(pair.local_ns - pair.stamp_ns - ours_ns) < 2_000_000 for pair in pairs)
+
+
+def test_corrections_come_with_their_round_trips(double):
+    """Protects t_capture on a busy machine: the correction is pylsl's own, and how far it may be off is
+    known; a version of pylsl that does not let us ask has none.
+    """
+    library = lsl()
+    (info,) = library.resolve_byprop("name", double.name, 1, GUARD_S)
+    inlet = library.StreamInlet(info, recover=False)
+    found, trip = correction(library, inlet, GUARD_S)
+    assert found == pytest.approx(inlet.time_correction(GUARD_S), abs=1e-2)
+    assert 0.0 < trip < 1.0
+    assert correction(object(), inlet, GUARD_S)[1] == 0.0
 
 
 def test_streams_that_are_none_of_markers_are_named(double):
