@@ -16,11 +16,11 @@ from rtsim.labelling.strangers import Strangers
 from rtsim.labelling.tracks import PointTracks, paired
 
 SEEK_S = 0.25
-"""Nobody is sought more often [s], as it takes longer than a frame has."""
+"""Nobody is sought more often [s], and in vain ever more seldom, as it takes longer than a frame has."""
 SOON_S, CONFIRM_S, SLOWER, LONGEST_S = 0.01, 0.1, 1.5, 5.0
 """How long after a search it is made again [s], sooner where names could as well be others; while some are in
 doubt again and again, each time so many times later."""
-VOTES = 2
+VOTES = 3
 """Searches, at frames apart, that must agree on a name, and see no other that would do nearly as well."""
 SEGMENT_S = 0.05
 """A segment that was lost is sought no more often [s]."""
@@ -61,8 +61,9 @@ class Labeller:
         self._tracks.forget()
         self._strangers.forget()
         self._bias = np.zeros((self._n, 3))
-        self._wait_s, self._again_s, self._pause_s, self._segment_wait_s = 0.0, 0.0, CONFIRM_S, 0.0
-        self._n_seen = 0
+        self._wait_s, self._again_s, self._segment_wait_s = 0.0, 0.0, 0.0
+        self._pause_s, self._seek_pause_s = SOON_S, SEEK_S
+        self._n_seen, self._apart_s = 0, 0.0
         self._votes, self._proof_s = np.zeros(self._n, np.int64), np.zeros(self._n)
         self._followed = np.ones(self._n, bool)
 
@@ -75,6 +76,7 @@ class Labeller:
         step = dt if dt > 0.0 else USUAL_S
         self._wait_s -= step
         self._again_s -= step
+        self._apart_s += step
         self._segment_wait_s -= step
         self._proof_s -= step
         self._followed = ~np.isfinite(markers[:, 0])
@@ -87,6 +89,8 @@ class Labeller:
         elif self.following and self._again_s <= 0.0 and (self.disputed(markers) & ~self.body.weak).any():
             self._seek_again(markers, cloud)
         self.doubted = not self.following or bool(self.disputed(markers).any())
+        if not self.doubted:
+            self._pause_s, self._seek_pause_s = SOON_S, SEEK_S
 
     def disputed(self, markers: Array) -> NDArray[np.bool_]:
         """(n_marker,) - which have a name that too few searches agree on, or that too little tells."""
@@ -102,7 +106,8 @@ class Labeller:
         if len(points) < LOST * self._n:
             return
         self.n_search += 1
-        self._wait_s = SEEK_S
+        self._wait_s = self._seek_pause_s
+        self._seek_pause_s = min(2.0 * self._seek_pause_s, LONGEST_S)
         found = find_person(self.body, points, given)
         if found is not None:
             self._begin(markers, points, found)
@@ -114,9 +119,9 @@ class Labeller:
         assert found.disputed is not None
         self.following = True
         doubtful = found.disputed.any() or None in found.placements
-        self._pause_s = SOON_S if doubtful else CONFIRM_S
-        self._again_s = self._pause_s
+        self._again_s = self._pause_s if doubtful else max(CONFIRM_S, self._pause_s)
         self._votes[:] = seen & ~found.disputed
+        self._apart_s = 0.0
         self._proof_s[:] = 0.0
         self._n_seen = int(np.count_nonzero(seen))
         self._tracks.forget()
@@ -146,12 +151,23 @@ class Labeller:
             return
         self._votes[against] = 0
         same = (now == markers).all(axis=1)
-        self._votes[same & ~found.disputed] += 1
+        if self._apart_s >= CONFIRM_S:  # frames that are nearer to each other say hardly more than one
+            self._votes[same & ~found.disputed & self._in_place(markers, found)] += 1
+            self._apart_s = 0.0
         new = np.isfinite(now[:, 0]) & ~np.isfinite(markers[:, 0]) & ~found.disputed & ~taken_by(markers, now)
         markers[new] = now[new]
         self._n_seen = max(self._n_seen, int(np.count_nonzero(np.isfinite(markers[:, 0]))))
         self._tracks.places[new] = markers[new]
         self._tracks.speeds[new] = np.nan
+
+    def _in_place(self, markers: Array, found: FoundPerson) -> NDArray[np.bool_]:
+        """(n_marker,) - which are so near to where their segments have them that they are nobody else's."""
+        near = np.zeros(self._n, bool)
+        for shape, placement in zip(self.body.shapes, found.placements, strict=True):
+            if placement is not None:
+                off = np.linalg.norm(placement.place(shape.local) - markers[shape.markers], axis=1)
+                near[shape.markers] = off <= NEAR * self.body.reach[shape.markers]
+        return near
 
     def _is_dearer(self, markers: Array, points: Array, given: NDArray[np.int64], cost: float) -> bool:
         """Whether the names as they are followed fit the frame worse than some that cost so much [m^2]."""

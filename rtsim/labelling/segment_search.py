@@ -18,7 +18,7 @@ OFF_JOINT = 0.020
 """The same of a distance to a joint centre that a neighbour gives [m]."""
 KEPT = 6
 """Ways to see a segment that are kept."""
-MOST_STEPS = 20_000
+MOST_STEPS = 4_000
 """Points that are looked at in one search: a cloud beyond that has too much that looks alike."""
 
 

@@ -198,7 +198,9 @@ def stored_mass(run: RunConfig) -> float:
     stored = [load_measures(run.measures)[1]] if run.measures else []
     for path in (run.static, run.source):
         if is_c3d(path) and not is_stream(path):
-            trial = load_trial(path, units=run.units or None, up=run.up or None, person=run.person)
+            trial = load_trial(
+                path, units=run.units or None, up=run.up or None, person=run.person, unnamed=run.label_unnamed
+            )
             stored.append(dict(trial.subject))
     masses = (measures.get(BODY_MASS, 0.0) for measures in stored)
     return next((mass for mass in masses if MASSES_KG[0] <= mass <= MASSES_KG[1]), 0.0)

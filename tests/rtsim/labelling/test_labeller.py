@@ -102,3 +102,12 @@ def test_frames_without_time_and_sent_again(walked: Array, both_legs: Both) -> N
         labeller.label(markers, walked[k], dt)
         got = np.isfinite(markers[:, 0])
         np.testing.assert_array_equal(markers[got], walked[k][got])
+
+
+def test_searches_in_vain_become_seldom(walked: Array, both_legs: Both) -> None:
+    """Protects the loop from a stream of somebody else: a search takes longer than a frame."""
+    labeller = Labeller(both_legs[0])
+    scattered = np.random.default_rng(4).uniform(-1.0, 1.0, walked[0].shape)
+    for k in range(1000):
+        labeller.label(np.full(scattered.shape, np.nan), scattered + 0.001 * k, 0.01)
+    assert labeller.n_search <= 8
