@@ -196,7 +196,7 @@ def test_the_tests_of_the_documents_find_something():
     assert not is_there("kernels/joints/tree.posture")
     assert not is_there("rtsim/live/gone.py")
     assert len([span for span in spans(architecture) if "/" in span]) > 30
-    assert len(commands_in(ROOT / "README.md")) > 15
+    assert len(commands_in(ROOT / "docs" / "commands.md")) > 15
     assert len(symptoms()) > 45
     assert found(["live", "--loop"])[1] == ["--loop"]
     assert found(["dance"])[0] is None
@@ -226,7 +226,7 @@ def test_every_counter_and_gauge_is_in_the_protocol():
 
 def test_every_shipped_model_is_named():
     """Protects the list of models against one that nobody is told of."""
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
     models = [name for name in shipped_names("models") if name != "lower_limb"]
     assert [name for name in models if f"`{name}`" not in text] == []
 

@@ -1,4 +1,4 @@
-"""The README does what it says."""
+"""The README, and the pages of commands and programs that it leads to, do what they say."""
 
 from __future__ import annotations
 
@@ -17,7 +17,12 @@ import pytest
 
 from rtsim.live.processes.children import Child
 
-README = Path(__file__).resolve().parents[1] / "README.md"
+ROOT = Path(__file__).resolve().parents[1]
+README, COMMAND_PAGE, PROGRAMS = (
+    ROOT / "README.md",
+    ROOT / "docs" / "commands.md",
+    ROOT / "docs" / "programs.md",
+)
 
 
 def free_port() -> int:
@@ -27,7 +32,7 @@ def free_port() -> int:
 
 
 def code_below(heading: str) -> str:
-    _, _, section = README.read_text(encoding="utf-8").partition(f"## {heading}\n")
+    _, _, section = PROGRAMS.read_text(encoding="utf-8").partition(f"## {heading}\n")
     found = re.search(r"```python\n(.*?)```", section, re.S)
     assert found is not None
     return found.group(1)
@@ -38,9 +43,9 @@ def client_code() -> str:
 
 
 def test_moment_arms_from_python() -> None:
-    """Protects the README's three lines of moment arms: they run, and the user's angle has an arm."""
+    """Protects the three lines of moment arms from Python: they run, and the user's angle has an arm."""
     names: dict = {}
-    exec(code_below("Moment arms and dynamics"), names)
+    exec(code_below("Moment arms from Python"), names)
     assert names["arms"].shape == (2, 3)
     assert abs(names["own"]).min() > 1e-3
 
@@ -53,8 +58,8 @@ def test_client_is_forty_lines() -> None:
 
 
 def test_clients_need_nothing_but_the_core() -> None:
-    """Protects whoever installed the core alone: every package that the README's programs import is in it."""
-    text = README.read_text(encoding="utf-8")
+    """Protects whoever installed the core alone: all packages that the documents import are in it."""
+    text = PROGRAMS.read_text(encoding="utf-8")
     imported = {
         name.name if isinstance(node, ast.Import) else str(node.module)
         for block in re.findall(r"```python\n(.*?)```", text, re.S)
@@ -64,7 +69,7 @@ def test_clients_need_nothing_but_the_core() -> None:
     }
     packages = {name.partition(".")[0] for name in imported}
     assert {"msgpack", "zmq", "rtsim"} <= packages
-    project = tomllib.loads((README.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     core = {re.split(r"[^\w.-]", line, maxsplit=1)[0].lower() for line in project["dependencies"]}
     of_import = packages_distributions()
     foreign = packages - set(sys.stdlib_module_names) - {"rtsim", "streams", "kernels"}
@@ -73,7 +78,7 @@ def test_clients_need_nothing_but_the_core() -> None:
 
 def test_what_needs_the_extra_says_so() -> None:
     """Protects whoever installed the core alone from a figure that cannot be drawn unannounced."""
-    text = README.read_text(encoding="utf-8")
+    text = README.read_text(encoding="utf-8") + COMMAND_PAGE.read_text(encoding="utf-8")
     plots = [line for line in text.splitlines() if line.startswith("rtsim") and "--plot" in line]
     assert len(plots) >= 2
     for line in plots:
@@ -82,7 +87,7 @@ def test_what_needs_the_extra_says_so() -> None:
 
 
 def test_client_bears_a_result_before_the_session() -> None:
-    """Protects the README's client: who joins in between may get a result of a session not described yet."""
+    """Protects the client: who joins in between may get a result of a session not described yet."""
     receive = next(node for node in ast.parse(client_code()).body if getattr(node, "name", "") == "receive")
     printed: list[tuple] = []
 
@@ -104,7 +109,7 @@ def test_client_bears_a_result_before_the_session() -> None:
 
     names = {"labels": [], "results": Results(), "struct": struct, "msgpack": msgpack}
     names["print"] = lambda *words: printed.append(words)
-    exec(compile(ast.Module([receive], []), "README.md", "exec"), names)
+    exec(compile(ast.Module([receive], []), "programs.md", "exec"), names)
     for _ in range(3):
         names["receive"]()
     assert printed == [(1, 0, {"knee_flexion_r": 2.0})]
@@ -112,7 +117,7 @@ def test_client_bears_a_result_before_the_session() -> None:
 
 @pytest.mark.process
 def test_client_talks_to_the_estimator(tmp_path: Path) -> None:
-    """Protects the README's client: it sends markers to a real estimator and prints its results."""
+    """Protects the client: it sends markers to a real estimator and prints its results."""
     markers = f"tcp://127.0.0.1:{free_port()}"
     arguments = ["--source", markers, "--subject", "walker"]
     ports = ["--results", "tcp://127.0.0.1:0", "--control", "tcp://127.0.0.1:0"]
@@ -132,9 +137,26 @@ def test_client_talks_to_the_estimator(tmp_path: Path) -> None:
         estimator.close()
 
 
-def test_commands_are_in_the_readme() -> None:
+def test_commands_are_in_their_page() -> None:
     """Protects the list of commands against a command that nobody is told of."""
     from rtsim.cli.main import COMMANDS
 
-    text = README.read_text(encoding="utf-8")
+    text = COMMAND_PAGE.read_text(encoding="utf-8")
     assert [name for name in COMMANDS if f"`{name}`" not in text] == []
+
+
+def test_the_readme_is_short() -> None:
+    """Protects newcomers: what the program is, and how to begin, on a page or two."""
+    assert len(README.read_text(encoding="utf-8").splitlines()) <= 120
+
+
+def test_figures_of_the_readme_are_those_of_the_benchmarks() -> None:
+    """Protects the README's table of speed: every number with a unit in it stands in docs/benchmarks.md."""
+    _, _, section = README.read_text(encoding="utf-8").partition("## What was measured\n")
+    table = [line for line in section.partition("\n## ")[0].splitlines() if line.startswith("|")][2:]
+    measured = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
+    figures = [figure for row in table for figure in re.findall(r"\b(\d[\d.e-]*)(?= (?:us|frames/s))", row)]
+    assert len(figures) >= 10
+    assert [
+        figure for figure in figures if not re.search(rf"(?<![\d.]){re.escape(figure)}(?![\d])", measured)
+    ] == []
