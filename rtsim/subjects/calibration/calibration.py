@@ -42,7 +42,7 @@ from rtsim.subjects.calibration.person_measures import (
 )
 from rtsim.subjects.calibration.segment_axes import natural_coordinates
 from rtsim.subjects.calibration.segment_records import SEGMENTS, local_markers, segment_records
-from rtsim.subjects.calibration.stand_ins import LegMeasures, check_alone, stand_ins
+from rtsim.subjects.calibration.stand_ins import LegMeasures, check_alone, check_movement, stand_ins
 from rtsim.subjects.calibration.standing import check_pose
 from rtsim.subjects.calibration.trunk import TRUNK, fault_of_trunk, lumbosacral_centre, trunk_coordinates
 from rtsim.subjects.conventional.calibrate import with_conventional_legs
@@ -81,7 +81,6 @@ class CalibrationFrames(NamedTuple):
     side: str
     notes: tuple[str, ...]
     leg: Leg | None = None  # its landmarks; None of a trunk
-    stood_in: bool = False  # whether some of them are no markers
 
 
 def subject_for(
@@ -174,7 +173,9 @@ def calibrate(
     static = with_names_of(static, as_mapped, lab) if static else None
     request = Request(side_of(lab, side), side, hip_regression, knee_width_mm, 1e-3 * standoff_mm)
     if static is None:
-        source, remedy = trial, f"give a static trial in which they are on{near_statics(trial.source)}"
+        near = near_statics(trial.source)
+        check_movement(trial, request.table, file_name(trial), near)
+        source, remedy = trial, f"give a static trial in which they are on{near}"
     else:
         source = static._replace(subject={**trial.subject, **static.subject})
         remedy = "use a static trial in which they are on, or name stand-ins in a marker map of your own"
@@ -183,8 +184,6 @@ def calibrate(
     if static is not None:
         check_same_side(role_positions(trial, request.table), side, anatomy.side, file_name(trial))
     segments, notes = build_segments(trial, source, request.table, anatomy)
-    if static is None and anatomy.stood_in and (near := near_statics(trial.source)):
-        notes.append(f"landmarks that stand in are those of the movement; a static trial is surer{near}")
     n_frame = len(anatomy.positions)
     subject = Subject(
         name=name or Path(source.source).stem,
@@ -274,7 +273,7 @@ def measure(source: MarkerTrial, request: Request, remedy: str) -> CalibrationFr
             Q[TRUNK] = trunk
     placed = leg_of(request.table, {role: x[good] for role, x in known.items()}, landmarks.hip[good])
     Q = {name: q[good] for name, q in Q.items()}
-    return CalibrationFrames(Q, positions[good], found.side, tuple(notes), placed, bool(added))
+    return CalibrationFrames(Q, positions[good], found.side, tuple(notes), placed)
 
 
 def measures_of_leg(source: MarkerTrial, request: Request, person: ConventionalMeasures) -> LegMeasures:

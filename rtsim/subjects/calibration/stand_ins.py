@@ -12,8 +12,18 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rtsim.config.runs.lab_schema import LabSide
 from rtsim.errors import ConfigError
-from rtsim.subjects.calibration.landmarks import DEVICE, METATARSALS, Positions, back_of, has_device
+from rtsim.files.markers.landmarks import middle_of
+from rtsim.files.markers.trial import MarkerTrial
+from rtsim.subjects.calibration.landmarks import (
+    DEVICE,
+    METATARSALS,
+    Positions,
+    back_of,
+    has_device,
+    role_positions,
+)
 from rtsim.subjects.calibration.natural import unit
 from rtsim.subjects.conventional.alignment import check_device, device_origin
 from rtsim.subjects.conventional.chord import chord_centre
@@ -36,6 +46,8 @@ INSIDE = 0.08
 """Of the length of thigh or shank: a marker that is so far on the inner side is on the wrong one."""
 BEYOND = (-0.15, 1.15)
 """On the way from the upper end of its segment to the lower one: outside of it there is another segment."""
+MOVES = 0.3
+"""Of the middle of all markers, from which a trial is no static one [m]."""
 DIAMETER = "MarkerDiameter"
 
 
@@ -239,6 +251,26 @@ def metatarsals(known: Positions, across_ankle: Array) -> dict[str, Array]:
     to_right = unit(across_ankle - np.sum(across_ankle * forward, axis=-1, keepdims=True) * forward)
     half = 0.5 * FOREFOOT_WIDTH * length * to_right
     return dict(zip(METATARSALS, (known["toe"] - half, known["toe"] + half), strict=True))
+
+
+def check_movement(trial: MarkerTrial, table: LabSide, where: str, near: str) -> None:
+    """ConfigError for a movement without landmarks that its map names, where a static trial lies next to it:
+    what stands in for them is of use where no static trial shows them either.
+
+    near : a hint at static trials, "" = there is none
+    """
+    known = role_positions(trial, table)
+    others = {"shank_lateral": ("malleolus_medial",), "toe": METATARSALS}
+    lacking = [f"{r} ({table.named[r]})" for spare in table.spare for r in others[spare] if r not in known]
+    middle = middle_of(trial.positions)
+    moves = (
+        bool(np.isfinite(middle).any()) and float(np.max(np.nanmax(middle, 0) - np.nanmin(middle, 0))) > MOVES
+    )
+    if near and lacking and moves:
+        raise ConfigError(
+            f"no frame shows {', '.join(lacking)}", where=where,
+            remedy=f"give a static trial in which they are on, or of this session without them{near}",
+        )  # fmt: skip
 
 
 def check_alone(known: Positions, where: str) -> None:

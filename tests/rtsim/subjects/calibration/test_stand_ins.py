@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -205,6 +207,18 @@ def test_wands_in_the_wrong_place(role: str, place: tuple[float, float, float], 
     static.positions[:, static.names.index(NAMES[role])] = place
     with pytest.raises(ConfigError, match=said):
         subject_for(trial(), static, side="right")
+
+
+def test_a_static_trial_next_to_a_movement_is_asked_for(tmp_path: Path) -> None:
+    """Protects from stand-ins that nobody needs: a walk asks for the static trial beside it."""
+    for name in ("walk.c3d", "static.c3d"):
+        (tmp_path / name).write_bytes(b"")
+    walk = trial()._replace(source=str(tmp_path / "walk.c3d"))
+    assert subject_for(walk, side="right").side == "right"
+    walk.positions[:, :, 0] += np.linspace(0.0, 1.0, 5)[:, None]
+    with pytest.raises(ConfigError, match=r"malleolus_medial \(RMED\).*next to it: static.c3d"):
+        subject_for(walk, side="right")
+    assert subject_for(walk, trial(), side="right").side == "right"
 
 
 def test_exchanged_sides_are_told() -> None:
