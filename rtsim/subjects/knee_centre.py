@@ -6,6 +6,8 @@ from collections.abc import Mapping
 
 from rtsim.errors import ConfigError
 
+LARGEST_DIAMETER = 0.05
+"""Of a marker's sphere [m]."""
 WIDTHS = {
     "knee": ((0.03, 0.25), ("epicondyle", "epicondyles")),
     "ankle": ((0.02, 0.2), ("malleolus", "malleoli")),
@@ -61,4 +63,12 @@ def centre_offset(
     """
     width = width_of(measures, label_side, joint, width_mm)
     check_width(width, label_side, joint, where)
-    return 0.5 * width + 0.5 * measures.get("MarkerDiameter", 0.0)
+    diameter = measures.get("MarkerDiameter", 0.0)
+    if not 0.0 <= diameter <= LARGEST_DIAMETER:
+        raise ConfigError(
+            f"MarkerDiameter {1e3 * diameter:.4g} mm: no marker is so large",
+            where=where,
+            allowed=f"0 (not known) to {1e3 * LARGEST_DIAMETER:.0f} mm",
+            remedy="give --marker-diameter in millimetres, or mend the file",
+        )
+    return 0.5 * width + 0.5 * diameter
