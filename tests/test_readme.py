@@ -160,3 +160,11 @@ def test_figures_of_the_readme_are_those_of_the_benchmarks() -> None:
     assert [
         figure for figure in figures if not re.search(rf"(?<![\d.]){re.escape(figure)}(?![\d])", measured)
     ] == []
+
+
+def test_the_changelog_is_for_users() -> None:
+    """Protects readers of a release: what is new, on a page."""
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    releases = text.split("\n## ")[1:]
+    assert releases
+    assert all(len(release.strip().splitlines()) <= 31 for release in releases)

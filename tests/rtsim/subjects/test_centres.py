@@ -113,7 +113,7 @@ def test_help_names_every_regression() -> None:
 
 @pytest.mark.parametrize("diameter", [14.0, 0.4, -0.014, float("nan")])
 def test_a_marker_that_no_hand_could_put_on_is_refused(diameter: float) -> None:
-    """Protects the centres of knee and ankle from a diameter in another unit; the sentence names the number."""
+    """Protects the centres of knee and ankle from a diameter in another unit."""
     measures = {"RKneeWidth": 0.1, "MarkerDiameter": diameter}
     with pytest.raises(ConfigError, match=r"MarkerDiameter .* mm: no marker is so large") as refused:
         knee_offset(measures, "right", None, "trial.c3d")
