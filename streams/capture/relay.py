@@ -35,6 +35,8 @@ LOOK_S = 0.02
 RETRY_S = (0.1, 0.2, 0.5, 1.0)
 """Rests between tries to connect; the last one again and again [s]."""
 TELL_NS = 1_000_000_000
+QUIET_NS = 3_000_000_000
+"""After so long without a frame it is said that there are none [ns]."""
 MOST_SAID = 8
 """Sentences of a second that are said; telemetry keeps more."""
 UPWARDS: tuple[Upwards, ...] = ("+X", "-X", "+Y", "-Y", "+Z", "-Z")
@@ -127,7 +129,8 @@ class Relay:
         self._sentences = Sentences()
         self._tell_due_ns = 0
         self._on_telemetry: Callable[[Telemetry], None] | None = None
-        self._age_ns = self._n_unnamed = self._n_said = self._n_try = 0
+        self._age_ns = self._n_unnamed = self._n_said = self._n_try = self._frame_ns = 0
+        self._quiet = False
         self._told: set[str] = set()
         self.counters: Counter[str] = Counter(frames=0, published=0, reconnects=0, sessions=0)
 
@@ -190,6 +193,7 @@ class Relay:
         again = " again" if self.counters["reconnects"] else ""
         self._tell_once(f"Connected to {self._address.text}{again}.", connected=True)
         self._times.reconnect()
+        self._frame_ns, self._quiet = now_ns(), False
         self._take(self._connection.description())
 
     def _disconnect(self) -> None:
@@ -233,15 +237,25 @@ class Relay:
             if self._connection is not None:
                 for sentence in self._connection.sentences():
                     self._tell(sentence)
+                self._tell_silence()
             told = self.telemetry()
             self._publisher.send(told)
             if self._on_telemetry is not None:
                 self._on_telemetry(told)
 
+    def _tell_silence(self) -> None:
+        """Say that a server is there and sends nothing, once until frames come again."""
+        if not self._quiet and now_ns() - self._frame_ns > QUIET_NS:
+            self._quiet = True
+            self._tell_once(
+                f"{self._address.text} is there, but sends no frames; {self._system.silence}", connected=True
+            )
+
     def _take(self, news: CaptureFrame | CaptureDescription | ClockPair | None) -> None:
         if isinstance(news, CaptureFrame):
             self.counters["frames"] += 1
             self._n_try = 0
+            self._frame_ns, self._quiet = news.arrived_ns, False
             self._told.clear()
             if self._session is None:
                 self._wait(news)

@@ -89,6 +89,7 @@ class CaptureSystem(NamedTuple):
     open : opens a connection, within five seconds; CaptureError
     find : the servers that answer within so many seconds [s]; never raises but CaptureError
     options : option in addresses -> what it does, in a line
+    silence : what is asked of a user where a server is there and sends no frames
     """
 
     scheme: str
@@ -99,6 +100,7 @@ class CaptureSystem(NamedTuple):
     default_host: str = "127.0.0.1"
     usual_up: str = "+Z"
     options: Mapping[str, str] = {}
+    silence: str = "does it measure, and is its streaming on?"
 
 
 COMMON_OPTIONS: Mapping[str, str] = {

@@ -21,12 +21,12 @@ class QtmSocket:
 
     Attributes
     ----------
-    heard_ns : when anything was read last
+    heard_ns, whole_ns : when anything was read last; when a message was last whole
     """
 
     def __init__(self, host: str, port: int) -> None:
         self._buffer, self._start, self._end = bytearray(4 * RECEIVE), 0, 0
-        self.heard_ns = now_ns()
+        self.heard_ns = self.whole_ns = now_ns()
         try:
             self._socket = socket.create_connection((host, port), CONNECT_S)
         except (OSError, UnicodeError) as fault:
@@ -76,6 +76,7 @@ class QtmSocket:
             return None
         body = memoryview(self._buffer)[self._start + HEADER.size : self._start + size]
         self._start += size
+        self.whole_ns = self.heard_ns
         if self._start == self._end:
             self._start = self._end = 0
         return kind, body

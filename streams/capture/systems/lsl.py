@@ -33,6 +33,7 @@ SYSTEM = CaptureSystem(
     find,
     default_host=ANY,
     usual_up="+Z",
+    silence="does its sender measure?",
     options={
         "source_id": "which of several streams of one name",
         "forces": "name of a stream with channels Fx to Mz of force plates",

@@ -43,6 +43,8 @@ SYSTEM = CaptureSystem(
     NatNetConnection,
     find,
     usual_up="+Y",
+    silence="is Motive live or playing, and does the firewall let UDP 1511 in (mode= and interface= "
+    "tell another way)?",
     options={
         "mode": "unicast or multicast (default: as the server says)",
         "interface": "address of this computer's network card (default: the one that leads to the server)",

@@ -44,12 +44,14 @@ ANSWER_S = 1.0
 ASK_NS = 800_000_000
 """Between two questions for the settings, so that a change is known within a second [ns]."""
 SILENT_NS = 2_000_000_000
-"""Without a byte, with a question unanswered: the server is gone [ns]."""
+"""Without a whole message, with a question unanswered: the server is gone [ns]."""
 SETTINGS = ("GetParameters General 3D Force", "GetParameters General 3D")
 """A project without force plates may refuse the first."""
 STREAM = "StreamFrames AllFrames 3D 3DNoLabels Force Timecode"
 AGAIN = {1, 3, 8, 11, 14, 15}
 """Events after which labels or rates may be others, or data may begin."""
+LATEST_STAMP_NS = 1 << 62
+"""Stamps beyond this, or below zero, are of no clock [ns]."""
 MOST_HELD, MOST_HELD_BYTES = 256, 1 << 15
 """Frames kept while the labels for another number of markers are asked for, and the longest of them."""
 SOONEST_NS = 100_000_000
@@ -169,7 +171,7 @@ class QtmConnection:
     def _ask(self) -> None:
         """Ask for the settings, and for data that are not coming, once a second."""
         now = now_ns()
-        if self._asking and now - max(self._socket.heard_ns, self._asked_ns) > SILENT_NS:
+        if self._asking and now - max(self._socket.whole_ns, self._asked_ns) > SILENT_NS:
             raise CaptureError("silent", "the server has stopped answering")
         if now < self._due_ns or (self._asking and now - self._asked_ns < SILENT_NS):
             return
@@ -212,17 +214,21 @@ class QtmConnection:
 
     def _frame(self, packet: DataPacket, arrived_ns: int) -> CaptureFrame:
         stamp_ns = 1000 * packet.stamp_us
+        timed = 0 <= stamp_ns < LATEST_STAMP_NS
+        self._counters["frames_without_stamp"] += not timed
         self._gauges["dropped_2d_permille"] = float(packet.dropped)
         self._gauges["out_of_sync_2d_permille"] = float(packet.out_of_sync)
         for kind, high, low in packet.timecodes:
             name = TIMECODES.get(kind, "other")
             self._gauges |= {f"timecode_{name}_high": float(high), f"timecode_{name}_low": float(low)}
-        forces = self._forces.samples(packet.plates, stamp_ns) if packet.plates else None
+        forces = self._forces.samples(packet.plates, stamp_ns) if packet.plates and timed else None
         markers = packet.markers
         if markers is None:
             markers = np.full((len(self._settings.description.names), 3), np.nan)
             self._counters["frames_without_markers"] += 1
-        return CaptureFrame(markers, arrived_ns, stamp_ns, packet.number, 0, packet.unnamed, forces)
+        return CaptureFrame(
+            markers, arrived_ns, stamp_ns if timed else None, packet.number, 0, packet.unnamed, forces
+        )
 
     def _take_settings(self, xml: bytes) -> None:
         self._asking = False
@@ -314,4 +320,5 @@ SYSTEM = CaptureSystem(
     open=QtmConnection,
     find=find,
     usual_up="+Z",
+    silence="does a capture, or a preview with real-time output, run in QTM?",
 )

@@ -22,5 +22,11 @@ def find(timeout_s: float) -> list[FoundServer]:
 
 
 SYSTEM = CaptureSystem(
-    "vicon", "Vicon Nexus, Tracker, Shogun (DataStream)", PORT, ViconConnection, find, usual_up="+Z"
+    "vicon",
+    "Vicon Nexus, Tracker, Shogun (DataStream)",
+    PORT,
+    ViconConnection,
+    find,
+    usual_up="+Z",
+    silence="is Nexus or Tracker live?",
 )

@@ -39,8 +39,6 @@ ANSWER_S = 3.0
 PING_NS = 250_000_000
 SILENT_NS = 1_700_000_000
 """A server that answered pings and says nothing for so long is gone [ns]."""
-QUIET_NS = 3_000_000_000
-"""After so long without a frame it is said that there are none [ns]."""
 LEAP_NS = 500_000_000
 """Frame numbers and arrivals that differ by more than this are of numbers that began anew [ns]."""
 USER_TIMEOUT_MS = 1500
@@ -75,7 +73,7 @@ class ViconConnection:
         self._numbers = _FrameNumbers()
         self._content = (-1, b"")
         self._fault: CaptureError | None = None
-        self._heard_ns = self._frame_ns = now_ns()
+        self._heard_ns = now_ns()
         self._ping_due_ns = self._wanted_ns = self._begun_ns = 0
         self._socket = _connected(address)
         try:
@@ -177,11 +175,6 @@ class ViconConnection:
                 raise CaptureError(
                     "silent", f"{self._address.text} has said nothing for {SILENT_NS * 1e-9:.1f} s"
                 )
-        if now - self._frame_ns > QUIET_NS:
-            self._frame_ns = now + (1 << 60)  # once, until frames come again
-            self._sentences.append(
-                f"{self._address.text} is there, but sends no frames; is Nexus or Tracker live?"
-            )
 
     # What comes.
 
@@ -274,7 +267,6 @@ class ViconConnection:
         if frame.labelled is None:
             self._counters["frames_without_markers"] += 1
             return  # the first one after a request may lack them
-        self._frame_ns = arrived_ns
         content = (frame.number, frame.labelled.tobytes())
         if content == self._content:  # FrameTimes knows repeated frames by stamps, which may be missing here
             self._counters["repeated_frames"] += 1

@@ -17,6 +17,7 @@ import pytest
 from rtsim.bench.adapters.double import CaptureDouble, DoubledPlate
 from rtsim.bench.adapters.doubles.natnet import NatNetDouble
 from rtsim.bench.adapters.doubles.vicon import ViconDouble, block
+from streams.capture import relay
 from streams.capture.natnet.connection import NatNetConnection
 from streams.capture.records import CaptureDescription, CaptureError, CaptureFrame, ClockPair
 from streams.capture.system import parse_capture, systems
@@ -231,6 +232,16 @@ def test_strangers_packets_and_damage_end_nothing(double):
         until(lambda: run.take() == 10, "the others")
         assert run.relay.telemetry().counters["refused_packets"] >= 1
         assert run.relay.counters["reconnects"] == 0
+
+
+def test_a_server_that_sends_no_frames_is_told_once(double, monkeypatch):
+    """Protects who connects for the first time: that nothing is measured is said, and what to look at."""
+    monkeypatch.setattr(relay, "QUIET_NS", 200_000_000)
+    with relayed(double) as run:
+        until(lambda: any("sends no frames" in said for said in run.said), "the sentence")
+        sent(double, 0)
+        until(lambda: run.take() == 1, "a frame")
+        assert sum("sends no frames" in said for said in run.said) == 1
 
 
 def test_a_server_of_another_protocol_is_told_from_silence():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import struct
 import time
 
 import numpy as np
@@ -10,8 +11,10 @@ import pytest
 
 from rtsim.bench.adapters.double import DoubledPlate
 from rtsim.bench.adapters.doubles.qtm import QtmDouble
+from streams.capture import relay
 from streams.capture.records import CaptureError
 from streams.capture.system import parse_capture, systems
+from streams.capture.systems import qtm
 from tests.streams.capture.relays import NAMES, SECOND, positions_of, relayed, sent, until
 
 CORNERS = np.array([[0.0, 0.0, 0.0], [0.6, 0.0, 0.0], [0.6, 0.4, 0.0], [0.0, 0.4, 0.0]])
@@ -228,3 +231,50 @@ def test_an_independent_client_reads_the_double(double):
     _, markers = packets[-1].get_3d_markers()
     k = packets[-1].framenumber
     np.testing.assert_array_equal([(m.x, m.y, m.z) for m in markers], 1e3 * positions_of(k))
+
+
+def test_a_message_without_an_end_ends_the_connection(double, monkeypatch):
+    """Protects a measurement from a length that is wrong, or a server that drips: bytes alone are no sign of
+    life, and the connection is made anew."""
+    monkeypatch.setattr(qtm, "SILENT_NS", SECOND // 2)
+    with relayed(double) as run:
+        sent(double, 0)
+        until(lambda: run.take() == 1, "a frame")
+        double.send_bytes(struct.pack("<II", 900_000, 3))
+        until(lambda: run.relay.counters["reconnects"] and double.n_client, "another connection")
+        assert run.relay.counters["connection_silent"] == 1
+        sent(double, 1)
+        until(lambda: run.take() == 2, "a frame of the new connection")
+
+
+@pytest.mark.parametrize("stamp_ns", [1000 << 62, -5000])
+def test_stamps_of_no_clock_are_not_used(stamp_ns):
+    """Protects times and the connection: a frame whose stamp cannot be goes by its arrival, its forces by
+    nothing, and what follows goes on."""
+    double = QtmDouble(NAMES, 200.0, [PLATE])
+    double.start()
+    wrenches = np.tile([0.0, 0.0, 700.0, 0.0, 0.0, 0.0, 0.3, 0.2, 0.0], (1, 5, 1))
+    try:
+        with relayed(double) as run:
+            for k in range(20):
+                others = {"stamp_ns": stamp_ns} if k == 10 else {}
+                sent(double, k, wrenches=wrenches, **others)
+                time.sleep(0.002)
+            until(lambda: run.take() == 20, "20 frames")
+            told = run.relay.telemetry().counters
+            assert told["frames_without_stamp"] == 1
+            assert (told.get("clock_restarts", 0), told["reconnects"]) == (0, 0)
+            steps = np.diff([frame[3] for frame in run.frames])
+            assert 0.0 < steps.min() <= steps.max() < 5.0
+    finally:
+        double.stop()
+
+
+def test_a_server_that_does_not_measure_is_told_once(double, monkeypatch):
+    """Protects who connects for the first time: that nothing is measured is said, and what to switch on."""
+    monkeypatch.setattr(relay, "QUIET_NS", SECOND // 5)
+    double.running = False
+    with relayed(double) as run:
+        until(lambda: any("sends no frames" in said for said in run.said), "the sentence")
+        (sentence,) = [said for said in run.said if "sends no frames" in said]
+        assert "preview with real-time output" in sentence
