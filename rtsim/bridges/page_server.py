@@ -41,9 +41,12 @@ STALL_S = 10.0
 CONNECTIONS_MOST, VIEWERS_MOST = 64, 16
 SENT_AHEAD = 65_536
 """Bytes that may be on the way to a viewer: one that has stalled shows the newest soon after it goes on."""
+STRANGE_SITES = ("cross-site", "same-site")
+"""What browsers say of requests that other pages make, which could take all places of viewers."""
 HEADERS = {
     "Cache-Control": "no-store",
     "Content-Security-Policy": "default-src 'self'; frame-ancestors 'none'; form-action 'none'",
+    "Cross-Origin-Resource-Policy": "same-origin",
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
 }
@@ -225,6 +228,9 @@ class PageRequest(BaseHTTPRequestHandler):
         access = self.server.access
         if not access.allows_host(self.headers.get("Host", "")):
             self._answer(HTTPStatus.FORBIDDEN, b"This page is called by the address of this machine alone.\n")
+            return False
+        if path != "/" and self.headers.get("Sec-Fetch-Site", "") in STRANGE_SITES:
+            self._answer(HTTPStatus.FORBIDDEN, b"This is for the page itself, not for pages of others.\n")
             return False
         if access.token and path == "/" and "token" in query and access.fits(query["token"][0]):
             self.send_response(HTTPStatus.SEE_OTHER)

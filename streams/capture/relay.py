@@ -213,7 +213,8 @@ class Relay:
         """Say what becomes of the connection, unless it was said since the last frame."""
         if sentence not in self._told:
             self._told.add(sentence)
-            self._tell(sentence if connected else f"{self._address.text}: {sentence}; trying again.")
+            place = "" if sentence.startswith(self._address.text) else f"{self._address.text}: "
+            self._tell(sentence if connected else f"{place}{sentence}; trying again.")
 
     def _tell(self, sentence: str) -> None:
         """Say a sentence; of a flood of them, as of a server that changes its names all the time, a few."""
@@ -248,7 +249,8 @@ class Relay:
         if not self._quiet and now_ns() - self._frame_ns > QUIET_NS:
             self._quiet = True
             self._tell_once(
-                f"{self._address.text} is there, but sends no frames; {self._system.silence}", connected=True
+                f"{self._address.text} is there, but sends no frames of use; {self._system.silence}",
+                connected=True,
             )
 
     def _take(self, news: CaptureFrame | CaptureDescription | ClockPair | None) -> None:
@@ -257,14 +259,18 @@ class Relay:
             self._n_try = 0
             self._frame_ns, self._quiet = news.arrived_ns, False
             self._told.clear()
-            if self._session is None:
-                self._wait(news)
-            else:
-                self._relay(news)
+            self._take_kept(news)
         elif isinstance(news, CaptureDescription):
             self._describe(news)
         elif news is not None and self._times.clock.pair(news.stamp_ns, news.local_ns):
             self._times.counters["clock_restarts"] += 1
+
+    def _take_kept(self, frame: CaptureFrame) -> None:
+        """Publish a frame, or keep it where it is not known yet as what."""
+        if self._session is None:
+            self._wait(frame)
+        else:
+            self._relay(frame)
 
     def _describe(self, description: CaptureDescription) -> None:
         """Begin another session where the description is another one."""
@@ -275,11 +281,15 @@ class Relay:
         if self._described is not None:
             change = told_change(self._described, description)
             self._tell(f"{self._address.text} describes its markers or plates anew: {change}.")
+        before, waiting = self._described, self._waiting
         self._described, self._session, self._waiting = description, None, []
         if not description.names and not self._options.n_unnamed:
             self._tell(f"{self._address.text} has no markers with names yet.")
         elif description.unit and description.up:
             self._begin(Labelled(description))
+        if before is None or before.names == description.names:  # unit, axis or rate were told late
+            for kept in waiting:
+                self._take_kept(kept)
 
     def _wait(self, frame: CaptureFrame) -> None:
         """Keep a frame until unit and axes are judged, then publish all that waited."""

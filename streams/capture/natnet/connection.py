@@ -12,14 +12,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from streams.capture.datagrams import (
-    Datagram,
-    arrivals,
-    bound_socket,
-    group_socket,
-    interface_to,
-    resolved,
-)
+from streams.capture.datagrams import Datagram, arrivals, bound_socket, group_socket, interface_to, resolved
 from streams.capture.echo_clock import EchoClock
 from streams.capture.natnet.frame import MODELS_CHANGED, decode_frame
 from streams.capture.natnet.markers import NamedRows, unnamed_markers
@@ -43,12 +36,7 @@ from streams.capture.natnet.messages import (
 )
 from streams.capture.natnet.plates import NatNetPlates
 from streams.capture.natnet.questions import Questions
-from streams.capture.records import (
-    CaptureDescription,
-    CaptureError,
-    CaptureFrame,
-    ClockPair,
-)
+from streams.capture.records import CaptureDescription, CaptureError, CaptureFrame, ClockPair
 from streams.capture.system import CaptureAddress
 from streams.clock import now_ns
 from streams.errors import DecodeError
@@ -103,6 +91,7 @@ class NatNetConnection:
         self._last: tuple[int, int] | None = None
         self._period_ns = 0
         self._fault: CaptureError | None = None
+        self._refusal = ""
         self._heard_ns = self._frame_ns = now_ns()
         self._echo_due_ns = self._definitions_due_ns = self._definitions_asked_ns = 0
         self._info: ServerInfo | None = None
@@ -264,8 +253,9 @@ class NatNetConnection:
                 self._take_definitions(packet)
             elif kind == RESPONSE:
                 self._take_answer(packet)
-        except DecodeError:
+        except DecodeError as fault:
             self._counters["refused_packets"] += 1
+            self._tell_refusal(f"A packet was refused: {fault}.")
             return
         self._heard_ns = datagram.arrived_ns
 
@@ -321,6 +311,12 @@ class NatNetConnection:
         for one in waiting:
             self._take_frame(one, again=True)
 
+    def _tell_refusal(self, sentence: str) -> None:
+        """Say why something is not used, of a flood of one kind once."""
+        if sentence != self._refusal:
+            self._refusal = sentence
+            self._sentences.append(sentence)
+
     def _tell_changes(self) -> None:
         """Hand over the description where it differs from the one before."""
         if self._described is not None and (new := self.description()) != self._described:
@@ -364,6 +360,7 @@ class NatNetConnection:
     def _wait(self, one: _Waiting, again: bool) -> None:
         if again or len(self._waiting) == MOST_WAITING:
             self._counters["unfitting_frames"] += 1
+            self._tell_refusal("Frames have other markers than the server's definitions: they are not used.")
             return
         self._waiting.append(one)
         soon_ns = self._definitions_asked_ns + SOON_NS

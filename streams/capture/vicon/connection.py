@@ -73,6 +73,7 @@ class ViconConnection:
         self._numbers = _FrameNumbers()
         self._content = (-1, b"")
         self._fault: CaptureError | None = None
+        self._refusal = ""
         self._heard_ns = now_ns()
         self._ping_due_ns = self._wanted_ns = self._begun_ns = 0
         self._socket = _connected(address)
@@ -224,8 +225,11 @@ class ViconConnection:
         """Take in one block."""
         try:
             frame = self._stream.take(raw)
-        except DecodeError:
+        except DecodeError as fault:
             self._counters["refused_packets"] += 1
+            if str(fault) != self._refusal:  # a flood of one kind is told once
+                self._refusal = str(fault)
+                self._sentences.append(f"A block was refused: {fault}.")
             self._n_refused += 1
             if self._n_refused > MOST_REFUSED:
                 self._fault = CaptureError(

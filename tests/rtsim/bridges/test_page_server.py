@@ -106,6 +106,17 @@ def test_files_and_what_is_none(serve: Callable[..., Served]) -> None:
     assert served.ask("/", "HEAD").read() == b""
 
 
+def test_pages_of_others_take_no_place(serve: Callable[..., Served]) -> None:
+    """Protects viewers: a stranger's page in a browser on this machine takes none of their places."""
+    served = serve()
+    for site in ("cross-site", "same-site"):
+        for path in ("/stream", "/look.json", "/page.js"):
+            assert served.ask(path, **{"Sec-Fetch-Site": site}).status == 403
+        assert served.ask("/", **{"Sec-Fetch-Site": site}).status == 200  # a link to the page
+    for site in ("same-origin", "none"):
+        assert served.ask("/look.json", **{"Sec-Fetch-Site": site}).status == 200
+
+
 def test_a_stalled_viewer_holds_up_nobody(
     walk: Any, serve: Callable[..., Served], monkeypatch: pytest.MonkeyPatch
 ) -> None:

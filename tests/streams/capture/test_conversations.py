@@ -232,6 +232,7 @@ def test_strangers_packets_and_damage_end_nothing(double):
         until(lambda: run.take() == 10, "the others")
         assert run.relay.telemetry().counters["refused_packets"] >= 1
         assert run.relay.counters["reconnects"] == 0
+        until(lambda: any("was refused" in said for said in run.said), "the sentence")
 
 
 def test_a_server_that_sends_no_frames_is_told_once(double, monkeypatch):
@@ -239,9 +240,9 @@ def test_a_server_that_sends_no_frames_is_told_once(double, monkeypatch):
     monkeypatch.setattr(relay, "QUIET_NS", 200_000_000)
     with relayed(double) as run:
         until(lambda: any("sends no frames" in said for said in run.said), "the sentence")
+        assert sum("sends no frames" in said for said in run.said) == 1
         sent(double, 0)
         until(lambda: run.take() == 1, "a frame")
-        assert sum("sends no frames" in said for said in run.said) == 1
 
 
 def test_a_server_of_another_protocol_is_told_from_silence():

@@ -148,6 +148,13 @@ def test_a_label_that_comes_later_is_a_new_session(monkeypatch):
     assert any("C came" in sentence for sentence in said)
 
 
+def test_an_axis_that_is_told_late_loses_no_frame(monkeypatch):
+    """Protects the start: frames that wait for an axis are published when the system tells it after all."""
+    unknown = DESCRIBED._replace(up="")
+    publisher, _, _ = relayed(monkeypatch, (unknown, [frame(0), frame(1), DESCRIBED, frame(2)]))
+    assert [message.time for message in publisher.of(Markers)] == [0.0, 0.01, 0.02]
+
+
 def test_frames_of_another_number_of_markers_are_counted(monkeypatch):
     """Protects subscribers: no frame has another shape than its session."""
     publisher, made, _ = relayed(monkeypatch, (DESCRIBED, [frame(0, positions=np.zeros((5, 3))), frame(1)]))
