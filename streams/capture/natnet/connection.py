@@ -49,6 +49,8 @@ ECHO_NS = 250_000_000
 """How often clocks are compared, by which the server also knows that we are there [ns]."""
 DEFINITIONS_NS = 700_000_000
 """How often definitions are asked for, so that a changed list is known within a second [ns]."""
+ANSWERS_NS = 800_000_000
+"""For the other answers of a server that answers questions [ns]."""
 SOON_NS = 10_000_000
 """They are asked for at most so often where a frame says that they have changed [ns]."""
 SILENT_NS = 1_600_000_000
@@ -106,6 +108,8 @@ class NatNetConnection:
             self._await(lambda: self._info is not None, ANSWER_NS)
             self._listen(local)
             self._await(lambda: bool(self._raw_definitions and self._questions.complete), AGAIN_NS)
+            if self._questions.answered:  # what answers once does so again: one session, not two
+                self._await(lambda: self._questions.complete, ANSWERS_NS)
         except BaseException:
             self.close()
             raise

@@ -33,6 +33,11 @@ class Questions:
         self._n_asked, self._open = 0, b""
 
     @property
+    def answered(self) -> bool:
+        """Whether any is answered."""
+        return bool(self._known)
+
+    @property
     def complete(self) -> bool:
         """Whether all are answered."""
         return len(self._known) == len(QUESTIONS)
