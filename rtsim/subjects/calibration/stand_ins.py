@@ -30,8 +30,9 @@ from rtsim.subjects.conventional.chord import chord_centre
 from rtsim.subjects.conventional.measures import (
     USUAL_MARKER_DIAMETER,
     ConventionalMeasures,
-    SideMeasures,
+    check_both_widths,
     stored_measures,
+    usable_rotation,
 )
 from rtsim.subjects.hip_centre import hip_centres
 from rtsim.subjects.knee_centre import centre_offset, width_name, width_of
@@ -46,6 +47,9 @@ INSIDE = 0.08
 """Of the length of thigh or shank: a marker that is so far on the inner side is on the wrong one."""
 BEYOND = (-0.15, 1.15)
 """On the way from the upper end of its segment to the lower one: outside of it there is another segment."""
+EXCHANGED = 0.3
+"""Of the cosines between a device's axis and the pelvis' by both orders of its labels: right order, up to 50
+degrees of rotation, differs by less, and exchanged labels by 0.67 without any rotation [1]."""
 MOVES = 0.3
 """Of the middle of all markers, from which a trial is no static one [m]."""
 DIAMETER = "MarkerDiameter"
@@ -80,10 +84,11 @@ class LegMeasures(NamedTuple):
     near: str = ""
     names: Mapping[str, str] = {}
 
-    @property
-    def offsets(self) -> SideMeasures:
-        """Rotation offsets and torsion of the leg."""
-        return stored_measures(self.stored).of(self.label_side)
+    def rotation(self, field: str, where: str) -> float:
+        """A rotation offset or the torsion of the leg [rad], 0 without; ConfigError for one of no person."""
+        return usable_rotation(
+            stored_measures(self.stored).of(self.label_side), field, self.label_side, where
+        )
 
     @property
     def takes_usual_markers(self) -> bool:
@@ -122,8 +127,8 @@ def stand_ins(known: Positions, measures: LegMeasures, where: str) -> StandIns:
     if found and measures.takes_usual_markers:
         notes.append(f"markers of {1e3 * USUAL_MARKER_DIAMETER:.0f} mm were taken: no {DIAMETER} is stored")
     across_ankle = both["malleolus_lateral"] - both["malleolus_medial"]
-    torsion = measures.offsets.tibial_torsion
-    if torsion and "fibula_head" not in known:
+    lacks_head = "fibula_head" not in known
+    if lacks_head and (torsion := measures.rotation("tibial_torsion", where)):
         ankle = 0.5 * (both["malleolus_lateral"] + both["malleolus_medial"])
         found["fibula_head"] = ankle + turned(across_ankle, unit(knee - ankle), -torsion)
         notes.append(
@@ -141,7 +146,8 @@ def stand_ins(known: Positions, measures: LegMeasures, where: str) -> StandIns:
 
 
 def check_widths(known: Positions, measures: LegMeasures, where: str) -> None:
-    """ConfigError that names all widths which are needed and not known, and where they usually stand."""
+    """ConfigError that names all widths which are needed and not known, and where they usually stand; and for
+    two that seem exchanged."""
     pairs = {
         "knee": ("epicondyle_lateral", "epicondyle_medial"),
         "ankle": ("malleolus_lateral", "malleolus_medial"),
@@ -150,6 +156,13 @@ def check_widths(known: Positions, measures: LegMeasures, where: str) -> None:
         joint for joint, pair in pairs.items() if not known.keys() >= {*pair} and measures.lacks(joint)
     ]
     if not missing:
+        used = [joint for joint, pair in pairs.items() if not known.keys() >= {*pair}]
+        if len(used) == len(pairs):
+            knee, ankle = (
+                width_of(measures.stored, measures.label_side, joint, measures.given(joint))
+                for joint in pairs
+            )
+            check_both_widths(knee, ankle, measures.label_side, where)
         return
     side, stored = measures.label_side, [width_name(measures.label_side, joint) for joint in missing]
     options = [f"{joint}_width_mm (--{joint}-width)" for joint in missing]
@@ -169,7 +182,7 @@ def check_wands(known: Positions, measures: LegMeasures, where: str) -> None:
     if "epicondyle_lateral" in known and "epicondyle_medial" not in known:
         wands["thigh"] = ("thigh_lateral", hip_of(known, measures), "epicondyle_lateral")
     if "malleolus_medial" not in known:
-        knee = known[DEVICE[0]] if has_device(known) else known["epicondyle_lateral"]
+        knee = lateral_of_device(known) if has_device(known) else known["epicondyle_lateral"]
         wands["shank"] = ("shank_lateral", knee, "malleolus_lateral")
     for segment, (role, upper, lower) in wands.items():
         line = known[lower] - upper
@@ -199,6 +212,30 @@ def hip_of(known: Positions, measures: LegMeasures) -> Array:
     return hip
 
 
+def lateral_of_device(known: Positions) -> Array:
+    """(n, 3) - the lateral epicondyle by a knee alignment device [m], whose axis marker lies far outside."""
+    return device_origin(known[DEVICE[0]], known[DEVICE[1]], known[DEVICE[2]], "right")
+
+
+def check_device_order(known: Positions, measures: LegMeasures, where: str) -> None:
+    """ConfigError for a device whose axis lies across the body by the other order of its labels alone."""
+    kax, one, two = (known[role] for role in DEVICE)
+    across = unit(known["asis"] - known["asis_opposite"])
+    as_is, exchanged = (
+        float(np.median(np.sum(unit(kax - device_origin(kax, *pair, "right")) * across, axis=-1)))
+        for pair in ((one, two), (two, one))
+    )
+    if exchanged <= as_is + EXCHANGED:
+        return
+    names = [measures.names.get(role, role) for role in DEVICE[1:]]
+    raise ConfigError(
+        f"the axis of the {measures.label_side} knee alignment device does not lie across the body as its "
+        f"markers are labelled, and does with {names[0]} and {names[1]} exchanged",
+        where=where,
+        remedy="exchange these labels in the file",
+    )
+
+
 def stand_in_knee(known: Positions, measures: LegMeasures, where: str) -> tuple[dict[str, Array], list[str]]:
     """The epicondyles that are not marked, by a knee alignment device or by the chord, and sentences."""
     if "epicondyle_medial" in known and "epicondyle_lateral" in known:
@@ -207,12 +244,13 @@ def stand_in_knee(known: Positions, measures: LegMeasures, where: str) -> tuple[
     if has_device(known):
         device = known[DEVICE[0]], known[DEVICE[1]], known[DEVICE[2]]
         odd = check_device(*device, "right", where)
-        lateral = device_origin(*device, "right")
+        lateral = lateral_of_device(known)
+        check_device_order(known, measures, where)
         medial = 2.0 * chord_centre(hip, lateral, device[0], offset) - lateral
         told = "no lateral epicondyle: the knee alignment device tells its place, and the axis of the knee"
         roles = {"epicondyle_lateral": lateral, "epicondyle_medial": medial}
         return roles, [f"{told}; {odd}" if odd else told]
-    lateral, turn = known["epicondyle_lateral"], measures.offsets.thigh_rotation or 0.0
+    lateral, turn = known["epicondyle_lateral"], measures.rotation("thigh_rotation", where)
     medial = 2.0 * chord_centre(hip, lateral, known["thigh_lateral"], offset, turn) - lateral
     told = f"no medial epicondyle: knee centre put {1e3 * offset:.1f} mm from the lateral marker"
     return {"epicondyle_medial": medial}, [told + told_turn(turn, "thigh")]
@@ -220,7 +258,7 @@ def stand_in_knee(known: Positions, measures: LegMeasures, where: str) -> tuple[
 
 def medial_malleolus(known: Positions, knee: Array, measures: LegMeasures, where: str) -> tuple[Array, str]:
     """The medial malleolus (n, 3) [m] by the chord, and a sentence. knee : (n, 3) - its centre [m]"""
-    lateral, turn = known["malleolus_lateral"], measures.offsets.shank_rotation or 0.0
+    lateral, turn = known["malleolus_lateral"], measures.rotation("shank_rotation", where)
     offset = measures.radius("ankle", where)
     medial: Array = 2.0 * chord_centre(knee, lateral, known["shank_lateral"], offset, turn) - lateral
     told = f"no medial malleolus: ankle centre put {1e3 * offset:.1f} mm from the lateral marker"

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from rtsim.config.models.both_sides_schema import SUFFIXES
 from rtsim.config.runs.lab_schema import LabMap, LabSide
 from rtsim.errors import ConfigError
-from rtsim.files.markers.trial import MarkerTrial
+from rtsim.files.markers.trial import MarkerTrial, name_some
 from rtsim.subjects.calibration.landmarks import back_of, role_positions
 from rtsim.subjects.conventional.axes import pelvis_frame
 from rtsim.subjects.conventional.device_marker import with_epicondyle
@@ -39,6 +39,7 @@ WALKING = ("thigh", "knee", "shank", "ankle", "toe")
 """Of a leg that walks, below its pelvis."""
 TAKEN = f"markers of {1e3 * USUAL_MARKER_DIAMETER:.0f} mm were taken: no MarkerDiameter is stored"
 WIDTHS = ("knee_width", "ankle_width")
+NONE_OF = "no angles of the conventional gait model of the"
 
 
 def with_conventional_legs(
@@ -86,11 +87,14 @@ def conventional_leg(source: Source, tracked: tuple[str, ...]) -> tuple[Conventi
     tracked : names of the markers that a run follows
     """
     if (names := labels_of(source.table, tracked)) is None:
-        return None, []
+        lacking = not_followed(source.table, tracked)
+        return None, [
+            f"{NONE_OF} {source.side} leg: {lacking} not among the markers that are followed"
+        ] if lacking else []
     try:
         return _record(source, names)
     except ConfigError as fault:
-        return None, [f"no angles of the conventional gait model of the {source.side} leg: {fault}"]
+        return None, [f"{NONE_OF} {source.side} leg: {fault}"]
 
 
 def labels_of(table: LabSide, tracked: tuple[str, ...]) -> dict[str, str] | None:
@@ -103,6 +107,18 @@ def labels_of(table: LabSide, tracked: tuple[str, ...]) -> dict[str, str] | None
     found = find_markers([name for name in roles.values() if name], tracked)
     names = {role: tracked[found[name]] for role, name in roles.items() if name in found}
     return names if set(roles) - set(names) <= {"heel"} else None
+
+
+def not_followed(table: LabSide, tracked: tuple[str, ...]) -> str:
+    """What of a map of the conventional gait model is not among the tracked markers, with its verb; "" where
+    the map is of another model, which has no such angles."""
+    if any(role not in table.named for role in (OF_LAB[role] for role in WALKING)):
+        return ""
+    names = [table.named[own] for role, own in OF_LAB.items() if role != "heel"]
+    lacking = [name for name in names if not find_markers([name], tracked)]
+    if not lacking:
+        return "both PSIS, or a sacrum, are"
+    return f"{name_some(lacking)} {'are' if len(lacking) > 1 else 'is'}"
 
 
 def _record(source: Source, names: dict[str, str]) -> tuple[ConventionalLeg, list[str]]:

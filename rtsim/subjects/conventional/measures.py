@@ -133,8 +133,32 @@ def check_measures(measures: ConventionalMeasures, where: str, leg: str = "") ->
         for field, value in measures.of(side)._asdict().items():
             if leg in ("", side) or field == "leg_length":
                 _check(field, value, f"{side} {field}", where)
+        if leg in ("", side):
+            own = measures.of(side)
+            check_both_widths(own.knee_width or 0.0, own.ankle_width or 0.0, side, where)
     for field in STORED_ONCE:
         _check(field, getattr(measures, field), field, where)
+
+
+def check_both_widths(knee: float, ankle: float, side: str, where: str) -> None:
+    """ConfigError for an ankle that is wider than its knee [m], as nobody's is; 0 = not known. Widths beyond
+    their own ranges are not looked at here."""
+    if RANGES["knee_width"][0] <= knee < ankle <= RANGES["ankle_width"][1]:
+        raise ConfigError(
+            f"the {side} ankle is {1e3 * ankle:.4g} mm wide and the knee {1e3 * knee:.4g} mm: the widths "
+            "seem exchanged",
+            where=where,
+            allowed="an ankle that is narrower than its knee",
+            remedy="measure both, and correct them in the subject's measures or give --knee-width and "
+            "--ankle-width",
+        )
+
+
+def usable_rotation(own: SideMeasures, field: str, side: str, where: str) -> float:
+    """A rotation offset or the torsion of a leg [rad], 0 where none is; ConfigError for no person's."""
+    value: float | None = getattr(own, field)
+    _check(field, value, f"{side} {field}", where)
+    return value or 0.0
 
 
 def _check(field: str, value: float | None, said: str, where: str) -> None:
@@ -166,6 +190,7 @@ def needed(measures: ConventionalMeasures, side: str, field: str, where: str) ->
         raise ConfigError(
             f"the {side} {field.replace('_', ' ')} is needed, and no {stored} is stored with the trial",
             where=where,
-            remedy=f"{HOW.get(field, 'measure it')} and give it as an option or in a .vsk or .mp file",
+            remedy=f"{HOW.get(field, 'measure it')} and give it with --{field.replace('_', '-')}, or in a "
+            ".vsk, .mp or .toml file with --measures",
         )
     return value

@@ -163,3 +163,49 @@ def test_a_spoilt_record_is_refused(tmp_path: Path, key: str, text: str, said: s
     (tmp_path / "s.toml").write_text("".join(lines), encoding="utf-8")
     with pytest.raises(ConfigError, match=said):
         load_subject(tmp_path / "s.toml")
+
+
+def test_a_toe_that_no_walk_shows_is_told() -> None:
+    """Protects against angles of a leg that are silently not there: the marker is named."""
+    walk = person(**WALK)
+    bare = walk.positions.copy()
+    bare[:, walk.names.index("LTOE")] = np.nan
+    legs, notes = legs_of(walk._replace(positions=bare), person())
+    assert set(legs) == {"right"}
+    assert any("of the left leg: LTOE is not among the markers that are followed" in note for note in notes)
+
+
+@pytest.mark.parametrize(
+    ("other", "said"),
+    [
+        ({"RTibialTorsion": -20.0}, "right tibial torsion of -20 rad.*degrees"),
+        ({"RThighRotation": 12.0}, "right thigh rotation of 12 rad"),
+        ({"RShankRotation": 9.0}, "right shank rotation of 9 rad"),
+        ({"RKneeWidth": 0.07, "RAnkleWidth": 0.1}, "right ankle is 100 mm wide and the knee 70 mm"),
+    ],
+)
+def test_our_own_legs_refuse_measures_of_nobody(other: dict[str, float], said: str) -> None:
+    """Protects the stand-ins of our own model from angles in degrees, where radians are due, and from widths
+    of knee and ankle that are exchanged."""
+    with pytest.raises(ConfigError, match=said):
+        subject_for(person(**WALK), person(measures={**MEASURES, **other}), side="right")
+
+
+def test_shank_marker_on_the_skin_beside_a_device() -> None:
+    """Protects a knee alignment device with a shank marker without a wand: the place of the knee is where the
+    device's arms meet, not its marker far outside."""
+    trial = person(device=True)
+    x = trial.positions.copy()
+    for letter, outwards in (("R", 1.0), ("L", -1.0)):
+        x[:, trial.names.index(f"{letter}TIB"), 2] -= 0.05 * outwards
+    subject = subject_for(trial._replace(positions=x), None, side="")
+    assert any("the knee alignment device tells its place" in note for note in subject.notes)
+
+
+def test_exchanged_markers_of_a_device_are_told() -> None:
+    """Protects the sentence on KD1 and KD2 at each other's places."""
+    names = {"RKD1": "RKD2", "RKD2": "RKD1"}
+    trial = person(device=True)
+    swapped = trial._replace(names=tuple(names.get(name, name) for name in trial.names))
+    with pytest.raises(ConfigError, match="with RKD1 and RKD2 exchanged"):
+        subject_for(swapped, None, side="right")

@@ -50,6 +50,7 @@ def test_every_measure_has_a_range() -> None:
         (ConventionalMeasures(right=SideMeasures(thigh_rotation=12.0)), r"right thigh rotation of 12 rad"),
         (ConventionalMeasures(inter_asis=float("nan")), r"inter asis of nan mm"),
         (ConventionalMeasures(marker_diameter=0.14), r"marker diameter of 140 mm"),
+        (ConventionalMeasures(left=SideMeasures(knee_width=0.08, ankle_width=0.11)), r"left ankle is 110 mm"),
     ],
 )  # fmt: skip
 def test_numbers_of_no_person(measures: ConventionalMeasures, said: str) -> None:
@@ -60,6 +61,8 @@ def test_numbers_of_no_person(measures: ConventionalMeasures, said: str) -> None
 
 def test_missing_is_said_with_where_it_stands() -> None:
     """Protects the sentence on a width that is needed and unknown."""
-    with pytest.raises(ConfigError, match=r"right knee width is needed, and no RKneeWidth.*epicondyles"):
+    with pytest.raises(
+        ConfigError, match=r"right knee width is needed, and no RKneeWidth.*epicondyles.*--knee-width"
+    ):
         needed(stored_measures(STORED), "right", "knee_width", "f.c3d")
     assert needed(stored_measures(STORED), "left", "knee_width", "f.c3d") == 0.1
