@@ -7,6 +7,7 @@ before, by the subscriber.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from itertools import islice
@@ -34,6 +35,21 @@ N_NAMED = 8
 """So many markers are named where more are missing or unknown."""
 LONGEST_LABEL = 32
 """So much of a stranger's label stands in a sentence [characters]."""
+SHORTEST_M = 1e-9
+"""Markers that are nearer to each other are at one place [m]."""
+TOO_LARGE = {
+    1000.0: 'millimetres sent as metres? Declare unit "mm" in the session, or send metres',
+    100.0: 'centimetres sent as metres? Declare unit "cm" in the session, or send metres',
+    39.37: "inches sent as metres? Send metres",
+    10.0: 'millimetres declared as cm? Declare unit "mm" in the session, or send centimetres',
+}
+TOO_SMALL = {
+    1000.0: 'metres declared as mm? Declare unit "m" in the session, or send millimetres',
+    100.0: 'metres declared as cm? Declare unit "m" in the session, or send centimetres',
+    25.4: "inches declared as mm? Send millimetres",
+    10.0: 'centimetres declared as mm? Declare unit "cm" in the session, or send millimetres',
+}
+"""How many times too large or too small a person is -> what was probably mistaken, and the remedy."""
 
 
 class MarkerInput:
@@ -168,15 +184,14 @@ class MarkerInput:
         if length > of.limit * of.size:
             self.count(
                 "millimetres_as_metres",
-                f"The markers span {length:.0f} m {of.span}: millimetres sent as metres? "
-                'Declare unit "mm" in the session, or send metres.',
+                f"The markers span {length:.0f} m {of.span}: {_nearest(TOO_LARGE, length / of.size)}.",
             )
             return False
         if length < of.size / of.limit:
             self.count(
                 "millimetres_as_metres",
-                f"The markers span {1e3 * length:.2f} mm {of.span}: metres declared as mm? "
-                'Declare unit "m" in the session, or send millimetres.',
+                f"The markers span {1e3 * length:.2f} mm {of.span}: "
+                f"{_nearest(TOO_SMALL, of.size / max(length, SHORTEST_M))}.",
             )
             return False
         if of.upright and rise < 0.5 * length and abs(sideways) > 0.8 * length:
@@ -242,3 +257,8 @@ def listed(labels: Iterable[str]) -> str:
 def known_labels(subject: Subject | None) -> dict[str, str]:
     """Whose markers those of the subject are, by their labels, and how that is known."""
     return {subject.person: f"whose markers those of the subject {subject.name} are"} if subject else {}
+
+
+def _nearest(mistakes: Mapping[float, str], ratio: float) -> str:
+    """The mistake whose factor is nearest to this one, in proportion."""
+    return mistakes[min(mistakes, key=lambda factor: abs(math.log(ratio / factor)))]

@@ -231,6 +231,27 @@ def test_a_subject_in_another_order_than_the_model_is_refused(spec, subject):
 
 
 @pytest.mark.parametrize(
+    ("factor", "told"),
+    [
+        (1000.0, "millimetres sent as metres"), (100.0, "centimetres sent as metres"),
+        (39.4, "inches sent as metres"), (10.0, "millimetres declared as cm"),
+        (1e-3, "metres declared as mm"), (1e-2, "metres declared as cm"), (1 / 25.4, "inches declared as mm"),
+        (0.1, "centimetres declared as mm"), (0.0, "metres declared as mm"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("crouch", [0.85, 1.0])
+def test_the_unit_that_was_mistaken_is_named(subject, factor, told, crouch):
+    """Protects who sends inches or centimetres from the remedy for metres."""
+    marker_input = MarkerInput(of_subject(subject), declare(subject.marker_names))
+    n_first = len(next(iter(subject.segments.values())).markers_mm)
+    positions = np.full((len(subject.marker_names), 3), np.nan)
+    positions[:n_first] = [0.1, 0.3 + crouch * factor * body_size(subject), -0.2]
+    positions[-1] = [0.1, 0.3, -0.2]
+    assert not marker_input.admit({"positions": positions})[1]
+    assert any(told in sentence for sentence in marker_input.sentences)
+
+
+@pytest.mark.parametrize(
     ("times", "plausible"), [(1.01 / 5.0, True), (0.99 / 5.0, False), (4.99, True), (5.01, False)]
 )
 def test_sizes_that_a_person_can_have(subject, times, plausible):
