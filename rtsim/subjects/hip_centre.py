@@ -197,7 +197,7 @@ def _predictors(
             f"the hip regression {name} needs the length of the leg, from the ASIS to the medial malleolus",
             where="hip centre",
             allowed="without it: " + ", ".join(n for n, r in REGRESSIONS.items() if not r.needs_leg),
-            remedy="give leg_length_mm, or a file in which LLegLength and RLegLength are stored",
+            remedy="give --leg-length, or a file in which LLegLength and RLegLength are stored",
         )
 
     def in_mm(x: float | None) -> float:

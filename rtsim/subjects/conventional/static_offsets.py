@@ -30,6 +30,8 @@ UP = np.array([0.0, 1.0, 0.0])
 DEVICE = ("knee_device_axis", "knee_device_1", "knee_device_2")
 SAME = 1e-4
 """Foot offsets that differ by less are the same [rad]."""
+CONTRADICTED = np.radians(1.0)
+"""Offsets of a thigh that differ by more are told [rad]."""
 STILL = 0.06
 """Hip, toe and heel of a leg that stands stay within this [m]."""
 
@@ -97,13 +99,15 @@ def aligned(source: Source, known: Positions, hip: Array, measures: Conventional
     side, x, notes = source.side, dict(known), []
     own, radius = measures.of(side), measures.marker_radius
     has_device = all(role in x for role in DEVICE)
-    if own.static_plant_flexion is not None:
+    if own.static_plant_flexion is not None and not has_device:
         return AlignedLeg(x, measures, [])
     if has_device:
         device = (x[DEVICE[0]], x[DEVICE[1]], x[DEVICE[2]])
-        notes += [said] if (said := check_device(*device, side, source.where)) else []
         half = 0.5 * needed(measures, side, "knee_width", source.where)
         knee = by_device(hip, device, x["thigh_lateral"], radius + half, side)
+        if own.static_plant_flexion is not None:
+            return AlignedLeg(x, measures, _as_stored(own.thigh_rotation or 0.0, knee.rotation, side))
+        notes += [said] if (said := check_device(*device, side, source.where)) else []
         how = "the knee alignment device"
     elif "epicondyle_medial" in x:
         lateral, medial = x["epicondyle_lateral"], x["epicondyle_medial"]
@@ -165,6 +169,16 @@ def stands_still(*points: Array) -> bool:
     """Whether all of some points, (n, 3) each [m], stay where they are throughout a trial."""
     seen = [x[np.isfinite(x).all(axis=1)] for x in points]
     return all(len(x) > 0 and float(np.ptp(x, axis=0).max()) < STILL for x in seen)
+
+
+def _as_stored(stored: float, by_markers: float, side: str) -> list[str]:
+    """A sentence on a stored offset of the thigh that the device of the static trial contradicts [rad]."""
+    if abs(stored - by_markers) <= CONTRADICTED:
+        return []
+    return [
+        f"{side} thigh rotation offset as Plug-in Gait stored it, {_said(stored)}; by the knee alignment "
+        f"device it is {_said(by_markers)}"
+    ]
 
 
 def _width(lateral: Array, medial: Array, radius: float) -> float:

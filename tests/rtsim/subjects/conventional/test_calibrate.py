@@ -209,3 +209,14 @@ def test_exchanged_markers_of_a_device_are_told() -> None:
     swapped = trial._replace(names=tuple(names.get(name, name) for name in trial.names))
     with pytest.raises(ConfigError, match="with RKD1 and RKD2 exchanged"):
         subject_for(swapped, None, side="right")
+
+
+def test_a_stored_offset_that_the_device_contradicts_is_told() -> None:
+    """Protects against an alignment device that is left aside in silence, as Plug-in Gait's offsets stay."""
+    stored = {**MEASURES, "RStaticPlantFlex": 0.2, "RStaticRotOff": 0.03, "RThighRotation": 0.0}
+    told = "right thigh rotation offset as Plug-in Gait stored it, 0.0 degrees; by the knee alignment"
+    for thigh, count in ((0.25, 1), (0.0, 0)):
+        walk, static = person(thigh, measures=stored, **WALK), person(thigh, device=True)
+        legs, notes = legs_of(walk, static)
+        assert legs["right"].thigh_rotation_deg == 0.0
+        assert sum(told in note for note in notes) == count
