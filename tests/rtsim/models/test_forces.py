@@ -99,7 +99,7 @@ def test_a_contact_is_an_ellipsoid_on_a_plane():
     assert contacts.round[0] == 0
     np.testing.assert_allclose(contacts.radii[0], [0.01, 0.02, 0.03])
     np.testing.assert_allclose(contacts.normal[0], [0.0, 1.0, 0.0])
-    np.testing.assert_allclose(contacts.drift[0], [0.1, 0.0, 0.0])
+    np.testing.assert_allclose(contacts.surface_velocity[0], [0.1, 0.0, 0.0])
     np.testing.assert_allclose(contacts.pressure[0, [STIFFNESS, DAMPING]], [2e6, 0.5])
     assert contacts.friction_law[0] == -1
 
