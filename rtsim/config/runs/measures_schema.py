@@ -40,10 +40,13 @@ class PersonMeasures(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
     def __post_init__(self) -> None:
         check_numbers(self)
-        if not 0.0 <= self.marker_standoff_mm <= MOST_STANDOFF_MM:
+        standoff = self.marker_standoff_mm
+        if standoff != 0.0 and not LEAST_STANDOFF_MM <= standoff <= MOST_STANDOFF_MM:
+            metres = "; metres, where millimetres are due?" if 0.0 < standoff < LEAST_STANDOFF_MM else ""
             raise ValueError(
-                f"marker_standoff_mm: {self.marker_standoff_mm:g}; allowed: 0 to {MOST_STANDOFF_MM:g}"
+                f"marker_standoff_mm: {standoff:g}{metres}; allowed: 0, or {LEAST_STANDOFF_MM:g} "
+                f"to {MOST_STANDOFF_MM:g}"
             )
 
 
-MOST_STANDOFF_MM = 50.0
+LEAST_STANDOFF_MM, MOST_STANDOFF_MM = 1.0, 50.0

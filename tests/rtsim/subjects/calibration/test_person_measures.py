@@ -76,7 +76,8 @@ def test_measures_go_before_those_of_the_trial() -> None:
         ("knee_width = 100", "knee_width"),
         ("knee_width_mm = [100]", "knee_width_mm"),
         ("tibial_torsion_deg = 200", "tibial torsion"),
-        ("marker_standoff_mm = 60", "allowed: 0 to 50"),
+        ("marker_standoff_mm = 60", "allowed: 0, or 1 to 50"),
+        ("marker_standoff_mm = 0.009", "metres, where millimetres are due"),
     ],
 )
 def test_wrong_files(tmp_path: Path, text: str, said: str) -> None:
