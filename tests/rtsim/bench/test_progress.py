@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 from rich.console import Console
 
+from rtsim.bench.figures import BenchFigure
 from rtsim.bench.progress import BenchProgress, counted, duration
 from rtsim.cli.main import cli
 
@@ -83,7 +84,7 @@ def test_a_quick_bench_of_tuning_is_small(monkeypatch) -> None:
 
     asked = {}
     monkeypatch.setattr(
-        tune, "run", lambda **options: asked.update(options) or [tune.Figure("a", 1.0, "%", 2.0)]
+        tune, "run", lambda **options: asked.update(options) or [BenchFigure("a", 1.0, "%", 2.0)]
     )
     done = CliRunner().invoke(cli, ["bench", "tune", "--quick", "--json"])
     assert done.exit_code == 0, done.output

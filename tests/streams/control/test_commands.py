@@ -128,7 +128,7 @@ def test_a_stranger_behind_the_address_is_named(raw_sender):
 
 def test_a_stranger_who_hangs_up_before_the_command_is_sent_is_named(raw_sender, monkeypatch) -> None:
     """Protects against waiting for ever: a publisher may end the link for good before anything is sent."""
-    opened, answers = commands.Link, []
+    opened, answers = commands.ClientLink, []
 
     def late(*arguments):
         link = opened(*arguments)
@@ -138,7 +138,7 @@ def test_a_stranger_who_hangs_up_before_the_command_is_sent_is_named(raw_sender,
     def ask_often() -> None:
         answers.extend(request(raw_sender.address, "status", timeout_s=0.05) for _ in range(12))
 
-    monkeypatch.setattr(commands, "Link", late)
+    monkeypatch.setattr(commands, "ClientLink", late)
     asking = threading.Thread(target=ask_often, daemon=True)
     asking.start()
     asking.join(GUARD_S)
