@@ -57,8 +57,8 @@ FAULTY = {
 }
 """Bit of the status of a plate -> what it is counted as, and what is told."""
 ELSEWHERE = (
-    "The {side} foot may stand beside the plates: its force is not known. Where nothing but plates is stood "
-    "on, say so by plates.bear_all."
+    "The {side} foot may stand beside the plates, on the floor, so the force on it is not known. If only the "
+    "plates were stepped on, set bear_all = true in the table [plates] of the run."
 )
 
 

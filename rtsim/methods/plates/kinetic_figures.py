@@ -218,7 +218,10 @@ def in_sentences(figures: dict[str, Any]) -> list[str]:
             for side, foot in figures["feet"].items() if foot["loaded"]
         )  # fmt: skip
         low = "" if figures["under"] >= UNDER else f", less than {percent(UNDER)}"
-        told.append(f"pressure under the foot in {percent(figures['under'])} of the readings{low} ({feet})")
+        told.append(
+            f"the centre of pressure lies under the foot in {percent(figures['under'])} of the readings{low} "
+            f"({feet})"
+        )
     if figures["flagged"]:
         flags = ", ".join(f"{name} {n}" for name, n in figures["flagged"].items())
         told.append(f"flagged of {figures['loaded']} readings of loaded plates: {flags}")
@@ -240,11 +243,12 @@ def in_sentences(figures: dict[str, Any]) -> list[str]:
         told.append(
             f"residual at the pelvis in body weights: mean {vector(left['mean_force'])}, at most "
             f"{left['most_force']:.2f}; moment {vector(left['mean_moment_m'], 3)} m, at most "
-            f"{left['most_moment_m']:.3f} m; {percent(left['not_in_model'])} of the mass is not modelled, "
+            f"{left['most_moment_m']:.3f} m; the model leaves out {percent(left['not_in_model'])} of the "
+            "body mass"
             + (
-                "nor what the other foot bears"
+                ", and the load of the other foot is not known"
                 if left["unexplained_up"] is None
-                else f"{left['unexplained_up']:+.3f} of the weight is not explained by that"
+                else f"; beyond that {left['unexplained_up']:+.3f} of the body weight is unexplained"
             )
         )
     if figures.get("momentum") and figures["momentum"]["sentence"]:

@@ -176,7 +176,7 @@ def test_a_run_with_plates_is_told_in_figures_and_in_words():
     assert found["mass_kg"] == 72.0
     assert set(found["peaks"]) == {"ankle plantarflexors", "knee extensors"}
     said = analyse(*options).stdout
-    assert "pressure under the foot in 100.0 % of the readings" in said
+    assert "the centre of pressure lies under the foot in 100.0 % of the readings" in said
     assert (
         f"ankle plantarflexors: at most {found['peaks']['ankle plantarflexors']['value']:.2f} N m/kg" in said
     )
