@@ -68,16 +68,11 @@ def command(
     from rtsim.report.table import print_summary
 
     run = make_run(**options)
-    if record is not None:
-        check_recording(record, "--record")
+    check_beside(record, monitor, page)
     length_s = run.duration_s if run.source in MADE_UP and not loop else 0.0
     check_playing(run.source, speed, rate, length_s, start_s, end_s)
     check_run(run)
     check_tare(run)
-    if monitor:
-        require_window()
-    if page is not None:
-        check_page(page)
     captured = is_capture(run.source)
     check_captured_forces(run)
     check_bound(run, player=captured or not is_stream(run.source))
@@ -108,30 +103,20 @@ def command(
             address = players[0].wait_ready(READY_S)["markers"] if players else run.source
             beside = played or is_capture(run.forces)
             run = msgspec.structs.replace(run, forces=address if beside else run.forces)
-            n_subscriber = 2 if record else 1
             of_config = options.get("config"), options["choices"]
-            arguments = estimator_arguments(run, address, n_subscriber, loop, *of_config)
-            arguments += [f"--note={note}" for note in bounded(notes)]
-            arguments += ["--anyway"] if anyway else []
+            arguments = estimator_arguments(run, address, 2 if record else 1, loop, *of_config)
+            arguments += [*(f"--note={note}" for note in bounded(notes)), *(["--anyway"] if anyway else [])]
             estimator = start(stack, "estimator", arguments)
             ready = estimator.wait_ready(READY_S, players)
         children = [estimator, *players]
-        if record is not None:
-            children.append(start(stack, "recorder", ["record", ready["results"], str(record)]))
-        if monitor:
-            seen = ["monitor", ready["results"], "--control", ready["control"]]
-            children.append(start(stack, "monitor", seen))
-        if page is not None:
-            children.append(start(stack, "page", ["serve", ready["results"], "--page", page, "--states"]))
-            tell(f"the page is at {children[-1].wait_ready(READY_S)['page']}")
+        children += started_beside(stack, ready, record, monitor, page)
         addresses = {"markers": address, "results": ready["results"], "control": ready["control"]}
         addresses |= {"forces": run.forces} if is_stream(run.forces) else {}
         tell_addresses(addresses)
         watch = Watch(run.source, addresses, children, notes)
         summary = {"addresses": addresses, **watch.follow(console)}
         if captured:
-            counted = players[0].newest_state("counted")
-            summary["capture"] = {key: counted.get(key, {}) for key in ("counters", "gauges")}
+            summary["capture"] = counted_by(players[0])
         if as_json:
             click.echo(json.dumps(summary))
         else:
@@ -140,6 +125,38 @@ def command(
         check_usable(run.source, summary)
         check_recorded(record)
     raise SystemExit(exit_code() or int(watch.failed))
+
+
+def check_beside(record: Path | None, monitor: bool, page: str | None) -> None:
+    """ConfigError where the recording, the window or the page that is wanted cannot be."""
+    if record is not None:
+        check_recording(record, "--record")
+    if monitor:
+        require_window()
+    if page is not None:
+        check_page(page)
+
+
+def started_beside(
+    stack: contextlib.ExitStack, ready: dict[str, Any], record: Path | None, monitor: bool, page: str | None
+) -> list[Child]:
+    """The processes that read the results: recorder, window and page, as they are wanted."""
+    children = []
+    if record is not None:
+        children.append(start(stack, "recorder", ["record", ready["results"], str(record)]))
+    if monitor:
+        seen = ["monitor", ready["results"], "--control", ready["control"]]
+        children.append(start(stack, "monitor", seen))
+    if page is not None:
+        children.append(start(stack, "page", ["serve", ready["results"], "--page", page, "--states"]))
+        tell(f"the page is at {children[-1].wait_ready(READY_S)['page']}")
+    return children
+
+
+def counted_by(connector: Child) -> dict[str, Any]:
+    """What the relay of a capture system counted and measured, as it said last."""
+    counted = connector.newest_state("counted")
+    return {key: counted.get(key, {}) for key in ("counters", "gauges")}
 
 
 def playing_arguments(

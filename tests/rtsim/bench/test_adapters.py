@@ -42,6 +42,8 @@ def test_a_running_double_is_connected_to_by_its_address(scheme):
     double.start()
     try:
         connection = systems()[scheme].open(parse_capture(double.address))
+        names = [name.rpartition(":")[2] for name in connection.description().names]
+        assert names == ([] if scheme == "vicon" else ["A", "B", "C"])  # Vicon's come with frames
         connection.close()
     finally:
         double.stop()
