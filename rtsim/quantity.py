@@ -55,7 +55,8 @@ class Quantity(NamedTuple):
         """Its fields of a frame: the values, then deviations and masks where it has them."""
         shape = self.array.shape
         own = FieldSpec(
-            self.name, shape, self.unit, self.labels, self.parts, self.frame,
+            name=self.name, shape=shape, unit=self.unit, labels=self.labels, parts=self.parts,
+            frame=self.frame,
             curves=self.curves, image=self.image, meaning=self.meaning, joints=self.joints, as_is=self.as_is,
         )  # fmt: skip
         found = [(own, self.array)]

@@ -209,12 +209,12 @@ def recorded(run: RunConfig, anyway: bool, console: Any) -> Ready:
         for note in (*forces.notes, *said):
             tell(f"{forces.source}: {note}")
     return Ready(
-        len(trial.times),
-        lambda progress: RecordingInput(trial, progress, forces, feed),
-        stages,
-        notes,
-        wrong,
-        run.person,
+        n_frame=len(trial.times),
+        open_source=lambda progress: RecordingInput(trial, progress, forces, feed),
+        stages=stages,
+        notes=notes,
+        wrong=wrong,
+        person=run.person,
     )
 
 
@@ -239,7 +239,13 @@ def gone_through(run: RunConfig, ready: Ready, console: Any) -> AnalysedRecordin
         raise ConfigError("no frame was solved", where=run.source, remedy="look at the sentences above")
     gauges = kept.telemetry.gauges if kept.telemetry else {}
     return AnalysedRecording(
-        results, seconds, loop.reason, gauges, kept.sentences, ready.wrong, bool(run.forces)
+        results=results,
+        seconds=seconds,
+        reason=loop.reason,
+        gauges=gauges,
+        sentences=kept.sentences,
+        wrong=ready.wrong,
+        plates=bool(run.forces),
     )
 
 

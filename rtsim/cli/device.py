@@ -56,7 +56,9 @@ def command(
     device_spec = load_toml(find_config(spec, "devices"), DeviceSpec)
     security = connect_security(client_key, server_key)
     urgent_too = may_have_priority(urgently)
-    with SimulatedDevice(device_spec, address, log, security, urgent_too, tunnel) as device:
+    with SimulatedDevice(
+        spec=device_spec, address=address, log=log, security=security, urgent=urgent_too, tunnel=tunnel
+    ) as device:
         listen_for_emergency(device)
         say({"state": "ready", "device": device_spec.name, "model": address})
         with noting_requests(lambda number: device.stop()), gc_paused(), with_priority(urgently):

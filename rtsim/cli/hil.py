@@ -289,8 +289,9 @@ def run(
         press = None if ways.again is not None else partial(loop.command, Command(name=EMERGENCY))
         rights = DeviceRights(own_name() if ways.arm_s is not None else "", replay=press is None)
         server = stack.enter_context(
-            ControlServer(spec.ports.control, loop.command, loop.commands, people, rights, press)
-        )
+            ControlServer(address=spec.ports.control, handler=loop.command, names=loop.commands,
+                          security=people, rights=rights, stop=press)
+        )  # fmt: skip
         loop.control_events = server.events
         stack.enter_context(noting_requests(lambda number: loop.stop("interrupted")))
         no_effect = partial(tell, "rtsim: no emergency stop: what is run again has no device under torque")

@@ -41,7 +41,7 @@ class Seen(NamedTuple):
     armed: bool = False
 
 
-AT_REST = Seen(-1, 0.0, 0.0, 0.0, 0.0, 0.0)
+AT_REST = Seen(tick=-1, time=0.0, angle=0.0, speed=0.0, model_angle=0.0, model_speed=0.0)
 
 
 class ControllerError(Exception):

@@ -317,7 +317,15 @@ class DeviceExchange:
         Zero where it has none to tell, which is a fault.
         """
         seen = Seen(
-            self.seq, time, self.angle, self.speed, angle, speed, self.moment, self.gait, self.arming.on
+            tick=self.seq,
+            time=time,
+            angle=self.angle,
+            speed=self.speed,
+            model_angle=angle,
+            model_speed=speed,
+            moment=self.moment,
+            gait=self.gait,
+            armed=self.arming.on,
         )
         try:
             torque, self.controller_fault = self.law.torque(self.tuning.values, seen), ""

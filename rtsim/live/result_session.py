@@ -71,7 +71,14 @@ class ResultSession:
             if outcome.failure:
                 failure = outcome.failure
                 break
-        return FrameResult(status, iterations, residual, told, now_ns(), failure)
+        return FrameResult(
+            status=status,
+            iterations=iterations,
+            residual=residual,
+            told=told,
+            t_solved=now_ns(),
+            failure=failure,
+        )
 
     def message(self, frame: ReceivedFrame, result: FrameResult, seq: int, status: Status) -> Result:
         """The result of a frame as it is published now."""

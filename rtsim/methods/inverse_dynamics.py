@@ -184,7 +184,14 @@ def every_joint(tree: Tree) -> JointAxes:
     """The joints of all bodies, their centres the origins of their frames, in the axes of both bodies."""
     n = len(tree.parent)
     axes = np.tile(np.eye(3), (n, 1, 1))
-    return JointAxes(tree.parent, np.arange(n), axes, axes, tree.position_in_parent, tree.position_in_child)
+    return JointAxes(
+        proximal=tree.parent,
+        distal=np.arange(n),
+        axes_proximal=axes,
+        axes_distal=axes,
+        point_proximal=tree.position_in_parent,
+        point_distal=tree.position_in_child,
+    )
 
 
 def dynamics_of_model(model: Model) -> InverseDynamics:

@@ -232,7 +232,16 @@ def _curves(specs: Mapping[str, FieldSpec], notes: list[str]) -> list[tuple[Plot
         column = min(kind.column, COLUMNS_MOST - 1)
         least = scale * kind.least if 0.0 < scale * kind.least < LARGEST else 1.0
         for heading, entries, said in groups[:PANELS_MOST]:
-            panel = PlotPanel(heading, axis, unit, said, 0, column, least, kind.from_zero)
+            panel = PlotPanel(
+                title=heading,
+                quantity=axis,
+                unit=unit,
+                names=said,
+                first=0,
+                column=column,
+                extent_least=least,
+                from_zero=kind.from_zero,
+            )
             found.append((panel, HistoryBlock(name, np.array(entries), scale, 0)))
         n_drawn = sum(len(entries) for _, entries, _ in groups[:PANELS_MOST])
         _note_rest(notes, name, n_drawn, spec.shape[0])
@@ -263,8 +272,16 @@ def _arms(specs: Mapping[str, FieldSpec], notes: list[str]) -> list[tuple[PlotPa
     found = []
     for joint, entries, movements in joints(labels_of(angles, CURVES_MOST))[:PANELS_MOST]:
         title = f"Muscles about {joint.lower()} {movements[0]}"
-        least = (ARM_COLUMN, ARM_EXTENT_LEAST, False)
-        panel = PlotPanel(title, "moment arm", unit, spoken(labels), 0, *least)
+        panel = PlotPanel(
+            title=title,
+            quantity="moment arm",
+            unit=unit,
+            names=spoken(labels),
+            first=0,
+            column=ARM_COLUMN,
+            extent_least=ARM_EXTENT_LEAST,
+            from_zero=False,
+        )
         found.append(
             (panel, HistoryBlock(spec.name, entries[0] + n_angle * np.arange(len(labels)), scale, 0))
         )
@@ -298,7 +315,17 @@ def _picture(specs: Mapping[str, FieldSpec], notes: list[str]) -> ImageField | N
         labels = spoken(labels_of(spec, IMAGES_MOST)) if len(shape) == 3 else ("",)
         title = printable(spec.image.title) or spoken((printable(name),))[0]
         order = sorted(range(n_image), key=lambda k: (labels[k] != "left", k))
-        return ImageField(title, unit, scale, name, labels, (n_row, n_column), *sizes, order)
+        return ImageField(
+            title=title,
+            unit=unit,
+            scale=scale,
+            field=name,
+            labels=labels,
+            shape=(n_row, n_column),
+            across=sizes[0],
+            along=sizes[1],
+            order=order,
+        )
     return None
 
 

@@ -61,12 +61,12 @@ def steps_of(trials: Sequence[FootTrial], fit: FootFit, fitted: bool) -> list[Fi
     """The steps of a fit, with the heights of their heels in the notes."""
     return [
         FittedStep(
-            trial._replace(notes=(*trial.notes, *_lift(height))),
-            errors,
-            simulated,
-            knots,
-            fitted,
-            fit.complete,
+            trial=trial._replace(notes=(*trial.notes, *_lift(height))),
+            errors=errors,
+            simulated=simulated,
+            knots=knots,
+            fitted=fitted,
+            complete=fit.complete,
         )
         for trial, errors, simulated, knots, height in zip(
             trials, fit.errors, fit.simulated, fit.knots, fit.heights, strict=True

@@ -204,7 +204,9 @@ def ways_of(statics: Statics) -> RestSlopes:
     potential = np.abs(stiffness - stiffness.T).max(initial=0.0) <= SKEW * largest
     slowest = square if potential else np.linalg.eigvals(stiffness).real
     grows = slowest < -GROWS - ROUNDING[0 if potential else 1] * largest
-    return RestSlopes(L, solve(L, statics.F), stiffness, square, way, not grows.any())
+    return RestSlopes(
+        L=L, f=solve(L, statics.F), stiffness=stiffness, square=square, way=way, stable=not grows.any()
+    )
 
 
 def solve(A: Array, b: Array) -> Array:

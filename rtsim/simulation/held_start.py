@@ -92,15 +92,15 @@ def meet_speeds(simulator: Simulator, shift: StartShift | None) -> Met | None:
     acting, slight = independent(simulator)
     names = model.names.holds
     return Met(
-        float(shift.gap[worst]),
-        model.names.holds[worst],
-        shift.turned,
-        shift.shifted,
-        float(before[:, RATE].max(initial=0.0)),
-        len(own.multiplier),
-        len(acting),
-        tuple(name for e, name in enumerate(names) if e not in acting),
-        {names[e]: part for e, part in zip(acting, slight, strict=True) if part < SLIGHT_PART},
+        gap=float(shift.gap[worst]),
+        element=model.names.holds[worst],
+        turned=shift.turned,
+        shifted=shift.shifted,
+        rate=float(before[:, RATE].max(initial=0.0)),
+        n_row=len(own.multiplier),
+        n_independent=len(acting),
+        left_out=tuple(name for e, name in enumerate(names) if e not in acting),
+        slight={names[e]: part for e, part in zip(acting, slight, strict=True) if part < SLIGHT_PART},
     )
 
 

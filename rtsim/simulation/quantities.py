@@ -73,7 +73,17 @@ class SimulatedQuantities:
             shown = np.zeros(array.shape)
             self._turned.append((shown, array))
         self.quantities.append(
-            Quantity(name, shown, unit, labels, parts, frame, curves, meaning, as_is=as_is)
+            Quantity(
+                name=name,
+                array=shown,
+                unit=unit,
+                labels=labels,
+                parts=parts,
+                frame=frame,
+                curves=curves,
+                meaning=meaning,
+                as_is=as_is,
+            )
         )
         return array
 

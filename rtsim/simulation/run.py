@@ -83,15 +83,15 @@ def run(
         steps[-1] = simulator.n_step
     n_done = simulator.n_step - first
     return SimulatedRun(
-        trace._replace(**{name: getattr(trace, name)[:n_row] for name in trace._fields[:-2]}),
-        simulator.start_time + steps * simulator.options.step,
-        n_step,
-        n_done,
-        status,
-        int(trace.counts[N_LARGE]),
-        int(trace.counts[N_PART]) - (status > ERROR_LARGE),
-        wall,
-        stopped and n_done < n_step,
+        trace=trace._replace(**{name: getattr(trace, name)[:n_row] for name in trace._fields[:-2]}),
+        times=simulator.start_time + steps * simulator.options.step,
+        n_asked=n_step,
+        n_done=n_done,
+        status=status,
+        n_large=int(trace.counts[N_LARGE]),
+        n_part=int(trace.counts[N_PART]) - (status > ERROR_LARGE),
+        wall=wall,
+        stopped=stopped and n_done < n_step,
     )
 
 

@@ -33,7 +33,14 @@ def simulation_of(model: Model) -> Simulation:
     turned = model.forces.generators is not None
     given = len(model.couplers.dof) > 0 or model.holds is not None or turned
     couplers = drivers_first(model.couplers) if given else None
-    return Simulation(model.system, model.forces, 0, couplers, model.pulls, model.holds)
+    return Simulation(
+        system=model.system,
+        forces=model.forces,
+        constant=0,
+        couplers=couplers,
+        pulls=model.pulls,
+        holds=model.holds,
+    )
 
 
 class Simulator:

@@ -60,7 +60,8 @@ class CentreOfMass(Stage):
         known, self._covariance_version = self.kinematics.estimator.deviations is not None, -1
         return [
             Quantity(
-                "centre_of_mass", self.shown, "m", ("segments",), AXES, GROUND,
+                name="centre_of_mass", array=self.shown, unit="m", labels=("segments",), parts=AXES,
+                frame=GROUND,
                 meaning=f"of the model's segments, together {self.total:.1f} kg; NaN = no pose",
                 deviation=self.deviation if known else None,
             ),

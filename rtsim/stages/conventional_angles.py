@@ -111,7 +111,8 @@ class ConventionalAngles(Stage):
         names = tuple(f"{name}{end}" for end in ends for name in CENTRES)
         found.append(
             Quantity(
-                "cgm_joint_centres", self._points, "m", names, AXES, GROUND,
+                name="cgm_joint_centres", array=self._points, unit="m", labels=names, parts=AXES,
+                frame=GROUND,
                 meaning="of the conventional gait model, by Davis and the chord",
             )
         )  # fmt: skip

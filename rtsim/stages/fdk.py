@@ -217,11 +217,13 @@ class Balance(Stage):
             return []
         return [
             Quantity(
-                "joint_point_displacements", joints.displacement, "m", joints.names, AXES, CARRIES,
+                name="joint_point_displacements", array=joints.displacement, unit="m", labels=joints.names,
+                parts=AXES, frame=CARRIES,
                 meaning=f"of joints' points from the neutral pose, in the axes of what carries them{late}",
             ),
             Quantity(
-                "joint_point_forces", joints.force, "N", joints.names, AXES, CARRIES,
+                name="joint_point_forces", array=joints.force, unit="N", labels=joints.names, parts=AXES,
+                frame=CARRIES,
                 meaning=f"on the points' bodies by contacts or reactions, in the same axes{late}",
             ),
         ]  # fmt: skip
@@ -320,4 +322,11 @@ def make(setting: StageContext) -> BalancedJoint | None:
         heavy = build(with_masses(setting.spec, setting.subject, loads.person), setting.subject, method)
     loads = loads if isinstance(loads, JointLoads) else None
     recruitment = run.recruitment or RecruitmentSpec()
-    return BalancedJoint(kinematics, run.fdk, recruitment, run.rates, loads, heavy)
+    return BalancedJoint(
+        kinematics=kinematics,
+        spec=run.fdk,
+        recruitment=recruitment,
+        rates=run.rates,
+        loads=loads,
+        heavy=heavy,
+    )

@@ -178,12 +178,14 @@ class FootContacts(Stage):
         names = self._feet[0].foot.names
         across, along = self.spec.cell_mm[1], self.spec.cell_mm[0]
         told = [
-            Quantity("foot_contact_forces", self._force, "N", SIDES, AXES, GROUND,
+            Quantity(name="foot_contact_forces", array=self._force, unit="N", labels=SIDES, parts=AXES,
+                     frame=GROUND,
                      meaning="of the ground on the foot by its model; shear is not validated; filtered"),
             Quantity("foot_contact_loads", self._up, "N", SIDES,
                      curves=Curves("Feet, contact model", "vertical force", 1, 100.0),
                      meaning="vertical part of foot_contact_forces"),
-            Quantity("foot_contact_centres", self._centre, "m", SIDES, AXES, GROUND,
+            Quantity(name="foot_contact_centres", array=self._centre, unit="m", labels=SIDES, parts=AXES,
+                     frame=GROUND,
                      meaning="centre of pressure of the contact model; NaN = no contact"),
             Quantity("foot_contact_free_moments", self._free, "N m", SIDES,
                      meaning="about the normal through the centre of pressure; not validated"),
@@ -298,4 +300,13 @@ def make(setting: StageContext) -> FootContacts | None:
         whose, known = run.person or subject.person, (run.up or None, run.units or None)
         static = read_one(run.static, share_of_labs(lab), whose, *known)
     shared = total if run.foot.level == "whole_body" and isinstance(total, GroundReaction) else None
-    return FootContacts(run.foot, motion, plates, lab, subject, static, setting.mass_kg, shared)
+    return FootContacts(
+        spec=run.foot,
+        motion=motion,
+        loads=plates,
+        lab=lab,
+        subject=subject,
+        static=static,
+        mass_kg=setting.mass_kg,
+        total=shared,
+    )

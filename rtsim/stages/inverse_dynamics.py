@@ -102,7 +102,8 @@ class PersonLoads(JointLoads):
                 deviation=self.stated(shown.of_moment), joints=of_angles,
             ),
             Quantity(
-                "joint_forces", shown.force, "N", joints, AXES, "the distal body's anatomy",
+                name="joint_forces", array=shown.force, unit="N", labels=joints, parts=AXES,
+                frame="the distal body's anatomy",
                 meaning="net joint force on the distal body: X forward, Y up, Z lateral; filtered",
                 deviation=self.stated(shown.of_force), joints=below,
             ),
@@ -182,7 +183,8 @@ class ModelLoads(JointLoads):
         self._of_moments, self._of_forces = self._moments.copy(), self._forces.copy()
         reactions = [
             Quantity(
-                f"reaction_{what}_{told}", values(axes), unit, joints, AXES, frame,
+                name=f"reaction_{what}_{told}", array=values(axes), unit=unit, labels=joints, parts=AXES,
+                frame=frame,
                 meaning=f"{said}; filtered", deviation=self.stated(deviations(axes)),
             )
             for told, axes, frame in FRAMES_TOLD
@@ -213,12 +215,14 @@ class ModelLoads(JointLoads):
                 deviation=self.stated(dynamics.deviations.power),
             ),
             Quantity(
-                "external_forces", self._external[0], "N", tuple(self._pressed), AXES, GROUND,
+                name="external_forces", array=self._external[0], unit="N", labels=tuple(self._pressed),
+                parts=AXES, frame=GROUND,
                 meaning="force of all plates on each foot, as the dynamics has it; filtered",
                 deviation=self.stated(self._of_external[0]),
             ),
             Quantity(
-                "external_moments", self._external[1], "N m", tuple(self._pressed), AXES, GROUND,
+                name="external_moments", array=self._external[1], unit="N m", labels=tuple(self._pressed),
+                parts=AXES, frame=GROUND,
                 meaning="its moment about the origin of ground; filtered",
                 deviation=self.stated(self._of_external[1]),
             ),

@@ -303,8 +303,9 @@ class Kinematics(Stage):
         self._ranges = AngleRanges(self.estimator)
         self.by_joint = JointStatus(self.estimator.model)
         self._results = KinematicResults(
-            self.estimator, self.marker_input.measured, self.marker_input.mirrors, of_person, self.unknown,
-            self._ranges, self.by_joint,
+            estimator=self.estimator, measured=self.marker_input.measured, mirrors=self.marker_input.mirrors,
+            of_person=of_person, unknown=self.unknown,
+            ranges=self._ranges, by_joint=self.by_joint,
         )  # fmt: skip
         return self._results.quantities()
 
@@ -380,8 +381,9 @@ def make(setting: StageContext) -> Kinematics:
     following = followed_by(run, spec) if subject is None else None
     methods = methods_of(run, spec)
     estimator = MultibodyEstimator(
-        spec, subject, method_of(run, spec), methods, run.solver, run.markers, following, run.uncertainty
-    )
+        spec=spec, subject=subject, method=method_of(run, spec), methods=methods, solver=run.solver,
+        check=run.markers, following=following, uncertainty=run.uncertainty,
+    )  # fmt: skip
     return Kinematics(estimator, subject, run.person, run.label_unnamed)
 
 

@@ -294,4 +294,11 @@ def make(setting: StageContext) -> AppliedLoads | None:
     if setting.subject is None:
         feet = find_feet(build(setting.spec), run.plates.feet)
         placed = PlacedFeet(feet, kinematics.estimator.model.markers.body)
-    return FootLoads(kinematics, setting.forces, run.lab, run.plates.bear_all, placed, run.uncertainty)
+    return FootLoads(
+        kinematics=kinematics,
+        feed=setting.forces,
+        lab=run.lab,
+        bear_all=run.plates.bear_all,
+        placed=placed,
+        stated=run.uncertainty,
+    )

@@ -91,13 +91,13 @@ def subject_segment(
     """Record of a segment; markers and points in metres in its frame."""
     alpha, beta, gamma = np.degrees([segment.alpha, segment.beta, segment.gamma])
     return SubjectSegment(
-        float(1e3 * segment.length),
-        float(alpha),
-        float(beta),
-        float(gamma),
-        {name: millimetres(x) for name, x in markers.items()},
-        {name: millimetres(x) for name, x in points.items()},
-        in_parent_deg,
+        length_mm=float(1e3 * segment.length),
+        alpha_deg=float(alpha),
+        beta_deg=float(beta),
+        gamma_deg=float(gamma),
+        markers_mm={name: millimetres(x) for name, x in markers.items()},
+        points_mm={name: millimetres(x) for name, x in points.items()},
+        in_parent_deg=in_parent_deg,
     )
 
 

@@ -108,7 +108,15 @@ def conditioned(points: Array, costs: Array, lengths: Array, noise: float) -> Ga
     covariance = matern(points, points, lengths) + drift_of(len(y)) + noise * np.eye(len(y))
     factor = np.asarray(np.linalg.cholesky(covariance), float)
     level, weights = solved(factor, y)
-    return GaussianProcess(points, lengths, noise, factor, weights, centre + scale * level, scale)
+    return GaussianProcess(
+        points=points,
+        lengths=lengths,
+        noise=noise,
+        factor=factor,
+        weights=weights,
+        mean=centre + scale * level,
+        scale=scale,
+    )
 
 
 def standardised(costs: Array) -> tuple[Array, float, float]:

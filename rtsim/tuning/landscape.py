@@ -54,9 +54,9 @@ def landscape_of(search: TuningSearch, parameters: Parameters, kept: KeptTuning)
     scale, low = (parameters.high - parameters.low)[chosen], parameters.low[chosen]
     others = [name for k, name in enumerate(parameters.names) if k not in chosen]
     return Landscape(
-        f"{kept.config}, {kept.method}: {kept.cost}",
-        (parameters.names[a], parameters.names[b]),
-        low, parameters.high[chosen], mean, deviation,
-        low + scale * tried[:, chosen], low + scale * best[chosen],
-        ", ".join(f"{name} {kept.best[name]:.3g}" for name in others),
+        title=f"{kept.config}, {kept.method}: {kept.cost}",
+        names=(parameters.names[a], parameters.names[b]),
+        low=low, high=parameters.high[chosen], mean=mean, deviation=deviation,
+        tried=low + scale * tried[:, chosen], best=low + scale * best[chosen],
+        held=", ".join(f"{name} {kept.best[name]:.3g}" for name in others),
     )  # fmt: skip

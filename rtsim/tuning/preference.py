@@ -193,7 +193,9 @@ def judged(log: Array, points: Array, pairs: list[tuple[int, int]]) -> tuple[Wor
         rows[every, [pair[k] for pair in pairs]] += sign / (ROOT2 * noise)
     weights, root, factor, misfit = propagated(rows @ matern(points, points, lengths) @ rows.T)
     away = np.append((log[:n] - LENGTH_MEAN) / LENGTH_SPREAD, (log[n] - JUDGED_MEAN) / JUDGED_SPREAD)
-    return Worth(points, lengths, rows, weights, root, factor), misfit + 0.5 * float(away @ away)
+    return Worth(
+        points=points, lengths=lengths, rows=rows, weights=weights, root=root, factor=factor
+    ), misfit + 0.5 * float(away @ away)
 
 
 def propagated(covariance: Array) -> tuple[Array, Array, Array, float]:

@@ -112,12 +112,12 @@ class AdapterChain:
             number = round(place) if 0.0 <= place < LAST else -1  # others are of damaged messages
             self.taken.append(
                 Taken(
-                    frame.session.session,
-                    frame.seq,
-                    frame.t_capture,
-                    frame.t_arrived,
-                    number,
-                    tuple(spec.labels),
+                    session=frame.session.session,
+                    seq=frame.seq,
+                    t_capture=frame.t_capture,
+                    t_arrived=frame.t_arrived,
+                    frame=number,
+                    names=tuple(spec.labels),
                 )
             )
 

@@ -121,10 +121,17 @@ def rolled_step() -> RecordedStep:
     q, v = done.trace.q[rows], done.trace.v[rows]
     pitch = Rotation.from_rotvec(np.outer(q[:, 4], [0.0, 0.0, 1.0])).as_matrix()
     model = simulator.model
+    toe_origin, toe_axes, toe_axis = toes_of(model)
     motion = RecordedFoot(
-        times, q[:, :3].copy(), pitch, v[:, :3].copy(), np.outer(v[:, 4], [0.0, 0.0, 1.0]),
-        *toes_of(model),
-    )  # fmt: skip
+        time=times,
+        position=q[:, :3].copy(),
+        rotation=pitch,
+        velocity=v[:, :3].copy(),
+        turning=np.outer(v[:, 4], [0.0, 0.0, 1.0]),
+        toe_origin=toe_origin,
+        toe_axes=toe_axes,
+        toe_axis=toe_axis,
+    )
     knots = correction_knots(np.interp(np.linspace(0.0, times[-1], N_KNOT), times, q[:, 6]))
     heel = q[0, :3] - [0.06, 0.0, 0.06]
     grid = Grid(heel * [1.0, 0.0, 1.0], np.eye(3)[2], np.eye(3)[0], np.array([0.0075, 0.0085]))

@@ -134,7 +134,9 @@ def forward(spec: ModelSpec, folder: Path, first: int, n_frame: int, *, holds_bo
     n, at_frames = len(names), done.trace.q[::EVERY]
     off = at_frames[:, :n] - driven.q[rows, :n]
     off_free = at_frames[:, :n] - smooth(free.q[frames])[rows]
-    return Forward(names, off, off_free, driven.activation[rows], energy, work)
+    return Forward(
+        names=names, off=off, off_free=off_free, activation=driven.activation[rows], energy=energy, work=work
+    )
 
 
 def box_places(folder: Path) -> Array:

@@ -86,12 +86,12 @@ def draw_segment(rng: Generator, base: SubjectSegment, stature: float) -> Subjec
     kept = sorted(rng.permutation(len(names))[: rng.integers(FEWEST, len(names) + 1)])
     alpha, beta, gamma = rng.normal((base.alpha_deg, base.beta_deg, base.gamma_deg), AXES_DEG)
     return SubjectSegment(
-        size * base.length_mm,
-        float(alpha),
-        float(beta),
-        float(gamma),
-        {names[k]: tuple(placed[k] + rng.normal(scale=BESIDE_MM, size=3)) for k in kept},
-        {name: tuple(size * c for c in x) for name, x in base.points_mm.items()},
+        length_mm=size * base.length_mm,
+        alpha_deg=float(alpha),
+        beta_deg=float(beta),
+        gamma_deg=float(gamma),
+        markers_mm={names[k]: tuple(placed[k] + rng.normal(scale=BESIDE_MM, size=3)) for k in kept},
+        points_mm={name: tuple(size * c for c in x) for name, x in base.points_mm.items()},
     )
 
 

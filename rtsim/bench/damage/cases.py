@@ -168,7 +168,14 @@ class Workshop:
         found = self.score_of(clean, damage, case.method)
         worst = clean.start + found.worst if found.worst >= 0 else -1
         lasts = damage.stop >= clean.scene.n_frame
-        return Done(case, damage.what, clean.start + damage.first, worst, lasts, found)
+        return Done(
+            case=case,
+            what=damage.what,
+            first=clean.start + damage.first,
+            worst=worst,
+            lasts=lasts,
+            score=found,
+        )
 
     def score_of(self, clean: Clean, damage: Damage, method: str) -> Score:
         """The score of a damage; a static trial that is refused, or noted, is told before the first frame."""

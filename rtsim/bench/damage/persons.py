@@ -86,12 +86,12 @@ class RecordedPerson:
         first = (n - length) * part // (N_PART - 1)
         inside = slice(first, first + length)
         return DamagedMarkers(
-            trial.names,
-            self.groups,
-            trial.positions[inside],
-            trial.times[inside],
-            trial.rate,
-            self.calibrated,
+            names=trial.names,
+            groups=self.groups,
+            positions=trial.positions[inside],
+            times=trial.times[inside],
+            rate=trial.rate,
+            calibrated=self.calibrated,
         )
 
     def damaged(self, damage: Damage) -> RecordedPerson:

@@ -85,11 +85,18 @@ def run(
             if found is not None:
                 done.append(found)
     total = (
-        Alarms(*map(sum, zip(*alarms.values(), strict=True)))
+        Alarms._make(map(sum, zip(*alarms.values(), strict=True)))
         if alarms
-        else Alarms(*(0,) * len(Alarms._fields))
+        else Alarms._make((0,) * len(Alarms._fields))
     )
-    return DamageOutcome(done, kinds, methods, workshop.left_out, total, bool(requests))
+    return DamageOutcome(
+        done=done,
+        kinds=kinds,
+        methods=methods,
+        left_out=workshop.left_out,
+        alarms=total,
+        interrupted=bool(requests),
+    )
 
 
 def chosen(name: str, allowed: Sequence[str], where: str) -> None:

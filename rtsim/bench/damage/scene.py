@@ -131,7 +131,14 @@ class DamageKind(NamedTuple):
 
 def damaged(scene: DamagedMarkers, positions: Array, frames: slice, what: str) -> Damage:
     """Damage of positions alone in frames first to stop - 1."""
-    return Damage(positions, scene.times, np.arange(scene.n_frame), frames.start, frames.stop, what)
+    return Damage(
+        positions=positions,
+        times=scene.times,
+        kept=np.arange(scene.n_frame),
+        first=frames.start,
+        stop=frames.stop,
+        what=what,
+    )
 
 
 def some_frames(rng: Generator, scene: DamagedMarkers, seconds: float) -> slice:

@@ -64,6 +64,7 @@ def solve(person: RecordedPerson, scene: DamagedMarkers, damage: Damage | None =
         for name, kept_rows in rows.items():
             kept_rows[k] = arrays[name].ravel()
     return SolvedScene(
-        tuple(specs[ANGLES].labels), tuple(specs[WEIGHTS].labels), status, rows[ANGLES], rows.get(STATED),
-        rows[WEIGHTS], rows[RESIDUALS], rows[RMS][:, 0],
+        labels=tuple(specs[ANGLES].labels), markers=tuple(specs[WEIGHTS].labels), status=status,
+        angles=rows[ANGLES], stated=rows.get(STATED),
+        weights=rows[WEIGHTS], residuals=rows[RESIDUALS], rms=rows[RMS][:, 0],
     )  # fmt: skip

@@ -42,11 +42,16 @@ def alarms_of(clean: Clean) -> Alarms:
     complete, status = clean.scene.complete, clean.solved.status
     flagged, suspect = status != 0, status & Status.SUSPECT != 0
     false, sound = complete & flagged & ~clean.hangs, complete & clean.scene.sound
-    frames = (
-        complete, complete & flagged, false, false & suspect, sound, sound & false, ~complete,
-        ~complete & flagged,
-    )  # fmt: skip
-    return Alarms(*(int(own.sum()) for own in frames))
+    return Alarms(
+        n_clean=int(complete.sum()),
+        n_flagged=int((complete & flagged).sum()),
+        n_false=int(false.sum()),
+        n_false_suspect=int((false & suspect).sum()),
+        n_sound=int(sound.sum()),
+        n_sound_false=int((sound & false).sum()),
+        n_gap=int((~complete).sum()),
+        n_gap_flagged=int((~complete & flagged).sum()),
+    )
 
 
 def figures_of(done: Sequence[Done], kinds: Mapping[str, DamageKind], alarms: Alarms) -> list[BenchFigure]:

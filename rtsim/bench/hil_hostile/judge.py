@@ -62,9 +62,11 @@ def judge(case: HostileCase, seen: Evidence) -> Verdict:
     naming = [text for t, text in seen.said if names(text, case.words) and in_time(t, seen)]
     sentence = next(iter(naming or [text for _, text in seen.said[-1:]]), "")
     return Verdict(
-        case, after_ms, seen.declared_ms if seen.fault_ns else math.nan, ended,
-        bool(naming) if case.words else None, sentence, without_arming(seen), stop_after(seen), seen.faults,
-        seen.wrong,
+        case=case, after_ms=after_ms, declared_ms=seen.declared_ms if seen.fault_ns else math.nan,
+        ended=ended,
+        told=bool(naming) if case.words else None, sentence=sentence, unarmed=without_arming(seen),
+        stop_ms=stop_after(seen), faults=seen.faults,
+        wrong=seen.wrong,
     )  # fmt: skip
 
 

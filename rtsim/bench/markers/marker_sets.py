@@ -167,7 +167,10 @@ def offsets_off(trial: MarkerTrial) -> float:
     hips = hip_centres(x["RASI"], x["LASI"], back, "davis1991", measures)
     for side, letter, hip in (("right", "R", hips[0]), ("left", "L", hips[1])):
         thigh, knee, shank, ankle, toe, heel = (x[letter + name] for name in MARKERS)
-        markers, own = LegMarkers(thigh, knee, shank, ankle, toe, heel), measures.of(side)
+        markers, own = (
+            LegMarkers(thigh=thigh, knee=knee, shank=shank, ankle=ankle, toe=toe, heel=heel),
+            measures.of(side),
+        )
         found = [
             standing_leg(hip, markers, measures, side, UP, flat=flat, where=trial.source)[1]
             for flat in (True, False)

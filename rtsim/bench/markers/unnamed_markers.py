@@ -172,5 +172,12 @@ def followed_through(
     n_frame = int(np.isfinite(positions[:, truth[truth >= 0], 0]).any(axis=1).sum())
     n_right, n_marker, n_marker_right, n_wrong, n_wrong_ok, n_sure = numbers.tolist()
     return NamingCounts(
-        n_frame, n_right, n_marker, n_marker_right, n_wrong, n_wrong_ok, n_sure, np.array(took)
+        n_frame=n_frame,
+        n_right=n_right,
+        n_marker=n_marker,
+        n_marker_right=n_marker_right,
+        n_wrong=n_wrong,
+        n_wrong_ok=n_wrong_ok,
+        n_sure=n_sure,
+        took_us=np.array(took),
     )

@@ -124,7 +124,13 @@ def states_of(system: System) -> States:
     v, v_dot = rng.normal(size=(2, N_STATE, n_v))
     tau = 10.0 * rng.normal(size=(N_STATE, n_v))
     return States(
-        q, v, v_dot, tau, np.zeros((len(system.tree.parent), 6)), np.zeros(n_v), np.zeros((n_v, n_v))
+        q=q,
+        v=v,
+        v_dot=v_dot,
+        tau=tau,
+        wrench=np.zeros((len(system.tree.parent), 6)),
+        out=np.zeros(n_v),
+        M=np.zeros((n_v, n_v)),
     )
 
 

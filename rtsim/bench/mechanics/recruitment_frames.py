@@ -82,4 +82,6 @@ def try_frames(kind: str, power: int, n_frame: int, seed: int = 0) -> Tried:
             least = min(least, float(np.abs(out.violation).max() / np.abs(d).max()))
         elif not out.gap[0] <= GAP:
             unproved += 1
-    return Tried(lost, not_borne, least, unproved, total, longest)
+    return Tried(
+        lost=lost, not_borne=not_borne, least=least, unproved=unproved, iterations=total, most=longest
+    )

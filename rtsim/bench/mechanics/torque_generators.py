@@ -62,12 +62,12 @@ class ExtensorCase(NamedTuple):
 
 
 HARD = ExtensorCase(
-    "mtg_fit_hard_input.csv", "Knee_R_extensor", 1, 0.9, 0.75,
-    (1.77281687071, 1.73877507189, 0.064198515215, 0.0630356109565, 1.62466334986), 1.5413338,
+    file="mtg_fit_hard_input.csv", name="Knee_R_extensor", sign=1, cap=0.9, most_passive=0.75,
+    x=(1.77281687071, 1.73877507189, 0.064198515215, 0.0630356109565, 1.62466334986), objective=1.5413338,
 )  # fmt: skip
 EASY = ExtensorCase(
-    "mtg_fit_easy_input.csv", HIP, -1, 0.95, 0.749416,
-    (1.16465364367, 2.49582689223, 0.0399247936492, 0.0294252198524, 1.48229081493), 2.4996732,
+    file="mtg_fit_easy_input.csv", name=HIP, sign=-1, cap=0.95, most_passive=0.749416,
+    x=(1.16465364367, 2.49582689223, 0.0399247936492, 0.0294252198524, 1.48229081493), objective=2.4996732,
 )  # fmt: skip
 
 

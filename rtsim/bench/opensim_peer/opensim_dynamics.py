@@ -71,8 +71,9 @@ def moved(
     wrench = np.nan_to_num(np.concatenate([loads.foot_moment, loads.foot_force], axis=2))
     at, dof = model.coordinates.q, model.coordinates.dof
     return Moved(
-        trial.times, model.coordinates.names, found.q[:, at], found.v[:, dof], found.v_dot[:, dof],
-        {model.names.bodies[foot.bodies[0]]: wrench[:, foot.side] for foot in feet.feet},
+        times=trial.times, names=model.coordinates.names, q=found.q[:, at], v=found.v[:, dof],
+        v_dot=found.v_dot[:, dof],
+        wrenches={model.names.bodies[foot.bodies[0]]: wrench[:, foot.side] for foot in feet.feet},
     )  # fmt: skip
 
 

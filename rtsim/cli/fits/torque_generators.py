@@ -181,7 +181,10 @@ def command(
         raise ConfigError("it is for --out", where="--force", remedy="leave it out")
     chosen, spec = set_of(model)
     placed, body = generators_of(chosen), load_set(chosen)
-    said = Said(a_max, emg, within, against, against_table, most_passive, strength, bounds, measured)
+    said = Said(
+        a_max=a_max, emg=emg, within=within, against=against, against_table=against_table,
+        most_passive=most_passive, strength=strength, bounds=bounds, measured=measured,
+    )  # fmt: skip
     asked = asked_of(said, placed)
     low, high = limits_of(limits)
     drawn = [known(name, [one.name for one in placed], "--muscle") for name in muscles]

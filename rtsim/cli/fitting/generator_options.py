@@ -95,10 +95,11 @@ def asked_of(said: Said, placed: Sequence[PlacedGenerator]) -> FitRequests:
             f"{said.most_passive:g} cannot be meant", where="--t-pe-max", allowed="above 0 to 100"
         )
     return FitRequests(
-        numbers(said.a_max, names, "--a-max", (0.0, 1.0)), said.emg, said.within,
-        numbers(said.against, joints, "--co-contraction", (0.0, 10.0)), said.against_table, said.most_passive,
-        numbers(said.strength, [*names, *joints], "--strength", (0.01, 100.0)),
-        isometric(said.measured, [one for one in placed if one.muscle in FLEXOR_RATIOS]),
+        a_max=numbers(said.a_max, names, "--a-max", (0.0, 1.0)), emg=said.emg, within=said.within,
+        against=numbers(said.against, joints, "--co-contraction", (0.0, 10.0)),
+        against_table=said.against_table, most_passive=said.most_passive,
+        strength=numbers(said.strength, [*names, *joints], "--strength", (0.01, 100.0)),
+        measured=isometric(said.measured, [one for one in placed if one.muscle in FLEXOR_RATIOS]),
     )  # fmt: skip
 
 

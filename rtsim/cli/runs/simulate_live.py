@@ -112,8 +112,9 @@ def paced_by(options: Mapping[str, Any]) -> PacedRun:
         options["port_offset"],
     )
     paced = PacedRun(
-        options["duration_s"], options["rate_hz"], options["frame_rate_hz"], addresses["--results"],
-        addresses["--control"], options["urgent"],
+        duration_s=options["duration_s"], rate_hz=options["rate_hz"], frame_rate_hz=options["frame_rate_hz"],
+        results=addresses["--results"],
+        control=addresses["--control"], urgently=options["urgent"],
     )  # fmt: skip
     check_rates(paced)
     check_ports(addresses)

@@ -70,8 +70,9 @@ def search(
     places_of(tuning_of(spec), fields)
     budget = options["budget"] or tuning_of(spec).budget
     asking = Asking(
-        method, options["offline"], options["operator"], budget, options["seed"] or 0, options["file"],
-        options["blocks"] or N_BLOCK,
+        method=method, offline=options["offline"], operator=options["operator"], budget=budget,
+        seed=options["seed"] or 0, file=options["file"],
+        blocks=options["blocks"] or N_BLOCK,
     )  # fmt: skip
     check(asking, options, over_s, parameters)
     paper = paper_for(options["plot"], options["plot_size"], options["plot_dpi"])
@@ -194,7 +195,7 @@ def searched(
         if asking.file is not None:
             write_kept(asking.file, now)
 
-    drive = Drive(method, parameters, costs, kept, keep, tell)
+    drive = Drive(search=method, parameters=parameters, measure=costs, kept=kept, keep=keep, say=tell)
     try:
         drive.run(asking.budget)
     except (KeyboardInterrupt, EOFError, click.Abort):
@@ -227,7 +228,14 @@ def begun(spec: HilSpec, parameters: Parameters, asking: Asking, together: int) 
         for name, low, high in zip(parameters.names, parameters.low, parameters.high, strict=True)
     }
     cost = "typed by the operator" if asking.operator else cost_in_words(spec)
-    new = KeptTuning(spec.name, asking.method, asking.seed, ranges, cost, together)
+    new = KeptTuning(
+        config=spec.name,
+        method=asking.method,
+        seed=asking.seed,
+        parameters=ranges,
+        cost=cost,
+        together=together,
+    )
     if asking.file is None or not asking.file.exists():
         return new
     kept = read_kept(asking.file)

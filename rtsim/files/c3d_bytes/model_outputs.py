@@ -92,7 +92,14 @@ def outputs_of(results: Results, source: C3dSource) -> ModelOutputs:
         bits = np.zeros((len(results.times), 3))
         bits[:, 0] = results.status
         found.append(
-            _NamedOutput(STATUS_LABEL, OURS, False, "status bits of the frame, 0 = ok", "SCALARS", bits)
+            _NamedOutput(
+                bare=STATUS_LABEL,
+                ending=OURS,
+                always=False,
+                description="status bits of the frame, 0 = ok",
+                kind="SCALARS",
+                values=bits,
+            )
         )
     rows = source.frames_of(results.times)
     usable = (results.status & int(UNUSABLE)) == 0
@@ -180,7 +187,14 @@ def _of_angles(
         said = "ISB, not Plug-in Gait: flexion, adduction, int. rotation"
         for joint, side, columns in _columns(spec.labels, own):
             values = factor * _component(results.fields["joint_angles"], columns)
-            yield _NamedOutput(_named(joint, side, "Angles"), "ISB", True, said, "ANGLES", values)
+            yield _NamedOutput(
+                bare=_named(joint, side, "Angles"),
+                ending="ISB",
+                always=True,
+                description=said,
+                kind="ANGLES",
+                values=values,
+            )
     for name, spec in specs.items():
         match = CONVENTIONAL_ANGLES.fullmatch(name)
         if match is None or match[1] not in PLUG_IN or spec.unit != "rad":
@@ -191,7 +205,14 @@ def _of_angles(
             if side and len(columns) == 3:  # in the order of Plug-in Gait
                 values = factor * results.fields[name][:, columns]
                 said = "conventional gait model, as Plug-in Gait"
-                yield _NamedOutput(_named(match[1], side, "Angles"), "cgm", False, said, "ANGLES", values)
+                yield _NamedOutput(
+                    bare=_named(match[1], side, "Angles"),
+                    ending="cgm",
+                    always=False,
+                    description=said,
+                    kind="ANGLES",
+                    values=values,
+                )
 
 
 def _of_moments(
@@ -204,7 +225,14 @@ def _of_moments(
     said = "about ISB axes, by flexion, adduction, rotation"
     for joint, side, columns in _columns(spec.labels, own):
         values = units["MOMENT_UNITS"][1] * _component(results.fields["joint_moments"], columns)
-        yield _NamedOutput(_named(joint, side, "Moment"), "ISB", True, said, "MOMENTS", values)
+        yield _NamedOutput(
+            bare=_named(joint, side, "Moment"),
+            ending="ISB",
+            always=True,
+            description=said,
+            kind="MOMENTS",
+            values=values,
+        )
 
 
 def _of_joint_vectors(
@@ -229,7 +257,14 @@ def _of_joint_vectors(
                 else:
                     put = units["FORCE_UNITS"][1] * one
                     said = f"joint force in {spec.frame or 'segment'} axes"
-                yield _NamedOutput(_named(group.name, side, what), OURS, True, said, kind, put)
+                yield _NamedOutput(
+                    bare=_named(group.name, side, what),
+                    ending=OURS,
+                    always=True,
+                    description=said,
+                    kind=kind,
+                    values=put,
+                )
 
 
 def _of_places(
@@ -251,13 +286,27 @@ def _of_places(
                     )
                     always = both and ending == OURS
                     column = values[:, spec.labels.index(label)]
-                    yield _NamedOutput(bare, ending, always, said, "MODELED_MARKERS", column)
+                    yield _NamedOutput(
+                        bare=bare,
+                        ending=ending,
+                        always=always,
+                        description=said,
+                        kind="MODELED_MARKERS",
+                        values=column,
+                    )
     model = specs.get("markers_model")
     if model is not None:
         values = per_metre * source.from_ground(results.fields["markers_model"])
         for k, label in enumerate(model.labels):
             said = "marker of the fitted model"
-            yield _NamedOutput(label, OURS, True, said, "MODELED_MARKERS", values[:, k])
+            yield _NamedOutput(
+                bare=label,
+                ending=OURS,
+                always=True,
+                description=said,
+                kind="MODELED_MARKERS",
+                values=values[:, k],
+            )
 
 
 def _of_feet(
@@ -272,4 +321,6 @@ def _of_feet(
         if side in SIDE_LETTERS:
             said = "force of the ground on the foot, laboratory axes"
             bare = f"{SIDE_LETTERS[side]}{GROUND_FORCE}"
-            yield _NamedOutput(bare, OURS, True, said, "FORCES", values[:, k])
+            yield _NamedOutput(
+                bare=bare, ending=OURS, always=True, description=said, kind="FORCES", values=values[:, k]
+            )

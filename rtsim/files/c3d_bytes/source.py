@@ -100,8 +100,9 @@ def open_source(
         notes = (f"the header announced {announced} frames, and says {n_frame} now, which are there",)
     labels = list_of(section, "POINT", "LABELS")[:n_point]
     return C3dSource(
-        path, data, section, layout, n_frame, content.first, content.rate, settled.scale, settled.up,
-        (*labels, *[""] * (n_point - len(labels))), content, notes,
+        path=path, data=data, section=section, layout=layout, n_frame=n_frame, first=content.first,
+        rate=content.rate, scale=settled.scale, up=settled.up,
+        labels=(*labels, *[""] * (n_point - len(labels))), content=content, notes=notes,
     )  # fmt: skip
 
 

@@ -59,8 +59,9 @@ def describe(session: Session) -> PlateStream:
         told.append("The forces do not tell their sample_rate.")
     zero, said_of_zero = _read_zero(session.meta.get("zero", []), len(names), z_up)
     return PlateStream(
-        names, n_sample, corners, int(z_up), float(rate) if known else 0.0, zero,
-        [*faults, *told, *said_of_zero],
+        names=names, n_sample=n_sample, corners=corners, z_up=int(z_up), rate=float(rate) if known else 0.0,
+        zero=zero,
+        faults=[*faults, *told, *said_of_zero],
     )  # fmt: skip
 
 

@@ -117,20 +117,20 @@ def force_trial(raw: RawForces, threshold: float = THRESHOLD, or_else: str = "")
     plates = lay_out(raw.corners, raw.level)
     centre, free_moment, loaded = find_contacts(plates, force, moment, threshold)
     return ForceTrial(
-        raw.names,
-        raw.times,
-        raw.rate,
-        plates,
-        raw.corners,
-        force,
-        moment,
-        centre,
-        free_moment,
-        loaded,
-        zero,
-        raw.source,
-        tuple(notes),
-        raw.origins,
+        names=raw.names,
+        times=raw.times,
+        rate=raw.rate,
+        plates=plates,
+        corners=raw.corners,
+        force=force,
+        moment=moment,
+        centre=centre,
+        free_moment=free_moment,
+        loaded=loaded,
+        zero=zero,
+        source=raw.source,
+        notes=tuple(notes),
+        origins=raw.origins,
     )
 
 

@@ -109,7 +109,7 @@ def event_of(time: float, label: str, context: str = "", subject: str = "") -> G
         side = side or SIDES[match["side"][0].lower()]
         rest = match["rest"] or match["code"]
     kind = STRIKE if STRIKES.fullmatch(rest.strip()) else OFF if OFFS.fullmatch(rest.strip()) else ""
-    return GaitEvent(time, side, kind, label.strip(), FILE, subject)
+    return GaitEvent(time=time, side=side, kind=kind, label=label.strip(), by=FILE, subject=subject)
 
 
 def header_events(data: bytes) -> list[GaitEvent]:

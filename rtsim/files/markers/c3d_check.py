@@ -77,7 +77,15 @@ def check_c3d(path: Path) -> Head:
         raise ConfigError(
             "the parameter section of the C3D file is damaged", where=str(path), remedy="export it again"
         )
-    return Head(n_point, n_value, first, last, data_start, n_byte, processor)
+    return Head(
+        n_point=n_point,
+        n_value=n_value,
+        first=first,
+        last=last,
+        data_start=data_start,
+        n_byte=n_byte,
+        processor=processor,
+    )
 
 
 def _is_sound(section: bytes, order: str) -> bool:

@@ -100,7 +100,15 @@ def _read_raw(path: Path) -> RawTrial:
     empty = [name for index, name in enumerate(names) if np.isnan(positions[:, index]).all()]
     if empty:
         notes.append(f"{count_of(len(empty), 'marker')} without any data: {name_some(empty)}")
-    return RawTrial(names, times, positions, rate, str(path), header.units, notes=tuple(notes))
+    return RawTrial(
+        names=names,
+        times=times,
+        positions=positions,
+        rate=rate,
+        source=str(path),
+        units=header.units,
+        notes=tuple(notes),
+    )
 
 
 def _tell_counts(header: _TrcHeader, n_marker: int, n_on_axes: int, n_frame: int) -> list[str]:

@@ -142,7 +142,9 @@ def read_joint(node: Node, parent: OsimFrame, child: OsimFrame) -> OsimJoint:
         OsimCoordinate(n, n.number("default_value", 0.0), n.name in turning, n.name in turning - plain)
         for n in nodes
     ]
-    return OsimJoint(node, parent, child, kind, motions, coordinates)
+    return OsimJoint(
+        node=node, parent=parent, child=child, kind=kind, motions=motions, coordinates=coordinates
+    )
 
 
 def spatial_transform(node: Node, own: list[str]) -> list[Motion]:

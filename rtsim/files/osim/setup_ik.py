@@ -39,10 +39,10 @@ def read_ik_setup(path: str | Path) -> IkSetup:
             f"constraint_weight {weight[0]:g}: constraints hold exactly here, as with a weight of infinity"
         )
     return IkSetup(
-        tasks,
-        time_range(tool),
-        file_of(tool, "model_file"),
-        file_of(tool, "marker_file"),
-        coordinate_file,
-        tuple(tool.document.notes),
+        tasks=tasks,
+        times=time_range(tool),
+        model_file=file_of(tool, "model_file"),
+        marker_file=file_of(tool, "marker_file"),
+        coordinate_file=coordinate_file,
+        notes=tuple(tool.document.notes),
     )

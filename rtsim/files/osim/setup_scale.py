@@ -59,12 +59,12 @@ def read_scale_setup(path: str | Path) -> ScaleSetup:
     mass = tool.number("mass", -1.0)
     maker, scaler, placer = (tool.child(tag) for tag in ("GenericModelMaker", "ModelScaler", "MarkerPlacer"))
     return ScaleSetup(
-        mass if mass > 0.0 else None,
-        file_of(maker, "model_file") if maker else None,
-        file_of(maker, "marker_set_file") if maker else None,
-        read_scaler(scaler) if scaler and scaler.flag("apply", True) else None,
-        read_placer(placer) if placer and placer.flag("apply", True) else None,
-        tuple(tool.document.notes),
+        mass_kg=mass if mass > 0.0 else None,
+        model_file=file_of(maker, "model_file") if maker else None,
+        marker_set_file=file_of(maker, "marker_set_file") if maker else None,
+        scaler=read_scaler(scaler) if scaler and scaler.flag("apply", True) else None,
+        placer=read_placer(placer) if placer and placer.flag("apply", True) else None,
+        notes=tuple(tool.document.notes),
     )
 
 
@@ -74,16 +74,16 @@ def read_scaler(node: Node) -> Scaler:
         if word not in (MEASURED, BY_HAND):
             node.fail(f"unknown scaling_order {word!r}", allowed=f"{MEASURED}, {BY_HAND}")
     return Scaler(
-        order,
-        tuple(
+        order=order,
+        measurements=tuple(
             read_measurement(measurement)
             for measurement in node.members("MeasurementSet")
             if measurement.flag("apply", True)
         ),
-        tuple(read_factors(scale) for scale in node.members("ScaleSet") if scale.flag("apply", True)),
-        file_of(node, "marker_file"),
-        time_range(node),
-        node.flag("preserve_mass_distribution"),
+        by_hand=tuple(read_factors(scale) for scale in node.members("ScaleSet") if scale.flag("apply", True)),
+        marker_file=file_of(node, "marker_file"),
+        times=time_range(node),
+        keep_mass_shares=node.flag("preserve_mass_distribution"),
     )
 
 

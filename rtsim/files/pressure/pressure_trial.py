@@ -123,7 +123,14 @@ def pressure_trial(
         raise ConfigError("no cell has a pressure", where=source, remedy="export it again")
     times = np.arange(len(pressure)) / rate if rate > 0.0 else np.zeros(len(pressure))
     return PressureTrial(
-        times, rate, np.array(cell), pressure, np.array(origin), rate == 0.0, source, tuple(notes)
+        times=times,
+        rate=rate,
+        cell=np.array(cell),
+        pressure=pressure,
+        origin=np.array(origin),
+        peak=rate == 0.0,
+        source=source,
+        notes=tuple(notes),
     )
 
 

@@ -150,7 +150,16 @@ def _panels_of(results: Results) -> FigureContent:
                 flagged = np.asarray(out[:, [names.index(name) for name in group]].any(axis=1))
                 curves, bands = with_bands(group, deviations)
                 drawn.panels.append(
-                    FigurePanel(title, unit, "time [s]", results.times, curves, False, bands, flagged)
+                    FigurePanel(
+                        title=title,
+                        unit=unit,
+                        x_title="time [s]",
+                        x=results.times,
+                        curves=curves,
+                        enlarged=False,
+                        deviations=bands,
+                        flagged=flagged,
+                    )
                 )
     return drawn
 
@@ -189,8 +198,9 @@ def cells_of(results: Results, fields: Sequence[FieldSpec], side: str) -> Figure
             sides = {name: side for name in chosen for side in SIDES if name.split(" (")[0] == side}
             doubt = "".join(f" ({name.replace(' (', ' ')}" for name in chosen if name not in named)
             drawn.panels.append(
-                FigurePanel(f"{title}{doubt}", unit, "time [s]", results.times, chosen, False, bands, flagged,
-                      f"cells {n_cell // CELLS}", sides, LEAST * scale * spec.curves.least)
+                FigurePanel(title=f"{title}{doubt}", unit=unit, x_title="time [s]", x=results.times,
+                            curves=chosen, enlarged=False, deviations=bands, flagged=flagged,
+                      row=f"cells {n_cell // CELLS}", sides=sides, least=LEAST * scale * spec.curves.least)
             )  # fmt: skip
             n_cell += 1
     return drawn

@@ -100,7 +100,15 @@ def read_storage(path: str | Path) -> Table:
     notes += [*said, *_slow_times(columns, data)]
     kept = next((text.removeprefix(IN_RADIANS) for text in header if text.startswith(IN_RADIANS)), "")
     name = _name(header, path)
-    return Table(columns, data, in_degrees, name, tuple(notes), tuple(kept.split()), str(path))
+    return Table(
+        columns=columns,
+        data=data,
+        in_degrees=in_degrees,
+        name=name,
+        notes=tuple(notes),
+        in_radians=tuple(kept.split()),
+        source=str(path),
+    )
 
 
 def known_part(table: Table) -> tuple[Table, list[str]]:

@@ -42,7 +42,13 @@ def _run_lower_limb(with_deviations: bool) -> None:
     plain = msgspec.structs.replace(spec, muscles=())
     uncertainty = run.uncertainty if with_deviations else None
     estimator = MultibodyEstimator(
-        plain, subject, USUAL_METHOD, USUAL_METHODS, run.solver, run.markers, uncertainty=uncertainty
+        spec=plain,
+        subject=subject,
+        method=USUAL_METHOD,
+        methods=USUAL_METHODS,
+        solver=run.solver,
+        check=run.markers,
+        uncertainty=uncertainty,
     )
     if with_deviations:
         estimator.prepare_rates()
@@ -178,7 +184,12 @@ def call_foot() -> None:
 
     run, subject = RunConfig(name="warmup"), load_subject(find_config(WALKER, "subjects"))
     estimator = MultibodyEstimator(
-        load_model(LOWER_LIMB), subject, "zero", ("zero",), run.solver, run.markers
+        spec=load_model(LOWER_LIMB),
+        subject=subject,
+        method="zero",
+        methods=("zero",),
+        solver=run.solver,
+        check=run.markers,
     )
     motion = FilteredMotion(Kinematics(estimator, subject), run.rates)
     FootContacts(run.foot, motion, None, lab_of("", subject.marker_names), subject).warm()

@@ -59,7 +59,14 @@ def stage_of(run: RunConfig, note: Callable[[str], None]) -> DrivenJoint:
     method = method_of(run, spec)
     model, recruitment = build(spec, None, method), run.recruitment or RecruitmentSpec()
     drivers = Drivers(spec, model, run.fdk.drivers, run.source, note)
-    stage = DrivenJoint(model, roles_of(spec, method), run.fdk, recruitment, drivers, method)
+    stage = DrivenJoint(
+        model=model,
+        roles=roles_of(spec, method),
+        spec=run.fdk,
+        recruitment=recruitment,
+        drivers=drivers,
+        method=method,
+    )
     warm_up([stage], session_of(drivers))
     return stage
 

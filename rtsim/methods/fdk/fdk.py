@@ -94,8 +94,9 @@ class ForceDependentKinematics:
         self.freedoms = tuple(speeds[d] for d in joint.borne)
         self.turns = turning(model)[joint.borne]
         options = FdkOptions(
-            FIT, spec.tolerance_N, spec.max_iterations, 1e-3 * spec.longest_mm,
-            1e-3 * spec.difference_mm if spec.jacobian == "difference" else 0.0, SMOOTH,
+            fit=FIT, tolerance=spec.tolerance_N, n_iteration=spec.max_iterations,
+            longest=1e-3 * spec.longest_mm,
+            difference=1e-3 * spec.difference_mm if spec.jacobian == "difference" else 0.0, smooth=SMOOTH,
         )  # fmt: skip
         sharing = new_sharing(joint, RecruitmentOptions(recruitment.power, N_ITERATION, RESIDUAL, GAP))
         self.sharing, self.options = sharing, options
@@ -254,8 +255,9 @@ def joint_of(model: Model, roles: Roles, spec: FdkSpec, recruitment: Recruitment
     if markers.weight is None:  # of one type, whether a model is followed live or not
         markers = markers._replace(weight=np.ones(n_marker))
     fit = FrameProblem(
-        tree, markers, elements, roles, np.zeros((n_marker, 3)), np.ones(n_marker),
-        np.zeros(model.n_v), model.q_neutral.copy(),
+        tree=tree, markers=markers, elements=elements, roles=roles, measured=np.zeros((n_marker, 3)),
+        weight=np.ones(n_marker),
+        hold=np.zeros(model.n_v), q_hold=model.q_neutral.copy(),
     )  # fmt: skip
     return FdkModel(
         system=model.system,

@@ -88,8 +88,17 @@ def row_of_angle(model: Model, name: str) -> ElementRow:
     P, D, sign = joints.axes_proximal[j], joints.axes_distal[j], model.joint_signs[j, k]
     e1, e3 = P[:, 2], D[:, 1]
     if k == 2:
-        return ElementRow(AZIMUTH, near, far, e1, D[:, 2], -sign * e3)
-    return ElementRow(AZIMUTH if k == 0 else ELEVATION, far, near, e3, P[:, 1], sign * e1)
+        return ElementRow(
+            kind=AZIMUTH, body_a=near, body_b=far, point_a=e1, point_b=D[:, 2], normal_b=-sign * e3
+        )
+    return ElementRow(
+        kind=AZIMUTH if k == 0 else ELEVATION,
+        body_a=far,
+        body_b=near,
+        point_a=e3,
+        point_b=P[:, 1],
+        normal_b=sign * e1,
+    )
 
 
 def row_of_coordinate(model: Model, name: str) -> ElementRow:
@@ -111,7 +120,9 @@ def row_of_coordinate(model: Model, name: str) -> ElementRow:
         if len(mine) == 1 and is_plain(model, dof, mine[0]) and kind is not None:
             child, base = (body, tree.rotation_in_child[body]), (parent, tree.rotation_in_parent[body])
             (a, A), (b, B) = (base, child) if swapped else (child, base)
-            return ElementRow(kind, a, b, A @ point, B @ start, B @ normal)
+            return ElementRow(
+                kind=kind, body_a=a, body_b=b, point_a=A @ point, point_b=B @ start, normal_b=B @ normal
+            )
     elif own:
         axis = moves[own[0]][1]
         slides = [k for k in range(len(moves)) if k not in turns]
@@ -123,7 +134,14 @@ def row_of_coordinate(model: Model, name: str) -> ElementRow:
             if parent >= 0:
                 place = rotation[parent].T @ (place - position[parent])
             normal = tree.rotation_in_parent[body] @ axis
-            return ElementRow(SPHERE_ON_PLANE, body, parent, tree.position_in_child[body], place, normal)
+            return ElementRow(
+                kind=SPHERE_ON_PLANE,
+                body_a=body,
+                body_b=parent,
+                point_a=tree.position_in_child[body],
+                point_b=place,
+                normal_b=normal,
+            )
     raise ConfigError(
         f"the coordinate {name!r} is neither a translation across the others of its joint, before it turns, "
         "nor a rotation by the coordinate itself, alone, beside one other or at right angles to two",

@@ -41,16 +41,16 @@ def with_row(model: Model, row: ElementRow) -> Elements:
     for k, (d, sign) in enumerate(steps):
         path[-1, k], side[-1, k] = d, sign
     return Elements(
-        np.append(old.kind, row.kind),
-        np.append(old.body_a, row.body_a),
-        np.append(old.body_b, row.body_b),
-        np.vstack([old.point_a, row.point_a]),
-        np.vstack([old.point_b, row.point_b]),
-        np.vstack([old.normal_b, row.normal_b]),
-        np.append(old.n_path, len(steps)),
-        path,
-        side,
-        with_path(model, row.stations),
+        kind=np.append(old.kind, row.kind),
+        body_a=np.append(old.body_a, row.body_a),
+        body_b=np.append(old.body_b, row.body_b),
+        point_a=np.vstack([old.point_a, row.point_a]),
+        point_b=np.vstack([old.point_b, row.point_b]),
+        normal_b=np.vstack([old.normal_b, row.normal_b]),
+        n_path=np.append(old.n_path, len(steps)),
+        path=path,
+        side=side,
+        lengths=with_path(model, row.stations),
     )
 
 

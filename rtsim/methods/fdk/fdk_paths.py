@@ -38,15 +38,37 @@ def row_of_path(model: Model, name: str) -> ElementRow:
         return row_of_line(model, name)
     first, last = int(stations.body[0]), int(stations.body[-1])
     if stations.kind.tolist() == [POINT, POINT]:
-        return ElementRow(DISTANCE, first, last, stations.point[0], stations.point[1], NOTHING)
-    return ElementRow(PATH_LENGTH, first, last, NOTHING, NOTHING, NOTHING, stations)
+        return ElementRow(
+            kind=DISTANCE,
+            body_a=first,
+            body_b=last,
+            point_a=stations.point[0],
+            point_b=stations.point[1],
+            normal_b=NOTHING,
+        )
+    return ElementRow(
+        kind=PATH_LENGTH,
+        body_a=first,
+        body_b=last,
+        point_a=NOTHING,
+        point_b=NOTHING,
+        normal_b=NOTHING,
+        stations=stations,
+    )
 
 
 def row_of_line(model: Model, name: str) -> ElementRow:
     """The distance between the ends of a straight ligament or spring."""
     lines, pairs, e = model.forces.lines, model.forces.pairs, model.names.lines.index(name)
     a, b = (int(bodies[lines.pair[e]]) for bodies in (pairs.body_a, pairs.body_b))
-    return ElementRow(DISTANCE, a, b, lines.point_a[e], lines.point_b[e], NOTHING)
+    return ElementRow(
+        kind=DISTANCE,
+        body_a=a,
+        body_b=b,
+        point_a=lines.point_a[e],
+        point_b=lines.point_b[e],
+        normal_b=NOTHING,
+    )
 
 
 def from_neutral(model: Model, roles: Roles) -> Roles:

@@ -333,8 +333,9 @@ def outcome(problem: FootProblem, costs: Array, n_evaluation: int, complete: boo
     held = tuple(name for k, name in enumerate(names) if k not in problem.free)
     weak = _weak_directions(problem, x, near) if n else ()
     return FootFit(
-        parameters, tuple(knots), cost, costs, simulated, errors, at_bound, held, weak, n_evaluation,
-        complete, problem.heights(x),
+        parameters=parameters, knots=tuple(knots), cost=cost, costs=costs, simulated=simulated,
+        errors=errors, at_bound=at_bound, held=held, weak=weak, n_evaluation=n_evaluation,
+        complete=complete, heights=problem.heights(x),
     )  # fmt: skip
 
 

@@ -257,14 +257,14 @@ class StepMisfit:
             pressure = rms(misfit) / s.normal
         known = np.isfinite(t.free_moment)
         return Errors(
-            rms(found.force[:, 2] - t.force[:, 2]) / s.normal,
-            rms(np.linalg.norm(found.force[:, :2] - t.force[:, :2], axis=1)) / s.friction,
-            float(np.hypot(along, across)) / s.cop,
-            along,
-            across,
-            pressure,
-            rms((found.free_moment - t.free_moment)[known]) / s.spin,
-            int((self.bears & ~held).sum()),
+            normal=rms(found.force[:, 2] - t.force[:, 2]) / s.normal,
+            friction=rms(np.linalg.norm(found.force[:, :2] - t.force[:, :2], axis=1)) / s.friction,
+            cop=float(np.hypot(along, across)) / s.cop,
+            cop_along=along,
+            cop_across=across,
+            pressure=pressure,
+            spin=rms((found.free_moment - t.free_moment)[known]) / s.spin,
+            n_lost=int((self.bears & ~held).sum()),
         )
 
 

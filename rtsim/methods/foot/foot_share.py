@@ -30,12 +30,12 @@ class FootShare:
     def __init__(self, first: FootContact, second: FootContact, sharing: LoadSharing = USUAL) -> None:
         self._feet, self._sharing = (first, second), sharing
         self._two = TwoFeet(
-            first.foot.contacts,
-            second.foot.contacts,
-            first.foot.toes,
-            second.foot.toes,
-            first.work,
-            second.work,
+            first=first.foot.contacts,
+            second=second.foot.contacts,
+            first_toes=first.foot.toes,
+            second_toes=second.foot.toes,
+            first_work=first.work,
+            second_work=second.work,
         )
         self._state = new_sharing_state()
         self.loads: Array = np.full(2, math.nan)

@@ -55,7 +55,16 @@ def thesis_frame() -> FootFrame:
     up = np.array([0.0, 0.0, 1.0])
     toes = np.stack([medial, np.cross(up, medial), up], axis=1)
     origin = np.array([0.0468, 0.2059, -0.0171])
-    return FootFrame((), np.zeros((0, 3)), origin, toes, up, 0.0331, float(origin[1]), ())
+    return FootFrame(
+        names=(),
+        markers=np.zeros((0, 3)),
+        toe_origin=origin,
+        toe_axes=toes,
+        up=up,
+        heel_height=0.0331,
+        length=float(origin[1]),
+        notes=(),
+    )
 
 
 def true_parameters(seed: int) -> Array:
@@ -123,8 +132,10 @@ def _moved(
     turning = _turning(rotation, times, turning)
     zero = np.zeros((n, 3))
     return FootTrial(
-        "synthetic", "left", times, position, rotation, whole(times, 1), turning, zero, np.zeros((n, 2)),
-        np.zeros(n), WEIGHT, thesis_frame(), np.vstack([np.eye(3), np.zeros(3)]),
+        name="synthetic", side="left", times=times, position=position, rotation=rotation,
+        velocity=whole(times, 1), turning=turning, force=zero, centre=np.zeros((n, 2)),
+        free_moment=np.zeros(n), weight=WEIGHT, frame=thesis_frame(),
+        ground=np.vstack([np.eye(3), np.zeros(3)]),
     )  # fmt: skip
 
 
@@ -144,8 +155,9 @@ def _heights(parameters: Array, knots: Array, rotation: Array, phase: Array) -> 
     n = len(phase)
     zero = np.zeros((n, 3))
     trial = FootTrial(
-        "", "left", phase, zero.copy(), rotation, zero, zero, zero, zero[:, :2], zero[:, 0], WEIGHT,
-        thesis_frame(), np.zeros((4, 3)),
+        name="", side="left", times=phase, position=zero.copy(), rotation=rotation, velocity=zero,
+        turning=zero, force=zero, centre=zero[:, :2], free_moment=zero[:, 0], weight=WEIGHT,
+        frame=thesis_frame(), ground=np.zeros((4, 3)),
     )  # fmt: skip
     model = new_foot(friction=False)
     fill(model, parameters)

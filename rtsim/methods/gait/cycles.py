@@ -62,12 +62,17 @@ def cycles_of(events: Sequence[GaitEvent]) -> list[GaitCycle]:
                 continue
             if max(len(offs), len(opposite_offs), len(opposite_strikes)) > 1:
                 continue
+            off, opposite_off, opposite_strike = (
+                t[0] if t else math.nan for t in (offs, opposite_offs, opposite_strikes)
+            )
             found.append(
                 GaitCycle(
-                    side,
-                    start,
-                    end,
-                    *(t[0] if t else math.nan for t in (offs, opposite_offs, opposite_strikes)),
+                    side=side,
+                    strike=start,
+                    end=end,
+                    off=off,
+                    opposite_off=opposite_off,
+                    opposite_strike=opposite_strike,
                 )
             )
     if not found:

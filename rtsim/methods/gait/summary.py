@@ -59,7 +59,14 @@ def gait_of(results: Results, source: str | Path, person: str = "", with_plates:
     used, cycles = told.events, cycles_of(told.events)
     if not cycles:
         used, cycles = found, cycles_of(found)
-    return RunGait(told.events, found, used, tuple(cycles), spatio_temporal(cycles, results), told.notes)
+    return RunGait(
+        told=told.events,
+        found=found,
+        used=used,
+        cycles=tuple(cycles),
+        values=spatio_temporal(cycles, results),
+        notes=told.notes,
+    )
 
 
 def offsets_ms(found: Sequence[GaitEvent], told: Sequence[GaitEvent]) -> dict[str, dict[str, float]]:

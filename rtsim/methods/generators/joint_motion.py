@@ -181,7 +181,14 @@ def gathered(
     known = np.asarray(np.isfinite(angle + speed + moment).any(axis=1))
     if not known.all():
         told.append(f"{int((~known).sum())} of {len(known)} frames in which no joint is known left out")
-    return JointMotion(tuple(found), times[known], angle[known], speed[known], moment[known], tuple(told))
+    return JointMotion(
+        names=tuple(found),
+        times=times[known],
+        angle=angle[known],
+        speed=speed[known],
+        moment=moment[known],
+        notes=tuple(told),
+    )
 
 
 def judged(

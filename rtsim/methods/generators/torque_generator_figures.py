@@ -36,7 +36,17 @@ def panels_of_fit(fit: FittedGenerator) -> list[FigurePanel]:
     assert fit.after is not None
     theta = np.degrees(fit.flexion)
     curves = {"before": fit.before.activation, "after": fit.after.activation}
-    return [*found, FigurePanel("activation needed", "1", "flexion [deg]", theta, curves, True)]
+    return [
+        *found,
+        FigurePanel(
+            title="activation needed",
+            unit="1",
+            x_title="flexion [deg]",
+            x=theta,
+            curves=curves,
+            enlarged=True,
+        ),
+    ]
 
 
 def parts_at(one: PlacedGenerator, x: Array, theta: Array, omega: Array) -> Array:
@@ -78,7 +88,12 @@ def angle_plane(fit: FittedGenerator, x: Array, words: str) -> FigurePanel:
     of_joint = np.degrees(fit.placed.joint.flexion_of(grid))
     along, curves = side_by_side(of_joint, np.degrees(fit.flexion), on_grid, {"motion": fit.demand})
     return FigurePanel(
-        f"{fit.placed.name.replace('_', ' ')} {words}", "N m", "flexion [deg]", along, curves, True
+        title=f"{fit.placed.name.replace('_', ' ')} {words}",
+        unit="N m",
+        x_title="flexion [deg]",
+        x=along,
+        curves=curves,
+        enlarged=True,
     )
 
 
@@ -96,7 +111,14 @@ def speed_plane(fit: FittedGenerator, x: Array, words: str) -> FigurePanel:
         of_joint, of_motion, {"most at the best angle": able[:, 0] * able[:, 1]}, {"motion": active}
     )
     title = f"its active torque {words}"
-    return FigurePanel(title, "isometric torque", "shortening [deg/s]", along, curves, True)
+    return FigurePanel(
+        title=title,
+        unit="isometric torque",
+        x_title="shortening [deg/s]",
+        x=along,
+        curves=curves,
+        enlarged=True,
+    )
 
 
 def panels_of_parameters(one: PlacedGenerator) -> list[FigurePanel]:
@@ -132,10 +154,28 @@ def panels_of_parameters(one: PlacedGenerator) -> list[FigurePanel]:
     flexion = f"(flexion {'-' if offset > 0.0 else '+'} {abs(offset):.4g})" if offset else "flexion"
     angle, speed = f"{times}{flexion} [deg]", f"{times}shortening [deg/s]"
     return [
-        FigurePanel(f"{words}: blended over the angle", unit, angle, angles, blended, True),
-        FigurePanel("blended over the speed", unit, speed, speeds, fast, True),
-        FigurePanel("scaled and shifted over the angle", unit, angle, angles, scaled, True),
-        FigurePanel("scaled over the speed", unit, speed, speeds, faster, True),
+        FigurePanel(
+            title=f"{words}: blended over the angle",
+            unit=unit,
+            x_title=angle,
+            x=angles,
+            curves=blended,
+            enlarged=True,
+        ),
+        FigurePanel(
+            title="blended over the speed", unit=unit, x_title=speed, x=speeds, curves=fast, enlarged=True
+        ),
+        FigurePanel(
+            title="scaled and shifted over the angle",
+            unit=unit,
+            x_title=angle,
+            x=angles,
+            curves=scaled,
+            enlarged=True,
+        ),
+        FigurePanel(
+            title="scaled over the speed", unit=unit, x_title=speed, x=speeds, curves=faster, enlarged=True
+        ),
     ]
 
 
@@ -169,7 +209,25 @@ def panels_of_curves(placed: Sequence[PlacedGenerator]) -> list[FigurePanel]:
             speed[words] = sign * strength * moving[:, 1]
         title, joint = coordinate.replace("_", " "), pair[0].joint
         bent = np.degrees(joint.flexion_of(np.radians(grid)))
-        found.append(FigurePanel(f"{title}: torque at rest", "N m", "flexion [deg]", bent, angle, True))
+        found.append(
+            FigurePanel(
+                title=f"{title}: torque at rest",
+                unit="N m",
+                x_title="flexion [deg]",
+                x=bent,
+                curves=angle,
+                enlarged=True,
+            )
+        )
         turned = np.degrees(speeds) / joint.factor
-        found.append(FigurePanel(f"{title}: active torque", "N m", "shortening [deg/s]", turned, speed, True))
+        found.append(
+            FigurePanel(
+                title=f"{title}: active torque",
+                unit="N m",
+                x_title="shortening [deg/s]",
+                x=turned,
+                curves=speed,
+                enlarged=True,
+            )
+        )
     return found

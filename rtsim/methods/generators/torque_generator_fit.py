@@ -172,14 +172,22 @@ def fit_one(
     packed = pack_generators([one])
     p = packed.parameter[0]
     demands = Demands(
-        packed.curves, FIRST_VELOCITY, p, p[FACTOR] * p[ANGLE_SIGN] * (q - p[OFFSET]),
-        p[FACTOR] * p[TORQUE_SIGN] * qd, asked / p[STRENGTH], cap, floor,
-        settings.most_passive,
+        curves=packed.curves, velocity=FIRST_VELOCITY, parameter=p,
+        theta=p[FACTOR] * p[ANGLE_SIGN] * (q - p[OFFSET]),
+        omega=p[FACTOR] * p[TORQUE_SIGN] * qd, demand=asked / p[STRENGTH], cap=cap, floor=floor,
+        most_passive=settings.most_passive,
     )  # fmt: skip
+    low, high = bounds_of(one, settings)
     options = FitOptions(
-        np.array(one.fit), np.array(settings.weight), *bounds_of(one, settings),
-        TRUST, SETTLED, FULFILLED, N_ITERATION,
-    )  # fmt: skip
+        target=np.array(one.fit),
+        weight=np.array(settings.weight),
+        low=low,
+        high=high,
+        trust=TRUST,
+        settled=SETTLED,
+        fulfilled=FULFILLED,
+        n_iteration=N_ITERATION,
+    )
     states = np.column_stack([q, qd, p[TORQUE_SIGN] * asked])
     before = assess(packed, states, demands)
     begun = replace(begun, theta=demands.theta, omega=demands.omega, demand=asked, before=before)

@@ -88,8 +88,9 @@ class MethodDeviations:
         limit = np.radians([stated.limit_deg, stated.limit_deg, stated.limit_rotation_deg])
         enough = np.minimum(np.bincount(model.markers.body, minlength=n_body), MOST_NEEDED).astype(np.int64)
         self.options = DeviationOptions(
-            error_bounds(model, stated), limit, enough, np.array(displaced, np.int64), stated.average_s,
-            math.sqrt(2.0 * math.pi) * stated.skin_time_s,
+            bounds=error_bounds(model, stated), limit=limit, enough=enough,
+            displaced=np.array(displaced, np.int64), averaging=stated.average_s,
+            lasting=math.sqrt(2.0 * math.pi) * stated.skin_time_s,
         )  # fmt: skip
         self.stated = stated
         self._of_frame = skeleton, method, state
@@ -327,7 +328,7 @@ def error_bounds(model: Model, stated: Uncertainty) -> ErrorBounds:
     skin = SkinMotion(centre, turn, np.sqrt(stated.rigid_part - turns) * size)
     of_marker = np.where(body >= 0, size[body], 1e-3 * stated.other_mm)
     return ErrorBounds(
-        1e-3 * stated.least_noise_mm, 1e-3 * stated.most_noise_mm,
-        np.sqrt(1.0 - stated.rigid_part) * of_marker, stated.most_skin * of_marker,
-        of_marker, skin,
+        least_noise=1e-3 * stated.least_noise_mm, most_noise=1e-3 * stated.most_noise_mm,
+        own=np.sqrt(1.0 - stated.rigid_part) * of_marker, most_own=stated.most_skin * of_marker,
+        size=of_marker, skin=skin,
     )  # fmt: skip

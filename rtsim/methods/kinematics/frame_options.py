@@ -45,16 +45,16 @@ def slack_of(model: Model) -> Array:
 def health_options(check: MarkerCheck, slack: Array) -> HealthOptions:
     """Kernel options of the marker checks; slack : (n_marker,)."""
     return HealthOptions(
-        np.array([check.downweight], np.int64),
-        1e-3 * check.floor_mm,
-        1e-3 * check.unknown_mm,
-        1e-3 * check.agreement_mm,
-        check.n_learn,
-        check.time_constant_s,
-        1e-3 * check.swap_distance_mm,
-        check.stray_speed,
-        check.relearn_s,
-        slack,
+        downweight=np.array([check.downweight], np.int64),
+        floor=1e-3 * check.floor_mm,
+        unknown=1e-3 * check.unknown_mm,
+        agreement=1e-3 * check.agreement_mm,
+        n_learn=check.n_learn,
+        time_constant=check.time_constant_s,
+        swap_distance=1e-3 * check.swap_distance_mm,
+        stray_speed=check.stray_speed,
+        relearn=check.relearn_s,
+        slack=slack,
     )
 
 

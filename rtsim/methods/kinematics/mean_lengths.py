@@ -32,7 +32,9 @@ def with_mean_lengths(spec: ModelSpec, subject: Subject, trial_path: Path, run: 
     if subject.keypoints:
         return subject
     trial = read_markers(trial_path, up=run.up or None, units=run.units or None, person=run.person)
-    estimator = MultibodyEstimator(spec, subject, "zero", (), run.solver, run.markers)
+    estimator = MultibodyEstimator(
+        spec=spec, subject=subject, method="zero", methods=(), solver=run.solver, check=run.markers
+    )
     measured = markers_of(trial, subject)
     lengths, flexion = [], []
     for frame, dt in zip(measured, np.diff(trial.times, prepend=trial.times[0]), strict=True):

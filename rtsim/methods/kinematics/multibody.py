@@ -218,7 +218,7 @@ class MultibodyEstimator:
         status, *said = s.run(measured, float(dt))
         if status == SENT_AGAIN:
             return self._last._replace(iterations=0, sent_again=True)
-        self._last = Solution(status == CONVERGED, *said)
+        self._last = Solution._make([status == CONVERGED, *said, False])
         return self._last
 
     @property
@@ -360,33 +360,30 @@ def set_up(
         first = with_coordinates(first, model, spec, following)
         drawn = drawn_in(model, following)
     skeleton = Skeleton(
-        tree, markers, model.elements, model.joints, model.q_neutral,
-        model.lengths.neutral, model.lengths.polynomial, model.reported.ligaments, model.reported.contacts,
-        model.outline.points, model.outline.body,
+        tree=tree, markers=markers, elements=model.elements, joints=model.joints, q_neutral=model.q_neutral,
+        neutral_length=model.lengths.neutral, polynomial=model.lengths.polynomial,
+        ligaments=model.reported.ligaments, contacts=model.reported.contacts,
+        points=model.outline.points, point_body=model.outline.body,
     )  # fmt: skip
     n_body, n_element = len(model.names.bodies), len(model.names.elements)
     n_q, n_marker = len(model.q_neutral), len(model.names.markers)
     n_path, n_motion = model.elements.path.shape[1], len(model.tree.chains.dof)
+    n_joint, n_point = len(model.joints.proximal), len(model.outline.body)
+    n_ligament, n_contact = len(model.reported.ligaments), len(model.reported.contacts)
     solver_work = new_work(n_body, n_q, model.n_v, n_marker, n_element, n_path, n_motion)
     work = TrackWork(solver_work, new_fit_work(), np.zeros(model.n_v, np.int64))
     track = new_track(n_q, model.n_v, n_element)
     return _Setup(
-        model,
-        skeleton,
-        SolverMethod(roles, first, int(bool(how.follows)), flexion_joints(spec, model)),
-        work,
-        FrameState(track, new_track(n_q, model.n_v, n_element), health, new_segments(n_body, n_marker)),
-        new_outputs(
-            len(model.joints.proximal),
-            len(model.reported.ligaments),
-            len(model.reported.contacts),
-            n_marker,
-            len(model.outline.body),
-        ),
-        (n_marker, 3),
-        None,
-        tuple((k, one) for k, one in enumerate(drawn) if len(one.times) > 1),
-        None,
+        model=model,
+        skeleton=skeleton,
+        method=SolverMethod(roles, first, int(bool(how.follows)), flexion_joints(spec, model)),
+        work=work,
+        state=FrameState(track, new_track(n_q, model.n_v, n_element), health, new_segments(n_body, n_marker)),
+        outputs=new_outputs(n_joint, n_ligament, n_contact, n_marker, n_point),
+        shape=(n_marker, 3),
+        run=None,
+        moving=tuple((k, one) for k, one in enumerate(drawn) if len(one.times) > 1),
+        deviations=None,
     )
 
 
@@ -395,6 +392,7 @@ def with_deviations(
 ) -> _Setup:
     """The setup with what its deviations need."""
     found = MethodDeviations(
-        s.model, s.skeleton, s.method, s.state, s.work, errors, stated, covariance_version
-    )
+        model=s.model, skeleton=s.skeleton, method=s.method, state=s.state, work=s.work,
+        errors=errors, stated=stated, covariance_version=covariance_version,
+    )  # fmt: skip
     return s._replace(deviations=found)

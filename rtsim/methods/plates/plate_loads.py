@@ -117,15 +117,15 @@ def plate_loads(
     for i in range(n):
         foot_wrenches(share[i], force[i], moment[i], foot_force[i], foot_moment[i])
     return PlateLoads(
-        times,
-        0.5 * (before - after),
-        force,
-        moment,
-        centre,
-        free_moment,
-        loaded,
-        share,
-        status,
-        foot_force,
-        foot_moment,
+        times=times,
+        delay=0.5 * (before - after),
+        force=force,
+        moment=moment,
+        centre=centre,
+        free_moment=free_moment,
+        loaded=loaded,
+        share=share,
+        status=status,
+        foot_force=foot_force,
+        foot_moment=foot_moment,
     )

@@ -70,12 +70,14 @@ def pack_joint_axes(spec: ModelSpec, anatomy: Anatomy, index: dict[str, int]) ->
     """Axes and centres of the joints that have angles."""
     jointed = [(body, body.angles, body.parent or body.name) for body in spec.bodies if body.angles]
     return JointAxes(
-        np.array([index[parent] for *_, parent in jointed], np.int64),
-        np.array([index[body.name] for body, *_ in jointed], np.int64),
-        rows([anatomy.axes(parent, *angles.proximal) for _, angles, parent in jointed], 3, 3),
-        rows([anatomy.axes(body.name, *angles.distal) for body, angles, _ in jointed], 3, 3),
-        rows([anatomy.place(body.in_parent, body.parent, body.name) for body, *_ in jointed], 3),
-        rows([anatomy.place(body.in_child, body.name, body.name) for body, *_ in jointed], 3),
+        proximal=np.array([index[parent] for *_, parent in jointed], np.int64),
+        distal=np.array([index[body.name] for body, *_ in jointed], np.int64),
+        axes_proximal=rows([anatomy.axes(parent, *angles.proximal) for _, angles, parent in jointed], 3, 3),
+        axes_distal=rows([anatomy.axes(body.name, *angles.distal) for body, angles, _ in jointed], 3, 3),
+        point_proximal=rows(
+            [anatomy.place(body.in_parent, body.parent, body.name) for body, *_ in jointed], 3
+        ),
+        point_distal=rows([anatomy.place(body.in_child, body.name, body.name) for body, *_ in jointed], 3),
     )
 
 

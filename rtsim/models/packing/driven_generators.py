@@ -48,5 +48,10 @@ def pack_driven_generators(spec: ModelSpec, coordinates: Coordinates) -> DrivenG
     rows = np.array([table.add(function) for function in functions], np.int64)
     excited = np.array([name in said.excitation for name in names], np.int64)
     return DrivenGenerators(
-        pack_generators(placed), coordinates.q[at], coordinates.dof[at], table.build(), rows, excited
+        generators=pack_generators(placed),
+        coordinate=coordinates.q[at],
+        dof=coordinates.dof[at],
+        functions=table.build(),
+        given=rows,
+        excited=excited,
     )

@@ -52,16 +52,18 @@ def row_of_contact(contact: Contact) -> ScalarElement:
     normal, radius = np.array(contact.b.normal), contact.held_radius_mm
     assert radius is not None
     return ScalarElement(
-        contact.name, contact.name, f"contacts.{contact.name}", SPHERE_ON_PLANE, contact.a,
-        contact.b, unit(normal), Length(radius / float(np.linalg.norm(normal))),
+        name=contact.name, record=contact.name, where=f"contacts.{contact.name}", kind=SPHERE_ON_PLANE,
+        a=contact.a,
+        b=contact.b, normal=unit(normal), length=Length(radius / float(np.linalg.norm(normal))),
     )  # fmt: skip
 
 
 def row_of_ligament(ligament: Ligament) -> ScalarElement:
     assert ligament.length is not None
     return ScalarElement(
-        ligament.name, ligament.name, f"ligaments.{ligament.name}", DISTANCE, ligament.a, ligament.b,
-        np.zeros(3), ligament.length,
+        name=ligament.name, record=ligament.name, where=f"ligaments.{ligament.name}", kind=DISTANCE,
+        a=ligament.a, b=ligament.b,
+        normal=np.zeros(3), length=ligament.length,
     )  # fmt: skip
 
 
@@ -71,18 +73,52 @@ def rows_of_element(element: Element) -> list[ScalarElement]:
     a, b = element.a, element.b
     if element.kind == "point":
         return [
-            ScalarElement(f"{name}.{axis}", name, where, SPHERE_ON_PLANE, a, b, normal, needs_length=False)
+            ScalarElement(
+                name=f"{name}.{axis}",
+                record=name,
+                where=where,
+                kind=SPHERE_ON_PLANE,
+                a=a,
+                b=b,
+                normal=normal,
+                needs_length=False,
+            )
             for axis, normal in zip("xyz", np.eye(3), strict=True)
         ]
     if element.kind == "point_on_line":
         return [
-            ScalarElement(f"{name}.{k}", name, where, SPHERE_ON_PLANE, a, b, normal, needs_length=False)
+            ScalarElement(
+                name=f"{name}.{k}",
+                record=name,
+                where=where,
+                kind=SPHERE_ON_PLANE,
+                a=a,
+                b=b,
+                normal=normal,
+                needs_length=False,
+            )
             for k, normal in zip("12", across(element), strict=True)
         ]
     if element.kind == "plane":
         normal = unit(np.array(element.normal))
-        return [ScalarElement(name, name, where, SPHERE_ON_PLANE, a, b, normal, length, False)]
-    return [ScalarElement(name, name, where, DISTANCE, a, b, np.zeros(3), length)]
+        return [
+            ScalarElement(
+                name=name,
+                record=name,
+                where=where,
+                kind=SPHERE_ON_PLANE,
+                a=a,
+                b=b,
+                normal=normal,
+                length=length,
+                needs_length=False,
+            )
+        ]
+    return [
+        ScalarElement(
+            name=name, record=name, where=where, kind=DISTANCE, a=a, b=b, normal=np.zeros(3), length=length
+        )
+    ]
 
 
 def across(element: Element) -> tuple[Array, Array]:
@@ -111,7 +147,17 @@ def pack_elements(rows: list[ScalarElement], anatomy: Anatomy, index: dict[str, 
         for k, (dof, sign) in enumerate(steps):
             path[e, k], side[e, k] = dof, sign
     n_path = np.array([len(p) for p in paths], np.int64)
-    return Elements(kind, body_a, body_b, point_a, point_b, normal, n_path, path, side)
+    return Elements(
+        kind=kind,
+        body_a=body_a,
+        body_b=body_b,
+        point_a=point_a,
+        point_b=point_b,
+        normal_b=normal,
+        n_path=n_path,
+        path=path,
+        side=side,
+    )
 
 
 def path_between(tree: Tree, body_a: int, body_b: int) -> list[tuple[int, float]]:

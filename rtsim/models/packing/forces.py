@@ -97,7 +97,15 @@ def pack_forces(
     frictions = pack_frictions(spec, anatomy, pairs)
     loads = pack_loads(spec, anatomy, pairs)
     springs, generators = pack_springs(spec, coordinates), pack_driven_generators(spec, coordinates)
-    return ForceElements(pairs.build(), lines, contacts, frictions, loads, springs, generators)
+    return ForceElements(
+        pairs=pairs.build(),
+        lines=lines,
+        contacts=contacts,
+        frictions=frictions,
+        loads=loads,
+        springs=springs,
+        generators=generators,
+    )
 
 
 def pack_lines(spec: ModelSpec, anatomy: Anatomy, pairs: PairTable, at_rest: Pose) -> LineElements:
@@ -286,10 +294,10 @@ def pack_springs(spec: ModelSpec, coordinates: Coordinates) -> Springs:
     at = np.array([coordinates.find(s.coordinate, f"springs.{s.name}") for s in springs], np.int64)
     rest = [np.radians(s.rest_deg or 0.0) if s.is_angular else 1e-3 * (s.rest_mm or 0.0) for s in springs]
     return Springs(
-        coordinates.q[at],
-        coordinates.dof[at],
-        np.array(rest, float),
-        np.array([spring.stiffness or 0.0 for spring in springs], float),
-        np.array([spring.damping or 0.0 for spring in springs], float),
-        np.zeros(len(springs)),
+        coordinate=coordinates.q[at],
+        dof=coordinates.dof[at],
+        rest=np.array(rest, float),
+        stiffness=np.array([spring.stiffness or 0.0 for spring in springs], float),
+        damping=np.array([spring.damping or 0.0 for spring in springs], float),
+        moment=np.zeros(len(springs)),
     )

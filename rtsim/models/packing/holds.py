@@ -43,7 +43,7 @@ def with_holds(spec: ModelSpec, model: Model, subject: Subject | None = None) ->
     roles = roles_among(rows, msgspec.structs.replace(how, hard=spec.held, soft={}, target="fixed"))
     # no element of a model's file is a path: its tables of lengths are None
     columns: list[Any] = [x if x is None else np.ascontiguousarray(x[chosen]) for x in model.elements]
-    elements = Elements(*columns)
+    elements = Elements._make(columns)
     pair = np.array([pairs.find(row.a.segment, row.b.segment, row.where) for row in rows], np.int64)
     names = dataclasses.replace(model.names, holds=tuple(row.name for row in rows))
     held = Holds(Constraints(elements, roles, no_couplers()), pairs.build(), pair)

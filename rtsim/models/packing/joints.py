@@ -136,13 +136,13 @@ def pack_coordinates(spec: ModelSpec, how: MethodSpec, joints: Sequence[JointRow
             neutral.append(coordinate.neutral or 0.0)
         n_q, n_v = n_q + joint.n_q, n_v + joint.n_v
     return Coordinates(
-        tuple(names),
-        np.array(q, np.int64),
-        np.array(dof, np.int64),
-        np.array(angular, np.bool_),
-        np.array(degrees, np.bool_),
-        np.array(ranges, float).reshape(-1, 2),
-        np.array(neutral, float),
+        names=tuple(names),
+        q=np.array(q, np.int64),
+        dof=np.array(dof, np.int64),
+        is_angle=np.array(angular, np.bool_),
+        in_degrees=np.array(degrees, np.bool_),
+        range=np.array(ranges, float).reshape(-1, 2),
+        neutral=np.array(neutral, float),
     )
 
 

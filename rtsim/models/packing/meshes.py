@@ -42,7 +42,7 @@ def pack_meshes(surfaces: Sequence[TriangleSurface]) -> Meshes:
         parts.append(part._replace(corner=part.corner + begin[0]))
         begin += size
     columns = [np.ascontiguousarray(np.concatenate(arrays)) for arrays in zip(*parts, strict=True)][1:]
-    return Meshes(np.array(rows, np.int64), *columns)
+    return Meshes._make([np.array(rows, np.int64), *columns])
 
 
 def finer(a: TriangleSurface, b: TriangleSurface) -> int:
@@ -84,18 +84,18 @@ def _pack(surface: TriangleSurface) -> Meshes:
     share = np.bincount(triangles.ravel(), np.repeat(double / 6.0, 3), len(vertices))
     corners = np.stack((a, b, c), axis=1)
     return Meshes(
-        np.zeros((0, 0), np.int64),
-        vertices,
-        share,
-        vertex_normals(vertices, triangles, normal),
-        vertex_rim,
-        triangles,
-        row,
-        by_leaf(np.hstack((normal, discs(a, b, c))), box_depth),
-        edge_normal,
-        edge_rim,
-        boxes(corners.min(axis=1), corners.max(axis=1), box_depth),
-        balls(vertices, ball_depth),
+        table=np.zeros((0, 0), np.int64),
+        vertex=vertices,
+        share=share,
+        vertex_normal=vertex_normals(vertices, triangles, normal),
+        vertex_rim=vertex_rim,
+        corner=triangles,
+        triangle=row,
+        disc=by_leaf(np.hstack((normal, discs(a, b, c))), box_depth),
+        edge_normal=edge_normal,
+        edge_rim=edge_rim,
+        box=boxes(corners.min(axis=1), corners.max(axis=1), box_depth),
+        ball=balls(vertices, ball_depth),
     )
 
 

@@ -51,17 +51,19 @@ def pack_stations(
     segments = {surface.name: surface.segment for surface in spec.surfaces}
     follows = [coordinate_of(muscle, station, coordinates) for muscle, station in stations]
     return Stations(
-        np.cumsum([0, *(len(muscle.path) for muscle in paths)]).astype(np.int64),
-        np.array([kind_of(station) for _, station in stations], np.int64),
-        np.array([index[segments.get(s.over, s.segment)] for _, s in stations], np.int64),
-        rows([point_of(muscle, station, anatomy) for muscle, station in stations], 3),
-        np.array([-1 if k is None else coordinates.q[k] for k in follows], np.int64),
-        np.array([-1 if k is None else coordinates.dof[k] for k in follows], np.int64),
-        rows([s.within.range if s.within else (0.0, 0.0) for _, s in stations], 2),
-        np.array([functions_of(station, functions) for _, station in stations], np.int64).reshape(-1, 3),
-        np.array([surfaces.get(station.over, -1) for _, station in stations], np.int64),
-        rows([unit(np.array(s.side)) if s.side else np.zeros(3) for _, s in stations], 3),
-        np.array([YIELDS * s.yields + PASSING * s.passing for _, s in stations], np.int64),
+        start=np.cumsum([0, *(len(muscle.path) for muscle in paths)]).astype(np.int64),
+        kind=np.array([kind_of(station) for _, station in stations], np.int64),
+        body=np.array([index[segments.get(s.over, s.segment)] for _, s in stations], np.int64),
+        point=rows([point_of(muscle, station, anatomy) for muscle, station in stations], 3),
+        coordinate=np.array([-1 if k is None else coordinates.q[k] for k in follows], np.int64),
+        dof=np.array([-1 if k is None else coordinates.dof[k] for k in follows], np.int64),
+        range=rows([s.within.range if s.within else (0.0, 0.0) for _, s in stations], 2),
+        function=np.array([functions_of(station, functions) for _, station in stations], np.int64).reshape(
+            -1, 3
+        ),
+        surface=np.array([surfaces.get(station.over, -1) for _, station in stations], np.int64),
+        side=rows([unit(np.array(s.side)) if s.side else np.zeros(3) for _, s in stations], 3),
+        manner=np.array([YIELDS * s.yields + PASSING * s.passing for _, s in stations], np.int64),
     )
 
 

@@ -48,7 +48,7 @@ def pack_pulls(
     return PathForces(
         stations=own,
         surfaces=surfaces,
-        muscles=Muscles(*(np.concatenate([x[acting], y]) for x, y in zip(muscles, stand_in, strict=True))),
+        muscles=Muscles._make(np.concatenate([x[acting], y]) for x, y in zip(muscles, stand_in, strict=True)),
         law=np.array([*n_muscle * [MUSCLE], *len(ligaments) * [TOE_LINEAR]], np.int64),
         parameter=parameter,
         cross_start=np.cumsum([0, *map(len, cross)]).astype(np.int64),
@@ -63,13 +63,13 @@ def paths_of(stations: Stations, muscles: NDArray[np.int64]) -> Stations:
     spans = [(int(stations.start[m]), int(stations.start[m + 1])) for m in muscles]
     rows = np.array([s for span in spans for s in range(*span)], np.int64)
     start = np.cumsum([0, *(stop - first for first, stop in spans)]).astype(np.int64)
-    return Stations(start, *(column[rows] for column in stations[1:]))
+    return Stations._make([start, *(column[rows] for column in stations[1:])])
 
 
 def one_after_other(a: Stations, b: Stations) -> Stations:
     """The paths of both."""
     start = np.concatenate([a.start, a.start[-1] + b.start[1:]])
-    return Stations(start, *(np.concatenate([x, y]) for x, y in zip(a[1:], b[1:], strict=True)))
+    return Stations._make([start, *(np.concatenate([x, y]) for x, y in zip(a[1:], b[1:], strict=True))])
 
 
 def moved_by(tree: Tree, stations: Stations, m: int) -> set[int]:

@@ -20,11 +20,13 @@ def pack_rolls(spec: ModelSpec, anatomy: Anatomy, index: dict[str, int]) -> Roll
         first = unit(np.cross(np.eye(3)[np.argmin(np.abs(normal))], normal))
         planes.append([normal, first, np.cross(normal, first)])
     return Rolls(
-        np.array([index[roll.a.segment] for roll in spec.rolls], np.int64),
-        np.array([index[roll.b.segment] for roll in spec.rolls], np.int64),
-        np.array([anatomy.place(roll.a, roll.a.segment, f"rolls.{roll.name}") for roll in spec.rolls]),
-        np.array([unit(np.array(roll.axis, float)) if roll.axis else np.zeros(3) for roll in spec.rolls]),
-        1e-3 * np.array([roll.radius_mm for roll in spec.rolls], float),
-        np.array([anatomy.place(roll.b, roll.b.segment, f"rolls.{roll.name}") for roll in spec.rolls]),
-        np.array(planes),
+        body_a=np.array([index[roll.a.segment] for roll in spec.rolls], np.int64),
+        body_b=np.array([index[roll.b.segment] for roll in spec.rolls], np.int64),
+        centre=np.array([anatomy.place(roll.a, roll.a.segment, f"rolls.{roll.name}") for roll in spec.rolls]),
+        axis=np.array(
+            [unit(np.array(roll.axis, float)) if roll.axis else np.zeros(3) for roll in spec.rolls]
+        ),
+        radius=1e-3 * np.array([roll.radius_mm for roll in spec.rolls], float),
+        point=np.array([anatomy.place(roll.b, roll.b.segment, f"rolls.{roll.name}") for roll in spec.rolls]),
+        plane=np.array(planes),
     )

@@ -51,12 +51,12 @@ def pack_generators(placed: Sequence[PlacedGenerator]) -> Generators:
     """The table of these generators."""
     n = len(placed)
     return Generators(
-        pack_curves([one.spec for one in placed]),
-        np.array([parameters(one) for one in placed], float).reshape(n, -1),
-        np.array([one.fit for one in placed], float).reshape(n, -1),
-        np.array([one.spec.min_activation for one in placed], float),
-        1e-3 * np.array([one.spec.activation_ms for one in placed], float),
-        1e-3 * np.array([one.spec.deactivation_ms for one in placed], float),
+        curves=pack_curves([one.spec for one in placed]),
+        parameter=np.array([parameters(one) for one in placed], float).reshape(n, -1),
+        fit=np.array([one.fit for one in placed], float).reshape(n, -1),
+        min_activation=np.array([one.spec.min_activation for one in placed], float),
+        activation_time=1e-3 * np.array([one.spec.activation_ms for one in placed], float),
+        deactivation_time=1e-3 * np.array([one.spec.deactivation_ms for one in placed], float),
     )
 
 

@@ -78,7 +78,10 @@ def save_sticks(
             painter.translate(MARGIN + n * (width + APART), MARGIN + HEAD)
             painter.setClipRect(QRectF(-0.5 * APART, -NAME, width + APART, height + NAME))
             camera.span *= min(1.0, ASPECT * width / height)  # as a narrow view would zoom out
-            scene = DrawnFrame(data, layout.stick, camera, LIGHT, width, height, layout.sides)
+            scene = DrawnFrame(
+                data=data, stick=layout.stick, camera=camera, theme=LIGHT,
+                width=width, height=height, sides=layout.sides,
+            )  # fmt: skip
             scene.paint_floor(painter)
             scene.paint(painter)
             if names:

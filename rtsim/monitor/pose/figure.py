@@ -201,7 +201,15 @@ class StickFigureView(QWidget):
     def _scene(self) -> DrawnFrame:
         pairs = self._layout.stick if self._layout else np.empty((0, 2), dtype=np.intp)
         sides = self._layout.sides if self._layout else ()
-        return DrawnFrame(self._data, pairs, self.camera, self.theme, self.width(), self.height(), sides)
+        return DrawnFrame(
+            data=self._data,
+            stick=pairs,
+            camera=self.camera,
+            theme=self.theme,
+            width=self.width(),
+            height=self.height(),
+            sides=sides,
+        )
 
     def event(self, event: QEvent) -> bool:
         if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip:

@@ -62,13 +62,13 @@ def of_subject(subject: Subject) -> ReferenceLength:
         [np.full(len(s.markers_mm), ends.get(name, 0), np.int64) for name, s in subject.segments.items()]
     )
     return ReferenceLength(
-        subject.marker_names,
-        "subject's",
-        f"from {first} to foot",
-        f"The {first} is not above the foot",
-        group,
-        body_size(subject),
-        PERSON,
+        names=subject.marker_names,
+        whose="subject's",
+        span=f"from {first} to foot",
+        fallen=f"The {first} is not above the foot",
+        group=group,
+        size=body_size(subject),
+        limit=PERSON,
         upright=True,
         mirrors=subject.side == "left",
     )
@@ -98,13 +98,13 @@ def of_model(names: tuple[str, ...], neutral: Array, moves: bool) -> ReferenceLe
     line = x[group > 0].mean(axis=0) - x[group < 0].mean(axis=0) if n else np.zeros(3)
     size = float(np.linalg.norm(line))
     return ReferenceLength(
-        names,
-        "model's",
-        f"from those around {top} to those around {low}",
-        f"The markers around {top} are not above those around {low}",
-        group,
-        size if size > SHORTEST else 0.0,
-        MODEL,
+        names=names,
+        whose="model's",
+        span=f"from those around {top} to those around {low}",
+        fallen=f"The markers around {top} are not above those around {low}",
+        group=group,
+        size=size if size > SHORTEST else 0.0,
+        limit=MODEL,
         upright=bool(moves and line[1] > UPRIGHT * size),
         mirrors=False,
     )

@@ -143,8 +143,9 @@ class KinematicResults:
                 deviation=lengthening, joints=across(between),
             ),
             Quantity(
-                "contact_points", self._shown(out.contact_points, lateral_signs(on_left, 2)), "m", contacts,
-                AXES, "tibia",
+                name="contact_points", array=self._shown(out.contact_points, lateral_signs(on_left, 2)),
+                unit="m", labels=contacts,
+                parts=AXES, frame="tibia",
                 meaning="contact points in the tibial frame: X forward, Y up, Z lateral",
                 deviation=contact, joints=across(touching),
             ),
@@ -255,12 +256,12 @@ def found_by(estimator: MultibodyEstimator) -> FrameValues:
     named, deviations = bool(model.names.joint_angles), estimator.deviations
     stated = deviations is not None and named
     return FrameValues(
-        estimator.outputs.angles.reshape(-1) if named else none,
-        model.joint_signs.ravel() if named else none,
-        deviations.angles.reshape(-1) if stated and deviations is not None else none,
-        deviations.uncertain if stated and deviations is not None else none,
-        health.swap_with,
-        health.fault,
+        angle=estimator.outputs.angles.reshape(-1) if named else none,
+        sign=model.joint_signs.ravel() if named else none,
+        deviation=deviations.angles.reshape(-1) if stated and deviations is not None else none,
+        uncertain=deviations.uncertain if stated and deviations is not None else none,
+        swap_with=health.swap_with,
+        fault=health.fault,
     )
 
 

@@ -279,15 +279,15 @@ def measure(source: MarkerTrial, request: Request, remedy: str) -> CalibrationFr
 def measures_of_leg(source: MarkerTrial, request: Request, person: ConventionalMeasures) -> LegMeasures:
     """What a leg's landmarks need beside its markers."""
     return LegMeasures(
-        source.subject,
-        request.label_side,
-        request.regression,
-        person,
-        bool(request.table.shank_lateral),
-        request.knee_width_mm,
-        request.standoff,
-        near_measures(source.source),
-        request.table.named,
+        stored=source.subject,
+        label_side=request.label_side,
+        regression=request.regression,
+        person=person,
+        conventional=bool(request.table.shank_lateral),
+        knee_width_mm=request.knee_width_mm,
+        standoff=request.standoff,
+        near=near_measures(source.source),
+        names=request.table.named,
     )
 
 

@@ -180,12 +180,12 @@ def find_landmarks(
 def lone_leg(positions: Positions) -> LoneLeg:
     """The markers that tell the hip of a leg without a pelvis."""
     return LoneLeg(
-        positions["epicondyle_lateral"],
-        positions.get("epicondyle_medial"),
-        positions["malleolus_lateral"],
-        positions["malleolus_medial"],
-        positions.get("greater_trochanter"),
-        positions.get("thigh_lateral"),
+        epicondyle_lateral=positions["epicondyle_lateral"],
+        epicondyle_medial=positions.get("epicondyle_medial"),
+        malleolus_lateral=positions["malleolus_lateral"],
+        malleolus_medial=positions["malleolus_medial"],
+        trochanter=positions.get("greater_trochanter"),
+        thigh_lateral=positions.get("thigh_lateral"),
     )
 
 

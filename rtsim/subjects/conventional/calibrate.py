@@ -132,7 +132,9 @@ def _record(source: Source, names: dict[str, str]) -> tuple[ConventionalLeg, lis
     found = aligned(source, x, hip, measures)
     check_measures(found.measures, where, side)
     thigh, knee, shank, ankle, toe = (found.x[OF_LAB[role]] for role in WALKING)
-    markers = LegMarkers(thigh, knee, shank, ankle, toe, found.x.get("calcaneus"))
+    markers = LegMarkers(
+        thigh=thigh, knee=knee, shank=shank, ankle=ankle, toe=toe, heel=found.x.get("calcaneus")
+    )
     foot = standing_foot(source, hip, markers, found.measures)
     own, radius = found.measures.of(side), measures.marker_radius
     knee_width, ankle_width = (needed(found.measures, side, name, where) for name in WIDTHS)

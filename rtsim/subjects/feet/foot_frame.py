@@ -85,14 +85,14 @@ def foot_frame(flat: Mapping[str, Array], source: str) -> FootFrame:
     toe = np.stack([medial, forward, np.cross(medial, forward)], axis=1)
     names = tuple(flat)
     return FootFrame(
-        names,
-        np.array([(flat[name] - heel) @ axes for name in names]),
-        (origin - heel) @ axes,
-        axes.T @ toe,
-        axes[2],
-        float(heel[2]),
-        float(((origin - heel) @ axes)[1]),
-        tuple(notes),
+        names=names,
+        markers=np.array([(flat[name] - heel) @ axes for name in names]),
+        toe_origin=(origin - heel) @ axes,
+        toe_axes=axes.T @ toe,
+        up=axes[2],
+        heel_height=float(heel[2]),
+        length=float(((origin - heel) @ axes)[1]),
+        notes=tuple(notes),
     )
 
 

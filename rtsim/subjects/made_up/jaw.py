@@ -101,4 +101,6 @@ def move_jaw(
     positions += np.random.default_rng(seed).normal(scale=NOISE_M, size=positions.shape)
     note = f"synthetic: {task} at {TASKS[task].frequency_hz:g} Hz"
     names = tuple(marker.name for marker in spec.markers)
-    return MarkerTrial(names, times, positions, rate, f"jaw:{task}", (note,))
+    return MarkerTrial(
+        names=names, times=times, positions=positions, rate=rate, source=f"jaw:{task}", notes=(note,)
+    )

@@ -69,12 +69,12 @@ def walk(
     positions = np.stack(columns, axis=1)
     positions += rng.normal(scale=NOISE_M, size=positions.shape)
     return MarkerTrial(
-        tuple(names),
-        times,
-        positions,
-        rate,
-        "walker",
-        ("synthetic: walking on a treadmill at 55 strides a minute",),
+        names=tuple(names),
+        times=times,
+        positions=positions,
+        rate=rate,
+        source="walker",
+        notes=("synthetic: walking on a treadmill at 55 strides a minute",),
     )
 
 

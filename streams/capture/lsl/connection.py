@@ -73,7 +73,14 @@ class LslConnection:
         plates = self._forces.plates if self._forces is not None else ()
         markers = self._markers
         up = UP.get(self._inlet.up, "")
-        return CaptureDescription(markers.names, markers.unit, up, self._rate, plates, markers.labelled)
+        return CaptureDescription(
+            names=markers.names,
+            unit=markers.unit,
+            up=up,
+            rate=self._rate,
+            plates=plates,
+            labelled=markers.labelled,
+        )
 
     def read(self, timeout_s: float) -> CaptureFrame | CaptureDescription | ClockPair | None:
         """The next of what came; None after the timeout. Raises CaptureError where the stream is gone."""

@@ -351,13 +351,13 @@ class NatNetConnection:
         age_ns = age_ns if age_ns <= OLDEST_NS else 0
         self._ready.append(
             CaptureFrame(
-                positions,
-                one.arrived_ns,
-                stamp_ns,
-                frame.number,
-                age_ns if self._ticking else 0,
-                unnamed_markers(frame),
-                self._plates.samples(frame, stamp_ns, self._period_ns),
+                positions=positions,
+                arrived_ns=one.arrived_ns,
+                stamp_ns=stamp_ns,
+                number=frame.number,
+                age_ns=age_ns if self._ticking else 0,
+                unnamed=unnamed_markers(frame),
+                forces=self._plates.samples(frame, stamp_ns, self._period_ns),
             )
         )
 

@@ -109,7 +109,18 @@ def decode_frame(packet: bytes, version: Version) -> NatNetFrame:
     values = stamps.unpack_from(packet, reader.skip(stamps.size))
     timecode, subframe, time, exposed, received, sent = values[:6]
     return NatNetFrame(
-        number, sets, labelled, assets, plates, timecode, subframe, time, exposed, received, sent, values[-1]
+        number=number,
+        sets=sets,
+        labelled=labelled,
+        assets=assets,
+        plates=plates,
+        timecode=timecode,
+        subframe=subframe,
+        time=time,
+        exposed=exposed,
+        received=received,
+        sent=sent,
+        params=values[-1],
     )
 
 

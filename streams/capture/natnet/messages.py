@@ -143,7 +143,14 @@ def decode_server_info(packet: bytes) -> ServerInfo:
     if tick_rate > FASTEST_TICKS:
         raise malformed(f"a clock of {tick_rate} ticks a second; {FASTEST_TICKS} are the most")
     words = f"{name} {'.'.join(map(str, application))}".strip()
-    return ServerInfo(words, (natnet[0], natnet[1]), tick_rate, data_port or DATA_PORT, multicast, group)
+    return ServerInfo(
+        application=words,
+        version=(natnet[0], natnet[1]),
+        tick_rate=tick_rate,
+        data_port=data_port or DATA_PORT,
+        multicast=multicast,
+        group=group,
+    )
 
 
 def decode_echo(packet: bytes) -> tuple[int, int]:
@@ -244,7 +251,16 @@ def _read_plate(reader: ByteReader, version: Version, found: _Found) -> None:
     reader.skip(4)  # type of the plate
     calibrated = reader.i32() == 0
     channels = tuple(reader.terminated() for _ in range(reader.count(1)))
-    found.plates.append(PlateDefinition(number, serial, origin, corners, calibrated, channels))
+    found.plates.append(
+        PlateDefinition(
+            number=number,
+            serial=serial,
+            origin=origin,
+            corners=corners,
+            calibrated=calibrated,
+            channels=channels,
+        )
+    )
 
 
 def _read_device(reader: ByteReader, version: Version, found: _Found) -> None:

@@ -113,7 +113,16 @@ def decode_data(body: memoryview) -> DataPacket:
         elif kind == TIMECODE:
             timecodes = decode_timecodes(part)
         start += size
-    return DataPacket(stamp_us, number, markers, unnamed, dropped, out_of_sync, plates, timecodes)
+    return DataPacket(
+        stamp_us=stamp_us,
+        number=number,
+        markers=markers,
+        unnamed=unnamed,
+        dropped=dropped,
+        out_of_sync=out_of_sync,
+        plates=plates,
+        timecodes=timecodes,
+    )
 
 
 def decode_markers(part: memoryview, n_word: int) -> tuple[FloatArray, int, int]:

@@ -227,7 +227,13 @@ class QtmConnection:
             markers = np.full((len(self._settings.description.names), 3), np.nan)
             self._counters["frames_without_markers"] += 1
         return CaptureFrame(
-            markers, arrived_ns, stamp_ns if timed else None, packet.number, 0, packet.unnamed, forces
+            positions=markers,
+            arrived_ns=arrived_ns,
+            stamp_ns=stamp_ns if timed else None,
+            number=packet.number,
+            age_ns=0,
+            unnamed=packet.unnamed,
+            forces=forces,
         )
 
     def _take_settings(self, xml: bytes) -> None:

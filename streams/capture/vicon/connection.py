@@ -288,7 +288,15 @@ class ViconConnection:
         trip_ns = max(0, self._echoes.shortest_ns)
         age_ns = round(1e9 * frame.latency_s) + trip_ns // 2
         self._ready.append(
-            CaptureFrame(positions, arrived_ns, stamp_ns, frame.number, age_ns, unnamed, forces)
+            CaptureFrame(
+                positions=positions,
+                arrived_ns=arrived_ns,
+                stamp_ns=stamp_ns,
+                number=frame.number,
+                age_ns=age_ns,
+                unnamed=unnamed,
+                forces=forces,
+            )
         )
 
     def _see_rate(self, n_sample: int) -> None:

@@ -154,12 +154,12 @@ class ViconStream:
         period_ns = found.get(STREAM_INFO, [old.period_ns])[-1]
         up = found.get(APPLICATION_INFO, [old.up])[-1]
         new = ViconStatics(
-            period_ns,
-            up,
-            subjects,
-            kept(FORCE_PLATE_INFO, old.plates, tuple(found.get(FORCE_PLATE_INFO, ()))[:MOST_PLATES]),
-            kept(DEVICE_INFO, old.devices, tuple(found.get(DEVICE_INFO, ()))),
-            kept(CHANNEL_INFO, old.channels, tuple(found.get(CHANNEL_INFO, ()))),
+            period_ns=period_ns,
+            up=up,
+            subjects=subjects,
+            plates=kept(FORCE_PLATE_INFO, old.plates, tuple(found.get(FORCE_PLATE_INFO, ()))[:MOST_PLATES]),
+            devices=kept(DEVICE_INFO, old.devices, tuple(found.get(DEVICE_INFO, ()))),
+            channels=kept(CHANNEL_INFO, old.channels, tuple(found.get(CHANNEL_INFO, ()))),
         )
         self.statics = new
         self.n_change += 1

@@ -17,7 +17,16 @@ def static_marker_off(rng: Generator, scene: DamagedMarkers) -> Damage | None:
     size = float(rng.choice(OFF_M))
     what = f"{name} {1e3 * size:.0f} mm off in the static trial"
     by = tuple((size * some_direction(rng)).tolist())
-    return Damage(scene.positions, scene.times, np.arange(scene.n_frame), 0, scene.n_frame, what, name, by)
+    return Damage(
+        positions=scene.positions,
+        times=scene.times,
+        kept=np.arange(scene.n_frame),
+        first=0,
+        stop=scene.n_frame,
+        what=what,
+        misplaced=name,
+        by=by,
+    )
 
 
 KINDS = (DamageKind(static_marker_off),)

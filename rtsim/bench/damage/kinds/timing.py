@@ -25,7 +25,14 @@ def time_jitter(rng: Generator, scene: DamagedMarkers) -> Damage:
     frames = whole_of(scene)
     times = scene.times + rng.uniform(-JITTER, JITTER, scene.n_frame) / scene.rate
     what = f"times off by up to {JITTER:g} of a frame"
-    return Damage(scene.positions, times, np.arange(scene.n_frame), frames.start, frames.stop, what)
+    return Damage(
+        positions=scene.positions,
+        times=times,
+        kept=np.arange(scene.n_frame),
+        first=frames.start,
+        stop=frames.stop,
+        what=what,
+    )
 
 
 def frames_dropped(rng: Generator, scene: DamagedMarkers) -> Damage:
@@ -33,7 +40,14 @@ def frames_dropped(rng: Generator, scene: DamagedMarkers) -> Damage:
     gap = some_frames(rng, scene, DROPPED_S)
     kept = np.delete(np.arange(scene.n_frame), gap)
     what = f"{gap.stop - gap.start} frames dropped before"
-    return Damage(scene.positions, scene.times, kept, gap.stop, min(gap.stop + 1, scene.n_frame), what)
+    return Damage(
+        positions=scene.positions,
+        times=scene.times,
+        kept=kept,
+        first=gap.stop,
+        stop=min(gap.stop + 1, scene.n_frame),
+        what=what,
+    )
 
 
 def frames_repeated(rng: Generator, scene: DamagedMarkers) -> Damage:
