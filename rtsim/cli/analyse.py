@@ -29,7 +29,7 @@ from rtsim.cli.terminal.options import (
 from rtsim.cli.terminal.plotting import draw_results, paper_for, plot_options
 from rtsim.cli.terminal.types import MarkerSource
 from rtsim.errors import ConfigError
-from rtsim.live.inputs.sources import is_driven, side_of_walker
+from rtsim.live.inputs.sources import check_there, is_driven, side_of_walker
 from rtsim.live.processes.signals import Interrupted, exit_code, noting_requests
 from streams.addresses import is_stream
 
@@ -80,6 +80,7 @@ def command(
         raise ConfigError(
             f"{source!r} is a stream", where="SOURCE", allowed="walker, or a file", remedy="use `rtsim live`"
         )
+    check_there(source)
     options["source"] = source
     run = make_run(**options)
     paper = paper_for(plot, plot_size, plot_dpi)

@@ -187,6 +187,28 @@ def hip_measures(stored: Mapping[str, float], name: str, side: str, where: str) 
     return measures.mirrored if side == "left" else measures
 
 
+def notes_on_lengths(measures: ConventionalMeasures, name: str, side: str) -> list[str]:
+    """The sentence on a leg whose length, or the other one's, stands in for one that a regression needs.
+
+    measures : of a leg that reads like a right one; name : of the regression; side : of the leg
+    """
+    own, other = measures.right.leg_length, measures.left.leg_length
+    if not find_regression(name).needs_leg or (own is None) == (other is None):
+        return []
+    opposite = "left" if side == "right" else "right"
+    if own is None:
+        return [
+            f"no {side} leg length is known: the hip centre was put by the length of the {opposite} leg; "
+            "give --leg-length RIGHT,LEFT"
+        ]
+    if name != "davis1991":
+        return []
+    return [
+        f"no {opposite} leg length is known: the {side} hip centre was put by the length of its own leg, "
+        "where Davis takes the mean of both; give --leg-length RIGHT,LEFT"
+    ]
+
+
 def _predictors(
     width: Array, depth: Array, measures: ConventionalMeasures, side: str, name: str
 ) -> Predictors:

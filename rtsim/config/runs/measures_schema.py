@@ -40,6 +40,13 @@ class PersonMeasures(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
     def __post_init__(self) -> None:
         check_numbers(self)
+        for field in MORE_THAN_NOTHING:
+            value = getattr(self, field)
+            if 0.0 in (value if isinstance(value, tuple) else (value,)):
+                raise ValueError(
+                    f"{field}: 0 mm is no measure of a person; allowed: more than 0; leave it out "
+                    "where it is not known"
+                )
         standoff = self.marker_standoff_mm
         if standoff != 0.0 and not LEAST_STANDOFF_MM <= standoff <= MOST_STANDOFF_MM:
             metres = "; metres, where millimetres are due?" if 0.0 < standoff < LEAST_STANDOFF_MM else ""
@@ -49,4 +56,7 @@ class PersonMeasures(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
             )
 
 
+MORE_THAN_NOTHING = (
+    "knee_width_mm", "ankle_width_mm", "leg_length_mm", "inter_asis_mm", "marker_diameter_mm"
+)  # fmt: skip
 LEAST_STANDOFF_MM, MOST_STANDOFF_MM = 1.0, 50.0

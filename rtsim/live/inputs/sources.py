@@ -47,6 +47,13 @@ def is_driven(run: RunConfig) -> bool:
     return Path(run.source).suffix.lower() in STORAGE_SUFFIXES and BALANCED in run.stages
 
 
+def check_there(source: str, where: str = "SOURCE", or_else: str = "") -> None:
+    """ConfigError for a source that is neither made up nor a file that is there. or_else : more is allowed"""
+    if source not in MADE_UP and not Path(source).exists():
+        allowed = f"{', '.join(MADE_UP)}, {FILES}{or_else}"
+        raise ConfigError(f"no such source {source!r}", where=where, allowed=allowed)
+
+
 def check_source(source: str, streams: bool = True, where: str = "--source") -> None:
     """ConfigError for a source that is neither made up, nor a file of markers that is there, nor, where
     `streams` will do, the address of one.
@@ -55,9 +62,7 @@ def check_source(source: str, streams: bool = True, where: str = "--source") -> 
 
     if source in MADE_UP or (is_stream(source) and streams):
         return
-    if not Path(source).exists():
-        allowed = f"{', '.join(MADE_UP)}, {FILES}" + (", or tcp://HOST:PORT" if streams else "")
-        raise ConfigError(f"no such source {source!r}", where=where, allowed=allowed)
+    check_there(source, where, ", or tcp://HOST:PORT" if streams else "")
     if Path(source).suffix.lower() != NATURAL:
         check_kind(source)
 

@@ -67,7 +67,9 @@ def notes_of_person(person: Subject | None, run: RunConfig) -> list[str]:
         return []
     where = run.subject or run.static or run.source
     lengths = {kind_of_segment(name): 1e-3 * s.length_mm for name, s in person.segments.items()}
-    odd = check_stature(lengths, 1e-3 * person.stature_mm, where) if person.stature_mm else []
+    odd: list[str] = []
+    if run.subject and person.stature_mm:  # a calibration has checked its own
+        odd = check_stature(lengths, 1e-3 * person.stature_mm, where)
     beside = [MASS_ALONE.format(run.static, run.subject)] * bool(run.subject and run.static)
     return [*(f"{where}: {note}" for note in (*person.notes, *odd)), *beside]
 

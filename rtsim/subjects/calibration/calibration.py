@@ -33,6 +33,7 @@ from rtsim.subjects.calibration.legs_there import legs_that_are_there
 from rtsim.subjects.calibration.lone_leg import BY_STRAIGHT_LEG, ROOT_IS_THIGH, straight_frames, told_hip
 from rtsim.subjects.calibration.misplaced import Leg, leg_of, notes_on_moves, notes_on_places
 from rtsim.subjects.calibration.natural import known_frames, segment_parameters
+from rtsim.subjects.calibration.pelvis_back import with_back_of
 from rtsim.subjects.calibration.person_measures import (
     NOTHING_ASKED,
     AskedMeasures,
@@ -48,11 +49,11 @@ from rtsim.subjects.calibration.trunk import TRUNK, fault_of_trunk, lumbosacral_
 from rtsim.subjects.conventional.calibrate import with_conventional_legs
 from rtsim.subjects.conventional.device_marker import with_epicondyle
 from rtsim.subjects.conventional.measures import ConventionalMeasures
-from rtsim.subjects.hip_centre import find_regression, hip_measures
+from rtsim.subjects.hip_centre import find_regression, hip_measures, notes_on_lengths
 from rtsim.subjects.knee_centre import knee_offset
 from rtsim.subjects.markers.labs import cover, find_lab, load_lab, side_of
 from rtsim.subjects.markers.marker_names import find_markers
-from rtsim.subjects.markers.persons import read_one, share_of_labs
+from rtsim.subjects.markers.persons import of_another, read_one, share_of_labs
 from rtsim.subjects.markers.sides import MIRROR, check_same_side, find_side, shows_pelvis
 from rtsim.subjects.markers.spellings import as_spelled, with_names_of
 from rtsim.subjects.subject import Subject, SubjectSegment, check_person
@@ -134,7 +135,12 @@ def subject_for(
             )
     except ConfigError as fault:
         raise with_names_told(fault, moving, still) from None
-    found = msgspec.structs.replace(found, notes=(*found.notes, *notes_on_places(legs)))
+    stature = proportions.stored_stature({**moving.subject, **(still.subject if still else {})})
+    found = msgspec.structs.replace(
+        found,
+        notes=(*found.notes, *notes_on_places(legs)),
+        stature_mm=1e3 * stature if stature else None,
+    )
     return with_conventional_legs(found, marker_map or find_lab(moving.names, side), moving, still)
 
 
@@ -172,12 +178,14 @@ def calibrate(
     lab = as_spelled(as_mapped, trial.names, *([static.names] if static else []))
     static = with_names_of(static, as_mapped, lab) if static else None
     request = Request(side_of(lab, side), side, hip_regression, knee_width_mm, 1e-3 * standoff_mm)
+    of_back: list[str] = []
     if static is None:
         near = near_statics(trial.source)
         check_movement(trial, request.table, file_name(trial), near)
         source, remedy = trial, f"give a static trial in which they are on{near}"
     else:
         source = static._replace(subject={**trial.subject, **static.subject})
+        source, of_back = with_back_of(source, trial, request.table, file_name(source))
         remedy = "use a static trial in which they are on, or name stand-ins in a marker map of your own"
     source = with_epicondyle(source, request.table, side)
     anatomy = measure(source, request, remedy)
@@ -193,7 +201,7 @@ def calibrate(
         hip_regression=hip_regression if PELVIS in anatomy.Q and not request.table.is_keypoints else "",
         keypoints=request.table.is_keypoints,
         n_frame=n_frame,
-        notes=(*anatomy.notes, *notes, *of_another(trial, source)),
+        notes=(*of_back, *anatomy.notes, *notes, *of_another(trial, source)),
         person=trial.person,
     )
     try:
@@ -203,16 +211,6 @@ def calibrate(
     if legs is not None and anatomy.leg is not None:
         legs[anatomy.side] = anatomy.leg
     return subject
-
-
-def of_another(trial: MarkerTrial, static: MarkerTrial) -> list[str]:
-    """The sentence on a static trial whose labels name another person than those of the trial."""
-    if not (trial.person and static.person) or trial.person.casefold() == static.person.casefold():
-        return []
-    return [
-        f"the labels of the static trial are those of {static.person}, of the trial those of {trial.person}: "
-        "another person?"
-    ]
 
 
 def measure(source: MarkerTrial, request: Request, remedy: str) -> CalibrationFrames:
@@ -229,6 +227,8 @@ def measure(source: MarkerTrial, request: Request, remedy: str) -> CalibrationFr
     notes, offset = [*found.notes, *(NOTES if keypoints else ())], None
     added: dict[str, Array] = {}
     person = hip_measures(source.subject, request.regression, found.side, where)
+    if not lacks_pelvis(known) and not keypoints:
+        notes += notes_on_lengths(person, request.regression, found.side)
     if lacks_pelvis(known):
         check_alone(known, where)
         leg = lone_leg(known)
@@ -300,8 +300,8 @@ def build_segments(
     plausible.check_lengths(parameters, file_name(source))
     lengths = {name: segment.length for name, segment in parameters.items()}
     notes = proportions.check_ratios(lengths, file_name(source))
-    if proportions.HEIGHT in source.subject:
-        notes += proportions.check_stature(lengths, source.subject[proportions.HEIGHT], file_name(source))
+    if stature := proportions.stored_stature(source.subject):
+        notes += proportions.check_stature(lengths, stature, file_name(source))
     wanted = {name: tracked_markers(trial, getattr(table.tracking, name)) for name in names}
     if PELVIS in names and not wanted[PELVIS]:
         names.remove(PELVIS)

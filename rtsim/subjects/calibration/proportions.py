@@ -53,6 +53,11 @@ def check_ratios(lengths: Mapping[str, float], where: str) -> list[str]:
     return notes
 
 
+def stored_stature(stored: Mapping[str, float]) -> float:
+    """Of the person as stored with a trial [m]; 0 = not known, as files have it that were told none."""
+    return stored.get(HEIGHT, 0.0)
+
+
 def check_stature(lengths: Mapping[str, float], stature: float, where: str) -> list[str]:
     """A sentence on legs that hardly go with the stature; ConfigError where no person is such. All [m]"""
     leg = lengths["thigh"] + lengths["shank"]

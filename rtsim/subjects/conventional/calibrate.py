@@ -22,7 +22,7 @@ from rtsim.subjects.conventional.measures import (
 )  # fmt: skip
 from rtsim.subjects.conventional.record import ConventionalLeg
 from rtsim.subjects.conventional.static_offsets import Source, aligned, person_of, standing_foot
-from rtsim.subjects.hip_centre import hip_centres
+from rtsim.subjects.hip_centre import hip_centres, notes_on_lengths
 from rtsim.subjects.markers.labs import SIDES, side_of
 from rtsim.subjects.markers.marker_names import find_markers
 from rtsim.subjects.markers.spellings import as_spelled, with_names_of
@@ -38,6 +38,8 @@ OF_LAB = {
 WALKING = ("thigh", "knee", "shank", "ankle", "toe")
 """Of a leg that walks, below its pelvis."""
 TAKEN = f"markers of {1e3 * USUAL_MARKER_DIAMETER:.0f} mm were taken: no MarkerDiameter is stored"
+DAVIS = "davis1991"
+"""The regression of the hip centre in the conventional gait model."""
 WIDTHS = ("knee_width", "ankle_width")
 NONE_OF = "no angles of the conventional gait model of the"
 
@@ -151,7 +153,9 @@ def _record(source: Source, names: dict[str, str]) -> tuple[ConventionalLeg, lis
         sole_delta_mm=1e3 * (own.sole_delta or 0.0),
         stands=foot.stands,
     )
-    notes = [*found.notes, *foot.notes]
+    seen_as_right = measures.mirrored if side == "left" else measures
+    lengths = [f"conventional gait model: {told}" for told in notes_on_lengths(seen_as_right, DAVIS, side)]
+    notes = [*lengths, *found.notes, *foot.notes]
     if measures.marker_diameter is None:
         notes.insert(0, TAKEN)
     return record, notes
@@ -162,7 +166,7 @@ def _hip(x: dict[str, Array], measures: ConventionalMeasures, side: str) -> tupl
     asis = (x["asis"], x["asis_opposite"])
     right, left = asis if side == "right" else asis[::-1]
     back = back_of(x)
-    hips = hip_centres(right, left, back, "davis1991", measures)
+    hips = hip_centres(right, left, back, DAVIS, measures)
     hip = hips[0] if side == "right" else hips[1]
     away = hip - 0.5 * (right + left)
     local: Array = 1e3 * np.nanmean(np.einsum("nij,ni->nj", pelvis_frame(right, left, back), away), axis=0)

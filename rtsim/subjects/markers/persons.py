@@ -165,3 +165,13 @@ def masked(labels: Sequence[str], person: str) -> tuple[str, ...]:
     rows = rows_of(labels, person)
     own = dict(zip(rows, bare_names([labels[k] for k in rows], person), strict=True))
     return tuple(own.get(k, "") for k in range(len(labels)))
+
+
+def of_another(trial: MarkerTrial, static: MarkerTrial) -> list[str]:
+    """The sentence on a static trial whose labels name another person than those of the trial."""
+    if not (trial.person and static.person) or trial.person.casefold() == static.person.casefold():
+        return []
+    return [
+        f"the labels of the static trial are those of {static.person}, of the trial those of {trial.person}: "
+        "another person?"
+    ]

@@ -28,6 +28,8 @@ AT_ONCE = [
     (("live", "--port-offset", "60000"), ("--port-offset 60000", "65561", "1 to 65535")),
     (("live", "--model", "finger"), ("--source: the walker has the markers of its own leg", "not those")),
     (("replay", "nowhere.c3d"), ("SOURCE: no such source 'nowhere.c3d'",)),
+    (("analyse", "nowhere.c3d"), ("SOURCE: no such source 'nowhere.c3d'",)),
+    (("analyse", "a.trc", "--knee-width", "0"), ("knee_width_mm: 0 mm is no measure of a person",)),
     (("replay", "a.trc", "--duration", "3"), ("--duration: 3 is for the synthetic walker", "a.trc")),
     (("estimate", *STREAM, "--client-key", "mine", "--server-key", "you"), ("mine cannot be read as a key",)),
     (("estimate", *STREAM, "--key", "mine", "--clients", "."), ("mine cannot be read as a key",)),

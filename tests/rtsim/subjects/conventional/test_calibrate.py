@@ -220,3 +220,21 @@ def test_a_stored_offset_that_the_device_contradicts_is_told() -> None:
         legs, notes = legs_of(walk, static)
         assert legs["right"].thigh_rotation_deg == 0.0
         assert sum(told in note for note in notes) == count
+
+
+def test_one_leg_length_that_is_missing_is_told_of_the_other_leg() -> None:
+    """Protects the hip that Davis puts by the mean of both lengths: by one alone it is told, and close."""
+    measures = {name: x for name, x in MEASURES.items() if name != "LLegLength"}
+    legs, notes = legs_of(person(measures=measures, **WALK), person(measures=measures))
+    assert set(legs) == {"right"}
+    said = [note for note in notes if "no left leg length is known: the right hip centre" in note]
+    assert len(said) == 1
+    both = legs_of(person(**WALK), person())[0]["right"]
+    assert 0.0 < np.abs(np.subtract(legs["right"].hip_mm, both.hip_mm)).max() < 1.0
+
+
+@pytest.mark.parametrize(("height", "stature"), [(1.68, 1680.0), (0.0, None)])
+def test_stored_height_is_the_stature(height: float, stature: float | None) -> None:
+    """Protects the group PROCESSING's Height, of which 0 means that nobody was measured."""
+    subject = subject_for(person(measures={**MEASURES, "Height": height}), side="")
+    assert subject.stature_mm == stature

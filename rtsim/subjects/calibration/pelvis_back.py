@@ -1,0 +1,93 @@
+"""The back of a pelvis that a static trial marks otherwise than its movement: both PSIS, or the sacrum.
+
+The marker on the sacrum is put midway between both PSIS (Davis et al. 1991, Hum Mov Sci 10, 575-587), so that
+the middle of the PSIS is its place on the pelvis. Where each PSIS is cannot be told from the sacrum.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.config.runs.lab_schema import LabSide
+from rtsim.errors import ConfigError
+from rtsim.files.markers.trial import MarkerTrial, name_some
+from rtsim.subjects.markers.marker_names import find_markers
+
+Array = NDArray[np.float64]
+
+APART = 0.015
+"""Of the distances to both ASIS: a marker on the sacrum that is farther off is not in the middle of the PSIS
+[m]. Within a session they differ by less than 1 cm (rtsim/subjects/markers/fit.py)."""
+
+
+def with_back_of(
+    static: MarkerTrial, trial: MarkerTrial, table: LabSide, where: str
+) -> tuple[MarkerTrial, list[str]]:
+    """A static trial that shows the back of the pelvis as its movement marks it, and sentences.
+
+    table : of the map; where : name of the static trial's file
+    ConfigError where the movement has another kind of marker there, of which the static trial does not tell
+    the place.
+    """
+    psis = [name for name in (table.psis, table.psis_opposite) if name]
+    if not table.sacrum or len(psis) < 2:
+        return static, []
+    moving, standing = (markers_seen([*psis, table.sacrum], one) for one in (trial, static))
+    if not moving or moving & standing or not standing:
+        return static, []
+    if table.sacrum not in moving or not standing >= {*psis}:
+        raise ConfigError(
+            f"the back of the pelvis is marked by {name_some(sorted(standing))} in the static trial and by "
+            f"{name_some(sorted(moving))} in the movement, whose place on the pelvis nothing tells",
+            where=where,
+            allowed=f"the same markers in both trials, or {name_some(psis)} in the static trial and "
+            f"{table.sacrum} midway between them in the movement",
+            remedy="record a static trial with the markers of the movement",
+        )
+    middle = 0.5 * (positions_of(psis[0], static) + positions_of(psis[1], static))
+    check_middle(middle, static, trial, table, where)
+    positions = np.ascontiguousarray(np.concatenate([static.positions, middle[:, None]], axis=1))
+    told = f"no {table.sacrum} in the static trial: it was taken midway between {psis[0]} and {psis[1]}"
+    return static._replace(names=(*static.names, table.sacrum), positions=positions), [told]
+
+
+def markers_seen(wanted: list[str], trial: MarkerTrial) -> set[str]:
+    """Those of the names that any frame of a trial shows."""
+    found = find_markers(wanted, trial.names)
+    seen: NDArray[np.bool_] = np.asarray(np.isfinite(trial.positions).all(axis=2))
+    return {name for name, column in found.items() if len(trial.times) == 0 or bool(seen[:, column].any())}
+
+
+def positions_of(name: str, trial: MarkerTrial) -> Array:
+    """(n, 3) [m] of a marker that is there."""
+    found: Array = trial.positions[:, find_markers([name], trial.names)[name]]
+    return found
+
+
+def check_middle(middle: Array, static: MarkerTrial, trial: MarkerTrial, table: LabSide, where: str) -> None:
+    """ConfigError where the sacrum of the movement is elsewhere between the ASIS than the middle of the PSIS.
+
+    middle : (n, 3) - in the static trial [m]
+    """
+    both = [table.asis, table.asis_opposite]
+    if len(find_markers(both, static.names)) < 2 or len(find_markers(both, trial.names)) < 2:
+        return
+    sacrum = positions_of(table.sacrum, trial)
+    off = []
+    for name in both:
+        here, there = sacrum - positions_of(name, trial), middle - positions_of(name, static)
+        distances = [np.linalg.norm(away, axis=1) for away in (here, there)]
+        if not all(np.isfinite(x).any() for x in distances):
+            return
+        off.append(float(np.nanmedian(distances[0]) - np.nanmedian(distances[1])))
+    worst = max(off, key=abs)
+    if abs(worst) > APART:
+        raise ConfigError(
+            f"{table.sacrum} of the movement is not midway between {table.psis} and {table.psis_opposite} "
+            f"of the static trial: its distance to an ASIS is {1e3 * abs(worst):.0f} mm "
+            f"{'larger' if worst > 0.0 else 'smaller'}",
+            where=where,
+            allowed=f"up to {1e3 * APART:.0f} mm of difference",
+            remedy="record a static trial with the markers of the movement",
+        )
