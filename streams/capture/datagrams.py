@@ -57,7 +57,7 @@ def bound_socket(local: str, port: int = 0, broadcast: bool = False) -> socket.s
         sock.bind((local, port))
     except (OSError, UnicodeError) as fault:
         sock.close()
-        raise CaptureError("address", f"{local!r} is no address of this computer: {fault}") from fault
+        raise CaptureError("unreachable", f"{local!r} is no address of this computer: {fault}") from fault
     return sock
 
 

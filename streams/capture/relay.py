@@ -10,19 +10,22 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
 from time import process_time_ns
-from typing import NamedTuple
 
 from streams.account import Sentences, account, plain
-from streams.capture.force_sign import ForceSign
 from streams.capture.frame_times import FrameTimes
+from streams.capture.label_changes import (
+    RowsByName,
+    SessionPace,
+    rows_kept,
+    words_of_change,
+)
 from streams.capture.records import (
     CaptureDescription,
     CaptureError,
     CaptureFrame,
     ClockPair,
-    LengthUnit,
-    Upwards,
 )
+from streams.capture.relay_options import RelayOptions
 from streams.capture.relayed import Labelled, RelayedSession
 from streams.capture.system import CaptureAddress, CaptureConnection, systems
 from streams.clock import now_ns
@@ -39,58 +42,12 @@ QUIET_NS = 3_000_000_000
 """After so long without a frame it is said that there are none [ns]."""
 MOST_SAID = 8
 """Sentences of a second that are said; telemetry keeps more."""
-UPWARDS: tuple[Upwards, ...] = ("+X", "-X", "+Y", "-Y", "+Z", "-Z")
-UNITS: tuple[LengthUnit, ...] = ("m", "cm", "mm")
 MOST_WAITING = 16 << 20
 """Of frames that wait for a unit and an axis [bytes]."""
-MOST_UNNAMED = 512
-LONGEST_LATENCY_MS = 1000.0
 
 Judge = Callable[[CaptureDescription, list[CaptureFrame], str], Labelled | None]
 """What unit and axis are, of a description without, frames of it and the system's usual axis; None = not
 enough frames yet."""
-
-
-class RelayOptions(NamedTuple):
-    """What addresses and users ask of any system.
-
-    latency_ns : taken off t_capture [ns]; n_unnamed : rows for markers without a name; sign : of forces
-    up, unit : in place of what the system says; "" = as it says
-    """
-
-    latency_ns: int
-    n_unnamed: int
-    sign: ForceSign
-    up: Upwards = ""
-    unit: LengthUnit = ""
-
-    @classmethod
-    def of(cls, address: CaptureAddress) -> RelayOptions:
-        """The options of an address; CaptureError for a value that is none."""
-        given = address.options
-        latency_ms = _number(given.get("latency_ms", "0"), "latency_ms", LONGEST_LATENCY_MS)
-        unnamed = _number(given.get("unnamed", "0"), "unnamed", MOST_UNNAMED)
-        if unnamed != int(unnamed):
-            raise CaptureError("address", f"unnamed is {unnamed}; allowed are whole numbers")
-        axis = given.get("up", "").strip().upper()  # the + of a query is a space
-        up: Upwards = next((known for known in UPWARDS if known in (axis, f"+{axis}")), "")
-        unit: LengthUnit = next((known for known in UNITS if known == given.get("units")), "")
-        if axis and not up:
-            raise CaptureError("address", f"up is {axis!r}; allowed are X, Y, Z, -X, -Y and -Z")
-        if "units" in given and not unit:
-            raise CaptureError("address", f"units is {given['units']!r}; allowed are {', '.join(UNITS)}")
-        sign = ForceSign(given.get("force_sign", "check"))
-        return cls(round(1e6 * latency_ms), int(unnamed), sign, up, unit)
-
-
-def _number(text: str, name: str, most: float) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0.0 <= value <= most:
-        raise CaptureError("address", f"{name} is {text!r}; allowed are 0 to {most:g}")
-    return value
 
 
 class Relay:
@@ -118,11 +75,16 @@ class Relay:
         self._noted = noted
         self._began_ns, self._cpu_ns = now_ns(), process_time_ns()
         self._address, self._publisher, self._say, self._judge = address, publisher, say, judge
-        self._options = RelayOptions.of(address)
+        self._options = RelayOptions.of(address.options)
         self._system = systems()[address.scheme]
         self._times = FrameTimes(self._options.latency_ns)
         self._session: RelayedSession | None = None
         self._described: CaptureDescription | None = None
+        self._begun_with: CaptureDescription | None = None
+        self._due = self._unfit = False  # whether a session of what is described is still to begin; cannot
+        self._rows: RowsByName | None = None
+        self._pace, self._n_postponed = SessionPace(), 0
+        self._notes: tuple[str, ...] = ()
         self._waiting: list[CaptureFrame] = []
         self._connection: CaptureConnection | None = None
         self._former: Counter[str] = Counter()  # what connections counted that are closed
@@ -235,6 +197,7 @@ class Relay:
         self._publisher.service()
         if now_ns() >= self._tell_due_ns:
             self._tell_due_ns, self._n_said = now_ns() + TELL_NS, 0
+            self._tell_storm()
             if self._connection is not None:
                 for sentence in self._connection.sentences():
                     self._tell(sentence)
@@ -253,6 +216,16 @@ class Relay:
                 connected=True,
             )
 
+    def _tell_storm(self) -> None:
+        """Say that descriptions change faster than sessions begin, once a second while they do."""
+        n, self._n_postponed = self._n_postponed, 0
+        if n:
+            self.counters["postponed_sessions"] += n
+            self._tell(
+                f"{self._address.text} has described its markers or plates anew {n} times more than sessions "
+                f"may begin (two a second): markers whose name stays go on, others are left out."
+            )
+
     def _take(self, news: CaptureFrame | CaptureDescription | ClockPair | None) -> None:
         if isinstance(news, CaptureFrame):
             self.counters["frames"] += 1
@@ -267,29 +240,54 @@ class Relay:
 
     def _take_kept(self, frame: CaptureFrame) -> None:
         """Publish a frame, or keep it where it is not known yet as what."""
+        if self._due and self._pace.allows(now_ns()):
+            self._begin_described()
         if self._session is None:
             self._wait(frame)
+        elif self._due:
+            self._relay_by_names(frame)
         else:
             self._relay(frame)
 
     def _describe(self, description: CaptureDescription) -> None:
-        """Begin another session where the description is another one."""
-        asked = self._options
+        """Begin another session where the description is another one; of a storm of them two a second."""
+        asked, before = self._options, self._described
         description = description._replace(up=asked.up or description.up, unit=asked.unit or description.unit)
-        if description == self._described:
+        if description == before:
             return
-        if self._described is not None:
-            change = told_change(self._described, description)
-            self._tell(f"{self._address.text} describes its markers or plates anew: {change}.")
-        before, waiting = self._described, self._waiting
-        self._described, self._session, self._waiting = description, None, []
+        allowed = self._pace.allows(now_ns())
+        if before is not None:
+            if allowed:
+                change = words_of_change(before, description)
+                self._tell(f"{self._address.text} describes its markers or plates anew: {change}.")
+            kept = rows_kept(self._waiting, before, description)
+            self.counters["frames_not_kept"] += len(self._waiting) - len(kept)
+            self._waiting = kept
+        self._described, self._rows = description, None
+        self._due = self._session is None or description != self._begun_with
+        if self._due and allowed:
+            self._begin_described()
+        self._n_postponed += self._due
+
+    def _begin_described(self) -> None:
+        """Begin a session of what is described now, or wait for its names, its unit and its axis."""
+        description, former = self._described, self._session
+        assert description is not None
+        self._session, self._begun_with = None, description
+        self._due = self._unfit = False
+        labelled = Labelled(description)
+        if former is not None and self._pace.recent(now_ns()):  # the room is the one that was judged
+            judged = former.description
+            unit, up = description.unit or judged.unit, description.up or judged.up
+            if (unit, up) != (description.unit, description.up):
+                labelled = Labelled(description._replace(unit=unit, up=up), notes=self._notes)
         if not description.names and not self._options.n_unnamed:
             self._tell(f"{self._address.text} has no markers with names yet.")
-        elif description.unit and description.up:
-            self._begin(Labelled(description))
-        if before is None or before.names == description.names:  # unit, axis or rate were told late
+        elif labelled.description.unit and labelled.description.up:
+            waiting, self._waiting = self._waiting, []
+            self._begin(labelled)
             for kept in waiting:
-                self._take_kept(kept)
+                self._relay(kept)
 
     def _wait(self, frame: CaptureFrame) -> None:
         """Keep a frame until unit and axes are judged, then publish all that waited."""
@@ -297,11 +295,14 @@ class Relay:
         if description is None or not (description.names or self._options.n_unnamed):
             self.counters["frames_without_markers"] += 1
             return
+        if self._unfit:
+            self.counters["frames_without_session"] += 1
+            return
         self._waiting.append(frame)
         if frame.positions.nbytes * len(self._waiting) > MOST_WAITING:  # every other one will do
             self.counters["frames_not_kept"] += len(self._waiting[1::2])
             del self._waiting[1::2]
-        judged = self._judge(description, self._waiting, self._system.usual_up)
+        judged = None if self._due else self._judge(description, self._waiting, self._system.usual_up)
         if judged is not None:
             waiting, self._waiting = self._waiting, []
             self._begin(judged)
@@ -310,7 +311,8 @@ class Relay:
 
     def _begin(self, labelled: Labelled) -> None:
         labelled = labelled._replace(n_unnamed=self._options.n_unnamed)
-        names = labelled.description.names
+        names, self._notes = labelled.description.names, labelled.notes
+        self._pace.begin(now_ns())
         for note in (*labelled.notes, *(self._noted(names) if self._noted is not None else ())):
             self._tell(note)
         try:
@@ -319,11 +321,31 @@ class Relay:
             if self._session.forces is not None:
                 self._publisher.announce(self._session.forces)
         except StreamError as fault:  # as more than a message holds
-            self._session = None
+            self._session, self._unfit = None, True
             self._tell(f"{self._address.text}: what it describes cannot be sent on: {fault}")
             return
         self.counters["sessions"] += 1
         self._times.begin()
+
+    def _relay_by_names(self, frame: CaptureFrame) -> None:
+        """Publish a frame of a description that has no session yet in the rows of the one that is there."""
+        session, described = self._session, self._described
+        assert session is not None
+        assert described is not None
+        if self._rows is None:
+            self._rows = RowsByName(described, session.description)
+        moved = self._rows.moved(frame.positions)
+        if moved is None:
+            self.counters["misfit_frames"] += 1
+            return
+        positions, n_left = moved
+        self.counters["frames_by_names"] += 1
+        self.counters["markers_left_out"] += n_left
+        forces = frame.forces
+        if forces is not None and described.plates != session.description.plates:
+            self.counters["misfit_forces"] += 1
+            forces = None
+        self._relay(frame._replace(positions=positions, forces=forces))
 
     def _relay(self, frame: CaptureFrame) -> None:
         session = self._session
@@ -352,23 +374,3 @@ class Relay:
         self.counters["published"] += 1
         self._age_ns = frame.arrived_ns - t_capture
         self._n_unnamed = 0 if frame.unnamed is None else len(frame.unnamed)
-
-
-def told_change(before: CaptureDescription, after: CaptureDescription) -> str:
-    """What is other, in words."""
-    added = [name for name in after.names if name not in before.names]
-    gone = [name for name in before.names if name not in after.names]
-    words = [
-        f"{', '.join(map(plain, names[:8]))} {verb}"
-        for names, verb in ((added, "came"), (gone, "went"))
-        if names
-    ]
-    if not words and after.names != before.names:
-        words = ["the order of the names is another one"]
-    if after.rate != before.rate:
-        words.append(f"the rate is {after.rate:g} Hz")
-    if after.plates != before.plates:
-        words.append(
-            f"there are {len(after.plates)} force plates" if after.plates else "there are no force plates"
-        )
-    return ", ".join(words) or "unit or axes are others"

@@ -27,6 +27,7 @@ from typing import NamedTuple, Protocol
 from urllib.parse import parse_qsl, urlsplit
 
 from streams.addresses import LAST_PORT
+from streams.capture.hosts import check_host
 from streams.capture.records import (
     CaptureDescription,
     CaptureError,
@@ -34,6 +35,7 @@ from streams.capture.records import (
     ClockPair,
     FoundServer,
 )
+from streams.capture.relay_options import RelayOptions
 
 
 class CaptureAddress(NamedTuple):
@@ -80,6 +82,10 @@ class CaptureConnection(Protocol):
         """Say good-bye as the protocol has it, without waiting; may be called more than once."""
 
 
+def no_check(address: CaptureAddress) -> None:
+    """Of systems whose options are names, which only the network knows."""
+
+
 class CaptureSystem(NamedTuple):
     """A capture system.
 
@@ -90,6 +96,7 @@ class CaptureSystem(NamedTuple):
     find : the servers that answer within so many seconds [s]; never raises but CaptureError
     options : option in addresses -> what it does, in a line
     silence : what is asked of a user where a server is there and sends no frames
+    check : looks at the values of an address before anything is opened; CaptureError for what cannot be
     """
 
     scheme: str
@@ -101,6 +108,7 @@ class CaptureSystem(NamedTuple):
     usual_up: str = "+Z"
     options: Mapping[str, str] = {}
     silence: str = "does it measure, and is its streaming on?"
+    check: Callable[[CaptureAddress], None] = no_check
 
 
 COMMON_OPTIONS: Mapping[str, str] = {
@@ -162,7 +170,14 @@ def parse_capture(source: str) -> CaptureAddress:
         )
     if len(options) < len(pairs):
         raise CaptureError("address", f"{source!r} gives an option twice")
-    return CaptureAddress(scheme, host or system.default_host, port or system.default_port, options)
+    if blank := next((name for name, value in pairs if not value.strip()), None):
+        raise CaptureError("address", f"{source!r} gives no value for {blank}; give one, or leave it out")
+    if system.default_port and host:
+        check_host(source, host)
+    RelayOptions.of(options)
+    address = CaptureAddress(scheme, host or system.default_host, port or system.default_port, options)
+    system.check(address)
+    return address
 
 
 def example(system: CaptureSystem) -> str:

@@ -5,6 +5,7 @@ Standard output: {"address": ...}, and an answer to each line: {"done": ...}. St
     go SECONDS             frames at the rate, for so long, answered at the end
     restart PAUSE          the server ends and comes back
     describe N EXCHANGED   so many markers, the first two exchanged or not (1, 0)
+    storm 1                the first marker has another name in every frame (0: it has not)
     stuck 1                frame numbers stand still (0: they do not)
     damaged N              so many damaged messages
 
@@ -108,7 +109,7 @@ class AdapterDrive:
             self.source = self.double = double_of(scheme)(self._names, rate)
             self.double.keep_clock(server_ns)
             self.double.start()
-        self._stuck = False
+        self._stuck = self._storm = False
         self.log: list[tuple[int, int, int]] = []  # frame, when due, when sent
         self._start_ns = now_ns()
         self._told: queue.SimpleQueue[list[str]] = queue.SimpleQueue()
@@ -139,6 +140,8 @@ class AdapterDrive:
 
     def _send(self, k: int, due_ns: int) -> None:
         frame = DoubledFrame(positions_of(k, self._n_marker), server_ns(due_ns), 1 if self._stuck else k)
+        if self._storm and self.double is not None:
+            self.double.describe([f"S{k}", *names_of(self._n_marker)[1:]])
         self.log.append((k, due_ns, now_ns()))
         self.source.send(frame)
         if self.double is not None and k % REPEATED == REPEATED - 1:
@@ -162,8 +165,8 @@ class AdapterDrive:
             self._n_marker = int(rest[0])
             self.double.describe(names_of(self._n_marker, rest[1] == "1"))
             say({"done": word, "t": now_ns()})
-        elif word == "stuck":
-            self._stuck = rest[0] == "1"
+        elif word in ("stuck", "storm"):
+            self._stuck, self._storm = (rest[0] == "1" and word == named for named in ("stuck", "storm"))
             say({"done": word, "t": now_ns()})
         elif word == "damaged":
             self._send_damaged(int(rest[0]))

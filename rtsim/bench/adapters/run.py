@@ -152,6 +152,28 @@ def standing_numbers(scheme: str, quick: bool) -> list[BenchFigure]:
     ]
 
 
+def label_storm(scheme: str, quick: bool) -> list[BenchFigure]:
+    """A marker has another name in every frame: the others arrive as before, in few sessions."""
+    if scheme == "lsl":
+        return []  # another list is another stream there
+    with AdapterChain(scheme) as chain:
+        chain.asked("go", 1.0)
+        chain.asked("storm", 1)
+        first = len(chain.taken)
+        chain.asked("go", 3.0 if quick else 10.0)
+        log = chain.ended()
+    taken = chain.taken[first:]
+    seconds = 1e-9 * (taken[-1].t_arrived - taken[0].t_arrived)
+    begun = len({t.session for t in taken})
+    sent = {k for k in log[:, 0].tolist() if taken[0].frame <= k <= taken[-1].frame}
+    return [
+        BenchFigure("storm.sessions_per_s", begun / seconds, "1/s"),
+        BenchFigure("storm.lost", float(len(sent - {t.frame for t in taken})), "frames"),
+        BenchFigure("storm.added_us.p50", float(np.median(added(taken, log))), "us"),
+        BenchFigure("storm.added_us.p99", float(np.percentile(added(taken, log), 99.0)), "us"),
+    ]
+
+
 def mistreated(scheme: str, quick: bool) -> list[BenchFigure]:
     """Damaged messages: frames come afterwards, and memory stays."""
     with AdapterChain(scheme) as chain:
@@ -182,4 +204,4 @@ def doubled(taken: list[Taken]) -> int:
     return len(frames) - len(set(frames))
 
 
-MEASURES = (steady, restarts, relabelled, standing_numbers, mistreated)
+MEASURES = (steady, restarts, relabelled, standing_numbers, label_storm, mistreated)

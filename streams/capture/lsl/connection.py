@@ -136,7 +136,7 @@ class _Forces:
     """A stream of force plates: axes and origin are those of the markers, moments about it."""
 
     def __init__(self, name: str) -> None:
-        self._inlet = LslInlet(_searched(f"name='{_quoted(name)}'", name))
+        self._inlet = LslInlet(_searched(f"name='{name}'", name))
         self._channels = force_channels(self._inlet.channels)
         if not self._channels.names:
             self.close()
@@ -171,9 +171,8 @@ def _found(address: CaptureAddress, sentences: list[str]) -> Any:
     if name == ANY:
         streams = [s for s in lsl().resolve_streams(FIND_S) if s.type().casefold() == TYPE]
     else:
-        quoted = _quoted(name)
-        streams = [_searched(f"name='{quoted}' or source_id='{quoted}'", name)]
-        streams += lsl().resolve_bypred(f"name='{quoted}' or source_id='{quoted}'", 2, 0.1)
+        streams = [_searched(f"name='{name}' or source_id='{name}'", name)]
+        streams += lsl().resolve_bypred(f"name='{name}' or source_id='{name}'", 2, 0.1)
         streams = list({stream.uid(): stream for stream in streams}.values())
     if source:
         streams = [stream for stream in streams if stream.source_id() == source]
@@ -205,12 +204,3 @@ def _missing(wanted: str) -> CaptureError:
         f"no stream {wanted} is found within {FIND_S:.0f} s, {there}; does its sender run, and does the "
         "network let multicast through (or KnownPeers in lsl_api.cfg name its computer)?",
     )
-
-
-def _quoted(name: str) -> str:
-    """A name as it may stand in a predicate, in which quotation marks cannot be written (XPath 1.0)."""
-    if "'" in name:
-        raise CaptureError(
-            "address", f"{name!r} has a quotation mark, by which streams cannot be searched for"
-        )
-    return name

@@ -97,9 +97,6 @@ class NatNetConnection:
         self._heard_ns = self._frame_ns = now_ns()
         self._echo_due_ns = self._definitions_due_ns = self._definitions_asked_ns = 0
         self._info: ServerInfo | None = None
-        if address.options.get("mode", "") not in ("", "unicast", "multicast"):
-            mode = address.options["mode"]
-            raise CaptureError("address", f"mode is {mode!r}; allowed are unicast and multicast")
         self._server = resolved(address.host, address.port)
         local = address.options.get("interface", "") or interface_to(self._server)
         self._command = bound_socket(local)

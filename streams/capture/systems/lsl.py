@@ -5,7 +5,16 @@ from __future__ import annotations
 from streams.capture.lsl.connection import ANY, TYPE, LslConnection
 from streams.capture.lsl.library import lsl
 from streams.capture.records import CaptureError, FoundServer
-from streams.capture.system import CaptureSystem
+from streams.capture.system import CaptureAddress, CaptureSystem
+
+
+def check(address: CaptureAddress) -> None:
+    """CaptureError for names by which streams cannot be searched for (quotation marks, XPath 1.0)."""
+    for name in (address.host, *(address.options.get(key, "") for key in ("source_id", "forces"))):
+        if "'" in name:
+            raise CaptureError(
+                "address", f"{name!r} has a quotation mark, by which streams cannot be searched for"
+            )
 
 
 def find(timeout_s: float) -> list[FoundServer]:
@@ -33,6 +42,7 @@ SYSTEM = CaptureSystem(
     find,
     default_host=ANY,
     usual_up="+Z",
+    check=check,
     silence="does its sender measure?",
     options={
         "source_id": "which of several streams of one name",

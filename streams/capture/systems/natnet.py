@@ -5,10 +5,28 @@ from __future__ import annotations
 from streams.capture.datagrams import arrivals, bound_socket
 from streams.capture.natnet.connection import NatNetConnection
 from streams.capture.natnet.messages import COMMAND_PORT, decode_server_info, discovery_message
-from streams.capture.records import FoundServer
-from streams.capture.system import CaptureSystem
+from streams.capture.records import CaptureError, FoundServer
+from streams.capture.system import CaptureAddress, CaptureSystem
 from streams.clock import now_ns
 from streams.errors import DecodeError
+
+MODES = ("unicast", "multicast")
+
+
+def check(address: CaptureAddress) -> None:
+    """CaptureError for a server, a mode or a network card that cannot be."""
+    mode = address.options.get("mode", "unicast")
+    if mode not in MODES:
+        raise CaptureError("address", f"mode is {mode!r}; allowed are {' and '.join(MODES)}")
+    if ":" in address.host:
+        raise CaptureError(
+            "address", f"{address.text}: NatNet has IPv4 alone; give an address like 192.168.0.10"
+        )
+    if local := address.options.get("interface"):
+        try:
+            bound_socket(local).close()
+        except CaptureError as fault:
+            raise CaptureError("address", f"interface: {fault}") from fault
 
 
 def find(timeout_s: float) -> list[FoundServer]:
@@ -43,6 +61,7 @@ SYSTEM = CaptureSystem(
     NatNetConnection,
     find,
     usual_up="+Y",
+    check=check,
     silence="is Motive live or playing, and does the firewall let UDP 1511 in (mode= and interface= "
     "tell another way)?",
     options={

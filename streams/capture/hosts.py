@@ -1,0 +1,36 @@
+"""The host of a server's address: what cannot be one is refused before anything is opened.
+
+A name that is only not known yet is none of these: its computer may be switched on later.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+
+from streams.capture.records import CaptureError
+
+LABEL = re.compile(r"(?!-)[^\W]([\w-]{0,61}[^\W])?", re.ASCII)
+"""A part of a host name (RFC 1123), with the underscores that Windows allows."""
+LONGEST = 253
+
+
+def check_host(source: str, host: str) -> None:
+    """CaptureError for a host that no server can have."""
+    try:
+        number = ipaddress.ip_address(host)
+    except ValueError:
+        labels = host.removesuffix(".").split(".")
+        if re.fullmatch(r"[0-9.]+", host):
+            fault = f"{host} is no address: four numbers of 0 to 255 with dots between them are"
+        elif len(host) > LONGEST or not all(LABEL.fullmatch(label) for label in labels):
+            fault = f"{host!r} cannot be the name of a computer"
+        else:
+            return
+        raise CaptureError("address", f"{source!r}: {fault}") from None
+    if number.is_multicast:
+        raise CaptureError(
+            "address", f"{source!r}: {host} is a multicast group; give the address of the server's computer"
+        )
+    if number.is_unspecified or host == "255.255.255.255":
+        raise CaptureError("address", f"{source!r}: {host} is no computer's address; give the server's")

@@ -1,0 +1,113 @@
+"""Lists of markers that change: what is other, how often sessions may begin, whose rows stay.
+
+A session costs every subscriber a new descriptor and the estimator a new start, so that a system that
+describes itself anew with every frame must not begin one with every frame. Between two sessions its frames go
+on in the rows of the session that is there, each marker under its name.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+
+from streams.account import plain
+from streams.capture.records import CaptureDescription, CaptureFrame, FloatArray
+
+STEP_NS = 500_000_000
+"""Two sessions a second may begin [ns]."""
+AT_ONCE = 3
+"""So many may begin at once after a pause, as when a person is chosen and named."""
+MOST_NAMED = 8
+
+
+class SessionPace:
+    """When the next session may begin."""
+
+    def __init__(self) -> None:
+        self._paid_ns = self._begun_ns = 0  # until when the sessions so far are paid for; the newest
+
+    def begin(self, now_ns: int) -> None:
+        """A session begins."""
+        self._paid_ns, self._begun_ns = max(self._paid_ns, now_ns) + STEP_NS, now_ns
+
+    def allows(self, now_ns: int) -> bool:
+        """Whether another one may begin."""
+        return self._paid_ns - now_ns <= (AT_ONCE - 1) * STEP_NS
+
+    def recent(self, now_ns: int) -> bool:
+        """Whether one began a moment ago."""
+        return now_ns - self._begun_ns < AT_ONCE * STEP_NS
+
+
+class RowsByName:
+    """Rows of frames of one description put where the names stand in another one.
+
+    before : of the frames; after : of the rows that are wanted. Of a name that stands twice, the second is
+    the second.
+
+    Attributes
+    ----------
+    fits : whether unit and axis are the same, or not told, so that rows can be moved
+    """
+
+    def __init__(self, before: CaptureDescription, after: CaptureDescription) -> None:
+        self.fits = before.unit in ("", after.unit) and before.up in ("", after.up)
+        places = {key: row for row, key in enumerate(_numbered(before.names))}
+        self._n_row = len(before.names)
+        self._rows = np.array([places.get(key, self._n_row) for key in _numbered(after.names)], np.int64)
+        wanted = set(self._rows.tolist())
+        self._others = np.array([row for row in range(self._n_row) if row not in wanted], np.int64)
+
+    def moved(self, positions: FloatArray) -> tuple[FloatArray, int] | None:
+        """(n_after, 3) - the rows where they are wanted, NaN where the frame does not have that marker, and
+        how many markers with a position have no row; None where the rows are not those of the description.
+        """
+        if not self.fits or positions.shape != (self._n_row, 3):
+            return None
+        padded = np.vstack((positions, np.full((1, 3), np.nan)))
+        n_left = int(np.isfinite(positions[self._others]).all(axis=1).sum()) if len(self._others) else 0
+        return padded[self._rows], n_left
+
+
+def _numbered(names: Sequence[str]) -> list[tuple[str, int]]:
+    """Each name and how often it stood before."""
+    seen: Counter[str] = Counter()
+    keys = []
+    for name in names:
+        keys.append((name, seen[name]))
+        seen[name] += 1
+    return keys
+
+
+def rows_kept(
+    frames: Sequence[CaptureFrame], before: CaptureDescription, after: CaptureDescription
+) -> list[CaptureFrame]:
+    """Those of the frames that can be handed on under another description, as its rows."""
+    if before.names == after.names:  # unit, axis or rate are told late
+        return list(frames)
+    rows = RowsByName(before, after)
+    moved = [(frame, rows.moved(frame.positions)) for frame in frames]
+    return [frame._replace(positions=found[0], forces=None) for frame, found in moved if found is not None]
+
+
+def words_of_change(before: CaptureDescription, after: CaptureDescription) -> str:
+    """What is other, in words."""
+    former, present = set(before.names), set(after.names)
+    added = [name for name in after.names if name not in former]
+    gone = [name for name in before.names if name not in present]
+    words = [
+        f"{', '.join(map(plain, names[:MOST_NAMED]))} {verb}"
+        for names, verb in ((added, "came"), (gone, "went"))
+        if names
+    ]
+    if not words and after.names != before.names:
+        words = ["the order of the names is another one"]
+    if after.rate != before.rate:
+        words.append(f"the rate is {after.rate:g} Hz")
+    if after.plates != before.plates:
+        words.append(
+            f"there are {len(after.plates)} force plates" if after.plates else "there are no force plates"
+        )
+    return ", ".join(words) or "unit or axes are others"
