@@ -12,6 +12,7 @@ import click
 import msgspec
 
 from rtsim.cli.page_options import check_page, page_option
+from rtsim.cli.runs.live_outcome import check_recorded, unusable
 from rtsim.cli.terminal.lines import tell
 from rtsim.cli.terminal.options import (
     ANYWAY_OPTION,
@@ -117,12 +118,14 @@ def command(
         summary = {"addresses": addresses, **watch.follow(console)}
         if captured:
             summary["capture"] = counted_by(players[0])
+        fault = None if exit_code() or watch.failed else unusable(run.source, summary)
         if as_json:
-            click.echo(json.dumps(summary))
+            click.echo(json.dumps({**summary, "reason": str(fault) if fault else "; ".join(watch.failures)}))
         else:
             print_summary(console, summary)
+    if fault is not None:
+        raise fault
     if not exit_code():
-        check_usable(run.source, summary)
         check_recorded(record)
     raise SystemExit(exit_code() or int(watch.failed))
 
@@ -168,27 +171,6 @@ def playing_arguments(
     playing += [f"--rate={rate}"] if rate is not None else []
     playing += [f"--duration={length_s}"] if length_s else []
     return [*playing, "--loop"] if loop else playing
-
-
-def check_usable(source: str, summary: dict[str, Any]) -> None:
-    """ConfigError where frames came out and none of them can be used."""
-    if summary["statuses"] and not summary["usable"]:
-        raise ConfigError(
-            f"none of {summary['frames']} frames came out usable",
-            where=source,
-            remedy="look at the flagged frames and what was counted",
-        )
-
-
-def check_recorded(record: Path | None) -> None:
-    """ConfigError where a recording was asked for and the run left none."""
-    if record is not None and not record.exists():
-        raise ConfigError(
-            "the run is over and there is no recording: its recorder had not begun, or could not write",
-            where=str(record),
-            remedy="look at what the recorder said; on a busy machine leave it a core, or `rtsim record` the "
-            "results from the start",
-        )
 
 
 def played_forces(run: RunConfig) -> str:

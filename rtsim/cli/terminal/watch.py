@@ -51,7 +51,7 @@ class Watch:
 
     Attributes
     ----------
-    failed : whether one of the processes has failed
+    failed : whether one of the processes has failed; failures : how, in sentences
     """
 
     def __init__(
@@ -67,6 +67,8 @@ class Watch:
         self._session: Session | None = None
         self.estimator = children[0]
         self.failed = False
+        self.failures: list[str] = []
+        self._over: dict = {}  # what the estimator said at its end
         self._told: set[str] = set()
         self._told_waiting: list[str] = []  # sentences before the first frame
         self._due = math.inf  # when the run is over, ended or not [s, monotonic]
@@ -172,9 +174,18 @@ class Watch:
         self._told.add(child.name)
         self.failed = True
         last = failure.splitlines()[-1]
-        last = last if last.startswith(f"the {child.name}") else f"the {child.name} has failed: {last}"
-        then = "the run ends" if child.name in NEEDED else then
-        say(f"{last}; {then}" if then else last)
+        if child is self.estimator and self._end_of_estimator():  # it ended well: a verdict on the stream
+            then = ""
+        else:
+            last = last if last.startswith(f"the {child.name}") else f"the {child.name} has failed: {last}"
+            then = "the run ends" if child.name in NEEDED else then
+        self.failures.append(f"{last}; {then}" if then else last)
+        say(self.failures[-1])
+
+    def _end_of_estimator(self) -> dict:
+        """The state with which the estimator ended, {} = it has not, or was not able to say it."""
+        self._over = self._over or self.estimator.newest_state("over")
+        return self._over
 
     def _stop(self) -> None:
         """Have the estimator end its session, so that recorder and subscribers know."""
@@ -186,7 +197,7 @@ class Watch:
         """Wait for those who end by themselves, and tell the last failures."""
         if over:
             self.estimator.wait(ENDING_S)
-        of_itself = self.estimator.newest_state("over").get("reason") == STREAM_OVER
+        of_itself = self._end_of_estimator().get("reason") == STREAM_OVER
         for child in self.children[1:]:
             if child.name == "recorder" and over:
                 child.wait(RECORDING_S)

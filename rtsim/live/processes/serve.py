@@ -30,6 +30,7 @@ from rtsim.subjects.anatomy import for_person
 from streams.access.security import Security
 from streams.account import bounded
 from streams.addresses import is_stream
+from streams.capture.system import is_capture
 from streams.clock import now_ns
 from streams.control.commands import ControlServer
 from streams.messages import marker_session
@@ -61,6 +62,13 @@ def prepare(run: RunConfig, forces: ForceFeed | None = None) -> list[Stage]:
     if forces is not None and not mass:
         stages[-1].sentences.append(NO_MASS if subject is not None else WEIGHTLESS)
     return stages
+
+
+REMEDIES = {
+    True: "the static trial or subject (--static, --subject) of the person in the stream, of this session",
+    False: "a model of the person in the stream (--model)",
+}
+"""Of a stream that is another person's, by whether a subject is followed."""
 
 
 def serve(
@@ -95,7 +103,8 @@ def serve(
         say({"state": "preparing", "note": cache_fault()})
     feed = ForceFeed() if run.forces else None
     stages = prepare(run, feed)
-    acquaintance = acquaintance_of(stages, markers) if is_stream(run.source) else None
+    named = run.source if is_capture(run.source) else markers  # as users know it
+    acquaintance = acquaintance_of(stages, named) if is_stream(run.source) else None
     if acquaintance is not None:
         stages.append(acquaintance)
     with Publisher(run.ports.results, security) as publisher:
@@ -116,9 +125,8 @@ def serve(
     say({"state": "over", "reason": reason})
     if acquaintance is not None and acquaintance.unsettled and not anyway:
         raise ConfigError(
-            f"{acquaintance.unsettled}; its frames are suspect", where=markers,
-            remedy=f"give {'the subject' if acquaintance.sized else 'a model'} of this person and session, "
-            "correct the labels at the sender, or add --anyway",
+            f"{acquaintance.unsettled}; its frames are suspect", where=named,
+            remedy=f"give {REMEDIES[acquaintance.sized]}, correct the labels at the sender, or add --anyway",
         )  # fmt: skip
 
 

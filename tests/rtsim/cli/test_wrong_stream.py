@@ -37,7 +37,10 @@ def test_a_stream_of_another_person_fails_at_its_end(markers, rtsim, any_ports, 
     done = rtsim("live", "--source", markers(1.07), "--subject", "walker", "--json", *any_ports, *options)
     assert done.code == (0 if anyway else 1)
     assert (SAID in done.err) == (not anyway)
+    assert ("person in the stream" in done.err) == (not anyway)
+    assert "has failed" not in done.err
     summary = json.loads(done.out)
+    assert (SAID in summary["reason"]) == (not anyway)
     suspect = sum(n for words, n in summary["statuses"].items() if "suspect" in words)
     assert 0 < suspect < summary["frames"]
 

@@ -1,0 +1,47 @@
+"""How a live run has gone, for its exit code and its last sentence: no usable frame, or no recording."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from rtsim.errors import ConfigError
+from streams.account import plain
+
+MOST_FLAGS = 3
+LONGEST_QUOTE = 160
+"""Of a sentence of the run, which lists joints and markers [characters]."""
+
+
+def check_recorded(record: Path | None) -> None:
+    """ConfigError where a recording was asked for and the run left none."""
+    if record is not None and not record.exists():
+        raise ConfigError(
+            "the run is over and there is no recording: its recorder had not begun, or could not write",
+            where=str(record),
+            remedy="look at what the recorder said; on a busy machine leave it a core, or `rtsim record` the "
+            "results from the start",
+        )
+
+
+def unusable(source: str, summary: dict[str, Any]) -> ConfigError | None:
+    """That no frame of a run can be used, with its flags and what was said of them; None = some can, or none
+    came, which is told while it runs.
+
+    summary : of `StreamSummary`
+    """
+    if summary["usable"] or not summary["statuses"]:
+        return None
+    flags: Counter[str] = Counter()
+    for status, n in summary["statuses"].items():
+        flags.update(dict.fromkeys(status.split(", "), n))
+    common = [flag for flag, _ in flags.most_common(MOST_FLAGS)]
+    quoted = [said for said in summary["told"] if any(f" {flag}" in said for flag in common)]
+    why = plain(next(iter(quoted or summary["told"]), "").rstrip("."), LONGEST_QUOTE)
+    words = ", ".join(f"{flag} {flags[flag]}" for flag in common)
+    return ConfigError(
+        f"none of {summary['frames']} frames came out usable ({words})" + (f": {why}" if why else ""),
+        where=source,
+        remedy="see that the markers of the person are in the stream, and whose subject was given",
+    )
