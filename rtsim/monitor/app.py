@@ -55,7 +55,7 @@ def run(
         check_picture(Path(screenshot))
     require_qt()
     choose_platform(off_screen_will_do=screenshot is not None)
-    from rtsim.monitor.window import open_window  # needs Qt
+    from rtsim.monitor.opening import open_window  # needs Qt
 
     try:
         subscriber = Subscriber(address, TOPICS, backlog=BACKLOG, security=security, queue=QUEUE)

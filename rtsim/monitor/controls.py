@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TypeVar
 
 from PySide6.QtCore import Signal
@@ -13,10 +13,11 @@ from rtsim.device.arming import EMERGENCY
 from rtsim.monitor.flow import Flow
 from rtsim.monitor.pose.figure import StickFigureView
 from rtsim.monitor.pose.projection import VIEWS
+from rtsim.monitor.words import printable
 
 Choice = TypeVar("Choice")
 
-METHODS = ("zero", "minimised", "prescribed")
+METHODS = ("zero", "minimised", "prescribed")  # where the sender does not say which it has
 DURATIONS = (2, 5, 10, 30, 60)  # s
 DURATION_FIRST = 5  # s
 
@@ -37,12 +38,7 @@ class ToolBar(QWidget):
         name.setObjectName("name")
         flow = Flow(self, across=16, down=5)
         flow.addWidget(name)
-        self.methods = {
-            method: _button(method.capitalize(), f"Ask the estimator for the method {method!r}", "", True)
-            for method in METHODS
-        }
-        for method, button in self.methods.items():
-            button.clicked.connect(_calling(self.method_chosen.emit, method))
+        self.methods: dict[str, QPushButton] = {}
         self._holds = False  # the other side, as far as it said so
         self.hold = _button("Pause", "Let the simulation hold, and go on (H)", "H")
         self.hold.clicked.connect(lambda: self.commanded.emit("resume" if self._holds else "pause"))
@@ -59,28 +55,47 @@ class ToolBar(QWidget):
             self.durations[seconds] = button
         self.durations[DURATION_FIRST].setChecked(True)
         self._exclusive = _exclusive(self, self.durations.values())
+        self.panels = _button("Panels", "Choose panels and curves, by task or one by one (P)", "P")
         self.arms = _button("Muscles", "Moment arms of the muscles about each joint (M)", "M", True)
         self.arms.hide()  # until a stream has some
         self.freeze = _button("Freeze", "Freeze the display while the data go on (space)", "Space", True)
         self.clear = _button("Clear", "Empty the curves and set the counts to zero (C)", "C")
         self.save = _button("Save PNG", "Save a picture of this window (Ctrl+S)", "Ctrl+S")
         self.dark = _button("Dark", "Dark colours (D)", "D", True)
-        self.method_group = _group("Method", self.methods.values())
+        self.method_group = _group("Method", ())
+        self.offer_methods(METHODS)
         self.simulation_group = _group("Simulation", (self.hold, self.step, self.restart, self.reset))
         self.offer(())
         duration_group = _group("Show last", self.durations.values())
-        display_group = _group("", (self.arms, self.freeze, self.clear, self.save, self.dark))
+        display_group = _group("", (self.panels, self.arms, self.freeze, self.clear, self.save, self.dark))
         for group in (self.method_group, self.simulation_group, duration_group, display_group):
             flow.addWidget(group)
 
     def offer(self, commands: Collection[str]) -> None:
         """Show the buttons of the commands that the other side takes."""
-        self.method_group.setVisible("set_method" in commands)
+        self.method_group.setVisible("set_method" in commands and len(self.methods) > 1)
         self.simulation_group.setVisible("pause" in commands)
         for name in ("step", "restart", "reset"):
             getattr(self, name).setVisible(name in commands)
         # space stops a device, and no key of it does anything else
         self.freeze.setShortcut(QKeySequence("" if EMERGENCY in commands else "Space"))
+
+    def offer_methods(self, methods: Sequence[str]) -> None:
+        """Buttons of the methods that the run has."""
+        if list(methods) == list(self.methods):
+            return
+        row = self.method_group.layout()
+        assert row is not None
+        for button in self.methods.values():
+            row.removeWidget(button)
+            button.deleteLater()
+        self.methods = {
+            method: _button(_shown(method), f"Ask the estimator for the method {method!r}", "", True)
+            for method in methods
+        }
+        for method, button in self.methods.items():
+            button.clicked.connect(_calling(self.method_chosen.emit, method))
+            row.addWidget(button)
 
     def show_method(self, current: str, busy: bool) -> None:
         """Mark the method that the estimator uses, which need not be the one last asked for."""
@@ -142,6 +157,11 @@ def _button(text: str, explanation: str, shortcut: str, checkable: bool = False)
     if shortcut:
         button.setShortcut(QKeySequence(shortcut))
     return button
+
+
+def _shown(name: str) -> str:
+    """A name that others gave, as the text of a button, where an ampersand would mark a key."""
+    return printable(name.capitalize()).replace("&", "&&")
 
 
 def _group(title: str, buttons: Iterable[QPushButton]) -> QWidget:

@@ -6,7 +6,6 @@ What one sender may make the window draw is bounded; what is left out for that i
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 from rtsim.files.tables.legs import SIDES, sides_of
 from rtsim.monitor.device.device_layout import DeviceLayout, device_of
 from rtsim.monitor.naming import bones, joints, labels_of, spoken
+from rtsim.monitor.panels import PlotPanel, balanced, told_apart
 from rtsim.monitor.words import NAME_MOST, printable
 from rtsim.units import ON_SCREEN
 from streams.account import bounded
@@ -55,28 +55,6 @@ CONTACTS_MOST = 12  # traces in the plot of the contact points
 IMAGES_MOST, CELLS_MOST = 4, 40_000  # of one field: images, and cells of each
 CELL = (1e-3, 1e4)  # sides of a cell [mm]; others are not believed
 ARM_COLUMN, ARM_EXTENT_LEAST = 3, 20.0  # a column of their own; shortest axis [mm]
-
-
-class PlotPanel(NamedTuple):
-    """One plot: curves are the channels `first` to `first + len(names)` of the history.
-
-    deviation : the first channel of their standard deviations, None where they have none
-    """
-
-    title: str
-    quantity: str
-    unit: str
-    names: tuple[str, ...]
-    first: int
-    column: int
-    extent_least: float
-    from_zero: bool
-    deviation: int | None = None
-
-    @property
-    def axis_title(self) -> str:
-        """Quantity with its unit, as it stands on the axis."""
-        return f"{self.quantity} ({self.unit})"
 
 
 class HistoryBlock(NamedTuple):
@@ -122,6 +100,7 @@ class WindowLayout(NamedTuple):
     stick : (n, 2) pairs of joint centres;  follow : index of the pelvis among the segments, or None;
     sides : right, left or "" of each joint centre;
     commands : what the control endpoint takes as far as the sender says so, None where it does not;
+    methods : those that the run has, None where the sender does not say;
     notes : sentences about what is left out.
     """
 
@@ -141,6 +120,7 @@ class WindowLayout(NamedTuple):
     sides: tuple[str, ...]
     follow: int | None
     commands: tuple[str, ...] | None
+    methods: tuple[str, ...] | None
     notes: tuple[str, ...]
 
     @property
@@ -198,7 +178,7 @@ def layout_of(session: Session) -> WindowLayout:
         parts=parts,
         labels=labels,
         meta=_details(session),
-        panels=_balanced([panel for panel in panels if panel.column != ARM_COLUMN]),
+        panels=balanced(told_apart([panel for panel in panels if panel.column != ARM_COLUMN])),
         arms=tuple(panel for panel in panels if panel.column == ARM_COLUMN),
         channels=tuple(channels),
         n_channel=n_channel,
@@ -208,7 +188,8 @@ def layout_of(session: Session) -> WindowLayout:
         stick=bones(session.meta.get("stick"), centres, len(centres)),
         sides=sides_of(centres, side if side in SIDES else ""),
         follow=segments.index("pelvis") if "pelvis" in segments else None,
-        commands=_commands(session),
+        commands=_names(session, "commands"),
+        methods=_names(session, "methods"),
         notes=tuple(notes),
     )
 
@@ -241,6 +222,8 @@ def _curves(specs: Mapping[str, FieldSpec], notes: list[str]) -> list[tuple[Plot
                 column=column,
                 extent_least=least,
                 from_zero=kind.from_zero,
+                field=name,
+                key=f"{printable(name)}/{heading}",
             )
             found.append((panel, HistoryBlock(name, np.array(entries), scale, 0)))
         n_drawn = sum(len(entries) for _, entries, _ in groups[:PANELS_MOST])
@@ -281,6 +264,8 @@ def _arms(specs: Mapping[str, FieldSpec], notes: list[str]) -> list[tuple[PlotPa
             column=ARM_COLUMN,
             extent_least=ARM_EXTENT_LEAST,
             from_zero=False,
+            field=spec.name,
+            key=f"{spec.name}/{title}",
         )
         found.append(
             (panel, HistoryBlock(spec.name, entries[0] + n_angle * np.arange(len(labels)), scale, 0))
@@ -363,9 +348,9 @@ def _details(session: Session) -> dict[str, str]:
     return details | {f"note {k}": printable(note, NOTE_MOST) for k, note in enumerate(notes, 1)}
 
 
-def _commands(session: Session) -> tuple[str, ...] | None:
-    """The names in `commands`, where there are any."""
-    names = session.meta.get("commands")
+def _names(session: Session, key: str) -> tuple[str, ...] | None:
+    """The names in a list of `meta`, where there is one."""
+    names = session.meta.get(key)
     if not isinstance(names, list | tuple):
         return None
     return tuple(name for name in names[:N_DETAIL] if isinstance(name, str))
@@ -374,11 +359,3 @@ def _commands(session: Session) -> tuple[str, ...] | None:
 def _display_unit(spec: FieldSpec) -> tuple[str, float]:
     """Unit on the screen, and what values are multiplied with."""
     return ON_SCREEN.get(spec.unit, (printable(spec.unit, 12), 1.0))
-
-
-def _balanced(panels: list[PlotPanel]) -> tuple[PlotPanel, ...]:
-    """One column instead of two when one of them would be nearly empty, and its plots oddly tall."""
-    counts = Counter(panel.column for panel in panels)
-    if len(counts) == 2 and 2 * min(counts.values()) < max(counts.values()):
-        panels = [panel._replace(column=0) for panel in panels]
-    return tuple(panels)

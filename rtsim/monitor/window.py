@@ -7,11 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import pyqtgraph as pg
 from PySide6.QtCore import QBuffer, QIODevice, Qt, QTimer
 from PySide6.QtGui import QCloseEvent, QKeySequence, QResizeEvent, QShortcut
 from PySide6.QtWidgets import (
-    QApplication,
     QFileDialog,
     QMainWindow,
     QScrollArea,
@@ -23,8 +21,10 @@ from PySide6.QtWidgets import (
 from rtsim.device.arming import EMERGENCY
 from rtsim.errors import ConfigError
 from rtsim.files.output import write_bytes
-from rtsim.live.processes.signals import noting_requests
-from rtsim.monitor.controls import FigureCard, ToolBar
+from rtsim.monitor.choice.chooser import PanelChooser
+from rtsim.monitor.choice.panel_choice import CONTACT, FIGURE, PRESSURE
+from rtsim.monitor.choice.settings_file import WindowSettings, write_settings
+from rtsim.monitor.controls import METHODS, FigureCard, ToolBar
 from rtsim.monitor.device.commands import Commander
 from rtsim.monitor.device.device import DevicePanel
 from rtsim.monitor.feed import Change, Feed
@@ -35,15 +35,15 @@ from rtsim.monitor.pose.heat import HeatImage
 from rtsim.monitor.status import StatusStrip
 from rtsim.monitor.theme import DARK, LIGHT, Theme, scale_of, style_sheet
 from rtsim.monitor.words import SENTENCE_MOST, printable
-from streams.access.security import Security
 
 REDRAW_MS = 33  # 30 Hz
 N_TURN_PER_CURVE = 2  # curves move 15 times per second at most: still smooth, at half the cost
 SECONDS_PER_TURN = 10.0  # s; of longer windows a pixel stands for more time, so they move less often
 N_TURN_PER_TEXT = 6  # texts change five times per second, so that they can be read
 N_CURVE_PER_TURN = 40  # many curves take long to draw, so they move less often, too
-SIZE, SIZE_LEAST = (1280, 800), (720, 540)
+SIZE_LEAST = (720, 540)
 NAME = "rtsim monitor"
+MUSCLE_TASK = "muscles"  # which shows moment arms, too
 ESTIMATOR_COMMANDS = ("set_method",)  # where the sender does not say what it takes
 
 
@@ -54,11 +54,20 @@ class MonitorWindow(QMainWindow):
     ----------
     feed : the state of the result stream
     commander : sends commands to the estimator, None when its control address is not known
+    settings : what was chosen the last time; kept : the file in which they are kept, None for nowhere
     """
 
-    def __init__(self, feed: Feed, commander: Commander | None = None) -> None:
+    def __init__(
+        self,
+        feed: Feed,
+        commander: Commander | None = None,
+        settings: WindowSettings | None = None,
+        kept: Path | None = None,
+    ) -> None:
         super().__init__()
         self.feed, self.commander = feed, commander
+        self.settings, self._kept = settings or WindowSettings(), kept
+        self.choice = self.settings.choice()
         self.setWindowTitle(NAME)
         self.setMinimumSize(*SIZE_LEAST)
         self.bar = ToolBar()
@@ -72,17 +81,19 @@ class MonitorWindow(QMainWindow):
         self._wishes: dict[str, float] = {}  # parameters that were moved while a command was under way
         self._stop_keys: list[QShortcut] = []
         self._learns = False  # the reason of a state that was there before this window
+        self.curves.choice = self.choice
+        self.chooser = PanelChooser(self.choice, self)
         self._arrange()
         self._connect()
         self.set_theme(LIGHT)
-        self.resize(*SIZE)
+        self._take_settings()
         self._timer = QTimer(self)
         self._timer.setTimerType(Qt.TimerType.PreciseTimer)
         self._timer.timeout.connect(self.turn)
         self._timer.start(REDRAW_MS)
 
     def _arrange(self) -> None:
-        left = QSplitter(Qt.Orientation.Vertical)
+        left = self.left = QSplitter(Qt.Orientation.Vertical)
         left.addWidget(self.figure_card)
         left.addWidget(self.contact)
         left.addWidget(self.heat)
@@ -114,6 +125,8 @@ class MonitorWindow(QMainWindow):
         bar.arms.toggled.connect(self._show_arms)
         bar.freeze.toggled.connect(self._freeze)
         bar.dark.toggled.connect(lambda on: self.set_theme(DARK if on else LIGHT))
+        bar.panels.clicked.connect(self._open_chooser)
+        self.chooser.changed.connect(self._choose)
         bar.clear.clicked.connect(self._clear)
         bar.save.clicked.connect(self._ask_and_save)
         bar.method_chosen.connect(self._set_method)
@@ -194,6 +207,46 @@ class MonitorWindow(QMainWindow):
             for part in (self.figure_card.figure, self.contact, self.heat, self.curves):
                 part.set_layout(self.feed.layout)
             self.bar.arms.setVisible(bool(self.feed.layout.arms))
+            self.chooser.set_layout(self.feed.layout)
+            self._show_pictures()
+
+    def _take_settings(self) -> None:
+        """Begin as the window was left the last time."""
+        self.resize(*self.settings.size)
+        self.bar.dark.setChecked(self.settings.dark)
+        if self.settings.duration_s in self.bar.durations:
+            self.bar.durations[self.settings.duration_s].click()
+
+    def _keep_settings(self) -> None:
+        self.settings.take_choice(self.choice)
+        self.settings.duration_s = round(self.curves.duration)
+        self.settings.dark = self.bar.dark.isChecked()
+        self.settings.size = (self.width(), self.height())
+        fault = write_settings(self._kept, self.settings)
+        if fault:
+            self._say(fault)
+
+    def _open_chooser(self) -> None:
+        self.chooser.show()
+        self.chooser.raise_()
+
+    def _choose(self) -> None:
+        """Show what was chosen, and keep it."""
+        if self.feed.layout:
+            self.curves.set_layout(self.feed.layout)
+            self.bar.arms.setChecked(self.choice.task == MUSCLE_TASK)
+            self._show_pictures()
+            self.redraw()
+        self._keep_settings()
+
+    def _show_pictures(self) -> None:
+        layout, left_out = self.feed.layout, self.choice.pictures
+        assert layout is not None
+        self.figure_card.setVisible(FIGURE not in left_out)
+        self.contact.setVisible(layout.contact is not None and CONTACT not in left_out)
+        self.heat.setVisible(layout.picture is not None and PRESSURE not in left_out)
+        parts = (self.figure_card, self.contact, self.heat)
+        self.left.setVisible(layout.device is not None or any(not part.isHidden() for part in parts))
 
     def _offer_commands(self) -> None:
         """Buttons for what the other side takes, where its control address is known."""
@@ -202,6 +255,7 @@ class MonitorWindow(QMainWindow):
             self.device.set_layout(layout.device, self.commander is not None)
         if layout and self.commander:
             commands = ESTIMATOR_COMMANDS if layout.commands is None else layout.commands
+            self.bar.offer_methods(METHODS if layout.methods is None else layout.methods)
             self.bar.offer(commands)
             if layout.device:
                 self._learns = self.commander.send("status", {})
@@ -321,40 +375,7 @@ class MonitorWindow(QMainWindow):
 
     def closeEvent(self, event: QCloseEvent) -> None:
         self._timer.stop()
+        self._keep_settings()
         if self.commander:
             self.commander.close()
         event.accept()
-
-
-def make_application() -> QApplication:
-    """The Qt application of this process, which looks the same on every system."""
-    application = QApplication.instance()
-    if not isinstance(application, QApplication):
-        application = QApplication([NAME])
-    if application.applicationName() != NAME:
-        application.setApplicationName(NAME)
-        application.setStyle("Fusion")
-    pg.setConfigOptions(antialias=True)
-    return application
-
-
-def open_window(
-    feed: Feed,
-    control: str | None,
-    security: Security | None,
-    screenshot: str | Path | None,
-    duration_s: float | None,
-) -> bool:
-    """Show the window until it is closed, interrupted or `duration_s` is over; whether all was saved."""
-    application = make_application()
-    commander = Commander(control, security) if control else None
-    window = MonitorWindow(feed, commander)
-    if duration_s is not None:
-        QTimer.singleShot(round(1000 * duration_s), window, application.quit)
-    try:
-        with noting_requests(lambda number: application.quit()):
-            window.show()
-            application.exec()
-        return screenshot is None or window.save_png(screenshot)
-    finally:
-        window.close()

@@ -315,6 +315,7 @@ class Kinematics(Stage):
         ranges: dict[str, Any] = {"ranges_deg": self._ranges.in_degrees()} if self._ranges.given else {}
         if self.estimator.bias_deg:
             ranges["bias_deg"] = dict(self.estimator.bias_deg)
+        ranges["methods"] = list(self.estimator.methods)
         if self.subject is not None:
             person = {"subject": self.subject.name, "side": self.subject.side}
             lines = stick(model.names.bodies, model.tree.parent)

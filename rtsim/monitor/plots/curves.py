@@ -7,11 +7,13 @@ import math
 import numpy as np
 import pyqtgraph as pg
 from numpy.typing import NDArray
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, QPointF, Qt
 from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
-from rtsim.monitor.layout import ARM_COLUMN, PlotPanel, WindowLayout
+from rtsim.monitor.choice.panel_choice import PanelChoice
+from rtsim.monitor.layout import ARM_COLUMN, WindowLayout
+from rtsim.monitor.panels import PlotPanel
 from rtsim.monitor.plots.band import DeviationBand
 from rtsim.monitor.plots.history import Quality, Window, spans, thin
 from rtsim.monitor.plots.plots import CURVE_WIDTH, PlotCard, Spans
@@ -26,18 +28,27 @@ NOTHING = 0.1  # mm, N; less is a muscle that does not cross the joint, or a sla
 FEW_DIGITS = 1e5  # larger values are written with a power of ten
 COLUMN_LEAST = 175  # px, width of a column of plots
 CROWD = 6  # curves; beyond, colours repeat and names fill the width
+BANDS_MOST = 3  # of deviations at once; that of another curve is shown where it is pointed at
 NOTHING_TO_DRAW = "This stream has no joint angles, displacements, ligaments or residuals to draw."
+NOTHING_CHOSEN = "No panel of this stream is chosen. Press P, or the button Panels, to choose some."
 
 
 class CurvePanel(PlotCard):
-    """One plot with its title, coloured names and newest values above it."""
+    """One plot with its title, coloured names and newest values above it.
 
-    def __init__(self, panel: PlotPanel, theme: Theme, time_titled: bool) -> None:
+    hidden : indices of the curves that are not to be shown
+    """
+
+    def __init__(
+        self, panel: PlotPanel, theme: Theme, time_titled: bool, hidden: frozenset[int] = frozenset()
+    ) -> None:
         super().__init__(panel.axis_title, TIME_TITLE if time_titled else "")
-        self.panel = panel
+        self.panel, self.hidden = panel, hidden
         self.n_drawn = 0
         self._range: Range | None = None
         self._values: list[float] = [math.nan] * len(panel.names)
+        self._drawn: tuple[Array, Array] = (np.empty(0), np.empty((len(panel.names), 0)))
+        self._pointed: int | None = None
         self.curves = [pg.PlotCurveItem(connect="finite") for _ in panel.names]
         self.bands = [DeviationBand() for _ in panel.names] if panel.deviation is not None else []
         for band in self.bands:
@@ -45,7 +56,15 @@ class CurvePanel(PlotCard):
         for curve in self.curves:
             curve.setSegmentedLineMode("on")  # twice as fast for lines wider than one pixel
             self.item.addItem(curve, ignoreBounds=True)
+        if len(self.bands) > BANDS_MOST:
+            self.plot.scene().sigMouseMoved.connect(self._point_at)
+        self._show_visible()
         self.set_theme(theme)
+
+    @property
+    def visible(self) -> list[int]:
+        """Indices of the curves that are shown."""
+        return [i for i in range(len(self.curves)) if i not in self.hidden]
 
     def set_theme(self, theme: Theme) -> None:
         """Recolour."""
@@ -63,17 +82,19 @@ class CurvePanel(PlotCard):
     @property
     def n_visible(self) -> int:
         """Curves that take time to draw."""
-        return len(self.curves)
+        return len(self.visible)
 
     def draw(self, time: Array, values: Array, bands: list[tuple[Spans, QColor]]) -> None:
         """Show (n,) times [s, not above 0] and the (n_channel, n) values of all panels."""
         self.n_drawn += 1
-        own = self._own(values)
-        for curve, row in zip(self.curves, own, strict=True):
-            curve.setData(time, row)
-        for band, row, deviation in zip(self.bands, own, self._deviations(values), strict=False):
-            band.set_data(time, row, deviation)
-        new_range = held_range(self._range, own, self.panel.extent_least, self.panel.from_zero)
+        rows, visible = self._rows(values), self.visible
+        self._drawn = (time, rows)
+        for i in visible:
+            self.curves[i].setData(time, rows[i])
+        deviations = self._deviations(values)
+        for i in self._banded():
+            self.bands[i].set_data(time, rows[i], deviations[i])
+        new_range = held_range(self._range, rows[visible], self.panel.extent_least, self.panel.from_zero)
         if new_range is not None and new_range != self._range:
             self._range = new_range
             self.item.setYRange(*new_range, padding=0.0)
@@ -81,10 +102,44 @@ class CurvePanel(PlotCard):
 
     def show_values(self, newest: Array) -> None:
         """Write the (n_channel,) newest values of all panels into the header."""
-        self._values = self._own(newest).tolist()
+        self._values = self._rows(newest).tolist()
         self._write_values()
 
-    def _own(self, values: Array) -> Array:
+    def leaveEvent(self, event: QEvent) -> None:
+        super().leaveEvent(event)
+        self._point(None)
+
+    def _point_at(self, place: QPointF) -> None:
+        """The band of the curve that is nearest to the mouse is the one to show."""
+        box = self.item.getViewBox()
+        time, rows = self._drawn
+        if not box.sceneBoundingRect().contains(place) or not len(time):
+            self._point(None)
+            return
+        at = box.mapSceneToView(place)
+        column = rows[:, min(int(np.searchsorted(time, at.x())), len(time) - 1)]
+        away = {i: abs(float(column[i]) - at.y()) for i in self.visible if math.isfinite(column[i])}
+        self._point(min(away, key=lambda i: away[i], default=None))
+
+    def _point(self, i: int | None) -> None:
+        if i != self._pointed:
+            self._pointed = i
+            self._show_visible()
+
+    def _banded(self) -> list[int]:
+        """Indices of the curves whose bands are shown: more than a few run into each other."""
+        if not self.bands:
+            return []
+        return self.visible[:BANDS_MOST] if self._pointed is None else [self._pointed]
+
+    def _show_visible(self) -> None:
+        visible, banded = self.visible, self._banded()
+        for i, curve in enumerate(self.curves):
+            curve.setVisible(i in visible)
+        for i, band in enumerate(self.bands):
+            band.setVisible(i in banded)
+
+    def _rows(self, values: Array) -> Array:
         return values[self.panel.first : self.panel.first + len(self.curves)]
 
     def _deviations(self, values: Array) -> Array:
@@ -93,20 +148,33 @@ class CurvePanel(PlotCard):
         return values[:0] if first is None else values[first : first + len(self.curves)]
 
     def _write_values(self) -> None:
-        self.write_header(self.panel.title, self.panel.names, [written(value) for value in self._values])
+        self.write_header(
+            self.panel.title, self._names(self.visible), [written(self._values[i]) for i in self.visible],
+            self.visible,
+        )  # fmt: skip
+
+    def _names(self, entries: list[int]) -> list[str]:
+        return [self.panel.names[i] for i in entries]
 
 
 class CrowdPanel(CurvePanel):
     """Many curves, as of all muscles or ligaments: those alone that have been seen to differ from zero."""
 
-    def __init__(self, panel: PlotPanel, theme: Theme, time_titled: bool) -> None:
+    def __init__(
+        self, panel: PlotPanel, theme: Theme, time_titled: bool, hidden: frozenset[int] = frozenset()
+    ) -> None:
         self.acting: list[int] = []
-        super().__init__(panel, theme, time_titled)
+        super().__init__(panel, theme, time_titled, hidden)
+
+    @property
+    def visible(self) -> list[int]:
+        """Indices of the curves that are shown."""
+        return [i for i in self.acting if i not in self.hidden]
 
     def set_theme(self, theme: Theme) -> None:
         """Recolour; where the colours begin again the lines are dashed."""
         self.paint_axes(theme)
-        for k, i in enumerate(self.acting):
+        for k, i in enumerate(self.visible):
             style = Qt.PenStyle.DashLine if self.dashed(k) else Qt.PenStyle.SolidLine
             self.curves[i].setPen(pg.mkPen(theme.curve(k), width=theme.scale * CURVE_WIDTH, style=style))
             self.curves[i].setSegmentedLineMode("off" if self.dashed(k) else "on")  # or dashes run together
@@ -116,24 +184,16 @@ class CrowdPanel(CurvePanel):
 
     def draw(self, time: Array, values: Array, bands: list[tuple[Spans, QColor]]) -> None:
         """Show (n,) times [s, not above 0] and the (n_channel, n) values of all panels."""
-        acting = np.flatnonzero((np.abs(self._own(values)) > NOTHING).any(axis=1))
+        acting = np.flatnonzero((np.abs(self._rows(values)) > NOTHING).any(axis=1))
         new = sorted({*self.acting, *acting.tolist()})
         if new != self.acting:
             self.acting = new
-            for i, curve in enumerate(self.curves):
-                curve.setVisible(i in new)
-            for i, band in enumerate(self.bands):
-                band.setVisible(i in new)
+            self._show_visible()
             self.set_theme(self.theme)
         super().draw(time, values, bands)
 
-    @property
-    def n_visible(self) -> int:
-        """Curves that take time to draw."""
-        return len(self.acting)
-
     def _write_values(self) -> None:
-        self.write_header(self.panel.title, [self.panel.names[i] for i in self.acting])
+        self.write_header(self.panel.title, self._names(self.visible))
 
 
 class CurvePlots(QWidget):
@@ -144,6 +204,7 @@ class CurvePlots(QWidget):
         self.setObjectName("curves")
         self.panels: list[CurvePanel] = []
         self.theme = LIGHT
+        self.choice = PanelChoice()
         self.duration = 5.0
         self._period = 0.01
         self._columns: list[QWidget] = []
@@ -169,13 +230,14 @@ class CurvePlots(QWidget):
         self._columns, self.panels, self._arm_column = [], [], None
         self.n_curve = 0  # those before slow the new ones down no more
         self._period = 1.0 / layout.rate_assumed
-        for index in sorted({panel.column for panel in layout.panels}):
-            self._add_column([panel for panel in layout.panels if panel.column == index])
+        chosen = self.choice.chosen(layout.panels)
+        for index in sorted({panel.column for panel in chosen}):
+            self._add_column([panel for panel in chosen if panel.column == index])
         if layout.arms:
             self._arm_column = self._add_column(list(layout.arms))
             self._arm_column.setVisible(self.arms_shown)
         self.placeholder.setVisible(not self.panels)
-        self.placeholder.setText(NOTHING_TO_DRAW)
+        self.placeholder.setText(NOTHING_CHOSEN if layout.panels else NOTHING_TO_DRAW)
 
     def show_arms(self, on: bool) -> None:
         """Show or hide the column of moment arms."""
@@ -191,7 +253,8 @@ class CurvePlots(QWidget):
         rows.setSpacing(6)
         for i, panel in enumerate(panels):
             kind = CrowdPanel if panel.column == ARM_COLUMN or len(panel.names) > CROWD else CurvePanel
-            widget = kind(panel, self.theme, time_titled=i == len(panels) - 1)
+            hidden = {k for k in range(len(panel.names)) if not self.choice.shows_curve(panel, k)}
+            widget = kind(panel, self.theme, i == len(panels) - 1, frozenset(hidden))
             widget.set_duration(self.duration)
             rows.addWidget(widget, 1)
             self.panels.append(widget)

@@ -85,6 +85,11 @@ class Header(QWidget):
             self.lines_most = n
             self._arrange()
 
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """All curves, also those for which there is no room."""
+        return self._entries
+
     def text(self) -> str:
         """What can be read."""
         words = [self._title, *(f"{p.name} {p.entry.value}".strip() for p in self._placed), self._left_out]

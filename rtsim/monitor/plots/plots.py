@@ -88,6 +88,7 @@ class PlotCard(QFrame):
             axis.setCacheMode(
                 axis.CacheMode.DeviceCoordinateCache
             )  # axes hardly change, and are slow to draw
+            axis.enableAutoSIPrefix(False)  # the title names the unit, not a thousandth of it
         self._titles = (left, bottom)
         self._shown: dict[str, tuple[str, dict[str, str]]] = {}  # title and style of each side
         column = QVBoxLayout(self)
@@ -164,13 +165,15 @@ class PlotCard(QFrame):
         self.item.getAxis("left").setTickSpacing(step[1], step[1])
         self.backdrop.set_grid(step, self.theme.grid)
 
-    def write_header(self, title: str, names: Sequence[str], values: Sequence[str] = ()) -> None:
-        """A title and the names of the curves after their colours, with values when there are any."""
-        told = values or [""] * len(names)
-        entries = [
-            Entry(name, self.theme.curve(k), self.dashed(k), value)
-            for k, (name, value) in enumerate(zip(names, told, strict=True))
-        ]
+    def write_header(
+        self, title: str, names: Sequence[str], values: Sequence[str] = (), colours: Sequence[int] = ()
+    ) -> None:
+        """A title and the names of the curves after their colours, with values when there are any.
+
+        colours : index of the colour of each, in their order unless given
+        """
+        rows = zip(names, values or [""] * len(names), colours or range(len(names)), strict=True)
+        entries = [Entry(name, self.theme.curve(k), self.dashed(k), value) for name, value, k in rows]
         self.header.write(title, entries)
 
     def dashed(self, k: int) -> bool:

@@ -223,7 +223,8 @@ class Stage:
     def __init__(self, address: str, control: str | None = None) -> None:
         from rtsim.monitor.device.commands import Commander
         from rtsim.monitor.feed import Feed
-        from rtsim.monitor.window import MonitorWindow, make_application
+        from rtsim.monitor.opening import make_application
+        from rtsim.monitor.window import MonitorWindow
 
         self.application = make_application()
         self.subscriber = Subscriber(address, ("result", "telemetry"), backlog=512)

@@ -87,7 +87,7 @@ def test_moments_stand_in_a_column_of_their_own(session_of: SessionOf) -> None:
     layout = layout_of(session_of(fields))
     of_moments = [panel for panel in layout.panels if panel.quantity == "moment"]
     assert [panel.title for panel in of_moments] == [
-        f"{joint} {side}" for side in ("right", "left") for joint in ("Hip", "Knee", "Ankle")
+        f"{joint} {side}, moment" for side in ("right", "left") for joint in ("Hip", "Knee", "Ankle")
     ]
     assert {panel.column for panel in of_moments} == {2}
     assert {panel.column for panel in layout.panels} == {0, 1, 2}

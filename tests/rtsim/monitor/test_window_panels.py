@@ -131,8 +131,8 @@ def test_bands_of_a_crowd_have_the_colours_of_its_curves(
     (panel,) = stage.window.curves.panels
     assert panel.acting == [k for k in range(8) if length[k]]
     drawn = [band for band in panel.bands if band.isVisible()]
-    assert drawn == [panel.bands[k] for k in panel.acting]
+    assert drawn == [panel.bands[k] for k in panel.acting[:3]]  # more run into each other
     for _ in range(2):
         colours = [(band.colour.name(), band.colour.alpha()) for band in drawn]
-        assert colours == [(QColor(stage.window.theme.curve(k)).name(), ALPHA) for k in range(6)]
+        assert colours == [(QColor(stage.window.theme.curve(k)).name(), ALPHA) for k in range(3)]
         stage.window.bar.dark.click()

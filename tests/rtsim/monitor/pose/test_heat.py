@@ -12,8 +12,8 @@ from streams.messages import FieldSpec, Image, Session
 def test_both_images_show_the_newest_frame(session_of: Callable[..., Session]) -> None:
     """Protects place and scale: left stands left, the largest value so far is the top of the scale."""
     from rtsim.monitor.layout import layout_of
+    from rtsim.monitor.opening import make_application
     from rtsim.monitor.pose.heat import HeatImage
-    from rtsim.monitor.window import make_application
 
     make_application()
     spec = FieldSpec(

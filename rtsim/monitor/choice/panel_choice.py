@@ -1,0 +1,76 @@
+"""Which of a stream's panels and curves are shown, and in which columns."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from rtsim.monitor.choice.tasks import ALL, SELDOM, TASKS, group_of
+from rtsim.monitor.panels import PlotPanel
+
+SPREAD_MOST = 2
+"""Plots by which columns may differ before they are dealt out anew."""
+FIGURE, CONTACT, PRESSURE = "figure", "contact", "pressure"
+PICTURES = {FIGURE: "Stick figure", CONTACT: "Contact on the joint", PRESSURE: "Pressure"}
+"""What stands beside the curves, and what it is called."""
+
+
+@dataclass
+class PanelChoice:
+    """A task, and what was chosen by hand beside it.
+
+    panels : key of a panel -> whether it is shown, for those that a hand has changed
+    curves : keys of the curves that are not shown; pictures : of PICTURES, those that are not shown
+    """
+
+    task: str = ALL
+    panels: dict[str, bool] = field(default_factory=dict)
+    curves: set[str] = field(default_factory=set)
+    pictures: set[str] = field(default_factory=set)
+
+    def take_task(self, task: str) -> None:
+        """Show what goes with a task, and nothing that was chosen by hand before."""
+        self.task = task
+        self.panels.clear()
+        self.curves.clear()
+
+    def shows(self, panel: PlotPanel) -> bool:
+        """Whether a panel is shown."""
+        usual = group_of(panel.field, panel.unit) in TASKS[self.task] and panel.field not in SELDOM
+        return self.panels.get(panel.key, usual)
+
+    def shows_curve(self, panel: PlotPanel, k: int) -> bool:
+        """Whether the curve with this index is shown where its panel is."""
+        return curve_key(panel, k) not in self.curves
+
+    def set_panel(self, panel: PlotPanel, on: bool) -> None:
+        """Show a panel or not."""
+        self.panels[panel.key] = on
+
+    def set_curve(self, panel: PlotPanel, k: int, on: bool) -> None:
+        """Show a curve or not."""
+        (self.curves.discard if on else self.curves.add)(curve_key(panel, k))
+
+    def chosen(self, panels: Sequence[PlotPanel]) -> list[PlotPanel]:
+        """The panels that are shown, in columns that are about equally long."""
+        shown = [panel for panel in panels if self.shows(panel)]
+        if len(shown) == len(panels):
+            return shown
+        return dealt_out(shown)
+
+
+def curve_key(panel: PlotPanel, k: int) -> str:
+    """Names a curve between starts."""
+    return f"{panel.key}/{panel.names[k]}"
+
+
+def dealt_out(panels: Sequence[PlotPanel]) -> list[PlotPanel]:
+    """Panels in as many columns as before, or fewer, none much longer than another; their order stays."""
+    counts = Counter(panel.column for panel in panels)
+    columns = sorted(counts)
+    n_column = min(len(columns), len(panels))
+    if n_column == 0 or max(counts.values()) - min(counts.values()) <= SPREAD_MOST:
+        return [panel._replace(column=columns.index(panel.column)) for panel in panels]
+    ordered = sorted(panels, key=lambda panel: panel.column)
+    return [panel._replace(column=i * n_column // len(ordered)) for i, panel in enumerate(ordered)]

@@ -1,0 +1,82 @@
+"""What the window keeps between starts, in a file of the user's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta, Struct
+
+from rtsim.config.reading import read_bounded
+from rtsim.errors import ConfigError
+from rtsim.files.output import write_text
+from rtsim.monitor.choice.panel_choice import PICTURES, PanelChoice
+from rtsim.monitor.choice.tasks import ALL, TASKS
+
+N_BYTE_MOST = 1 << 20
+N_KEY_MOST = 4096
+"""Panels and curves whose choice is kept; a file with more is not one of the window's."""
+SIZE = (1280, 800)
+Key = Annotated[str, Meta(max_length=300)]
+Keys = Annotated[list[Key], Meta(max_length=N_KEY_MOST)]
+Pixels = Annotated[int, Meta(ge=200, le=20_000)]
+
+
+class WindowSettings(Struct, forbid_unknown_fields=True):
+    """What was chosen when the window was closed last.
+
+    task, panels, curves, pictures : as in PanelChoice; duration_s : of the time axes [s]
+    strides : curves over the stride in the place of time; size : of the window [px]
+    feedback_* : of the biofeedback: key of its curve, target band [display unit], whether it sounds
+    """
+
+    task: str = ALL
+    panels: Annotated[dict[Key, bool], Meta(max_length=N_KEY_MOST)] = {}
+    curves: Keys = []
+    pictures: Keys = []
+    duration_s: int = 5
+    dark: bool = False
+    strides: bool = False
+    size: tuple[Pixels, Pixels] = SIZE
+    feedback_curve: Key = ""
+    feedback_band: tuple[float, float] | None = None
+    feedback_sound: bool = False
+
+    def choice(self) -> PanelChoice:
+        """The panels and curves to show."""
+        return PanelChoice(self.task, dict(self.panels), set(self.curves), set(self.pictures))
+
+    def take_choice(self, choice: PanelChoice) -> None:
+        """Keep a choice; of more than is kept, the newest."""
+        self.task, self.panels = choice.task, dict(list(choice.panels.items())[-N_KEY_MOST:])
+        self.curves = sorted(choice.curves)[:N_KEY_MOST]
+        self.pictures = sorted(choice.pictures)
+
+
+def read_settings(path: Path | None) -> tuple[WindowSettings, str]:
+    """The settings in a file, and a sentence where it is there and of no use; the usual ones without it."""
+    if path is None or not path.exists():
+        return WindowSettings(), ""
+    try:
+        settings = msgspec.json.decode(
+            read_bounded(path, N_BYTE_MOST, "remove the file"), type=WindowSettings
+        )
+        if settings.task not in TASKS or not set(settings.pictures) <= set(PICTURES):
+            raise msgspec.ValidationError(f"no task {settings.task!r}, or an unknown picture")
+    except (ConfigError, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as fault:
+        words = str(fault).replace("\n", " ")
+        return WindowSettings(), f"The settings in {path} are not used, as they cannot be read: {words}."
+    return settings, ""
+
+
+def write_settings(path: Path | None, settings: WindowSettings) -> str:
+    """Write the file, whole or not at all; a sentence where that was not possible."""
+    if path is None:
+        return ""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_text(path, msgspec.json.format(msgspec.json.encode(settings)).decode() + "\n")
+    except (ConfigError, OSError) as fault:
+        return f"The settings were not kept: {fault}."
+    return ""

@@ -1,0 +1,56 @@
+"""What kind of quantity a panel shows, and which kinds go with a task."""
+
+from __future__ import annotations
+
+ANGLES, MOMENTS, FORCES = "Joint angles", "Moments and powers", "Forces"
+DISPLACEMENTS, LIGAMENTS, MUSCLES = "Joint displacements", "Ligaments", "Muscles"
+FEET, GAIT, DEVICE, ENERGY = "Feet", "Gait", "Device", "Energy"
+QUALITY, OTHERS = "Quality", "Others"
+GROUPS = (
+    ANGLES, MOMENTS, FORCES, DISPLACEMENTS, LIGAMENTS, MUSCLES, FEET, GAIT, DEVICE, ENERGY, QUALITY, OTHERS,
+)  # fmt: skip
+"""In the order in which they are offered."""
+
+BY_FIELD = (
+    ("foot_progression", ANGLES),
+    ("foot_", FEET),
+    ("ground_", FEET),
+    ("gait_", GAIT),
+    ("marker_", QUALITY),
+    ("residual_", QUALITY),
+    ("ligament_", LIGAMENTS),
+    ("muscle_", MUSCLES),
+    ("moment_arms", MUSCLES),
+    ("device_", DEVICE),
+)
+"""How names of fields begin; the first that fits decides."""
+BY_UNIT = {
+    **dict.fromkeys(("°", "°/s", "°/s²"), ANGLES),
+    **dict.fromkeys(("N m", "N m/kg", "W", "W/kg"), MOMENTS),
+    "N": FORCES,
+    **dict.fromkeys(("mm", "mm/s"), DISPLACEMENTS),
+    "J": ENERGY,
+}
+"""Units on the screen, where the name of the field says nothing."""
+
+ALL = "all"
+TASKS: dict[str, tuple[str, ...]] = {
+    ALL: GROUPS,
+    "clinic": (ANGLES, MOMENTS, FEET),
+    "joint": (DISPLACEMENTS, LIGAMENTS, FORCES, QUALITY),
+    "forces": (FEET, FORCES, MOMENTS),
+    "muscles": (MUSCLES, MOMENTS),
+    "foot": (FEET, GAIT),
+    "device": (DEVICE, ENERGY),
+}
+"""The groups that a task shows."""
+SELDOM = ("gait_phase",)
+"""Fields that are shown where they were chosen by hand alone: the phase is a saw-tooth as a curve."""
+
+
+def group_of(field: str, unit: str) -> str:
+    """The group of a panel, by the name of its field or else by its unit on the screen."""
+    for beginning, group in BY_FIELD:
+        if field.startswith(beginning):
+            return group
+    return BY_UNIT.get(unit, OTHERS)

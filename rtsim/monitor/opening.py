@@ -1,0 +1,63 @@
+"""Opens the window and keeps it until it is closed; what it was set to is kept for the next time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyqtgraph as pg
+from PySide6.QtCore import QStandardPaths, QTimer
+from PySide6.QtWidgets import QApplication
+
+from rtsim.live.processes.signals import noting_requests
+from rtsim.monitor.choice.settings_file import read_settings
+from rtsim.monitor.device.commands import Commander
+from rtsim.monitor.feed import Feed
+from rtsim.monitor.window import NAME, MonitorWindow
+from streams.access.security import Security
+
+SETTINGS = Path("rtsim", "monitor.json")
+"""Below the folder in which programs of this user keep their settings."""
+
+
+def make_application() -> QApplication:
+    """The Qt application of this process, which looks the same on every system."""
+    application = QApplication.instance()
+    if not isinstance(application, QApplication):
+        application = QApplication([NAME])
+    if application.applicationName() != NAME:
+        application.setApplicationName(NAME)
+        application.setStyle("Fusion")
+    pg.setConfigOptions(antialias=True)
+    return application
+
+
+def open_window(
+    feed: Feed,
+    control: str | None,
+    security: Security | None,
+    screenshot: str | Path | None,
+    duration_s: float | None,
+) -> bool:
+    """Show the window until it is closed, interrupted or `duration_s` is over; whether all was saved."""
+    application = make_application()
+    commander = Commander(control, security) if control else None
+    path = settings_path() if screenshot is None else None  # a picture shows what everybody would see
+    settings, fault = read_settings(path)
+    window = MonitorWindow(feed, commander, settings, path)
+    if fault:
+        feed.sentences.say(fault)
+    if duration_s is not None:
+        QTimer.singleShot(round(1000 * duration_s), window, application.quit)
+    try:
+        with noting_requests(lambda number: application.quit()):
+            window.show()
+            application.exec()
+        return screenshot is None or window.save_png(screenshot)
+    finally:
+        window.close()
+
+
+def settings_path() -> Path | None:
+    """Where this user's settings are kept; None where there is no such folder."""
+    folder = QStandardPaths.writableLocation(QStandardPaths.StandardLocation.GenericConfigLocation)
+    return Path(folder) / SETTINGS if folder else None

@@ -1,0 +1,48 @@
+"""The panels of curves that a window has: what each shows, its title, its column."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import NamedTuple
+
+
+class PlotPanel(NamedTuple):
+    """One plot: curves are the channels `first` to `first + len(names)` of the history.
+
+    deviation : the first channel of their standard deviations, None where they have none
+    field : whose values are drawn; key : names the panel between starts
+    """
+
+    title: str
+    quantity: str
+    unit: str
+    names: tuple[str, ...]
+    first: int
+    column: int
+    extent_least: float
+    from_zero: bool
+    deviation: int | None = None
+    field: str = ""
+    key: str = ""
+
+    @property
+    def axis_title(self) -> str:
+        """Quantity with its unit, as it stands on the axis."""
+        return f"{self.quantity} ({self.unit})"
+
+
+def told_apart(panels: list[PlotPanel]) -> list[PlotPanel]:
+    """Panels of one title, as of a joint's angles and moments, say their quantity, too."""
+    counts = Counter(panel.title for panel in panels)
+    return [
+        panel._replace(title=f"{panel.title}, {panel.quantity}") if counts[panel.title] > 1 else panel
+        for panel in panels
+    ]
+
+
+def balanced(panels: list[PlotPanel]) -> tuple[PlotPanel, ...]:
+    """One column instead of two when one of them would be nearly empty, and its plots oddly tall."""
+    counts = Counter(panel.column for panel in panels)
+    if len(counts) == 2 and 2 * min(counts.values()) < max(counts.values()):
+        panels = [panel._replace(column=0) for panel in panels]
+    return tuple(panels)
