@@ -244,7 +244,7 @@ def check_run(run: RunConfig, path: Path) -> list[str]:
     from rtsim.live.inputs.sources import brings_markers
     from rtsim.live.subjects.subject_check import notes_before
     from rtsim.models.load import load_model
-    from rtsim.stages.find import find_stage
+    from rtsim.stages.find import check_named
     from rtsim.stages.run_checks import BALANCED, check_run
     from rtsim.subjects.calibration.person_measures import AskedMeasures, all_measures
     from rtsim.subjects.markers.labs import load_lab
@@ -274,8 +274,7 @@ def check_run(run: RunConfig, path: Path) -> list[str]:
             f"unknown method {unknown!r}", where=f"{path}: method", allowed=", ".join(methods),
             remedy="correct the value",
         )  # fmt: skip
-    for name in run.stages:
-        find_stage(name)
+    check_named(run.stages)
     of_model = brings_markers(run, spec)
     # of another model, which the command line may name, is nothing known
     told = []

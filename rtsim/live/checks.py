@@ -32,7 +32,7 @@ def check_run(run: RunConfig) -> None:
     from rtsim.methods.kinematics.choice import followed_by, methods_of
     from rtsim.models.load import load_model
     from rtsim.models.roles import check_fits_markers
-    from rtsim.stages.find import find_stage
+    from rtsim.stages.find import check_named
     from rtsim.stages.run_checks import check_run
     from rtsim.subjects.markers.labs import load_lab
     from rtsim.subjects.subject import load_subject
@@ -40,8 +40,7 @@ def check_run(run: RunConfig) -> None:
     spec = load_model(run.model)
     methods_of(run, spec)
     check_side(run, spec)
-    for name in run.stages:
-        find_stage(name)
+    check_named(run.stages)
     check_source(run.source)
     # a static trial may need what the walker beside it does not
     check_corrections("" if run.static and run.source == WALKER else run.source, run.units, run.up)

@@ -11,7 +11,7 @@ module in this folder, which is then called as the stage, or at an entry point o
 from __future__ import annotations
 
 import pkgutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -22,7 +22,7 @@ from rtsim.config.runs.run_schema import RunConfig
 from rtsim.errors import ConfigError
 from rtsim.methods.keypoint_limits import for_keypoints
 from rtsim.methods.plates.force_feed import ForceFeed
-from rtsim.stages.run_checks import BALANCED, LOADS, RECRUITED, without, without_load
+from rtsim.stages.run_checks import BALANCED, LOADS, RECRUITED, REST, without, without_load
 from rtsim.stages.stage import Stage
 from rtsim.subjects.subject import Subject
 
@@ -74,6 +74,13 @@ def stage_names() -> list[str]:
     return sorted({*(name for name in modules if own_stage(name) is not None), *others})
 
 
+def check_named(names: Sequence[str]) -> None:
+    """ConfigError for a name among the stages of a run that none has, nor stands for the usual ones."""
+    for name in names:
+        if name != REST:
+            find_stage(name)
+
+
 def own_stage(name: str) -> Make | None:
     """What builds a stage of this folder; None for a name that none of them has."""
     if name not in [module.name for module in pkgutil.iter_modules(rtsim.stages.__path__)]:
@@ -115,10 +122,10 @@ def make_stages(
     """The stages of a run in order; ConfigError where one needs another that does not come before it."""
     run = for_keypoints(run) if subject is not None and subject.keypoints else run
     setting = StageContext(run, spec, subject, forces=forces, mass_kg=mass_kg)
-    for name in run.stages or setting.usual:
+    for name in names_of(run.stages, setting.usual):
         stage = find_stage(name)(setting)
         if stage is None:
-            if run.stages and not (name in WITH_FORCES and run.foot.level == "whole_body"):
+            if name in run.stages and not (name in WITH_FORCES and run.foot.level == "whole_body"):
                 raise idle(name, setting)
             continue  # where the whole body tells the forces, plates are there to compare, or not at all
         missing = [need for need in stage.needs if need not in setting.before]
@@ -132,6 +139,12 @@ def make_stages(
     if run.recruitment is not None and not {RECRUITED, BALANCED} & {*setting.before}:
         raise without_load()
     return list(setting.before.values())
+
+
+def names_of(named: Sequence[str], usual: Sequence[str]) -> list[str]:
+    """The stages of a run by name: those that it names, or the usual ones, which REST stands for."""
+    rest = [name for name in usual if name not in named]
+    return [name for word in named or (REST,) for name in (rest if word == REST else (word,))]
 
 
 def idle(name: str, setting: StageContext) -> ConfigError:

@@ -13,6 +13,8 @@ from rtsim.config.runs.run_schema import RunConfig
 from rtsim.errors import ConfigError
 
 RECRUITED, BALANCED = "recruitment", "fdk"
+REST = "usual"
+"""In the stages of a run: all usual ones that it does not name, which have something to do."""
 """The stages that share the load among muscles, the second by itself."""
 LOADS = "inverse_dynamics"
 
@@ -48,7 +50,7 @@ def check_recruited(run: RunConfig, spec: ModelSpec, of_model: bool, forces: boo
     from rtsim.methods.muscles.recruitment import check_reserves
 
     assert run.recruitment is not None
-    if run.stages and not {RECRUITED, BALANCED} & {*run.stages}:
+    if run.stages and not {RECRUITED, BALANCED, REST} & {*run.stages}:
         raise ConfigError(
             "the table does nothing, as none of the stages recruits muscles", where=RECRUITED,
             remedy='add "recruitment" to stages, or leave [recruitment] out',

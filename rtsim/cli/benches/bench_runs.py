@@ -256,6 +256,17 @@ def gait_phase(as_json: bool, folder: Path | None) -> None:
     click.echo(figures.report("gait-phase", gait_phase.run(folder), as_json))
 
 
+@command.command("gait-events")
+@AS_JSON
+@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
+def gait_events(as_json: bool, folder: Path) -> None:
+    """Foot strikes and foot offs by markers against those by force plates, of recordings under FOLDER."""
+    from rtsim.bench import figures
+    from rtsim.bench.runs import gait_events
+
+    click.echo(figures.report("gait-events", gait_events.run(folder), as_json))
+
+
 @command.command("trials")
 @AS_JSON
 @click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))

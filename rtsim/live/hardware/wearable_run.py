@@ -38,6 +38,7 @@ from rtsim.stages.device.exchange import DeviceTorque, TorqueCommand
 from rtsim.stages.device.wearable import RATE_OFF, WornJoint
 from rtsim.stages.gait_phase import GaitPhases
 from rtsim.stages.kinematics import Kinematics
+from rtsim.stages.run_checks import REST
 from rtsim.stages.stage import Args, Stage, StageCommand
 from streams.addresses import is_stream
 from streams.clock import now_ns
@@ -59,7 +60,9 @@ def run_of(spec: HilSpec, source: str = "") -> RunConfig:
     """
     assert spec.markers is not None
     run = load_run(find_config(spec.markers.run, "runs"))
-    run = replace(run, model=spec.model, source=source or run.source)
+    # a device waits for every tick: what the run names, and no more
+    stages = tuple(name for name in run.stages if name != REST)
+    run = replace(run, model=spec.model, source=source or run.source, stages=stages)
     check_run(run)
     run, _ = with_person(run)
     if not is_stream(run.source):

@@ -92,7 +92,7 @@ def spatio_temporal(cycles: Sequence[GaitCycle], results: Results) -> dict[str, 
     Lengths are between the ankles' segment origins at foot strikes, along the stride of the foot itself; none
     on a belt.
     """
-    feet = _feet(results)
+    feet = feet_of(results)
     found: dict[str, dict[str, float]] = {}
     for side in SIDES:
         rows = [_values(cycle, feet, results.times) for cycle in cycles if cycle.side == side]
@@ -151,7 +151,7 @@ def _at(time: float, times: FloatArray, places: FloatArray) -> FloatArray:
     return np.array([np.interp(time, times, places[:, k]) for k in range(2)])
 
 
-def _feet(results: Results) -> dict[str, FloatArray]:
+def feet_of(results: Results) -> dict[str, FloatArray]:
     """Where the foot of each side is in the ground plane (n, 2) [m]."""
     spec = next((spec for spec in results.session.fields if spec.name == "segment_positions"), None)
     if spec is None:

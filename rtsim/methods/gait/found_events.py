@@ -1,7 +1,7 @@
 """Gait events that results show: where plates begin and cease to bear a foot, and how the feet move.
 
-By plates: the vertical force of the ground on a foot passes THRESHOLD. By markers: as of the gait phase
-(rtsim/methods/gait_phase.py, after Zeni et al. 2008), from how far each foot is in front of the pelvis.
+By plates: the vertical force of the ground on a foot passes THRESHOLD. By markers:
+rtsim/methods/gait/marker_events.py.
 """
 
 from __future__ import annotations
@@ -13,18 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtsim.files.forces.force_trial import THRESHOLD
-from rtsim.files.gait.events import MARKERS, OFF, PLATES, STRIKE, GaitEvent
+from rtsim.files.gait.events import OFF, PLATES, STRIKE, GaitEvent
 from rtsim.files.recording import Results
-from rtsim.files.tables.legs import groups_of
-from rtsim.methods.gait_phase import HEEL_STRIKE, Swing
-from rtsim.methods.person_motion import WalkDirection
+from rtsim.methods.gait.marker_events import by_markers
 
 FloatArray = NDArray[np.float64]
 SHORTEST_S = 0.1
 """A foot that a plate bears, or does not, for less time trembles [s]."""
 SAME_S = 0.15
 """Plates and markers that tell of an event of one foot within this time mean the same one [s]."""
-ROOT, FOOT = "pelvis", "foot"
 
 
 def found_events(results: Results, with_plates: bool = True) -> tuple[GaitEvent, ...]:
@@ -75,39 +72,3 @@ def _passes(times: FloatArray, load: FloatArray) -> list[tuple[float, bool]]:
         else:
             passes.append((time, bool(above[i + 1])))
     return passes
-
-
-def by_markers(results: Results) -> list[GaitEvent]:
-    """Events by the places of the feet before the pelvis; none where nobody walks forwards."""
-    spec = next((spec for spec in results.session.fields if spec.name == "segment_positions"), None)
-    if spec is None or ROOT not in spec.labels or "segment_rotations" not in results.fields:
-        return []
-    own = str(results.session.meta.get("side") or "")
-    feet = next(
-        (g.of for g in groups_of(spec.labels, own if own in ("right", "left") else "") if g.name == FOOT), {}
-    )
-    sides = [side for side in feet if side]
-    if not sides:
-        return []
-    root = spec.labels.index(ROOT)
-    columns = [spec.labels.index(feet[side]) for side in sides]
-    positions, rotations = results.fields["segment_positions"], results.fields["segment_rotations"]
-    swings, direction = [Swing() for _ in sides], WalkDirection()
-    found = []
-    for row, time in enumerate(results.times.tolist()):
-        x, _, z = rotations[row, root, :, 0].tolist()  # forwards, by the pelvis
-        size = math.hypot(x, z)
-        pelvis, places = positions[row, root], positions[row, columns]
-        if not (size > 0.0 and np.isfinite(pelvis).all()):
-            continue
-        ahead = ((places - pelvis) @ (x / size, 0.0, z / size)).tolist()
-        seen = list(zip(ahead, places[:, 1].tolist(), strict=True))
-        if direction.look(time, pelvis, (x / size, z / size), seen):
-            swings = [Swing() for _ in sides]
-            continue
-        for side, swing, place in zip(sides, swings, ahead, strict=True):
-            event = swing.add(time, place) if math.isfinite(place) else None
-            if event is not None:
-                kind = STRIKE if event.kind == HEEL_STRIKE else OFF
-                found.append(GaitEvent(event.time, side, kind, kind, MARKERS))
-    return sorted(found, key=lambda event: event.time)

@@ -13,7 +13,7 @@ from rtsim.errors import ConfigError
 from rtsim.files.gait.events import FILE, MARKERS, OFF, PLATES, STRIKE, GaitEvent, ToldEvents, read_events
 from rtsim.files.recording import Results
 from rtsim.files.tables.legs import SIDES
-from rtsim.methods.gait.cycles import UNITS, GaitCycle, cycles_of, spatio_temporal
+from rtsim.methods.gait.cycles import UNITS, GaitCycle, cycles_of, feet_of, spatio_temporal
 from rtsim.methods.gait.found_events import SAME_S, found_events, nearest
 
 MOST_RECORDED = 2000
@@ -27,6 +27,7 @@ class RunGait(NamedTuple):
     told : by the recording's file; found : by plates and markers in the results
     used : those that the cycles are between; cycles : of both feet
     values : side -> name -> spatio-temporal value; notes : plain sentences
+    feet : sides of the feet that results show
     """
 
     told: tuple[GaitEvent, ...]
@@ -35,6 +36,7 @@ class RunGait(NamedTuple):
     cycles: tuple[GaitCycle, ...]
     values: dict[str, dict[str, float]]
     notes: tuple[str, ...]
+    feet: tuple[str, ...] = ()
 
     @property
     def lacking(self) -> tuple[GaitEvent, ...]:
@@ -46,19 +48,20 @@ class RunGait(NamedTuple):
 def gait_of(results: Results, source: str | Path, person: str = "", with_plates: bool = True) -> RunGait:
     """Gait events and cycles of a run over a source; a source that is no C3D file tells none.
 
-    Cycles go by the events of the file where these make any, else by those found: as the results were
-    recorded with them, else as they show, by plates only where these are of use.
+    Each event is the plates' where they tell of it, by plates only where these are of use, else that of the
+    file, else the markers'; these are left out where plates and file make cycles of a file that tells events,
+    as somebody chose its strides. Found events are those that results were recorded with, where they were.
     """
     told = ToldEvents(())
     if Path(source).suffix.lower() == C3D:
         try:
             told = read_events(source, person)
         except ConfigError as error:  # the results may be older than the file, or elsewhere
-            told = ToldEvents((), (f"its gait events were not read: {error.what}",))
+            known = recorded_events(results, (FILE,))
+            told = ToldEvents(known, () if known else (f"its gait events were not read: {error.what}",))
     found = recorded_events(results) or found_events(results, with_plates)
-    used, cycles = told.events, cycles_of(told.events)
-    if not cycles:
-        used, cycles = found, cycles_of(found)
+    used = used_of(told.events, found)
+    cycles = cycles_of(used)
     return RunGait(
         told=told.events,
         found=found,
@@ -66,7 +69,38 @@ def gait_of(results: Results, source: str | Path, person: str = "", with_plates:
         cycles=tuple(cycles),
         values=spatio_temporal(cycles, results),
         notes=told.notes,
+        feet=tuple(feet_of(results)),
     )
+
+
+def used_of(told: Sequence[GaitEvent], found: Sequence[GaitEvent]) -> tuple[GaitEvent, ...]:
+    """The events that cycles are between, as `gait_of` has them, in the order of time."""
+    plates = [event for event in found if event.by == PLATES]
+    used = [*plates, *(event for event in told if nearest(event, plates, SAME_S) is None)]
+    if not (told and cycles_of(used)):
+        used += [e for e in found if e.by == MARKERS and nearest(e, used, SAME_S) is None]
+    return tuple(sorted(used, key=lambda event: event.time))
+
+
+def source_words(gait: RunGait) -> str:
+    """Who tells of the strikes and offs that cycles are between, in words."""
+    names = {PLATES: "plates", FILE: "the file", MARKERS: "markers"}
+    parts = []
+    for kind, words in ((STRIKE, "strikes"), (OFF, "foot offs")):
+        n = {by: sum((e.kind, e.by) == (kind, by) for e in gait.used) for by in names}
+        told = [f"{n[by]} by {name}" for by, name in names.items() if n[by]]
+        parts.append(f"{words}: {', '.join(told) or 'none'}")
+    return "; ".join(parts)
+
+
+def without_stride(gait: RunGait) -> str:
+    """One sentence where no full stride is known of feet that results show; else ""."""
+    if gait.cycles or not gait.feet:
+        return ""
+    n = ", ".join(
+        f"{side} {sum((e.side, e.kind) == (side, STRIKE) for e in gait.used)}" for side in gait.feet
+    )
+    return f"no full stride is known: no foot is seen to come down twice in a row (foot strikes: {n})"
 
 
 def offsets_ms(found: Sequence[GaitEvent], told: Sequence[GaitEvent]) -> dict[str, dict[str, float]]:
@@ -99,7 +133,8 @@ def as_figures(gait: RunGait) -> dict[str, Any]:
         ],
         "found_less_file_ms": offsets_ms(gait.found, gait.told),
         "cycles": [cycle._asdict() for cycle in gait.cycles],
-        "cycles_by": gait.used[0].by if gait.cycles and gait.used[0].by == FILE else "found",
+        "cycles_by": source_words(gait) if gait.cycles else "",
+        "without_stride": without_stride(gait),
         "spatio_temporal": {
             side: {f"{name} [{UNITS[name]}]": value for name, value in values.items()}
             for side, values in gait.values.items()
@@ -108,9 +143,10 @@ def as_figures(gait: RunGait) -> dict[str, Any]:
 
 
 def in_sentences(gait: RunGait) -> list[str]:
-    """The same for people; nothing where there are no events."""
+    """The same for people; nothing of results without feet."""
+    lacks = without_stride(gait)
     if not (gait.told or gait.found):
-        return []
+        return [lacks] if lacks else []
     n = {by: sum(event.by == by for event in gait.found) for by in (PLATES, MARKERS)}
     said = [
         "gait events: "
@@ -135,9 +171,8 @@ def in_sentences(gait: RunGait) -> list[str]:
             for name in ("Cadence", "Walking Speed", "Stride Length", "Step Length", "Foot Off")
             if name in values
         )
-        by = "of the file" if gait.used[0].by == FILE else "that were found"
-        said.append(f"{side}: {n_cycle} cycle{'s' * (n_cycle != 1)} between events {by}: {few}")
-    return said
+        said.append(f"{side}: {n_cycle} cycle{'s' * (n_cycle != 1)}: {few}")
+    return [*said, lacks] if lacks else [*said, f"cycles are between {source_words(gait)}"]
 
 
 def recorded_with(results: Results, gait: RunGait) -> Results:
@@ -155,16 +190,20 @@ def recorded_with(results: Results, gait: RunGait) -> Results:
     return results._replace(session=structs.replace(results.session, meta=meta))
 
 
-def recorded_events(results: Results) -> tuple[GaitEvent, ...]:
-    """The events found that a descriptor keeps, by `recorded_with`; () = it keeps none that can be read."""
+def recorded_events(results: Results, by: Sequence[str] = (PLATES, MARKERS)) -> tuple[GaitEvent, ...]:
+    """The events of these that a descriptor keeps, by `recorded_with`; () = none that can be read."""
     rows = results.session.meta.get("gait_events")
     found = []
     for row in rows if isinstance(rows, (list, tuple)) else ():
         if not (isinstance(row, (list, tuple)) and len(row) == 4):
             return ()
-        time, side, kind, by = row
-        if not isinstance(time, (int, float)) or not math.isfinite(time) or by not in (FILE, PLATES, MARKERS):
+        time, side, kind, source = row
+        if (
+            not isinstance(time, (int, float))
+            or not math.isfinite(time)
+            or source not in (FILE, PLATES, MARKERS)
+        ):
             return ()
-        if by != FILE and side in SIDES and kind in (STRIKE, OFF):
-            found.append(GaitEvent(float(time), side, kind, kind, by))
+        if source in by and side in SIDES and kind in (STRIKE, OFF):
+            found.append(GaitEvent(float(time), side, kind, kind, source))
     return tuple(found)

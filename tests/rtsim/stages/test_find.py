@@ -7,11 +7,14 @@ import sys
 import numpy as np
 import pytest
 
+from rtsim.config.paths import find_config
+from rtsim.config.runs.choices import load_run
 from rtsim.config.runs.recruitment_schema import RecruitmentSpec
 from rtsim.config.runs.run_schema import RunConfig
 from rtsim.errors import ConfigError
 from rtsim.live.result_session import ResultSession
-from rtsim.stages.find import find_stage, make_stages, stage_names
+from rtsim.stages.find import check_named, find_stage, make_stages, names_of, stage_names
+from rtsim.stages.run_checks import REST
 
 STAGE = '''
 """Height of the knee, by a lab that needs it."""
@@ -129,3 +132,19 @@ def test_what_cannot_be_is_told(package, spec, subject):
         RunConfig(name="test", stages=("muscles", "kinematics"))
     with pytest.raises(ValueError, match="'muscles' is there more than once"):
         RunConfig(name="test", stages=("kinematics", "muscles", "muscles"))
+
+
+def test_the_usual_stages_stand_beside_those_that_a_run_names() -> None:
+    """Protects gait phase and moments in one run: `usual` is all usual stages that the run does not name."""
+    usual = ("kinematics", "muscles", "rates", "plates", "inverse_dynamics")
+    assert names_of((), usual) == [*usual]
+    assert names_of(("kinematics", "plates", "gait_phase", REST), usual) == [
+        "kinematics", "plates", "gait_phase", "muscles", "rates", "inverse_dynamics",
+    ]  # fmt: skip
+    assert names_of(("kinematics",), usual) == ["kinematics"]
+    run = load_run(find_config("gait", "runs"))
+    names = names_of(run.stages, usual)
+    assert names.index("gait_phase") < names.index("inverse_dynamics")
+    check_named(run.stages)
+    with pytest.raises(ConfigError, match="unknown stage 'gate_phase'"):
+        check_named((*run.stages, "gate_phase"))

@@ -12,7 +12,7 @@ from rtsim.files.gait.events import FILE, MARKERS, OFF, PLATES, STRIKE, GaitEven
 from rtsim.files.recording import Results
 from rtsim.methods.gait.cycles import cycles_of, spatio_temporal
 from rtsim.methods.gait.found_events import by_markers, by_plates, found_events
-from rtsim.methods.gait.summary import gait_of, in_sentences, recorded_with
+from rtsim.methods.gait.summary import gait_of, in_sentences, recorded_with, used_of
 from streams.messages import FieldSpec, Session, new_session_id
 
 STRIDE_S, SPEED, DUTY, RATE = 1.1, 1.3, 0.62, 100.0
@@ -155,11 +155,13 @@ def test_nobody_who_stands_has_cycles() -> None:
     results = walk()
     still = {k: np.repeat(v[:1], len(v), axis=0) for k, v in results.fields.items()}
     gait = gait_of(results._replace(fields=still), "walker")
-    assert (gait.found, gait.cycles, in_sentences(gait)) == ((), (), [])
+    assert (gait.found, gait.cycles) == ((), ())
+    (sentence,) = in_sentences(gait)
+    assert sentence.startswith("no full stride is known")
     bare = results._replace(
         session=Session(session=new_session_id(), stream="result", t_start=0, rate=RATE, fields=()), fields={}
     )
-    assert gait_of(bare, "walker").found == ()
+    assert in_sentences(gait_of(bare, "walker")) == []
     assert recorded_with(bare, gait).session == bare.session
 
 
@@ -190,3 +192,22 @@ def test_recorded_events_are_those_of_the_run() -> None:
     assert again == gait
     odd = structs.replace(results.session, meta={"gait_events": [[1.0, "left"], "x"]})
     assert {e.by for e in gait_of(results._replace(session=odd), "walker").found} == {MARKERS, PLATES}
+
+
+def test_plates_refine_what_the_file_tells_and_markers_fill_no_gaps_of_it() -> None:
+    """Protects the order plates, file, markers: one event of each, and no strides that nobody marked."""
+    told = events_at(right_strike=[1.0, 2.1], left_strike=[1.55])
+    plate, marker = (told[0]._replace(time=1.01, by=PLATES), told[0]._replace(time=3.2, by=MARKERS))
+    used = used_of(told, (plate, marker))
+    assert [(e.time, e.by) for e in used] == [(1.01, PLATES), (1.55, FILE), (2.1, FILE)]
+    few = used_of(told[:1], (plate, marker))
+    assert [(e.time, e.by) for e in few] == [(1.01, PLATES), (3.2, MARKERS)]
+
+
+def test_events_of_a_file_that_is_gone_are_those_that_were_recorded(tmp_path) -> None:
+    """Protects a report made elsewhere: the descriptor keeps the events of the file."""
+    results, told = walk(), tuple(events_at(right_strike=[1.0, 2.1]))
+    gait = gait_of(results, "walker")._replace(told=told)
+    again = gait_of(recorded_with(results, gait), tmp_path / "gone.c3d")
+    assert [(e.time, e.side, e.kind) for e in again.told] == [(e.time, e.side, e.kind) for e in told]
+    assert again.notes == ()

@@ -1,0 +1,99 @@
+"""Gait events by markers against those of force plates, of recordings by `rtsim analyse`.
+
+A plate tells of a foot strike where the force under a foot passes 20 N, between frames by a straight line. Of
+markers the events of every run are held against it, as they are where no plate is.
+"""
+
+from __future__ import annotations
+
+from fnmatch import fnmatch
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+from rtsim.bench.figures import BenchFigure, say
+from rtsim.bench.markers.recordings import RECORDINGS, Recording, arguments_of, called
+from rtsim.errors import ConfigError
+from rtsim.files.gait.events import OFF, STRIKE
+from rtsim.files.recording import Results, read_results
+from rtsim.methods.gait.found_events import by_plates, nearest
+from rtsim.methods.gait.marker_events import by_markers
+
+WITHIN_S = 0.2
+"""Events of plates and markers within this time are the same one [s]."""
+LIMITS_MS = {STRIKE: 15.0, OFF: 20.0}
+"""Root mean squares that are asked for [ms]."""
+STILL = ("*static*", "*squats*", "*STS*")
+STEPS_DOWN = {
+    "pycgm.steps": Recording("gait_pycgm/Movement_trial.c3d", "", "gait_pycgm/Static_trial.c3d", 0.0)
+}
+"""A person who goes down steps, where markers alone do not tell when a foot lands: without a limit."""
+
+
+def run(folder: Path) -> list[BenchFigure]:
+    """Figures of the walks below a folder; ConfigError where none is there."""
+    walks = {n: r for n, r in RECORDINGS.items() if not any(fnmatch(n, still) for still in STILL)}
+    there = {n: r for n, r in {**walks, **STEPS_DOWN}.items() if (folder / r.source).is_file()}
+    if not there:
+        raise ConfigError(
+            f"none of the {len(walks)} walks is there, as {next(iter(walks.values())).source}",
+            where=str(folder), remedy="give the folder that holds them",
+        )  # fmt: skip
+    figures: list[BenchFigure] = []
+    off: dict[str, list[float]] = {STRIKE: [], OFF: []}
+    for name, recording in there.items():
+        say(f"gait-events: {name}")
+        results = analysed(folder, recording)
+        if results is None:
+            figures.append(BenchFigure(f"failed.{name}", 1.0, "recordings", 0.0, "lower"))
+            continue
+        figures += compared(name, results, off if name in walks else {STRIKE: [], OFF: []})
+    for kind, found in off.items():
+        if found:
+            limit = LIMITS_MS[kind]
+            figures.append(BenchFigure(f"rms_ms.{word(kind)}", rms(found), "ms", limit, "lower"))
+            figures.append(BenchFigure(f"mean_ms.{word(kind)}", float(np.mean(found)), "ms"))
+            figures.append(BenchFigure(f"largest_ms.{word(kind)}", float(np.abs(found).max()), "ms"))
+            figures.append(BenchFigure(f"compared.{word(kind)}", float(len(found)), "events"))
+    return figures
+
+
+def analysed(folder: Path, recording: Recording) -> Results | None:
+    """The results of a recording; None where the command fails."""
+    options = arguments_of(folder, recording)
+    if not recording.mass_kg:
+        options = options[: options.index("--mass")]
+    with TemporaryDirectory() as place:
+        path = Path(place) / "results.mcap"
+        if not called("analyse", str(folder / recording.source), *options, "--out", str(path)):
+            return None
+        return read_results(path)
+
+
+def compared(name: str, results: Results, off: dict[str, list[float]]) -> list[BenchFigure]:
+    """Figures of one recording; off : gets markers less plates of each kind [ms]."""
+    plates, markers = by_plates(results), by_markers(results)
+    figures = []
+    for kind, found in off.items():
+        told = [event for event in plates if event.kind == kind]
+        pairs = [(event, nearest(event, markers, WITHIN_S)) for event in told]
+        differ = [1e3 * (match.time - event.time) for event, match in pairs if match is not None]
+        found += differ
+        figures.append(BenchFigure(f"on_plates.{word(kind)}.{name}", float(len(told)), "events"))
+        figures.append(
+            BenchFigure(f"without_marker_event.{word(kind)}.{name}", len(told) - len(differ), "events")
+        )
+        if differ:
+            figures.append(BenchFigure(f"rms_ms.{word(kind)}.{name}", rms(differ), "ms"))
+    return figures
+
+
+def word(kind: str) -> str:
+    """The kind of an event in the name of a figure."""
+    return kind.replace(" ", "_")
+
+
+def rms(numbers: list[float]) -> float:
+    """Root mean square."""
+    return float(np.sqrt(np.mean(np.square(numbers))))

@@ -1,0 +1,148 @@
+"""Quantities over the gait cycle: 0 to 100 % from one strike of a foot to the next, at 101 points."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.files.recording import Results
+from rtsim.files.tables.legs import SIDES, groups_of
+from rtsim.files.tables.sound import Sound
+from rtsim.methods.gait.cycles import GaitCycle
+from streams.messages import FieldSpec
+
+FloatArray = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
+PERCENT: FloatArray = np.arange(101.0)
+"""Parts of the cycle [%]."""
+TURN_RAD = math.radians(20.0)
+"""A stride between whose strikes the pelvis turns by more is a turn: in a straight walk it comes back."""
+ROOT = "pelvis"
+
+
+class CycleCurves(NamedTuple):
+    """A quantity over the cycles of one side.
+
+    field, name : of the results, without side; unit : of the field; side : right or left
+    values : (n_stride, 101); sound : likewise, whether no flag regards the value
+    """
+
+    field: str
+    name: str
+    unit: str
+    side: str
+    values: FloatArray
+    sound: BoolArray
+
+    @property
+    def usable(self) -> FloatArray:
+        """(n_stride, 101) - NaN where a flag regards the value."""
+        return np.where(self.sound, self.values, math.nan)
+
+    @property
+    def mean(self) -> FloatArray:
+        """(101,) over the strides that are usable there; NaN where none is."""
+        return mean_of(self.usable)
+
+    @property
+    def deviation(self) -> FloatArray:
+        """(101,) standard deviation over strides (n - 1); NaN where fewer than two are usable."""
+        return deviation_of(self.usable)
+
+
+def mean_of(strides: FloatArray) -> FloatArray:
+    """(101,) of (n_stride, 101), of the strides that are known there."""
+    n = np.isfinite(strides).sum(axis=0)
+    return np.where(n > 0, np.nansum(strides, axis=0) / np.maximum(n, 1), math.nan)
+
+
+def deviation_of(strides: FloatArray) -> FloatArray:
+    """(101,) standard deviation (n - 1) of (n_stride, 101); NaN where fewer than two are known."""
+    n = np.isfinite(strides).sum(axis=0)
+    squares = np.nansum((strides - mean_of(strides)) ** 2, axis=0)
+    return np.where(n > 1, np.sqrt(squares / np.maximum(n - 1, 1)), math.nan)
+
+
+def over_cycle(times: FloatArray, values: FloatArray, begin: float, end: float) -> FloatArray:
+    """Values (n, ...) at 101 points from begin to end (101, ...), between frames by a straight line.
+
+    NaN outside the frames, and next to a value that is not known.
+    """
+    at = begin + 0.01 * PERCENT * (end - begin)
+    row = np.interp(at, times, np.arange(len(times)), left=math.nan, right=math.nan)
+    inside = np.isfinite(row)
+    low = np.floor(np.where(inside, row, 0.0)).astype(np.int64)
+    high = np.minimum(low + 1, len(times) - 1)
+    shape = (-1, *[1] * (values.ndim - 1))
+    part = np.where(inside, row - low, math.nan).reshape(shape)
+    between = values[low] + part * (values[high] - values[low])
+    return np.where(part == 0.0, values[low], between)
+
+
+def curves_over(
+    results: Results, spec: FieldSpec, cycles: Sequence[GaitCycle], scale: float = 1.0
+) -> list[CycleCurves]:
+    """Every entry of a field of one axis over the cycles of its side; what has no side over those of both.
+
+    scale : what values are multiplied with
+    """
+    lone = str(results.session.meta.get("side") or "")
+    labels = [label or spec.name for label in (spec.labels or ("",))]
+    values = scale * results.fields[spec.name].reshape(len(results.times), -1)
+    unsound = Sound(results).unsound(spec)
+    found = []
+    for group in groups_of(labels, lone if lone in SIDES else ""):
+        for label_side, label in group.of.items():
+            column = labels.index(label)
+            for side in (label_side,) if label_side else SIDES:
+                own = [cycle for cycle in cycles if cycle.side == side]
+                if own:
+                    rows, sound = strides_of(results.times, values[:, column], unsound[:, column], own)
+                    curve = CycleCurves(
+                        field=spec.name, name=group.name or spec.name, unit=spec.unit, side=side,
+                        values=rows, sound=sound,
+                    )  # fmt: skip
+                    found.append(curve)
+    return found
+
+
+def strides_of(
+    times: FloatArray, values: FloatArray, unsound: BoolArray, cycles: Sequence[GaitCycle]
+) -> tuple[FloatArray, BoolArray]:
+    """Values (n,) over cycles (n_stride, 101), and whether the frames on both sides of each are sound."""
+    rows = [over_cycle(times, values, cycle.strike, cycle.end) for cycle in cycles]
+    flags = [over_cycle(times, unsound.astype(np.float64), cycle.strike, cycle.end) for cycle in cycles]
+    return np.array(rows), np.array(flags) == 0.0
+
+
+def turned(results: Results, cycle: GaitCycle) -> float:
+    """How far the pelvis turns from the strike to the end of a cycle [rad]; NaN = not known."""
+    spec = next((spec for spec in results.session.fields if spec.name == "segment_positions"), None)
+    if spec is None or ROOT not in spec.labels or "segment_rotations" not in results.fields:
+        return math.nan
+    axes = results.fields["segment_rotations"][:, spec.labels.index(ROOT)][:, [0, 2], 0]
+    ends = over_cycle(results.times, axes, cycle.strike, cycle.end)[[0, -1]]
+    headings = np.arctan2(ends[:, 1], ends[:, 0])
+    return (
+        abs(math.remainder(float(headings[1] - headings[0]), math.tau))
+        if np.isfinite(headings).all()
+        else math.nan
+    )
+
+
+def straight(results: Results, cycles: Sequence[GaitCycle]) -> tuple[list[GaitCycle], str]:
+    """The cycles in which the person does not turn, and a sentence on those left out; all of them where there
+    is no other.
+    """
+    turns = [cycle for cycle in cycles if turned(results, cycle) > TURN_RAD]
+    if not turns:
+        return list(cycles), ""
+    degrees = f"in which the pelvis turns by more than {math.degrees(TURN_RAD):.0f} degrees"
+    if len(turns) == len(cycles):
+        return list(cycles), f"all {len(cycles)} strides are turns, {degrees}"
+    kept = [cycle for cycle in cycles if cycle not in turns]
+    return kept, f"{len(turns)} of {len(cycles)} strides left out, {degrees}"

@@ -1,0 +1,219 @@
+"""Gait events by markers alone, of a whole recording: when feet come down and leave the ground.
+
+A step is a swing of the foot from its hindmost place before the pelvis to its foremost (Zeni et al. 2008,
+Gait Posture 27:710-714, whose events these turning points are), in which the foot also moves over the ground.
+The foot comes down where its centre, halfway between the hindmost and the foremost of its markers, sinks
+fastest, and has left the ground where it rises fastest (O'Connor et al. 2007, Gait Posture 25:469-474), each
+near its turning point; where there is no such peak, as far from that as with the other steps of the foot.
+Unlike the phase of the gait of a live run (rtsim/methods/gait_phase.py), this looks at later frames.
+
+On stairs a foot sinks fastest long before it lands: there plates, or the events of a file, are needed.
+"""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.signal import butter, filtfilt
+
+from rtsim.files.gait.events import MARKERS, OFF, STRIKE, GaitEvent
+from rtsim.files.recording import Results
+from rtsim.files.tables.legs import SIDES, groups_of
+from rtsim.methods.gait_phase import LEAST_PART, LEAST_TRAVEL
+from rtsim.methods.person_motion import BACKWARDS, WalkDirection
+from streams.messages import Status
+
+FloatArray = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
+ROOT, FOOT = "pelvis", "foot"
+CUTOFF_HZ = 20.0
+"""Of the Butterworth filter, second order and run both ways, before places are differentiated."""
+LEAST_FRAMES = 10
+RISE_S, FALL_S = (-0.15, 0.15), (-0.05, 0.15)
+"""The fastest rise is looked for in this time around the hindmost place, the fastest fall around the foremost
+[s]; the centre also sinks in the middle of the swing, before that."""
+LEAST_KNOWN = 0.8
+"""Part of the frames there that show the foot."""
+RIGID_M = 1e-4
+"""A marker whose place on the foot varies by less belongs to it [m]."""
+APART_M = 0.08
+"""Markers nearer to each other along the foot do not tell of its heel and toe [m]."""
+
+
+class FootCourse(NamedTuple):
+    """A foot during a recording.
+
+    ahead : (n,) how far its centre is in front of the pelvis [m]; places : (n, 3) of the centre [m]
+    """
+
+    ahead: FloatArray
+    places: FloatArray
+
+
+def by_markers(results: Results) -> list[GaitEvent]:
+    """Events by the motion of the feet, in the order of time; none where nobody walks forwards."""
+    spec = next((spec for spec in results.session.fields if spec.name == "segment_positions"), None)
+    if spec is None or ROOT not in spec.labels or "segment_rotations" not in results.fields:
+        return []
+    lone = str(results.session.meta.get("side") or "")
+    groups = groups_of(spec.labels, lone if lone in SIDES else "")
+    feet = {side: label for g in groups if g.name == FOOT for side, label in g.of.items() if side}
+    if not feet or len(results.times) < LEAST_FRAMES:
+        return []
+    columns = [spec.labels.index(label) for label in feet.values()]
+    forwards, walks = _direction(results, spec.labels.index(ROOT), columns)
+    root = results.fields["segment_positions"][:, spec.labels.index(ROOT)]
+    found = []
+    for side, column in zip(feet, columns, strict=True):
+        centre = foot_centre(results, column)
+        known = np.isfinite(centre).all(axis=1) & np.isfinite(root).all(axis=1)
+        known &= ~_held(results, (ROOT, feet[side]))
+        if known.sum() < LEAST_FRAMES:
+            continue
+        rate = 1.0 / float(np.median(np.diff(results.times)))
+        centre, pelvis = (smoothed(results.times, x, known, rate) for x in (centre, root))
+        course = FootCourse(((centre - pelvis)[:, [0, 2]] * forwards).sum(axis=1), centre)
+        for row, kind in steps_of(course, rate, known):
+            if walks[min(max(round(row), 0), len(known) - 1)]:
+                time = float(np.interp(row, np.arange(len(known)), results.times))
+                found.append(GaitEvent(time, side, kind, kind, MARKERS))
+    return sorted(found, key=lambda event: event.time)
+
+
+def foot_centre(results: Results, column: int) -> FloatArray:
+    """Halfway between the hindmost and the foremost marker on a foot (n, 3) [m]; its origin where there are
+    no two of them apart.
+
+    column : of the foot among the segments
+    """
+    origin = results.fields["segment_positions"][:, column]
+    markers = results.fields.get("markers_model")
+    if markers is None or markers.ndim != 3:
+        return origin
+    rotation = results.fields["segment_rotations"][:, column]
+    local = np.einsum("nji,nmj->nmi", rotation, markers - origin[:, None])
+    seen = np.isfinite(local).all(axis=2)
+    rigid = [
+        k
+        for k in range(local.shape[1])
+        if seen[:, k].any() and float(local[seen[:, k], k].std(axis=0).max()) < RIGID_M
+    ]
+    if len(rigid) < 2:
+        return origin
+    along = np.array([local[seen[:, k], k, 0].mean() for k in rigid])
+    heel, toe = rigid[int(np.argmin(along))], rigid[int(np.argmax(along))]
+    if np.ptp(along) < APART_M:
+        return origin
+    return np.asarray(0.5 * (markers[:, heel] + markers[:, toe]))
+
+
+def smoothed(times: FloatArray, places: FloatArray, known: BoolArray, rate: float) -> FloatArray:
+    """Places (n, 3) without gaps, which are bridged by straight lines, below CUTOFF_HZ."""
+    whole = np.stack([np.interp(times, times[known], places[known, k]) for k in range(3)], axis=1)
+    if rate <= 2.5 * CUTOFF_HZ:
+        return whole
+    b, a = butter(2, 2.0 * CUTOFF_HZ / rate)
+    return np.asarray(filtfilt(b, a, whole, axis=0, padlen=min(LEAST_FRAMES - 1, len(whole) - 1)))
+
+
+def _direction(results: Results, root: int, feet: list[int]) -> tuple[FloatArray, BoolArray]:
+    """Where forwards is in the ground plane (n, 2), by the pelvis, and whether one walks that way or
+    turns (n,)."""
+    positions, rotations = results.fields["segment_positions"], results.fields["segment_rotations"]
+    axes = rotations[:, root][:, [0, 2], 0]
+    size = np.hypot(axes[:, 0], axes[:, 1])
+    sound = size > 1e-9
+    forwards = np.where(sound[:, None], axes / np.where(sound, size, 1.0)[:, None], (1.0, 0.0))
+    direction, walks = WalkDirection(), np.zeros(len(forwards), np.bool_)
+    for row, time in enumerate(results.times.tolist()):
+        pelvis, places = positions[row, root], positions[row, feet]
+        if not (sound[row] and np.isfinite(pelvis).all()):
+            continue
+        ahead = (places - pelvis)[:, [0, 2]] @ forwards[row]
+        seen = list(zip(ahead.tolist(), places[:, 1].tolist(), strict=True))
+        x, z = forwards[row].tolist()
+        walks[row] = direction.look(time, pelvis, (x, z), seen) != BACKWARDS
+    return forwards, walks
+
+
+def _held(results: Results, segments: tuple[str, ...]) -> BoolArray:
+    """(n,) - whether a segment was held where it was for want of markers."""
+    labels = next((spec.labels for spec in results.session.fields if spec.name == "segment_status"), ())
+    out = np.zeros(len(results.times), np.bool_)
+    for name in segments:
+        if name in labels:
+            bits = results.fields["segment_status"][:, labels.index(name)].astype(np.int64)
+            out |= (bits & int(Status.DEGRADED)) != 0
+    return out
+
+
+def steps_of(course: FootCourse, rate: float, known: BoolArray) -> list[tuple[float, str]]:
+    """Rows, with their fractions, at which a foot leaves the ground or comes down, and which of the two.
+
+    known : (n,) whether a frame shows the foot; an event most of whose time it does is told
+    """
+    turns = turning_points(course.ahead)
+    climbs = np.gradient(course.places[:, 1])
+    found: dict[str, list[tuple[int, float]]] = {OFF: [], STRIKE: []}
+    for (back, _), (front, is_front) in pairwise(turns):
+        over_ground = course.places[front, [0, 2]] - course.places[back, [0, 2]]
+        if not is_front or float(np.hypot(*over_ground)) < LEAST_TRAVEL:
+            continue  # a pelvis that moves over feet that stand
+        for row, kind, (begin, end), speed in ((back, OFF, RISE_S, climbs), (front, STRIKE, FALL_S, -climbs)):
+            first, last = row + round(rate * begin), row + round(rate * end)
+            inside = first > 0 and last < len(climbs) - 1
+            if inside and known[first : last + 1].mean() >= LEAST_KNOWN:
+                found[kind].append((row, _peak(speed, first, last)))
+    return [(row, kind) for kind, pairs in found.items() for row in _placed(pairs)]
+
+
+def _placed(pairs: list[tuple[int, float]]) -> list[float]:
+    """Where steps of a foot are by their peaks, or as far from turning points as usual with this foot."""
+    off = [peak - row for row, peak in pairs if math.isfinite(peak)]
+    usual = float(np.median(off)) if off else 0.0
+    return [peak if math.isfinite(peak) else row + usual for row, peak in pairs]
+
+
+def turning_points(ahead: FloatArray) -> list[tuple[int, bool]]:
+    """Rows where a foot goes the other way before the pelvis, and whether they are in front, in order.
+
+    What travels less than LEAST_TRAVEL, or than LEAST_PART of the usual, is no step. The first and the
+    last one may be ends of the recording.
+    """
+    few = _zigzag(ahead, LEAST_TRAVEL)
+    travels = [abs(float(ahead[b] - ahead[a])) for (a, _), (b, _) in pairwise(few)]
+    if not travels:
+        return []
+    return _zigzag(ahead, max(LEAST_TRAVEL, LEAST_PART * float(np.median(travels))))
+
+
+def _zigzag(x: FloatArray, least: float) -> list[tuple[int, bool]]:
+    """Rows of the extremes of x (n,) that lie at least so far from the ones before and after, maxima true."""
+    found: list[tuple[int, bool]] = []
+    high = low = 0
+    rises: bool | None = None
+    for row in range(1, len(x)):
+        high = row if x[row] > x[high] else high
+        low = row if x[row] < x[low] else low
+        if rises is not False and x[high] - x[row] >= least:
+            found.append((high, True))
+            rises, low = False, row
+        elif rises is not True and x[row] - x[low] >= least:
+            found.append((low, False))
+            rises, high = True, row
+    if rises is not None:
+        found.append((high, True) if rises else (low, False))
+    return found
+
+
+def _peak(x: FloatArray, first: int, last: int) -> float:
+    """The row of the largest value among first to last, between rows by a parabola; NaN: it is no peak."""
+    row = first + int(np.argmax(x[first : last + 1]))
+    before, at, after = x[row - 1 : row + 2].tolist()
+    if not before <= at > after:
+        return math.nan
+    return row + 0.5 * (before - after) / (before - 2.0 * at + after)

@@ -1,0 +1,112 @@
+"""Quantities over the gait cycle."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from msgspec import structs
+
+from rtsim.files.recording import Results
+from rtsim.methods.gait.cycle_curves import (
+    PERCENT,
+    curves_over,
+    deviation_of,
+    mean_of,
+    over_cycle,
+    straight,
+    turned,
+)
+from rtsim.methods.gait.cycles import GaitCycle
+from streams.messages import FieldSpec, Status
+from tests.naive.gait_cycle import slow_mean_and_deviation, slow_over_cycle
+from tests.rtsim.methods.gait.test_cycles import walk
+
+
+def with_angles(*labels: str) -> tuple[Results, FieldSpec]:
+    """A walk with angles that rise by one radian a second, and their field."""
+    results = walk()
+    spec = FieldSpec("joint_angles", (len(labels),), "rad", labels, joints=tuple(("hip_r",) for _ in labels))
+    session = structs.replace(results.session, fields=(*results.session.fields, spec))
+    values = np.repeat(results.times[:, None], len(labels), axis=1)
+    return results._replace(session=session, fields={**results.fields, "joint_angles": values}), spec
+
+
+def test_a_curve_over_a_cycle_is_that_of_a_slow_twin() -> None:
+    """Protects resampling: at 101 points from strike to strike, by straight lines between frames."""
+    random = np.random.default_rng(1)
+    times = np.cumsum(random.uniform(0.005, 0.015, 200))
+    values = random.normal(size=200)
+    values[80] = np.nan
+    fast = over_cycle(times, values, 0.31, 1.44)
+    np.testing.assert_allclose(fast, slow_over_cycle(times, values, 0.31, 1.44), rtol=0.0, atol=1e-12)
+    assert np.isnan(fast).any()
+    assert not np.isnan(fast).all()
+    outside = over_cycle(times, values, -0.5, 0.5)
+    assert np.isnan(outside[:40]).all()
+    assert np.isfinite(outside[-1])
+
+
+def test_a_frame_at_a_point_needs_no_neighbour() -> None:
+    """Protects the ends of a cycle: a value beside an unknown one is known where a frame lies."""
+    times = np.arange(5.0)
+    values = np.array([0.0, 1.0, np.nan, 3.0, 4.0])
+    got = over_cycle(times, values, 0.0, 1.0)
+    assert got[-1] == 1.0
+    assert over_cycle(times, values, 3.0, 4.0)[0] == 3.0
+
+
+def test_mean_and_deviation_over_strides_are_those_of_a_slow_twin() -> None:
+    """Protects both from strides that are not known everywhere."""
+    rows = np.random.default_rng(2).normal(size=(4, 101))
+    rows[1:, 30] = np.nan
+    rows[:, 40] = np.nan
+    mean, deviation = slow_mean_and_deviation(rows)
+    np.testing.assert_allclose(mean_of(rows), mean, atol=1e-12)
+    np.testing.assert_allclose(deviation_of(rows), deviation, atol=1e-12)
+    assert math.isnan(deviation_of(rows)[30])
+    assert math.isnan(mean_of(rows)[40])
+
+
+def test_each_leg_is_read_over_its_own_cycles() -> None:
+    """Protects sides: a leg's angle over its strides, one without a side over those of both."""
+    results, spec = with_angles("hip_flexion_r", "hip_flexion_l", "pelvis_rotation")
+    cycles = [GaitCycle("right", 1.3, 2.4), GaitCycle("left", 1.85, 2.95), GaitCycle("right", 2.4, 3.5)]
+    found = {(c.name, c.side): c for c in curves_over(results, spec, cycles)}
+    assert set(found) == {(n, s) for n in ("hip_flexion", "pelvis_rotation") for s in ("right", "left")}
+    right = found[("hip_flexion", "right")]
+    np.testing.assert_allclose(right.values[0], 1.3 + 0.011 * PERCENT, atol=1e-9)
+    np.testing.assert_allclose(right.mean, 1.85 + 0.011 * PERCENT, atol=1e-9)
+    assert np.isnan(found[("hip_flexion", "left")].deviation).all()
+
+
+def test_flagged_values_are_kept_and_not_averaged() -> None:
+    """Protects a mean from frames that a flag regards; the stride shows them."""
+    results, spec = with_angles("hip_flexion_r", "hip_flexion_l")
+    results.status[200:205] = int(Status.NOT_CONVERGED)
+    curve = curves_over(results, spec, [GaitCycle("right", 1.3, 2.4)])[0]
+    assert np.isfinite(curve.values).all()
+    assert np.isnan(curve.mean[65])
+    assert np.isfinite(curve.mean[20])
+
+
+@pytest.mark.parametrize(("degrees", "is_turn"), [(0.0, False), (15.0, False), (25.0, True)])
+def test_strides_of_a_turn_are_told(degrees: float, is_turn: bool) -> None:
+    """Protects means of level walking from strides round a corner."""
+    results = walk()
+    angle = np.where(results.times < 3.0, 0.0, np.clip((results.times - 3.0) / 1.0, 0.0, 1.0))
+    angle = np.radians(degrees) * angle
+    c, s = np.cos(angle), np.sin(angle)
+    turn = np.stack([np.stack([c, 0 * c, s], -1), np.stack([0 * c, 1 + 0 * c, 0 * c], -1),
+                     np.stack([-s, 0 * c, c], -1)], axis=1)  # fmt: skip
+    rotations = results.fields["segment_rotations"]
+    rotations[:, 0] = turn @ rotations[:, 0]
+    cycles = [GaitCycle("right", 1.0, 2.1), GaitCycle("right", 2.95, 4.05)]
+    assert turned(results, cycles[1]) == pytest.approx(math.radians(degrees), abs=1e-6)
+    kept, sentence = straight(results, cycles)
+    assert len(kept) == 2 - is_turn
+    assert bool(sentence) == is_turn
+    alone, told = straight(results, cycles[1:])
+    assert len(alone) == 1
+    assert ("all 1" in told) == is_turn
