@@ -26,7 +26,7 @@ from rtsim.cli.terminal.options import (
     table_options,
     tell_notes,
 )
-from rtsim.cli.terminal.plotting import draw_results, paper_for, plot_options
+from rtsim.cli.terminal.plotting import CURVES_OPTION, check_curves, draw_results, paper_for, plot_options
 from rtsim.cli.terminal.types import MarkerSource
 from rtsim.errors import ConfigError
 from rtsim.live.inputs.sources import check_there, is_driven, side_of_walker
@@ -55,12 +55,13 @@ N_TOLD = 10
 @results_option
 @table_options
 @plot_options
+@CURVES_OPTION
 @ANYWAY_OPTION
 @click.option("--compare", is_flag=True, help="Set results of a config's choices beside each other.")
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
 def command(
     source: str, outputs: tuple[Path, ...], plot: Path | None, plot_size: str | None, plot_dpi: int | None,
-    frames: str, columns: str, anyway: bool, compare: bool, as_json: bool, **options: Any,
+    curves: str, frames: str, columns: str, anyway: bool, compare: bool, as_json: bool, **options: Any,
 ) -> None:  # fmt: skip
     """Solve SOURCE (walker, jaw:TASK, .trc, .c3d, .mcap) by the stages of a live run, as fast as it goes.
 
@@ -84,6 +85,7 @@ def command(
     options["source"] = source
     run = make_run(**options)
     paper = paper_for(plot, plot_size, plot_dpi)
+    check_curves(curves, paper)
     check_outputs(outputs, whole_c3d=True)
     check_into(outputs, run.source)
     is_table = any(path.suffix.lower() in (*STORAGE_SUFFIXES, ".csv") for path in outputs)
@@ -98,14 +100,14 @@ def command(
         tables = compared(run, options, anyway, console)
         click.echo(json.dumps(tables, indent=1) if as_json else agreement.in_words(tables))
         return
-    solved = solve(run, anyway, console)
+    solved = solve(run, anyway, console, curves)
     for said in solved.sentences[:N_TOLD]:
         tell(said)
     whose = str(solved.results.session.meta.get("person", ""))
     gait = gait_of(solved.results, run.source, whose, with_plates=not solved.wrong)
     solved = solved._replace(results=recorded_with(solved.results, gait))
     told = {**summary(solved), "gait": as_figures(gait)}
-    deliver(solved.results, outputs, (frames, columns), paper, Path(source), run, gait)
+    deliver(solved.results, outputs, (frames, columns), (paper, curves), Path(source), run, gait)
     words = [in_words(told), *in_sentences(gait)]
     click.echo(json.dumps(told, indent=1) if as_json else "\n".join(words))
     if solved.reason == INTERRUPTED:
@@ -129,10 +131,12 @@ class AnalysedRecording(NamedTuple):
     plates: bool = False
 
 
-def solve(run: RunConfig, anyway: bool, console: Any) -> AnalysedRecording:
-    """A run over its recording, checked and told of before; ConfigError where no frame came of it."""
+def solve(run: RunConfig, anyway: bool, console: Any, curves: str = "") -> AnalysedRecording:
+    """A run over its recording, checked and told of before; ConfigError where no frame came of it, and for
+    names of curves that its results do not have.
+    """
     ready = driven(run, console) if is_driven(run) else recorded(run, anyway, console)
-    return gone_through(run, ready, console)
+    return gone_through(run, ready, console, curves)
 
 
 class Ready(NamedTuple):
@@ -219,13 +223,14 @@ def recorded(run: RunConfig, anyway: bool, console: Any) -> Ready:
     )
 
 
-def gone_through(run: RunConfig, ready: Ready, console: Any) -> AnalysedRecording:
-    """The loop over all frames, until the last or an interruption."""
+def gone_through(run: RunConfig, ready: Ready, console: Any, curves: str = "") -> AnalysedRecording:
+    """The loop over all frames, until the last or an interruption; curves : names to check before it."""
+    from rtsim.files.tables.curve_choice import chosen_cells
     from rtsim.live.inputs.recorded import KeptResults
     from rtsim.live.loop import Loop
     from rtsim.live.processes.serve import meta_of
 
-    kept = KeptResults()
+    kept = KeptResults(lambda session: chosen_cells(session, curves))
     meta = meta_of(structs.replace(run, person=ready.person), ready.notes)
     with progress_of(console, ready.n_frame) as progress:
         loop = Loop(ready.open_source(progress), ready.stages, kept, meta)
@@ -299,12 +304,12 @@ def check_usable(solved: AnalysedRecording, source: str) -> None:
 
 
 def deliver(
-    results: Results, outputs: Sequence[Path], of_tables: tuple[str, str], paper: Any, source: Path, run:
-    RunConfig, gait: RunGait,
+    results: Results, outputs: Sequence[Path], of_tables: tuple[str, str], of_figure: tuple[Any, str], source:
+    Path, run: RunConfig, gait: RunGait,
 ) -> None:  # fmt: skip
     """Write tables, C3D files and figure, and tell of each.
 
-    of_tables : --frames and --columns; paper : of the figure
+    of_tables : --frames and --columns; of_figure : its paper or None, and --curves
     """
     from rtsim.cli.c3d_results import is_c3d, write_beside
     from rtsim.files.tables.outputs import write
@@ -321,8 +326,9 @@ def deliver(
             tell(f"{path}: {note}")
         if not click.get_current_context().meta.get(IN_PASSING):
             click.echo(f"wrote {path}", err=True)
+    paper, curves = of_figure
     if paper:
-        draw_results(paper, results, source.name)
+        draw_results(paper, results, source.name, curves)
 
 
 def summary(solved: AnalysedRecording) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import click
 
 from rtsim.cli.terminal.lines import tell
 from rtsim.cli.terminal.options import COLUMNS, USUAL_FRAMES, check_of_use, file_options, table_options
+from rtsim.cli.terminal.plotting import CURVES_OPTION, draw_results
 from rtsim.errors import ConfigError
 
 FORMATS = ("trc", "mot", "sto", "csv")
@@ -37,6 +38,7 @@ N_PICTURE = 6
     help="Figures: the plane of the person that is seen (default: sagittal).",
 )
 @click.option("--names", is_flag=True, help="Figures: the names of joints, too.")
+@CURVES_OPTION
 @click.option(
     "--into", type=click.Path(path_type=Path), metavar="C3D",
     help=".c3d: the recording that is written with the results (default: the one that was solved).",
@@ -53,14 +55,15 @@ def command(
     instants: tuple[float, ...],
     view: str | None,
     names: bool,
+    curves: str,
     into: Path | None,
     force: bool,
     units: str | None,
     up: str | None,
 ) -> None:
     """Write RECORDING (.mcap) as OUT: .trc markers, .mot motion, moments and powers, .sto or .csv everything,
-    .c3d the whole of the C3D file that was solved with the results behind; or draw its stick figure at some
-    instants, side by side: .png, .svg or .pdf.
+    .c3d the whole of the C3D file that was solved with the results behind; or draw .png, .svg or .pdf: its
+    stick figure at some instants, side by side, or with --curves the curves that these names choose.
 
     OUT may be -, the standard output, with --format.
     """
@@ -79,11 +82,17 @@ def command(
     usual = {"--frames": frames == USUAL_FRAMES, "--columns": columns == COLUMNS[0]}
     check_options(suffix or out.suffix.lower(), model_markers, usual, units, up)
     check_of_use("--into", into is None or (not suffix and out.suffix.lower() == C3D), "C3D files (.c3d)")
+    of_poses = {"--at": instants, "--view": view, "--names": names}
     if not suffix and out.suffix.lower() in PICTURES:
         check_free(out, overwrite=force)
-        draw(recording, out, instants, view or VIEWS[0], names)
+        if curves:
+            for option, given in of_poses.items():
+                check_of_use(option, not given, "stick figures, not for --curves")
+            draw_curves(recording, out, curves)
+        else:
+            draw(recording, out, instants, view or VIEWS[0], names)
         return
-    for option, given in (("--at", instants), ("--view", view), ("--names", names)):
+    for option, given in {**of_poses, "--curves": curves}.items():
         check_of_use(option, not given, "figures (.png, .svg, .pdf)")
     if not suffix and out.suffix.lower() == C3D:
         from rtsim.cli.c3d_results import export_beside
@@ -152,6 +161,17 @@ def draw(recording: Path, out: Path, instants: tuple[float, ...], view: str, nam
     for note in results.notes:
         tell(note)
     click.echo(f"wrote {out}", err=True)
+
+
+def draw_curves(recording: Path, out: Path, curves: str) -> None:
+    """The curves that names choose."""
+    from rtsim.files.recording import read_results
+    from rtsim.monitor.figures.paper import paper_of
+
+    results = read_results(recording)
+    draw_results(paper_of(out, None, None, "OUT"), results, recording.name, curves)
+    for note in results.notes:
+        tell(note)
 
 
 def check_options(

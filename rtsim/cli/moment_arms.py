@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rtsim.cli.terminal.lines import tell
-from rtsim.cli.terminal.plotting import paper_for, plot_options
+from rtsim.cli.terminal.plotting import draw_panels, paper_for, plot_options
 from rtsim.cli.terminal.types import Config
 from rtsim.errors import ConfigError
 
@@ -204,8 +204,7 @@ def draw(arms: MomentArms, angle: str, rows: list[int], points: list[SweepPoint]
     """The sweep as a figure."""
     import numpy as np
 
-    from rtsim.files.tables.panels import FigurePanel
-    from rtsim.monitor.figures.stack import save_panels
+    from rtsim.files.tables.panels import FigureContent, FigurePanel
 
     said, unit = angle.replace("_", " "), "deg" if arms.is_rotation(angle) else "mm"
     x = np.array([arms.shown(angle, point.value) for point in points])
@@ -214,5 +213,4 @@ def draw(arms: MomentArms, angle: str, rows: list[int], points: list[SweepPoint]
         name: np.array([1e3 * point.arms[m] for point in points]) for name, m in zip(names, rows, strict=True)
     }
     panel = FigurePanel("moment arm", "mm", f"{said} [{unit}]", x, curves)
-    save_panels(paper, f"{arms.model.name}: moment arms about {said}", [panel])
-    click.echo(f"wrote {paper.path}", err=True)
+    draw_panels(paper, f"{arms.model.name}: moment arms about {said}", FigureContent([panel], []))

@@ -14,7 +14,7 @@ import click
 from rtsim.cli.runs.simulate_live import check_live, live_options, paced_by, run_live
 from rtsim.cli.terminal.lines import tell
 from rtsim.cli.terminal.options import results_option
-from rtsim.cli.terminal.plotting import paper_for, plot_options
+from rtsim.cli.terminal.plotting import draw_panels, paper_for, plot_options
 from rtsim.cli.terminal.types import Config, MarkerSource
 from rtsim.config.models.force_schema import SimulationSpec
 from rtsim.errors import ConfigError
@@ -185,13 +185,10 @@ def finish(
             tell(f"{path}: {note}")
         click.echo(f"wrote {path}", err=True)
     if paper:
-        from rtsim.monitor.figures.stack import save_panels
         from rtsim.simulation.panels import panels_of
 
         title = f"{simulator.model.name}: {told['method']}, {told['step_ms']:g} ms"
-        drawn = panels_of(simulator, done, results, over)
-        save_panels(paper, title, drawn.panels, drawn.left_out)
-        click.echo(f"wrote {paper.path}", err=True)
+        draw_panels(paper, title, panels_of(simulator, done, results, over))
     # after the files: nobody may be there any more to read it
     click.echo(json.dumps(told, indent=1) if as_json else text(told))
     kept = "; the results up to then were written" if outputs or paper else ""

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from rtsim.errors import ConfigError
 from rtsim.files.recording import Results
-from rtsim.files.tables.panels import FigureContent, FigurePanel, curves_of, small_of, told
+from rtsim.files.tables.curve_choice import words_of
+from rtsim.files.tables.panels import FigureContent, FigurePanel, curves_of, small_of
 from rtsim.simulation.results import largest, specs_of
 from rtsim.simulation.run import SimulatedRun
 from rtsim.simulation.simulator import Simulator
@@ -66,7 +67,7 @@ def panels_of(simulator: Simulator, done: SimulatedRun, results: Results, over: 
         if only is None:
             out, why = small_of(every), "next to nothing beside the others"
         else:
-            wanted = {told(name) for name in only}
+            wanted = {words_of(name) for name in only}
             out, why = [name for name in every if name not in wanted], why_left_out(simulator, title, over)
         if out:
             left_out.setdefault(f"without {', '.join(out)}, {why}", []).append(title)
@@ -84,7 +85,7 @@ def why_left_out(simulator: Simulator, title: str, over: str) -> str:
         return f"whose forces stay below those of the {N_MUSCLE} that are drawn"
     if simulator.settings.plot:
         return "as simulation.plot of the model names others"
-    beside = f", and {told(over)} is the abscissa" if over else ""
+    beside = f", and {words_of(over)} is the abscissa" if over else ""
     return f"as the first {N_COORDINATE} coordinates are drawn where simulation.plot names none{beside}"
 
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from rtsim.cli.terminal.lines import tell
-from rtsim.cli.terminal.plotting import paper_for
+from rtsim.cli.terminal.plotting import draw_panels, paper_for
 from rtsim.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -62,8 +60,8 @@ def draw_fits(
     paper: Paper, fits: list[FittedGenerator], chosen: list[str], title: str
 ) -> list[FittedGenerator]:
     """Both planes of figure 5 of some generators, before and after; chosen ones that were not fitted."""
+    from rtsim.files.tables.panels import FigureContent
     from rtsim.methods.generators.torque_generator_figures import panels_of_fit
-    from rtsim.monitor.figures.stack import save_panels
 
     able = [fit for fit in fits if not fit.fault]
     changed = sorted((fit for fit in able if fit.changed), key=lambda fit: -fit.objective)
@@ -75,17 +73,17 @@ def draw_fits(
         panels: list[Any] = [panel for fit in shown for panel in panels_of_fit(fit)]
         rest = [fit.placed.name.replace("_", " ") for fit in able if fit not in shown]
         notes = [f"not drawn, as --muscle names none of them: {', '.join(rest)}"] if rest else []
-        save_panels(paper, f"torque generators fitted to {title}", panels, [] if chosen else notes)
-        for note in [] if chosen else notes:
+        left_out = [] if chosen else notes
+        draw_panels(paper, f"torque generators fitted to {title}", FigureContent(panels, left_out))
+        for note in left_out:
             tell(f"{paper.path}: {note}")
-        click.echo(f"wrote {paper.path}", err=True)
     return missed
 
 
 def draw_curves(paper: Paper, fits: list[FittedGenerator], chosen: list[str]) -> None:
     """What generators can do, as figure A.6: of joints of the chosen ones, or of all."""
+    from rtsim.files.tables.panels import FigureContent
     from rtsim.methods.generators.torque_generator_figures import panels_of_curves
-    from rtsim.monitor.figures.stack import save_panels
 
     joints = {fit.placed.joint.coordinate for fit in fits if fit.placed.name in chosen}
     placed = [
@@ -93,15 +91,14 @@ def draw_curves(paper: Paper, fits: list[FittedGenerator], chosen: list[str]) ->
         for fit in fits
         if not chosen or fit.placed.joint.coordinate in joints
     ]
-    save_panels(paper, "torque generators", panels_of_curves(placed))
-    click.echo(f"wrote {paper.path}", err=True)
+    draw_panels(paper, "torque generators", FigureContent(panels_of_curves(placed), []))
 
 
 def draw_parameters(paper: Paper, fits: list[FittedGenerator], chosen: list[str]) -> None:
     """What the parameters do to the curves of the first chosen generator, or of that which changed most."""
+    from rtsim.files.tables.panels import FigureContent
     from rtsim.methods.generators.torque_generator_figures import panels_of_parameters
-    from rtsim.monitor.figures.stack import save_panels
 
     one = next((fit for fit in fits if fit.placed.name in chosen), max(fits, key=lambda fit: fit.objective))
-    save_panels(paper, f"parameters of {one.placed.name.replace('_', ' ')}", panels_of_parameters(one.placed))
-    click.echo(f"wrote {paper.path}", err=True)
+    title = f"parameters of {one.placed.name.replace('_', ' ')}"
+    draw_panels(paper, title, FigureContent(panels_of_parameters(one.placed), []))

@@ -19,12 +19,23 @@ if TYPE_CHECKING:
 Command = TypeVar("Command", bound=Callable)
 
 
+CURVES_OPTION = click.option(
+    "--curves", metavar="NAMES", default="",
+    help="Curves of the figure: fields (joint_moments), kinds (angles,moments,powers), joints (knee), "
+    "quantities (knee_flexion), one side of them (knee_flexion_r), or all; commas between them.",
+)  # fmt: skip
+
+
 def plot_options(command: Command, more: str = "") -> Command:
     """Add --plot, --plot-size and --plot-dpi; more : sentences of the command on its figures."""
-    told = " ".join(("Draw a figure into a .png, .svg or .pdf file.", more)).rstrip()
+    told = " ".join((
+        "Draw a figure into a .png, .svg or .pdf file; further pages go beside it, with -2, -3.", more
+    )).rstrip()  # fmt: skip
     options = (
         click.option("--plot", type=click.Path(path_type=Path), help=told),
-        click.option("--plot-size", metavar="WxH", help="Size of the figure [mm], as 160x100."),
+        click.option(
+            "--plot-size", metavar="WxH", help="Size of a page [mm], as 160x100 (default: 271x186)."
+        ),
         click.option(
             "--plot-dpi", type=int, metavar="N", help="Pixels per inch of a .png figure (default: 150)."
         ),
@@ -32,6 +43,12 @@ def plot_options(command: Command, more: str = "") -> Command:
     for option in reversed(options):
         command = option(command)
     return command
+
+
+def check_curves(chosen: str, paper: Paper | None) -> None:
+    """ConfigError where curves are chosen for no figure."""
+    if chosen and paper is None:
+        raise ConfigError("it is for figures", where="--curves", remedy="add --plot FILE")
 
 
 def paper_for(plot: Path | None, size: str | None, dpi: int | None, option: str = "--plot") -> Paper | None:
@@ -49,24 +66,31 @@ def paper_for(plot: Path | None, size: str | None, dpi: int | None, option: str 
     return paper_of(plot, size, dpi, option)
 
 
-def draw_results(paper: Paper, results: Results, name: str) -> None:
-    """The figure of the results of a source, and what it leaves out."""
+def draw_results(paper: Paper, results: Results, name: str, chosen: str = "") -> None:
+    """The figure of the results of a source, and what it leaves out; chosen : of --curves."""
     from rtsim.files.tables.panels import panels_of_results
-    from rtsim.monitor.figures.stack import save_panels
     from rtsim.report.tally import in_full
 
     meta = results.session.meta
-    drawn = panels_of_results(results)
+    drawn = panels_of_results(results, chosen)
+    if not drawn.panels:
+        raise ConfigError("no curve has a value", where=paper.option, remedy="choose others with --curves")
     title = f"{name}: {in_full(meta.get('method'), meta.get('chosen', ()))}{legs_of(results, drawn)}"
-    title += "; bands: one standard deviation"
-    if any(panel.flagged is not None and panel.flagged.any() for panel in drawn.panels):
-        title += "; shaded: flagged frames"
-    if any(panel.marks for panel in drawn.panels):
-        title += "; upright lines: foot strikes, dotted: foot off"
-    save_panels(paper, title, drawn.panels, drawn.left_out)
+    draw_panels(paper, title, drawn)
     for note in drawn.left_out:
         tell(f"{paper.path}: {note}")
-    click.echo(f"wrote {paper.path}", err=True)
+
+
+def draw_panels(paper: Paper, title: str, drawn: FigureContent) -> None:
+    """Panels and sentences as a figure, told of page by page."""
+    from rtsim.monitor.figures.paper import page_path
+    from rtsim.monitor.figures.stack import save_panels
+
+    written = save_panels(paper, title, drawn.panels, drawn.left_out)
+    for path in written:
+        click.echo(f"wrote {path}", err=True)
+    if len(written) and (after := page_path(paper.path, len(written))).exists():
+        tell(f"{after} is no page of this figure: an earlier one left it there")
 
 
 def legs_of(results: Results, drawn: FigureContent) -> str:
@@ -78,4 +102,4 @@ def legs_of(results: Results, drawn: FigureContent) -> str:
     sides = {side for panel in drawn.panels for side in (panel.sides or {}).values()}
     if len(sides) < 2:
         return ""
-    return ", both legs" if side else ", both sides"
+    return ", both legs" if side == "both" else ", both sides"

@@ -8,10 +8,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rtsim.config.models.both_sides_schema import SUFFIXES
 from rtsim.files.gait.events import FILE, OFF, STRIKE
 from rtsim.files.recording import Results
-from rtsim.files.tables.legs import SIDES, SideGroup, groups_of
+from rtsim.files.tables.curve_choice import CurveCell, chosen_cells, not_drawn, words_of
 from rtsim.files.tables.sound import Sound
 from rtsim.files.tables.tables import labels_of
 from rtsim.units import ON_PAPER, face_of
@@ -19,15 +18,14 @@ from streams.messages import FieldSpec
 
 Array = NDArray[np.float64]
 
-MOST_CURVES = 8
-"""Of a field with more than twelve entries: those that become largest."""
-MANY = 12
 MANY_CELLS, MOST_CELLS = 24, 12
-"""The same of a figure with a cell for each of them, what is the same on both legs counted once."""
+"""Of a field with more cells than the first, where none is chosen: so many, those that become largest."""
 CELLS = 3
 """Cells of a row."""
-LEAST = 0.1
-"""Shortest ordinate of a cell, in parts of the one that a window shows."""
+LEAST = 0.5
+"""Shortest ordinate of a cell, in parts of the one that a window shows: what rests looks at rest."""
+NOT_KNOWN = "not determined"
+"""Of a curve whose deviation is larger than all curves together."""
 SMALL = 1e-3
 """Curves below this part of the largest one of their field are not drawn."""
 
@@ -40,8 +38,9 @@ class FigurePanel(NamedTuple):
     flagged : (len(x),) bool - values that are not to be trusted as they are, shaded; None = none
     row : panels of one row, one after the other, stand side by side; "" = it has a row of its own
     sides : name of a curve -> right or left, by which it is drawn; None = curves are drawn by their numbers
-    least : shortest ordinate worth showing, in the unit
+    least : shortest ordinate worth showing, in the unit; from_zero : it begins at zero
     marks : gait events on the abscissa: where, right or left or "", and whether a foot comes down
+    group : panels of one group stand on one page where it holds them; "" = of none
     """
 
     title: str
@@ -56,6 +55,8 @@ class FigurePanel(NamedTuple):
     sides: Mapping[str, str] | None = None
     least: float = 0.0
     marks: tuple[tuple[float, str, bool], ...] = ()
+    from_zero: bool = False
+    group: str = ""
 
 
 class FigureContent(NamedTuple):
@@ -71,7 +72,7 @@ def curves_of(spec: FieldSpec, values: Array, only: Sequence[str] | None = None)
     flat = scale * values.reshape(len(values), -1)
     n_part = len(spec.parts) or 1
     labels = [label or spec.name for label in labels_of(spec)]
-    names = [told(f"{label} {part}".strip()) for label in labels for part in (spec.parts or ("",))]
+    names = [words_of(f"{label} {part}".strip()) for label in labels for part in (spec.parts or ("",))]
     return {name: flat[:, k] for k, name in enumerate(names) if only is None or labels[k // n_part] in only}
 
 
@@ -87,30 +88,104 @@ def peaks_of(curves: Mapping[str, Array]) -> dict[str, float]:
     return {name: float(np.nan_to_num(np.abs(y)).max(initial=0.0)) for name, y in curves.items()}
 
 
-def told(name: str) -> str:
-    """The name of a curve as figures have it."""
-    return name.replace("_", " ")
+def panels_of_results(results: Results, chosen: str = "") -> FigureContent:
+    """Panels over time: a cell for each quantity, with the curves of both sides.
 
+    chosen : names of curves and groups with commas between, as `curve_choice.chosen_cells` has them; "" = of
+        every field that says how it is drawn, and of fields with many cells those that become largest
 
-def panels_of_results(results: Results) -> FigureContent:
-    """Panels over time of every field that says how it is drawn.
-
-    Of results that tell the legs apart, or of one leg, a cell for each quantity, both legs in it; else a
-    panel for each field, of joint angles for each joint that they name. Standard deviations are bands, frames
-    in which a flag other than late regards a curve are shaded. Gait events that the descriptor keeps are
-    marked.
+    Standard deviations are bands, frames in which a flag other than late regards a curve are shaded. Gait
+    events that the descriptor keeps are marked. ConfigError for a name that chooses nothing.
     """
-    drawn, marks = _panels_of(results), gait_marks(results.session.meta.get("gait_events"))
-    return drawn._replace(panels=[panel._replace(marks=marks) for panel in drawn.panels])
+    found = chosen_cells(results.session, chosen)
+    if not chosen:
+        found.sort(key=lambda cell: cell.spec.curves.column if cell.spec.curves else 0)
+    fields = list(dict.fromkeys(cell.spec.name for cell in found))
+    drawn, sound = FigureContent([], []), Sound(results)
+    about = {spec.of: spec for spec in results.session.fields if spec.role == "deviation"}
+    marks, n_cell = gait_marks(results.session.meta.get("gait_events")), 0
+    for name in fields:
+        cells = [cell for cell in found if cell.spec.name == name]
+        field = DrawnField(cells[0].spec, about.get(name), results)
+        known = [cell for cell in cells if np.isfinite(field.of(cell)).any()]
+        few = known if chosen else largest_of(known, field)
+        drawn.left_out.extend(rest_of(cells, known, few))
+        out = sound.unsound(field.spec)
+        if len(few) >= CELLS:
+            n_cell = -(-n_cell // CELLS) * CELLS  # a row of its own
+        for cell in few:
+            panel = field.panel_of(cell, out)
+            row = f"cells {n_cell // CELLS}"
+            drawn.panels.append(panel._replace(row=row, marks=marks, group=name))
+            n_cell += 1
+    rest = [] if chosen else not_drawn(results.session, found)
+    if rest:
+        drawn.left_out.append(f"not drawn unless --curves names them: {', '.join(rest)}")
+    return drawn
+
+
+class DrawnField:
+    """The values of a field and their deviations, in the units of a figure.
+
+    Attributes
+    ----------
+    spec : of the field; width : from its least value to its largest; n_part : columns of each label
+    """
+
+    def __init__(self, spec: FieldSpec, deviation: FieldSpec | None, results: Results) -> None:
+        self.spec, self._times = spec, results.times
+        self._unit, self._scale = face_of(spec.unit, ON_PAPER)
+        self._values = self._columns(results.fields[spec.name])
+        same = deviation is not None and tuple(deviation.shape) == tuple(spec.shape)
+        self._off = self._columns(results.fields[deviation.name]) if deviation and same else None
+        self.width = width_of(self._values.T)
+        self.n_part = self._values.shape[1] // spec.shape[0]
+
+    def _columns(self, values: Array) -> Array:
+        """(n, n_column) in the unit of the figure."""
+        return self._scale * values.reshape(len(values), -1)
+
+    def of(self, cell: CurveCell) -> Array:
+        """(n, n_side) - all values of a cell."""
+        return self._values[:, list(cell.of.values())]
+
+    def panel_of(self, cell: CurveCell, out: NDArray[np.bool_]) -> FigurePanel:
+        """The panel of a cell; out : (n, n_label) - values that are not sound."""
+        curves = {side or cell.title: self._values[:, k] for side, k in cell.of.items()}
+        off = {} if self._off is None else {
+            side or cell.title: self._off[:, k] for side, k in cell.of.items()
+        }  # fmt: skip
+        drawn, bands = with_bands(curves, off, self.width)
+        flagged = np.asarray(out[:, [k // self.n_part for k in cell.of.values()]].any(axis=1))
+        sides = {name: side for name, side in zip(drawn, cell.of, strict=True) if side}
+        doubt = "".join(
+            f" ({f'{side} {NOT_KNOWN}'.strip()})"
+            for name, side in zip(drawn, cell.of, strict=True)
+            if name not in curves
+        )
+        kind = self.spec.curves
+        least = LEAST * self._scale * kind.least if kind is not None else 0.0
+        return FigurePanel(
+            title=f"{cell.title}{doubt}",
+            unit=self._unit,
+            x_title="time [s]",
+            x=self._times,
+            curves=drawn,
+            deviations=bands,
+            flagged=flagged,
+            sides=sides,
+            least=least,
+            from_zero=kind is not None and kind.from_zero,
+        )
 
 
 def gait_marks(rows: object) -> tuple[tuple[float, str, bool], ...]:
     """Foot strikes and offs of a descriptor's rows (time, side, what it is, who tells): those of the file,
     where there are any, else those that were found.
     """
-    told = [row for row in rows if _is_step(row)] if isinstance(rows, (list, tuple)) else []
-    of_file = [row for row in told if row[3] == FILE]
-    return tuple((float(time), str(side), kind == STRIKE) for time, side, kind, _ in of_file or told)
+    steps = [row for row in rows if _is_step(row)] if isinstance(rows, (list, tuple)) else []
+    of_file = [row for row in steps if row[3] == FILE]
+    return tuple((float(time), str(side), kind == STRIKE) for time, side, kind, _ in of_file or steps)
 
 
 def _is_step(row: object) -> bool:
@@ -120,131 +195,27 @@ def _is_step(row: object) -> bool:
     return isinstance(row[0], (int, float))
 
 
-def _panels_of(results: Results) -> FigureContent:
-    """As panels_of_results, without gait events."""
-    fields = [spec for spec in results.session.fields if spec.curves is not None and len(spec.shape) == 1]
-    side = str(results.session.meta.get("side") or "")
-    side = side if side in SIDES else ""
-    misfits = [
-        f"{spec.curves.panel or told(spec.name)}: of shape {list(spec.shape)}, which is no list of curves"
-        for spec in results.session.fields
-        if spec.curves is not None and len(spec.shape) != 1
-    ]
-    if side or any(len(group.of) > 1 for spec in fields for group in groups_of(labels_of(spec))):
-        found = cells_of(results, fields, side)
-        return found._replace(left_out=[*misfits, *found.left_out])
-    drawn, sound = FigureContent([], misfits), Sound(results)
-    about = {spec.of: spec for spec in results.session.fields if spec.role == "deviation"}
-    for spec in fields:
-        assert spec.curves is not None
-        unit, _ = face_of(spec.unit, ON_PAPER)
-        every = curves_of(spec, results.fields[spec.name])
-        few = largest_of(known_of(every))
-        drawn.left_out.extend(rest_of(spec.curves.panel or told(spec.name), every, few, MOST_CURVES))
-        of_it = about.get(spec.name)
-        deviations = curves_of(of_it, results.fields[of_it.name]) if of_it else {}
-        names, out = [told(label or spec.name) for label in labels_of(spec)], sound.unsound(spec)
-        groups = {spec.curves.panel: few} if spec.curves.panel else by_joint(few)
-        for title, group in groups.items():
-            if group:
-                flagged = np.asarray(out[:, [names.index(name) for name in group]].any(axis=1))
-                curves, bands = with_bands(group, deviations)
-                drawn.panels.append(
-                    FigurePanel(
-                        title=title,
-                        unit=unit,
-                        x_title="time [s]",
-                        x=results.times,
-                        curves=curves,
-                        enlarged=False,
-                        deviations=bands,
-                        flagged=flagged,
-                    )
-                )
-    return drawn
+def largest_of(cells: list[CurveCell], field: DrawnField) -> list[CurveCell]:
+    """All cells, or of many those that become largest on either side, in their order."""
+    if len(cells) <= MANY_CELLS:
+        return cells
+    peaks = {k: float(np.nanmax(np.abs(field.of(cell)))) for k, cell in enumerate(cells)}
+    kept = sorted(peaks, key=lambda k: -peaks[k])[:MOST_CELLS]
+    return [cell for k, cell in enumerate(cells) if k in kept]
 
 
-def cells_of(results: Results, fields: Sequence[FieldSpec], side: str) -> FigureContent:
-    """A cell for each quantity, with the curves of both legs; side : of what names none, of one leg alone."""
-    drawn, sound, n_cell = FigureContent([], []), Sound(results), 0
-    about = {spec.of: spec for spec in results.session.fields if spec.role == "deviation"}
-    for spec in fields:
-        assert spec.curves is not None
-        unit, scale = face_of(spec.unit, ON_PAPER)
-        labels, out = [label or spec.name for label in labels_of(spec)], sound.unsound(spec)
-        curves = dict(zip(labels, curves_of(spec, results.fields[spec.name]).values(), strict=True))
-        of_it = about.get(spec.name)
-        deviations = dict(
-            zip(labels, curves_of(of_it, results.fields[of_it.name]).values(), strict=True) if of_it else ()
-        )
-        groups = groups_of(labels, side if spec.labels else "")
-        every = {title_of(spec, group): of_group(group, curves) for group in groups}
-        found = largest_of(known_of(every), MANY_CELLS, MOST_CELLS)
-        drawn.left_out.extend(rest_of(spec.curves.panel or told(spec.name), every, found, MOST_CELLS))
-        if len(found) >= CELLS:
-            n_cell = -(-n_cell // CELLS) * CELLS  # a row of its own
-        width = width_of(curves.values())
-        for title, group in zip(every, groups, strict=True):
-            if title not in found:
-                continue
-            named = {own or title: label for own, label in group.of.items()}
-            chosen = {name: curves[label] for name, label in named.items()}
-            chosen, bands = with_bands(
-                chosen,
-                {name: deviations[label] for name, label in named.items() if label in deviations},
-                width,
-            )
-            flagged = np.asarray(out[:, [labels.index(label) for label in named.values()]].any(axis=1))
-            sides = {name: side for name in chosen for side in SIDES if name.split(" (")[0] == side}
-            doubt = "".join(f" ({name.replace(' (', ' ')}" for name in chosen if name not in named)
-            drawn.panels.append(
-                FigurePanel(title=f"{title}{doubt}", unit=unit, x_title="time [s]", x=results.times,
-                            curves=chosen, enlarged=False, deviations=bands, flagged=flagged,
-                      row=f"cells {n_cell // CELLS}", sides=sides, least=LEAST * scale * spec.curves.least)
-            )  # fmt: skip
-            n_cell += 1
-    return drawn
-
-
-def title_of(spec: FieldSpec, group: SideGroup) -> str:
-    """What a cell shows, in words: `Hip flexion moment`, or `Knee displacement: lateral`."""
-    assert spec.curves is not None
-    name, panel, axis = told(group.name), spec.curves.panel, spec.curves.axis
-    if not name or name == told(spec.name):
-        return panel
-    if panel.endswith(axis) and panel != axis:
-        return f"{panel}: {name}"
-    words = name if axis == "angle" or name.endswith(axis) else f"{name} {axis}"
-    return words[:1].upper() + words[1:]
-
-
-def of_group(group: SideGroup, curves: Mapping[str, Array]) -> Array:
-    """All values of both legs."""
-    return np.concatenate([curves[label] for label in group.of.values()])
-
-
-def known_of(curves: Mapping[str, Array]) -> dict[str, Array]:
-    """Those that have a value."""
-    return {name: y for name, y in curves.items() if np.isfinite(y).any()}
-
-
-def largest_of(curves: dict[str, Array], many: int = MANY, most: int = MOST_CURVES) -> dict[str, Array]:
-    """All curves, or of many those that become largest, in their order."""
-    if len(curves) <= many:
-        return curves
-    peaks = peaks_of(curves)
-    kept = sorted(peaks, key=lambda name: -peaks[name])[:most]
-    return {name: y for name, y in curves.items() if name in kept}
-
-
-def rest_of(title: str, every: Mapping[str, Array], drawn: Mapping[str, Array], most: int) -> list[str]:
-    """Sentences on the curves that are not drawn: those without a value, and those that stay smaller."""
-    known = known_of(every)
-    unknown = [name for name in every if name not in known]
-    smaller = [name for name in known if name not in drawn]
+def rest_of(cells: list[CurveCell], known: list[CurveCell], drawn: list[CurveCell]) -> list[str]:
+    """Sentences on the cells of a field that are not drawn: those without a value, and smaller ones."""
+    spec = cells[0].spec
+    title = (spec.curves.panel if spec.curves else "") or words_of(spec.name)
+    unknown = [cell.title for cell in cells if cell not in known]
+    smaller = [cell.title for cell in known if cell not in drawn]
     said = [f"{title}: of {', '.join(unknown)} no value is known"] if unknown else []
     if smaller:
-        said.append(f"{title}: the {most} that become largest are drawn, not {', '.join(smaller)}")
+        said.append(
+            f"{title}: the {len(drawn)} that become largest are drawn, all with --curves {spec.name}; "
+            f"not {', '.join(smaller)}"
+        )
     return said
 
 
@@ -271,19 +242,9 @@ def with_bands(
         band = deviations.get(name)
         known = band is not None and bool(np.isfinite(band).any())
         if band is not None and known and float(np.nanmedian(band)) > width > 0.0:
-            drawn[f"{name} (not determined)"] = y
+            drawn[f"{name} ({NOT_KNOWN})"] = y
             continue
         drawn[name] = y
         if band is not None:
             bands[name] = band
     return drawn, bands
-
-
-def by_joint(curves: dict[str, Array]) -> dict[str, dict[str, Array]]:
-    """Curves by the first word of their names, and by the side where they say it."""
-    groups: dict[str, dict[str, Array]] = {}
-    for name, y in curves.items():
-        joint = name.partition(" ")[0].capitalize()
-        side = next((f" {side}" for side, s in SUFFIXES.items() if name.endswith(f" {s[1:]}")), "")
-        groups.setdefault(joint + side, {})[name] = y
-    return groups

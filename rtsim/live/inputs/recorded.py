@@ -135,12 +135,15 @@ def messages_of(channel: PlayedStream) -> Iterator[ReceivedFrame]:
 class KeptResults:
     """An output that keeps the results of one session.
 
+    check : is given the descriptor of the results before the first of them, and raises what it objects to
+
     Attributes
     ----------
     telemetry : the last account of the run; sentences : everything that was told
     """
 
-    def __init__(self) -> None:
+    def __init__(self, check: Callable[[Session], object] = lambda session: None) -> None:
+        self._check = check
         self.events: deque[str] = deque()
         self.telemetry: Telemetry | None = None
         self.sentences: list[str] = []
@@ -150,6 +153,7 @@ class KeptResults:
         self._status: list[int] = []
 
     def announce(self, session: Session) -> None:
+        self._check(session)
         self._session, self._times, self._status = session, [], []
         self._rows = {spec.name: bytearray() for spec in session.fields}
 

@@ -22,14 +22,15 @@ Array = NDArray[np.float64]
 TEXT, NAME, NAME_LEAST = 12.0, 11.0, 6.5  # px
 LEFT, BOTTOM, BOTTOM_TITLED, TOP = 58.0, 10.0, 40.0, 24.0  # px around the plot
 SWATCH, GAP, LEADER = 18.0, 6.0, 22.0  # px
-LINE, DOT = 1.6, 1.2  # px; DOT is a radius
+LINE, DOT, RING = 1.6, 1.2, 2.1  # px; a lone value and the end before a gap are circles of these radii
+LETTER = 8.0  # px: R and L above gait events
 FLAT = 1e-5  # a curve that changes less, beside its size, is a straight line
 N_DIRECT = 6  # more curves than this are named at their ends, as their colours repeat
 N_POINT = 3000  # of a curve; more show nothing
 LEADING = 1.15
 MARKED = 120  # opacity of the lines at gait events, of 255
-OF_SIDES = {"right": Qt.PenStyle.SolidLine, "left": Qt.PenStyle.DashLine}
-"""Legs are told apart without colour, too."""
+OF_SIDES = {"left": (6.0, 2.5)}
+"""Dashes of a side: legs are told apart without colour, too."""
 STYLES = (
     Qt.PenStyle.SolidLine,
     Qt.PenStyle.DashLine,
@@ -60,6 +61,12 @@ def bold_width(text: str, size: float) -> float:
     return QFontMetricsF(font_of(size, bold=True)).horizontalAdvance(text)
 
 
+def width_of_texts(texts: Sequence[str], size: float) -> float:
+    """Of the widest of some texts in letters of a size [px]."""
+    metrics = QFontMetricsF(font_of(size))
+    return max((metrics.horizontalAdvance(text) for text in texts), default=0.0)
+
+
 def direct(panel: FigurePanel) -> bool:
     """Whether curves are named at their ends."""
     return len(panel.curves) > N_DIRECT and bool((np.diff(panel.x) >= 0.0).all())
@@ -86,10 +93,15 @@ def height_least(panel: FigurePanel, titled: bool, size: float = NAME) -> float:
 class Chart:
     """A panel in a rectangle [px], with room for names on the right that all panels of a figure share."""
 
-    def __init__(self, panel: FigurePanel, box: QRectF, names: float, titled: bool) -> None:
-        self.panel, self.box, self.titled = panel, box, titled
+    def __init__(
+        self, panel: FigurePanel, box: QRectF, names: float, titled: bool, lettered: bool = False
+    ) -> None:
+        """titled : with numbers and title of the abscissa; lettered : with the side of each foot strike."""
+        self.panel, self.box, self.titled, self.lettered = panel, box, titled, lettered
         bottom = BOTTOM_TITLED if titled else BOTTOM
-        self.plot = box.adjusted(LEFT, TOP, -names, -bottom)
+        has_letters = lettered and any(strike and side for _, side, strike in panel.marks)
+        letters = LETTER + 2.0 if has_letters else 0.0
+        self.plot = box.adjusted(LEFT, TOP + letters, -names, -bottom)
         x = panel.x[np.isfinite(panel.x)]
         self.x_range = (float(x.min()), float(x.max())) if x.size else (0.0, 1.0)
         if self.x_range[0] == self.x_range[1]:
@@ -97,7 +109,12 @@ class Chart:
         values = np.concatenate([np.ravel(y) for y in panel.curves.values()] or [np.zeros(1)])
         values = values[np.isfinite(values)]
         low, high = (float(values.min()), float(values.max())) if values.size else (0.0, 1.0)
-        self.y_range = nice_range(low, high, max(FLAT * max(abs(low), abs(high)), panel.least, 1e-12))
+        from_zero = panel.from_zero and low >= 0.0
+        low = 0.0 if from_zero else low
+        least = max(FLAT * max(abs(low), abs(high)), panel.least, 1e-12)
+        self.y_range = nice_range(low, max(high, least) if from_zero else high, least)
+        if from_zero:
+            self.y_range = (0.0, self.y_range[1])
 
     def paint(self, painter: QPainter) -> None:
         """Draw everything."""
@@ -152,8 +169,13 @@ class Chart:
             painter.drawLine(QPointF(x, plot.top()), QPointF(x, plot.bottom()))
         painter.setPen(QColor(LIGHT.text_dim))
         beside = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-        for y, text in zip(ys, tick_texts(y_ticks), strict=True):
+        numbers, size = tick_texts(y_ticks), NAME
+        while size > NAME_LEAST and width_of_texts(numbers, size) > LEFT - GAP:
+            size -= 0.5
+        painter.setFont(font_of(size))
+        for y, text in zip(ys, numbers, strict=True):
             painter.drawText(QRectF(self.box.left(), y - 8.0, LEFT - GAP, 16.0), int(beside), text)
+        painter.setFont(font_of(NAME))
         if self.titled:
             centred = int(Qt.AlignmentFlag.AlignHCenter | Qt.AlignmentFlag.AlignTop)
             for x, text in zip(xs, tick_texts(x_ticks), strict=True):
@@ -164,8 +186,8 @@ class Chart:
 
     def _paint_marks(self, painter: QPainter) -> None:
         """Lines at gait events, in the colour of the leg: dotted where a foot leaves the ground."""
-        left, right = self.x_range
-        for at, side, comes_down in self.panel.marks:
+        (left, right), last = self.x_range, -LETTER
+        for at, side, comes_down in sorted(self.panel.marks):
             if not left <= at <= right:
                 continue
             colour = side_pen(side).color()
@@ -173,6 +195,12 @@ class Chart:
             painter.setPen(QPen(colour, 1.0, Qt.PenStyle.SolidLine if comes_down else Qt.PenStyle.DotLine))
             x = float(self._place(np.array([at]), np.zeros(1))[0][0])
             painter.drawLine(QPointF(x, self.plot.top()), QPointF(x, self.plot.bottom()))
+            if self.lettered and comes_down and side and x - last > 1.25 * LETTER:
+                last = x
+                painter.setFont(font_of(LETTER))
+                painter.setPen(side_pen(side).color())
+                wide = QFontMetricsF(painter.font()).horizontalAdvance(side[0].upper())
+                painter.drawText(QPointF(x - 0.5 * wide, self.plot.top() - 1.0), side[0].upper())
 
     def _paint_curves(self, painter: QPainter) -> list[QPointF | None]:
         """Draw the curves; where each one ends."""
@@ -194,6 +222,9 @@ class Chart:
                 points = [QPointF(a, b) for a, b in zip(across[part], up[part], strict=True)]
                 if len(points) > 1:
                     painter.drawPolyline(QPolygonF(points))
+                    paint_rings(
+                        painter, points[:1] * (part.start > 0) + points[-1:] * (part.stop < len(known))
+                    )
                 else:  # a line of one point would be none
                     painter.setBrush(painter.pen().color())
                     painter.drawEllipse(points[0], DOT, DOT)
@@ -286,9 +317,27 @@ def pen_of(index: int) -> QPen:
 def side_pen(side: str) -> QPen:
     """The line of a leg; of no leg where it is ""."""
     colour = QColor(getattr(LIGHT, side) if side else LIGHT.stick)
-    return QPen(
-        colour, LINE, OF_SIDES.get(side, STYLES[0]), Qt.PenCapStyle.FlatCap, Qt.PenJoinStyle.RoundJoin
-    )
+    pen = QPen(colour, LINE, STYLES[0], Qt.PenCapStyle.FlatCap, Qt.PenJoinStyle.RoundJoin)
+    if side in OF_SIDES:
+        pen.setDashPattern(OF_SIDES[side])
+    return pen
+
+
+def paint_rings(painter: QPainter, points: Sequence[QPointF]) -> None:
+    """Rings where a curve ends before values that are not known: a gap is no dash."""
+    pen = painter.pen()
+    painter.setPen(QPen(pen.color(), 0.75 * LINE))
+    painter.setBrush(QColor(LIGHT.panel))
+    for point in points:
+        painter.drawEllipse(point, RING, RING)
+    painter.setBrush(Qt.BrushStyle.NoBrush)
+    painter.setPen(pen)
+
+
+def has_gaps(panel: FigurePanel) -> bool:
+    """Whether a curve of a panel has values, and none at some places."""
+    known = [np.isfinite(y) for y in panel.curves.values()]
+    return any(bool(some.any()) and not bool(some.all()) for some in known)
 
 
 def ticks(limits: tuple[float, float], n_part: int) -> list[float]:

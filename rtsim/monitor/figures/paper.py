@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -14,10 +14,16 @@ from rtsim.monitor.app import choose_platform, require_qt
 if TYPE_CHECKING:
     from PySide6.QtGui import QPainter
 
+    Draw = Callable[[QPainter], None]
+
 SUFFIXES = (".png", ".svg", ".pdf")
 PX_PER_MM = 96.0 / 25.4  # figures are laid out at 96 px per inch, whatever they are drawn on
 SIZES_MM = (40.0, 2000.0)
 DPI, DPIS = 150, (30, 1200)
+PAGE = (1024.0, 704.0)
+"""Width and height of a page where none are asked for, as laid out [px]: 271 x 186 mm, which fits on a
+landscape A4 sheet, and 1600 x 1100 pixels of a PNG at the usual resolution.
+"""
 PDF_DPI = 1200  # only how finely a PDF rounds
 PIXELS_MOST = 200_000_000
 
@@ -102,12 +108,33 @@ def check_path(path: Path, option: str) -> None:
         raise ConfigError(f"{str(path)!r} cannot be written", where=option, remedy="choose another name")
 
 
-def draw_on(paper: Paper, width: float, height: float, title: str, draw: Callable[[QPainter], None]) -> None:
-    """Draw a figure of a size [px at 96 per inch] into the file; ConfigError when it cannot be written, and
-    then what was there before stays.
+def draw_on(paper: Paper, width: float, height: float, title: str, draw: Draw) -> None:
+    """Draw a figure of one page of a size [px at 96 per inch] into the file, as `draw_pages`."""
+    draw_pages(paper, width, height, title, [draw])
 
-    It is drawn in memory first: Qt does not tell whether the disk took all of a vector file.
+
+def page_path(path: Path, k: int) -> Path:
+    """The file of page k, from 0: the one that was asked for, the next beside it with -2, -3."""
+    return path.with_stem(f"{path.stem}-{k + 1}") if k else path
+
+
+def draw_pages(paper: Paper, width: float, height: float, title: str, pages: Sequence[Draw]) -> list[Path]:
+    """Draw pages of a size [px at 96 per inch]: into one PDF file, or into a PNG or SVG file each; the files.
+
+    They are drawn in memory first, as Qt does not tell whether the disk took all of a vector file.
+    ConfigError when one cannot be written, and then what was there before stays.
     """
+    one_file = paper.path.suffix.lower() == ".pdf"
+    written = []
+    for k, draws in enumerate([pages] if one_file else [[draw] for draw in pages]):
+        path = page_path(paper.path, k)
+        write_bytes(path, drawn_file(paper, width, height, title, draws))
+        written.append(path)
+    return written
+
+
+def drawn_file(paper: Paper, width: float, height: float, title: str, draws: Sequence[Draw]) -> bytes:
+    """The bytes of a file with these pages; of a PNG or SVG file one page alone."""
     from PySide6.QtCore import QBuffer, QIODevice, QMarginsF, QRectF, QSize, QSizeF
     from PySide6.QtGui import QColor, QImage, QPageSize, QPainter, QPdfWriter
     from PySide6.QtSvg import QSvgGenerator
@@ -116,6 +143,7 @@ def draw_on(paper: Paper, width: float, height: float, title: str, draw: Callabl
     drawn = QBuffer()
     drawn.open(QIODevice.OpenModeFlag.WriteOnly)
     image: QImage | None = None
+    pdf: QPdfWriter | None = None
     if kind == ".svg":
         svg = QSvgGenerator()
         svg.setOutputDevice(drawn)
@@ -143,13 +171,16 @@ def draw_on(paper: Paper, width: float, height: float, title: str, draw: Callabl
     if finished:
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.scale(scale, scale)
-        draw(painter)
+        for k, draw in enumerate(draws):
+            if k and pdf is not None:
+                pdf.newPage()
+            draw(painter)
         finished = painter.end()
     if image is not None and finished:
         finished = image.save(drawn, "PNG")  # type: ignore[call-overload]  # its stub wants bytes
     if not finished:
         raise ConfigError(f"{str(paper.path)!r} could not be drawn", where=paper.option)
-    write_bytes(paper.path, bytes(drawn.data().data()))
+    return bytes(drawn.data().data())
 
 
 def ready_to_draw() -> None:

@@ -115,13 +115,16 @@ def test_a_paper_too_small_for_the_names_is_refused(here):
 
 
 def painted(tmp_path, panel):
-    """(height, width, 3) - pixels of a figure of one panel."""
+    """(height, width, 3) - pixels of a panel."""
     pytest.importorskip("pyqtgraph")
-    from rtsim.monitor.figures.paper import paper_of
-    from rtsim.monitor.figures.stack import save_panels
+    from PySide6.QtCore import QRectF
 
-    paper = paper_of(tmp_path / "a.png", "120x80", 96)
-    save_panels(paper, "title", [panel])
+    from rtsim.monitor.figures.chart import Chart, names_width
+    from rtsim.monitor.figures.paper import Paper, draw_on, ready_to_draw
+
+    ready_to_draw()
+    chart = Chart(panel, QRectF(0.0, 0.0, 450.0, 250.0), names_width(panel), True)
+    draw_on(Paper(tmp_path / "a.png", dpi=96), 450.0, 250.0, "", chart.paint)
     return image_of(tmp_path / "a.png").astype(int)
 
 

@@ -6,13 +6,10 @@ import numpy as np
 
 from rtsim.files.recording import Results
 from rtsim.files.tables.panels import (
-    MANY,
     MANY_CELLS,
     MOST_CELLS,
-    MOST_CURVES,
     FigureContent,
     gait_marks,
-    largest_of,
     panels_of_results,
     with_bands,
 )
@@ -23,7 +20,9 @@ ANGLES = tuple(
 )
 
 
-def drawn(labels: tuple[str, ...], values: np.ndarray, curves: Curves, **meta: str) -> FigureContent:
+def drawn(
+    labels: tuple[str, ...], values: np.ndarray, curves: Curves, *, curves_chosen: str = "", **meta: str
+) -> FigureContent:
     """A figure of one field over ten frames; values : (n,) - of each label, as far as it is one."""
     specs = (
         FieldSpec("told", (len(labels),), "rad", labels, curves=curves),
@@ -31,7 +30,8 @@ def drawn(labels: tuple[str, ...], values: np.ndarray, curves: Curves, **meta: s
     )
     session = Session(session="s", stream="result", t_start=0, rate=100.0, fields=specs, meta=dict(meta))
     fields = {"told": np.tile(values, (10, 1)), "marker_rms": np.zeros((10, 1))}
-    return panels_of_results(Results(session, fields, np.arange(10) / 100.0, np.zeros(10, np.int64)))
+    results = Results(session, fields, np.arange(10) / 100.0, np.zeros(10, np.int64))
+    return panels_of_results(results, curves_chosen)
 
 
 def test_both_legs_have_the_same_curves() -> None:
@@ -40,7 +40,7 @@ def test_both_legs_have_the_same_curves() -> None:
     found = drawn(labels, np.geomspace(1e-4, 1.0, len(labels)), Curves("", "angle"), side="both")
     assert not found.left_out
     titles = [panel.title for panel in found.panels]
-    assert titles == [*(name.capitalize().replace("_", " ") for name in ANGLES), "Marker residual"]
+    assert titles == [*(name.capitalize().replace("_", " ") for name in ANGLES), "Marker residual: RMS"]
     for panel in found.panels[:-1]:
         assert panel.sides == {"right": "right", "left": "left"}
     assert found.panels[-1].sides == {}
@@ -67,27 +67,16 @@ def test_what_is_left_out_is_named_with_the_reason() -> None:
     unknown, smaller = found.left_out
     assert unknown == "Muscle activations: of Muscle 00 activation no value is known"
     assert smaller.startswith(
-        f"Muscle activations: the {MOST_CELLS} that become largest are drawn, not Muscle 01"
+        f"Muscle activations: the {MOST_CELLS} that become largest are drawn, all with --curves told; "
+        "not Muscle 01"
     )
     told = {panel.title for panel in found.panels} | {f"Muscle {k:02d} activation" for k in (0,)}
     for k in range(1, len(names)):
         title = f"Muscle {k:02d} activation"
         assert (title in told) != (title in smaller)
-    few = drawn(tuple(names[:14]), sizes[2:16], Curves("Muscles", "force"))
-    assert len(few.left_out) == 1
-    assert few.left_out[0].count("muscle") == 14 - MOST_CURVES
-
-
-def test_of_many_curves_the_largest_are_drawn_in_their_order() -> None:
-    """Protects figures of models with fifty muscles from legends without end."""
-    curves = {f"muscle {k}": np.array([0.0, np.nan, 0.01 * (k % 7) + 0.001 * k]) for k in range(MANY + 8)}
-    drawn = largest_of(curves)
-    assert len(drawn) == MOST_CURVES
-    assert list(drawn) == [name for name in curves if name in drawn]
-    least = min(np.nanmax(y) for y in drawn.values())
-    assert all(np.nanmax(y) <= least for name, y in curves.items() if name not in drawn)
-    few = dict(list(curves.items())[:MANY])
-    assert largest_of(few) == few
+    assert not drawn(
+        labels, sizes, Curves("Muscle activations", "activation"), curves_chosen="told"
+    ).left_out[1:]
 
 
 def test_a_band_wider_than_the_panel_is_a_word() -> None:

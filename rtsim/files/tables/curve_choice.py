@@ -1,0 +1,198 @@
+"""Which results a figure shows: cells, each of one quantity on both sides, chosen by names and groups."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
+from typing import NamedTuple
+
+from rtsim.errors import ConfigError
+from rtsim.files.tables.legs import SIDES, SideGroup, groups_of
+from rtsim.files.tables.sound import TELL
+from rtsim.files.tables.tables import labels_of
+from streams.messages import FieldSpec, Session
+
+ALL = "all"
+"""Chooses every curve that there is."""
+N_NEAREST = 6
+"""Names that are offered in place of an unknown one."""
+
+
+class CurveCell(NamedTuple):
+    """One quantity of a field.
+
+    spec : the field; title : in words
+    of : right, left or "" -> its column among those of the flattened field
+    labels : likewise, the name of that column
+    """
+
+    spec: FieldSpec
+    title: str
+    of: Mapping[str, int]
+    labels: Mapping[str, str]
+
+    @property
+    def usual(self) -> bool:
+        """Whether it is drawn where nothing is chosen."""
+        return self.spec.curves is not None and len(self.spec.shape) == 1
+
+    def of_side(self, side: str) -> CurveCell:
+        """The cell with the curve of one side alone."""
+        return self._replace(of={side: self.of[side]}, labels={side: self.labels[side]})
+
+
+def words_of(name: str) -> str:
+    """A name as figures have it."""
+    return name.replace("_", " ")
+
+
+def is_drawable(spec: FieldSpec) -> bool:
+    """Whether a field is numbers over time that curves can show: a list, or a short list of each entry."""
+    return spec.role == "value" and len(spec.shape) in (1, 2) and math.prod(spec.shape) > 0
+
+
+def cells_of_field(spec: FieldSpec, side: str) -> list[CurveCell]:
+    """The cells of a field, as it has them; side : of labels that name none, "" = no side."""
+    labels = [label or spec.name for label in labels_of(spec)]
+    parts: Sequence[str] = ("",)
+    if len(spec.shape) == 2:
+        parts = spec.parts if len(spec.parts) == spec.shape[1] else [str(k + 1) for k in range(spec.shape[1])]
+    if len(labels) != spec.shape[0]:
+        labels = [f"{spec.name} {k + 1}" for k in range(spec.shape[0])]
+    entries = {label: k for k, label in enumerate(labels)}
+    return [
+        CurveCell(
+            spec,
+            title_of(spec, group, part),
+            {own: entries[label] * len(parts) + p for own, label in group.of.items()},
+            {own: f"{label}_{part}" if part else label for own, label in group.of.items()},
+        )
+        for group in groups_of(labels, side if spec.labels else "")
+        for p, part in enumerate(parts)
+    ]
+
+
+def title_of(spec: FieldSpec, group: SideGroup, part: str = "") -> str:
+    """What a cell shows, in words: `Hip flexion moment`, or `Knee displacement: lateral`."""
+    name = words_of(f"{group.name} {part}".strip())
+    if spec.curves is None:
+        field = words_of(spec.name)
+        words = field if not name or name == field else f"{field}: {name}"
+        return words[:1].upper() + words[1:]
+    panel, axis = spec.curves.panel, spec.curves.axis
+    if not name or name == words_of(spec.name):
+        alone = axis == "angle" or not axis or not panel or panel.endswith(axis)
+        return (panel or axis.capitalize()) if alone else f"{panel}: {axis}"
+    if panel.endswith(axis) and panel != axis:
+        return f"{panel}: {name}"
+    words = name if axis == "angle" or name.endswith(axis) else f"{name} {axis}"
+    if words.startswith("cgm "):
+        words = words.replace("cgm", "CGM", 1)
+    return words[:1].upper() + words[1:]
+
+
+def cells_of_session(session: Session) -> list[CurveCell]:
+    """All cells of a descriptor."""
+    side = str(session.meta.get("side") or "")
+    side = side if side in SIDES else ""
+    return [cell for spec in session.fields if is_drawable(spec) for cell in cells_of_field(spec, side)]
+
+
+def slug(words: str) -> str:
+    """Words as a name that can be typed."""
+    return re.sub(r"\W+", "_", words.lower()).strip("_")
+
+
+def names_of(cell: CurveCell) -> set[str]:
+    """Names by which a cell is chosen as a whole, beside that of its field: what it shows, its joint or
+    panel, and what kind of quantity it is.
+    """
+    spec = cell.spec
+    bases = {slug(base) for base in (_base_of(side, label) for side, label in cell.labels.items())}
+    found = {slug(cell.title), *bases}
+    found |= {base.partition("_")[0] for base in bases if "_" in base}
+    kind = spec.curves.axis.split()[-1] if spec.curves and spec.curves.axis else spec.name.split("_")[-1]
+    found |= {slug(kind).removesuffix("s") + "s", spec.name.split("_")[0]}
+    found.add(spec.name.split("_")[0].removesuffix("s") + "s")
+    if spec.curves and spec.curves.panel:
+        found.add(slug(spec.curves.panel))
+    return found - {""}
+
+
+def _base_of(side: str, label: str) -> str:
+    """A label without its side."""
+    if not side:
+        return label
+    pattern = rf"(^|[_ .])({side[0]}|{side})(?=$|[_ .])"
+    return re.sub(pattern, "", label, count=1, flags=re.IGNORECASE).strip("_ .")
+
+
+def chosen_cells(session: Session, words: str, where: str = "--curves") -> list[CurveCell]:
+    """The cells that words choose, in the order of the words; without words those that are usually drawn.
+
+    Parameters
+    ----------
+    words : names with commas between: of a field (joint_moments), a kind (angles, moments, powers), a joint
+        or panel (knee), a quantity (knee_flexion, knee_flexion_moment), or one side of it (knee_flexion_r);
+        all of them by "all". But for names of fields, what is usually drawn goes before the rest.
+    where : the option that they come from, for the error
+
+    Raises
+    ------
+    ConfigError : a name that chooses nothing, with those nearest to it
+    """
+    cells = cells_of_session(session)
+    if not words.strip():
+        return [cell for cell in cells if cell.usual]
+    found: dict[tuple[str, str], CurveCell] = {}
+    for word in (part.strip() for part in words.split(",")):
+        matching = matching_cells(cells, word)
+        if not matching:
+            raise ConfigError(
+                f"{word!r} is the name of no curve and no group of curves", where=where,
+                allowed=", ".join(nearest_of(cells, word)), remedy="commas stand between names",
+            )  # fmt: skip
+        for cell in matching:
+            key = (cell.spec.name, cell.title)
+            before = found.get(key)
+            found[key] = cell if before is None else cell._replace(
+                of={**before.of, **cell.of}, labels={**before.labels, **cell.labels}
+            )  # fmt: skip
+    return list(found.values())
+
+
+def matching_cells(cells: Sequence[CurveCell], word: str) -> list[CurveCell]:
+    """The cells that one name chooses."""
+    asked = slug(word)
+    if asked == ALL:
+        return list(cells)
+    if of_field := [cell for cell in cells if cell.spec.name == word]:
+        return of_field
+    by_name = [cell for cell in cells if asked in names_of(cell)]
+    by_side = [cell.of_side(side) for cell in cells for side, label in cell.labels.items()
+               if side and slug(label) == asked]  # fmt: skip
+    matching = by_side or by_name
+    return [cell for cell in matching if cell.usual] or matching
+
+
+def nearest_of(cells: Iterable[CurveCell], word: str) -> list[str]:
+    """Names that come nearest to one that chooses nothing, and where none is near the kinds there are."""
+    names: set[str] = {ALL}
+    kinds: dict[str, None] = {}
+    for cell in cells:
+        names |= names_of(cell) | {cell.spec.name} | {slug(label) for label in cell.labels.values()}
+        if cell.usual and cell.spec.curves is not None:
+            kinds[slug(cell.spec.curves.axis.split()[-1] if cell.spec.curves.axis else "") + "s"] = None
+    return get_close_matches(slug(word), sorted(names), N_NEAREST, 0.6) or [*kinds, ALL]
+
+
+def not_drawn(session: Session, drawn: Iterable[CurveCell]) -> list[str]:
+    """Fields that could be drawn and are not; what markers and frames tell of themselves aside."""
+    shown = {cell.spec.name for cell in drawn}
+    return [
+        spec.name
+        for spec in session.fields
+        if is_drawable(spec) and spec.name not in shown and spec.name not in TELL
+    ]

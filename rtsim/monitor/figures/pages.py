@@ -1,0 +1,204 @@
+"""Pages of a figure: which panels stand on which, how high each row is, and notes at the foot of the last."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from rtsim.errors import ConfigError
+from rtsim.monitor.figures.key import KEY_LINE, key_lines, key_of
+from rtsim.monitor.figures.paper import PAGE, PX_PER_MM, Paper
+
+if TYPE_CHECKING:
+    from rtsim.files.tables.panels import FigurePanel
+
+PLOT_HEIGHT, TALLEST = 122.0, 300.0  # px of a row among others, usually and at the most
+NUMBERED = 30.0  # px: numbers and title of an abscissa
+MARGIN, HEAD, BETWEEN = 12.0, 26.0, 4.0  # px
+FOOT, LINE = 10.0, 15.0  # px: above the notes, and of each line
+PLOT_LEAST = 120.0  # px; a narrower plot is not worth looking at
+
+
+class PanelRow(NamedTuple):
+    """Panels side by side; below : with the numbers and the title of their abscissa."""
+
+    panels: list[FigurePanel]
+    below: bool
+
+
+class FigurePage(NamedTuple):
+    """A page.
+
+    rows : from top to bottom; heights : of the rows [px]; notes : lines at its foot
+    key : lines of entries; names : room for names of curves beside the plots [px]
+    columns : most panels of a row of the whole figure
+    """
+
+    rows: list[PanelRow]
+    heights: list[float]
+    notes: list[str]
+    key: list[list[str]]
+    names: float
+    columns: int
+
+
+def size_of_pages(paper: Paper) -> tuple[float, float]:
+    """Width and height of each page [px]."""
+    width, height = paper.size
+    return PAGE[0] if width is None else width, PAGE[1] if height is None else height
+
+
+def pages_of(paper: Paper, panels: Sequence[FigurePanel], notes: Sequence[str] = ()) -> list[FigurePage]:
+    """Panels and notes on pages, in their order; panels of a group together where a page holds them.
+
+    ConfigError where a page is too small for a single row of panels.
+    """
+    from rtsim.monitor.figures.chart import LEFT, names_width
+
+    width, height = size_of_pages(paper)
+    key = key_lines(key_of(panels), width - 2.0 * MARGIN)
+    room = height - 2.0 * MARGIN - HEAD - KEY_LINE * len(key)
+    names = max((names_width(panel) for panel in panels), default=0.0)
+    columns = max((len(row.panels) for row in rows_of(panels)), default=1)
+    check_room(paper, panels, (width, height), 2.0 * MARGIN + columns * (LEFT + PLOT_LEAST + names), room)
+    foot = folded(notes, width - 2.0 * MARGIN)
+    split = split_panels(panels, room)
+    pages = []
+    for k, some in enumerate(split):
+        rows = rows_of(some)
+        free = room - sum(wanted_of(row) for row in rows) - BETWEEN * (len(rows) - 1) - FOOT
+        n_line = min(len(foot), max(0, math.floor(free / LINE))) if k == len(split) - 1 else 0
+        under = FOOT + LINE * n_line if n_line else 0.0
+        heights = heights_of(rows, room - under, len(panels) == 1)
+        pages.append(
+            FigurePage(rows=rows, heights=heights, notes=foot[:n_line], key=key, names=names, columns=columns)
+        )
+        foot = foot[n_line:]
+    most = max(1, math.floor((room - FOOT) / LINE))
+    while foot:
+        pages.append(FigurePage(rows=[], heights=[], notes=foot[:most], key=[], names=names, columns=columns))
+        foot = foot[most:]
+    return pages
+
+
+def check_room(
+    paper: Paper, panels: Sequence[FigurePanel], size: tuple[float, float], wide: float, room: float
+) -> None:
+    """ConfigError where the narrowest or lowest of rows has no room on a page of a size [px].
+
+    wide : width that the rows need; room : height that is left for them
+    """
+    rows = rows_of(panels)
+    tall = max((least_of(row) for row in rows), default=0.0)
+    if size[0] >= wide and room >= tall:
+        return
+    need = [math.ceil(px / PX_PER_MM) for px in (wide, size[1] - room + tall)]
+    raise ConfigError(
+        f"a row of panels with their names needs {need[0]} x {need[1]} mm",
+        where="--plot-size" if paper.width_mm is not None else paper.option,
+        remedy="choose more, or draw fewer curves",
+    )
+
+
+def split_panels(panels: Sequence[FigurePanel], room: float) -> list[list[FigurePanel]]:
+    """Panels of each page; room : height of its rows [px]."""
+    pages: list[list[FigurePanel]] = [[]]
+    for some in blocks_of(panels):
+        whole = tall_of(some) <= room
+        for block in [some] if whole else [row.panels for row in rows_of(some)]:
+            if pages[-1] and tall_of([*pages[-1], *block]) > room:
+                pages.append([])
+            pages[-1].extend(block)
+    return pages
+
+
+def blocks_of(panels: Sequence[FigurePanel]) -> list[list[FigurePanel]]:
+    """Panels that stay together: of a group, or of a row that groups share."""
+    blocks: list[list[FigurePanel]] = []
+    for panel in panels:
+        last = blocks[-1][-1] if blocks else None
+        same = last is not None and (
+            (panel.group and panel.group == last.group) or (panel.row and panel.row == last.row)
+        )
+        if same:
+            blocks[-1].append(panel)
+        else:
+            blocks.append([panel])
+    return blocks
+
+
+def tall_of(panels: Sequence[FigurePanel]) -> float:
+    """Height that panels usually take on a page [px]."""
+    rows = rows_of(panels)
+    return sum(wanted_of(row) for row in rows) + BETWEEN * max(0, len(rows) - 1)
+
+
+def wanted_of(row: PanelRow) -> float:
+    """Height that a row usually has [px]."""
+    from rtsim.monitor.figures.chart import height_least
+
+    least = max(height_least(panel, row.below) for panel in row.panels)
+    return max(PLOT_HEIGHT + NUMBERED * row.below, least)
+
+
+def least_of(row: PanelRow) -> float:
+    """Height below which a row cannot be read [px]."""
+    from rtsim.monitor.figures.chart import NAME_LEAST, height_least
+
+    return max(height_least(panel, row.below, NAME_LEAST) for panel in row.panels)
+
+
+def heights_of(rows: Sequence[PanelRow], room: float, lone: bool) -> list[float]:
+    """Heights of the rows of a page [px], which fill the room as far as that is worth it.
+
+    lone : whether there is but one panel, which may be as high as the page
+    """
+    wanted = [wanted_of(row) for row in rows]
+    spare = room - sum(wanted) - BETWEEN * max(0, len(rows) - 1)
+    if spare < 0.0:  # a row by itself, with more names than there is room for
+        return [max(least_of(row), tall + spare) for row, tall in zip(rows, wanted, strict=True)]
+    each = spare / max(1, len(rows))
+    return [tall + each if lone else max(tall, min(TALLEST, tall + each)) for tall in wanted]
+
+
+def rows_of(panels: Sequence[FigurePanel]) -> list[PanelRow]:
+    """Panels by their rows; an abscissa has numbers where nothing stands below that shares it."""
+    rows: list[list[FigurePanel]] = []
+    for panel in panels:
+        if panel.row and rows and rows[-1][0].row == panel.row:
+            rows[-1].append(panel)
+        else:
+            rows.append([panel])
+    last = max((k for k, panel in enumerate(panels) if not panel.enlarged), default=-1)
+    below = [
+        row[0].enlarged
+        or row[-1] is panels[last]
+        or (bool(row[0].row) and len(row) > len(after))
+        or (bool(row[0].row) != bool(after[0].row))
+        for row, after in zip(rows, [*rows[1:], rows[-1]] if rows else [], strict=True)
+    ]
+    return [PanelRow(row, one) for row, one in zip(rows, below, strict=True)]
+
+
+def folded(notes: Sequence[str], room: float) -> list[str]:
+    """Notes in lines that fit into a room [px]; a word that is longer than a line is broken."""
+    from PySide6.QtGui import QFontMetricsF
+
+    from rtsim.monitor.figures.chart import NAME, font_of
+
+    metrics, lines = QFontMetricsF(font_of(NAME)), []
+    for note in notes:
+        line = ""
+        for word in note.split():
+            longer = f"{line} {word}".strip()
+            if line and metrics.horizontalAdvance(longer) > room:
+                lines.append(line)
+                longer = word
+            while metrics.horizontalAdvance(longer) > room and len(longer) > 1:
+                n = max(1, math.floor(len(longer) * room / metrics.horizontalAdvance(longer)) - 1)
+                lines.append(longer[:n])
+                longer = longer[n:]
+            line = longer
+        lines.append(line)
+    return lines
