@@ -60,15 +60,20 @@ class ToolBar(QWidget):
         self.arms.hide()  # until a stream has some
         self.freeze = _button("Freeze", "Freeze the display while the data go on (space)", "Space", True)
         self.clear = _button("Clear", "Empty the curves and set the counts to zero (C)", "C")
-        self.save = _button("Save PNG", "Save a picture of this window (Ctrl+S)", "Ctrl+S")
+        self.strides = _button("Strides", "Curves over the stride, with mean and band (G)", "G", True)
+        self.strides.hide()  # until a stream shows steps
+        self.mark = _button("Mark", "Mark an event at the newest frame (E)", "E")
+        self.record = _button("Record", "Record the results to a file, and stop (Ctrl+R)", "Ctrl+R", True)
+        self.save = _button("Save", "Save what is shown: PNG, SVG, or csv of the curves (Ctrl+S)", "Ctrl+S")
         self.dark = _button("Dark", "Dark colours (D)", "D", True)
         self.method_group = _group("Method", ())
         self.offer_methods(METHODS)
         self.simulation_group = _group("Simulation", (self.hold, self.step, self.restart, self.reset))
         self.offer(())
         duration_group = _group("Show last", self.durations.values())
-        display_group = _group("", (self.panels, self.arms, self.freeze, self.clear, self.save, self.dark))
-        for group in (self.method_group, self.simulation_group, duration_group, display_group):
+        view_group = _group("", (self.panels, self.strides, self.arms, self.freeze, self.clear, self.dark))
+        keep_group = _group("", (self.mark, self.record, self.save))
+        for group in (self.method_group, self.simulation_group, duration_group, view_group, keep_group):
             flow.addWidget(group)
 
     def offer(self, commands: Collection[str]) -> None:

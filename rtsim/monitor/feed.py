@@ -13,10 +13,13 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from rtsim.files.gait.events import GaitEvent
 from rtsim.monitor.connection import ConnectionState, FrameWatch
+from rtsim.monitor.gait.live_events import LiveGaitEvents
 from rtsim.monitor.layout import LARGEST, WindowLayout, layout_of
 from rtsim.monitor.message_log import MessageLog
 from rtsim.monitor.meter import Meter, quality_of
+from rtsim.monitor.past.archive import CurveArchive, PoseArchive
 from rtsim.monitor.plots.history import History, Quality, Timeline
 from rtsim.monitor.rebuild_limit import RebuildLimit
 from rtsim.monitor.words import SENTENCE_MOST, printable
@@ -33,6 +36,8 @@ BYTES_PER_TURN = 16 << 20  # ... of small frames, and of large ones
 N_MESSAGE_PER_TURN = 64  # of telemetry, and of sentences
 N_ADOPTED = 4  # sessions in quick succession; from then on one per second, as plots are slow to build
 SAID = "Device: "  # begins the sentences of arming
+N_MARK = 1000  # events marked by hand that are kept
+MARKED = "window"  # who tells of them
 PAUSED = "paused"  # gauge of telemetry: 1 while the sender holds by command
 
 
@@ -74,15 +79,16 @@ class Feed:
     layout : what the current session has to show, None before the first
     history : display values of the last minute
     pose, pose_quality : arrays of the newest frame (copies), and what it is worth
-    device : those of a device, where there is one; also while frozen, as somebody wears it; reason : of its
+    device : those of a device, where there is one; reason : of its
         newest transition of arming, in words
     sentences : the last plain sentences
     telemetry : the sender's last message about itself
-    frozen : frames are counted, but neither kept nor shown
+    archive, poses : the last ten minutes; gait : events as the frames show them
+    marks : events marked by hand; trial_shift : from the time of the curves to that of the trial [s]
     """
 
     def __init__(self, source: FrameSource, address: str, now: Callable[[], float] = time.monotonic) -> None:
-        self.source = source
+        self.source, self.address = source, address
         self.layout: WindowLayout | None = None
         self.meter = Meter()
         self.history = History(0, 1)
@@ -92,7 +98,10 @@ class Feed:
         self.reason = ""
         self.sentences = MessageLog()
         self.telemetry: Telemetry | None = None
-        self.frozen = False
+        self.archive, self.poses, self.gait = CurveArchive(0, 1.0), PoseArchive({}), LiveGaitEvents()
+        self.marks: deque[GaitEvent] = deque(maxlen=N_MARK)
+        self._n_mark = 0
+        self.trial_shift = 0.0
         self._now = now
         self._listener = FrameWatch(address)
         self._session: Session | None = None
@@ -119,17 +128,34 @@ class Feed:
             if frame.session is self._session:
                 for name, array in self.device.items():
                     np.copyto(array, frame.data[name])
-            if not self.frozen and self.layout is not None and frame.session is self._session:
+            if self.layout is not None and frame.session is self._session:
                 self._keep(self.layout, frame)
                 n_kept += 1
             n_byte += frame.flat.nbytes
             if n_byte > BYTES_PER_TURN:
                 break
+        self.archive.take(self.history)
         return change, n_kept
+
+    def mark(self) -> GaitEvent:
+        """Mark an event at the newest frame."""
+        self._n_mark += 1
+        event = GaitEvent(self._timeline.time, "", "", f"event {self._n_mark}", MARKED)
+        self.marks.append(event)
+        return event
+
+    @property
+    def events_found(self) -> list[GaitEvent]:
+        """Gait events and those that were marked, on the time axis of the curves."""
+        return [*self.gait.kept, *self.marks]
 
     def clear(self) -> None:
         """Forget the curves and the counts, not the session."""
         self.history.clear()
+        self.archive.clear(self.history)
+        self.poses.clear()
+        self.gait.clear()
+        self.marks.clear()
         self.meter = Meter()
         self._turnover.n_passed = self._n_beyond = 0
         self._counted_before = dict(self.source.counters)
@@ -201,12 +227,17 @@ class Feed:
         self.layout = layout = layout_of(session)
         sizes = layout.device.sizes if layout.device else {}
         self.device = {name: np.full(n, np.nan) for name, n in sizes.items()}
+        self.gait.begin(session)
         if known is not None and (known.fields, known.rate) == (session.fields, session.rate):
             self._timeline.interrupt()
             return Change.DETAILS
         n_most = HISTORY_BYTES // (16 * (layout.n_channel + 1))  # each sample is held twice
         self.history = History(layout.n_channel, min(_n_sample(layout.rate_assumed), n_most))
         self.pose = {name: np.full(shape, np.nan) for name, shape in layout.parts.items()}
+        self.archive = CurveArchive(layout.n_channel, layout.rate_assumed)
+        self.poses = PoseArchive(layout.parts)
+        self.gait.clear()
+        self.marks.clear()
         self.pose_quality = Quality.GOOD
         self._n_beyond = 0
         self._values = np.full(layout.n_channel, np.nan)
@@ -229,6 +260,10 @@ class Feed:
         else:
             self._n_beyond += layout.read(frame.data, self._values)
         self.history.push(self._timeline.time, self._values, quality)
+        self.poses.push(self._timeline.time, self.pose, quality)
+        self.trial_shift = frame.time - self._timeline.time
+        if quality is not Quality.MISSING:
+            self.gait.look(frame, self._timeline.time)
 
 
 def _n_sample(rate: float) -> int:

@@ -152,7 +152,9 @@ def layout_of(session: Session) -> WindowLayout:
     channels: list[HistoryBlock] = []
     n_channel = 0
     deviations = {spec.of: spec for spec in session.fields if spec.role == "deviation"}
-    for panel, channel in [*_curves(specs, notes), *_arms(specs, notes)]:
+    side = str(session.meta.get("side") or "")
+    side = side if side in SIDES else ""
+    for panel, channel in [*_curves(specs, side, notes), *_arms(specs, notes)]:
         n_curve, own = len(channel.entries), deviations.get(channel.field)
         spread = own is not None and own.shape == specs[channel.field].shape
         panels.append(panel._replace(first=n_channel, deviation=n_channel + n_curve if spread else None))
@@ -171,7 +173,6 @@ def layout_of(session: Session) -> WindowLayout:
     labels = {name: labels_of(specs[name], shape[0]) for name, shape in parts.items()}
     segments = labels.get("segment_positions", ())
     centres = labels.get("joint_centres", ())
-    side = str(session.meta.get("side") or "")
     return WindowLayout(
         session_id=session.session,
         rate=_rate(session.rate, notes),
@@ -186,7 +187,7 @@ def layout_of(session: Session) -> WindowLayout:
         picture=picture,
         device=device_of(session, specs, notes),
         stick=bones(session.meta.get("stick"), centres, len(centres)),
-        sides=sides_of(centres, side if side in SIDES else ""),
+        sides=sides_of(centres, side),
         follow=segments.index("pelvis") if "pelvis" in segments else None,
         commands=_names(session, "commands"),
         methods=_names(session, "methods"),
@@ -194,7 +195,9 @@ def layout_of(session: Session) -> WindowLayout:
     )
 
 
-def _curves(specs: Mapping[str, FieldSpec], notes: list[str]) -> list[tuple[PlotPanel, HistoryBlock]]:
+def _curves(
+    specs: Mapping[str, FieldSpec], side: str, notes: list[str]
+) -> list[tuple[PlotPanel, HistoryBlock]]:
     """The panels of all fields that are drawn as curves; their first channels are not known yet."""
     found = []
     silent = not any(spec.curves for spec in specs.values())  # a sender that does not know the key
@@ -209,6 +212,7 @@ def _curves(specs: Mapping[str, FieldSpec], notes: list[str]) -> list[tuple[Plot
         axis, title = printable(kind.axis) or spoken((printable(name),))[0], printable(kind.panel)
         labels = labels_of(spec, CURVES_MOST)
         names = spoken(labels) if len(labels) > 1 else (axis,)
+        sides = sides_of(labels, side)
         groups = [(title, list(range(len(labels))), names)] if title else joints(labels)
         column = min(kind.column, COLUMNS_MOST - 1)
         least = scale * kind.least if 0.0 < scale * kind.least < LARGEST else 1.0
@@ -223,6 +227,7 @@ def _curves(specs: Mapping[str, FieldSpec], notes: list[str]) -> list[tuple[Plot
                 extent_least=least,
                 from_zero=kind.from_zero,
                 field=name,
+                sides=tuple(sides[k] for k in entries),
                 key=f"{printable(name)}/{heading}",
             )
             found.append((panel, HistoryBlock(name, np.array(entries), scale, 0)))
@@ -265,6 +270,7 @@ def _arms(specs: Mapping[str, FieldSpec], notes: list[str]) -> list[tuple[PlotPa
             extent_least=ARM_EXTENT_LEAST,
             from_zero=False,
             field=spec.name,
+            sides=("",) * len(labels),
             key=f"{spec.name}/{title}",
         )
         found.append(

@@ -43,7 +43,7 @@ def open_window(
     commander = Commander(control, security) if control else None
     path = settings_path() if screenshot is None else None  # a picture shows what everybody would see
     settings, fault = read_settings(path)
-    window = MonitorWindow(feed, commander, settings, path)
+    window = MonitorWindow(feed, commander, settings, path, security)
     if fault:
         feed.sentences.say(fault)
     if duration_s is not None:
@@ -52,7 +52,7 @@ def open_window(
         with noting_requests(lambda number: application.quit()):
             window.show()
             application.exec()
-        return screenshot is None or window.save_png(screenshot)
+        return screenshot is None or window.save_as(screenshot)
     finally:
         window.close()
 

@@ -11,6 +11,7 @@ class PlotPanel(NamedTuple):
 
     deviation : the first channel of their standard deviations, None where they have none
     field : whose values are drawn; key : names the panel between starts
+    sides : right, left or "" of each curve
     """
 
     title: str
@@ -24,6 +25,7 @@ class PlotPanel(NamedTuple):
     deviation: int | None = None
     field: str = ""
     key: str = ""
+    sides: tuple[str, ...] = ()
 
     @property
     def axis_title(self) -> str:

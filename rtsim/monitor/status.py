@@ -136,11 +136,11 @@ class StatusStrip(QFrame):
         self.note.setToolTip(tip(list(notes)))
         self.note.setVisible(bool(notes))
 
-    def show_state(self, feed: Feed, method: str) -> None:
+    def show_state(self, feed: Feed, method: str, looks_back: bool = False) -> None:
         """Write the words and figures; those of a silent sender are not shown as if they were new."""
         connection = feed.connection()
         frozen = ConnectionState(f"{connection.words}, display frozen", connection.mood)
-        self.show_connection(frozen if feed.frozen else connection)
+        self.show_connection(frozen if looks_back else connection)
         if feed.layout:
             self._show_layout(feed.layout, method)
         for key, said in figures_of(feed).items():

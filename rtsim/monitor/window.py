@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import time
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-from PySide6.QtCore import QBuffer, QIODevice, Qt, QTimer
-from PySide6.QtGui import QCloseEvent, QKeySequence, QResizeEvent, QShortcut
+import numpy as np
+from numpy.typing import NDArray
+from PySide6.QtCore import Qt, QTimer
+from PySide6.QtGui import QCloseEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QFileDialog,
     QMainWindow,
@@ -18,23 +21,26 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from rtsim.device.arming import EMERGENCY
 from rtsim.errors import ConfigError
-from rtsim.files.output import write_bytes
 from rtsim.monitor.choice.chooser import PanelChooser
 from rtsim.monitor.choice.panel_choice import CONTACT, FIGURE, PRESSURE
 from rtsim.monitor.choice.settings_file import WindowSettings, write_settings
-from rtsim.monitor.controls import METHODS, FigureCard, ToolBar
+from rtsim.monitor.controls import FigureCard, ToolBar
+from rtsim.monitor.device.command_link import CommandLink
 from rtsim.monitor.device.commands import Commander
 from rtsim.monitor.device.device import DevicePanel
 from rtsim.monitor.feed import Change, Feed
-from rtsim.monitor.plots.curves import CurvePlots
-from rtsim.monitor.plots.history import Quality
+from rtsim.monitor.gait.strides import Strides
+from rtsim.monitor.past.time_bar import TimeBar
+from rtsim.monitor.plots.curve_plots import CurvePlots
+from rtsim.monitor.plots.history import Quality, Window
 from rtsim.monitor.pose.contact import ContactPlot
 from rtsim.monitor.pose.heat import HeatImage
+from rtsim.monitor.saving.export import FORMATS, write_picture, write_table
+from rtsim.monitor.saving.recording import RecordingControl
 from rtsim.monitor.status import StatusStrip
 from rtsim.monitor.theme import DARK, LIGHT, Theme, scale_of, style_sheet
-from rtsim.monitor.words import SENTENCE_MOST, printable
+from streams.access.security import Security
 
 REDRAW_MS = 33  # 30 Hz
 N_TURN_PER_CURVE = 2  # curves move 15 times per second at most: still smooth, at half the cost
@@ -44,7 +50,6 @@ N_CURVE_PER_TURN = 40  # many curves take long to draw, so they move less often,
 SIZE_LEAST = (720, 540)
 NAME = "rtsim monitor"
 MUSCLE_TASK = "muscles"  # which shows moment arms, too
-ESTIMATOR_COMMANDS = ("set_method",)  # where the sender does not say what it takes
 
 
 class MonitorWindow(QMainWindow):
@@ -55,6 +60,7 @@ class MonitorWindow(QMainWindow):
     feed : the state of the result stream
     commander : sends commands to the estimator, None when its control address is not known
     settings : what was chosen the last time; kept : the file in which they are kept, None for nowhere
+    security : keys of the results, for the recorder
     """
 
     def __init__(
@@ -63,9 +69,10 @@ class MonitorWindow(QMainWindow):
         commander: Commander | None = None,
         settings: WindowSettings | None = None,
         kept: Path | None = None,
+        security: Security | None = None,
     ) -> None:
         super().__init__()
-        self.feed, self.commander = feed, commander
+        self.feed = feed
         self.settings, self._kept = settings or WindowSettings(), kept
         self.choice = self.settings.choice()
         self.setWindowTitle(NAME)
@@ -76,11 +83,10 @@ class MonitorWindow(QMainWindow):
         self.heat, self.device = HeatImage(), DevicePanel()
         self.theme: Theme = LIGHT
         self._n_turn = 0
-        self._method = self._asked = ""
         self._changed = True
-        self._wishes: dict[str, float] = {}  # parameters that were moved while a command was under way
-        self._stop_keys: list[QShortcut] = []
-        self._learns = False  # the reason of a state that was there before this window
+        self.strides, self.time_bar = Strides(), TimeBar()
+        self.link = CommandLink(self, feed, commander, self.bar, self.device, self._say)
+        self.recording = RecordingControl(feed.address, security, self._say)
         self.curves.choice = self.choice
         self.chooser = PanelChooser(self.choice, self)
         self._arrange()
@@ -105,7 +111,13 @@ class MonitorWindow(QMainWindow):
         self.plots.setWidgetResizable(True)
         self.plots.viewport().setAutoFillBackground(False)
         self.plots.setWidget(self.curves)
-        middle.addWidget(self.plots)
+        right = QWidget()
+        column = QVBoxLayout(right)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(4)
+        column.addWidget(self.plots, 1)
+        column.addWidget(self.time_bar)
+        middle.addWidget(right)
         middle.setSizes([430, 830])
         for k, share in enumerate((1, 2)):
             middle.setStretchFactor(k, share)
@@ -129,21 +141,12 @@ class MonitorWindow(QMainWindow):
         self.chooser.changed.connect(self._choose)
         bar.clear.clicked.connect(self._clear)
         bar.save.clicked.connect(self._ask_and_save)
-        bar.method_chosen.connect(self._set_method)
-        bar.commanded.connect(self._command)
-        self.device.commanded.connect(self._command)
-        self.device.wished.connect(self._wish)
-        self.device.emergency.connect(self._stop)
-        for key in ("Space", "Esc"):
-            shortcut = QShortcut(QKeySequence(key), self, self._stop)
-            shortcut.setContext(Qt.ShortcutContext.ApplicationShortcut)
-            shortcut.setAutoRepeat(False)
-            shortcut.setEnabled(False)  # until there is a device
-            self._stop_keys.append(shortcut)
+        bar.strides.toggled.connect(self._show_strides)
+        bar.mark.clicked.connect(self._mark)
+        bar.record.clicked.connect(self._record)
+        self.time_bar.moved.connect(self._look_at)
         for scroll_bar in (self.plots.verticalScrollBar(), self.plots.horizontalScrollBar()):
             scroll_bar.valueChanged.connect(self._uncover)
-        if self.commander:
-            self.commander.answered.connect(self._show_answer)
 
     def set_theme(self, theme: Theme) -> None:
         """Recolour everything, at the scale that suits the window."""
@@ -162,10 +165,10 @@ class MonitorWindow(QMainWindow):
         change, n_kept = self.feed.take()
         if change is Change.FIELDS:
             self._build()
-        if change is not Change.NOTHING and self.feed.layout:
-            self._method = self.feed.layout.meta.get("method", "")
-            self._offer_commands()
-        self._changed |= n_kept > 0
+        if change is not Change.NOTHING:
+            self.link.offer()
+        self._changed |= n_kept > 0 and not self.looks_back
+        self.strides.take(self.feed.gait.kept, self.feed.history)
         if not self.isVisible() or self.isMinimized():
             return
         self._n_turn += 1
@@ -175,7 +178,12 @@ class MonitorWindow(QMainWindow):
                 self._draw_curves()
         if self._n_turn % N_TURN_PER_TEXT == 0:
             self._write()
-        self._send_wishes()
+        self.link.send_wishes()
+
+    @property
+    def looks_back(self) -> bool:
+        """Whether a moment before the newest frame is shown."""
+        return not math.isnan(self.time_bar.at)
 
     def _turns_per_curve(self) -> int:
         """In every how many turns the curves are drawn."""
@@ -188,16 +196,18 @@ class MonitorWindow(QMainWindow):
         self._draw_curves()
         self._write()
 
-    def save_png(self, path: str | Path) -> bool:
-        """Save a picture of the window as it is now; whether that worked."""
+    def save_as(self, path: str | Path) -> bool:
+        """Save what is shown, as PNG, SVG or csv by the suffix; whether that worked."""
         self.redraw()
-        drawn = QBuffer()
-        drawn.open(QIODevice.OpenModeFlag.WriteOnly)
+        path = Path(path)
         try:
-            self.grab().save(drawn, "PNG")
-            write_bytes(Path(path), bytes(drawn.data().data()))
+            if path.suffix.lower() == ".csv":
+                shown = [(panel.panel, panel.visible) for panel in self.curves.panels]
+                write_table(path, shown, self._window(), self.feed.events_found, self.feed.trial_shift)
+            else:
+                write_picture(self, path)
         except ConfigError as fault:
-            self._say(f"Could not write a picture: {fault}.")
+            self._say(f"Could not save: {fault}.")
             return False
         self._say(f"Saved {path}.")
         return True
@@ -206,6 +216,10 @@ class MonitorWindow(QMainWindow):
         if self.feed.layout:
             for part in (self.figure_card.figure, self.contact, self.heat, self.curves):
                 part.set_layout(self.feed.layout)
+            self.strides.clear()
+            self.time_bar.follow()
+            self.bar.strides.setVisible(self.feed.gait.can_tell)
+            self.bar.strides.setChecked(self.bar.strides.isChecked() and self.feed.gait.can_tell)
             self.bar.arms.setVisible(bool(self.feed.layout.arms))
             self.chooser.set_layout(self.feed.layout)
             self._show_pictures()
@@ -216,10 +230,12 @@ class MonitorWindow(QMainWindow):
         self.bar.dark.setChecked(self.settings.dark)
         if self.settings.duration_s in self.bar.durations:
             self.bar.durations[self.settings.duration_s].click()
+        self.bar.strides.setChecked(self.settings.strides)
 
     def _keep_settings(self) -> None:
         self.settings.take_choice(self.choice)
         self.settings.duration_s = round(self.curves.duration)
+        self.settings.strides = self.bar.strides.isChecked()
         self.settings.dark = self.bar.dark.isChecked()
         self.settings.size = (self.width(), self.height())
         fault = write_settings(self._kept, self.settings)
@@ -248,58 +264,54 @@ class MonitorWindow(QMainWindow):
         parts = (self.figure_card, self.contact, self.heat)
         self.left.setVisible(layout.device is not None or any(not part.isHidden() for part in parts))
 
-    def _offer_commands(self) -> None:
-        """Buttons for what the other side takes, where its control address is known."""
-        layout = self.feed.layout
-        if layout:
-            self.device.set_layout(layout.device, self.commander is not None)
-        if layout and self.commander:
-            commands = ESTIMATOR_COMMANDS if layout.commands is None else layout.commands
-            self.bar.offer_methods(METHODS if layout.methods is None else layout.methods)
-            self.bar.offer(commands)
-            if layout.device:
-                self._learns = self.commander.send("status", {})
-            for key in self._stop_keys:
-                key.setEnabled(EMERGENCY in commands)
-
     def _draw_figure(self) -> None:
         if self.feed.layout:
-            self.figure_card.figure.set_frame(self.feed.pose)
-            self.heat.set_frame(self.feed.pose)
+            pose, _ = self._pose()
+            self.figure_card.figure.set_frame(pose)
+            self.heat.set_frame(pose)
             self._dim_figure()
+
+    def _pose(self) -> tuple[Mapping[str, NDArray[np.float64]], Quality]:
+        """The pose to show, and what it is worth."""
+        if self.looks_back:
+            return self.feed.poses.at(self.time_bar.at)
+        return self.feed.pose, self.feed.pose_quality
+
+    def _window(self) -> Window:
+        """The samples to show."""
+        if self.looks_back:
+            return self.feed.archive.window(self.time_bar.at, self.curves.duration)
+        return self.feed.history.window(self.curves.duration)
 
     def _dim_figure(self) -> None:
         """A pose that is bad, or was the last before the sender fell silent, is drawn faintly."""
-        silent = not (self.feed.connection().flows or self.feed.holds or self.feed.frozen)
-        self.figure_card.figure.dim(silent or self.feed.pose_quality is Quality.MISSING)
+        silent = not (self.feed.connection().flows or self.feed.holds or self.looks_back)
+        self.figure_card.figure.dim(silent or self._pose()[1] is Quality.MISSING)
 
     def _draw_curves(self) -> None:
         self._changed = False
-        window = self.feed.history.window(self.curves.duration)
-        self.curves.draw(window)
+        window, events = self._window(), self.feed.events_found
+        self.curves.draw(window, events)
         self.contact.draw(window)
+        if self.curves.over_stride:
+            self.curves.draw_strides(self.strides, self.feed.gait.kept, self.feed.history)
 
     def _write(self) -> None:
         feed = self.feed
-        self.status.show_state(feed, self._method)
+        self.status.show_state(feed, self.link.method, self.looks_back)
+        self.time_bar.set_reach(*feed.archive.reach())
         self._dim_figure()
+        self.recording.look()
+        self.bar.record.setChecked(self.recording.running)
         if feed.layout is None:
             words = feed.connection().words
             self.curves.placeholder.setText(words[:1].upper() + words[1:])
-        newest = feed.history.latest(1).values
+        newest = self._window().values[:, -1:] if self.looks_back else feed.history.latest(1).values
         if newest.shape[1]:
             self.curves.show_values(newest[:, 0])
-        self._write_device()
+        self.link.show()
         if feed.sentences.kept:
             self.status.show_sentences(feed.sentences.kept)
-        if self.commander:
-            self.bar.show_method(self._method, self.commander.busy)
-            self.bar.show_holding(feed.holds, self.commander.busy)
-
-    def _write_device(self) -> None:
-        feed, busy = self.feed, self.commander is not None and self.commander.busy
-        said = feed.telemetry if feed.layout and feed.told_of_this_session else None
-        self.device.show_state(feed.device, feed.connection().heard, feed.reason, said, busy)
 
     def _set_duration(self, seconds: float) -> None:
         self.curves.set_duration(seconds)
@@ -310,7 +322,37 @@ class MonitorWindow(QMainWindow):
         self._draw_curves()
 
     def _freeze(self, on: bool) -> None:
-        self.feed.frozen = on
+        """Hold what is shown, or follow what comes."""
+        if on:
+            self.time_bar.hold()
+        elif self.looks_back:
+            self.time_bar.follow()
+
+    def _look_at(self, time: float) -> None:
+        """Show another moment."""
+        self.bar.freeze.setChecked(self.looks_back)
+        self._changed = True
+        self._draw_figure()
+        self._draw_curves()
+
+    def _show_strides(self, on: bool) -> None:
+        """Curves over the stride, or over time."""
+        self.curves.over_stride = on
+        if self.feed.layout:
+            self.curves.set_layout(self.feed.layout)
+        self._changed = True
+
+    def _mark(self) -> None:
+        event = self.feed.mark()
+        self._say(f"Marked {event.label} at {event.time + self.feed.trial_shift:.2f} s.")
+        self._changed = True
+
+    def _record(self) -> None:
+        if self.recording.running:
+            self.recording.stop()
+        else:
+            self.recording.start()
+        self._write()
 
     def _uncover(self) -> None:
         """Plots that were out of sight are drawn again."""
@@ -318,54 +360,24 @@ class MonitorWindow(QMainWindow):
 
     def _clear(self) -> None:
         self.feed.clear()
+        self.strides.clear()
+        self.time_bar.follow()
         self.redraw()
-
-    def _set_method(self, method: str) -> None:
-        if self.commander and self.commander.send("set_method", {"method": method}):
-            self._asked = method
-            self._say(f"Asked the estimator for the method {method!r}.")
-        self._write()
-
-    def _command(self, name: str, args: dict[str, Any] | None = None) -> None:
-        if self.commander and self.commander.send(name, args or {}):
-            self._asked = ""
-        self._write()
-
-    def _stop(self) -> None:
-        """The emergency stop: before anything else, and whatever else is under way."""
-        self._wishes.clear()
-        if self.commander:
-            self.commander.stop(EMERGENCY)
-            self._say("Emergency stop.")
-
-    def _wish(self, name: str, value: float) -> None:
-        self._wishes[name] = value
-        self._send_wishes()
-
-    def _send_wishes(self) -> None:
-        """Set what was moved; sliders that moved meanwhile go with the next."""
-        if self._wishes and self.commander and self.commander.send("set", self._wishes):
-            self._asked, self._wishes = "", {}
-
-    def _show_answer(self, ok: bool, text: str) -> None:
-        self._method = self._asked if ok and self._asked else self._method
-        if self._learns and ok and not self.feed.reason:
-            self.feed.reason = printable(text, SENTENCE_MOST)
-        self._learns = False
-        self._say(text if ok else f"Not done: {text}")
 
     def _say(self, text: str) -> None:
         self.feed.sentences.say(text)
         self._write()
 
     def _ask_and_save(self) -> None:
-        name = time.strftime("rtsim-monitor-%Y%m%d-%H%M%S.png")
+        name = time.strftime("rtsim-monitor-%Y%m%d-%H%M%S")
         if self.device.device is not None:  # no dialogue between a hand and the emergency stop
-            self.save_png(name)
+            self.save_as(f"{name}.png")
             return
-        path, _ = QFileDialog.getSaveFileName(self, "Save a picture of the window", name, "PNG (*.png)")
+        filters = ";;".join(FORMATS.values())
+        path, chosen = QFileDialog.getSaveFileName(self, "Save what is shown", name, filters)
         if path:
-            self.save_png(path)
+            suffix = next(suffix for suffix, words in FORMATS.items() if words == chosen or not chosen)
+            self.save_as(path if Path(path).suffix.lower() in FORMATS else f"{path}{suffix}")
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -376,6 +388,6 @@ class MonitorWindow(QMainWindow):
     def closeEvent(self, event: QCloseEvent) -> None:
         self._timer.stop()
         self._keep_settings()
-        if self.commander:
-            self.commander.close()
+        self.recording.stop()
+        self.link.close()
         event.accept()

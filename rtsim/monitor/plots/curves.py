@@ -9,16 +9,13 @@ import pyqtgraph as pg
 from numpy.typing import NDArray
 from PySide6.QtCore import QEvent, QPointF, Qt
 from PySide6.QtGui import QColor
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
-from rtsim.monitor.choice.panel_choice import PanelChoice
-from rtsim.monitor.layout import ARM_COLUMN, WindowLayout
 from rtsim.monitor.panels import PlotPanel
 from rtsim.monitor.plots.band import DeviationBand
-from rtsim.monitor.plots.history import Quality, Window, spans, thin
+from rtsim.monitor.plots.event_marks import EventMarks
 from rtsim.monitor.plots.plots import CURVE_WIDTH, PlotCard, Spans
 from rtsim.monitor.plots.scaling import Range, held_range
-from rtsim.monitor.theme import LIGHT, Theme
+from rtsim.monitor.theme import Theme
 
 Array = NDArray[np.float64]
 
@@ -26,11 +23,8 @@ TIME_TITLE = "time before the newest frame (s)"
 NO_VALUE = "–"
 NOTHING = 0.1  # mm, N; less is a muscle that does not cross the joint, or a slack ligament
 FEW_DIGITS = 1e5  # larger values are written with a power of ten
-COLUMN_LEAST = 175  # px, width of a column of plots
 CROWD = 6  # curves; beyond, colours repeat and names fill the width
 BANDS_MOST = 3  # of deviations at once; that of another curve is shown where it is pointed at
-NOTHING_TO_DRAW = "This stream has no joint angles, displacements, ligaments or residuals to draw."
-NOTHING_CHOSEN = "No panel of this stream is chosen. Press P, or the button Panels, to choose some."
 
 
 class CurvePanel(PlotCard):
@@ -49,6 +43,8 @@ class CurvePanel(PlotCard):
         self._values: list[float] = [math.nan] * len(panel.names)
         self._drawn: tuple[Array, Array] = (np.empty(0), np.empty((len(panel.names), 0)))
         self._pointed: int | None = None
+        self.marks = EventMarks()
+        self.item.addItem(self.marks, ignoreBounds=True)
         self.curves = [pg.PlotCurveItem(connect="finite") for _ in panel.names]
         self.bands = [DeviationBand() for _ in panel.names] if panel.deviation is not None else []
         for band in self.bands:
@@ -69,6 +65,7 @@ class CurvePanel(PlotCard):
     def set_theme(self, theme: Theme) -> None:
         """Recolour."""
         self.paint_axes(theme)
+        self.marks.set_theme(theme)
         for i, curve in enumerate(self.curves):
             curve.setPen(pg.mkPen(theme.curve(i), width=theme.scale * CURVE_WIDTH))
         for i, band in enumerate(self.bands):
@@ -149,9 +146,12 @@ class CurvePanel(PlotCard):
 
     def _write_values(self) -> None:
         self.write_header(
-            self.panel.title, self._names(self.visible), [written(self._values[i]) for i in self.visible],
+            self._title(), self._names(self.visible), [written(self._values[i]) for i in self.visible],
             self.visible,
         )  # fmt: skip
+
+    def _title(self) -> str:
+        return self.panel.title
 
     def _names(self, entries: list[int]) -> list[str]:
         return [self.panel.names[i] for i in entries]
@@ -174,6 +174,7 @@ class CrowdPanel(CurvePanel):
     def set_theme(self, theme: Theme) -> None:
         """Recolour; where the colours begin again the lines are dashed."""
         self.paint_axes(theme)
+        self.marks.set_theme(theme)
         for k, i in enumerate(self.visible):
             style = Qt.PenStyle.DashLine if self.dashed(k) else Qt.PenStyle.SolidLine
             self.curves[i].setPen(pg.mkPen(theme.curve(k), width=theme.scale * CURVE_WIDTH, style=style))
@@ -194,106 +195,6 @@ class CrowdPanel(CurvePanel):
 
     def _write_values(self) -> None:
         self.write_header(self.panel.title, self._names(self.visible))
-
-
-class CurvePlots(QWidget):
-    """All panels of a layout, in columns of equal plots."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.setObjectName("curves")
-        self.panels: list[CurvePanel] = []
-        self.theme = LIGHT
-        self.choice = PanelChoice()
-        self.duration = 5.0
-        self._period = 0.01
-        self._columns: list[QWidget] = []
-        self._arm_column: QWidget | None = None
-        self.arms_shown = False
-        self.n_curve = 0  # in sight when they were drawn last
-        self.placeholder = QLabel()
-        self.placeholder.setObjectName("placeholder")
-        self.placeholder.setTextFormat(Qt.TextFormat.PlainText)
-        self.placeholder.setWordWrap(True)
-        self.placeholder.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        self._row = QHBoxLayout(self)
-        self._row.setContentsMargins(0, 0, 0, 0)
-        self._row.setSpacing(6)
-        self._row.addWidget(self.placeholder)
-
-    def set_layout(self, layout: WindowLayout) -> None:
-        """Replace the plots by those of a layout."""
-        for column in self._columns:
-            self._row.removeWidget(column)
-            column.hide()
-            column.deleteLater()
-        self._columns, self.panels, self._arm_column = [], [], None
-        self.n_curve = 0  # those before slow the new ones down no more
-        self._period = 1.0 / layout.rate_assumed
-        chosen = self.choice.chosen(layout.panels)
-        for index in sorted({panel.column for panel in chosen}):
-            self._add_column([panel for panel in chosen if panel.column == index])
-        if layout.arms:
-            self._arm_column = self._add_column(list(layout.arms))
-            self._arm_column.setVisible(self.arms_shown)
-        self.placeholder.setVisible(not self.panels)
-        self.placeholder.setText(NOTHING_CHOSEN if layout.panels else NOTHING_TO_DRAW)
-
-    def show_arms(self, on: bool) -> None:
-        """Show or hide the column of moment arms."""
-        self.arms_shown = on
-        if self._arm_column is not None:
-            self._arm_column.setVisible(on)
-
-    def _add_column(self, panels: list[PlotPanel]) -> QWidget:
-        column = QWidget()
-        column.setMinimumWidth(self.theme.px(COLUMN_LEAST))
-        rows = QVBoxLayout(column)
-        rows.setContentsMargins(0, 0, 0, 0)
-        rows.setSpacing(6)
-        for i, panel in enumerate(panels):
-            kind = CrowdPanel if panel.column == ARM_COLUMN or len(panel.names) > CROWD else CurvePanel
-            hidden = {k for k in range(len(panel.names)) if not self.choice.shows_curve(panel, k)}
-            widget = kind(panel, self.theme, i == len(panels) - 1, frozenset(hidden))
-            widget.set_duration(self.duration)
-            rows.addWidget(widget, 1)
-            self.panels.append(widget)
-        self._columns.append(column)
-        self._row.addWidget(column, 1)
-        return column
-
-    def set_theme(self, theme: Theme) -> None:
-        """Recolour all plots."""
-        self.theme = theme
-        for column in self._columns:
-            column.setMinimumWidth(theme.px(COLUMN_LEAST))
-        for panel in self.panels:
-            panel.set_theme(theme)
-
-    def set_duration(self, duration: float) -> None:
-        """Length of the time axes [s]."""
-        self.duration = duration
-        for panel in self.panels:
-            panel.set_duration(duration)
-
-    def draw(self, window: Window) -> None:
-        """Show a window of the history."""
-        newest = float(window.time[-1]) if len(window.time) else 0.0
-        time, values = thin(window)
-        shades = ((Quality.DEGRADED, self.theme.degraded_fill), (Quality.MISSING, self.theme.missing_fill))
-        bands = [
-            ([(a - newest, b - newest) for a, b in spans(window, quality, self._period)], QColor(colour))
-            for quality, colour in shades
-        ]
-        seen = [panel for panel in self.panels if not panel.visibleRegion().isEmpty()]
-        for panel in seen:  # neither hidden nor scrolled out of sight
-            panel.draw(time - newest, values, bands)
-        self.n_curve = sum(panel.n_visible for panel in seen)
-
-    def show_values(self, newest: Array) -> None:
-        """Write the newest values [display units] into the headers."""
-        for panel in self.panels:
-            panel.show_values(newest)
 
 
 def written(value: float) -> str:

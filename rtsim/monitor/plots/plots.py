@@ -141,7 +141,7 @@ class PlotCard(QFrame):
         self.header.set_theme(theme)
         self.plot.setBackground(theme.panel)
         self.plot.setMinimumHeight(theme.px(HEIGHT_LEAST))
-        self.item.layout.setContentsMargins(0, theme.px(7), theme.px(6), 0)  # half a number juts out
+        self.item.layout.setContentsMargins(0, theme.px(7), theme.px(12), 0)  # half a number juts out
         self.item.getAxis("left").setWidth(theme.px(AXIS_WIDTH))
         for side in ("left", "bottom"):
             axis = self.item.getAxis(side)

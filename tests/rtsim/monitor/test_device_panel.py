@@ -84,7 +84,7 @@ def run(open_stage: Callable[..., Any], sender: Any, session_of: SessionOf, mode
     stage = open_stage(sender.address, model.server.address)
     stage.join(sender)
     receive(stage, sender)
-    stage.until(lambda: not stage.window.commander.busy)
+    stage.until(lambda: not stage.window.link.commander.busy)
     return stage
 
 
@@ -156,7 +156,7 @@ def test_the_emergency_stop_waits_for_nothing(run: Any, model: Model, key: str) 
     QTest.keyClick(run.window, getattr(Qt.Key, key))
     model.released.set()
     run.until(lambda: model.names == ["arm", EMERGENCY, EMERGENCY])
-    run.until(lambda: not run.window.commander.busy)
+    run.until(lambda: not run.window.link.commander.busy)
     assert not run.window.bar.freeze.isChecked()
     run.window.device.stop.click()
     run.until(lambda: len(model.names) == 4)
@@ -175,7 +175,7 @@ def test_the_emergency_stop_comes_by_datagram_where_commands_are_stuck(run: Any,
     assert model.names == ["arm"]
     run.until(lambda: any("heard at udp://" in text for text in run.window.feed.sentences.kept))
     model.released.set()
-    run.until(lambda: not run.window.commander.busy)
+    run.until(lambda: not run.window.link.commander.busy)
 
 
 def test_the_window_holds_one_connection(run: Any, model: Model) -> None:
@@ -185,7 +185,7 @@ def test_the_window_holds_one_connection(run: Any, model: Model) -> None:
         pytest.skip("only Linux tells of connections")
     for _ in range(5):
         run.window.device.disarm.click()
-        run.until(lambda: not run.window.commander.busy)
+        run.until(lambda: not run.window.link.commander.busy)
         assert len(guard._connections) == 1
 
 
@@ -223,7 +223,7 @@ def test_sliders_snapshots_and_undo_send_commands(run: Any, sender: Any, model: 
         run.window.bar.reset: ("reset", {}),
     }
     for button, sent in presses.items():
-        run.until(lambda: not run.window.commander.busy)
+        run.until(lambda: not run.window.link.commander.busy)
         run.turn(6)
         button.click()
         run.until(lambda sent=sent: model.asked[-1] == sent)

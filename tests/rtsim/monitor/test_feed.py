@@ -109,20 +109,23 @@ def test_restart_with_other_fields_begins_anew(source: Any, session_of: Callable
     assert feed.pose == {}  # it has no place in the figure
 
 
-def test_frozen_feed_counts_but_keeps_nothing(source: Any) -> None:
-    """Protects the held display: nothing moves, the counts go on, and the pause shows as a gap."""
+def test_the_past_is_kept_beyond_the_history(source: Any) -> None:
+    """Protects looking back: curves and poses of a moment before, while more is coming."""
     feed = feed_on(source)
-    source.add(0)
-    feed.take()
-    feed.frozen = True
-    for seq in range(1, 10):
+    for seq in range(50):
         source.add(seq)
-    assert feed.take() == (Change.NOTHING, 0)
-    assert (feed.meter.n_frame, len(feed.history)) == (10, 1)
-    feed.frozen = False
-    source.add(10)
     feed.take()
-    assert np.isnan(hip(feed)).tolist() == [False, True, True, False]
+    window = feed.archive.window(0.205, 0.1)
+    np.testing.assert_allclose(window.time, 0.01 * np.arange(11, 21), atol=1e-9)
+    swing = np.degrees(0.3 * np.sin(0.05 * np.arange(11, 21)))
+    np.testing.assert_allclose(window.values[0], swing, rtol=1e-6)
+    pose, _ = feed.poses.at(0.205)
+    assert pose["segment_positions"][0, 0] == pytest.approx(0.2, abs=0.05)
+    feed.clear()
+    assert len(feed.archive) == 0
+    source.add(50)
+    feed.take()
+    assert len(feed.archive) == 1
 
 
 def test_clearing_sets_curves_and_counts_to_zero(source: Any) -> None:

@@ -240,16 +240,16 @@ def test_png_is_the_window(stage: Any, sender: Any, tmp_path: Path) -> None:
     from PySide6.QtGui import QColor, QImage
 
     stage.receive(sender, 20)
-    assert stage.window.save_png(tmp_path / "light.png")
+    assert stage.window.save_as(tmp_path / "light.png")
     stage.window.bar.dark.click()
-    assert stage.window.save_png(tmp_path / "dark.png")
+    assert stage.window.save_as(tmp_path / "dark.png")
     light, dark = QImage(str(tmp_path / "light.png")), QImage(str(tmp_path / "dark.png"))
     assert (light.width(), light.height()) == (stage.window.width(), stage.window.height())
     assert QColor(light.pixel(2, 2)).lightness() > 200 > 60 > QColor(dark.pixel(2, 2)).lightness()
     axis = stage.window.curves.panels[0].item.getAxis("left")
     assert axis.labelStyle["color"] == stage.window.theme.text
-    assert not stage.window.save_png(tmp_path / "no such folder" / "x.png")
-    assert "Could not write" in stage.window.status.message.text()
+    assert not stage.window.save_as(tmp_path / "no such folder" / "x.png")
+    assert "Could not save" in stage.window.status.message.text()
 
 
 def test_window_fits_a_small_screen(stage: Any, sender: Any) -> None:

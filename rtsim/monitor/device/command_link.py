@@ -1,0 +1,127 @@
+"""What the window asks of the other side: methods, pauses, parameters, arming, and the emergency stop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QKeySequence, QShortcut
+from PySide6.QtWidgets import QWidget
+
+from rtsim.device.arming import EMERGENCY
+from rtsim.monitor.controls import METHODS, ToolBar
+from rtsim.monitor.device.commands import Commander
+from rtsim.monitor.device.device import DevicePanel
+from rtsim.monitor.feed import Feed
+from rtsim.monitor.words import SENTENCE_MOST, printable
+
+ESTIMATOR_COMMANDS = ("set_method",)  # where the sender does not say what it takes
+
+
+class CommandLink:
+    """Between the buttons of the window and the control address.
+
+    say : shows a sentence and brings the window's texts up to date
+    """
+
+    def __init__(
+        self,
+        window: QWidget,
+        feed: Feed,
+        commander: Commander | None,
+        bar: ToolBar,
+        device: DevicePanel,
+        say: Callable[[str], None],
+    ) -> None:
+        self.feed, self.commander, self.bar, self.device, self._say = feed, commander, bar, device, say
+        self.method = self._asked = ""
+        self._wishes: dict[str, float] = {}  # parameters that were moved while a command was under way
+        self._learns = False  # the reason of a state that was there before this window
+        self._stop_keys: list[QShortcut] = []
+        for key in ("Space", "Esc"):
+            shortcut = QShortcut(QKeySequence(key), window, self.stop)
+            shortcut.setContext(Qt.ShortcutContext.ApplicationShortcut)
+            shortcut.setAutoRepeat(False)
+            shortcut.setEnabled(False)  # until there is a device
+            self._stop_keys.append(shortcut)
+        bar.method_chosen.connect(self.set_method)
+        bar.commanded.connect(self.command)
+        device.commanded.connect(self.command)
+        device.wished.connect(self.wish)
+        device.emergency.connect(self.stop)
+        if commander:
+            commander.answered.connect(self.show_answer)
+
+    @property
+    def busy(self) -> bool:
+        """Whether a command is under way."""
+        return self.commander is not None and self.commander.busy
+
+    def offer(self) -> None:
+        """Buttons for what the other side takes, where its control address is known."""
+        layout = self.feed.layout
+        if layout is None:
+            return
+        self.method = layout.meta.get("method", "")
+        self.device.set_layout(layout.device, self.commander is not None)
+        if self.commander:
+            commands = ESTIMATOR_COMMANDS if layout.commands is None else layout.commands
+            self.bar.offer_methods(METHODS if layout.methods is None else layout.methods)
+            self.bar.offer(commands)
+            if layout.device:
+                self._learns = self.commander.send("status", {})
+            for key in self._stop_keys:
+                key.setEnabled(EMERGENCY in commands)
+
+    def show(self) -> None:
+        """Write the state of the device and of the buttons."""
+        feed = self.feed
+        said = feed.telemetry if feed.layout and feed.told_of_this_session else None
+        self.device.show_state(feed.device, feed.connection().heard, feed.reason, said, self.busy)
+        if self.commander:
+            self.bar.show_method(self.method, self.busy)
+            self.bar.show_holding(feed.holds, self.busy)
+
+    def set_method(self, method: str) -> None:
+        """Ask for another method."""
+        if self.commander and self.commander.send("set_method", {"method": method}):
+            self._asked = method
+            self._say(f"Asked the estimator for the method {method!r}.")
+        self.show()
+
+    def command(self, name: str, args: dict[str, Any] | None = None) -> None:
+        """Give a command."""
+        if self.commander and self.commander.send(name, args or {}):
+            self._asked = ""
+        self.show()
+
+    def stop(self) -> None:
+        """The emergency stop: before anything else, and whatever else is under way."""
+        self._wishes.clear()
+        if self.commander:
+            self.commander.stop(EMERGENCY)
+            self._say("Emergency stop.")
+
+    def wish(self, name: str, value: float) -> None:
+        """A parameter was moved."""
+        self._wishes[name] = value
+        self.send_wishes()
+
+    def send_wishes(self) -> None:
+        """Set what was moved; sliders that moved meanwhile go with the next."""
+        if self._wishes and self.commander and self.commander.send("set", self._wishes):
+            self._asked, self._wishes = "", {}
+
+    def show_answer(self, ok: bool, text: str) -> None:
+        """Say what became of a command."""
+        self.method = self._asked if ok and self._asked else self.method
+        if self._learns and ok and not self.feed.reason:
+            self.feed.reason = printable(text, SENTENCE_MOST)
+        self._learns = False
+        self._say(text if ok else f"Not done: {text}")
+
+    def close(self) -> None:
+        """Hang up."""
+        if self.commander:
+            self.commander.close()

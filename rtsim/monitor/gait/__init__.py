@@ -1,0 +1,1 @@
+"""Gait events and strides as they come, for the window."""

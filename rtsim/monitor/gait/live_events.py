@@ -1,0 +1,134 @@
+"""Foot strikes and foot offs of frames as they come, from plates and from how the feet move.
+
+By plates: the load of a foot passes a threshold. By markers: as the gait phase of a run has it
+(rtsim/methods/gait_phase.py, after Zeni et al. 2008), where no plate tells of that event.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+
+import numpy as np
+
+from rtsim.files.forces.force_trial import THRESHOLD
+from rtsim.files.gait.events import MARKERS, OFF, PLATES, STRIKE, GaitEvent
+from rtsim.files.tables.legs import SIDES, groups_of
+from rtsim.methods.gait.found_events import SAME_S, nearest
+from rtsim.methods.gait_phase import HEEL_STRIKE, Swing
+from rtsim.methods.person_motion import WalkDirection
+from streams.messages import FieldSpec, Session
+from streams.receiving.ring import ReceivedFrame
+
+N_KEPT = 4096
+"""Events that are kept: ten minutes of quick steps."""
+ROOT, FOOT, LOADS = "pelvis", "foot", "foot_loads"
+
+
+class LiveGaitEvents:
+    """Looks at every frame of a session.
+
+    Attributes
+    ----------
+    kept : events in the order in which they were found; times are those of the window's curves [s]
+    can_tell : whether the session has what shows events
+    """
+
+    def __init__(self) -> None:
+        self.kept: deque[GaitEvent] = deque(maxlen=N_KEPT)
+        self.can_tell = False
+        self._root, self._feet, self._sides = 0, list[int](), list[str]()
+        self._loads: list[tuple[str, int]] = []
+        self._time = -math.inf
+        self._restart()
+
+    def begin(self, session: Session) -> None:
+        """Take a descriptor; events before it are kept where the curves go on."""
+        specs = {spec.name: spec for spec in session.fields}
+        own = str(session.meta.get("side") or "")
+        self._feet, self._sides = [], []
+        place, turn = specs.get("segment_positions"), specs.get("segment_rotations")
+        if place is not None and turn is not None and _are_segments(place, turn) and ROOT in place.labels:
+            labels = list(place.labels)
+            self._root = labels.index(ROOT)
+            groups = groups_of(labels, own if own in SIDES else "")
+            of_foot = next((group.of for group in groups if group.name == FOOT), {})
+            self._sides = [side for side in of_foot if side]
+            self._feet = [labels.index(of_foot[side]) for side in self._sides]
+        loads = specs.get(LOADS)
+        there = loads is not None and loads.unit == "N" and tuple(loads.shape) == (len(loads.labels),)
+        self._loads = [(s, k) for k, s in enumerate(loads.labels) if s in SIDES] if there and loads else []
+        self.can_tell = bool(self._feet or self._loads)
+        self._restart()
+
+    def clear(self) -> None:
+        """Forget the events."""
+        self.kept.clear()
+
+    def look(self, frame: ReceivedFrame, now: float) -> None:
+        """Take a frame that stands at `now` on the time axis of the curves [s]."""
+        if not self.can_tell:
+            return
+        if not self._time <= frame.time <= self._time + 1.0:
+            self._restart()
+        shift = now - frame.time
+        for event in [*self._by_plates(frame), *self._by_markers(frame)]:
+            self._keep(event._replace(time=event.time + shift))
+        self._time = frame.time
+
+    def _restart(self) -> None:
+        self._time = -math.inf
+        self._swings = [Swing() for _ in self._feet]
+        self._direction = WalkDirection()
+        self._load: dict[str, float] = {}
+
+    def _keep(self, event: GaitEvent) -> None:
+        if event.by == MARKERS and nearest(event, [e for e in self.kept if e.by == PLATES], SAME_S):
+            return
+        same = nearest(event, [e for e in self.kept if e.by == MARKERS], SAME_S)
+        if event.by == PLATES and same is not None:
+            self.kept.remove(same)
+        self.kept.append(event)
+
+    def _by_plates(self, frame: ReceivedFrame) -> list[GaitEvent]:
+        """Where a load passed the threshold since the frame before, by a straight line."""
+        found = []
+        for side, k in self._loads:
+            load = float(frame.data[LOADS][k])
+            before = self._load.get(side, math.nan)
+            self._load[side] = load
+            if math.isfinite(before) and math.isfinite(load) and (before > THRESHOLD) != (load > THRESHOLD):
+                part = (THRESHOLD - before) / (load - before)
+                kind = STRIKE if load > THRESHOLD else OFF
+                found.append(
+                    GaitEvent(self._time + part * (frame.time - self._time), side, kind, kind, PLATES)
+                )
+        return found
+
+    def _by_markers(self, frame: ReceivedFrame) -> list[GaitEvent]:
+        """Where a foot has begun to go back, or forwards, before the pelvis."""
+        if not self._feet:
+            return []
+        positions, rotations = frame.data["segment_positions"], frame.data["segment_rotations"]
+        x, _, z = rotations[self._root, :, 0].tolist()  # forwards, by the pelvis
+        pelvis, places = positions[self._root], positions[self._feet]
+        size = math.hypot(x, z)
+        if not (size > 0.0 and np.isfinite(pelvis).all()):
+            return []
+        ahead = ((places - pelvis) @ (x / size, 0.0, z / size)).tolist()
+        seen = list(zip(ahead, places[:, 1].tolist(), strict=True))
+        if self._direction.look(frame.time, pelvis, (x / size, z / size), seen):
+            self._swings = [Swing() for _ in self._feet]  # nobody walks forwards
+            return []
+        found = []
+        for side, swing, place in zip(self._sides, self._swings, ahead, strict=True):
+            event = swing.add(frame.time, place) if math.isfinite(place) else None
+            if event is not None:
+                kind = STRIKE if event.kind == HEEL_STRIKE else OFF
+                found.append(GaitEvent(event.time, side, kind, kind, MARKERS))
+        return found
+
+
+def _are_segments(place: FieldSpec, turn: FieldSpec) -> bool:
+    n = len(place.labels)
+    return tuple(place.shape) == (n, 3) and tuple(turn.shape) == (n, 3, 3)

@@ -1,0 +1,111 @@
+"""The last strides of both feet, with every curve in them, and the one that goes on."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.files.gait.events import STRIKE, GaitEvent
+from rtsim.files.tables.legs import SIDES
+from rtsim.methods.gait.cycles import cycles_of
+from rtsim.methods.gait_phase import STRIDE_S
+from rtsim.monitor.plots.history import History
+
+Array = NDArray[np.float64]
+N_KEPT = 10
+"""Strides of each side over which means are taken."""
+N_POINT = 101
+PERCENT: Array = np.linspace(0.0, 100.0, N_POINT)
+LOOK_BACK_S = 20.0
+"""Events so far back are looked at for strides that have become complete [s]."""
+
+
+class StrideCurves(NamedTuple):
+    """Of one side: values (n_stride, n_channel, N_POINT) and their mean and standard deviation
+    (n_channel, N_POINT), n - 1, NaN where fewer than one and two strides are known."""
+
+    values: Array
+    mean: Array
+    deviation: Array
+
+
+class Strides:
+    """Cuts strides out of the history as their last strikes come.
+
+    Attributes
+    ----------
+    n_stride : how many of each side were cut so far
+    """
+
+    def __init__(self) -> None:
+        self.n_stride = dict.fromkeys(SIDES, 0)
+        self._kept: dict[str, deque[Array]] = {side: deque(maxlen=N_KEPT) for side in SIDES}
+        self._until = dict.fromkeys(SIDES, -np.inf)
+        self._curves: dict[str, StrideCurves | None] = {}
+
+    def clear(self) -> None:
+        """Forget all of them, as the time or the curves are others."""
+        self.__init__()  # type: ignore[misc]
+
+    def take(self, events: Sequence[GaitEvent], history: History) -> None:
+        """Cut the strides that are complete by now."""
+        newest = history.latest(1).time
+        if not len(newest):
+            return
+        recent = [event for event in events if event.time > newest[0] - LOOK_BACK_S]
+        for cycle in cycles_of(recent):
+            if cycle.end > self._until[cycle.side] + 1e-6 and cycle.strike >= self._until[cycle.side] - 1e-6:
+                self._until[cycle.side] = cycle.end
+                self._kept[cycle.side].append(_cut(history, cycle.strike, cycle.end))
+                self.n_stride[cycle.side] += 1
+                self._curves.pop(cycle.side, None)
+
+    def of(self, side: str) -> StrideCurves | None:
+        """The strides of a side; None before there is one."""
+        if side not in self._curves:
+            kept = self._kept.get(side)
+            self._curves[side] = _summary(np.array(kept)) if kept else None
+        return self._curves[side]
+
+    def current(self, side: str, events: Sequence[GaitEvent], history: History) -> tuple[Array, Array]:
+        """Where the stride that goes on is [%] (n,), and its values (n_channel, n), by the length of the
+        last ones; empty where there is none."""
+        window = history.window(STRIDE_S[1])
+        strikes = [e.time for e in events if e.side == side and e.kind == STRIKE]
+        if len(strikes) < 2 or not len(window.time) or strikes[-1] < window.time[0]:
+            return np.empty(0), np.empty((len(window.values), 0))
+        lasts = np.diff(strikes[-N_KEPT:])
+        lasts = lasts[(lasts >= STRIDE_S[0]) & (lasts <= STRIDE_S[1])]
+        first = int(np.searchsorted(window.time, strikes[-1]))
+        if not lasts.size:
+            return np.empty(0), window.values[:, :0]
+        percent = 100.0 * (window.time[first:] - strikes[-1]) / float(np.median(lasts))
+        return percent, window.values[:, first:]
+
+
+def _cut(history: History, begin: float, end: float) -> Array:
+    """The values of a stride at N_POINT times (n_channel, N_POINT); NaN next to what is not known."""
+    held = history.latest(len(history))
+    a, b = np.searchsorted(held.time, (begin - 1.0, end + 1.0))
+    time, values = held.time[a:b], held.values[:, a:b]
+    at = begin + 0.01 * PERCENT * (end - begin)
+    if len(time) < 2 or time[0] > at[0] or time[-1] < at[-1]:
+        return np.full((len(values), N_POINT), np.nan)
+    high = np.clip(np.searchsorted(time, at), 1, len(time) - 1)
+    step = np.maximum(time[high] - time[high - 1], 1e-12)
+    part = np.clip((at - time[high - 1]) / step, 0.0, 1.0)
+    return (1.0 - part) * values[:, high - 1] + part * values[:, high]
+
+
+def _summary(values: Array) -> StrideCurves:
+    known = np.isfinite(values)
+    n = known.sum(axis=0)
+    filled = np.where(known, values, 0.0)
+    mean = np.where(n > 0, filled.sum(axis=0) / np.maximum(n, 1), np.nan)
+    squares = (np.where(known, values - mean, 0.0) ** 2).sum(axis=0)
+    deviation = np.where(n > 1, np.sqrt(squares / np.maximum(n - 1, 1)), np.nan)
+    return StrideCurves(values, mean, deviation)

@@ -1,0 +1,1 @@
+"""Looking back: what came in the last ten minutes, while more is coming."""

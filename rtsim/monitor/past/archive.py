@@ -1,0 +1,146 @@
+"""The last ten minutes of curves and poses, within bounds of memory, whatever the rate and however many."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.monitor.plots.history import History, Quality, Window, envelope
+
+Array = NDArray[np.float64]
+
+REACH_S = 600.0
+"""How far back one can look [s]."""
+RATE_HZ = 100.0
+"""Samples of faster streams become pairs of their smallest and largest value [Hz]."""
+POSE_HZ = 25.0
+CURVE_BYTES, POSE_BYTES = 192 << 20, 96 << 20
+"""With more curves, or larger poses, one can look back less far, or poses are fewer."""
+
+
+class CurveArchive:
+    """Samples of a history in a ring of single precision, thinned to RATE_HZ.
+
+    Parameters
+    ----------
+    n_channel : values per sample; rate : of the history's samples [Hz]
+    """
+
+    def __init__(self, n_channel: int, rate: float) -> None:
+        self.stride = 1 if rate <= RATE_HZ * 1.2 else 2 * math.ceil(rate / RATE_HZ)
+        kept_hz = rate if self.stride == 1 else 2.0 * rate / self.stride
+        n_most = CURVE_BYTES // (4 * n_channel + 9)
+        self.n_capacity = max(2, min(int(REACH_S * kept_hz) + 2, n_most))
+        self.n_pushed = 0
+        self._n_taken = 0  # of the history
+        self._time = np.empty(self.n_capacity)  # memory is taken as samples come
+        self._values = np.empty((self.n_capacity, n_channel), np.float32)
+        self._quality = np.empty(self.n_capacity, np.uint8)
+
+    def __len__(self) -> int:
+        return min(self.n_pushed, self.n_capacity)
+
+    def clear(self, history: History) -> None:
+        """Forget every sample, also those of the history so far."""
+        self.n_pushed, self._n_taken = 0, history.n_pushed
+
+    def take(self, history: History) -> None:
+        """Take what the history has got since the last time; as far as it still holds it."""
+        new = history.latest(history.n_pushed - self._n_taken)
+        if self.stride == 1:
+            time, values, quality = new.time, new.values, new.quality
+            self._n_taken = history.n_pushed
+        else:
+            time, values, quality = envelope(new, self.stride)
+            self._n_taken = new.first + -new.first % self.stride + len(time) // 2 * self.stride
+            if not len(time):
+                self._n_taken = min(new.first, history.n_pushed)
+        n = min(len(time), self.n_capacity)
+        if n:
+            slots = np.arange(self.n_pushed, self.n_pushed + n) % self.n_capacity
+            self._time[slots], self._quality[slots] = time[-n:], quality[-n:]
+            self._values[slots] = values[:, -n:].T
+            self.n_pushed += n
+
+    def reach(self) -> tuple[float, float]:
+        """Times of the oldest and of the newest sample [s]; NaN where there is none."""
+        if not len(self):
+            return math.nan, math.nan
+        return float(self._time[self._slot(0)]), float(self._time[self._slot(len(self) - 1)])
+
+    def window(self, end: float, duration: float) -> Window:
+        """The samples of a duration before a time [s]."""
+        a, b = self._after(end - duration), self._after(end)
+        slots = np.arange(self.n_pushed - len(self) + a, self.n_pushed - len(self) + b) % self.n_capacity
+        values = np.ascontiguousarray(self._values[slots].T, dtype=np.float64)
+        return Window(self._time[slots], values, self._quality[slots], self.n_pushed - len(self) + a)
+
+    def _slot(self, k: int) -> int:
+        """Where the sample with this number, from the oldest, stands."""
+        return (self.n_pushed - len(self) + k) % self.n_capacity
+
+    def _after(self, time: float) -> int:
+        """How many samples are not after a time [s]; they stand in order, so it is searched by halves."""
+        low, high = 0, len(self)
+        while low < high:
+            middle = (low + high) // 2
+            if self._time[self._slot(middle)] <= time:
+                low = middle + 1
+            else:
+                high = middle
+        return low
+
+
+class PoseArchive:
+    """Arrays of the figure at POSE_HZ at the most, in single precision.
+
+    Parameters
+    ----------
+    parts : field -> shape of what is kept of it
+    """
+
+    def __init__(self, parts: Mapping[str, tuple[int, ...]]) -> None:
+        self._parts = dict(parts)
+        size = sum(math.prod(shape) for shape in parts.values())
+        n_most = max(2, POSE_BYTES // (4 * size + 9))
+        self.n_capacity = min(int(REACH_S * POSE_HZ), n_most)
+        self.period = REACH_S / self.n_capacity
+        self.n_pushed = 0
+        self._time = np.empty(self.n_capacity)
+        self._values = np.empty((self.n_capacity, size), np.float32)
+        self._quality = np.empty(self.n_capacity, np.uint8)
+
+    def clear(self) -> None:
+        """Forget every pose."""
+        self.n_pushed = 0
+
+    def push(self, time: float, pose: Mapping[str, Array], quality: Quality) -> None:
+        """Keep a pose, unless the last one kept is of just before."""
+        newest = self._time[(self.n_pushed - 1) % self.n_capacity] if self.n_pushed else -math.inf
+        if not self._parts or time - newest < self.period:
+            return
+        slot, at = self.n_pushed % self.n_capacity, 0
+        with np.errstate(over="ignore"):  # what a stranger's numbers become is far away
+            for name, shape in self._parts.items():
+                n = math.prod(shape)
+                self._values[slot, at : at + n] = pose[name].reshape(-1)
+                at += n
+        self._time[slot], self._quality[slot] = time, quality
+        self.n_pushed += 1
+
+    def at(self, time: float) -> tuple[dict[str, Array], Quality]:
+        """The newest pose that is not after a time [s]; the oldest where all are after it."""
+        n = min(self.n_pushed, self.n_capacity)
+        slots = np.arange(self.n_pushed - n, self.n_pushed) % self.n_capacity
+        if not n:
+            return {name: np.full(shape, np.nan) for name, shape in self._parts.items()}, Quality.MISSING
+        slot = slots[max(0, int(np.searchsorted(self._time[slots], time, side="right")) - 1)]
+        pose, at = {}, 0
+        for name, shape in self._parts.items():
+            size = math.prod(shape)
+            pose[name] = self._values[slot, at : at + size].astype(np.float64).reshape(shape)
+            at += size
+        return pose, Quality(int(self._quality[slot]))

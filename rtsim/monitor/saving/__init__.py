@@ -1,0 +1,1 @@
+"""What the window saves: pictures, tables, recordings."""

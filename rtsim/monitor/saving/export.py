@@ -1,0 +1,73 @@
+"""What is shown, as a picture (PNG, SVG) or as a table (csv) of the curves and events in view."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from PySide6.QtCore import QBuffer, QIODevice, QRect
+from PySide6.QtSvg import QSvgGenerator
+from PySide6.QtWidgets import QWidget
+
+from rtsim.errors import ConfigError
+from rtsim.files.gait.events import GaitEvent
+from rtsim.files.output import write_bytes, write_text
+from rtsim.monitor.panels import PlotPanel
+from rtsim.monitor.plots.history import Window
+
+FORMATS = {
+    ".png": "Picture (*.png)",
+    ".svg": "Picture of lines (*.svg)",
+    ".csv": "Table of the curves (*.csv)",
+}
+TITLE = "rtsim monitor"
+
+
+def write_picture(widget: QWidget, path: Path) -> None:
+    """Save a widget as it is now, as PNG or SVG by the suffix; ConfigError where that fails."""
+    drawn = QBuffer()
+    drawn.open(QIODevice.OpenModeFlag.WriteOnly)
+    if path.suffix.lower() == ".svg":
+        generator = QSvgGenerator()
+        generator.setOutputDevice(drawn)
+        generator.setSize(widget.size())
+        generator.setViewBox(QRect(0, 0, widget.width(), widget.height()))
+        generator.setTitle(TITLE)
+        widget.render(generator)
+    else:
+        widget.grab().save(drawn, "PNG")
+    write_bytes(path, bytes(drawn.data().data()))
+
+
+def write_table(
+    path: Path,
+    panels: Sequence[tuple[PlotPanel, Sequence[int]]],
+    window: Window,
+    events: Sequence[GaitEvent],
+    shift: float,
+) -> None:
+    """Save curves in display units, and events beside the next frame, as csv.
+
+    panels : with the indices of their curves that are shown; shift : from the time of the curves to that of
+    the trial [s]
+    """
+    columns = [(panel, k) for panel, entries in panels for k in entries]
+    if not columns or not len(window.time):
+        raise ConfigError("no curves are shown", where=str(path), remedy="wait for data, or choose panels")
+    names = [f"{panel.title}: {panel.names[k]} [{panel.unit}]" for panel, k in columns]
+    rows = window.values[[panel.first + k for panel, k in columns]]
+    told: dict[int, list[str]] = {}
+    for event in events:
+        if window.time[0] <= event.time <= window.time[-1]:
+            at = min(int(np.searchsorted(window.time, event.time)), len(window.time) - 1)
+            told.setdefault(at, []).append(f"{event.side} {event.label}".strip())
+    text = io.StringIO()
+    table = csv.writer(text, lineterminator="\n")
+    table.writerow(["time [s]", *names, "events"])
+    for i, time in enumerate(window.time.tolist()):
+        values = ["" if value != value else repr(value) for value in rows[:, i].tolist()]
+        table.writerow([repr(time + shift), *values, "; ".join(told.get(i, []))])
+    write_text(path, text.getvalue())

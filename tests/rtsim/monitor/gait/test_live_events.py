@@ -1,0 +1,87 @@
+"""Gait events of frames as they come, and the strides between them."""
+
+import numpy as np
+import pytest
+
+from rtsim.files.gait.events import OFF, PLATES, STRIKE
+from rtsim.monitor.gait.live_events import LiveGaitEvents
+from rtsim.monitor.gait.strides import PERCENT, Strides
+from rtsim.monitor.plots.history import History, Quality
+from streams.messages import FieldSpec
+from tests.rtsim.monitor.gait.walk import FIELDS, LOADS, SEGMENTS, STRIDE_S, arrays, frame, session
+
+
+def walked(fields: tuple[FieldSpec, ...], n: int = 1000, shift: float = 5.0) -> LiveGaitEvents:
+    walk, events = session(fields), LiveGaitEvents()
+    events.begin(walk)
+    for seq in range(n):
+        found = frame(walk, seq)
+        events.look(found, found.time + shift)
+    return events
+
+
+@pytest.mark.parametrize("fields", [FIELDS, (*FIELDS, LOADS), (LOADS,)], ids=["feet", "both", "plates"])
+def test_strikes_of_both_feet_are_found_once(fields: tuple[FieldSpec, ...]) -> None:
+    """Protects the marks: each strike once, at its time on the axis of the curves, whoever tells of it."""
+    events = walked(fields)
+    assert events.can_tell
+    for k, side in enumerate(("right", "left")):
+        strikes = np.array([e.time for e in events.kept if (e.side, e.kind) == (side, STRIKE)]) - 5.0
+        truth = STRIDE_S * (np.arange(12) + 0.5 * k)
+        truth = truth[(truth > 2.0) & (truth < 9.8)]
+        late = [strikes[np.argmin(np.abs(strikes - t))] - t for t in truth]
+        assert np.abs(late).max() < 0.05
+        assert np.diff(strikes).min() > 0.9
+    assert any(event.kind == OFF for event in events.kept)
+    if LOADS in fields:
+        later = [e for e in events.kept if e.time > 7.0]
+        assert {e.by for e in later} == {PLATES}
+
+
+def test_no_feet_no_events() -> None:
+    """Protects other streams: a jaw, or nonsense in the place of segments, has no events."""
+    for fields in (
+        (FieldSpec(name="segment_positions", shape=(3, 3), unit="m", labels=("a", "b", "c")),),
+        (FieldSpec(name="segment_positions", shape=(3,), unit="m", labels=SEGMENTS), FIELDS[1]),
+        (FieldSpec(name="foot_loads", shape=(2, 3), unit="N", labels=("right", "left")),),
+    ):  # fmt: skip
+        events = LiveGaitEvents()
+        events.begin(session(fields))
+        assert not events.can_tell
+
+
+def test_a_stream_that_begins_again_is_another_walk() -> None:
+    """Protects looped recordings: no event at the seam, and those after it stand after it."""
+    walk, events = session(), LiveGaitEvents()
+    events.begin(walk)
+    for lap in range(2):
+        for seq in range(400):
+            found = frame(walk, seq)
+            events.look(found, 4.0 * lap + found.time)
+    times = [event.time for event in events.kept]
+    assert times == sorted(times)
+    assert not [t for t in times if 3.98 < t < 4.1]
+
+
+def test_strides_have_the_curves_between_strikes() -> None:
+    """Protects mean and band: a curve that is the phase itself is a straight line over the stride."""
+    walk, events, history, strides = session(), LiveGaitEvents(), History(2, 6000), Strides()
+    events.begin(walk)
+    for seq in range(1500):
+        found = frame(walk, seq)
+        history.push(found.time, 100.0 * arrays(found.time)["joint_angles"], Quality.GOOD)
+        events.look(found, found.time)
+        if seq % 20 == 0:
+            strides.take(list(events.kept), history)
+    for k, side in enumerate(("right", "left")):
+        of_side = strides.of(side)
+        assert of_side is not None
+        assert strides.n_stride[side] >= 9
+        late = of_side.mean[k][10] - 10.0  # the strike is told a little after the foot is foremost
+        assert abs(late) < 4.0
+        np.testing.assert_allclose(of_side.mean[k][5:90], PERCENT[5:90] + late, atol=0.5)
+        assert of_side.deviation[k][5:90].max() < 1.0
+        percent, values = strides.current(side, list(events.kept), history)
+        np.testing.assert_allclose(values[k][1:] - percent[1:], late, atol=1.0)
+    strides.clear()
+    assert strides.of("right") is None
