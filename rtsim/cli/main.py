@@ -31,6 +31,7 @@ COMMANDS = {
     "serve": "Serve a page for tablets and browsers on a result stream, read only.",
     "bridge": "Carry results to Lab Streaming Layer, and electromyograms from it.",
     "calibrate": "Build a subject model from a trial, or a mandible from a scan and a trial.",
+    "lab": "Propose a marker map from a static trial, for names that no shipped map knows.",
     "scale": "Scale a model to a person by a static trial, markers placed.",
     "fit": "Fit parameters of a model to what was measured of a person.",
     "moment-arms": "Lengths and moment arms of a model's muscles, at one pose or along a sweep.",

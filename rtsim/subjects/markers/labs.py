@@ -100,8 +100,8 @@ def find_lab(names: Sequence[str], side: str = "") -> LabMap:
             f"no shipped marker map fits these {len(names)} markers ({name_some(names)}); the nearest is "
             f"{best.lab.name}, {best.side} side, which lacks {name_some(best.missing)}",
             where="lab",
-            remedy=f"copy configs/{FOLDER}/{best.lab.name}.toml, put in your own marker names and give the "
-            "file as the lab",
+            remedy="let `rtsim lab new STATIC` propose a map from a static trial, or copy "
+            f"configs/{FOLDER}/{best.lab.name}.toml, put in your own names, and give the file as the lab",
         )
     ranked = [((c.n_found, c.share, n_roles(c, names)), c) for c in of_all if c.share >= ENOUGH]
     highest, first = max(ranked, key=lambda pair: pair[0])

@@ -1,0 +1,186 @@
+"""`rtsim lab`: the marker map of a laboratory, proposed from a static trial."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from rtsim.cli.terminal.lines import tell
+from rtsim.cli.terminal.marker_options import PERSON_OPTION
+from rtsim.cli.terminal.options import file_options
+from rtsim.cli.terminal.plotting import paper_for
+from rtsim.errors import ConfigError
+from rtsim.files.output import check_free
+
+if TYPE_CHECKING:
+    from rtsim.files.markers.trial import MarkerTrial
+    from rtsim.monitor.figures.paper import Paper
+    from rtsim.subjects.lab_proposal.proposal import LabProposal
+
+SUFFIX = ".lab.toml"
+
+
+@click.group("lab")
+def command() -> None:
+    """Marker maps: which marker of a laboratory is on which landmark."""
+
+
+@command.command("new")
+@click.argument("static", type=click.Path(path_type=Path))
+@click.option(
+    "--out", type=click.Path(dir_okay=False, path_type=Path), help=f"Map to write (default: STATIC{SUFFIX})."
+)
+@click.option(
+    "--movement",
+    type=click.Path(path_type=Path),
+    help="A movement with the same set: what is not in it is on in the static trial alone.",
+)
+@click.option(
+    "--plot",
+    type=click.Path(path_type=Path),
+    help="Picture of the markers with their roles: .png, .svg or .pdf (default: beside the map, .png).",
+)
+@click.option("--no-plot", is_flag=True, help="Draw no picture.")
+@PERSON_OPTION
+@file_options
+@click.option("--force", is_flag=True, help="Replace a map or a picture that exists already.")
+def new(
+    static: Path,
+    out: Path | None,
+    movement: Path | None,
+    plot: Path | None,
+    no_plot: bool,
+    person: str | None,
+    units: str | None,
+    up: str | None,
+    force: bool,
+) -> None:
+    """Propose a marker map from STATIC, a trial in which the person stands still with all markers on.
+
+    Roles follow from names and from where the markers are. What is not certain is said, and marked in the
+    map: look at it, correct it, and give it as --lab.
+    """
+    from rtsim.subjects.lab_proposal.map_text import map_text
+    from rtsim.subjects.lab_proposal.proposal import propose
+    from rtsim.subjects.lab_proposal.proposed_map import refusal
+
+    path = out or static.with_suffix(SUFFIX)
+    if path.suffix != ".toml":
+        raise ConfigError(f"{path} cannot be a map", where="--out", allowed="a name that ends in .toml")
+    check_free(path, overwrite=force)
+    paper = paper_of_map(path, plot, no_plot, force)
+    trial = read_person(static, person, up, units)
+    moving = None if movement is None else read_person(movement, person, up, units)
+    found = propose(trial, path.name.removesuffix(".toml").removesuffix(".lab"), moving)
+    for note in trial.notes:
+        tell(f"{static}: {note}")
+    print_roles(found)
+    if paper is not None:
+        draw(paper, static, found)
+    if found.proposed.lab is None:
+        raise refusal(found.proposed, str(static))
+    from rtsim.files.output import write_text
+
+    write_text(
+        path, map_text(found.proposed.lab, found.roles, remarks(static, found), found.proposed.one_leg)
+    )
+    click.echo(f"wrote {path}", err=True)
+    tell(
+        f"look at it, correct what is marked, then: rtsim check {path}; "
+        f"rtsim analyse WALK --static {static} --lab {path}"
+    )
+
+
+def paper_of_map(path: Path, plot: Path | None, no_plot: bool, force: bool) -> Paper | None:
+    """Where the picture goes; None where none is wanted, or by default none can be drawn."""
+    if no_plot and plot is not None:
+        raise ConfigError(
+            "a picture is asked for, and none is wanted", where="--plot, --no-plot", remedy="leave one out"
+        )
+    if no_plot:
+        return None
+    file = plot or path.with_suffix(".png")
+    check_free(file, overwrite=force)
+    try:
+        return paper_for(file, None, None)
+    except ConfigError as fault:
+        if plot is not None:
+            raise
+        tell(f"no picture: {fault}")
+        return None
+
+
+def read_person(path: Path, person: str | None, up: str | None, units: str | None) -> MarkerTrial:
+    """The markers of one person in a file, also of those that no map knows."""
+    from rtsim.subjects.markers.persons import read_one, share_of_labs
+
+    return read_one(path, share_of_labs(), person or "", up, units, strict=True)
+
+
+def print_roles(found: LabProposal) -> None:
+    """A table of roles and markers, then sentences on what is unsure, missing and left out."""
+    from rtsim.subjects.lab_proposal.landmark_places import PLACES
+    from rtsim.subjects.lab_proposal.proposed_roles import CERTAIN, UNSURE
+
+    proposed = found.proposed
+    by_slot = {(role.role, role.side): role for role in found.roles}
+    marks = {CERTAIN: "", UNSURE: " ?"}
+    tell(f"{'role':22s}{'right':24s}{'left':24s}", err=False)
+    order = [*PLACES, *(role.role for role in found.roles)]
+    for name in dict.fromkeys(name for name in order if any(role.role == name for role in found.roles)):
+        cells = []
+        for side in ("right", "left"):
+            one = by_slot.get((name, side)) or by_slot.get((name, ""))
+            cells.append(f"{one.marker}{marks.get(one.certainty, ' (by place)')}" if one else "-")
+        tell(f"{name:22s}{cells[0]:24s}{cells[1]:24s}".rstrip(), err=False)
+    counts = [sum(role.certainty == kind for role in found.roles) for kind in (CERTAIN, UNSURE)]
+    rest = len(found.roles) - sum(counts)
+    tell(
+        f"{counts[0]} roles by name and place, {rest} by place or name alone, {counts[1]} unsure (?)",
+        err=False,
+    )
+    for role in found.roles:
+        if role.certainty == UNSURE:
+            tell(
+                f"unsure: {role.marker} as {role.side} {role.role}: {role.why}".replace("  ", " "), err=False
+            )
+    for text in (*found.told, *proposed.without):
+        tell(f"note: {text}", err=False)
+    if proposed.one_leg:
+        for side, missing in proposed.lacking.items():
+            tell(f"note: one leg alone: the {side} leg lacks {', '.join(missing)}", err=False)
+
+
+def remarks(static: Path, found: LabProposal) -> list[str]:
+    """Sentences for the head of the map."""
+    return [
+        f"Proposed by `rtsim lab new` from {static.name}: a person has to look at it.",
+        "Roles without a comment follow from name and place alike; `check` stands at those that one of both "
+        "alone tells,",
+        "UNSURE at those that neither tells for certain, or that both contradict.",
+    ]
+
+
+def draw(paper: Paper, static: Path, found: LabProposal) -> None:
+    """The picture of the markers with their roles."""
+    from rtsim.monitor.figures.marker_figure import DrawnMarker, save_markers
+    from rtsim.subjects.lab_proposal.proposed_roles import BY_PLACE, CERTAIN, UNSURE
+
+    x = found.pose.stature * found.pose.seen(found.standing.points)
+    by_marker = {role.marker: role for role in found.roles}
+    followed = {one.marker for one in found.followed}
+    markers = []
+    for name, place in zip(found.standing.names, x, strict=True):
+        role = by_marker.get(name)
+        side = role.side if role else "right" if place[2] > 0.0 else "left"
+        kind = role.certainty if role else "followed" if name in followed else "none"
+        markers.append(DrawnMarker(name, role.role if role else "", side, place, kind))
+    colours = {
+        CERTAIN: ("good", "name and place agree"), BY_PLACE: ("accent", "by place or name alone"),
+        UNSURE: ("bad", "unsure"), "followed": ("text_dim", "no role, followed in movement"),
+        "none": ("occluded", "not used"),
+    }  # fmt: skip
+    save_markers(paper, f"{static.name}: proposed roles of markers", markers, colours)
+    click.echo(f"wrote {paper.path}", err=True)

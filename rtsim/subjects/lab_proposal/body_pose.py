@@ -1,0 +1,269 @@
+"""How a person stands among markers without names: heading, middle, stature, and the lines of the legs.
+
+Every heading, some middles and every stature are tried; the one whose landmarks (`landmark_places`) explain
+most markers is taken, and what the best one that faces another way explains says how certain it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
+
+from rtsim.subjects.lab_proposal.landmark_places import (
+    ANKLE,
+    ANKLE_AHEAD,
+    HIP,
+    HIP_ASIDE,
+    MIDDLE,
+    PLACES,
+)
+
+Array = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+ROLES = tuple(PLACES)
+LEG_ROLES = tuple(role for role in ROLES if role not in MIDDLE)
+SLOTS = (*((role, side) for side in ("right", "left") for role in LEG_ROLES), *((r, "") for r in MIDDLE))
+"""What a marker can be: a role, and on which side of the body; "" = of both."""
+LEG_ROWS = [ROLES.index(role) for role in LEG_ROLES]
+MIDDLE_ROWS = [ROLES.index(role) for role in MIDDLE]
+FRAMES = ("leg", "foot", "pelvis")
+FRAME_ROWS = [FRAMES.index(place.frame) for place in PLACES.values()]
+MEANS = np.array([place.mean for place in PLACES.values()])[:, None]
+SPREADS = np.array([place.spread for place in PLACES.values()])[:, None]
+ODDS = np.array([place.odds for place in PLACES.values()])[:, None]
+SIDES = {"right": 1.0, "left": -1.0}
+GATE = 14.0
+"""Of the square of the distance to a landmark's place in spreads, and its odds: a marker farther off is no
+landmark. Chi-square of three degrees of freedom is larger in 0.3 % of the cases."""
+STATURES = np.geomspace(0.8, 2.15, 34)  # [m], steps of 3 %
+STATURE = (1.6, 0.25)
+"""Mean and spread beforehand, of children and adults [m]."""
+TALL = (0.5, 1.15)
+"""The markers reach up to such parts of the stature: from pelvis and legs alone to raised arms [1]."""
+STEP = 5.0
+"""Between headings that are tried first [deg]."""
+FINE = (np.arange(-3.0, 4.0, 1.0), np.linspace(-0.02, 0.02, 5), np.linspace(0.97, 1.03, 5))
+"""Headings [deg], middles [m] and statures (factors) that are tried about the best one."""
+PAIRED = (0.03, 0.045, 0.7)
+"""Of markers that mirror each other: differences in height and depth, and distance, at most [m]."""
+NEAR = 0.02
+"""Standard deviation of the middle between two such markers [m]."""
+SAME_MIDDLE = 0.04
+OTHER_WAY = 40.0
+"""A heading that differs by more is another one [deg]."""
+OTHER_SIZE = 0.1
+"""A stature whose logarithm differs by more is another one."""
+LOW = 0.055
+"""Markers below it, in parts of the stature, are on the foot."""
+BEHIND = 0.03
+"""Of markers that are behind by so much, the lowest is that of the heel: wands and upper ones are others."""
+FOREFOOT = 0.07
+"""In front of the heel's marker by more, in parts of the stature."""
+OUTSIDE = 0.16
+"""Markers farther from the middle, in parts of the stature, are on no leg."""
+INWARDS = -0.015
+"""How far a leg's marker may be on the other side of the middle, in parts of the stature."""
+MOST_TURNED = 0.8
+"""Of a foot against the heading: sine of the angle."""
+WAIST = (0.535, 0.63, 0.115)
+"""Lowest and highest of the pelvis' markers, and how far aside, in parts of the stature."""
+
+
+class LegLine(NamedTuple):
+    """In parts of the stature, forwards and outwards: the heel's marker, the way along the foot (unit), the
+    ankle, and the hip."""
+
+    heel: Array
+    along: Array
+    ankle: Array
+    hip: Array
+
+
+class StandingPose(NamedTuple):
+    """heading : [deg] about Y, of the way that the person faces; middle : of the body, to the right [m]
+    stature : [m]; score : what it explains; doubt : of the best pose that faces another way, or is of another
+        size
+    """
+
+    heading: float
+    middle: float
+    stature: float
+    score: float = -np.inf
+    doubt: float = -np.inf
+
+    def axes(self) -> Array:
+        """(3, 3) - rows forwards, upwards, to the right."""
+        angle = np.radians(self.heading)
+        c, s = np.cos(angle), np.sin(angle)
+        return np.array([[c, 0.0, -s], [0.0, 1.0, 0.0], [s, 0.0, c]])
+
+    def seen(self, points: Array) -> Array:
+        """Points (n, 3) [m] forwards, above the lowest, and to the right of the middle, in statures."""
+        x = points @ self.axes().T
+        x[:, 1] -= x[:, 1].min()
+        x[:, 2] -= self.middle
+        return x / self.stature
+
+
+def find_pose(points: Array, allowed: Bools | None = None) -> StandingPose:
+    """How a person stands, of whom points (n, 3) are markers [m], Y up.
+
+    allowed : (n_slot, n) - what each marker may be by its name; None = anything
+    """
+    allowed = np.ones((len(SLOTS), len(points)), dtype=np.bool_) if allowed is None else allowed
+    tall = float(np.ptp(points[:, 1]))
+    statures = STATURES[(tall / TALL[1] <= STATURES) & (tall / TALL[0] >= STATURES)]
+    statures = statures if statures.size else STATURES
+    coarse = []
+    for heading in np.arange(0.0, 360.0, STEP):
+        middles = middles_of(StandingPose(heading, 0.0, 1.0).seen(points))
+        coarse.append(best_of(points, allowed, ((heading, m, s) for m in middles for s in statures)))
+    best = max(coarse, key=lambda pose: pose.score)
+    turned = [abs((pose.heading - best.heading + 180.0) % 360.0 - 180.0) for pose in coarse]
+    doubt = max(pose.score for pose, angle in zip(coarse, turned, strict=True) if angle > OTHER_WAY)
+    others = statures[np.abs(np.log(statures / best.stature)) > OTHER_SIZE]
+    middles = middles_of(StandingPose(best.heading, 0.0, 1.0).seen(points))
+    doubt = max(
+        doubt, best_of(points, allowed, ((best.heading, m, s) for m in middles for s in others)).score
+    )
+    fine = (
+        (best.heading + h, best.middle + m, best.stature * s)
+        for h in FINE[0]
+        for m in FINE[1]
+        for s in FINE[2]
+    )
+    # the middle is that of the axes of each heading: turned about the middle of the feet, not of the room
+    centre = points[:, [0, 2]].mean(axis=0)
+    return best_of(points, allowed, (shifted(best, pose, centre) for pose in fine))._replace(doubt=doubt)
+
+
+def shifted(
+    best: StandingPose, pose: tuple[float, float, float], centre: Array
+) -> tuple[float, float, float]:
+    """The pose with its middle as far from the centre (2,) as it was before it was turned."""
+    heading, middle, stature = pose
+    before, after = best.axes()[2, [0, 2]], StandingPose(heading, 0.0, 1.0).axes()[2, [0, 2]]
+    return heading, middle + float((after - before) @ centre), stature
+
+
+def best_of(points: Array, allowed: Bools, poses: Iterable[tuple[float, float, float]]) -> StandingPose:
+    """The pose that explains most."""
+    best = StandingPose(0.0, 0.0, 1.0)
+    for heading, middle, stature in poses:
+        pose = StandingPose(heading, middle, stature)
+        usual = ((stature - STATURE[0]) / STATURE[1]) ** 2
+        score = score_of(costs_of(pose.seen(points), allowed), best.score + usual) - usual
+        if score > best.score:
+            best = pose._replace(score=score)
+    return best
+
+
+def middles_of(x: Array) -> list[float]:
+    """Middles between markers (n, 3) that mirror each other, those that most pairs have, at most two [m]."""
+    low = x[:, 1] < 0.75 * np.ptp(x[:, 1])
+    x = x[low]
+    a, b = np.triu_indices(len(x), 1)
+    off = np.abs(x[a] - x[b])
+    alike = (off[:, 1] < PAIRED[0]) & (off[:, 0] < PAIRED[1]) & (off[:, 2] > NEAR) & (off[:, 2] < PAIRED[2])
+    middles = 0.5 * (x[a, 2] + x[b, 2])[alike]
+    if not middles.size:
+        return [float(np.median(x[:, 2]))]
+    votes = np.exp(-0.5 * ((middles[:, None] - middles) / NEAR) ** 2).sum(axis=1)
+    first = float(middles[np.argmax(votes)])
+    votes[np.abs(middles - first) < SAME_MIDDLE] = 0.0
+    return [first, float(middles[np.argmax(votes)])] if votes.any() else [first]
+
+
+def costs_of(x: Array, allowed: Bools) -> Array:
+    """Costs (n_slot, n_marker) of markers (n, 3) in SLOTS; inf where none is possible or allowed."""
+    costs = all_costs(x)
+    costs[(costs > GATE) | ~allowed] = np.inf
+    return costs
+
+
+def all_costs(x: Array) -> Array:
+    """`costs_of`, also of what lies beyond the gate; inf alone on the other side of the body."""
+    right, left = (side_costs(x * np.array([1.0, 1.0, sign])) for sign in SIDES.values())
+    shared = np.minimum(right[MIDDLE_ROWS], left[MIDDLE_ROWS])
+    return np.vstack([right[LEG_ROWS], left[LEG_ROWS], shared])
+
+
+def side_costs(x: Array) -> Array:
+    """Costs (n_role, n_marker) of a leg that reads like a right one."""
+    result = np.full((len(PLACES), len(x)), np.inf)
+    frames = leg_frames(x)
+    if frames is None:
+        return result
+    able = on_side(x)
+    places = np.stack([frames[name][able] for name in FRAMES])[FRAME_ROWS]
+    off = (places - MEANS) / SPREADS
+    result[:, able] = (off**2).sum(axis=2) + ODDS
+    return result
+
+
+def on_side(x: Array) -> Bools:
+    """Which markers (n, 3) may be on a leg that reads like a right one, or on its half of the pelvis."""
+    able: Bools = (x[:, 2] > INWARDS) & (x[:, 2] < OUTSIDE)
+    return able
+
+
+def leg_frames(x: Array) -> dict[str, Array] | None:
+    """Markers (n, 3) in the frames of a leg that reads like a right one; None where there is no foot."""
+    line = leg_line(x, on_side(x))
+    if line is None:
+        return None
+    return {"leg": along_leg(x, line), "foot": along_foot(x, line), "pelvis": about_hips(x, line)}
+
+
+def leg_line(x: Array, able: Bools) -> LegLine | None:
+    """The line of a leg whose markers are among x (n, 3); None where nothing is on its floor."""
+    low = able & (x[:, 1] < LOW)
+    if not low.any():
+        return None
+    flat = x[:, [0, 2]]
+    rear = low & (flat[:, 0] < flat[low, 0].min() + BEHIND)
+    heel = flat[rear][np.argmin(x[rear, 1])]
+    front = flat[low & (flat[:, 0] > heel[0] + FOREFOOT)]
+    along = front.mean(axis=0) - heel if len(front) else np.array([1.0, 0.0])
+    length = float(np.hypot(*along))
+    along = along / length
+    if abs(along[1]) > MOST_TURNED:
+        along = np.array([np.sqrt(1.0 - MOST_TURNED**2), np.copysign(MOST_TURNED, along[1])])
+    ankle = heel + ANKLE_AHEAD * along
+    waist = (np.abs(x[:, 2]) < WAIST[2]) & (x[:, 1] > WAIST[0]) & (x[:, 1] < WAIST[1])
+    ahead = 0.5 * (x[waist, 0].max() + x[waist, 0].min()) if waist.sum() > 1 else ankle[0] + 0.025
+    return LegLine(heel, along, ankle, np.array([ahead - 0.008, HIP_ASIDE]))
+
+
+def along_leg(x: Array, line: LegLine) -> Array:
+    """Markers (n, 3) from the line between ankle and hip at their height: forwards, up, outwards."""
+    part = (x[:, 1] - ANKLE) / (HIP - ANKLE)
+    on_line = line.ankle + part[:, None] * (line.hip - line.ankle)
+    return np.column_stack([x[:, 0] - on_line[:, 0], x[:, 1], x[:, 2] - on_line[:, 1]])
+
+
+def along_foot(x: Array, line: LegLine) -> Array:
+    """Markers (n, 3) from the heel's marker along the foot, up, and outwards of it."""
+    flat = x[:, [0, 2]] - line.heel
+    return np.column_stack([flat @ line.along, x[:, 1], flat @ np.array([-line.along[1], line.along[0]])])
+
+
+def about_hips(x: Array, line: LegLine) -> Array:
+    """Markers (n, 3) ahead of the hips, up, and outwards of the middle."""
+    return np.column_stack([x[:, 0] - line.hip[0], x[:, 1], x[:, 2]])
+
+
+def score_of(costs: Array, least: float) -> float:
+    """What the best assignment of markers to slots explains, the larger the better; -inf where it cannot be
+    more than `least`."""
+    gain = np.where(np.isfinite(costs), GATE - costs, 0.0)
+    if min(gain.max(axis=1).sum(), gain.max(axis=0).sum()) <= least:
+        return -np.inf
+    columns = gain.max(axis=0) > 0.0
+    rows, picked = linear_sum_assignment(gain[:, columns], maximize=True)
+    return float(gain[:, columns][rows, picked].sum())

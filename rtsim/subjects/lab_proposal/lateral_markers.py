@@ -1,0 +1,65 @@
+"""Markers on the outside of thigh and shank, where no medial marker tells a joint's centre, nor a name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.subjects.lab_proposal.body_pose import StandingPose, leg_frames
+from rtsim.subjects.lab_proposal.proposed_roles import OTHER, REGIONS, UNSURE, MarkerRole
+from rtsim.subjects.lab_proposal.proposed_segments import FollowedMarker
+
+Array = NDArray[np.float64]
+ASIDE = 0.055
+"""How far such a marker usually is from the line of the leg, in parts of the stature: on skin or a wand."""
+NEEDED_WITHOUT = {
+    "thigh_lateral": ("thigh", "epicondyle_medial"),
+    "shank_lateral": ("shank", "malleolus_medial"),
+}
+"""Role -> its segment, and the landmark that makes it needless."""
+
+
+def lateral_roles(
+    names: Sequence[str],
+    roles: Sequence[MarkerRole],
+    followed: Sequence[FollowedMarker],
+    pose: StandingPose,
+    points: Array,
+    exchanged: bool,
+) -> list[MarkerRole]:
+    """thigh_lateral and shank_lateral of legs that need them: the only marker that may be it, or of several
+    the     one that is likeliest."""
+    x = pose.seen(points)
+    found = []
+    for side in ("right", "left"):
+        known = {role.role for role in roles if role.side == side}
+        stands = OTHER[side] if exchanged else side
+        frames = leg_frames(x * np.array([1.0, 1.0, 1.0 if stands == "right" else -1.0]))
+        if frames is None:
+            continue
+        for role, (segment, medial) in NEEDED_WITHOUT.items():
+            if medial in known or role in known:
+                continue
+            taken = {r.marker for r in roles}
+            places = {
+                f.marker: frames["leg"][names.index(f.marker)]
+                for f in followed
+                if f.segment == segment and f.side == side and f.marker not in taken
+            }
+            low, high = REGIONS[role]
+            able = {
+                name: place
+                for name, place in places.items()
+                if (place >= low).all() and (place <= high).all()
+            }
+            if not able:
+                continue
+            best = min(able, key=lambda name: float(np.hypot(able[name][0], able[name][2] - ASIDE)))
+            others = sorted(able.keys() - {best})
+            why = "its name says nothing; it is the only marker on the outside of the " + segment
+            if others:
+                why = f"its name says nothing; {', '.join(others)} on the {segment} may be it as well"
+            found.append(MarkerRole(best, role, side, UNSURE, why))
+    return found

@@ -1,0 +1,60 @@
+"""A proposed map as TOML text, with a comment at each role of which a person has to be asked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from rtsim.config.runs.lab_schema import LabMap, LabSide, Tracking
+from rtsim.files.toml_text import entry
+from rtsim.subjects.lab_proposal.proposed_roles import CERTAIN, UNSURE, MarkerRole
+
+HEAD = "# Marker map. Names are relative to the leg: asis is on its side, asis_opposite on the other."
+MARK = {CERTAIN: "", UNSURE: "UNSURE: "}
+"""What a comment begins with."""
+BY_PLACE_MARK = "check: "
+COLUMN = 34
+"""Where comments begin."""
+
+
+def map_text(lab: LabMap, roles: Sequence[MarkerRole], remarks: Sequence[str], one_leg: str = "") -> str:
+    """The text of a map.
+
+    roles : of its markers, with what is unsure; remarks : sentences for its head
+    one_leg : the side of the only leg, whose table stands for both
+    """
+    doubts = {role.marker: role for role in roles if role.certainty != CERTAIN}
+    lines = [HEAD, *(f"# {part}" for text in remarks for part in text.splitlines())]
+    lines += [entry("name", lab.name), entry("source", lab.source)]
+    if one_leg:
+        lines.append(
+            f"# The trial has the {one_leg} leg alone: its table stands here twice, and one leg is solved."
+        )
+    for side, table in (("right", lab.right), ("left", lab.left)):
+        lines += ["", f"[{side}]", *role_lines(table, doubts), *tracking_lines(side, table.tracking)]
+        if table.trunk is not None:
+            lines += ["", f"[{side}.trunk]"]
+            lines += [entry(key, getattr(table.trunk, key)) for key in table.trunk.__struct_fields__]
+    return "\n".join(lines) + "\n"
+
+
+def role_lines(table: LabSide, doubts: Mapping[str, MarkerRole]) -> list[str]:
+    """A line for each role, with its doubt behind it."""
+    lines = []
+    for role, marker in table.named.items():
+        line = entry(role, marker)
+        if marker in doubts:
+            doubt = doubts[marker]
+            line = f"{line:<{COLUMN}} # {MARK.get(doubt.certainty, BY_PLACE_MARK)}{comment(doubt.why)}"
+        lines.append(line)
+    return lines
+
+
+def tracking_lines(side: str, tracking: Tracking) -> list[str]:
+    """The markers that are followed."""
+    names = [entry(segment, list(getattr(tracking, segment))) for segment in tracking.__struct_fields__]
+    return ["", f"[{side}.tracking]", *names]
+
+
+def comment(text: str) -> str:
+    """A text that may stand in a comment: names in it may have any characters."""
+    return "".join(letter if letter.isprintable() else "?" for letter in text)

@@ -1,0 +1,142 @@
+"""What names of markers say: a role, a side, a segment, by the spellings of all shipped maps and by words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import NamedTuple
+
+from rtsim.config.runs.lab_schema import LabMap, LabSide
+from rtsim.files.markers.landmarks import plain_name
+from rtsim.subjects.lab_proposal.name_words import (
+    ARMS_AND_HEAD,
+    COMPUTED,
+    is_elsewhere,
+    roles_in,
+    segment_in,
+    side_in,
+    words_of,
+)
+from rtsim.subjects.markers.labs import shipped_labs
+
+ELSEWHERE, TRUNK, SHOULDER = "trunk, arms or head", "trunk", "shoulder"
+COMPUTED_POINT = "a computed point"
+OPPOSITE = "_opposite"
+BEGINNINGS = {"r": "right", "l": "left"}
+
+
+class NameReading(NamedTuple):
+    """roles : that the name may mean; side : right, left or ""
+    segment : of the leg on which a marker of that name is followed, TRUNK, SHOULDER, ELSEWHERE,
+        COMPUTED_POINT, or ""
+    """
+
+    roles: frozenset[str] = frozenset()
+    side: str = ""
+    segment: str = ""
+
+    @property
+    def says_nothing(self) -> bool:
+        """Whether the name is that of nothing known."""
+        return not self.roles and not self.segment
+
+
+class Stem(NamedTuple):
+    """What a name without its side means in shipped maps."""
+
+    roles: frozenset[str] = frozenset()
+    segments: frozenset[str] = frozenset()
+
+
+def read_name(name: str) -> NameReading:
+    """What the name of a marker says."""
+    words = words_of(name)
+    if COMPUTED.search(name):
+        return NameReading(segment=COMPUTED_POINT)
+    found = set(by_spellings(name, words))
+    if len(found) == 1:
+        return found.pop()
+    if found:  # of several sides or roles: where all agree on a side, it may be any of the roles
+        sides = {reading.side for reading in found}
+        roles = frozenset().union(*(reading.roles for reading in found))
+        return NameReading(roles, sides.pop() if len(sides) == 1 else "")
+    side, rest = side_in(words)
+    roles = roles_in(rest)
+    if roles:
+        return NameReading(roles, side)
+    plain = plain_name(name)
+    if is_elsewhere(rest) or not ARMS_AND_HEAD.isdisjoint((plain, plain[1:], plain[:-1], "".join(rest))):
+        return NameReading(side=side, segment=ELSEWHERE)
+    return NameReading(side=side, segment=segment_in(rest))
+
+
+def by_spellings(name: str, words: Sequence[str]) -> list[NameReading]:
+    """Readings by the names of shipped maps, with the side before the rest or behind it."""
+    plain = plain_name(name)
+    ways = [("", plain)]
+    if len(plain) > 2:
+        ways += [(BEGINNINGS[plain[0]], plain[1:])] if plain[0] in BEGINNINGS else []
+    side, rest = side_in(list(words))
+    if side:
+        ways.append((side, "".join(rest)))
+    found = [way for way in ways if (bool(way[0]), way[1]) in stems()]
+    if not found and len(plain) > 3 and plain[-1] in BEGINNINGS:
+        ways = [(BEGINNINGS[plain[-1]], plain[:-1])]
+        found = [way for way in ways if (True, way[1]) in stems()]
+    readings = []
+    for side, rest_of in dict.fromkeys(found):
+        stem = stems()[bool(side), rest_of]
+        segment = next(iter(stem.segments)) if len(stem.segments) == 1 else ""
+        segment = SHOULDER if SHOULDER in stem.segments else segment
+        readings.append(NameReading(stem.roles, side, segment))
+    return readings
+
+
+@cache
+def stems() -> dict[tuple[bool, str], Stem]:
+    """(whether it has a side, plain name without it) -> what it means in shipped maps of markers."""
+    found: dict[tuple[bool, str], Stem] = {}
+    for lab in shipped_labs():
+        if lab.right.is_keypoints:
+            continue
+        for name, roles, segment in meanings(lab):
+            for spelled in (name, *lab.spellings.get(name, ())):
+                key = key_of(plain_name(spelled), sided(lab, name))
+                before = found.get(key, Stem())
+                found[key] = Stem(before.roles | roles, before.segments | segment)
+    return found
+
+
+def key_of(plain: str, has_side: bool) -> tuple[bool, str]:
+    """The key of a plain name, without the letter of its side."""
+    return (True, plain[1:]) if has_side and plain[:1] in BEGINNINGS else (False, plain)
+
+
+def sided(lab: LabMap, name: str) -> bool:
+    """Whether a marker of a map is one of a side."""
+    other = {"r": "l", "l": "r"}.get(plain_name(name)[:1], "")
+    twins = {plain_name(n) for table in (lab.right, lab.left) for n in names_in(table)}
+    return (bool(other) and other + plain_name(name)[1:] in twins) or name not in names_in(lab.left)
+
+
+def names_in(table: LabSide) -> set[str]:
+    """Names of a table."""
+    trunk = table.trunk
+    more = {trunk.shoulder, trunk.shoulder_opposite, *trunk.tracking} if trunk else set()
+    return {*table.named.values(), *table.tracking.names, *more}
+
+
+def meanings(lab: LabMap) -> list[tuple[str, frozenset[str], frozenset[str]]]:
+    """Name, roles and segments of the markers of a map."""
+    found = []
+    for table in (lab.right, lab.left):
+        for role, name in table.named.items():
+            if not role.endswith(OPPOSITE):
+                found.append((name, frozenset([role]), frozenset[str]()))
+        for segment in table.tracking.__struct_fields__:
+            found += [(n, frozenset[str](), frozenset([segment])) for n in getattr(table.tracking, segment)]
+        if table.trunk:
+            shoulders = (table.trunk.shoulder, table.trunk.shoulder_opposite)
+            found += [(name, frozenset[str](), frozenset([SHOULDER])) for name in shoulders]
+            found += [(name, frozenset[str](), frozenset([TRUNK])) for name in table.trunk.tracking]
+    return found

@@ -1,0 +1,134 @@
+"""The marker map that a static trial proposes: the whole way from the trial to the map."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.errors import ConfigError
+from rtsim.files.markers.trial import MarkerTrial
+from rtsim.subjects.lab_proposal.body_pose import GATE, SLOTS, StandingPose, all_costs, find_pose
+from rtsim.subjects.lab_proposal.landmark_places import PLACES
+from rtsim.subjects.lab_proposal.lateral_markers import lateral_roles
+from rtsim.subjects.lab_proposal.marker_reading import COMPUTED_POINT, NameReading, read_name
+from rtsim.subjects.lab_proposal.proposed_map import ProposedMap, in_movement, propose_map, trunk_of
+from rtsim.subjects.lab_proposal.proposed_roles import MarkerRole, propose_roles
+from rtsim.subjects.lab_proposal.proposed_segments import FollowedMarker, followed_markers
+from rtsim.subjects.lab_proposal.standing_markers import StandingMarkers, standing_markers
+
+NO_NAMES = re.compile(r"^(\*\d+|unnamed_\d+|unlabel+ed_?\d*|\d+)$", re.IGNORECASE)
+"""What programs write where a trajectory has no name: it is another one in the next trial."""
+NUMBERED = re.compile(r"^[A-Za-z]{1,6}[_ .-]?\d{1,4}$")
+"""Names that say nothing but a number: M001, Marker 12."""
+MOSTLY = 0.8
+FEWEST_NAMED = 4
+"""Fewer names of landmarks do not contradict a person who stands."""
+Array = NDArray[np.float64]
+
+
+class LabProposal(NamedTuple):
+    """What is proposed of a static trial.
+
+    standing : the markers; pose : how the person stands; roles : of markers; followed : in movement
+    proposed : the map; told : sentences on what was left out, and on the whole
+    """
+
+    standing: StandingMarkers
+    pose: StandingPose
+    roles: tuple[MarkerRole, ...]
+    followed: tuple[FollowedMarker, ...]
+    proposed: ProposedMap
+    told: tuple[str, ...]
+
+
+def propose(trial: MarkerTrial, name: str, movement: MarkerTrial | None = None) -> LabProposal:
+    """The map of a static trial in ground axes (Y up) [m].
+
+    name : of the map; movement : a trial of the same set that shows which markers are followed
+    ConfigError where nobody stands in the trial, and for markers without names.
+    """
+    told = check_names(trial.names, trial.source)
+    standing = standing_markers(trial, trial.source)
+    readings = [read_name(marker) for marker in standing.names]
+    real = [k for k, reading in enumerate(readings) if reading.segment != COMPUTED_POINT]
+    computed = [standing.names[k] for k, reading in enumerate(readings) if reading.segment == COMPUTED_POINT]
+    if computed:
+        told.append(f"left out, as their names say that they are computed points: {', '.join(computed)}")
+    names, points = [standing.names[k] for k in real], standing.points[real]
+    readings = [readings[k] for k in real]
+    pose, doubts = pose_by_names(points, readings)
+    told += doubts
+    found = propose_roles(names, readings, pose, points)
+    roles = list(found.roles)
+    followed, left_out = followed_markers(names, readings, roles, pose, points, found.exchanged)
+    roles += lateral_roles(names, roles, followed, pose, points, found.exchanged)
+    told += [*standing.notes, *found.told, *left_out]
+    if movement is not None:
+        followed, absent = in_movement(followed, movement.names, movement.source)
+        told += absent
+    else:
+        told.append(
+            "no --movement was given: every marker on pelvis and legs is followed, also what is on in "
+            "the static trial alone"
+        )
+    unsure = [f.marker for f in followed if not f.is_certain]
+    if unsure:
+        told.append(f"on their segments by their places alone: {', '.join(unsure)}")
+    proposed = propose_map(
+        name, f"proposed by rtsim from {trial.source}", roles, followed, trunk_of(names, readings)
+    )
+    return LabProposal(
+        StandingMarkers(tuple(names), points), pose, tuple(roles), tuple(followed), proposed, tuple(told)
+    )
+
+
+def pose_by_names(points: Array, readings: Sequence[NameReading]) -> tuple[StandingPose, list[str]]:
+    """How the person stands: by what the names allow, where most of them fit, else by the places alone."""
+    allowed = allowed_by_names(readings)
+    named = [k for k, reading in enumerate(readings) if allowed_places(reading)]
+    if not named and not any(reading.segment for reading in readings):
+        return find_pose(points), []
+    pose = find_pose(points, allowed)
+    costs = np.where(allowed, all_costs(pose.seen(points)), np.inf)
+    fitting = sum(bool(costs[:, k].min() <= GATE) for k in named)
+    if len(named) < FEWEST_NAMED or fitting >= MOSTLY * len(named):
+        return pose, []
+    bare = find_pose(points)
+    if bare.score <= pose.score:
+        return pose, []
+    return bare, [
+        f"{len(named) - fitting} of {len(named)} names of landmarks do not fit a person who stands: labels "
+        "may be exchanged, or the names mean something else; how the person stands was found by places alone"
+    ]
+
+
+def allowed_places(reading: NameReading) -> list[str]:
+    """The roles that have a place of their own among those that a name may mean."""
+    return [role for role in reading.roles if role in PLACES]
+
+
+def allowed_by_names(readings: Sequence[NameReading]) -> NDArray[np.bool_]:
+    """(n_slot, n_marker) - what each marker may be by its name, on either side: sides may be exchanged."""
+    allowed = np.ones((len(SLOTS), len(readings)), dtype=np.bool_)
+    for k, reading in enumerate(readings):
+        if not reading.says_nothing:
+            allowed[:, k] = [role in reading.roles for role, _ in SLOTS]
+    return allowed
+
+
+def check_names(names: tuple[str, ...], where: str) -> list[str]:
+    """Sentences on names that say nothing; ConfigError where markers have no names."""
+    nameless = [name for name in names if NO_NAMES.match(name)]
+    if len(nameless) > MOSTLY * len(names):
+        raise ConfigError(
+            f"{len(nameless)} of {len(names)} markers have no names", where=where,
+            remedy="label them in the program that recorded them: a map goes by names",
+        )  # fmt: skip
+    numbered = [name for name in names if NUMBERED.match(name)]
+    if len(numbered) > MOSTLY * len(names):
+        return ["the names are numbers: the map holds only while each marker has the same one in every trial"]
+    return []

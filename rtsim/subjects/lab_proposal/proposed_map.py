@@ -1,0 +1,173 @@
+"""The marker map that follows from proposed roles, what it lacks, and what follows from that."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from rtsim.config.runs.lab_schema import LabMap, LabSide, Tracking, Trunk
+from rtsim.errors import ConfigError
+from rtsim.files.markers.trial import name_some
+from rtsim.subjects.lab_proposal.marker_reading import SHOULDER, TRUNK, NameReading
+from rtsim.subjects.lab_proposal.proposed_roles import OTHER, MarkerRole
+from rtsim.subjects.lab_proposal.proposed_segments import FollowedMarker
+from rtsim.subjects.markers.marker_names import find_markers
+
+SIDES = ("right", "left")
+ALWAYS = ("epicondyle_lateral", "malleolus_lateral", "calcaneus")
+"""Beside the pelvis, of each leg."""
+NO_FOREFOOT = "the toe stands in for the middle of the metatarsals, and inversion is 0 as the person stands"
+WITHOUT = {
+    "epicondyle_medial": "the knee centre comes from the width of the knee (--knee-width) and thigh_lateral",
+    "malleolus_medial": "the ankle centre comes from the width of the ankle (--ankle-width) and "
+    "shank_lateral",
+    "fibula_head": "the malleoli give the shank its frontal plane, so that the twist of the tibia shows as "
+    "external rotation of the knee",
+    "metatarsal_1": NO_FOREFOOT,
+    "metatarsal_5": NO_FOREFOOT,
+    "psis": "the sacrum stands in for the middle of the PSIS",
+}
+"""What happens without a role that need not be there."""
+NEEDED = {
+    "asis": "without both ASIS there is no pelvis",
+    "psis": "without both PSIS or a sacrum there is no pelvis",
+    "epicondyle_lateral": "without it there is no knee",
+    "malleolus_lateral": "without it there is no ankle",
+    "calcaneus": "without it there is no foot",
+    "thigh_lateral": "without it and the medial epicondyle there is no centre of the knee",
+    "shank_lateral": "without it and the medial malleolus there is no centre of the ankle",
+    "toe": "without it and both metatarsals there is no foot",
+}
+"""What does not work without a role that must be there."""
+
+
+class ProposedMap(NamedTuple):
+    """lab : the map, None where a leg cannot be made; lacking : side -> roles that must be there and are not
+    without : sentences on roles that are not there, and what happens
+    one_leg : the side of the only leg that is there, "" = both
+    """
+
+    lab: LabMap | None
+    lacking: Mapping[str, tuple[str, ...]]
+    without: tuple[str, ...]
+    one_leg: str = ""
+
+
+def propose_map(
+    name: str,
+    source: str,
+    roles: Sequence[MarkerRole],
+    followed: Sequence[FollowedMarker],
+    trunk: Mapping[str, Trunk],
+) -> ProposedMap:
+    """The map of roles and followed markers; of one leg where the other one lacks what it needs."""
+    tables = {side: table_of(side, roles) for side in SIDES}
+    lacking = {side: missing for side in SIDES if (missing := lacks(tables[side]))}
+    there = [side for side in SIDES if side not in lacking]
+    without = consequences({side: tables[side] for side in there})
+    if not there:
+        return ProposedMap(None, lacking, without)
+    sides = {
+        side: LabSide(tracking=tracking_of(side, followed), trunk=trunk.get(side), **tables[side])
+        for side in there
+    }
+    only = there[0]
+    lab = LabMap(name, source, sides.get("right", sides[only]), sides.get("left", sides[only]))
+    return ProposedMap(lab, lacking, without, only if len(there) == 1 else "")
+
+
+def table_of(side: str, roles: Sequence[MarkerRole]) -> dict[str, str]:
+    """Role -> marker of the table of a side."""
+    found = {role.role: role.marker for role in roles if role.side in (side, "")}
+    for role in roles:
+        if role.side == OTHER[side] and role.role in ("asis", "psis"):
+            found[f"{role.role}_opposite"] = role.marker
+    if "psis" not in found or "psis_opposite" not in found:
+        found = {role: marker for role, marker in found.items() if not role.startswith("psis")}
+    device = [role for role in found if role.startswith("knee_device")]
+    if len(device) != 3:
+        found = {role: marker for role, marker in found.items() if role not in device}
+    return found
+
+
+def lacks(table: Mapping[str, str]) -> tuple[str, ...]:
+    """Roles that a leg's table must have, and has not."""
+    missing = [role for role in ALWAYS if role not in table]
+    if not {"asis", "asis_opposite"} <= table.keys():
+        missing.insert(0, "asis")
+    if "sacrum" not in table and not {"psis", "psis_opposite"} <= table.keys():
+        missing.insert(0, "psis")
+    for medial, lateral in (("epicondyle_medial", "thigh_lateral"), ("malleolus_medial", "shank_lateral")):
+        if medial not in table and lateral not in table:
+            missing.append(lateral)
+    if not {"metatarsal_1", "metatarsal_5"} <= table.keys() and "toe" not in table:
+        missing.append("toe")
+    return tuple(missing)
+
+
+def consequences(tables: Mapping[str, Mapping[str, str]]) -> tuple[str, ...]:
+    """Sentences on what legs lack and can do without."""
+    told = []
+    for role, what in WITHOUT.items():
+        sides = [side for side, table in tables.items() if role not in table]
+        if sides:
+            told.append(f"no {role}{f' on the {sides[0]}' if len(sides) < len(tables) else ''}: {what}")
+    return tuple(told)
+
+
+def tracking_of(side: str, followed: Sequence[FollowedMarker]) -> Tracking:
+    """The markers that are followed of a leg and the pelvis; ConfigError for a segment that has none."""
+    by_segment = {
+        segment: tuple(f.marker for f in followed if f.segment == segment and f.side in (side, ""))
+        for segment in Tracking.__struct_fields__
+    }
+    empty = [segment for segment, names in by_segment.items() if not names]
+    if empty:
+        raise ConfigError(
+            f"no marker of the {side} {' and '.join(empty)} is followed in movement", where="--movement",
+            remedy="give a movement in which each segment has markers, or leave it out",
+        )  # fmt: skip
+    return Tracking(**by_segment)
+
+
+def in_movement(
+    followed: Sequence[FollowedMarker], names: Sequence[str], movement: str
+) -> tuple[list[FollowedMarker], list[str]]:
+    """The followed markers that a movement with these names has, and a sentence on the others."""
+    there = find_markers([f.marker for f in followed], names)
+    left_out = [f.marker for f in followed if f.marker not in there]
+    told = [f"not in {movement}, so on in the static trial alone: {', '.join(left_out)}"] if left_out else []
+    return [f for f in followed if f.marker in there], told
+
+
+def trunk_of(names: Sequence[str], readings: Sequence[NameReading]) -> dict[str, Trunk]:
+    """Side -> markers of the trunk, where names tell both shoulders and three markers beside them."""
+    shoulders = {
+        side: [n for n, r in zip(names, readings, strict=True) if r.segment == SHOULDER and r.side == side]
+        for side in SIDES
+    }
+    others = [name for name, reading in zip(names, readings, strict=True) if reading.segment == TRUNK]
+    if any(len(found) != 1 for found in shoulders.values()) or len(others) < 3:
+        return {}
+    return {side: Trunk(shoulders[side][0], shoulders[OTHER[side]][0], tuple(others)) for side in SIDES}
+
+
+def refusal(proposed: ProposedMap, where: str) -> ConfigError:
+    """The error of a map that cannot be made: what each leg lacks, and what that means."""
+    said = [
+        f"{side}: {name_some([f'{role} ({NEEDED[role]})' for role in roles])}"
+        for side, roles in proposed.lacking.items()
+    ]
+    return ConfigError(
+        f"no map can be made of it, as no leg has what it needs; missing are, {'; '.join(said)}",
+        where=where,
+        remedy="mark these landmarks in the static trial, or name the markers that stand there",
+    )
+
+
+def as_text(lab: LabMap) -> dict[str, object]:
+    """The map as plain values."""
+    plain: dict[str, object] = msgspec.to_builtins(lab)
+    return plain

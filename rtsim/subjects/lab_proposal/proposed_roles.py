@@ -1,0 +1,247 @@
+"""Which role each marker of a person who stands has: by what its name says and by where it is.
+
+A role is certain where name and place agree. What the place alone says, and where both contradict each other,
+is said of each marker; a name is believed rather than a place, as labels are what a map goes by.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.subjects.lab_proposal.body_pose import GATE, SLOTS, StandingPose, all_costs, leg_frames
+from rtsim.subjects.lab_proposal.landmark_places import MIDDLE, PLACES
+from rtsim.subjects.lab_proposal.marker_reading import NameReading
+from rtsim.subjects.lab_proposal.role_assignment import PlacedMarker, assign, place_costs
+
+Array = NDArray[np.float64]
+
+CERTAIN, BY_PLACE, UNSURE = "certain", "by place", "unsure"
+FITS = 6.0
+"""Cost of a place, as in body_pose, up to which it fits well."""
+CLEAR = 6.0
+"""Margin, as in role_assignment, from which a place is clear: odds of 20 to 1."""
+LIKE_ANOTHER = 10.0
+"""A marker whose place is that of another landmark by so much more contradicts its name."""
+POSE = 25.0
+"""Margin of a pose over those that face another way or are of another size, from which it is certain."""
+BY_NAME_ALONE = (
+    "metatarsal_2",
+    "metatarsal_3",
+    "hallux",
+    "greater_trochanter",
+    "tibial_tuberosity",
+    "fibula_head",
+)
+"""Markers of clusters and of the midfoot lie as these do, and none is needed: their names have to say so."""
+REGIONS = {
+    "thigh_lateral": ((-0.06, 0.30, 0.02), (0.06, 0.52, 0.14)),
+    "shank_lateral": ((-0.06, 0.06, 0.01), (0.06, 0.26, 0.13)),
+    "knee_device_axis": ((-0.08, 0.20, 0.02), (0.08, 0.36, 0.20)),
+    "knee_device_1": ((-0.12, 0.18, 0.00), (0.12, 0.40, 0.20)),
+    "knee_device_2": ((-0.12, 0.18, 0.00), (0.12, 0.40, 0.20)),
+}
+"""Least and largest place along a leg, in parts of the stature, of roles that have no place of their own."""
+OTHER = {"right": "left", "left": "right", "": ""}
+EXCHANGED = 4
+"""So many markers, and most of all, have to stand on the other side before sides are called exchanged."""
+SIDEWAYS = 0.02
+"""Markers nearer to the middle tell no side, in parts of the stature."""
+
+
+class MarkerRole(NamedTuple):
+    """A marker's role, on the side that its label belongs to ("" = both); certainty : one of the three above;
+    why : what is unsure of it, one sentence."""
+
+    marker: str
+    role: str
+    side: str
+    certainty: str = CERTAIN
+    why: str = ""
+
+
+class ProposedRoles(NamedTuple):
+    """roles : of the markers that have one; exchanged : whether labels of right stand on the left
+    told : sentences on other markers and on the whole
+    """
+
+    roles: tuple[MarkerRole, ...]
+    exchanged: bool
+    told: tuple[str, ...]
+
+
+def propose_roles(
+    names: Sequence[str], readings: Sequence[NameReading], pose: StandingPose, points: Array
+) -> ProposedRoles:
+    """Roles of the markers at points (n_marker, 3) [m], by their names and by their places in a pose."""
+    x = pose.seen(points)
+    exchanged = are_exchanged(readings, x)
+    costs, pairs = place_costs(x)
+    twins = {**pairs, **{left: right for right, left in pairs.items()}}
+    by_place = assign(np.where(costs <= GATE, costs, np.inf))
+    named = named_roles(names, readings, costs, exchanged)
+    rest = np.array([not reading.says_nothing for reading in readings])
+    taken = [SLOTS.index(slot) for slot in named.values() if slot in SLOTS]
+    free = np.where(costs <= GATE, costs, np.inf)
+    free[:, rest] = np.inf
+    free[taken] = np.inf
+    told, roles = [], []
+    raw = all_costs(x)
+    for k, slot in named.items():
+        fault = against_name(k, slot, raw, x, by_place)
+        roles.append(with_side(names[k], slot, readings[k], exchanged, fault))
+    for k, placed in assign(free).items():
+        one = by_its_place(names, k, placed, exchanged)
+        if placed.slot[1] and k not in twins and one.certainty == BY_PLACE:
+            one = one._replace(certainty=UNSURE, why=f"{one.why}, and no marker of the other leg mirrors it")
+        if placed.slot[0] not in BY_NAME_ALONE:
+            roles.append(one)
+        elif placed.margin >= CLEAR:
+            told.append(
+                f"{one.marker} may be on the {of_side((one.role, one.side))}: its name does not say so, and "
+                "a marker of a cluster would lie alike; it has no role"
+            )
+    roles = without_spare(roles)
+    if pose.score - pose.doubt < POSE:
+        told.append(
+            "the markers do not tell for certain which way the person faces or how tall it is: all is unsure"
+        )
+        roles = [doubted(role, "how the person stands is not certain") for role in roles]
+    if exchanged:
+        told.append(
+            "check the sides: the markers whose names say right stand on the left: either labels are "
+            "exchanged or the axes of the file are left-handed; the map goes by names, every side is unsure"
+        )
+        other = "its name says {0}, and it stands on the other side"
+        roles = [doubted(role, other.format(role.side)) if role.side else role for role in roles]
+    told += twice_named(names, readings, named)
+    return ProposedRoles(tuple(roles), exchanged, tuple(told))
+
+
+def doubted(role: MarkerRole, why: str) -> MarkerRole:
+    """The role as an unsure one, for its own reason where it has one."""
+    return role._replace(certainty=UNSURE, why=role.why or why)
+
+
+def without_spare(roles: Sequence[MarkerRole]) -> list[MarkerRole]:
+    """The roles without those that are unsure and of which nothing would follow: a sacrum beside both PSIS, a
+    toe beside both metatarsals."""
+    known = {(role.role, role.side) for role in roles}
+    backs = {("psis", "right"), ("psis", "left")} <= known
+    return [
+        role
+        for role in roles
+        if not (
+            role.certainty == UNSURE
+            and (
+                (role.role == "sacrum" and backs)
+                or (role.role == "toe" and {(f"metatarsal_{n}", role.side) for n in (1, 5)} <= known)
+            )
+        )
+    ]
+
+
+def are_exchanged(readings: Sequence[NameReading], x: Array) -> bool:
+    """Whether most markers whose names say a side stand on the other one; x (n, 3) as seen by a pose."""
+    aside = [(reading.side == "right") == (place[2] > 0.0) for reading, place in zip(readings, x, strict=True)
+             if reading.side and abs(place[2]) > SIDEWAYS]  # fmt: skip
+    return len(aside) >= EXCHANGED and sum(aside) < 0.2 * len(aside)
+
+
+def named_roles(
+    names: Sequence[str], readings: Sequence[NameReading], costs: Array, exchanged: bool
+) -> dict[int, tuple[str, str]]:
+    """Marker -> role and side of the body, of markers whose names say a role.
+
+    Of several roles that a name may mean, and of several markers of one name's role, the places decide.
+    """
+    found: dict[int, tuple[str, str]] = {}
+    candidates = []
+    for k, reading in enumerate(readings):
+        side = OTHER[reading.side] if exchanged else reading.side
+        for role in reading.roles:
+            sides = ("",) if role in MIDDLE else (side,) if side else ("right", "left")
+            for s in sides:
+                cost = costs[SLOTS.index((role, s)), k] if (role, s) in SLOTS else 0.0
+                candidates.append((min(float(cost), 1e6) + 1e3 * (len(names[k]) == 0), k, (role, s)))
+    for _, k, slot in sorted(candidates):
+        if k not in found and slot not in found.values():
+            found[k] = slot
+    return found
+
+
+def against_name(
+    k: int, slot: tuple[str, str], costs: Array, x: Array, by_place: Mapping[int, PlacedMarker]
+) -> str:
+    """What the place of a marker says against its name, "" = nothing; costs of its own place alone."""
+    role, side = slot
+    if role in REGIONS:
+        place = leg_frames(x * np.array([1.0, 1.0, 1.0 if side == "right" else -1.0]))
+        low, high = REGIONS[role]
+        inside = place is not None and (place["leg"][k] >= low).all() and (place["leg"][k] <= high).all()
+        return "" if inside else f"its name says {words(role)}, which is not where it stands"
+    if role not in PLACES:
+        return f"its name says {words(role)}, which its place cannot tell"
+    cost, nearest = float(costs[SLOTS.index(slot), k]), float(costs[:, k].min())
+    stands = by_place[k].slot if k in by_place else SLOTS[int(costs[:, k].argmin())]
+    if cost > GATE and nearest > GATE:
+        return f"its name says {words(role)}, and it stands far from where that is"
+    if (cost > GATE or cost - nearest > LIKE_ANOTHER) and stands != slot:
+        return f"its name says {of_side(slot)}, and it stands where the {of_side(stands)} is"
+    return "" if cost <= GATE else f"its name says {words(role)}, and it stands far from where that is"
+
+
+def with_side(
+    name: str, slot: tuple[str, str], reading: NameReading, exchanged: bool, fault: str
+) -> MarkerRole:
+    """The role of a marker whose name says it, on the side that its name says, or else on which it stands."""
+    role, side = slot
+    side = OTHER[side] if exchanged else side
+    if fault:
+        return MarkerRole(name, role, side, UNSURE, fault)
+    if len(reading.roles) > 1:
+        others = ", ".join(words(r) for r in sorted(reading.roles - {role}))
+        return MarkerRole(name, role, side, BY_PLACE, f"its name may also mean {others}; its place decided")
+    if side and not reading.side:
+        return MarkerRole(name, role, side, BY_PLACE, f"its name says no side; it stands on the {side}")
+    return MarkerRole(name, role, side)
+
+
+def by_its_place(names: Sequence[str], k: int, placed: PlacedMarker, exchanged: bool) -> MarkerRole:
+    """The role of a marker whose name says nothing."""
+    role, side = placed.slot
+    side = OTHER[side] if exchanged else side
+    if placed.margin >= CLEAR and placed.cost <= FITS:
+        return MarkerRole(names[k], role, side, BY_PLACE, "its name says nothing; its place alone does")
+    if placed.rival is not None:
+        why = f"{names[placed.rival]} may be it as well"
+    elif placed.other is not None:
+        why = f"it may be {words(placed.other[0])} as well"
+    else:
+        why = "it stands at the edge of where that is, and may be no landmark"
+    return MarkerRole(names[k], role, side, UNSURE, f"its name says nothing, and by its place {why}")
+
+
+def twice_named(
+    names: Sequence[str], readings: Sequence[NameReading], named: Mapping[int, tuple[str, str]]
+) -> list[str]:
+    """Sentences on markers whose names say a role that another marker has."""
+    return [
+        f"{names[k]}: its name says {' or '.join(words(r) for r in sorted(reading.roles))}, as another "
+        "marker's does that stands better there; it has no role"
+        for k, reading in enumerate(readings)
+        if reading.roles and k not in named
+    ]
+
+
+def words(role: str) -> str:
+    """A role in words, as users write it."""
+    return role
+
+
+def of_side(slot: tuple[str, str]) -> str:
+    """A role and its side in words."""
+    return f"{slot[1]} {slot[0]}".strip()

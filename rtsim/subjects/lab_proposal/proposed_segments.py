@@ -1,0 +1,124 @@
+"""Which markers are followed in movement, and on which segment: by their roles, names and places."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.subjects.lab_proposal.body_pose import OUTSIDE, WAIST, StandingPose, leg_frames
+from rtsim.subjects.lab_proposal.marker_reading import COMPUTED_POINT, ELSEWHERE, SHOULDER, TRUNK, NameReading
+from rtsim.subjects.lab_proposal.proposed_roles import OTHER, MarkerRole
+
+Array = NDArray[np.float64]
+
+SEGMENT_OF = {
+    "asis": "pelvis", "psis": "pelvis", "sacrum": "pelvis",
+    "greater_trochanter": "thigh", "thigh_lateral": "thigh", "epicondyle_lateral": "thigh",
+    "epicondyle_medial": "thigh",
+    "fibula_head": "shank", "tibial_tuberosity": "shank", "shank_lateral": "shank",
+    "malleolus_lateral": "shank", "malleolus_medial": "shank",
+    "calcaneus": "foot", "metatarsal_1": "foot", "metatarsal_2": "foot", "metatarsal_3": "foot",
+    "metatarsal_5": "foot", "toe": "foot",
+}  # fmt: skip
+"""Where a role's marker is followed; the hallux moves against the foot, a device is on in statics alone."""
+KNEE, ANKLE = 0.02, 0.015
+"""Markers nearer to the height of knee or ankle, in parts of the stature, may be on either segment."""
+BESIDE = (0.09, 0.075)
+"""Markers farther from a leg's line, forwards or aside, in parts of the stature, are on no leg."""
+LOW_SHANK, THIN = 0.06, 0.035
+"""A shank is thin above the ankle, up to so much: markers farther from its line are on wands of the heel."""
+HIP = 0.515
+"""Height of the top of a thigh, in parts of the stature."""
+
+
+class FollowedMarker(NamedTuple):
+    """A marker that is followed on a segment of a side ("" = the pelvis, which both have); is_certain :
+    whether its role or its name says so."""
+
+    marker: str
+    segment: str
+    side: str
+    is_certain: bool
+
+
+def followed_markers(
+    names: Sequence[str],
+    readings: Sequence[NameReading],
+    roles: Sequence[MarkerRole],
+    pose: StandingPose,
+    points: Array,
+    exchanged: bool,
+) -> tuple[list[FollowedMarker], list[str]]:
+    """The markers that are followed, and sentences on those that are left out and could be on a leg."""
+    x = pose.seen(points)
+    by_marker = {role.marker: role for role in roles}
+    heights = joint_heights(names, roles, x)
+    found, told = [], []
+    left_out: dict[str, list[str]] = {}
+    for k, (name, reading) in enumerate(zip(names, readings, strict=True)):
+        role = by_marker.get(name)
+        if role is not None:
+            if role.role in SEGMENT_OF:
+                segment = SEGMENT_OF[role.role]
+                found.append(FollowedMarker(name, segment, "" if segment == "pelvis" else role.side, True))
+            continue
+        if reading.segment in (ELSEWHERE, COMPUTED_POINT, TRUNK, SHOULDER):
+            if reading.segment == COMPUTED_POINT:
+                left_out.setdefault("their names say that they are computed, no markers", []).append(name)
+            continue
+        segment, side, why = place_of(k, x, heights)
+        side = OTHER[side] if exchanged else side
+        if reading.segment and (not segment or reading.segment == segment):
+            side = reading.side or side
+            if reading.segment == "pelvis" or side:
+                found.append(
+                    FollowedMarker(name, reading.segment, "" if reading.segment == "pelvis" else side, True)
+                )
+        elif segment:
+            found.append(FollowedMarker(name, segment, side, False))
+        elif why:
+            left_out.setdefault(why, []).append(name)
+    told = [f"not followed, as {why}: {', '.join(some)}" for why, some in left_out.items()]
+    return found, told
+
+
+def joint_heights(names: Sequence[str], roles: Sequence[MarkerRole], x: Array) -> dict[str, float]:
+    """Heights of knee and ankle, in parts of the stature: of their markers, or usual ones."""
+    heights = {"knee": 0.277, "ankle": 0.037}
+    for joint, wanted in (("knee", "epicondyle_lateral"), ("ankle", "malleolus_lateral")):
+        there = [x[names.index(role.marker), 1] for role in roles if role.role == wanted]
+        if there:
+            heights[joint] = float(np.mean(there))
+    return heights
+
+
+def place_of(k: int, x: Array, heights: Mapping[str, float]) -> tuple[str, str, str]:
+    """Segment and side on which a marker stands, or why it is on none; "" for what is far from the legs."""
+    side = "right" if x[k, 2] > 0.0 else "left"
+    frames = leg_frames(x * np.array([1.0, 1.0, 1.0 if side == "right" else -1.0]))
+    height = x[k, 1]
+    if height > WAIST[0] - 0.02:
+        low, high, aside = WAIST
+        return ("pelvis", "", "") if height < high and abs(x[k, 2]) < aside and height > low else ("", "", "")
+    if frames is None or abs(x[k, 2]) > OUTSIDE + BESIDE[1]:
+        return "", "", ""
+    place = frames["leg"][k]
+    if height < heights["ankle"] + ANKLE:
+        ahead = frames["foot"][k]
+        near = -0.05 < ahead[0] < 0.2 and abs(ahead[2]) < 0.06
+        if near and height > heights["ankle"] - ANKLE and ahead[0] < 0.075:
+            return "", "", "they stand at the height of the ankle, and may be on shank or foot"
+        return ("foot", side, "") if near else ("", "", "")
+    thin = height < heights["ankle"] + LOW_SHANK
+    if thin and float(np.hypot(place[0], place[2])) > THIN:
+        return "", "", "they stand beside the ankle, and may be on shank or foot"
+    if abs(place[0]) > BESIDE[0] or abs(place[2]) > BESIDE[1]:
+        return "", "", "they stand beside the leg, as a hand or a long wand does"
+    if abs(height - heights["knee"]) < KNEE:
+        return "", "", "they stand at the height of the knee, and may be on thigh or shank"
+    if height > HIP:
+        return "", "", "they stand at the height of the hip, and may be on thigh or pelvis"
+    return ("thigh" if height > heights["knee"] else "shank"), side, ""

@@ -1,0 +1,108 @@
+"""Which marker is which landmark by its place alone, and how much worse every other answer is.
+
+Markers that mirror each other are the same landmark of two legs, so each is judged by the places of both.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
+
+from rtsim.subjects.lab_proposal.body_pose import (
+    GATE,
+    LEG_ROLES,
+    SIDES,
+    SLOTS,
+    all_costs,
+    leg_frames,
+    on_side,
+)
+
+Array = NDArray[np.float64]
+
+MIRRORED = 0.03
+"""Markers of two legs mirror each other where their places differ by less, in parts of the stature."""
+ON_FOOT, ON_PELVIS = 0.07, 0.5
+"""Heights below which a place is that along the foot, and above which it is that about the hips."""
+
+
+class PlacedMarker(NamedTuple):
+    """A marker by its place.
+
+    slot : role and side; cost : the square of the distance from the landmark's usual place in spreads
+    margin : what the best other answer costs more; other : what the marker would be then, rival : who this
+        landmark; None = nothing and nobody
+    """
+
+    slot: tuple[str, str]
+    cost: float
+    margin: float
+    other: tuple[str, str] | None
+    rival: int | None
+
+
+def place_costs(x: Array) -> tuple[Array, dict[int, int]]:
+    """Costs (n_slot, n_marker) of markers (n, 3) as seen by a pose, means of mirrored ones, and the pairs."""
+    costs = all_costs(x)
+    pairs = mirrored(x)
+    n = len(LEG_ROLES)
+    for right, left in pairs.items():
+        mean = 0.5 * (costs[:n, right] + costs[n : 2 * n, left])
+        costs[:n, right] = costs[n : 2 * n, left] = mean
+    return costs, pairs
+
+
+def mirrored(x: Array) -> dict[int, int]:
+    """Marker of the right -> the marker of the left that mirrors it, of markers (n, 3) as seen by a pose."""
+    places, rows = [], []
+    for sign in SIDES.values():
+        own = x * np.array([1.0, 1.0, sign])
+        frames = leg_frames(own)
+        if frames is None:
+            return {}
+        height = own[:, 1, None]
+        place = np.where(
+            height < ON_FOOT, frames["foot"], np.where(height > ON_PELVIS, frames["pelvis"], frames["leg"])
+        )
+        there = np.flatnonzero(on_side(own) & (own[:, 2] > 0.0))
+        places.append(place[there])
+        rows.append(there)
+    if not rows[0].size or not rows[1].size:
+        return {}
+    apart = np.linalg.norm(places[0][:, None] - places[1][None], axis=2)
+    nearest = apart.argmin(axis=1)
+    return {
+        int(rows[0][k]): int(rows[1][m])
+        for k, m in enumerate(nearest)
+        if apart[k, m] < MIRRORED and apart[:, m].argmin() == k
+    }
+
+
+def assign(costs: Array) -> dict[int, PlacedMarker]:
+    """Marker -> what it is, of costs (n_slot, n_marker) up to the gate."""
+    gain = np.where(costs <= GATE, GATE - costs, 0.0)
+    best = solved(gain)
+    backs = [slot for slot, (role, _) in enumerate(SLOTS) if role == "psis"]
+    if sum(slot in backs for slot in best.values()) == 1:  # of no use alone: it may be the sacrum
+        gain[backs] = 0.0
+        best = solved(gain)
+    total = sum(gain[slot, marker] for marker, slot in best.items())
+    result = {}
+    for marker, slot in best.items():
+        without = gain.copy()
+        without[slot, marker] = 0.0
+        second = solved(without)
+        margin = total - sum(without[s, m] for m, s in second.items())
+        rival = next((m for m, s in second.items() if s == slot), None)
+        other = SLOTS[second[marker]] if marker in second else None
+        result[marker] = PlacedMarker(SLOTS[slot], float(costs[slot, marker]), float(margin), other, rival)
+    return result
+
+
+def solved(gain: Array) -> dict[int, int]:
+    """Marker -> slot of the assignment with the largest gain (n_slot, n_marker)."""
+    rows, columns = linear_sum_assignment(gain, maximize=True)
+    return {int(m): int(s) for s, m in zip(rows, columns, strict=True) if gain[s, m] > 0.0}
