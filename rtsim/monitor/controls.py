@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TypeVar
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QButtonGroup, QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
@@ -13,11 +13,13 @@ from rtsim.device.arming import EMERGENCY
 from rtsim.monitor.flow import Flow
 from rtsim.monitor.pose.figure import StickFigureView
 from rtsim.monitor.pose.projection import VIEWS
-from rtsim.monitor.words import printable
+from rtsim.monitor.words import printable, tip
 
 Choice = TypeVar("Choice")
 
 METHODS = ("zero", "minimised", "prescribed")  # where the sender does not say which it has
+NAME = "rtsim monitor"
+TITLE_MOST = 34  # characters beside the buttons; the title of the window has all
 DURATIONS = (2, 5, 10, 30, 60)  # s
 DURATION_FIRST = 5  # s
 
@@ -34,10 +36,11 @@ class ToolBar(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        name = QLabel("rtsim monitor")
-        name.setObjectName("name")
+        self.name = QLabel(NAME)
+        self.name.setObjectName("name")
+        self.name.setTextFormat(Qt.TextFormat.PlainText)  # others wrote it
         flow = Flow(self, across=16, down=5)
-        flow.addWidget(name)
+        flow.addWidget(self.name)
         self.methods: dict[str, QPushButton] = {}
         self._holds = False  # the other side, as far as it said so
         self.hold = _button("Pause", "Let the simulation hold, and go on (H)", "H")
@@ -75,6 +78,11 @@ class ToolBar(QWidget):
         keep_group = _group("", (self.mark, self.record, self.save))
         for group in (self.method_group, self.simulation_group, duration_group, view_group, keep_group):
             flow.addWidget(group)
+
+    def show_title(self, title: str) -> None:
+        """Person, side and trial, as far as there is room."""
+        self.name.setText(printable(title, TITLE_MOST) if title else NAME)
+        self.name.setToolTip(tip([title] if title else []))
 
     def offer(self, commands: Collection[str]) -> None:
         """Show the buttons of the commands that the other side takes."""

@@ -13,8 +13,10 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from rtsim.device.arming import ARM_STATES
 from rtsim.files.gait.events import GaitEvent
 from rtsim.monitor.connection import ConnectionState, FrameWatch
+from rtsim.monitor.device.device_layout import ARMING
 from rtsim.monitor.gait.live_events import LiveGaitEvents
 from rtsim.monitor.layout import LARGEST, WindowLayout, layout_of
 from rtsim.monitor.message_log import MessageLog
@@ -169,7 +171,16 @@ class Feed:
         """State of the stream in words."""
         if self._fault:
             return ConnectionState(self._fault, "bad")
-        return self._listener.state(self.layout is not None, self.source.ended, self._now(), self.holds)
+        state = self._listener.state(self.layout is not None, self.source.ended, self._now(), self.holds)
+        if state.heard and self.device_fault:
+            return state._replace(words=f"{state.words}, the device is in fault", mood="bad")
+        return state
+
+    @property
+    def device_fault(self) -> bool:
+        """Whether the newest frame says that the device is in fault."""
+        codes = self.device.get(ARMING)
+        return codes is not None and codes[0] == ARM_STATES.index("fault")
 
     @property
     def holds(self) -> bool:

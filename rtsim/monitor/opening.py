@@ -10,9 +10,10 @@ from PySide6.QtWidgets import QApplication
 
 from rtsim.live.processes.signals import noting_requests
 from rtsim.monitor.choice.settings_file import read_settings
+from rtsim.monitor.controls import NAME
 from rtsim.monitor.device.commands import Commander
 from rtsim.monitor.feed import Feed
-from rtsim.monitor.window import NAME, MonitorWindow
+from rtsim.monitor.window import MonitorWindow
 from streams.access.security import Security
 
 SETTINGS = Path("rtsim", "monitor.json")
@@ -52,7 +53,7 @@ def open_window(
         with noting_requests(lambda number: application.quit()):
             window.show()
             application.exec()
-        return screenshot is None or window.save_as(screenshot)
+        return screenshot is None or window.saving.save_as(screenshot)
     finally:
         window.close()
 

@@ -17,6 +17,7 @@ from rtsim.monitor.theme import LIGHT, Theme
 from rtsim.monitor.words import tip
 
 VALUE_PIXELS, CAPTION_PIXELS = 13, 10
+SELDOM_READ = ("inside", "late", "skipped", "iterations")
 WORDS_LEAST = 230  # px, width of the words beside the figures; with less they stand above them
 
 
@@ -77,6 +78,7 @@ class StatusStrip(QFrame):
         self.note.hide()  # until something is left out
         self.chips = {key: Chip(text) for key, text in CHIPS.items()}
         self._connection_shown = ConnectionState("", "text_dim")
+        self._compact = False
         state = QHBoxLayout()
         state.setSpacing(5)
         state.addWidget(self._dot)
@@ -109,6 +111,17 @@ class StatusStrip(QFrame):
         wide = self.width() >= self._flow.sizeHint().width() + self.theme.px(WORDS_LEAST)
         directions = QBoxLayout.Direction
         self._upper.setDirection(directions.LeftToRight if wide else directions.TopToBottom)
+
+    def set_compact(self, on: bool) -> None:
+        """In a low window, the figures of SELDOM_READ alone where they are not as usual."""
+        self._compact = on
+        self._leave_out()
+
+    def _leave_out(self) -> None:
+        for key in SELDOM_READ:
+            chip = self.chips[key]
+            chip.setVisible(not self._compact or bool(chip.value.styleSheet()))
+        self._arrange()
 
     def set_theme(self, theme: Theme) -> None:
         """Recolour."""
@@ -145,6 +158,8 @@ class StatusStrip(QFrame):
             self._show_layout(feed.layout, method)
         for key, said in figures_of(feed).items():
             self.chips[key].show_text(said.text, getattr(self.theme, said.mood) if said.mood else "")
+        if self._compact:
+            self._leave_out()
         self._explain_losses(feed)
         self.show_notes(feed.notes())
 

@@ -17,6 +17,7 @@ N_COUNTER = 12  # counters of each side in a tool tip
 RATE_SHORTFALL = 0.9  # a measured rate below this share of the nominal one is coloured
 MOODS = {Quality.GOOD: "good", Quality.DEGRADED: "warning", Quality.MISSING: "bad"}
 DETAILS = ("model", "subject", "side", "source", "markers", "forces")
+TITLE = ("subject", "side", "source")
 
 
 class ChipText(NamedTuple):
@@ -76,6 +77,8 @@ def figures_of(feed: Feed) -> dict[str, StatusWords]:
     quality = quality_of(meter.status)
     late = quality is Quality.GOOD and meter.status
     newest = StatusWords(status_words(meter.status), "warning" if late else MOODS[quality])
+    if feed.device_fault:
+        newest = StatusWords("device fault", "bad")
     return figures | {"iterations": StatusWords(count_words(meter.iterations)), "status": newest}
 
 
@@ -83,6 +86,11 @@ def details_of(layout: WindowLayout, method: str) -> str:
     """What is estimated, of whom and from what, in one line."""
     parts = [method, *(layout.meta.get(key, "") for key in DETAILS), f"session {layout.session_id[:8]}"]
     return " · ".join(part for part in parts if part)
+
+
+def title_of(layout: WindowLayout) -> str:
+    """Person, side and trial; empty where the sender says of none."""
+    return " · ".join(layout.meta[key] for key in TITLE if layout.meta.get(key))
 
 
 def _rate(rate: float, nominal: float) -> StatusWords:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +12,6 @@ from numpy.typing import NDArray
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QCloseEvent, QResizeEvent
 from PySide6.QtWidgets import (
-    QFileDialog,
     QMainWindow,
     QScrollArea,
     QSplitter,
@@ -21,24 +19,24 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from rtsim.errors import ConfigError
 from rtsim.monitor.choice.chooser import PanelChooser
 from rtsim.monitor.choice.panel_choice import CONTACT, FIGURE, PRESSURE
 from rtsim.monitor.choice.settings_file import WindowSettings, write_settings
-from rtsim.monitor.controls import FigureCard, ToolBar
+from rtsim.monitor.controls import NAME, FigureCard, ToolBar
 from rtsim.monitor.device.command_link import CommandLink
 from rtsim.monitor.device.commands import Commander
 from rtsim.monitor.device.device import DevicePanel
 from rtsim.monitor.feed import Change, Feed
 from rtsim.monitor.gait.strides import Strides
 from rtsim.monitor.past.time_bar import TimeBar
-from rtsim.monitor.plots.curve_plots import CurvePlots
+from rtsim.monitor.plots.curve_plots import COLUMN_LEAST, CurvePlots
 from rtsim.monitor.plots.history import Quality, Window
 from rtsim.monitor.pose.contact import ContactPlot
 from rtsim.monitor.pose.heat import HeatImage
-from rtsim.monitor.saving.export import FORMATS, write_picture, write_table
 from rtsim.monitor.saving.recording import RecordingControl
+from rtsim.monitor.saving.save_control import SaveControl
 from rtsim.monitor.status import StatusStrip
+from rtsim.monitor.status_words import title_of
 from rtsim.monitor.theme import DARK, LIGHT, Theme, scale_of, style_sheet
 from streams.access.security import Security
 
@@ -48,7 +46,8 @@ SECONDS_PER_TURN = 10.0  # s; of longer windows a pixel stands for more time, so
 N_TURN_PER_TEXT = 6  # texts change five times per second, so that they can be read
 N_CURVE_PER_TURN = 40  # many curves take long to draw, so they move less often, too
 SIZE_LEAST = (720, 540)
-NAME = "rtsim monitor"
+COLUMN_GAP = 12  # px, between columns, and of their scroll bar
+COMPACT_HEIGHT = 700  # px; in lower windows the strip below says less
 MUSCLE_TASK = "muscles"  # which shows moment arms, too
 
 
@@ -85,8 +84,9 @@ class MonitorWindow(QMainWindow):
         self._n_turn = 0
         self._changed = True
         self.strides, self.time_bar = Strides(), TimeBar()
-        self.link = CommandLink(self, feed, commander, self.bar, self.device, self._say)
-        self.recording = RecordingControl(feed.address, security, self._say)
+        self.link = CommandLink(self, feed, commander, self.bar, self.device, self.say)
+        self.saving = SaveControl(self)
+        self.recording = RecordingControl(feed.address, security, self.say)
         self.curves.choice = self.choice
         self.chooser = PanelChooser(self.choice, self)
         self._arrange()
@@ -140,7 +140,7 @@ class MonitorWindow(QMainWindow):
         bar.panels.clicked.connect(self._open_chooser)
         self.chooser.changed.connect(self._choose)
         bar.clear.clicked.connect(self._clear)
-        bar.save.clicked.connect(self._ask_and_save)
+        bar.save.clicked.connect(self.saving.ask_and_save)
         bar.strides.toggled.connect(self._show_strides)
         bar.mark.clicked.connect(self._mark)
         bar.record.clicked.connect(self._record)
@@ -167,6 +167,7 @@ class MonitorWindow(QMainWindow):
             self._build()
         if change is not Change.NOTHING:
             self.link.offer()
+            self._show_title()
         self._changed |= n_kept > 0 and not self.looks_back
         self.strides.take(self.feed.gait.kept, self.feed.history)
         if not self.isVisible() or self.isMinimized():
@@ -196,22 +197,6 @@ class MonitorWindow(QMainWindow):
         self._draw_curves()
         self._write()
 
-    def save_as(self, path: str | Path) -> bool:
-        """Save what is shown, as PNG, SVG or csv by the suffix; whether that worked."""
-        self.redraw()
-        path = Path(path)
-        try:
-            if path.suffix.lower() == ".csv":
-                shown = [(panel.panel, panel.visible) for panel in self.curves.panels]
-                write_table(path, shown, self._window(), self.feed.events_found, self.feed.trial_shift)
-            else:
-                write_picture(self, path)
-        except ConfigError as fault:
-            self._say(f"Could not save: {fault}.")
-            return False
-        self._say(f"Saved {path}.")
-        return True
-
     def _build(self) -> None:
         if self.feed.layout:
             for part in (self.figure_card.figure, self.contact, self.heat, self.curves):
@@ -223,6 +208,12 @@ class MonitorWindow(QMainWindow):
             self.bar.arms.setVisible(bool(self.feed.layout.arms))
             self.chooser.set_layout(self.feed.layout)
             self._show_pictures()
+
+    def _show_title(self) -> None:
+        """Person, side and trial, above the window and in it."""
+        title = title_of(self.feed.layout) if self.feed.layout else ""
+        self.bar.show_title(title)
+        self.setWindowTitle(f"{title} – {NAME}" if title else NAME)
 
     def _take_settings(self) -> None:
         """Begin as the window was left the last time."""
@@ -240,7 +231,7 @@ class MonitorWindow(QMainWindow):
         self.settings.size = (self.width(), self.height())
         fault = write_settings(self._kept, self.settings)
         if fault:
-            self._say(fault)
+            self.say(fault)
 
     def _open_chooser(self) -> None:
         self.chooser.show()
@@ -277,7 +268,7 @@ class MonitorWindow(QMainWindow):
             return self.feed.poses.at(self.time_bar.at)
         return self.feed.pose, self.feed.pose_quality
 
-    def _window(self) -> Window:
+    def shown_window(self) -> Window:
         """The samples to show."""
         if self.looks_back:
             return self.feed.archive.window(self.time_bar.at, self.curves.duration)
@@ -290,7 +281,7 @@ class MonitorWindow(QMainWindow):
 
     def _draw_curves(self) -> None:
         self._changed = False
-        window, events = self._window(), self.feed.events_found
+        window, events = self.shown_window(), self.feed.events_found
         self.curves.draw(window, events)
         self.contact.draw(window)
         if self.curves.over_stride:
@@ -306,7 +297,7 @@ class MonitorWindow(QMainWindow):
         if feed.layout is None:
             words = feed.connection().words
             self.curves.placeholder.setText(words[:1].upper() + words[1:])
-        newest = self._window().values[:, -1:] if self.looks_back else feed.history.latest(1).values
+        newest = self.shown_window().values[:, -1:] if self.looks_back else feed.history.latest(1).values
         if newest.shape[1]:
             self.curves.show_values(newest[:, 0])
         self.link.show()
@@ -344,7 +335,7 @@ class MonitorWindow(QMainWindow):
 
     def _mark(self) -> None:
         event = self.feed.mark()
-        self._say(f"Marked {event.label} at {event.time + self.feed.trial_shift:.2f} s.")
+        self.say(f"Marked {event.label} at {event.time + self.feed.trial_shift:.2f} s.")
         self._changed = True
 
     def _record(self) -> None:
@@ -364,26 +355,25 @@ class MonitorWindow(QMainWindow):
         self.time_bar.follow()
         self.redraw()
 
-    def _say(self, text: str) -> None:
+    def say(self, text: str) -> None:
         self.feed.sentences.say(text)
         self._write()
-
-    def _ask_and_save(self) -> None:
-        name = time.strftime("rtsim-monitor-%Y%m%d-%H%M%S")
-        if self.device.device is not None:  # no dialogue between a hand and the emergency stop
-            self.save_as(f"{name}.png")
-            return
-        filters = ";;".join(FORMATS.values())
-        path, chosen = QFileDialog.getSaveFileName(self, "Save what is shown", name, filters)
-        if path:
-            suffix = next(suffix for suffix, words in FORMATS.items() if words == chosen or not chosen)
-            self.save_as(path if Path(path).suffix.lower() in FORMATS else f"{path}{suffix}")
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         if scale_of(self.width(), self.height()) != self.theme.scale:
             self.set_theme(self.theme)
+        self._fit_columns()
+        self.status.set_compact(self.height() < self.theme.px(COMPACT_HEIGHT))
         self._changed = True
+
+    def _fit_columns(self) -> None:
+        """As many columns of plots as there is width for."""
+        n = max(1, min(3, self.plots.width() // (self.theme.px(COLUMN_LEAST) + COLUMN_GAP)))
+        if n != self.curves.n_column_most:
+            self.curves.n_column_most = n
+            if self.feed.layout:
+                self.curves.set_layout(self.feed.layout)
 
     def closeEvent(self, event: QCloseEvent) -> None:
         self._timer.stop()

@@ -52,12 +52,12 @@ class PanelChoice:
         """Show a curve or not."""
         (self.curves.discard if on else self.curves.add)(curve_key(panel, k))
 
-    def chosen(self, panels: Sequence[PlotPanel]) -> list[PlotPanel]:
-        """The panels that are shown, in columns that are about equally long."""
+    def chosen(self, panels: Sequence[PlotPanel], n_column_most: int = 3) -> list[PlotPanel]:
+        """The panels that are shown, in as many columns as fit, which are about equally long."""
         shown = [panel for panel in panels if self.shows(panel)]
-        if len(shown) == len(panels):
+        if len(shown) == len(panels) and len({panel.column for panel in panels}) <= n_column_most:
             return shown
-        return dealt_out(shown)
+        return dealt_out(shown, n_column_most)
 
 
 def curve_key(panel: PlotPanel, k: int) -> str:
@@ -65,12 +65,13 @@ def curve_key(panel: PlotPanel, k: int) -> str:
     return f"{panel.key}/{panel.names[k]}"
 
 
-def dealt_out(panels: Sequence[PlotPanel]) -> list[PlotPanel]:
+def dealt_out(panels: Sequence[PlotPanel], n_column_most: int = 3) -> list[PlotPanel]:
     """Panels in as many columns as before, or fewer, none much longer than another; their order stays."""
     counts = Counter(panel.column for panel in panels)
     columns = sorted(counts)
-    n_column = min(len(columns), len(panels))
-    if n_column == 0 or max(counts.values()) - min(counts.values()) <= SPREAD_MOST:
+    n_column = min(len(columns), len(panels), n_column_most)
+    even = not counts or max(counts.values()) - min(counts.values()) <= SPREAD_MOST
+    if even and n_column == len(columns):
         return [panel._replace(column=columns.index(panel.column)) for panel in panels]
     ordered = sorted(panels, key=lambda panel: panel.column)
     return [panel._replace(column=i * n_column // len(ordered)) for i, panel in enumerate(ordered)]

@@ -34,7 +34,8 @@ STEPS = 200
 """Places of a slider."""
 NO_VALUE = "–"
 WIDEST = "-00.00"
-LEAST_FOR_TIMES = 280  # px
+LEAST_FOR_TIMES = 300  # px
+N_ROW_LEAST, ROW_HEIGHT = 3, 23  # sliders that are always in view, and the height of each [px]
 MOODS = {"disarmed": "text", "ramping": "warning", "armed": "good", "fault": "bad"}
 TIMES = {
     "round_trip_us": ("Round trip", "From a command to the device's answer to it."),
@@ -148,8 +149,14 @@ class DevicePanel(QFrame):
             for column, widget in enumerate((name, bounds[0], slider, bounds[1], value)):
                 grid.addWidget(widget, row, column)
             self.sliders[parameter.name], self._values[parameter.name] = slider, value
+        self._keep_sliders_in_view()
         tick = f" (tick {device.tick_ms:g} ms)" if device and math.isfinite(device.tick_ms) else ""
         self._unit.setText(f"µs{tick}")
+
+    def _keep_sliders_in_view(self) -> None:
+        """A few sliders always have room; more of them scroll."""
+        n_row = min(len(self.sliders), N_ROW_LEAST)
+        self.area.setMinimumHeight(max(1, n_row * self.theme.px(ROW_HEIGHT)))
 
     def set_theme(self, theme: Theme) -> None:
         """Recolour; what is to be pressed never shrinks."""
@@ -157,6 +164,7 @@ class DevicePanel(QFrame):
         self.stop.setMinimumHeight(theme.px(32))
         for row in (self.buttons, self.snapshots):
             row.setMinimumHeight(theme.px(25))
+        self._keep_sliders_in_view()
 
     def show_state(
         self,
@@ -225,11 +233,10 @@ class DevicePanel(QFrame):
         self._parameters.setContentsMargins(0, 0, 4, 0)
         self._parameters.setHorizontalSpacing(6)
         self._parameters.setColumnStretch(2, 1)
-        area = QScrollArea()
+        area = self.area = QScrollArea()
         area.setWidgetResizable(True)
         area.viewport().setAutoFillBackground(False)
         area.setWidget(inside)
-        area.setMinimumHeight(1)
         area.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Expanding)
         column.addWidget(area, 1)
         kept = [button for name in SNAPSHOTS for button in (self.save[name], self.switch[name])]

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from streams.messages import FieldSpec, Session
 
 PARAMETERS = "device_parameters"
-DEVICE_FIELDS = (PARAMETERS, "device_arming")
+ARMING = "device_arming"
+DEVICE_FIELDS = (PARAMETERS, ARMING)
 PARAMETERS_MOST = 24
 LARGEST_BOUND = 1e9
 

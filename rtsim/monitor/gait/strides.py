@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from rtsim.files.gait.events import STRIKE, GaitEvent
 from rtsim.files.tables.legs import SIDES
+from rtsim.methods.gait.cycle_curves import PERCENT, deviation_of, mean_of, over_cycle
 from rtsim.methods.gait.cycles import cycles_of
 from rtsim.methods.gait_phase import STRIDE_S
 from rtsim.monitor.plots.history import History
@@ -18,15 +19,13 @@ from rtsim.monitor.plots.history import History
 Array = NDArray[np.float64]
 N_KEPT = 10
 """Strides of each side over which means are taken."""
-N_POINT = 101
-PERCENT: Array = np.linspace(0.0, 100.0, N_POINT)
 LOOK_BACK_S = 20.0
 """Events so far back are looked at for strides that have become complete [s]."""
 
 
 class StrideCurves(NamedTuple):
-    """Of one side: values (n_stride, n_channel, N_POINT) and their mean and standard deviation
-    (n_channel, N_POINT), n - 1, NaN where fewer than one and two strides are known."""
+    """Of one side: values (n_stride, n_channel, 101) and their mean and standard deviation
+    (n_channel, 101), n - 1, NaN where fewer than one and two strides are known."""
 
     values: Array
     mean: Array
@@ -88,24 +87,14 @@ class Strides:
 
 
 def _cut(history: History, begin: float, end: float) -> Array:
-    """The values of a stride at N_POINT times (n_channel, N_POINT); NaN next to what is not known."""
+    """The values of a stride at 101 times (n_channel, 101); NaN next to what is not known."""
     held = history.latest(len(history))
     a, b = np.searchsorted(held.time, (begin - 1.0, end + 1.0))
     time, values = held.time[a:b], held.values[:, a:b]
-    at = begin + 0.01 * PERCENT * (end - begin)
-    if len(time) < 2 or time[0] > at[0] or time[-1] < at[-1]:
-        return np.full((len(values), N_POINT), np.nan)
-    high = np.clip(np.searchsorted(time, at), 1, len(time) - 1)
-    step = np.maximum(time[high] - time[high - 1], 1e-12)
-    part = np.clip((at - time[high - 1]) / step, 0.0, 1.0)
-    return (1.0 - part) * values[:, high - 1] + part * values[:, high]
+    if len(time) < 2:
+        return np.full((len(values), len(PERCENT)), np.nan)
+    return over_cycle(time, values.T, begin, end).T
 
 
 def _summary(values: Array) -> StrideCurves:
-    known = np.isfinite(values)
-    n = known.sum(axis=0)
-    filled = np.where(known, values, 0.0)
-    mean = np.where(n > 0, filled.sum(axis=0) / np.maximum(n, 1), np.nan)
-    squares = (np.where(known, values - mean, 0.0) ** 2).sum(axis=0)
-    deviation = np.where(n > 1, np.sqrt(squares / np.maximum(n - 1, 1)), np.nan)
-    return StrideCurves(values, mean, deviation)
+    return StrideCurves(values, mean_of(values), deviation_of(values))

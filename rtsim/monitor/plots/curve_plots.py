@@ -42,6 +42,7 @@ class CurvePlots(QWidget):
         self.arms_shown = False
         self.n_curve = 0  # in sight when they were drawn last
         self.over_stride = False
+        self.n_column_most = 3  # that fit
         self.placeholder = QLabel()
         self.placeholder.setObjectName("placeholder")
         self.placeholder.setTextFormat(Qt.TextFormat.PlainText)
@@ -61,7 +62,7 @@ class CurvePlots(QWidget):
         self._columns, self.panels, self._arm_column = [], [], None
         self.n_curve = 0  # those before slow the new ones down no more
         self._period = 1.0 / layout.rate_assumed
-        chosen = self.choice.chosen(layout.panels)
+        chosen = self.choice.chosen(layout.panels, self.n_column_most)
         for index in sorted({panel.column for panel in chosen}):
             self._add_column([panel for panel in chosen if panel.column == index])
         if layout.arms:

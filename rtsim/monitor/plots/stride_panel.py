@@ -11,7 +11,8 @@ from PySide6.QtGui import QColor
 
 from rtsim.files.gait.events import GaitEvent
 from rtsim.files.tables.legs import SIDES
-from rtsim.monitor.gait.strides import N_POINT, PERCENT, StrideCurves, Strides
+from rtsim.methods.gait.cycle_curves import PERCENT
+from rtsim.monitor.gait.strides import StrideCurves, Strides
 from rtsim.monitor.panels import PlotPanel
 from rtsim.monitor.plots.band import DeviationBand
 from rtsim.monitor.plots.curves import BANDS_MOST, CurvePanel
@@ -106,7 +107,7 @@ class StridePanel(CurvePanel):
         return single
 
     def _mean_rows(self, of_side: dict[str, StrideCurves | None], usual: str) -> Array:
-        rows = np.full((len(self.curves), N_POINT), np.nan)
+        rows = np.full((len(self.curves), len(PERCENT)), np.nan)
         for i in self.visible:
             curves = of_side[self.panel.sides[i] or usual]
             if curves is not None:

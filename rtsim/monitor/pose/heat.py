@@ -10,53 +10,105 @@ from numpy.typing import NDArray
 from PySide6.QtCore import QRectF
 
 from rtsim.monitor.layout import ImageField, WindowLayout
-from rtsim.monitor.plots.plots import PlotCard
+from rtsim.monitor.plots.plots import SMALL_PIXELS, PlotCard
 from rtsim.monitor.theme import Theme
 
 COLOURS = "inferno"
+N_COLOUR = 256
 APART = 0.25
 """Between two images, of the width of one."""
+BAR_WIDTH, BAR_TEXT = 0.12, 0.75
+"""Of the colour bar and of its numbers, of the width of one image."""
+ABOVE = 0.15
+"""Room for the letter above an image, of its height."""
 LEAST_SHARE = 1e-3
 """Of the largest value so far, below which the scale does not go."""
+TOUCHED = 0.01
+"""Of the largest value so far, above which a cell counts as one of the sole."""
+LETTERS = {"right": "R", "left": "L"}
 
 
 class HeatImage(PlotCard):
-    """The images of one field beside each other, on one scale that keeps its largest value; else hidden."""
+    """The images of one field beside each other, on one scale that keeps its largest value; else hidden.
+
+    Those alone of which something is known, each with its letter and the outline of all that has pressed so
+    far, and a bar that says what the colours mean.
+    """
 
     def __init__(self) -> None:
         super().__init__("", "")
         self.item.setAspectLocked(True)
         self._picture: ImageField | None = None
         self.images: list[pg.ImageItem] = []
+        self.outlines: list[pg.IsocurveItem] = []
+        self.letters: list[pg.TextItem] = []
+        self.known: list[bool] = []
+        self._touched: list[NDArray[np.bool_]] = []
+        lookup = pg.colormap.get(COLOURS).getLookupTable(nPts=N_COLOUR)
+        self.colour_bar = pg.ImageItem(np.arange(float(N_COLOUR))[None], levels=(0.0, N_COLOUR), lut=lookup)
+        self.limits = [pg.TextItem("", anchor=(0.0, 1.0)), pg.TextItem("", anchor=(0.0, 0.0))]
+        for part in (self.colour_bar, *self.limits):
+            self.item.addItem(part, ignoreBounds=True)
         self.largest = 0.0
         self.hide()
 
     def set_layout(self, layout: WindowLayout) -> None:
         """Take the image of a layout; without any the plot hides."""
-        for old in self.images:
+        for old in (*self.images, *self.outlines, *self.letters):
             self.item.removeItem(old)
-        self._picture, self.images, self.largest = layout.picture, [], 0.0
+        self._picture, self.largest = layout.picture, 0.0
+        self.images, self.outlines, self.letters, self.known, self._touched = [], [], [], [], []
         self.setVisible(layout.picture is not None)
         picture = layout.picture
         if picture is None:
             return
-        lookup = pg.colormap.get(COLOURS).getLookupTable(nPts=256)
+        lookup = pg.colormap.get(COLOURS).getLookupTable(nPts=N_COLOUR)
         n_row, n_column = picture.shape
-        width, height = 1e-1 * picture.across * n_column, 1e-1 * picture.along * n_row  # cm
-        for k in range(len(picture.labels)):
+        for k in picture.order:
             image = pg.ImageItem(np.zeros((n_column, n_row)), levels=(0.0, 1.0), lut=lookup)
-            image.setRect(QRectF(k * (1.0 + APART) * width, 0.0, width, height))
-            self.item.addItem(image, ignoreBounds=True)
+            outline = pg.IsocurveItem(np.zeros((n_column, n_row)), level=0.5)
+            outline.setParentItem(image)
+            name = picture.labels[k]
+            letter = pg.TextItem(LETTERS.get(name, name), anchor=(0.5, 1.0))
+            for part in (image, letter):
+                self.item.addItem(part, ignoreBounds=True)
             self.images.append(image)
-        n = len(self.images)
-        across = (n + (n - 1) * APART) * width
-        self.item.setRange(xRange=(0.0, across), yRange=(0.0, height), padding=0.02)
+            self.outlines.append(outline)
+            self.letters.append(letter)
+            self._touched.append(np.zeros((n_column, n_row), bool))
+        self.known = [True] * len(self.images)
+        self._place()
         self.title_axes("along (cm)", "across (cm)")
         self.set_theme(self.theme)
+
+    def _place(self) -> None:
+        """Put the images that are shown side by side, and the colour bar beside them."""
+        picture = self._picture
+        assert picture is not None
+        n_row, n_column = picture.shape
+        width, height = 1e-1 * picture.across * n_column, 1e-1 * picture.along * n_row  # cm
+        x = 0.0
+        for image, letter, known in zip(self.images, self.letters, self.known, strict=True):
+            image.setVisible(known)
+            letter.setVisible(known)
+            if known:
+                image.setRect(QRectF(x, 0.0, width, height))
+                letter.setPos(x + 0.5 * width, height)
+                x += (1.0 + APART) * width
+        self.colour_bar.setRect(QRectF(x, 0.0, BAR_WIDTH * width, height))
+        for limit, y in zip(self.limits, (0.0, height), strict=True):
+            limit.setPos(x + BAR_WIDTH * width, y)
+        across, up = x + (BAR_WIDTH + BAR_TEXT) * width, (1.0 + ABOVE) * height
+        self.item.setRange(xRange=(0.0, across), yRange=(0.0, up), padding=0.02)
 
     def set_theme(self, theme: Theme) -> None:
         """Recolour."""
         self.paint_axes(theme)
+        for text in (*self.letters, *self.limits):
+            text.setColor(theme.text)
+            text.setFont(self._font(SMALL_PIXELS))
+        for outline in self.outlines:
+            outline.setPen(pg.mkPen("#9aa3ae", width=1))  # seen on the dark of the images in both themes
         self._write()
 
     def set_frame(self, data: Mapping[str, NDArray[np.float64]]) -> None:
@@ -67,16 +119,29 @@ class HeatImage(PlotCard):
         told = picture.scale * data[picture.field].reshape(len(picture.labels), *picture.shape)
         values = np.nan_to_num(told, nan=0.0, posinf=0.0, neginf=0.0)
         largest = max(self.largest, float(values.max(initial=0.0)))
-        for image, k in zip(self.images, picture.order, strict=True):
-            image.setVisible(bool(np.isfinite(told[k]).any()))
-            image.setImage(values[k].T, autoLevels=False, levels=(0.0, max(largest, LEAST_SHARE)))
+        known = [bool(np.isfinite(told[k]).any()) for k in picture.order]
+        for i, k in enumerate(picture.order):
+            self.images[i].setImage(values[k].T, autoLevels=False, levels=(0.0, max(largest, LEAST_SHARE)))
+            self._extend_outline(i, TOUCHED * max(largest, LEAST_SHARE) < values[k].T)
+        if known != self.known and any(known):
+            self.known = known
+            self._place()
+            self._write()
         if largest != self.largest:
             self.largest = largest
             self._write()
 
+    def _extend_outline(self, i: int, pressed: NDArray[np.bool_]) -> None:
+        if (pressed & ~self._touched[i]).any():
+            self._touched[i] |= pressed
+            self.outlines[i].setData(np.pad(self._touched[i], 0).astype(float))
+
     def _write(self) -> None:
         picture = self._picture
         if picture is not None:
-            labels = ", ".join(picture.labels[k] for k in picture.order)
+            shown = [picture.labels[k] for k, known in zip(picture.order, self.known, strict=True) if known]
+            title = f"{picture.title}: {', '.join(shown)}" if any(shown) else picture.title
             scale = f"up to {self.largest:.3g} {picture.unit}" if self.largest else "nothing yet"
-            self.write_header(f"{picture.title}: {labels}; {scale}", ())
+            self.write_header(f"{title}; {scale}", ())
+            self.limits[0].setText("0")
+            self.limits[1].setText(f"{self.largest:.3g} {picture.unit}" if self.largest else "")

@@ -129,7 +129,7 @@ def test_an_event_is_marked_by_a_key_and_saved(walking: Any, tmp_path: Path) -> 
     press(walking, "E")
     walking.until(lambda: len(window.feed.marks) == 1)
     assert "Marked event 1 at 9.99 s" in window.status.message.text()
-    assert window.save_as(tmp_path / "curves.csv")
+    assert window.saving.save_as(tmp_path / "curves.csv")
     rows = list(csv.reader((tmp_path / "curves.csv").open()))
     assert rows[0][0] == "time [s]"
     assert rows[0][-1] == "events"
@@ -139,9 +139,9 @@ def test_an_event_is_marked_by_a_key_and_saved(walking: Any, tmp_path: Path) -> 
     assert last[0] == pytest.approx(9.99)
     assert rows[-1][-1] == "event 1"
     assert sum("right foot strike" in row[-1] for row in rows) >= 4
-    assert window.save_as(tmp_path / "lines.svg")
+    assert window.saving.save_as(tmp_path / "lines.svg")
     assert b"<svg" in (tmp_path / "lines.svg").read_bytes()[:400]
-    assert not window.save_as(tmp_path / "none" / "curves.csv")
+    assert not window.saving.save_as(tmp_path / "none" / "curves.csv")
 
 
 @pytest.mark.process

@@ -240,15 +240,15 @@ def test_png_is_the_window(stage: Any, sender: Any, tmp_path: Path) -> None:
     from PySide6.QtGui import QColor, QImage
 
     stage.receive(sender, 20)
-    assert stage.window.save_as(tmp_path / "light.png")
+    assert stage.window.saving.save_as(tmp_path / "light.png")
     stage.window.bar.dark.click()
-    assert stage.window.save_as(tmp_path / "dark.png")
+    assert stage.window.saving.save_as(tmp_path / "dark.png")
     light, dark = QImage(str(tmp_path / "light.png")), QImage(str(tmp_path / "dark.png"))
     assert (light.width(), light.height()) == (stage.window.width(), stage.window.height())
     assert QColor(light.pixel(2, 2)).lightness() > 200 > 60 > QColor(dark.pixel(2, 2)).lightness()
     axis = stage.window.curves.panels[0].item.getAxis("left")
     assert axis.labelStyle["color"] == stage.window.theme.text
-    assert not stage.window.save_as(tmp_path / "no such folder" / "x.png")
+    assert not stage.window.saving.save_as(tmp_path / "no such folder" / "x.png")
     assert "Could not save" in stage.window.status.message.text()
 
 

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from rtsim.files.gait.events import OFF, PLATES, STRIKE
+from rtsim.methods.gait.cycle_curves import PERCENT
 from rtsim.monitor.gait.live_events import LiveGaitEvents
-from rtsim.monitor.gait.strides import PERCENT, Strides
+from rtsim.monitor.gait.strides import Strides
 from rtsim.monitor.plots.history import History, Quality
 from streams.messages import FieldSpec
 from tests.rtsim.monitor.gait.walk import FIELDS, LOADS, SEGMENTS, STRIDE_S, arrays, frame, session

@@ -33,5 +33,9 @@ def test_both_images_show_the_newest_frame(session_of: Callable[..., Session]) -
     values[1] = np.nan  # a foot that is not followed is not one that presses nothing
     heat.set_frame({"foot_pressure": values})
     assert [image.isVisible() for image in heat.images] == [False, True]
+    assert [letter.isVisible() for letter in heat.letters] == [False, True]
+    assert heat.letters[1].toPlainText() == "R"
+    assert "left" not in heat.header.text()
+    assert [limit.toPlainText() for limit in heat.limits] == ["0", "200 kPa"]
     heat.set_layout(layout_of(session_of(())))
     assert heat.isHidden()

@@ -1,0 +1,51 @@
+"""Saves what the window shows: by a dialogue, or at once where there is a device."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtWidgets import QFileDialog
+
+from rtsim.errors import ConfigError
+from rtsim.monitor.saving.export import FORMATS, write_picture, write_table
+
+if TYPE_CHECKING:
+    from rtsim.monitor.window import MonitorWindow
+
+
+class SaveControl:
+    """Of one window."""
+
+    def __init__(self, window: MonitorWindow) -> None:
+        self.window = window
+
+    def save_as(self, path: str | Path) -> bool:
+        """Save what is shown, as PNG, SVG or csv by the suffix; whether that worked."""
+        window, path = self.window, Path(path)
+        window.redraw()
+        try:
+            if path.suffix.lower() == ".csv":
+                panels = [(panel.panel, panel.visible) for panel in window.curves.panels]
+                feed = window.feed
+                write_table(path, panels, window.shown_window(), feed.events_found, feed.trial_shift)
+            else:
+                write_picture(window, path)
+        except ConfigError as fault:
+            window.say(f"Could not save: {fault}.")
+            return False
+        window.say(f"Saved {path}.")
+        return True
+
+    def ask_and_save(self) -> None:
+        """Ask where to; with a device, which no dialogue may cover, a picture goes to this folder."""
+        name = time.strftime("rtsim-monitor-%Y%m%d-%H%M%S")
+        if self.window.device.device is not None:
+            self.save_as(f"{name}.png")
+            return
+        filters = ";;".join(FORMATS.values())
+        path, chosen = QFileDialog.getSaveFileName(self.window, "Save what is shown", name, filters)
+        if path:
+            suffix = next(suffix for suffix, words in FORMATS.items() if words == chosen or not chosen)
+            self.save_as(path if Path(path).suffix.lower() in FORMATS else f"{path}{suffix}")
