@@ -17,7 +17,7 @@ int main(int n_argument, char **arguments) {
   void *lost, *socket = dealer(address, &lost);
   int may_arm = 0, state = OFF;
   Output output = {.session = "", .seq = -1}, came = output; /* none yet */
-  Reply told = {0, 0.0, LIMIT, STATES[OFF], ""};
+  Reply told = {0, 0, 0.0, LIMIT, STATES[OFF], ""};
   int64_t due = now(), fell = 0;
   double fell_from = 0.0;
   if (!socket) return 1;
@@ -52,7 +52,7 @@ int main(int n_argument, char **arguments) {
       told.torque = passed >= 0 && passed < RAMP ? fell_from * (1.0 - (double)passed / RAMP) : 0.0;
       state = told.torque == 0.0 ? STOPPED : FALLING;
     }
-    told.state = STATES[state];
+    told.state = STATES[state], told.t = t;
     reply(socket, &output, told);
     told.seq++;
   }

@@ -14,7 +14,7 @@ typedef struct {
   double valid_ms, time, tick_ms, torque, most, angle, speed;
   int armed, answer;
 } Output;
-typedef struct { int64_t seq; double torque, limit; const char *state, *fault; } Reply;
+typedef struct { int64_t seq, t; double torque, limit; const char *state, *fault; } Reply;
 
 static int64_t now(void) { /* [ns], of the clock that stamps outputs on this machine, too */
   struct timespec t;
@@ -134,7 +134,7 @@ static void reply(void *socket, const Output *to, Reply r) { /* a real device me
   msgpack_object rooms[4];
   msgpack_object_kv told[] = {
       {text("v"), integer(1)}, {text("type"), text("device")}, {text("session"), text(to->session)},
-      {text("seq"), integer(r.seq)}, {text("t"), integer(now())}, {text("command"), integer(to->seq)},
+      {text("seq"), integer(r.seq)}, {text("t"), integer(r.t)}, {text("command"), integer(to->seq)},
       {text("angle"), list(&rooms[0], to->angle)}, {text("speed"), list(&rooms[1], to->speed)},
       {text("torque"), list(&rooms[2], r.torque)}, {text("torque_max"), list(&rooms[3], r.limit)},
       {text("state"), text(r.state)}, {text("fault"), text(r.fault)}};

@@ -209,7 +209,8 @@ class Guard:
         return True
 
     def tick(self) -> float:
-        """The torque of this tick [N m]."""
+        """The torque of this tick [N m]: none by a command that became too old since it was looked at."""
+        self.look()
         self.torque = 0.0
         if self.state == "armed":
             self.torque = within(within(self.output["torque"][0], self.output["torque_max"][0]), self.limit)
@@ -235,7 +236,8 @@ def serve(address: str, motor, limit: float) -> None:
             taken = came is not None and guard.take(came)
             if now() < due_ns and not (taken and guard.output.get("answer")):
                 continue
-            due_ns = now() + TICK_NS
+            t_ns = now()  # before torque and measurement: whoever is stopped among them must not seem newer
+            due_ns = t_ns + TICK_NS
             try:
                 wrong = motor.tick(guard)
             except OSError as fault:
@@ -244,7 +246,7 @@ def serve(address: str, motor, limit: float) -> None:
             if wrong:
                 guard.fall(wrong)
             output = guard.output
-            told = {"v": 1, "type": "device", "session": output["session"], "seq": seq, "t": now()}
+            told = {"v": 1, "type": "device", "session": output["session"], "seq": seq, "t": t_ns}
             told |= {"command": output["seq"], "angle": [motor.angle], "speed": [motor.speed]}
             told |= {"torque": [motor.torque], "actuator": [motor.torque], "torque_max": [limit]}
             model.send(told | {"state": guard.state, "fault": guard.fault[:128]})

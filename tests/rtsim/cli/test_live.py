@@ -37,15 +37,16 @@ def account(done, code: int = 0, beside: tuple[str, ...] = ()) -> dict:
     return summary
 
 
-def await_frames(control: str) -> None:
-    """Wait until the estimator has published something."""
+def await_frames(live) -> str:
+    """Wait until the estimator has published something; the address of its commands."""
+    control = re.search(r"commands at (\S+)", live.said("commands at "))[1]
     due = time.monotonic() + GUARD_S
-    while time.monotonic() < due:
+    while time.monotonic() < due and live.popen.poll() is None:
         ok, text = request(control, "status", timeout_s=1.0)
         if ok and " 0 frames" not in text:
-            return
+            return control
         time.sleep(0.02)
-    pytest.fail("the run never began")
+    pytest.fail(f"the run never began: {text}; {live.popen.poll()}; {live.said('')}")
 
 
 def test_plates_beside_the_walker(rtsim, any_ports, tmp_path):
@@ -121,14 +122,13 @@ def test_a_run_config_reaches_the_estimator_and_its_results_the_recorder(rtsim, 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of another kind")
 @pytest.mark.parametrize("how", ["SIGINT", "SIGTERM", "SIGHUP"])
-def test_a_request_to_end_leaves_the_summary(start, port, how):
+def test_a_request_to_end_leaves_the_summary(start, any_ports, how):
     """Protects the user of Ctrl-C, which a terminal sends to the whole group: the account so far; and of a
     request to terminate, and of a closed terminal.
     """
     how = getattr(signal, how)
-    control = f"tcp://127.0.0.1:{port}"
-    live = start("live", "--loop", "--json", "--results", "tcp://127.0.0.1:0", "--control", control)
-    await_frames(control)
+    live = start("live", "--loop", "--json", *any_ports)
+    control = await_frames(live)
     if how == signal.SIGINT:
         os.killpg(live.popen.pid, how)
     else:
@@ -139,11 +139,10 @@ def test_a_request_to_end_leaves_the_summary(start, port, how):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of another kind")
-def test_no_process_stays_behind(start, port):
+def test_no_process_stays_behind(start, any_ports):
     """Protects the machine: though the run is killed, its player and estimator end too."""
-    control = f"tcp://127.0.0.1:{port}"
-    live = start("live", "--loop", "--json", "--results", "tcp://127.0.0.1:0", "--control", control)
-    await_frames(control)
+    live = start("live", "--loop", "--json", *any_ports)
+    control = await_frames(live)
     live.popen.kill()
     live.popen.wait(GUARD_S)
     due = time.monotonic() + GUARD_S
@@ -151,11 +150,10 @@ def test_no_process_stays_behind(start, port):
         assert time.monotonic() < due, "the estimator is still there"
 
 
-def test_a_run_is_stopped_by_command(start, rtsim, port):
+def test_a_run_is_stopped_by_command(start, rtsim, any_ports):
     """Protects the command line to a running estimator: answers in words, then the end."""
-    control = f"tcp://127.0.0.1:{port}"
-    live = start("live", "--loop", "--json", "--results", "tcp://127.0.0.1:0", "--control", control)
-    await_frames(control)
+    live = start("live", "--loop", "--json", *any_ports)
+    control = await_frames(live)
     done = rtsim("command", "set_method", "method=zero", "--control", control)
     assert (done.code, done.out) == (0, "The method is zero from the next frame on.\n")
     done = rtsim("command", "set_method", "method=best", "--control", control)

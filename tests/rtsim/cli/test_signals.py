@@ -151,7 +151,7 @@ OPENING = """if True:
 """The command line, which says when the window is open."""
 
 
-def test_nohup_is_respected(start, port):
+def test_nohup_is_respected(start):
     """Protects runs that were told to outlive their terminal."""
     ignoring = "import signal; signal.signal(signal.SIGHUP, signal.SIG_IGN); "
     process = start(

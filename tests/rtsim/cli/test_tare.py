@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 
 import numpy as np
@@ -54,20 +55,10 @@ def test_live_and_analyse_take_the_same_zero_off(rtsim, here, any_ports, tmp_pat
         np.testing.assert_array_equal(live.fields[name], values[rows], err_msg=name)
 
 
-def test_the_plates_of_a_running_estimator_are_tared_from_another_terminal(start, rtsim, port):
+def test_the_plates_of_a_running_estimator_are_tared_from_another_terminal(start, rtsim, any_ports):
     """Protects `rtsim command tare`: the answer says what is done, `status` what came of it."""
-    control = f"tcp://127.0.0.1:{port}"
-    start(
-        "live",
-        "--loop",
-        "--forces",
-        "walker",
-        "--json",
-        "--results",
-        "tcp://127.0.0.1:0",
-        "--control",
-        control,
-    )
+    live = start("live", "--loop", "--forces", "walker", "--json", *any_ports)
+    control = re.search(r"commands at (\S+)", live.said("commands at "))[1]
     due = time.monotonic() + GUARD_S
     while " 0 frames" in (said := request(control, "status", timeout_s=1.0)[1]) or "published" not in said:
         assert time.monotonic() < due, said
