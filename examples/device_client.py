@@ -8,7 +8,7 @@ from pathlib import Path
 
 sys.path.append(str(Path(__file__).resolve().parent / "drivers"))
 
-from device_side import Guard, serve
+from device_side import Guard, now, serve
 
 LIMIT = 30.0  # own limit of torque [N m]
 
@@ -17,9 +17,11 @@ class Ideal:
     """Angle and speed [rad, rad/s] are the model's, torque [N m] is what was told: a real one measures."""
 
     angle = speed = torque = 0.0
+    t_ns = 0
 
     def tick(self, guard: Guard) -> str:
         """Apply the torque of this tick."""
+        self.t_ns = now()
         self.torque = guard.tick()
         self.angle, self.speed = guard.output["angle"][0], guard.output["speed"][0]
         return ""

@@ -2,7 +2,8 @@
 
 A driver beside it brings a motor: `tick(guard)` applies `guard.tick()` in [N m], measures, and says what is
 wrong in words, or raises OSError where the motor cannot be reached any more; `stop()` ends torque; `angle`,
-`speed`, `torque` are what was measured [rad, rad/s, N m]. Runs on the machine of the model.
+`speed`, `torque` are what was measured [rad, rad/s, N m], `t_ns` is `now()` just before it, so that no value
+seems newer than it is. Runs on the machine of the model.
 """
 
 import contextlib
@@ -236,8 +237,7 @@ def serve(address: str, motor, limit: float) -> None:
             taken = came is not None and guard.take(came)
             if now() < due_ns and not (taken and guard.output.get("answer")):
                 continue
-            t_ns = now()  # before torque and measurement: whoever is stopped among them must not seem newer
-            due_ns = t_ns + TICK_NS
+            due_ns = now() + TICK_NS
             try:
                 wrong = motor.tick(guard)
             except OSError as fault:
@@ -246,7 +246,7 @@ def serve(address: str, motor, limit: float) -> None:
             if wrong:
                 guard.fall(wrong)
             output = guard.output
-            told = {"v": 1, "type": "device", "session": output["session"], "seq": seq, "t": t_ns}
+            told = {"v": 1, "type": "device", "session": output["session"], "seq": seq, "t": motor.t_ns}
             told |= {"command": output["seq"], "angle": [motor.angle], "speed": [motor.speed]}
             told |= {"torque": [motor.torque], "actuator": [motor.torque], "torque_max": [limit]}
             model.send(told | {"state": guard.state, "fault": guard.fault[:128]})

@@ -27,17 +27,20 @@ class Moteus:
     def __init__(self, port: str, servo: int, sign: float, zero_deg: float) -> None:
         self.port, self.servo, self.sign, self.zero = wire.Port(port), servo, sign, math.radians(zero_deg)
         self.angle = self.speed = self.torque = 0.0
+        self.t_ns = now()
         self.mode = self.code = 0
         self.n_missed = self.n_starting = 0
 
     def tick(self, guard: Guard) -> str:
         """Send what the guard allows and read what is measured; what is wrong with it, in words."""
+        t_ns = now()
         torque, acts = self.sign * guard.tick(), guard.state in ("armed", "falling")
         valid_s = guard.left_s() if guard.state == "armed" else FALLING_S
         frame = wire.torque_frame(torque, guard.limit, valid_s) if acts else wire.STOP
         self.port.lines()  # replies that came too late are old
         self.port.send(wire.line_of(self.servo, frame))
         answered = self._read(now() + REPLY_NS)
+        self.t_ns = t_ns if answered else self.t_ns
         self.n_missed = 0 if answered else self.n_missed + 1
         self.n_starting = self.n_starting + 1 if acts and self.mode != wire.IN_POSITION else 0
         if self.n_missed > MISSED_MOST:
