@@ -100,11 +100,11 @@ class Trial:
         return message is not None and message.state == "armed" and message.torque == [HELD]
 
     def arm(self) -> None:
-        """Disarm, arm, and wait for the torque."""
+        """Disarm, and wait until no torque is measured any more."""
 
         def is_off() -> bool:
             message = self.answer(self.say(KEEP, armed=False))
-            return message is not None and message.state == "disarmed"
+            return message is not None and message.state == "disarmed" and message.torque == [0.0]
 
         until(is_off)
 
