@@ -39,12 +39,20 @@ class Taken(NamedTuple):
 
 
 class AdapterChain:
-    """A double, the relay and a subscriber; with ZEROMQ the relay is left out."""
+    """A double, the relay and a subscriber; with ZEROMQ the relay is left out.
 
-    def __init__(self, scheme: str) -> None:
+    walker : whether the markers are those of the synthetic walker, for an estimator
+
+    Attributes
+    ----------
+    address : of the markers' stream
+    """
+
+    def __init__(self, scheme: str, walker: bool = False) -> None:
         self._stack = contextlib.ExitStack()
         self._log = Path(self._stack.enter_context(tempfile.TemporaryDirectory())) / "log.npy"
         arguments = [scheme, str(RATE), str(N_MARKER), str(self._log)]
+        arguments += ["--walker"] if walker else []
         self._driver = subprocess.Popen(
             [sys.executable, "-m", "rtsim.bench.adapters.drive", *arguments],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8",
@@ -59,7 +67,7 @@ class AdapterChain:
                 self.relay = Child("connector", asked)
                 self._stack.callback(self.relay.close)
                 address = self.relay.wait_ready(PATIENCE_S)["markers"]
-            topics = ("markers", "telemetry")
+            self.address, topics = address, ("markers", "telemetry")
             self._subscriber = self._stack.enter_context(Subscriber(address, topics, backlog=4096))
             due = time.monotonic() + PATIENCE_S
             while not self.taken:

@@ -10,7 +10,8 @@ Standard output: {"address": ...}, and an answer to each line: {"done": ...}. St
     damaged N              so many damaged messages
 
 Frame k has k / 8 m in the first coordinate of its last marker, exact in 32 bits in metres and in
-millimetres; every REPEATED-th is sent twice. The server's clock is an hour ahead and runs 50 ppm fast.
+millimetres; every REPEATED-th is sent twice. With --walker the first markers are those of the synthetic
+walker instead, whom an estimator can follow. The server's clock is an hour ahead and runs 50 ppm fast.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ import numpy as np
 
 from rtsim.bench.adapters.damage import damaged
 from rtsim.bench.adapters.double import ByteDouble, CaptureDouble, DoubledFrame, double_of
+from rtsim.live.inputs.sources import WALKER, load_trial
 from streams.clock import now_ns, sleep_until_ns
 from streams.codec import FieldLayout
 from streams.messages import Markers, marker_session
@@ -39,6 +41,8 @@ REPEATED = 100
 UNDER_WAY_S = 0.3
 """What was sent last shall arrive before the server ends [s]."""
 PER_METRE = 8
+WALK_S = 10.0
+Y_TO_Z = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])
 ZEROMQ = "zeromq"
 """In place of a double: the same frames by our own publisher, without a relay."""
 
@@ -61,6 +65,21 @@ def names_of(n_marker: int, exchanged: bool = False) -> list[str]:
     if exchanged:
         names[:2] = names[1], names[0]
     return names
+
+
+class WalkerFrames:
+    """Names and positions of the synthetic walker, over and over, with others behind them."""
+
+    def __init__(self, rate: float, n_marker: int, z_up: bool) -> None:
+        trial = load_trial(WALKER, WALK_S, rate)
+        others = positions_of(0, n_marker)[len(trial.names) :]
+        self.names = [*trial.names, *names_of(n_marker)[len(trial.names) :]]
+        self._places = trial.positions @ Y_TO_Z.T if z_up else trial.positions
+        self._others = others
+
+    def positions(self, k: int) -> np.ndarray:
+        """(n_marker, 3) - of frame k [m]."""
+        return np.vstack((self._places[k % len(self._places)], self._others))
 
 
 class ZeroMqSource:
@@ -98,10 +117,11 @@ class ZeroMqSource:
 class AdapterDrive:
     """The frames of a double: which come next, when they were due and sent."""
 
-    def __init__(self, scheme: str, rate: float, n_marker: int) -> None:
+    def __init__(self, scheme: str, rate: float, n_marker: int, walker: bool = False) -> None:
         self._rate, self._n_marker = rate, n_marker
         self._step_ns = round(1e9 / rate)
-        self._names = names_of(n_marker)
+        self._walker = WalkerFrames(rate, n_marker, scheme != "natnet") if walker else None
+        self._names = self._walker.names if self._walker is not None else names_of(n_marker)
         self.double: CaptureDouble | None = None
         if scheme == ZEROMQ:
             self.source: Any = ZeroMqSource(self._names, rate)
@@ -139,7 +159,9 @@ class AdapterDrive:
             k += 1
 
     def _send(self, k: int, due_ns: int) -> None:
-        frame = DoubledFrame(positions_of(k, self._n_marker), server_ns(due_ns), 1 if self._stuck else k)
+        walker = self._walker
+        positions = walker.positions(k) if walker is not None else positions_of(k, self._n_marker)
+        frame = DoubledFrame(positions, server_ns(due_ns), 1 if self._stuck else k)
         if self._storm and self.double is not None:
             self.double.describe([f"S{k}", *names_of(self._n_marker)[1:]])
         self.log.append((k, due_ns, now_ns()))
@@ -198,8 +220,9 @@ def main() -> None:
     parser.add_argument("rate", type=float)
     parser.add_argument("n_marker", type=int)
     parser.add_argument("log", type=Path)
+    parser.add_argument("--walker", action="store_true")
     given = parser.parse_args()
-    drive = AdapterDrive(given.scheme, given.rate, given.n_marker)
+    drive = AdapterDrive(given.scheme, given.rate, given.n_marker, given.walker)
     threading.Thread(target=drive.hear, daemon=True).start()
     say({"address": drive.source.address})
     drive.run()

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from rtsim.bench.adapters.chain import N_MARKER, RATE, AdapterChain, Taken
 from rtsim.bench.adapters.double import DoubledFrame, double_of, doubled_schemes, has_bytes
 from rtsim.bench.adapters.drive import ZEROMQ, names_of, positions_of, server_ns
+from rtsim.bench.adapters.estimated import estimated
 from rtsim.bench.figures import BenchFigure, say
 from streams.clock import now_ns
 
@@ -204,4 +205,4 @@ def doubled(taken: list[Taken]) -> int:
     return len(frames) - len(set(frames))
 
 
-MEASURES = (steady, restarts, relabelled, standing_numbers, label_storm, mistreated)
+MEASURES = (steady, restarts, relabelled, standing_numbers, label_storm, mistreated, estimated)

@@ -35,20 +35,23 @@ def latency(as_json: bool, rate: float, seconds: float, method: str, forces: boo
 @AS_JSON
 @QUICK
 @click.option("--only", multiple=True, metavar="SYSTEM", help="Some of the systems (repeatable).")
-def adapters(as_json: bool, quick: bool, only: tuple[str, ...]) -> None:
+@click.option("--endurance", is_flag=True, help="Instead: ten minutes of each, with five restarts.")
+def adapters(as_json: bool, quick: bool, only: tuple[str, ...], endurance: bool) -> None:
     """`rtsim connect` against servers of ours that speak the protocols of capture systems, at 200 Hz.
 
-    Time added, frames lost, capture times, restarts, changed lists of markers and damaged messages.
+    Time added, frames lost, capture times, restarts, changed lists of markers, damaged messages, and results
+    of an estimator beside those of a plain stream.
     """
     from rtsim.bench import figures
-    from rtsim.bench.adapters import run
+    from rtsim.bench.adapters import restarts, run
     from rtsim.bench.adapters.double import doubled_schemes
 
     for scheme in only:
         check_of_use(
             "--only", scheme in doubled_schemes(), f"{', '.join(doubled_schemes())}", "give one of these"
         )
-    click.echo(figures.report("adapters", run.run(quick, only), as_json))
+    check_of_use("--quick", not (quick and endurance), "the short measures", "leave one of them out")
+    click.echo(figures.report("adapters", restarts.run(only) if endurance else run.run(quick, only), as_json))
 
 
 @command.command("paced")

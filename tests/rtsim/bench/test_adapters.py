@@ -17,7 +17,9 @@ from rtsim.bench.adapters.double import (
     doubled_schemes,
     has_bytes,
 )
-from rtsim.bench.adapters.drive import positions_of, server_ns
+from rtsim.bench.adapters.drive import WalkerFrames, positions_of, server_ns
+from rtsim.bench.adapters.estimated import between
+from rtsim.bench.adapters.restarts import lost
 from rtsim.bench.adapters.run import doubled, ending, seq_gaps
 from streams.capture.system import parse_capture, systems
 
@@ -84,3 +86,22 @@ def test_a_frame_of_a_double_is_decoded():
     double = double_of("qtm")(["A"], 100.0)
     packet = double.decoder(DoubledFrame(np.ones((1, 3)), 5000, 7))()
     assert packet.markers.tolist() == [[1000.0, 1000.0, 1000.0]]
+
+
+def test_frames_while_a_server_is_away_are_not_lost():
+    """Protects the run with restarts: what is sent while nobody is connected counts not, the rest does."""
+    log = np.array([(k, 0, 100 * k) for k in range(10)])
+    taken = [Taken("a", k, 0, 0, k, ()) for k in (1, 2, 6, 7, 9)]
+    assert lost(taken, log, [(300, 500)]) == 1
+    assert lost(taken, log, []) == 4
+
+
+def test_the_walker_is_among_the_markers_of_a_double():
+    """Protects the chain with an estimator: as many markers as else, the walker's first, upright for all."""
+    z, y = WalkerFrames(200.0, 60, True), WalkerFrames(200.0, 60, False)
+    n = len(y.names) - sum(name.startswith("M") for name in y.names)
+    assert z.positions(3).shape == y.positions(0).shape == (60, 3)
+    assert len(set(y.names)) == 60
+    assert n > 10
+    np.testing.assert_allclose(z.positions(7)[:n, 2], y.positions(7)[:n, 1])
+    assert between(np.array([[0, 1000, 3000], [0, 2000, 6000], [0, 3000, 9000]])) == (4.0, 6.0)
