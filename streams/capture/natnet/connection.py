@@ -36,6 +36,7 @@ from streams.capture.natnet.messages import (
 )
 from streams.capture.natnet.plates import NatNetPlates
 from streams.capture.natnet.questions import Questions
+from streams.capture.natnet.stamps import StampCheck
 from streams.capture.records import CaptureDescription, CaptureError, CaptureFrame, ClockPair
 from streams.capture.system import CaptureAddress
 from streams.clock import now_ns
@@ -55,8 +56,6 @@ SOON_NS = 10_000_000
 """They are asked for at most so often where a frame says that they have changed [ns]."""
 SILENT_NS = 1_600_000_000
 """Without any word for so long, the server is gone [ns]."""
-LEAP_NS = 1_000_000_000
-"""Stamps and arrivals of frames that differ by more than this are of a server that was started anew [ns]."""
 LATEST_STAMP_NS = 1 << 62
 """Stamps beyond this are of no clock [ns]."""
 OLDEST_NS = 10_000_000_000
@@ -90,8 +89,7 @@ class NatNetConnection:
         self._plates = NatNetPlates(Definitions((), (), 0))
         self._described: CaptureDescription | None = None
         self._stale = self._changed = False
-        self._last: tuple[int, int] | None = None
-        self._period_ns = 0
+        self._stamps = StampCheck()
         self._fault: CaptureError | None = None
         self._refusal = ""
         self._heard_ns = self._frame_ns = now_ns()
@@ -339,11 +337,7 @@ class NatNetConnection:
             self._wait(one, again)
             return
         stamp_ns = self._stamp_ns(frame.exposed or frame.received or frame.sent) if self._ticking else None
-        if stamp_ns is not None and not 0 < stamp_ns < LATEST_STAMP_NS:
-            self._counters["frames_without_stamp"] += 1
-            stamp_ns = None
-        if not self._goes_on(stamp_ns, one.arrived_ns):
-            return
+        stamp_ns = self._believed(stamp_ns, one.arrived_ns)
         age_ns = self._stamp_ns(frame.sent - frame.exposed) if frame.sent > frame.exposed > 0 else 0
         age_ns = age_ns if age_ns <= OLDEST_NS else 0
         self._ready.append(
@@ -367,23 +361,24 @@ class NatNetConnection:
         soon_ns = self._definitions_asked_ns + SOON_NS
         self._definitions_due_ns = min(self._definitions_due_ns, max(soon_ns, now_ns()))
 
-    def _goes_on(self, stamp_ns: int | None, arrived_ns: int) -> bool:
-        """Whether the server's clock goes on as ours does; one that was set anew ends the connection."""
+    def _believed(self, stamp_ns: int | None, arrived_ns: int) -> int | None:
+        """The stamp, None for one that is none; a clock that was set anew ends the connection afterwards."""
         if stamp_ns is None:
-            return True
-        if self._last is not None:
-            last_stamp_ns, last_arrived_ns = self._last
-            step_ns = stamp_ns - last_stamp_ns
-            if abs(step_ns - (arrived_ns - last_arrived_ns)) > LEAP_NS and step_ns != 0:
-                self._fault = CaptureError(
-                    "closed",
-                    f"{self._address.text} was started anew: its clock has leapt by {step_ns * 1e-9:g} s",
-                )
-                return False
-            rate = self._questions.rate
-            self._period_ns = round(1e9 / rate) if rate else max(step_ns, 0)
-        self._last = (stamp_ns, arrived_ns)
-        return True
+            return None
+        if not (0 < stamp_ns < LATEST_STAMP_NS and self._stamps.believed(stamp_ns, arrived_ns)):
+            self._counters["frames_without_stamp"] += 1
+            stamp_ns = None
+        if leap_ns := self._stamps.leap_ns:
+            self._fault = CaptureError(
+                "closed",
+                f"{self._address.text} was started anew: its clock has leapt by {leap_ns * 1e-9:g} s",
+            )
+        return stamp_ns
+
+    @property
+    def _period_ns(self) -> int:
+        rate = self._questions.rate
+        return round(1e9 / rate) if rate else self._stamps.period_ns
 
     @property
     def _ticking(self) -> bool:

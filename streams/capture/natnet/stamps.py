@@ -1,0 +1,46 @@
+"""Stamps of frames in order: whether the server's clock goes on as ours does, or is that of a new server."""
+
+from __future__ import annotations
+
+LEAP_NS = 1_000_000_000
+"""Stamps and arrivals that differ by more than this are no pause of the network [ns]."""
+CONFIRMING = 3
+"""So many frames in a row that agree with each other are of a clock that was set anew; fewer are damaged."""
+
+
+class StampCheck:
+    """Looks at the stamps of frames as they come.
+
+    Attributes
+    ----------
+    period_ns : between the newest two frames, 0 = not known yet [ns]
+    leap_ns : by which the clock of a server that was started anew is off, 0 = it was not [ns]
+    """
+
+    def __init__(self) -> None:
+        self.period_ns = self.leap_ns = 0
+        self._last: tuple[int, int] | None = None
+        self._odd: tuple[int, int] | None = None
+        self._n_odd = 0
+
+    def believed(self, stamp_ns: int, arrived_ns: int) -> bool:
+        """Whether a stamp is one of the clock so far; where it is not, the frame has none."""
+        newest = (stamp_ns, arrived_ns)
+        if self._last is not None and _leap(self._last, newest):
+            agrees = self._odd is not None and not _leap(self._odd, newest)
+            self._n_odd = self._n_odd + 1 if agrees else 1
+            self._odd = newest
+            if self._n_odd >= CONFIRMING:
+                self.leap_ns = stamp_ns - self._last[0]
+            return False
+        self._odd, self._n_odd = None, 0
+        if self._last is not None:
+            self.period_ns = max(stamp_ns - self._last[0], 0)
+        self._last = newest
+        return True
+
+
+def _leap(before: tuple[int, int], after: tuple[int, int]) -> bool:
+    """Whether the clock leaps between two frames; one that stands still does not."""
+    step_ns = after[0] - before[0]
+    return step_ns != 0 and abs(step_ns - (after[1] - before[1])) > LEAP_NS

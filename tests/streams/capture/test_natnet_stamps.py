@@ -1,0 +1,57 @@
+"""Stamps of Motive's frames: one that is damaged is none, a clock that was set anew is known by three."""
+
+from __future__ import annotations
+
+import pytest
+
+from rtsim.bench.adapters.doubles.natnet import NatNetDouble
+from streams.capture.natnet.stamps import StampCheck
+from tests.streams.capture.relays import NAMES, SECOND, relayed, sent, until
+
+STEP = SECOND // 200
+
+
+@pytest.mark.parametrize("leap", [1 << 61, -3000 * SECOND, 2 * SECOND])
+def test_damaged_stamps_are_not_believed_and_end_nothing(leap):
+    """Protects a connection: frames whose stamps are damaged, each in its way, are no new server."""
+    check = StampCheck()
+    for k in range(100):
+        damaged = k % 3 == 1
+        stamp = 5000 * SECOND + k * STEP + damaged * (leap + (-1) ** k * 7 * k * SECOND)
+        assert check.believed(stamp, k * STEP) == (not damaged)
+    assert check.leap_ns == 0
+    assert check.period_ns in (STEP, 2 * STEP)
+
+
+@pytest.mark.parametrize("leap_s", [-4000, 3600])
+def test_a_clock_that_was_set_anew_is_known_by_three_frames(leap_s):
+    """Protects capture times after a restart: the new clock is told, and by how much it leapt."""
+    check = StampCheck()
+    for k in range(10):
+        assert check.believed(5000 * SECOND + k * STEP, k * STEP)
+    found = [
+        check.believed((5000 + leap_s) * SECOND + k * STEP, k * STEP) or check.leap_ns for k in (10, 11, 12)
+    ]
+    assert found == [0, 0, leap_s * SECOND + 3 * STEP]
+
+
+def test_a_stamp_that_stands_still_over_a_pause_is_believed():
+    """Protects systems in pause: the same stamp again is no leap, however late it comes."""
+    check = StampCheck()
+    assert check.believed(SECOND, 0)
+    assert check.believed(SECOND, 100 * SECOND)
+
+
+def test_a_damaged_stamp_costs_no_connection():
+    """Protects a measurement: a frame with another stamp is published, and the server is not left for it."""
+    double = NatNetDouble(list(NAMES), 200.0)
+    double.start()
+    try:
+        with relayed(double) as run:
+            for k in range(30):
+                sent(double, k, **({"stamp_ns": 7 * k * SECOND} if k % 10 == 5 else {}))
+            until(lambda: run.take() == 30, "all frames")
+            assert run.relay.counters["connections"] == 1
+            assert [frame[1] for frame in run.frames] == list(range(30))
+    finally:
+        double.stop()
