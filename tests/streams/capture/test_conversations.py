@@ -16,6 +16,7 @@ import pytest
 
 from rtsim.bench.adapters.double import CaptureDouble, DoubledPlate
 from rtsim.bench.adapters.doubles.natnet import NatNetDouble
+from rtsim.bench.adapters.doubles.qtm import QtmDouble
 from rtsim.bench.adapters.doubles.vicon import ViconDouble, block
 from streams.capture import relay
 from streams.capture.natnet.connection import NatNetConnection
@@ -268,10 +269,11 @@ def test_a_server_of_another_protocol_is_told_from_silence():
         thread.join()
 
 
+CLIENT_NAMES = {NatNetDouble: "optitrack", ViconDouble: "vicon", QtmDouble: "qualisys"}
 CLIENT = """
 import sys, motioncapture
 client = motioncapture.connect(sys.argv[1], {"hostname": sys.argv[2], "port_command": sys.argv[3],
-                                             "interface_ip": "127.0.0.1"})
+                                             "port": sys.argv[3], "interface_ip": "127.0.0.1"})
 for _ in range(20):
     client.waitForNextFrame()
     for name, body in client.rigidBodies.items():
@@ -280,15 +282,18 @@ for _ in range(20):
 
 
 @pytest.mark.process
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("kind", [*KINDS, QtmDouble], ids=lambda kind: kind.__name__)
 def test_a_client_that_is_not_ours_reads_the_double(kind):
-    """Protects the doubles, and so what is tested by them: the clients inside motioncapture, of Vicon the
-    vendor's own SDK, find the person where the double has it.
+    """Protects the doubles, and so what is tested by them: the clients inside motioncapture, of Vicon and
+    Qualisys the vendors' own SDKs, find the person where the double has it. Qualisys' one is given the base
+    port, goes to the next one, and has its frames sent as datagrams.
     """
     pytest.importorskip("motioncapture")
     double = kind(NAMES, 200.0)
     if isinstance(double, NatNetDouble):
         double.multicast = True
+    if isinstance(double, QtmDouble):
+        double.body = "Anna"
     double.start()
     stop = threading.Event()
 
@@ -300,10 +305,14 @@ def test_a_client_that_is_not_ours_reads_the_double(kind):
 
     sender = threading.Thread(target=send, daemon=True)
     sender.start()
-    host = "127.0.0.1" if isinstance(double, NatNetDouble) else double.address.removeprefix("vicon://")
-    name = "optitrack" if isinstance(double, NatNetDouble) else "vicon"
+    name = CLIENT_NAMES[kind]
+    host, _, port = double.address.partition("://")[2].partition(":")
+    if name == "vicon":
+        host = f"{host}:{port}"
+    if isinstance(double, QtmDouble):
+        port = str(int(port) - 1)
     try:
-        command = [sys.executable, "-c", textwrap.dedent(CLIENT), name, host, str(double.port)]
+        command = [sys.executable, "-c", textwrap.dedent(CLIENT), name, host, port]
         done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     finally:
         stop.set()

@@ -27,17 +27,19 @@ class QtmDouble:
     ----------
     up : as the settings say it; running : whether there is a measurement, so that frames are sent
     drop_rate : of two-dimensional data [frames per thousand]; timecode : whether camera time is sent
-    commands : what clients said, for tests
+    body : name of a rigid body amid the markers, "" = none; commands : what clients said, for tests
     """
 
     def __init__(self, names: Sequence[str], rate: float, plates: Sequence[DoubledPlate] = ()) -> None:
         self.names, self.rate, self.plates = list(names), rate, list(plates)
         self.up, self.running, self.drop_rate, self.timecode = "+Z", True, 0, False
         self.newest, self.commands = (1, 26), []  # type: tuple[int, int], list[str]
+        self.body = ""
         self._port = 0
+        self._datagrams = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self._lock = threading.Lock()
         self._listener: socket.socket | None = None
-        self._clients: dict[socket.socket, set[str]] = {}
+        self._clients: dict[socket.socket, set[str]] = {}  # and what each wants, "udp:PORT" among it
 
     @property
     def address(self) -> str:
@@ -98,6 +100,9 @@ class QtmDouble:
     def message(self, frame: DoubledFrame) -> bytes:
         """The data packet of a frame."""
         parts = [component(1, self._rates(len(frame.positions)) + floats(1e3 * frame.positions))]
+        if self.body:
+            place = [*(1e3 * np.nanmean(frame.positions, axis=0)), 0.0, 0.0, 0.0]
+            parts.append(component(6, self._rates(1) + floats(np.array(place))))
         if frame.unnamed is not None:
             rows = np.zeros((len(frame.unnamed), 4), dtype="<f4")
             rows[:, :3] = 1e3 * frame.unnamed
@@ -119,10 +124,13 @@ class QtmDouble:
         labels = "".join(f"<Label><Name>{escape(name)}</Name></Label>" for name in self.names)
         plates = "".join(plate_settings(k + 1, plate) for k, plate in enumerate(self.plates))
         forces = f"<Force><Unit_Length>mm</Unit_Length><Unit_Force>N</Unit_Force>{plates}</Force>"
+        points = "".join(f"<Point><X>{k}</X><Y>0</Y><Z>0</Z></Point>" for k in range(3))
+        body = f"<Body><Name>{escape(self.body)}</Name><RGBColor>255</RGBColor>{points}</Body>"
+        bodies = f"<The_6D><Bodies>1</Bodies>{body}</The_6D>"
         return (
             f"<QTM_Parameters_Ver_1.25><General><Frequency>{self.rate:g}</Frequency></General>"
             f"<The_3D><AxisUpwards>{self.up}</AxisUpwards><Labels>{len(self.names)}</Labels>{labels}</The_3D>"
-            f"{forces if self.plates else ''}</QTM_Parameters_Ver_1.25>"
+            f"{bodies if self.body else ''}{forces if self.plates else ''}</QTM_Parameters_Ver_1.25>"
         ).encode()
 
     def _rates(self, n: int) -> bytes:
@@ -190,9 +198,14 @@ class QtmDouble:
 
     def _send_all(self, data: bytes, everybody: bool = False) -> None:
         with self._lock:
-            clients = [client for client, wanted in self._clients.items() if everybody or wanted]
-        for client in clients:
-            self._send(client, data)
+            clients = [found for found in self._clients.items() if everybody or found[1]]
+        for client, wanted in clients:
+            port = next((word.partition(":")[2] for word in wanted if word.startswith("udp:")), "")
+            if port.isdigit() and not everybody:
+                with contextlib.suppress(OSError):
+                    self._datagrams.sendto(data, (client.getpeername()[0], int(port)))
+            else:
+                self._send(client, data)
 
     def _send(self, client: socket.socket, data: bytes) -> None:
         with contextlib.suppress(OSError):  # it has hung up: its thread finds out
