@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rtsim.bridges.capture_stamps import captured_ns
 from rtsim.bridges.gait_events import GaitEvents
 from rtsim.errors import ConfigError
 from rtsim.units import IN_FILES, face_of
@@ -29,8 +30,6 @@ BUFFER_S = 60
 """What liblsl keeps for a reader that stalls; older samples are dropped, and nobody waits [s]."""
 LOOK_S = 0.1
 BACKLOG = 512
-FRESH_NS = 1_000_000_000
-"""Captured longer ago than this, or after it was received: the stamp is of another computer's clock [ns]."""
 
 
 class LslOutlets:
@@ -124,12 +123,7 @@ class LslOutlets:
 
     def _stamp(self, frame: ReceivedFrame) -> float:
         """When the frame was captured, or else received, on liblsl's clock [s]."""
-        local_ns = frame.t_capture
-        if not 0 <= frame.t_received - local_ns < FRESH_NS:
-            local_ns = frame.t_received
-        if not 0 <= frame.t_arrived - local_ns < FRESH_NS:
-            local_ns = frame.t_arrived
-        return 1e-9 * (local_ns - self._ours_ns)
+        return 1e-9 * (captured_ns(frame) - self._ours_ns)
 
 
 class _Stream:

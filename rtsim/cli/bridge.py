@@ -11,6 +11,7 @@ from rtsim.cli.terminal.security import bind_options, bind_security, connect_opt
 from rtsim.cli.terminal.types import Address
 from rtsim.errors import ConfigError
 from rtsim.live.processes.signals import exit_code, noting_requests
+from streams.addresses import LAST_PORT
 from streams.sockets import RESULTS_ADDRESS
 
 
@@ -68,6 +69,33 @@ def plot_command(
     stop = stopped_after(duration_s)
     with noting_requests(lambda _: stop.set()):
         n_frame = serve_plot(address, bound, fields, connect_security(client_key, server_key), stop, tell)
+    tell(f"{n_frame} frames sent")
+    if (code := exit_code()) is not None:
+        raise SystemExit(code)
+
+
+@command.command("foxglove")
+@click.argument("address", type=Address(), required=False)
+@offset_option(auto=False)
+@click.option("--port", type=click.IntRange(0, LAST_PORT), default=8765, show_default=True,
+              help="Where Foxglove connects, on this machine alone; 0 takes any.")  # fmt: skip
+@click.option("--field", "fields", multiple=True, help="A field whose numbers are sent, may be given again "
+              "(default: all but the places of the figure).")  # fmt: skip
+@click.option("--duration", "duration_s", type=float, help="Stop after this many seconds.")
+@connect_options
+def foxglove_command(
+    address: str | None, port_offset: int, port: int, fields: tuple[str, ...], duration_s: float | None,
+    client_key: str | None, server_key: str | None,
+) -> None:  # fmt: skip
+    """Send the results at ADDRESS (tcp://127.0.0.1:5561 unless given) to Foxglove: figure, frames, numbers,
+    messages. Needs the extra: pip install 'rtsim[foxglove]'.
+    """
+    from rtsim.bridges.foxglove_server import serve_foxglove
+
+    address = placed({"ADDRESS": address}, {"ADDRESS": RESULTS_ADDRESS}, port_offset)["ADDRESS"]
+    stop = stopped_after(duration_s)
+    with noting_requests(lambda _: stop.set()):
+        n_frame = serve_foxglove(address, port, fields, connect_security(client_key, server_key), stop, tell)
     tell(f"{n_frame} frames sent")
     if (code := exit_code()) is not None:
         raise SystemExit(code)

@@ -15,6 +15,7 @@ from rtsim.errors import ConfigError
 
 FORMATS = ("trc", "mot", "sto", "csv")
 C3D = ".c3d"
+FOXGLOVE = ".foxglove.mcap"
 TABLES = (".mot", ".sto", ".csv")
 VIEWS = ("sagittal", "frontal", "transverse", "3-d")
 STDOUT = "-"
@@ -62,8 +63,9 @@ def command(
     up: str | None,
 ) -> None:
     """Write RECORDING (.mcap) as OUT: .trc markers, .mot motion, moments and powers, .sto or .csv everything,
-    .c3d the whole of the C3D file that was solved with the results behind; or draw .png, .svg or .pdf: its
-    stick figure at some instants, side by side, or with --curves the curves that these names choose.
+    .c3d the whole of the C3D file that was solved with the results behind, .foxglove.mcap for Foxglove; or draw
+    .png, .svg or .pdf: its stick figure at some instants, side by side, or with --curves the curves that these
+    names choose.
 
     OUT may be -, the standard output, with --format.
     """
@@ -76,7 +78,7 @@ def command(
             f"where {recording} is written to is not said" + (
                 "" if recording.suffix.lower() == ".mcap" else ", and it is no recording (.mcap)"
             ), where="OUT",
-            allowed=f"a file ({', '.join((*EXPORT_SUFFIXES, C3D, *PICTURES))}), or - with --format",
+            allowed=f"a file ({', '.join((*EXPORT_SUFFIXES, C3D, FOXGLOVE, *PICTURES))}), or - with --format",
             remedy="name it behind the recording",
         )  # fmt: skip
     usual = {"--frames": frames == USUAL_FRAMES, "--columns": columns == COLUMNS[0]}
@@ -99,6 +101,21 @@ def command(
 
         check_free(out, overwrite=force)
         export_beside(recording, out, into, up, units)
+        return
+    if not suffix and out.suffix.lower() == ".mcap":
+        from rtsim.bridges.foxglove_file import export_foxglove
+
+        if not out.name.lower().endswith(FOXGLOVE):
+            raise ConfigError(
+                f"{out.name} would be another recording", where="OUT", allowed=f"names in {FOXGLOVE}",
+                remedy=f"give {out.stem}{FOXGLOVE} for Foxglove, or copy the recording",
+            )  # fmt: skip
+        check_free(out, overwrite=force)
+        if out.exists() and recording.exists() and out.samefile(recording):
+            raise ConfigError(f"{out} is the recording itself", where="OUT", remedy="choose another name")
+        for note in export_foxglove(recording, out):
+            tell(note)
+        click.echo(f"wrote {out}", err=True)
         return
     if str(out) == STDOUT:
         if not suffix:

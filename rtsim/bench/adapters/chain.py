@@ -52,7 +52,7 @@ class AdapterChain:
         self._stack = contextlib.ExitStack()
         self._log = Path(self._stack.enter_context(tempfile.TemporaryDirectory())) / "log.npy"
         arguments = [scheme, str(RATE), str(N_MARKER), str(self._log)]
-        arguments += ["--walker"] if walker else []
+        arguments += ["walker"] if walker else []
         self._driver = subprocess.Popen(
             [sys.executable, "-m", "rtsim.bench.adapters.drive", *arguments],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8",

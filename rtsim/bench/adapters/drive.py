@@ -10,8 +10,9 @@ Standard output: {"address": ...}, and an answer to each line: {"done": ...}. St
     damaged N              so many damaged messages
 
 Frame k has k / 8 m in the first coordinate of its last marker, exact in 32 bits in metres and in
-millimetres; every REPEATED-th is sent twice. With --walker the first markers are those of the synthetic
-walker instead, whom an estimator can follow. The server's clock is an hour ahead and runs 50 ppm fast.
+millimetres; every REPEATED-th is sent twice. Where a last argument says `walker`, the first markers are
+those of the synthetic walker instead, whom an estimator can follow. The server's clock is an hour ahead and
+runs 50 ppm fast.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ def names_of(n_marker: int, exchanged: bool = False) -> list[str]:
     return names
 
 
-class WalkerFrames:
+class DoubledWalker:
     """Names and positions of the synthetic walker, over and over, with others behind them."""
 
     def __init__(self, rate: float, n_marker: int, z_up: bool) -> None:
@@ -120,7 +121,7 @@ class AdapterDrive:
     def __init__(self, scheme: str, rate: float, n_marker: int, walker: bool = False) -> None:
         self._rate, self._n_marker = rate, n_marker
         self._step_ns = round(1e9 / rate)
-        self._walker = WalkerFrames(rate, n_marker, scheme != "natnet") if walker else None
+        self._walker = DoubledWalker(rate, n_marker, scheme != "natnet") if walker else None
         self._names = self._walker.names if self._walker is not None else names_of(n_marker)
         self.double: CaptureDouble | None = None
         if scheme == ZEROMQ:
@@ -220,9 +221,9 @@ def main() -> None:
     parser.add_argument("rate", type=float)
     parser.add_argument("n_marker", type=int)
     parser.add_argument("log", type=Path)
-    parser.add_argument("--walker", action="store_true")
+    parser.add_argument("walker", nargs="?", choices=["walker"])
     given = parser.parse_args()
-    drive = AdapterDrive(given.scheme, given.rate, given.n_marker, given.walker)
+    drive = AdapterDrive(given.scheme, given.rate, given.n_marker, bool(given.walker))
     threading.Thread(target=drive.hear, daemon=True).start()
     say({"address": drive.source.address})
     drive.run()

@@ -17,7 +17,7 @@ from rtsim.bench.adapters.double import (
     doubled_schemes,
     has_bytes,
 )
-from rtsim.bench.adapters.drive import WalkerFrames, positions_of, server_ns
+from rtsim.bench.adapters.drive import DoubledWalker, positions_of, server_ns
 from rtsim.bench.adapters.estimated import between
 from rtsim.bench.adapters.restarts import lost
 from rtsim.bench.adapters.run import doubled, ending, seq_gaps
@@ -98,7 +98,7 @@ def test_frames_while_a_server_is_away_are_not_lost():
 
 def test_the_walker_is_among_the_markers_of_a_double():
     """Protects the chain with an estimator: as many markers as else, the walker's first, upright for all."""
-    z, y = WalkerFrames(200.0, 60, True), WalkerFrames(200.0, 60, False)
+    z, y = DoubledWalker(200.0, 60, True), DoubledWalker(200.0, 60, False)
     n = len(y.names) - sum(name.startswith("M") for name in y.names)
     assert z.positions(3).shape == y.positions(0).shape == (60, 3)
     assert len(set(y.names)) == 60

@@ -1,0 +1,18 @@
+"""When a frame of results was captured, on this machine's clock, for programs with clocks of their own."""
+
+from __future__ import annotations
+
+from streams.receiving.ring import ReceivedFrame
+
+FRESH_NS = 1_000_000_000
+"""Captured longer ago than this, or after it was received: the stamp is of another computer's clock [ns]."""
+
+
+def captured_ns(frame: ReceivedFrame) -> int:
+    """When the frame was captured, or else received, or else arrived here [ns]."""
+    stamp_ns = frame.t_capture
+    if not 0 <= frame.t_received - stamp_ns < FRESH_NS:
+        stamp_ns = frame.t_received
+    if not 0 <= frame.t_arrived - stamp_ns < FRESH_NS:
+        stamp_ns = frame.t_arrived
+    return stamp_ns

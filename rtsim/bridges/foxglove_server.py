@@ -1,0 +1,135 @@
+"""Results live to Foxglove, over the WebSocket of its SDK; where that is not installed it is told."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import Any
+
+import msgspec
+
+from rtsim.bridges.capture_stamps import captured_ns
+from rtsim.bridges.foxglove_messages import FoxgloveFrames, FoxgloveMessage, log_message
+from rtsim.bridges.foxglove_schemas import INFO, LOG, SCENE, SCHEMAS, TRANSFORMS, Schema
+from rtsim.errors import ConfigError
+from streams.access.security import Security
+from streams.clock import now_ns
+from streams.errors import StreamError
+from streams.receiving.subscriber import Subscriber
+
+PORT = 8765
+LOCAL = "127.0.0.1"
+ALWAYS = {"/log": LOG, "/tf": TRANSFORMS, "/scene": SCENE}
+"""Topics that every session has -> names of their schemas."""
+BACKLOG, LOOK_S = 512, 0.1
+MOST_WAITING = 256
+"""Messages that wait for a viewer that does not read; the oldest are dropped, and nobody waits."""
+
+
+def foxglove_sdk() -> Any:
+    """The SDK; ConfigError where it is not installed."""
+    try:
+        return import_module("foxglove")
+    except ImportError as fault:
+        raise ConfigError(
+            f"the package foxglove-sdk is not here ({fault})", where="bridge foxglove",
+            remedy="pip install 'rtsim[foxglove]'",
+        ) from None  # fmt: skip
+
+
+class FoxgloveServer:
+    """A WebSocket that Foxglove connects to; a slow viewer loses messages and holds up nobody.
+
+    port : on this machine alone, 0 = any
+
+    Attributes
+    ----------
+    port : where it is
+
+    Raises ConfigError where the SDK is missing, or the port cannot be had.
+    """
+
+    def __init__(self, port: int) -> None:
+        self._sdk = foxglove_sdk()
+        self._context = self._sdk.Context()
+        try:
+            self._server = self._sdk.start_server(
+                name="rtsim", host=LOCAL, port=port, context=self._context, message_backlog_size=MOST_WAITING
+            )
+        except Exception as fault:  # of the SDK, which has one kind for all
+            raise ConfigError(
+                f"port {port} of {LOCAL} cannot be had ({fault})", where="--port",
+                remedy="give another one, or end the program that has it",
+            ) from None  # fmt: skip
+        self.port: int = self._server.port
+        self._channels: dict[str, tuple[bytes, Any]] = {}
+        self._schemas: dict[int, tuple[Schema, bytes]] = {}
+        self._encode = msgspec.json.Encoder().encode
+        for topic, name in ALWAYS.items():  # before a first viewer, who may ask for them at once
+            self._channel(topic, name, SCHEMAS[name])
+
+    def send(self, message: FoxgloveMessage) -> None:
+        """Send a message to whoever has subscribed to its topic."""
+        channel = self._channel(message.topic, message.schema_name, message.schema)
+        if channel.has_sinks():
+            channel.log(self._encode(message.payload), log_time=max(0, message.t_ns))
+
+    def _channel(self, topic: str, name: str, described: Schema) -> Any:
+        """The channel of a topic, opened anew where its schema is another one."""
+        same = id(described)
+        if same not in self._schemas:  # kept with its bytes, so that no other one gets its place in memory
+            self._schemas[same] = described, self._encode(described)
+        schema = self._schemas[same][1]
+        former, channel = self._channels.get(topic, (b"", None))
+        if former != schema:
+            if channel is not None:
+                channel.close()
+            made = self._sdk.Schema(name=name, encoding="jsonschema", data=schema)
+            channel = self._sdk.Channel(topic, schema=made, message_encoding="json", context=self._context)
+            self._channels[topic] = schema, channel
+        return channel
+
+    def close(self) -> None:
+        """End the connections."""
+        self._server.stop()
+
+
+def serve_foxglove(
+    address: str,
+    port: int,
+    fields: Sequence[str],
+    security: Security | None,
+    stop: threading.Event,
+    say: Callable[[str], None],
+) -> int:
+    """Send the results at an address to Foxglove until `stop` is set; how many frames were sent.
+
+    ConfigError as `FoxgloveServer`, for an address that cannot be connected to, or a field named twice.
+    """
+    if len(set(fields)) < len(fields):
+        raise ConfigError("a field is named twice", where="--field", remedy="name each once")
+    frames, n_frame = FoxgloveFrames(fields, say), 0
+    server = FoxgloveServer(port)
+    try:
+        subscriber = Subscriber(address, ("result", "telemetry"), backlog=BACKLOG, security=security)
+    except StreamError as fault:
+        server.close()
+        raise ConfigError(str(fault), where="bridge foxglove") from fault
+    with subscriber:
+        say(f"in Foxglove open a connection, Foxglove WebSocket, ws://{LOCAL}:{server.port}")
+        wall_ns = time.time_ns() - now_ns()
+        while not stop.is_set():
+            frame = subscriber.wait(LOOK_S)
+            if frame is not None:
+                for message in frames.of(frame, wall_ns + captured_ns(frame)):
+                    server.send(message)
+                n_frame += 1
+            while subscriber.telemetry:
+                for sentence in subscriber.telemetry.popleft().text:
+                    server.send(log_message(sentence, INFO, wall_ns + now_ns()))
+            while subscriber.events:
+                say(subscriber.events.popleft())
+    server.close()
+    return n_frame
