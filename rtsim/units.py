@@ -35,7 +35,7 @@ ON_PAPER: Faces = {**IN_FILES, "m": ("mm", 1e3)}
 # "1" is a fraction; every fraction that is drawn is a lengthening
 ON_SCREEN: Faces = {
     "rad": ("°", DEGREES), "rad/s": ("°/s", DEGREES), "rad/s^2": ("°/s²", DEGREES),
-    "m": ("mm", 1e3), "m/s": ("mm/s", 1e3), "1": ("%", 100.0), "Pa": ("kPa", 1e-3),
+    "m": ("mm", 1e3), "m/s": ("mm/s", 1e3), "1": ("%", 100.0), "Pa": ("kPa", 1e-3), "V": ("mV", 1e3),
 }  # fmt: skip
 
 

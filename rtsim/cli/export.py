@@ -63,9 +63,9 @@ def command(
     up: str | None,
 ) -> None:
     """Write RECORDING (.mcap) as OUT: .trc markers, .mot motion, moments and powers, .sto or .csv everything,
-    .c3d the whole of the C3D file that was solved with the results behind, .foxglove.mcap for Foxglove; or draw
-    .png, .svg or .pdf: its stick figure at some instants, side by side, or with --curves the curves that these
-    names choose.
+    .c3d the whole of the C3D file that was solved with the results behind, .foxglove.mcap for Foxglove; or
+    draw .png, .svg or .pdf: its stick figure at some instants, side by side, or with --curves the curves that
+    these names choose.
 
     OUT may be -, the standard output, with --format.
     """
@@ -103,19 +103,7 @@ def command(
         export_beside(recording, out, into, up, units)
         return
     if not suffix and out.suffix.lower() == ".mcap":
-        from rtsim.bridges.foxglove_file import export_foxglove
-
-        if not out.name.lower().endswith(FOXGLOVE):
-            raise ConfigError(
-                f"{out.name} would be another recording", where="OUT", allowed=f"names in {FOXGLOVE}",
-                remedy=f"give {out.stem}{FOXGLOVE} for Foxglove, or copy the recording",
-            )  # fmt: skip
-        check_free(out, overwrite=force)
-        if out.exists() and recording.exists() and out.samefile(recording):
-            raise ConfigError(f"{out} is the recording itself", where="OUT", remedy="choose another name")
-        for note in export_foxglove(recording, out):
-            tell(note)
-        click.echo(f"wrote {out}", err=True)
+        to_foxglove(recording, out, force)
         return
     if str(out) == STDOUT:
         if not suffix:
@@ -153,6 +141,24 @@ def command(
         tell(note)
     if str(out) != STDOUT:
         click.echo(f"wrote {out}", err=True)
+
+
+def to_foxglove(recording: Path, out: Path, force: bool) -> None:
+    """What Foxglove opens; ConfigError for another name, and for that of the recording."""
+    from rtsim.bridges.foxglove_file import export_foxglove
+    from rtsim.files.output import check_free
+
+    if not out.name.lower().endswith(FOXGLOVE):
+        raise ConfigError(
+            f"{out.name} would be another recording", where="OUT", allowed=f"names in {FOXGLOVE}",
+            remedy=f"give {out.stem}{FOXGLOVE} for Foxglove, or copy the recording",
+        )  # fmt: skip
+    check_free(out, overwrite=force)
+    if out.exists() and recording.exists() and out.samefile(recording):
+        raise ConfigError(f"{out} is the recording itself", where="OUT", remedy="choose another name")
+    for note in export_foxglove(recording, out):
+        tell(note)
+    click.echo(f"wrote {out}", err=True)
 
 
 def draw(recording: Path, out: Path, instants: tuple[float, ...], view: str, names: bool) -> None:

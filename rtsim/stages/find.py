@@ -62,6 +62,8 @@ class StageContext:
         return (*USUAL, *WITH_MASS, *(OF_MODEL if of_model else ()), *sharing)
 
 
+EMG = "electromyograms"
+"""The stage of a run that names channels of electromyograms."""
 WEIGHED = (LOADS, "ground_reaction")
 """Stages that need the mass of the person, whether there are force plates or not."""
 Make = Callable[[StageContext], Stage | None]
@@ -122,7 +124,9 @@ def make_stages(
     """The stages of a run in order; ConfigError where one needs another that does not come before it."""
     run = for_keypoints(run) if subject is not None and subject.keypoints else run
     setting = StageContext(run, spec, subject, forces=forces, mass_kg=mass_kg)
-    for name in names_of(run.stages, setting.usual):
+    names = names_of(run.stages, setting.usual)
+    names += [EMG] if run.emg and EMG not in names else []
+    for name in names:
         stage = find_stage(name)(setting)
         if stage is None:
             if name in run.stages and not (name in WITH_FORCES and run.foot.level == "whole_body"):

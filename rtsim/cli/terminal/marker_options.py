@@ -1,8 +1,10 @@
-"""Options on which markers of a file or a stream are followed."""
+"""Options on which markers and channels of a file or a stream are followed."""
 
 from __future__ import annotations
 
 import click
+
+from rtsim.errors import ConfigError
 
 PERSON_OPTION = click.option(
     "--person",
@@ -14,4 +16,19 @@ UNNAMED_OPTION = click.option(
     is_flag=True,
     default=None,
     help="Find the person's or the model's markers among those without names, flagged until certain.",
+)
+
+
+def named_channels(context: click.Context, option: click.Parameter, value: str | None) -> str | None:
+    """What was given; ConfigError for nothing at all."""
+    if value is not None and not value.strip():
+        raise ConfigError("no channel is named", where="--emg", remedy="name one, or leave it out")
+    return value
+
+
+EMG_OPTION = click.option(
+    "--emg",
+    metavar="CHANNELS",
+    callback=named_channels,
+    help="Analog channels of a C3D source that are electromyograms, with commas between; 'EMG*' for several.",
 )

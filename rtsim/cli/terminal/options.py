@@ -10,7 +10,7 @@ import click
 import msgspec
 
 from rtsim.cli.terminal.lines import tell
-from rtsim.cli.terminal.marker_options import PERSON_OPTION, UNNAMED_OPTION
+from rtsim.cli.terminal.marker_options import EMG_OPTION, PERSON_OPTION, UNNAMED_OPTION
 from rtsim.cli.terminal.measure_options import MEASURE_OPTIONS, measure_arguments, measures_given
 from rtsim.cli.terminal.ports import check_ports, offset_option, placed
 from rtsim.cli.terminal.types import Address, Config, MarkerSource, MethodName, Span, checked, checked_capture
@@ -131,6 +131,7 @@ RUN_OPTIONS = (
         help="Setup of OpenSim's inverse kinematics tool (.xml): weights of markers and coordinates.",
     ),
     PERSON_OPTION,
+    EMG_OPTION,
     *FILE_OPTIONS,
 )
 LIVE_OPTIONS = (
@@ -342,9 +343,8 @@ def run_arguments(run: RunConfig, config: str | None = None, choices: Sequence[s
     arguments = ["--config", config] if config else []
     arguments += [f"--set={choice}" for choice in choices]
     names = ("source", "subject", "static", "forces", "lab", "side", "person", "model", "method", "ik_setup")
-    for option in names:
-        value = getattr(run, option)
-        if value:
+    for option in (*names, "emg"):
+        if value := getattr(run, option):
             arguments += [f"--{option.replace('_', '-')}", str(value)]
     arguments += ["--label-unnamed"] if run.label_unnamed else []
     if run.forces:

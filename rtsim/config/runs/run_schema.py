@@ -177,6 +177,8 @@ class RunConfig(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     static: str = ""
     # force plates: a file, a stream, "walker"; none given: those of a C3D source
     forces: str = ""
+    # analog channels of a C3D source that are electromyograms, with commas between
+    emg: str = ""
     # of the person; 0 = the subject's, or weighed on the plates of the static trial
     mass_kg: Annotated[float, msgspec.Meta(ge=0.0, le=400.0)] = 0.0
     lab: str = ""

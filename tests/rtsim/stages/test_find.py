@@ -106,8 +106,8 @@ def test_our_own_stages_are_found_by_folder():
         "muscle_speeds",
     ]
     more = [
-        "centre_of_mass", "fdk", "foot_contact", "gait_phase", "ground_reaction", "recruitment", "sagittal",
-        "torque_generators",
+        "centre_of_mass", "electromyograms", "fdk", "foot_contact", "gait_phase", "ground_reaction",
+        "recruitment", "sagittal", "torque_generators",
     ]  # fmt: skip
     assert stage_names() == sorted([*usual, *more])
 

@@ -1,0 +1,182 @@
+"""Electromyograms among the analog channels of a C3D file: chosen by names, in volts, what is odd told."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.errors import ConfigError
+from rtsim.files.markers.c3d import whole_content
+from rtsim.files.markers.c3d_process import Content
+from streams.account import plain
+
+FloatArray = NDArray[np.float64]
+OPTION = "--emg"
+VOLTS = {"V": 1.0, "volt": 1.0, "volts": 1.0, "mV": 1e-3, "uV": 1e-6, "µV": 1e-6, "μV": 1e-6, "nV": 1e-9}
+"""Volts in a unit that a file may declare."""
+MOST_NAMED = 24
+"""Names of channels in a sentence."""
+MOST_CHANNELS = 64
+RUN_AT_LIMIT, LEAST_RUNS, LEAST_VALUES = 3, 5, 64
+"""A signal of so many values that stands so long at its largest or smallest, so often, is cut off."""
+GREATEST = 1e9
+"""Beyond, a sample is none."""
+
+
+class C3dEmg(NamedTuple):
+    """Raw electromyograms.
+
+    names : of the channels, as the file has them; unit : "V", or "1" where no channel tells a unit
+    samples : (n_sample, n_channel) float64; NaN = none; rate : [Hz]
+    start : time of the first sample in the trial [s]; notes : plain sentences
+    """
+
+    names: tuple[str, ...]
+    unit: str
+    samples: FloatArray
+    rate: float
+    start: float
+    notes: tuple[str, ...]
+
+
+def read_c3d_emg(source: str, wanted: str) -> C3dEmg:
+    """Channels of a C3D file by their names, with commas between; see `find_channel`.
+
+    ConfigError for a file without analog channels, a name that none or several have, a channel of a force
+    plate, and units that are no voltage's.
+    """
+    path = Path(source)
+    if path.suffix.lower() != ".c3d":
+        raise ConfigError(
+            f"{source} has no analog channels", where=OPTION, allowed="a C3D file as the source (.c3d)",
+            remedy="leave it out; of a live stream `rtsim bridge emg` shows electromyograms",
+        )  # fmt: skip
+    content, _ = whole_content(path, with_analogs=True)
+    labels = texts_of(content, "LABELS", content.analogs.shape[1])
+    if not content.analogs.size or not labels:
+        raise ConfigError(
+            "the file has no analog channels", where=source,
+            remedy=f"export the trial with them, or leave {OPTION} out",
+        )  # fmt: skip
+    if not 0.0 < content.analog_rate < math.inf:
+        raise ConfigError(f"the rate of the analog samples is {content.analog_rate:g} Hz", where=source)
+    columns: list[int] = []
+    for name in (part.strip() for part in wanted.split(",")):
+        columns += [column for column in find_channels(name, labels, source) if column not in columns]
+    if len(columns) > MOST_CHANNELS:
+        raise ConfigError(f"{len(columns)} channels", where=OPTION, allowed=f"up to {MOST_CHANNELS}")
+    check_no_plates(content, columns, labels, source)
+    scales, unit, notes = scales_of(
+        [texts_of(content, "UNITS", len(labels))[column] for column in columns],
+        [labels[column] for column in columns],
+        source,
+    )
+    raw = content.analogs[:, columns]
+    names = tuple(labels[column] for column in columns)
+    notes += [note for name, row in zip(names, raw.T, strict=True) for note in oddities(name, row)]
+    samples = np.where(np.abs(raw) <= GREATEST, raw, np.nan) * scales
+    start = content.first / content.rate
+    return C3dEmg(names, unit, samples, content.analog_rate, start, tuple(notes))
+
+
+def texts_of(content: Content, key: str, n: int) -> list[str]:
+    """Texts of n channels, of ANALOG:LABELS, LABELS2 and so on, "" where there is none."""
+    group, found = content.parameters["ANALOG"], []
+    for suffix in ("", *map(str, range(2, 256))):
+        more = group.get(f"{key}{suffix}")
+        if not more:
+            break
+        found += [plain(str(text).strip(), 128) for text in more]
+    return (found + [""] * n)[:n]
+
+
+def find_channels(name: str, labels: Sequence[str], source: str) -> list[int]:
+    """The channel of a name, or those of a pattern as `EMG*`: exactly so, else whatever the case of letters,
+    else without what stands before the last point (Voltage.RF). ConfigError where none or several have it.
+    """
+    if "*" in name or "?" in name:
+        found = [k for k, label in enumerate(labels) if label and fnmatchcase(label.lower(), name.lower())]
+        if found:
+            return found
+    ways = (
+        [label == name for label in labels],
+        [label.lower() == name.lower() for label in labels],
+        [label.rpartition(".")[2].lower() == name.lower() for label in labels],
+    )
+    found = next(([k for k, fits in enumerate(way) if fits] for way in ways if any(way)), [])
+    if not name or not found:
+        there = [label for label in labels if label]
+        more = f" and {len(there) - MOST_NAMED} more" if len(there) > MOST_NAMED else ""
+        raise ConfigError(
+            f"{source} has no analog channel {name!r}", where=OPTION,
+            allowed=f"{', '.join(there[:MOST_NAMED])}{more}",
+            remedy="name channels with commas between, or a pattern as 'EMG*'",
+        )  # fmt: skip
+    if len(found) > 1:
+        raise ConfigError(
+            f"{len(found)} analog channels of {source} are called {name!r}", where=OPTION,
+            allowed=", ".join(dict.fromkeys(labels[k] for k in found)),
+            remedy="give the whole name, or rename them at the capture system",
+        )  # fmt: skip
+    return found
+
+
+def check_no_plates(content: Content, columns: Sequence[int], labels: Sequence[str], source: str) -> None:
+    """ConfigError for a channel that a force plate has."""
+    wired = content.parameters["FORCE_PLATFORM"].get("CHANNEL", [])
+    taken = {int(value) - 1 for value in wired if isinstance(value, (int, float)) and math.isfinite(value)}
+    if of_plate := [labels[column] for column in columns if column in taken]:
+        raise ConfigError(
+            f"{of_plate[0]} of {source} is a channel of a force plate, no electromyogram", where=OPTION,
+            remedy="leave it out",
+        )  # fmt: skip
+
+
+def scales_of(units: Sequence[str], names: Sequence[str], source: str) -> tuple[FloatArray, str, list[str]]:
+    """(n,) volts in each channel's unit, the unit of the product, and sentences. ConfigError for a unit that
+    is no voltage's.
+    """
+    known = {unit.lower(): scale for unit, scale in VOLTS.items()}
+    for unit, name in zip(units, names, strict=True):
+        if unit and unit.lower() not in known:
+            raise ConfigError(
+                f"{name} of {source} is in {unit}, so no electromyogram", where=OPTION,
+                allowed="channels in V, mV or uV, or without a unit", remedy="leave it out",
+            )  # fmt: skip
+    untold = [name for name, unit in zip(names, units, strict=True) if not unit]
+    if not untold:
+        return np.array([known[unit.lower()] for unit in units]), "V", []
+    if len(untold) < len(names):
+        raise ConfigError(
+            f"{untold[0]} of {source} tells no unit, and {next(n for n in names if n not in untold)} does",
+            where=OPTION, remedy="choose channels of one kind",
+        )  # fmt: skip
+    return np.ones(len(names)), "1", [f"{', '.join(names)}: no unit is told, the numbers are the file's."]
+
+
+def oddities(name: str, samples: FloatArray) -> list[str]:
+    """Sentences on a raw channel (n,) that is missing, constant or cut off at the amplifier's limit."""
+    there = samples[np.isfinite(samples) & (np.abs(samples) <= GREATEST)]
+    if len(there) < len(samples):
+        share = 100.0 * (1.0 - len(there) / len(samples))
+        return [f"{name}: {share:.1f} % of its samples are none, the envelope has gaps there."]
+    if np.ptp(there) == 0.0:
+        return [f"{name} is constant: was its electrode connected?"]
+    if len(np.unique(there)) < LEAST_VALUES:
+        return []
+    at_limit = (there == there.max()) | (there == there.min())
+    edges = np.flatnonzero(np.diff(np.concatenate(([0], at_limit.astype(np.int8), [0]))))
+    runs = edges[1::2] - edges[::2]
+    long = runs[runs >= RUN_AT_LIMIT]
+    if len(long) < LEAST_RUNS:
+        return []
+    return [
+        f"{name} is saturated: {int(long.sum())} samples stand at its limits ({there.min():g} and "
+        f"{there.max():g}); its envelope is too small there."
+    ]
