@@ -73,8 +73,10 @@ class RowsByName:
 
 def _numbered(names: Sequence[str]) -> list[tuple[str, int]]:
     """Each name and how often it stood before."""
+    if len(set(names)) == len(names):
+        return [(name, 0) for name in names]
     seen: Counter[str] = Counter()
-    keys = []
+    keys: list[tuple[str, int]] = []
     for name in names:
         keys.append((name, seen[name]))
         seen[name] += 1
