@@ -12,7 +12,7 @@ import click
 import msgspec
 
 from rtsim.cli.page_options import check_page, page_option
-from rtsim.cli.runs.live_outcome import check_recorded, unusable
+from rtsim.cli.runs.live_outcome import check_recorded, reason_of, unusable
 from rtsim.cli.terminal.lines import tell
 from rtsim.cli.terminal.options import (
     ANYWAY_OPTION,
@@ -120,7 +120,8 @@ def command(
             summary["capture"] = counted_by(players[0])
         fault = None if exit_code() or watch.failed else unusable(run.source, summary)
         if as_json:
-            click.echo(json.dumps({**summary, "reason": str(fault) if fault else "; ".join(watch.failures)}))
+            reason = reason_of(run.source, summary, fault, watch.failures)
+            click.echo(json.dumps({**summary, "reason": reason}))
         else:
             print_summary(console, summary)
     if fault is not None:

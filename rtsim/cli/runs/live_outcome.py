@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -45,3 +46,12 @@ def unusable(source: str, summary: dict[str, Any]) -> ConfigError | None:
         where=source,
         remedy="see that the markers of the person are in the stream, and whose subject was given",
     )
+
+
+def reason_of(
+    source: str, summary: dict[str, Any], fault: ConfigError | None, failures: Sequence[str]
+) -> str:
+    """Why a run has no results to use, in a sentence for its JSON; "" where it has."""
+    if fault is not None or failures:
+        return str(fault) if fault is not None else "; ".join(failures)
+    return "" if summary["statuses"] else f"{source}: no frame came while the run lasted"

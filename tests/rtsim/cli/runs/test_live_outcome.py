@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rtsim.cli.runs.live_outcome import check_recorded, unusable
+from rtsim.cli.runs.live_outcome import check_recorded, reason_of, unusable
 from rtsim.errors import ConfigError
 
 UNSEEN = "No marker determined pelvis: held near the last pose, degraded."
@@ -38,3 +38,12 @@ def test_a_recording_that_is_not_there_is_told(tmp_path):
         check_recorded(tmp_path / "run.mcap")
     (tmp_path / "run.mcap").touch()
     check_recorded(tmp_path / "run.mcap")
+
+
+def test_the_reason_in_the_json_is_never_silence():
+    """Protects programs: unusable frames, a failed process and no frame at all have a sentence."""
+    fault = unusable("qtm://lab", SUMMARY)
+    assert reason_of("qtm://lab", SUMMARY, fault, []) == str(fault)
+    assert reason_of("qtm://lab", SUMMARY, None, ["the connector was killed"]) == "the connector was killed"
+    assert "no frame came" in reason_of("qtm://lab", {**SUMMARY, "statuses": {}}, None, [])
+    assert reason_of("qtm://lab", {**SUMMARY, "usable": 3}, None, []) == ""
