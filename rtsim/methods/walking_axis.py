@@ -1,4 +1,9 @@
-"""The direction of walking as gait laboratories have it: an axis of the laboratory."""
+"""The direction of walking: an axis of the laboratory, or the way itself where it is oblique to all of them.
+
+Plug-in Gait takes the horizontal axis of the laboratory, or its opposite, that is nearest to the way from the
+first to the last frame, where this is 0.8 m and more. So it is here as long as the way deviates little from
+an axis; of an oblique one the pelvis would else seem rotated, and the feet turned, by as much.
+"""
 
 from __future__ import annotations
 
@@ -17,44 +22,125 @@ ROUND = math.cos(math.radians(135.0))
 """Cosine of the angle to the axis beyond which a person has turned round."""
 ROUND_S = 0.5
 """For so long, so that a stagger is none [s]."""
+SHORTEST_M = 0.8
+"""Of a way that has a direction, from the first to the last frame of a recording, as in Plug-in Gait [m]."""
+STRIDE_M = 1.5
+"""The same of a stream: about a stride, over which the pelvis sways to both sides [m]."""
+OBLIQUE = math.radians(15.0)
+"""To the nearest axis of the laboratory: who walks along it stays within less, who does not deviates by more
+[rad]. A choice: a walkway of 1 m by 6 m leaves room for 10 degrees."""
+BESIDE = (0.1, 0.05)
+"""How far a straight way leaves the line of its ends: in all [m], or in parts of its length, the larger."""
+APART_M = 0.05
+"""Places of a stream that are kept are so far from each other [m]."""
+MOST_PLACES = 100
+"""After so many nobody has walked straight ahead, as on a treadmill."""
+OBLIQUE_WALK = (
+    "The walk deviates by {:.0f} degrees from the axes of the laboratory: pelvis rotation and foot "
+    "progression are to the direction that is walked, where Plug-in Gait would take the nearest axis."
+)
+
+
+def straight_way(places: Array, shortest: float = SHORTEST_M) -> Array | None:
+    """(3,) - unit vector from the first to the last place on the floor; None where the way is not straight.
+
+    places : (n, 3) - of a pelvis, NaN = not seen [m]; shortest : of such a way [m]
+    """
+    seen = places[np.isfinite(places).all(axis=1)] * (1.0 - UP)
+    if len(seen) < 2:
+        return None
+    way = seen[-1] - seen[0]
+    length = float(np.linalg.norm(way))
+    if length < shortest:
+        return None
+    forwards: Array = way / length
+    beside = np.abs((seen - seen[0]) @ np.cross(UP, forwards))
+    return forwards if float(beside.max()) <= max(BESIDE[0], BESIDE[1] * length) else None
+
+
+def off_axes(direction: Array) -> float:
+    """Angle of a horizontal direction (3,) to the nearest axis of the laboratory [rad]."""
+    largest = float(np.abs(direction).max() / np.linalg.norm(direction))
+    return math.acos(min(1.0, largest))
+
+
+def oblique_way(places: Array, shortest: float = SHORTEST_M) -> Array | None:
+    """(3,) - as `straight_way`, of one that is oblique to all axes of the laboratory; None of others."""
+    way = straight_way(places, shortest)
+    return way if way is not None and off_axes(way) > OBLIQUE else None
 
 
 class WalkingAxis:
-    """The axis of the laboratory, or its opposite, that the pelvis faces.
+    """The axis of the laboratory, or its opposite, that the pelvis faces; of an oblique walk its direction.
 
     It is that of the first frame which shows the pelvis, and stays as the person turns a corner, as in a
-    trial of Plug-in Gait; only who turns round and goes back has another.
+    trial of Plug-in Gait; only who turns round and goes back has another. An oblique walk is known before the
+    first frame of a recording, and in a stream as soon as so much of it was walked straight ahead.
 
     Attributes
     ----------
     axes : (3, 3) - forwards, to the left, up, as columns; NaN before the pelvis was seen
     """
 
-    def __init__(self) -> None:
+    def __init__(self, recorded: Array | None = None) -> None:
+        """recorded : (3,) - the way of a recording that is oblique, or against it; None = no such"""
         self.axes = np.full((3, 3), math.nan)
+        self._recorded = recorded
         self._since = math.nan
+        self._places: list[Array] = []
+        self._is_oblique, self._judged = False, False
 
     def begin(self) -> None:
         """Nobody has been seen yet."""
         self.axes[:] = self._since = math.nan
+        self._places, self._is_oblique, self._judged = [], False, False
 
-    def look(self, time: float, forwards: Array) -> None:
-        """Take in where the pelvis faces, forwards : (3,) - of any length, NaN = not seen; at a time [s]."""
+    def look(self, time: float, forwards: Array, place: Array) -> str:
+        """Take in where the pelvis faces and is at a time [s]; a sentence where the walk turns out oblique.
+
+        forwards : (3,) - of any length; place : (3,) [m]; NaN = not seen
+        """
         x, z = float(forwards[0]), float(forwards[2])
         size = math.hypot(x, z)
         if not 0.0 < size < math.inf:
-            return
+            return ""
         cosine = (x * self.axes[0, 0] + z * self.axes[2, 0]) / size
         if cosine != cosine:
-            self._take(forwards)
-        elif cosine > ROUND:
+            return self._take(forwards)
+        if cosine > ROUND:
             self._since = math.nan
         elif self._since != self._since or time < self._since:
             self._since = time
         elif time - self._since >= ROUND_S:
-            self._take(forwards)
+            return self._take(forwards)
+        return "" if self._judged else self._follow(forwards, place)
 
-    def _take(self, forwards: Array) -> None:
-        """The axis that is nearest from now on."""
-        self.axes[:] = walking_axes(nearest_axis(forwards, UP), UP)
+    def _take(self, forwards: Array) -> str:
+        """The axis that is nearest from now on, or the oblique way that is known, to either end."""
         self._since = math.nan
+        self._places, self._judged = [], self._recorded is not None
+        way = self.axes[:, 0].copy() if self._is_oblique else self._recorded
+        return self._set(nearest_axis(forwards, UP) if way is None else way, forwards)
+
+    def _set(self, way: Array, facing: Array) -> str:
+        """Walk along a direction (3,), to the end that is faced."""
+        was, self._is_oblique = self._is_oblique, off_axes(way) > OBLIQUE
+        self.axes[:] = walking_axes(way if float(way @ facing) >= 0.0 else -way, UP)
+        new = self._is_oblique and not was
+        return OBLIQUE_WALK.format(math.degrees(off_axes(way))) if new else ""
+
+    def _follow(self, forwards: Array, place: Array) -> str:
+        """Keep the places of who walks straight ahead until they tell the direction."""
+        if not math.isfinite(float(place[0] + place[2])):
+            return ""
+        if self._places and float(np.hypot(*(place - self._places[-1])[::2])) < APART_M:
+            return ""
+        self._places.append(np.array(place))
+        if float(np.hypot(*(place - self._places[0])[::2])) < STRIDE_M:
+            self._judged = len(self._places) >= MOST_PLACES
+            return ""
+        self._judged = True
+        way = oblique_way(np.array(self._places), STRIDE_M)
+        if way is None:
+            return self._set(nearest_axis(forwards, UP), forwards) if self._is_oblique else ""
+        return self._set(way, forwards)

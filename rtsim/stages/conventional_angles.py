@@ -47,15 +47,22 @@ class ConventionalAngles(Stage):
     needs = ("kinematics",)
     rehearses = True
 
-    def __init__(self, kinematics: Kinematics, records: dict[str, ConventionalLeg], *, itself: bool) -> None:
+    def __init__(
+        self,
+        kinematics: Kinematics,
+        records: dict[str, ConventionalLeg],
+        *,
+        itself: bool,
+        walk: np.ndarray | None = None,
+    ) -> None:
         """records : of each leg; itself : whether a standing foot is taken as it stands, as in the very trial
-        that the records are of"""
+        that the records are of; walk : (3,) - the way of a recording that is oblique to the laboratory"""
         super().__init__()
         self.kinematics = kinematics
         self.sides = tuple(records)
         self._markers = np.full((len(kinematics.reference_length.names), 3), math.nan)
         self._legs = legs_of(records, kinematics.reference_length.names, itself=itself)
-        self._axis = WalkingAxis()
+        self._axis = WalkingAxis(walk)
         n = len(records)
         self._angles, self._centres = np.full((n, len(ANGLES)), math.nan), np.full((n, 3, 3), math.nan)
         self._shown = {joint: np.full(3 * n, math.nan) for joint in JOINTS}
@@ -80,8 +87,11 @@ class ConventionalAngles(Stage):
         self._markers[:] = self.kinematics.measured if self.kinematics.admitted else math.nan
         if self.kinematics.reference_length.mirrors:
             self._markers[:, 2] *= -1.0
-        front, back = self._legs.role[0, :2], self._legs.role[0, 2:4]
-        self._axis.look(frame.time, self._markers[front].sum(axis=0) - self._markers[back].sum(axis=0))
+        front, back = (
+            self._markers[rows].sum(axis=0) for rows in (self._legs.role[0, :2], self._legs.role[0, 2:4])
+        )
+        if told := self._axis.look(frame.time, front - back, 0.5 * front):
+            self.sentences.append(told)
         self._run(*self._arguments())
         return FINE
 
@@ -161,4 +171,6 @@ def make(setting: StageContext) -> ConventionalAngles | None:
     }
     if not records:
         return None
-    return ConventionalAngles(kinematics, records, itself=not is_stream(setting.run.source))
+    return ConventionalAngles(
+        kinematics, records, itself=not is_stream(setting.run.source), walk=setting.oblique_walk
+    )

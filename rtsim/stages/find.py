@@ -13,20 +13,31 @@ from __future__ import annotations
 import pkgutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from importlib import import_module
 from importlib.metadata import entry_points
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
 
 import rtsim.stages
 from rtsim.config.models.model_schema import ModelSpec
 from rtsim.config.runs.run_schema import RunConfig
 from rtsim.errors import ConfigError
+from rtsim.files.markers.markers import MARKER_SUFFIXES, read_markers
 from rtsim.methods.keypoint_limits import for_keypoints
 from rtsim.methods.plates.force_feed import ForceFeed
+from rtsim.methods.walking_axis import oblique_way
 from rtsim.stages.run_checks import BALANCED, LOADS, RECRUITED, REST, without, without_load
 from rtsim.stages.stage import Stage
+from rtsim.subjects.markers.marker_names import find_markers
 from rtsim.subjects.subject import Subject
 
 GROUP = "rtsim.stages"
+PELVIS = "pelvis"
+SHOWN = 0.5
+"""Part of the frames that shows a marker by which the way of a pelvis is judged."""
 USUAL = ("kinematics", "progression", "conventional_angles", "muscles")
 """The stages of a live run that names none; where there are force plates, with those that follow."""
 WITH_FORCES, WITH_MASS = ("plates",), ("rates", "plates", "inverse_dynamics")
@@ -49,6 +60,19 @@ class StageContext:
     before: dict[str, Stage] = field(default_factory=dict)
     forces: ForceFeed | None = None
     mass_kg: float = 0.0
+
+    @cached_property
+    def oblique_walk(self) -> NDArray[np.float64] | None:
+        """(3,) - the way of a recording that is oblique to the axes of the laboratory; None of others, and of
+        streams."""
+        run, source = self.run, Path(self.run.source)
+        pelvis = self.subject.segments.get(PELVIS) if self.subject is not None else None
+        if pelvis is None or source.suffix.lower() not in MARKER_SUFFIXES or not source.is_file():
+            return None
+        trial = read_markers(source, up=run.up or None, units=run.units or None, person=run.person)
+        tracks = trial.positions[:, list(find_markers(pelvis.markers_mm, trial.names).values())]
+        shown = np.isfinite(tracks).all(axis=2).mean(axis=0) >= SHOWN
+        return oblique_way(tracks[:, shown].mean(axis=1)) if shown.any() else None
 
     @property
     def usual(self) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """Progression: pelvis and feet of a person to the direction of walking, at the pose of the kinematics.
 
 Our own angles (ISB axes of the fitted model); those of the conventional gait model are another stage's. The
-direction is an axis of the laboratory (rtsim/methods/walking_axis.py).
+direction is an axis of the laboratory, or that of an oblique walk (rtsim/methods/walking_axis.py).
 """
 
 from __future__ import annotations
@@ -31,14 +31,17 @@ class Progression(Stage):
 
     needs = ("kinematics",)
 
-    def __init__(self, kinematics: Kinematics, feet: list[tuple[int, str]]) -> None:
-        """feet : body and side of each"""
+    def __init__(
+        self, kinematics: Kinematics, feet: list[tuple[int, str]], walk: np.ndarray | None = None
+    ) -> None:
+        """feet : body and side of each; walk : (3,) - the way of a recording that is oblique to the axes of
+        the laboratory"""
         super().__init__()
         self.kinematics = kinematics
         self._names = kinematics.estimator.model.names.bodies
         self._bodies = [0, *(body for body, _ in feet)]
         self._inwards = np.array([1.0 if side == "right" else -1.0 for _, side in feet])  # to the left
-        self._axis = WalkingAxis()
+        self._axis = WalkingAxis(walk)
         self._at_root = np.zeros(0, np.int64)  # angles of the joints there
         self._pelvis, self._feet = np.full(3, math.nan), np.full(len(feet), math.nan)
 
@@ -55,10 +58,12 @@ class Progression(Stage):
         self.n_frame += 1
         self._pelvis[:] = self._feet[:] = math.nan
         if self.kinematics.solved and not self.kinematics.unknown[self._at_root].any():
-            rotation = self.kinematics.estimator.pose[1][self._bodies]
+            position, rotation = (x[self._bodies] for x in self.kinematics.estimator.pose)
             if self.kinematics.reference_length.mirrors:
                 mirror(rotation)
-            self._axis.look(frame.time, rotation[0, :, 0])
+                mirror(position)
+            if told := self._axis.look(frame.time, rotation[0, :, 0], position[0]):
+                self.sentences.append(told)
             self._tell(rotation)
         return FINE
 
@@ -97,4 +102,4 @@ def make(setting: StageContext) -> Progression | None:
     names = kinematics.estimator.model.names.bodies
     if names[0] != PELVIS:
         return None
-    return Progression(kinematics, feet_of(names, subject.side))
+    return Progression(kinematics, feet_of(names, subject.side), setting.oblique_walk)
