@@ -27,6 +27,7 @@ from rtsim.cli.terminal.options import (
     tell_notes,
 )
 from rtsim.cli.terminal.plotting import CURVES_OPTION, check_curves, draw_results, paper_for, plot_options
+from rtsim.cli.terminal.run_notes import ALL_NOTES_OPTION, tell_missing, tell_of_run
 from rtsim.cli.terminal.types import MarkerSource
 from rtsim.errors import ConfigError
 from rtsim.live.inputs.sources import check_there, is_driven, side_of_walker
@@ -57,6 +58,7 @@ N_TOLD = 10
 @plot_options
 @CURVES_OPTION
 @ANYWAY_OPTION
+@ALL_NOTES_OPTION
 @click.option("--compare", is_flag=True, help="Set results of a config's choices beside each other.")
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
 def command(
@@ -83,6 +85,7 @@ def command(
         )
     check_there(source)
     options["source"] = source
+    del options["all_notes"]
     run = make_run(**options)
     paper = paper_for(plot, plot_size, plot_dpi)
     check_curves(curves, paper)
@@ -110,6 +113,7 @@ def command(
     deliver(solved.results, outputs, (frames, columns), (paper, curves), Path(source), run, gait)
     words = [in_words(told), *in_sentences(gait)]
     click.echo(json.dumps(told, indent=1) if as_json else "\n".join(words))
+    tell_missing(solved.notes)
     if solved.reason == INTERRUPTED:
         raise SystemExit(exit_code() or 130)
     check_usable(solved, source)
@@ -118,7 +122,7 @@ def command(
 class AnalysedRecording(NamedTuple):
     """A recording gone through the stages.
 
-    seconds : that took; reason : why it is over; sentences : told meanwhile; wrong : as of Ready
+    seconds : that took; reason : why it is over; sentences : told meanwhile; wrong, notes : as of Ready
     plates : whether force plates were asked for
     """
 
@@ -129,6 +133,7 @@ class AnalysedRecording(NamedTuple):
     sentences: list[str]
     wrong: str = ""
     plates: bool = False
+    notes: Sequence[str] = ()
 
 
 def solve(run: RunConfig, anyway: bool, console: Any, curves: str = "") -> AnalysedRecording:
@@ -188,8 +193,8 @@ def recorded(run: RunConfig, anyway: bool, console: Any) -> Ready:
     check_forces(run, streamed=False)
     tell_notes(run)
     run, whose = with_person(run)
-    for note in (notes := (*whose, *notes_before(run, anyway=anyway))):
-        tell(note)
+    notes = (*whose, *notes_before(run, anyway=anyway))
+    tell_of_run(notes)
     compile_first(console, groups_of(run))
     from rtsim.live.inputs.recorded import RecordingInput
     from rtsim.live.inputs.sources import load_trial
@@ -252,6 +257,7 @@ def gone_through(run: RunConfig, ready: Ready, console: Any, curves: str = "") -
         sentences=kept.sentences,
         wrong=ready.wrong,
         plates=bool(run.forces),
+        notes=ready.notes,
     )
 
 

@@ -26,6 +26,7 @@ from rtsim.cli.terminal.options import (
     tell_notes,
 )
 from rtsim.cli.terminal.ports import held
+from rtsim.cli.terminal.run_notes import ALL_NOTES_OPTION, tell_missing, tell_of_run
 from rtsim.config.runs.run_schema import RunConfig
 from rtsim.errors import ConfigError
 from rtsim.live.checks import check_run
@@ -55,6 +56,7 @@ READY_S = 600.0  # the first start compiles
 @click.option("--monitor", is_flag=True, help="Open the monitor window too.")
 @page_option("Serve a page for browsers of this machine, too")
 @ANYWAY_OPTION
+@ALL_NOTES_OPTION
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON, and no table.")
 def command(
     speed: float, rate: float | None, loop: bool, start_s: float, end_s: float | None, record: Path | None,
@@ -68,6 +70,7 @@ def command(
     from rtsim.live.subjects.persons import with_person
     from rtsim.report.table import print_summary
 
+    del options["all_notes"]  # read where notes are told
     run = make_run(**options)
     check_beside(record, monitor, page)
     length_s = run.duration_s if run.source in MADE_UP and not loop else 0.0
@@ -94,8 +97,7 @@ def command(
             from rtsim.live.subjects.subject_check import notes_before
 
             notes = (*whose, *notes_before(run, anyway=anyway))
-            for note in notes:
-                tell(note)
+            tell_of_run(notes)
             compile_first(LastingConsole(stderr=True), groups_of(run))
             played = played_forces(run)
         with console.status("starting"):
@@ -124,6 +126,7 @@ def command(
             click.echo(json.dumps({**summary, "reason": reason}))
         else:
             print_summary(console, summary)
+        tell_missing(notes)
     if fault is not None:
         raise fault
     if not exit_code():

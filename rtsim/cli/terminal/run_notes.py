@@ -1,0 +1,29 @@
+"""What a run tells of its source and its subject: few lines, all of them on request, what is missing last."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import click
+
+from rtsim.cli.terminal.lines import tell
+
+ALL_NOTES_OPTION = click.option(
+    "--all-notes", is_flag=True, help="Tell every note on the source and the subject, one a line."
+)
+
+
+def tell_of_run(notes: Sequence[str]) -> None:
+    """Tell the notes on source and subject, in few lines unless the command is asked for all of them."""
+    from rtsim.report.notes import calm
+
+    for note in notes if click.get_current_context().params.get("all_notes") else calm(notes):
+        tell(note)
+
+
+def tell_missing(notes: Sequence[str]) -> None:
+    """Tell at the end of a run what its results lack, where the notes before it say so."""
+    from rtsim.report.notes import missing
+
+    for note in missing(notes):
+        tell(note)

@@ -1,0 +1,92 @@
+"""The notes of a run in few lines: what goes without saying in one, both legs together, what is missing last.
+
+Results and subject files keep every note as it is; `--all-notes` tells them all.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+ROUTINE = re.compile(
+    r"lengths were converted to |up axis: .*, as (the file says|asked)|positions were rotated from |"
+    r"unlabelled trajectories left out |model outputs left out |positions computed by a model, left out "
+)
+"""How a file was read where it says all that is needed."""
+MISSING = re.compile(
+    r"no (right|left) leg: |no angles of the conventional gait model of the |"
+    r"no angles of the (right|left) ankle and foot |"
+    r"(conventional gait model: )?no (right|left) leg length is known"
+)
+"""What the results lack, and what would bring it."""
+VARYING = re.compile(r"\d+(?:\.\d+)?|\bright\b|\bleft\b|\b[RL](?=[A-Z.])[\w.]+")
+"""Of a sentence on one leg: numbers, sides and labels."""
+SIDES = ("right", "left")
+FEW = re.compile(
+    r"((?:right and left|right|left) leg: )?the (\w+) has two markers \((.*)\): "
+    r"only the joints tell its rotation"
+)
+"""Of a segment that the joints turn, after both legs were put together."""
+
+
+def calm(notes: Iterable[str]) -> list[str]:
+    """The notes of a run, FILE: SENTENCE each, in as few lines as say the same; what is missing is last."""
+    by_file: dict[str, list[str]] = {}
+    for note in dict.fromkeys(notes):
+        where, _, what = note.partition(": ")
+        by_file.setdefault(where, []).append(what)
+    said: list[str] = []
+    for where, sentences in by_file.items():
+        routine = [what for what in sentences if ROUTINE.match(what)]
+        others = [what for what in sentences if what not in routine and not MISSING.match(what)]
+        if len(routine) > 1:
+            routine = [f"{len(routine)} notes on its units, its axes and what was left out (--all-notes)"]
+        said += [f"{where}: {what}" for what in (*routine, *segments_together(legs_together(others)))]
+    return [*said, *missing(notes)]
+
+
+def missing(notes: Iterable[str]) -> list[str]:
+    """Those of the notes that say what the results lack."""
+    return [note for note in dict.fromkeys(notes) if MISSING.match(note.partition(": ")[2])]
+
+
+def legs_together(sentences: Sequence[str]) -> list[str]:
+    """Sentences in their order, the same ones on the right and on the left leg as one with both numbers."""
+    found: dict[str, str] = {}
+    for what in sentences:
+        pattern = VARYING.sub("#", what)
+        other = found.get(pattern)
+        both = merged(other, what) if other is not None else ""
+        found[pattern if both or other is None else what] = both or what
+    return list(found.values())
+
+
+def merged(one: str, other: str) -> str:
+    """Two sentences of one pattern as one; "" where they are not on the right and the left leg each."""
+    pairs = list(zip(VARYING.findall(one), VARYING.findall(other), strict=True))
+    if SIDES not in pairs or any(pair[::-1] == SIDES for pair in pairs):
+        return ""
+    words = iter(pairs)
+
+    def both(match: re.Match[str]) -> str:
+        a, b = next(words)
+        return a if a == b else f"{a}/{b}" if match[0][0] in "RL" else f"{a} and {b}"
+
+    return VARYING.sub(both, one)
+
+
+def segments_together(sentences: Sequence[str]) -> list[str]:
+    """Sentences in their order, those on segments with two markers as one for each leg."""
+    legs: dict[str, list[str]] = {}
+    for what in sentences:
+        if match := FEW.fullmatch(what):
+            legs.setdefault(match[1] or "", []).append(f"{match[2]} ({match[3]})")
+    said: list[str] = []
+    for what in sentences:
+        match = FEW.fullmatch(what)
+        if match is None or len(legs.get(match[1] or "", ())) == 1:
+            said.append(what)
+        elif segments := legs.pop(match[1] or "", []):
+            listed = f"{', '.join(segments[:-1])} and {segments[-1]}"
+            said.append(f"{match[1] or ''}two markers on {listed}: only the joints tell their rotations")
+    return said
