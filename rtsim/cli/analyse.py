@@ -83,9 +83,9 @@ def command(
         raise ConfigError(
             f"{source!r} is a stream", where="SOURCE", allowed="walker, or a file", remedy="use `rtsim live`"
         )
-    check_there(source)
-    options["source"] = source
-    del options["all_notes"]
+    if Path(source).suffix.lower() not in STORAGE_SUFFIXES:  # of a motion the run tells more
+        check_there(source)
+    options = {name: x for name, x in options.items() if name != "all_notes"} | {"source": source}
     run = make_run(**options)
     paper = paper_for(plot, plot_size, plot_dpi)
     check_curves(curves, paper)
