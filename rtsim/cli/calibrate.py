@@ -18,20 +18,32 @@ from rtsim.cli.terminal.options import (
     file_options,
     static_option,
 )
-from rtsim.cli.terminal.types import Config
+from rtsim.cli.terminal.run_notes import ALL_NOTES_OPTION, tell_of_run
+from rtsim.cli.terminal.security import connect_options, connect_security
+from rtsim.cli.terminal.types import Config, MarkerSource
 from rtsim.config.runs.measures_schema import PersonMeasures
 from rtsim.config.runs.run_schema import RunConfig
 from rtsim.errors import ConfigError
 from rtsim.files.output import check_free
+from rtsim.live.processes.signals import exit_code
+from streams.addresses import is_stream
+from streams.capture.system import is_capture
 
 if TYPE_CHECKING:
     from rtsim.config.models.jaw_scan_schema import JawScan
     from rtsim.config.models.model_schema import ModelSpec
+    from rtsim.files.markers.trial import MarkerTrial
     from rtsim.models.jaw.jaw_scan import RigidMotion
+    from rtsim.subjects.calibration.person_measures import AskedMeasures
+    from rtsim.subjects.subject import Subject
+
+
+SECONDS, WITHIN_S = 3.0, 60.0
+"""Of a static trial out of a stream, and after which one is refused that never stood still [s]."""
 
 
 @click.command("calibrate")
-@click.argument("trial", type=click.Path(path_type=Path))
+@click.argument("trial", type=MarkerSource(capture=True))
 @click.option(
     "--out",
     type=click.Path(dir_okay=False, path_type=Path),
@@ -55,66 +67,109 @@ if TYPE_CHECKING:
 @PERSON_OPTION
 @file_options
 @ANYWAY_OPTION
+@ALL_NOTES_OPTION
+@click.option("--seconds", type=float, help="Of a stream: to stand still with all markers seen (default: 3).")
+@click.option(
+    "--within", "within_s", type=float, help="Of a stream: seconds after which it is refused (default: 60)."
+)
+@connect_options
 @click.option("--force", is_flag=True, help="Replace a subject file that exists already.")
 def command(
-    trial: Path,
-    out: Path | None,
-    static: str | None,
-    lab: str | None,
-    side: str | None,
-    model: str | None,
-    scan_path: Path | None,
-    person: str | None,
-    units: str | None,
-    up: str | None,
-    anyway: bool,
-    force: bool,
-    measures: str | None,
-    **given: Any,
-) -> None:
-    """Build a subject model from TRIAL: a static trial, or a movement with all anatomical markers on."""
+    trial: str, out: Path | None, static: str | None, lab: str | None, side: str | None, model: str | None,
+    scan_path: Path | None, person: str | None, units: str | None, up: str | None, anyway: bool,
+    seconds: float | None, within_s: float | None, client_key: str | None, server_key: str | None,
+    force: bool, measures: str | None, all_notes: bool, **given: Any,
+) -> None:  # fmt: skip
+    """Build a subject model from TRIAL: a static trial, or a movement with all anatomical markers on.
+
+    TRIAL may be a live stream (tcp://HOST:PORT) or a capture system (qtm://HOST, ...): then the first seconds
+    in which the person stands still with all markers seen are the static trial.
+    """
+    live = is_stream(trial) or is_capture(trial)
+    of_streams = {"seconds": seconds, "within": within_s, "client-key": client_key, "server-key": server_key}
+    for option, value in of_streams.items():
+        check_of_use(f"--{option}", live or value is None, "streams")
+    if live:
+        of_files = {"static": static, "units": units, "up": up, "scan": scan_path, "anyway": anyway or None}
+        for option, unused in of_files.items():
+            check_of_use(f"--{option}", unused is None, "files")
     if scan_path is not None:
         of_persons = {"static": static, "lab": lab, "side": side, "model": model, "measures": measures,
                       "anyway": anyway or None}  # fmt: skip
         of_persons |= {SPELT[name].removeprefix("--"): x for name, x in given.items()}
         for option, value in of_persons.items():
             check_of_use(f"--{option}", value is None, "persons; a mandible is built by --scan")
-        calibrate_mandible(
-            trial, scan_path, out or trial.with_suffix(".mandible.toml"), person or "", units, up, force
-        )
+        file = Path(trial)
+        path = out or file.with_suffix(".mandible.toml")
+        calibrate_mandible(file, scan_path, path, person or "", units, up, force)
         return
-    from rtsim.live.subjects.subject_check import notes_on_fit
-    from rtsim.methods.kinematics.mean_lengths import with_mean_lengths
-    from rtsim.models.load import load_model, model_for
-    from rtsim.subjects.calibration.calibration import subject_for
     from rtsim.subjects.calibration.person_measures import AskedMeasures
     from rtsim.subjects.markers.labs import load_lab
     from rtsim.subjects.markers.persons import read_one, share_of_labs
     from rtsim.subjects.subject import save_subject
 
-    path = out or trial.with_suffix(".subject.toml")
-    if path.suffix != ".toml":
-        raise ConfigError(f"{path} cannot be a subject", where="--out", allowed="a name that ends in .toml")
-    check_free(path, overwrite=force)
-    share = share_of_labs(load_lab(lab) if lab else None, side or "")
-    moving = read_one(trial, share, person or "", up, units, strict=True)
-    subject = subject_for(
-        moving, static, lab=lab, side=side or "", units=units, up=up, person=moving.person,
-        measures=AskedMeasures(measures or "", measures_given(given, PersonMeasures())),
-    )  # fmt: skip
-    fit = notes_on_fit(subject, moving, str(trial), anyway=anyway) if static is not None else []
-    subject = msgspec.structs.replace(subject, notes=(*subject.notes, *fit))
-    run = RunConfig(name="calibrate", units=units or "", up=up or "", person=moving.person)
-    subject = with_mean_lengths(
-        load_model(model_for(model or "lower_limb", subject.side)), subject, trial, run
-    )
+    path = subject_path(trial, out, live, force)
+    asked = AskedMeasures(measures or "", measures_given(given, PersonMeasures()))
+    marker_map, side = load_lab(lab) if lab else None, side or ""
+    if live:
+        from rtsim.cli.runs.standing_stream import StandingRequest, standing_trial
+
+        request = StandingRequest(
+            trial, seconds or SECONDS, within_s or WITHIN_S, marker_map, side, person or ""
+        )
+        moving = standing_trial(request, connect_security(client_key, server_key))
+    else:
+        moving = read_one(trial, share_of_labs(marker_map, side), person or "", up, units, strict=True)
+    subject = subject_of(moving, asked, static, lab, side, units, up, anyway=anyway)
+    if live:
+        subject = msgspec.structs.replace(subject, name=path.stem)
+    else:
+        subject = with_ligaments(subject, Path(trial), model or "lower_limb", moving.person, units, up)
     save_subject(path, subject)
-    for note in (*moving.notes, *subject.notes):
-        tell(f"{trial}: {note}")
+    tell_of_run([f"{trial}: {note}" for note in (*moving.notes, *subject.notes)])
     tell(f"side: {subject.side}")
     for name, segment in subject.segments.items():
         tell(f"{name:8s} {segment.length_mm:7.1f} mm  {len(segment.markers_mm)} markers")
     click.echo(f"wrote {path}", err=True)
+    if live and exit_code() is not None:
+        raise SystemExit(exit_code())
+
+
+def subject_path(trial: str, out: Path | None, live: bool, force: bool) -> Path:
+    """Of the file that is written; ConfigError for a name that cannot be, or one that is there."""
+    if live and out is None:
+        raise ConfigError("a stream has no name for the subject", where="--out", remedy="add --out NAME.toml")
+    path = out or Path(trial).with_suffix(".subject.toml")
+    if path.suffix != ".toml":
+        raise ConfigError(f"{path} cannot be a subject", where="--out", allowed="a name that ends in .toml")
+    check_free(path, overwrite=force)
+    return path
+
+
+def subject_of(
+    moving: MarkerTrial, asked: AskedMeasures, static: str | None, lab: str | None, side: str,
+    units: str | None, up: str | None, *, anyway: bool,
+) -> Subject:  # fmt: skip
+    """The subject of a trial, with what is odd about how it fits its static trial among the notes."""
+    from rtsim.live.subjects.subject_check import notes_on_fit
+    from rtsim.subjects.calibration.calibration import subject_for
+
+    subject = subject_for(
+        moving, static, lab=lab, side=side, units=units, up=up, person=moving.person, measures=asked
+    )
+    fit = notes_on_fit(subject, moving, moving.source, anyway=anyway) if static is not None else []
+    return msgspec.structs.replace(subject, notes=(*subject.notes, *fit))
+
+
+def with_ligaments(
+    subject: Subject, trial: Path, model: str, person: str, units: str | None, up: str | None
+) -> Subject:
+    """The subject with the mean lengths of its ligaments, where the trial moves the knee."""
+    from rtsim.methods.kinematics.mean_lengths import with_mean_lengths
+    from rtsim.models.load import load_model, model_for
+
+    run = RunConfig(name="calibrate", units=units or "", up=up or "", person=person)
+    return with_mean_lengths(load_model(model_for(model, subject.side)), subject, trial, run)
 
 
 def calibrate_mandible(

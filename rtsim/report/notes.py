@@ -46,8 +46,8 @@ def calm(notes: Iterable[str]) -> list[str]:
 
 
 def missing(notes: Iterable[str]) -> list[str]:
-    """Those of the notes that say what the results lack."""
-    return [note for note in dict.fromkeys(notes) if MISSING.match(note.partition(": ")[2])]
+    """Those of the notes that say what the results lack, of both legs together."""
+    return legs_together([note for note in dict.fromkeys(notes) if MISSING.match(note.partition(": ")[2])])
 
 
 def legs_together(sentences: Sequence[str]) -> list[str]:

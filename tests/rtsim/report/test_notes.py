@@ -47,6 +47,12 @@ def test_what_is_missing_stands_last(measure: str) -> None:
     assert set(missing(notes)) <= set(said)
 
 
+def test_what_both_legs_lack_is_one_line() -> None:
+    """Protects the same: a measure that neither leg has is told once."""
+    (said,) = missing(notes_of(LLegLength=0.0, RLegLength=0.0))
+    assert "the right and left leg length is needed, and no RLegLength/LLegLength is stored" in said
+
+
 def test_nothing_else_is_lost() -> None:
     """Protects sentences on one leg, guesses of units and axes, and what is told of markers by name."""
     odd = [

@@ -1,0 +1,218 @@
+"""A static trial out of a live stream: how long a person has stood still with all markers on.
+
+Markers of who stands sway by some millimetres in some seconds; who shifts the weight or turns moves them by
+centimetres. The frames that are taken are the newest in a row in which no marker leaves its place.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.config.runs.lab_schema import LabMap
+from rtsim.errors import ConfigError
+from rtsim.files.markers.ground import to_ground
+from rtsim.files.markers.persons import of_person
+from rtsim.files.markers.trial import MarkerTrial, RawTrial, name_some, unique_names
+from rtsim.subjects.calibration.landmarks import needed_roles, role_positions
+from rtsim.subjects.markers.labs import ENOUGH, SIDES, cover, find_lab, side_of
+from rtsim.subjects.markers.marker_names import find_markers
+from rtsim.subjects.markers.persons import choose, share_of_labs
+from rtsim.subjects.markers.spellings import as_spelled
+from streams.messages import Session
+from streams.receiving.ring import ReceivedFrame
+
+Array = NDArray[np.float64]
+
+STILL_MM = 20.0
+"""How far a marker of somebody who stands is from the middle of its places at the most [mm]. A choice: in the
+static trials of three persons of two laboratories no marker left it by more than 10 in five seconds."""
+SHOWN = 0.5
+"""Part of the newest frames that shows a marker which counts as present."""
+NEWEST_S = 0.5
+"""Frames by which movement and missing markers are told [s]."""
+SPARE = 2.0
+"""Frames are kept for so many times the seconds that are wanted, as not all of them are complete."""
+MOST_FRAMES = 20_000
+
+
+class StandingSoFar(NamedTuple):
+    """What the newest frames show.
+
+    seconds : in a row so far in which the person stands still, of frames that show all markers [s]
+    movement_mm : farthest from its place that a marker was in the newest half second; NaN = none was seen
+    missing : names of the markers that are wanted and not seen; n_wanted : how many are
+    fault : why the labels of the stream cannot be used, None = they can
+    """
+
+    seconds: float = 0.0
+    movement_mm: float = float("nan")
+    missing: tuple[str, ...] = ()
+    n_wanted: int = 0
+    fault: ConfigError | None = None
+
+    @property
+    def in_words(self) -> str:
+        """For the user, who looks at a screen while a person stands."""
+        if self.fault is not None:
+            return self.fault.what
+        if not self.n_wanted:
+            return "no frame yet"
+        seen = f"{self.n_wanted - len(self.missing)} of {self.n_wanted} markers"
+        if self.missing:
+            seen += f" ({name_some(list(self.missing))} missing)"
+        moved = "" if np.isnan(self.movement_mm) else f", movement {self.movement_mm:.0f} mm"
+        still = " (stand still)" if self.movement_mm > STILL_MM else ""
+        return f"{seen}{moved}{still}, {self.seconds:.1f} s counted"
+
+
+class StandingTrial:
+    """Collects frames of a marker stream until they are a static trial.
+
+    Parameters
+    ----------
+    source : address, for sentences; wanted_s : seconds that are wanted [s]
+    lab : marker map, None = found by the names; side : right, left, or "" = those that are there
+    person : whose markers, "" = of the only one
+    """
+
+    def __init__(
+        self, source: str, wanted_s: float, lab: LabMap | None = None, side: str = "", person: str = ""
+    ) -> None:
+        self.source, self.wanted_s = source, wanted_s
+        self._lab, self._side, self._asked_person = lab, side, person
+        self._session: Session | None = None
+        self._frames: deque[tuple[float, Array]] = deque(maxlen=MOST_FRAMES)
+        self._map, self._person = lab, ""
+        self._fault: ConfigError | None = None
+        self.notes: tuple[str, ...] = ()
+
+    def take(self, frame: ReceivedFrame) -> None:
+        """Take in a frame; another session, or time that runs backwards, begins anew."""
+        if frame.session is not self._session:
+            self._begin(frame.session)
+        if self._frames and not frame.time > self._frames[-1][0]:
+            self._frames.clear()
+        self._frames.append((frame.time, frame.data["positions"].copy()))
+        while self._frames[-1][0] - self._frames[0][0] > SPARE * self.wanted_s:
+            self._frames.popleft()
+
+    def look(self) -> StandingSoFar:
+        """What the frames so far show."""
+        if self._fault is not None or not self._frames:
+            return StandingSoFar(fault=self._fault)
+        trial = self._trial()
+        wanted = self._wanted(trial)
+        columns = find_markers(wanted, trial.names)
+        newest = trial.times > trial.times[-1] - NEWEST_S
+        seen: NDArray[np.bool_] = np.asarray(np.isfinite(trial.positions).all(axis=2))
+        missing = tuple(
+            name for name in wanted if name not in columns or seen[newest, columns[name]].mean() < SHOWN
+        )
+        if len(columns) < len(wanted):
+            return StandingSoFar(missing=missing, n_wanted=len(wanted))
+        x = trial.positions[:, list(columns.values())]
+        complete: NDArray[np.bool_] = np.asarray(np.isfinite(x).all(axis=(1, 2)))
+        reach = 1e3 * reach_back(x)
+        first = int(np.argmax(reach <= STILL_MM)) if (reach <= STILL_MM).any() else len(reach)
+        pace = float(np.median(np.diff(trial.times))) if len(trial.times) > 1 else 0.0
+        moved = reach[int(np.argmax(newest))] if seen[newest].any() else float("nan")
+        return StandingSoFar(pace * int(complete[first:].sum()), float(moved), missing, len(wanted))
+
+    def trial(self) -> MarkerTrial:
+        """The frames in a row in which the person stands still."""
+        trial = self._trial()
+        columns = list(find_markers(self._wanted(trial), trial.names).values())
+        reach = 1e3 * reach_back(trial.positions[:, columns])
+        kept = np.arange(len(reach)) >= int(np.argmax(reach <= STILL_MM))
+        return trial._replace(times=trial.times[kept], positions=trial.positions[kept])
+
+    def _begin(self, session: Session) -> None:
+        """A stream has begun, or its labels have changed."""
+        self._session, self._fault = session, None
+        self._frames.clear()
+        names = next(field.labels for field in session.fields if field.name == "positions")
+        try:
+            share = share_of_labs(self._lab, self._side)
+            chosen = choose(names, share, self.source, self._asked_person)
+            self._person, self.notes = chosen.person, chosen.told
+            own = of_person(self._raw(np.zeros(0), np.zeros((0, len(names), 3))), self._person).names
+            self._map = as_spelled(self._lab or find_lab(own, self._side), own)
+        except ConfigError as fault:
+            self._fault = fault
+
+    def _raw(self, times: Array, positions: Array) -> RawTrial:
+        """Frames as a trial in the stream's own unit and axes."""
+        assert self._session is not None
+        field = next(field for field in self._session.fields if field.name == "positions")
+        up = str(self._session.meta.get("up", ""))
+        names, renamed = unique_names(field.labels)
+        return RawTrial(
+            names=names, times=times, positions=positions, rate=self._session.rate, source=self.source,
+            units=field.unit, up=up, up_key="the descriptor's meta up", notes=tuple(renamed),
+        )  # fmt: skip
+
+    def _trial(self) -> MarkerTrial:
+        """The frames that are kept, in the ground frame."""
+        times = np.array([time for time, _ in self._frames])
+        raw = self._raw(times, np.array([x for _, x in self._frames]))
+        trial = to_ground(raw, person=self._person)
+        pace = float(np.median(np.diff(times))) if len(times) > 1 else 0.0
+        return trial if trial.rate > 0.0 or not pace else trial._replace(rate=1.0 / pace)
+
+    def _wanted(self, trial: MarkerTrial) -> list[str]:
+        """Markers of the legs that are there: of which landmarks are built, and those that are followed and
+        have a label."""
+        assert self._map is not None
+        sides = [self._side] if self._side in SIDES else [
+            side for side in SIDES if cover(self._map, side, trial.names).share >= ENOUGH
+        ]  # fmt: skip
+        names: list[str] = []
+        for side in sides:
+            table = side_of(self._map, side)
+            names += [table.named[role] for role in needed_roles(table, role_positions(trial, table))]
+            followed = [name for name in table.tracking.names if find_markers([name], trial.names)]
+            names += followed
+        return list(dict.fromkeys(names))
+
+
+def reach_back(x: Array) -> Array:
+    """(n,) - from each frame to the last, how far a marker is from the middle of its places at the most [m].
+
+    x : (n, n_marker, 3) - NaN = not seen [m]
+    """
+    backwards = x[::-1]
+    low = np.minimum.accumulate(np.where(np.isfinite(backwards), backwards, np.inf))
+    high = np.maximum.accumulate(np.where(np.isfinite(backwards), backwards, -np.inf))
+    span = np.where(np.isfinite(low), high - low, 0.0)
+    reach: Array = 0.5 * np.linalg.norm(span, axis=2).max(axis=1)[::-1]
+    return reach
+
+
+def refusal(so_far: StandingSoFar, wanted_s: float, where: str, over: bool = False) -> ConfigError:
+    """Why a stream never was a static trial: what was wrong last, and what to do. over : whether it ended"""
+    if so_far.fault is not None:
+        return so_far.fault
+    if not so_far.n_wanted:
+        return ConfigError(
+            "no frame has come", where=where,
+            remedy="start the sender, check host and port, and that a firewall lets them through",
+        )  # fmt: skip
+    if so_far.missing:
+        what = f"{name_some(list(so_far.missing))} not seen"
+        remedy = "put on the markers or see to it that cameras see them, or name them in the capture system"
+    elif so_far.movement_mm > STILL_MM:
+        what = f"a marker moved {so_far.movement_mm:.0f} mm from its place in the last half second"
+        remedy = "have the person stand still, or look for a marker that is loose or takes another's label"
+    elif over:
+        what, remedy = "the stream ended before", "start it again, or give fewer --seconds"
+    else:
+        what = "the person did not stand still, with all markers seen, for long enough"
+        remedy = "have the person stand still for longer, or give fewer --seconds"
+    return ConfigError(
+        f"no static trial of {wanted_s:g} s came: {what}; {so_far.seconds:.1f} s were good", where=where,
+        allowed=f"movement of {STILL_MM:.0f} mm, all markers seen", remedy=remedy,
+    )  # fmt: skip
