@@ -1,18 +1,23 @@
 """Gait phase: where in the stride each leg is, how sure that is, and heel strikes and toe-offs as they come.
 
 From how far each foot is in front of the pelvis, at the pose of the kinematics; where force plates bear a
-foot, from these as well. It looks at no later frame (rtsim/methods/gait_phase.py, docs/gait_phase.md).
+foot, from these as well, and from the foot strikes that somebody marked in a C3D file. It looks at no later
+frame (rtsim/methods/gait_phase.py, docs/gait_phase.md).
 """
 
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 
 from rtsim.errors import ConfigError
 from rtsim.files.forces.force_trial import THRESHOLD
+from rtsim.files.gait.events import STRIKE, read_events
+from rtsim.files.markers.trial import count_of
 from rtsim.methods.frame_pace import FramePace, seconds_of
 from rtsim.methods.gait_phase import FootStride, GaitPhase, falling
 from rtsim.methods.person_motion import WalkDirection
@@ -32,11 +37,17 @@ from streams.receiving.ring import ReceivedFrame
 FORWARDS = np.array([1.0, 0.0, 0.0])
 UNSEEN_S = (0.1, 0.25)
 """A foot not seen for so long, by the clock where frames come live, is less sure, and then is nothing [s]."""
+MARKED = "The gait phase goes by {} of the file, too, as they come."
 WITHOUT_ROOT = "No marker determines the {name}: the phase of the gait is not known."
 
 
 class GaitPhases(Stage):
-    """Phase, confidence, time of a stride and events of the right and the left foot; NaN where unknown."""
+    """Phase, confidence, time of a stride and events of the right and the left foot; NaN where unknown.
+
+    Attributes
+    ----------
+    marked : times [s] of foot strikes that the file of a recording tells, and the side of each, in order
+    """
 
     needs = ("kinematics",)
 
@@ -62,6 +73,8 @@ class GaitPhases(Stage):
         self._seen = [-math.inf] * len(feet)  # when a frame that went on told of the foot [s]
         self._against = ""  # why nobody walks forwards
         self._values = values_for(len(SIDES))
+        self.marked: list[tuple[float, int]] = []
+        self._n_marked = 0
 
     def begin(self, session: Session, anew: bool) -> None:
         """Nobody has walked yet."""
@@ -77,6 +90,9 @@ class GaitPhases(Stage):
         self._seen = [-math.inf] * len(self._bodies)
         if self.loads is not None:
             self._bearers = self.bearers(self.loads)
+        self._n_marked = 0
+        if self.marked:
+            self.sentences.append(MARKED.format(count_of(len(self.marked), "foot strike")))
 
     def run(self, frame: ReceivedFrame) -> StageOutcome:
         """The phase at the time of the frame."""
@@ -85,12 +101,14 @@ class GaitPhases(Stage):
         if frame.time < self._time or self._pace.leapt:
             self._begin_walk()
             self._direction.begin()
+            self._n_marked = bisect_left(self.marked, (frame.time, 0))
         self._time = frame.time
         places = self._places(frame.time)
         if not self._against:
             self._phases.add(frame.time, places)
             if self.loads is not None:
                 self._press(self.loads, frame.time)
+            self._strike_as_marked(frame.time)
         self._fade(frame, places, goes_on)
         return FINE
 
@@ -160,6 +178,14 @@ class GaitPhases(Stage):
                 self._phases.press(k, time)
             self._bears[k] = not load <= THRESHOLD  # one that may stand elsewhere, too
 
+    def _strike_as_marked(self, time: float) -> None:
+        """Tell of the foot strikes of the file up to a time, as of those by plates."""
+        while self._n_marked < len(self.marked) and self.marked[self._n_marked][0] <= time:
+            at, side = self.marked[self._n_marked]
+            self._n_marked += 1
+            if side in self._sides:
+                self._phases.press(self._sides.index(side), at)
+
     def bearers(self, loads: FootLoads) -> list[int]:
         """The feet of the plates that are those followed here: of a person by markers, as labels may be
         exchanged.
@@ -222,7 +248,25 @@ def make(setting: StageContext) -> GaitPhases | None:
     if setting.subject is None:
         _, rotation = neutral_places(model)
         forwards = rotation[root_of(model.tree.parent, feet[0][0])].T @ FORWARDS
-    return GaitPhases(kinematics, feet, forwards, loads if isinstance(loads, FootLoads) else None)
+    stage = GaitPhases(kinematics, feet, forwards, loads if isinstance(loads, FootLoads) else None)
+    stage.marked = marked_strikes(setting.run.source, setting.run.person)
+    return stage
+
+
+def marked_strikes(source: str, person: str) -> list[tuple[float, int]]:
+    """Times [s] and sides (0 right, 1 left) of the foot strikes that a C3D file tells, in their order.
+
+    None of other sources, and of a file that cannot be read, as whoever reads its markers tells.
+    """
+    if Path(source).suffix.lower() != ".c3d" or not Path(source).is_file():
+        return []
+    try:
+        told = read_events(source, person).events
+    except ConfigError:
+        return []
+    return sorted(
+        (event.time, SIDES.index(event.side)) for event in told if event.kind == STRIKE and event.side
+    )
 
 
 MEANINGS: dict[str, tuple[str, Curves | None, str]] = {

@@ -288,6 +288,7 @@ def solved(folder: Path, recording: Recording) -> tuple[PhaseCourse, list[Array]
     trial = load_trial(run.source)
     feed = ForceFeed()
     stages = prepare(run, feed)
+    stages[1].marked = []  # what somebody marked by the plates is not found
     kept = KeptResults()
     Loop(RecordingInput(trial, forces=forces_of(run, trial), feed=feed), stages, kept).run()
     results = kept.results()

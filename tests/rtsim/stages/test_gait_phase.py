@@ -14,7 +14,7 @@ from rtsim.live.loop import Loop
 from rtsim.live.result_session import ResultSession
 from rtsim.methods.plates.force_feed import ForceFeed
 from rtsim.stages.find import make_stages
-from rtsim.stages.gait_phase import MEANINGS
+from rtsim.stages.gait_phase import MEANINGS, marked_strikes
 from rtsim.subjects.made_up.walker import CYCLE_S, walk
 from rtsim.subjects.made_up.walker_forces import MASS_KG, walker_forces
 from streams.messages import marker_session
@@ -105,3 +105,34 @@ def test_its_table_is_in_the_documents():
     text = DOCS.read_text(encoding="utf-8")
     for name, (unit, _, meaning) in MEANINGS.items():
         assert f"| `{name}` | {unit} | {meaning} |" in text
+
+
+def test_strikes_that_a_file_marks_are_taken_as_they_come(spec, subject, walked, make_frame):
+    """Protects a C3D file with events: its strikes set the phase, none counts twice, it is told."""
+    late = 0.04
+    own = told(make_stages(RUN, spec, subject), walked, make_frame)
+    stages = make_stages(RUN, spec, subject)
+    stages[1].marked = [(float(k * CYCLE_S + late), 0) for k in range(1, 5)]
+    found = told(stages, walked, make_frame)
+    assert found["heel_strikes"][-1, 0] == own["heel_strikes"][-1, 0]
+    steady = walked.times > 3.5 * CYCLE_S
+    off = (found["gait_phase"] - own["gait_phase"] + 0.5)[steady, 0] % 1.0 - 0.5
+    assert off.mean() == pytest.approx(-late / CYCLE_S, abs=0.015)
+    assert any("4 foot strikes of the file" in said for said in stages[1].collect()[1])
+
+
+def test_strikes_of_files_without_events(tmp_path):
+    """Protects other sources: a stream, a TRC file and a damaged C3D file mark nothing."""
+    (tmp_path / "a.c3d").write_bytes(b"nothing")
+    for source in ("tcp://127.0.0.1:1", "walk.trc", "nowhere.c3d", str(tmp_path / "a.c3d")):
+        assert marked_strikes(source, "") == []
+
+
+def test_strikes_of_a_recording(shared):
+    """Protects times and sides as the laboratory marked them."""
+    path = shared / "data" / "gait_mcgill" / "HC002D_straight.c3d"
+    if not path.is_file():
+        pytest.skip("the recording is not there")
+    assert [(round(time, 2), side) for time, side in marked_strikes(str(path), "")][:3] == [
+        (1.35, 1), (1.83, 0), (2.27, 1)
+    ]  # fmt: skip
