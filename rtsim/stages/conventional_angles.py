@@ -60,7 +60,11 @@ class ConventionalAngles(Stage):
         super().__init__()
         self.kinematics = kinematics
         self.sides = tuple(records)
-        self._markers = np.full((len(kinematics.reference_length.names), 3), math.nan)
+        n_marker = len(kinematics.reference_length.names)
+        self._with_none = np.full(
+            (n_marker + 1, 3), math.nan
+        )  # the last row is that of markers that are not on
+        self._markers = self._with_none[:n_marker]
         self._legs = legs_of(records, kinematics.reference_length.names, itself=itself)
         self._axis = WalkingAxis(walk)
         n = len(records)
@@ -70,7 +74,7 @@ class ConventionalAngles(Stage):
         self._run = bind(conventional_legs, self._arguments())
 
     def _arguments(self) -> tuple[object, ...]:
-        return (self._legs, self._markers, self._axis.axes, self._angles, self._centres)
+        return (self._legs, self._with_none, self._axis.axes, self._angles, self._centres)
 
     def warm(self) -> None:
         """One call; everything is NaN."""
@@ -130,10 +134,10 @@ class ConventionalAngles(Stage):
 
 
 def legs_of(records: dict[str, ConventionalLeg], names: tuple[str, ...], *, itself: bool) -> Legs:
-    """Records as the kernel takes them. names : of the rows of the markers"""
+    """Records as the kernel takes them. names : of the rows of the markers, behind which one is NaN"""
     role = np.zeros((len(records), len(ROLES)), np.int64)
     for k, (side, leg) in enumerate(records.items()):
-        rows = {own: names.index(leg.markers[own]) if own in leg.markers else 0 for own in ROLES}
+        rows = {own: names.index(leg.markers[own]) if own in leg.markers else len(names) for own in ROLES}
         order = ROLES if side == "right" else ("asis_opposite", "asis", *ROLES[2:])
         role[k] = [rows[own] for own in order]
     sides, legs = list(records), list(records.values())

@@ -49,6 +49,7 @@ from rtsim.subjects.calibration.trunk import TRUNK, fault_of_trunk, lumbosacral_
 from rtsim.subjects.conventional.calibrate import with_conventional_legs
 from rtsim.subjects.conventional.device_marker import with_epicondyle
 from rtsim.subjects.conventional.measures import ConventionalMeasures
+from rtsim.subjects.feet.foot_without_toe import check_toe
 from rtsim.subjects.hip_centre import find_regression, hip_measures, notes_on_lengths
 from rtsim.subjects.knee_centre import knee_offset
 from rtsim.subjects.markers.labs import cover, find_lab, load_lab, side_of
@@ -178,15 +179,15 @@ def calibrate(
     lab = as_spelled(as_mapped, trial.names, *([static.names] if static else []))
     static = with_names_of(static, as_mapped, lab) if static else None
     request = Request(side_of(lab, side), side, hip_regression, knee_width_mm, 1e-3 * standoff_mm)
-    of_back: list[str] = []
     if static is None:
         near = near_statics(trial.source)
         check_movement(trial, request.table, file_name(trial), near)
         source, remedy = trial, f"give a static trial in which they are on{near}"
     else:
         source = static._replace(subject={**trial.subject, **static.subject})
-        source, of_back = with_back_of(source, trial, request.table, file_name(source))
+        check_toe(trial, source, request.table)
         remedy = "use a static trial in which they are on, or name stand-ins in a marker map of your own"
+    source, of_back = with_back_of(source, trial, request.table, file_name(source))
     source = with_epicondyle(source, request.table, side)
     anatomy = measure(source, request, remedy)
     if static is not None:

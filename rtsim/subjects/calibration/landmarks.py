@@ -97,7 +97,10 @@ def needed_roles(table: LabSide, positions: Positions) -> tuple[str, ...]:
     by_wand = "malleolus_medial" not in positions and table.shank_lateral
     roles += ["shank_lateral" if by_wand else "malleolus_medial", "calcaneus"]
     by_toe = not positions.keys() >= {*METATARSALS} and table.toe
-    roles += ["toe"] if by_toe else METATARSALS
+    if not by_toe:
+        roles += METATARSALS
+    elif "toe" in positions or lacks_pelvis(positions):  # without it the heel tells of a foot that stands
+        roles.append("toe")
     if lacks_pelvis(positions):
         roles += ["greater_trochanter"] if "greater_trochanter" in positions else []
     elif "sacrum" in positions and not {"psis", "psis_opposite"} <= positions.keys():

@@ -10,6 +10,7 @@ from rtsim.errors import ConfigError
 from rtsim.files.markers.trial import name_some
 from rtsim.subjects.both_sides import MIDDLE, join
 from rtsim.subjects.calibration import proportions
+from rtsim.subjects.feet.foot_without_toe import WITHOUT_TOE
 from rtsim.subjects.markers.labs import ENOUGH, SIDES, Coverage
 from rtsim.subjects.subject import Subject
 
@@ -66,4 +67,6 @@ def notes_on_legs(right: Subject, left: Subject) -> list[str]:
         {name: 1e-3 * segment.length_mm for name, segment in subject.segments.items()}
         for subject in (right, left)
     )
+    if any(WITHOUT_TOE in subject.notes for subject in (right, left)):
+        del of_right["foot"]  # which is as long as goes with the shank
     return proportions.check_legs(of_right, of_left, right.source)

@@ -78,6 +78,8 @@ def check_legs(right: Mapping[str, float], left: Mapping[str, float], where: str
     """Sentences on segments of one leg that are longer than of the other; ConfigError beyond any. [m]"""
     notes = []
     for name, (unusual, impossible) in PAIRED.items():
+        if name not in right:
+            continue
         a, b = right[name], left[name]
         apart = abs(a - b) / min(a, b)
         said = f"the {name} is {1e3 * a:.0f} mm long on the right and {1e3 * b:.0f} mm on the left"

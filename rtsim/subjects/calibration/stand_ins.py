@@ -34,6 +34,7 @@ from rtsim.subjects.conventional.measures import (
     stored_measures,
     usable_rotation,
 )
+from rtsim.subjects.feet.foot_without_toe import WITHOUT_TOE, toe_by_heel
 from rtsim.subjects.hip_centre import hip_centres
 from rtsim.subjects.knee_centre import centre_offset, width_name, width_of
 from rtsim.units import DEGREES
@@ -135,7 +136,12 @@ def stand_ins(known: Positions, measures: LegMeasures, where: str) -> StandIns:
             f"no fibula head: the shank's frontal plane is that of the malleoli, turned back by the measured "
             f"tibial torsion of {DEGREES * torsion:.1f} degrees"
         )
-    if not known.keys() >= {*METATARSALS}:
+    if not known.keys() >= {*METATARSALS} and "toe" not in known:
+        ankle = 0.5 * (both["malleolus_lateral"] + both["malleolus_medial"])
+        toe = toe_by_heel(known, knee, ankle, measures.names.get("toe", "toe"), where)
+        found |= metatarsals({**known, "toe": toe}, across_ankle)
+        notes.append(WITHOUT_TOE)
+    elif not known.keys() >= {*METATARSALS}:
         found |= metatarsals(known, across_ankle)
         notes.append(
             "no marker on the first and the fifth metatarsal: the one on the toe stands in for their middle, "

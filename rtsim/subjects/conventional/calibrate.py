@@ -20,8 +20,8 @@ from rtsim.subjects.conventional.measures import (
     check_measures,
     needed,
 )  # fmt: skip
-from rtsim.subjects.conventional.record import ConventionalLeg
-from rtsim.subjects.conventional.static_offsets import Source, aligned, person_of, standing_foot
+from rtsim.subjects.conventional.record import OPTIONAL, ConventionalLeg
+from rtsim.subjects.conventional.static_offsets import Source, StandingFoot, aligned, person_of, standing_foot
 from rtsim.subjects.hip_centre import hip_centres, notes_on_lengths
 from rtsim.subjects.markers.labs import SIDES, side_of
 from rtsim.subjects.markers.marker_names import find_markers
@@ -41,6 +41,10 @@ TAKEN = f"markers of {1e3 * USUAL_MARKER_DIAMETER:.0f} mm were taken: no MarkerD
 DAVIS = "davis1991"
 """The regression of the hip centre in the conventional gait model."""
 WIDTHS = ("knee_width", "ankle_width")
+WITHOUT_TOE = (
+    "no angles of the {} ankle and foot by the conventional gait model: {} is not among the markers that are "
+    "followed"
+)
 NONE_OF = "no angles of the conventional gait model of the"
 
 
@@ -108,7 +112,7 @@ def labels_of(table: LabSide, tracked: tuple[str, ...]) -> dict[str, str] | None
         roles |= {"psis": table.sacrum, "psis_opposite": table.sacrum}
     found = find_markers([name for name in roles.values() if name], tracked)
     names = {role: tracked[found[name]] for role, name in roles.items() if name in found}
-    return names if set(roles) - set(names) <= {"heel"} else None
+    return names if set(roles) - set(names) <= {*OPTIONAL} else None
 
 
 def not_followed(table: LabSide, tracked: tuple[str, ...]) -> str:
@@ -116,7 +120,7 @@ def not_followed(table: LabSide, tracked: tuple[str, ...]) -> str:
     the map is of another model, which has no such angles."""
     if any(role not in table.named for role in (OF_LAB[role] for role in WALKING)):
         return ""
-    names = [table.named[own] for role, own in OF_LAB.items() if role != "heel"]
+    names = [table.named[own] for role, own in OF_LAB.items() if role not in OPTIONAL]
     lacking = [name for name in names if not find_markers([name], tracked)]
     if not lacking:
         return "both PSIS, or a sacrum, are"
@@ -133,11 +137,13 @@ def _record(source: Source, names: dict[str, str]) -> tuple[ConventionalLeg, lis
     hip, local = _hip(x, measures, side)
     found = aligned(source, x, hip, measures)
     check_measures(found.measures, where, side)
-    thigh, knee, shank, ankle, toe = (found.x[OF_LAB[role]] for role in WALKING)
-    markers = LegMarkers(
-        thigh=thigh, knee=knee, shank=shank, ankle=ankle, toe=toe, heel=found.x.get("calcaneus")
-    )
-    foot = standing_foot(source, hip, markers, found.measures)
+    foot = StandingFoot(None, "", [WITHOUT_TOE.format(side, source.table.toe)])
+    if "toe" in names:
+        thigh, knee, shank, ankle, toe = (found.x[OF_LAB[role]] for role in WALKING)
+        markers = LegMarkers(
+            thigh=thigh, knee=knee, shank=shank, ankle=ankle, toe=toe, heel=found.x.get("calcaneus")
+        )
+        foot = standing_foot(source, hip, markers, found.measures)
     own, radius = found.measures.of(side), measures.marker_radius
     knee_width, ankle_width = (needed(found.measures, side, name, where) for name in WIDTHS)
     record = ConventionalLeg(

@@ -11,7 +11,9 @@ from rtsim.config.models.place_schema import Vector
 Rotation = Annotated[float, msgspec.Meta(ge=-90.0, le=90.0)]
 Radius = Annotated[float, msgspec.Meta(ge=5.0, le=150.0)]
 ROLES = ("asis", "asis_opposite", "psis", "psis_opposite", "thigh", "knee", "shank", "ankle", "toe", "heel")
-"""Of markers; a sacrum stands for both PSIS, and only standing feet need a heel."""
+"""Of markers; a sacrum stands for both PSIS, only standing feet need a heel, and without a toe there are no
+angles of ankle and foot."""
+OPTIONAL = ("toe", "heel")
 AS_MARKED, FLAT = "as marked", "flat"
 
 
@@ -39,12 +41,12 @@ class ConventionalLeg(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     stands: str = ""
 
     def __post_init__(self) -> None:
-        lacking = [role for role in ROLES[:-1] if role not in self.markers]
+        lacking = [role for role in ROLES if role not in self.markers and role not in OPTIONAL]
         strange = [role for role in self.markers if role not in ROLES]
         if lacking or strange:
             raise ValueError(
                 f"markers: {', '.join(lacking or strange)} {'missing' if lacking else 'unknown'}; "
-                f"allowed: {', '.join(ROLES)}, the last where there is one"
+                f"allowed: {', '.join(ROLES)}, the last two where they are there"
             )
         if (self.plant_flexion_deg is None) != (self.foot_rotation_deg is None):
             raise ValueError("plant_flexion_deg and foot_rotation_deg: give both or neither")

@@ -92,8 +92,11 @@ def ankle_and_toes(positions: Positions) -> tuple[Array, Array, Array]:
     lateral = positions["malleolus_lateral"]
     if positions.keys() >= {*METATARSALS}:
         toes = 0.5 * (positions["metatarsal_1"] + positions["metatarsal_5"])
-    else:
+    elif "toe" in positions:
         toes = positions["toe"]
+    else:  # the foot of who stands points to where the pelvis faces
+        toes = positions["calcaneus"] + 0.5 * (positions["asis"] + positions["asis_opposite"])
+        toes = toes - back_of(positions)
     if "malleolus_medial" in positions:
         return 0.5 * (lateral + positions["malleolus_medial"]), lateral - positions["malleolus_medial"], toes
     square = unit(np.cross(toes - positions["calcaneus"], knee_of(positions) - lateral))

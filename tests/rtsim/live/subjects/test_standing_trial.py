@@ -79,8 +79,8 @@ def test_labels_that_no_map_has_and_a_label_too_few() -> None:
     """Protects strangers' streams: why their labels cannot be used, and a label that is lacking."""
     other = Stream(names=tuple(f"M{k}" for k in range(len(STANDS.names)))).play(0.1)
     assert "no shipped marker map fits" in str(refusal(other.standing.look(), 1.0, "here"))
-    names = tuple("STRANGE" if name == "RTOE" else name for name in STANDS.names)
-    assert Stream(names=names).play(1.2).standing.look().missing == ("RTOE",)
+    names = tuple("STRANGE" if name == "RANK" else name for name in STANDS.names)
+    assert Stream(names=names).play(1.2).standing.look().missing == ("RANK",)
 
 
 def test_a_new_session_or_time_that_runs_back_begins_anew() -> None:

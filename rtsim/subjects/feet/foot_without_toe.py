@@ -1,0 +1,67 @@
+"""A foot of whose forefoot a static trial shows nothing: where its toe would be, as the person stands.
+
+The sole is level and the foot points from the heel's marker past the ankle. From the ankle to the metatarsals
+it is as long as goes with the shank, 0.28 to 0.38 of it in the persons behind `proportions.RATIOS`. A marker
+on the heel that is put 5 mm aside turns it by some 4 degrees.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.config.runs.lab_schema import LabSide
+from rtsim.errors import ConfigError
+from rtsim.files.markers.trial import MarkerTrial
+from rtsim.subjects.calibration.landmarks import role_positions
+from rtsim.subjects.calibration.natural import unit
+
+Array = NDArray[np.float64]
+
+LENGTH = 0.33
+"""From the ankle to the middle of the metatarsal heads, in lengths of the shank."""
+UPRIGHT = np.cos(np.radians(25.0))
+"""Cosine of the angle between shank and vertical up to which the sole counts as level."""
+STILL = 0.06
+"""How far the heel of a foot that stands moves at the most [m]."""
+FOREFOOT = ("toe", "metatarsal_1", "metatarsal_5")
+UP = np.array([0.0, 1.0, 0.0])
+"""Of the ground frame."""
+WITHOUT_TOE = (
+    "no marker on the toe or the metatarsals: the foot was taken to stand level and to point from the heel "
+    "past the ankle, sure to some 5 degrees; in movement the heel alone tells of it, so that "
+    "angles of ankle and foot are uncertain"
+)
+REMEDY = "use a static trial in which it is on, or one in which the person stands upright"
+
+
+def toe_by_heel(known: Mapping[str, Array], knee: Array, ankle: Array, name: str, where: str) -> Array:
+    """(n, 3) - where the marker on the toe would be [m].
+
+    known : role -> (n, 3) [m]; knee, ankle : (n, 3) - their centres [m]; name : of the marker
+    ConfigError for a person who does not stand upright and still.
+    """
+    shank, heel = knee - ankle, known["calcaneus"]
+    if float(np.median(unit(shank) @ UP)) < UPRIGHT or float(np.ptp(heel, axis=0).max()) > STILL:
+        raise ConfigError(
+            f"no frame shows toe ({name}), and the sole is level only of a person who stands",
+            where=where, remedy=REMEDY,
+        )  # fmt: skip
+    ahead = (ankle - heel) * (1.0 - UP)
+    length = LENGTH * float(np.median(np.linalg.norm(shank, axis=-1)))
+    level = np.sqrt(np.maximum(length**2 - ((ankle - heel) @ UP) ** 2, 0.0))[:, None]
+    place: Array = heel + ahead + level * unit(ahead)
+    return place
+
+
+def check_toe(trial: MarkerTrial, static: MarkerTrial, table: LabSide) -> None:
+    """ConfigError for a static trial that lacks the toe which its movement shows."""
+    shown = role_positions(static, table)
+    if "toe" in role_positions(trial, table) and not any(role in shown for role in FOREFOOT):
+        raise ConfigError(
+            f"no frame shows toe ({table.toe}), which {Path(trial.source).name} shows",
+            where=Path(static.source).name, remedy="use a static trial in which it is on",
+        )  # fmt: skip
