@@ -100,6 +100,8 @@ def command(
         check_of_use(
             "--out" if outputs else "--plot", not (outputs or paper), "one choice, not for --compare"
         )
+        from rtsim.cli.runs.compared_choices import compared
+
         tables = compared(run, options, anyway, console)
         click.echo(json.dumps(tables, indent=1) if as_json else agreement.in_words(tables))
         return
@@ -259,31 +261,6 @@ def gone_through(run: RunConfig, ready: Ready, console: Any, curves: str = "") -
         plates=bool(run.forces),
         notes=ready.notes,
     )
-
-
-def compared(run: RunConfig, options: dict[str, Any], anyway: bool, console: Any) -> dict[str, Any]:
-    """How far the results of all choices under the name that is compared agree; told as it goes on."""
-    from rtsim.config.paths import find_config
-    from rtsim.config.runs.choices import choices_of
-    from rtsim.report import agreement
-
-    assert run.compare is not None
-    name, found = run.compare.choice, {}
-    config = find_config(options["config"], "runs")
-    given = next((words for words in options["choices"] if words.partition("=")[0] == name), "")
-    check_of_use(f"--set {given}", not given, "one choice, and --compare runs all of them")
-    for choice in choices_of(config, name):
-        tell(f"{name}={choice}")
-        solved = solve(
-            make_run(**{**options, "choices": (*options["choices"], f"{name}={choice}")}), anyway, console
-        )
-        if solved.reason == INTERRUPTED:
-            raise Interrupted
-        for said in solved.sentences[:N_TOLD]:
-            tell(said)
-        check_usable(solved, f"{run.source}, {name}={choice}")
-        found[choice] = solved.results
-    return agreement.compare(found, run.compare, str(config))
 
 
 def check_usable(solved: AnalysedRecording, source: str) -> None:

@@ -288,13 +288,13 @@ def solved(folder: Path, recording: Recording) -> tuple[PhaseCourse, list[Array]
     trial = load_trial(run.source)
     feed = ForceFeed()
     stages = prepare(run, feed)
-    stages[1].marked = []  # what somebody marked by the plates is not found
+    _, phases, plates = stages
+    assert isinstance(phases, GaitPhases)
+    phases.marked = []  # what somebody marked by the plates is not found
     kept = KeptResults()
     Loop(RecordingInput(trial, forces=forces_of(run, trial), feed=feed), stages, kept).run()
     results = kept.results()
-    _, phases, plates = stages
     assert results is not None
-    assert isinstance(phases, GaitPhases)
     assert isinstance(plates, FootLoads)
     times, strikes = results.times, []
     for bearer in phases.bearers(plates):
