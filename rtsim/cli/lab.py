@@ -10,7 +10,7 @@ import click
 from rtsim.cli.terminal.lines import tell
 from rtsim.cli.terminal.marker_options import PERSON_OPTION
 from rtsim.cli.terminal.options import file_options
-from rtsim.cli.terminal.plotting import paper_for
+from rtsim.cli.terminal.plotting import paper_for, plot_options
 from rtsim.errors import ConfigError
 from rtsim.files.output import check_free
 
@@ -20,6 +20,16 @@ if TYPE_CHECKING:
     from rtsim.subjects.lab_proposal.proposal import LabProposal
 
 SUFFIX = ".lab.toml"
+STANDS_IN, OPTIONAL = "one of", "optional"
+KIND_OF_ROLE = {
+    **dict.fromkeys(("asis", "epicondyle_lateral", "malleolus_lateral", "calcaneus"), "needed"),
+    **dict.fromkeys(
+        ("psis", "sacrum", "epicondyle_medial", "thigh_lateral", "malleolus_medial", "shank_lateral",
+         "metatarsal_1", "metatarsal_5", "toe"),
+        STANDS_IN,
+    ),
+}  # fmt: skip
+"""Roles that each leg needs, and those of which one or another will do; the rest is optional."""
 
 
 @click.group("lab")
@@ -183,4 +193,31 @@ def draw(paper: Paper, static: Path, found: LabProposal) -> None:
         "none": ("occluded", "not used"),
     }  # fmt: skip
     save_markers(paper, f"{static.name}: proposed roles of markers", markers, colours)
+    click.echo(f"wrote {paper.path}", err=True)
+
+
+@command.command("roles")
+@plot_options
+def roles(plot: Path | None, plot_size: str | None, plot_dpi: int | None) -> None:
+    """List the roles that a marker map can have: which are needed, and what happens without the others."""
+    from rtsim.subjects.lab_proposal.proposed_map import NEEDED, WITHOUT
+    from rtsim.subjects.made_up.standing_landmarks import DRAWN, standing_landmarks
+
+    paper = paper_for(plot, plot_size, plot_dpi)
+    for role in DRAWN:
+        what = WITHOUT.get(role) or NEEDED.get(role, "nothing is changed without it")
+        tell(f"{role:22s}{KIND_OF_ROLE.get(role, OPTIONAL):12s}{what}", err=False)
+    if paper is None:
+        return
+    from rtsim.monitor.figures.marker_figure import DrawnMarker, save_markers
+
+    markers = [
+        DrawnMarker("", role, side, place, KIND_OF_ROLE.get(role, OPTIONAL))
+        for (role, side), place in standing_landmarks().items()
+    ]
+    colours = {
+        "needed": ("good", "needed"), STANDS_IN: ("accent", "one of several ways: see the table of roles"),
+        OPTIONAL: ("text_dim", "optional"),
+    }  # fmt: skip
+    save_markers(paper, "Roles of a marker map", markers, colours)
     click.echo(f"wrote {paper.path}", err=True)

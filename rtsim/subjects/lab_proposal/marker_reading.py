@@ -20,15 +20,18 @@ from rtsim.subjects.lab_proposal.name_words import (
 from rtsim.subjects.markers.labs import shipped_labs
 
 ELSEWHERE, TRUNK, SHOULDER = "trunk, arms or head", "trunk", "shoulder"
+FOLLOWED_SHOULDER = "shoulder and trunk"
+"""A shoulder that maps follow with the trunk, too."""
 COMPUTED_POINT = "a computed point"
+OFF_LEGS = (ELSEWHERE, TRUNK, SHOULDER, FOLLOWED_SHOULDER, COMPUTED_POINT)
 OPPOSITE = "_opposite"
 BEGINNINGS = {"r": "right", "l": "left"}
 
 
 class NameReading(NamedTuple):
     """roles : that the name may mean; side : right, left or ""
-    segment : of the leg on which a marker of that name is followed, TRUNK, SHOULDER, ELSEWHERE,
-        COMPUTED_POINT, or ""
+    segment : of the leg on which a marker of that name is followed, TRUNK, SHOULDER,
+        FOLLOWED_SHOULDER, ELSEWHERE, COMPUTED_POINT, or ""
     """
 
     roles: frozenset[str] = frozenset()
@@ -87,7 +90,8 @@ def by_spellings(name: str, words: Sequence[str]) -> list[NameReading]:
     for side, rest_of in dict.fromkeys(found):
         stem = stems()[bool(side), rest_of]
         segment = next(iter(stem.segments)) if len(stem.segments) == 1 else ""
-        segment = SHOULDER if SHOULDER in stem.segments else segment
+        if SHOULDER in stem.segments:
+            segment = FOLLOWED_SHOULDER if TRUNK in stem.segments else SHOULDER
         readings.append(NameReading(stem.roles, side, segment))
     return readings
 
@@ -115,6 +119,8 @@ def key_of(plain: str, has_side: bool) -> tuple[bool, str]:
 def sided(lab: LabMap, name: str) -> bool:
     """Whether a marker of a map is one of a side."""
     other = {"r": "l", "l": "r"}.get(plain_name(name)[:1], "")
+    if side_in(words_of(name))[0]:
+        return True
     twins = {plain_name(n) for table in (lab.right, lab.left) for n in names_in(table)}
     return (bool(other) and other + plain_name(name)[1:] in twins) or name not in names_in(lab.left)
 

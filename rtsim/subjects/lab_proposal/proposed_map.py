@@ -10,7 +10,12 @@ import msgspec
 from rtsim.config.runs.lab_schema import LabMap, LabSide, Tracking, Trunk
 from rtsim.errors import ConfigError
 from rtsim.files.markers.trial import name_some
-from rtsim.subjects.lab_proposal.marker_reading import SHOULDER, TRUNK, NameReading
+from rtsim.subjects.lab_proposal.marker_reading import (
+    FOLLOWED_SHOULDER,
+    SHOULDER,
+    TRUNK,
+    NameReading,
+)
 from rtsim.subjects.lab_proposal.proposed_roles import OTHER, MarkerRole
 from rtsim.subjects.lab_proposal.proposed_segments import FollowedMarker
 from rtsim.subjects.markers.marker_names import find_markers
@@ -33,6 +38,7 @@ WITHOUT = {
 NEEDED = {
     "asis": "without both ASIS there is no pelvis",
     "psis": "without both PSIS or a sacrum there is no pelvis",
+    "sacrum": "without it and both PSIS there is no pelvis",
     "epicondyle_lateral": "without it there is no knee",
     "malleolus_lateral": "without it there is no ankle",
     "calcaneus": "without it there is no foot",
@@ -143,15 +149,19 @@ def in_movement(
 
 
 def trunk_of(names: Sequence[str], readings: Sequence[NameReading]) -> dict[str, Trunk]:
-    """Side -> markers of the trunk, where names tell both shoulders and three markers beside them."""
+    """Side -> markers of the trunk, where names tell both shoulders and three markers that are followed."""
+    by_name = dict(zip(names, readings, strict=True))
+    either = (SHOULDER, FOLLOWED_SHOULDER)
     shoulders = {
-        side: [n for n, r in zip(names, readings, strict=True) if r.segment == SHOULDER and r.side == side]
+        side: [
+            name for name, reading in by_name.items() if reading.segment in either and reading.side == side
+        ]
         for side in SIDES
     }
-    others = [name for name, reading in zip(names, readings, strict=True) if reading.segment == TRUNK]
-    if any(len(found) != 1 for found in shoulders.values()) or len(others) < 3:
+    followed = [name for name, reading in by_name.items() if reading.segment in (TRUNK, FOLLOWED_SHOULDER)]
+    if any(len(found) != 1 for found in shoulders.values()) or len(followed) < 3:
         return {}
-    return {side: Trunk(shoulders[side][0], shoulders[OTHER[side]][0], tuple(others)) for side in SIDES}
+    return {side: Trunk(shoulders[side][0], shoulders[OTHER[side]][0], tuple(followed)) for side in SIDES}
 
 
 def refusal(proposed: ProposedMap, where: str) -> ConfigError:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtsim.subjects.lab_proposal.body_pose import OUTSIDE, WAIST, StandingPose, leg_frames
-from rtsim.subjects.lab_proposal.marker_reading import COMPUTED_POINT, ELSEWHERE, SHOULDER, TRUNK, NameReading
+from rtsim.subjects.lab_proposal.marker_reading import COMPUTED_POINT, OFF_LEGS, NameReading
 from rtsim.subjects.lab_proposal.proposed_roles import OTHER, MarkerRole
 
 Array = NDArray[np.float64]
@@ -65,7 +65,7 @@ def followed_markers(
                 segment = SEGMENT_OF[role.role]
                 found.append(FollowedMarker(name, segment, "" if segment == "pelvis" else role.side, True))
             continue
-        if reading.segment in (ELSEWHERE, COMPUTED_POINT, TRUNK, SHOULDER):
+        if reading.segment in OFF_LEGS:
             if reading.segment == COMPUTED_POINT:
                 left_out.setdefault("their names say that they are computed, no markers", []).append(name)
             continue

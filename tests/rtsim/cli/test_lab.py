@@ -87,3 +87,15 @@ def test_a_person_who_sits_makes_no_map(tmp_path, monkeypatch) -> None:
     write_trc(tmp_path / "sits.trc", trial_of(bent, unnamed(bent)))
     done = run("sits.trc", "--no-plot")
     assert done.exit_code != 0 or " 0 roles by name and place" in f" {done.output}"
+
+
+def test_roles_are_listed_and_drawn(tmp_path, monkeypatch) -> None:
+    """Protects the table and the picture of the roles: each role of a leg's landmarks is in both."""
+    pytest.importorskip("pyqtgraph")
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(cli, ["lab", "roles", "--plot", "roles.svg"])
+    assert done.exit_code == 0, done.output
+    drawn = (tmp_path / "roles.svg").read_text()
+    for role in ("asis", "calcaneus", "fibula_head", "thigh_lateral", "metatarsal_5"):
+        assert role in done.output
+        assert f">{role}<" in drawn.replace(" <", "<").replace("> ", ">")

@@ -1,0 +1,37 @@
+"""Landmarks of a made-up person who stands, for pictures of the roles of marker maps."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.subjects.lab_proposal.landmark_places import ANKLE_AHEAD, HIP_ASIDE, MIDDLE, PLACES
+from rtsim.subjects.lab_proposal.proposed_roles import REGIONS
+
+Array = NDArray[np.float64]
+
+STATURE = 1.75
+"""Of the person [m]."""
+HIPS_AHEAD = 0.02
+"""Hips in front of the ankles, in parts of the stature: the line of a leg leans forwards by so much."""
+OUTSIDE = {"thigh_lateral": (0.0, 0.40, 0.055), "shank_lateral": (0.0, 0.16, 0.045)}
+"""Places along a leg, in parts of the stature, of roles that have a region alone."""
+DRAWN = (*PLACES, *(role for role in REGIONS if role in OUTSIDE))
+
+
+def standing_landmarks() -> dict[tuple[str, str], Array]:
+    """(role, side) -> (3,) forwards, up, to the right of the middle of the ankles [m]; side "" = both."""
+    found: dict[tuple[str, str], Array] = {}
+    for role in DRAWN:
+        place = PLACES[role].mean if role in PLACES else OUTSIDE[role]
+        frame = PLACES[role].frame if role in PLACES else "leg"
+        forwards, up, outwards = place
+        if frame == "leg":
+            forwards, outwards = forwards + HIPS_AHEAD * up / PLACES["asis"].mean[1], outwards + HIP_ASIDE
+        elif frame == "foot":
+            forwards, outwards = forwards - ANKLE_AHEAD, outwards + HIP_ASIDE
+        else:
+            forwards += HIPS_AHEAD
+        for side, sign in (("", 0.0),) if role in MIDDLE else (("right", 1.0), ("left", -1.0)):
+            found[role, side] = STATURE * np.array([forwards, up, sign * outwards])
+    return found
