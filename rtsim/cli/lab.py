@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from rtsim.subjects.lab_proposal.proposal import LabProposal
 
 SUFFIX = ".lab.toml"
+MOST_SHOWN = 60
+"""Letters of a marker's name in the table."""
 STANDS_IN, OPTIONAL = "one of", "optional"
 KIND_OF_ROLE = {
     **dict.fromkeys(("asis", "epicondyle_lateral", "malleolus_lateral", "calcaneus"), "needed"),
@@ -144,7 +146,8 @@ def print_roles(found: LabProposal) -> None:
         for side in ("right", "left"):
             one = by_slot.get((name, side)) or by_slot.get((name, ""))
             cells.append(f"{one.marker}{marks.get(one.certainty, ' (by place)')}" if one else "-")
-        tell(f"{name:22s}{cells[0]:24s}{cells[1]:24s}".rstrip(), err=False)
+        shown = [f"{cell[:MOST_SHOWN]:23s} " for cell in cells]
+        tell(f"{name:22s}{shown[0]}{shown[1]}".rstrip(), err=False)
     counts = [sum(role.certainty == kind for role in found.roles) for kind in (CERTAIN, UNSURE)]
     rest = len(found.roles) - sum(counts)
     tell(

@@ -16,7 +16,6 @@ HIP_ASIDE = 0.052
 """From the middle of the pelvis to a hip: half of 0.19 of the stature (same figure) less soft tissue."""
 ANKLE_AHEAD = 0.04
 """From the marker on the heel to the ankle, along the foot."""
-MEAN_STATURE = 1.65
 
 
 class LandmarkPlace(NamedTuple):

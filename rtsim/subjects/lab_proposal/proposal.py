@@ -10,21 +10,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtsim.errors import ConfigError
-from rtsim.files.markers.trial import MarkerTrial
-from rtsim.subjects.lab_proposal.body_pose import GATE, SLOTS, StandingPose, all_costs, find_pose
+from rtsim.files.markers.trial import MarkerTrial, name_some
+from rtsim.subjects.lab_proposal.body_pose import GATE, SLOTS, StandingPose, all_costs, find_pose, leg_frames
 from rtsim.subjects.lab_proposal.landmark_places import PLACES
 from rtsim.subjects.lab_proposal.lateral_markers import lateral_roles
 from rtsim.subjects.lab_proposal.marker_reading import COMPUTED_POINT, NameReading, read_name
 from rtsim.subjects.lab_proposal.proposed_map import ProposedMap, in_movement, propose_map, trunk_of
-from rtsim.subjects.lab_proposal.proposed_roles import MarkerRole, propose_roles
+from rtsim.subjects.lab_proposal.proposed_roles import MarkerRole, doubted, propose_roles
 from rtsim.subjects.lab_proposal.proposed_segments import FollowedMarker, followed_markers
 from rtsim.subjects.lab_proposal.standing_markers import StandingMarkers, standing_markers
+from rtsim.subjects.markers.marker_names import without_shared
 
 NO_NAMES = re.compile(r"^(\*\d+|unnamed_\d+|unlabel+ed_?\d*|\d+)$", re.IGNORECASE)
 """What programs write where a trajectory has no name: it is another one in the next trial."""
 NUMBERED = re.compile(r"^[A-Za-z]{1,6}[_ .-]?\d{1,4}$")
 """Names that say nothing but a number: M001, Marker 12."""
 MOSTLY = 0.8
+FAR, KNEES, FEWEST_OTHERS = 0.2, 0.26, 4
+"""So many markers below the knees, so far from the lines of legs, in parts of the stature, are another's."""
 FEWEST_NAMED = 4
 """Fewer names of landmarks do not contradict a person who stands."""
 Array = NDArray[np.float64]
@@ -52,7 +55,7 @@ def propose(trial: MarkerTrial, name: str, movement: MarkerTrial | None = None) 
     ConfigError where nobody stands in the trial, and for markers without names.
     """
     told = check_names(trial.names, trial.source)
-    standing = standing_markers(trial, trial.source)
+    standing = without_beginning(standing_markers(trial, trial.source))
     readings = [read_name(marker) for marker in standing.names]
     real = [k for k, reading in enumerate(readings) if reading.segment != COMPUTED_POINT]
     computed = [standing.names[k] for k, reading in enumerate(readings) if reading.segment == COMPUTED_POINT]
@@ -64,6 +67,12 @@ def propose(trial: MarkerTrial, name: str, movement: MarkerTrial | None = None) 
     told += doubts
     found = propose_roles(names, readings, pose, points)
     roles = list(found.roles)
+    if strangers := others_on_floor(names, pose, points):
+        told.append(
+            f"{len(strangers)} markers near the floor are on neither leg ({name_some(strangers)}): where "
+            "another person or a thing is marked, export the person alone; every role is unsure"
+        )
+        roles = [doubted(role, "other markers stand beside the person") for role in roles]
     followed, left_out = followed_markers(names, readings, roles, pose, points, found.exchanged)
     roles += lateral_roles(names, roles, followed, pose, points, found.exchanged)
     told += [*standing.notes, *found.told, *left_out]
@@ -84,6 +93,27 @@ def propose(trial: MarkerTrial, name: str, movement: MarkerTrial | None = None) 
     return LabProposal(
         StandingMarkers(tuple(names), points), pose, tuple(roles), tuple(followed), proposed, tuple(told)
     )
+
+
+def without_beginning(standing: StandingMarkers) -> StandingMarkers:
+    """The markers without a beginning that all names share, as a person's, where more are known without."""
+    bare = without_shared(standing.names)
+    if "" in bare or len(set(bare)) < len(bare):
+        return standing
+    known, without = (
+        sum(not read_name(name).says_nothing for name in names) for names in (standing.names, bare)
+    )
+    return standing._replace(names=tuple(bare)) if without > known else standing
+
+
+def others_on_floor(names: Sequence[str], pose: StandingPose, points: Array) -> list[str]:
+    """Markers below the knees that are far from both legs, where they are so many as to be another's."""
+    x = pose.seen(points)
+    frames = [leg_frames(x * np.array([1.0, 1.0, sign])) for sign in (1.0, -1.0)]
+    near = [np.abs(frame["leg"][:, [0, 2]]).max(axis=1) < FAR for frame in frames if frame is not None]
+    far = (x[:, 1] < KNEES) & ~np.any(near, axis=0) if near else np.zeros(len(x), dtype=np.bool_)
+    others = [name for name, is_far in zip(names, far, strict=True) if is_far]
+    return others if len(others) >= FEWEST_OTHERS else []
 
 
 def pose_by_names(points: Array, readings: Sequence[NameReading]) -> tuple[StandingPose, list[str]]:

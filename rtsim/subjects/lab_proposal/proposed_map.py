@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-import msgspec
-
 from rtsim.config.runs.lab_schema import LabMap, LabSide, Tracking, Trunk
 from rtsim.errors import ConfigError
 from rtsim.files.markers.trial import name_some
@@ -175,9 +173,3 @@ def refusal(proposed: ProposedMap, where: str) -> ConfigError:
         where=where,
         remedy="mark these landmarks in the static trial, or name the markers that stand there",
     )
-
-
-def as_text(lab: LabMap) -> dict[str, object]:
-    """The map as plain values."""
-    plain: dict[str, object] = msgspec.to_builtins(lab)
-    return plain

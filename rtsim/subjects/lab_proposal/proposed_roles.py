@@ -82,7 +82,7 @@ def propose_roles(
     costs, pairs = place_costs(x)
     twins = {**pairs, **{left: right for right, left in pairs.items()}}
     by_place = assign(np.where(costs <= GATE, costs, np.inf))
-    named = named_roles(names, readings, costs, exchanged)
+    named = named_roles(readings, costs, exchanged)
     rest = np.array([not reading.says_nothing for reading in readings])
     taken = [SLOTS.index(slot) for slot in named.values() if slot in SLOTS]
     free = np.where(costs <= GATE, costs, np.inf)
@@ -151,9 +151,7 @@ def are_exchanged(readings: Sequence[NameReading], x: Array) -> bool:
     return len(aside) >= EXCHANGED and sum(aside) < 0.2 * len(aside)
 
 
-def named_roles(
-    names: Sequence[str], readings: Sequence[NameReading], costs: Array, exchanged: bool
-) -> dict[int, tuple[str, str]]:
+def named_roles(readings: Sequence[NameReading], costs: Array, exchanged: bool) -> dict[int, tuple[str, str]]:
     """Marker -> role and side of the body, of markers whose names say a role.
 
     Of several roles that a name may mean, and of several markers of one name's role, the places decide.
@@ -166,7 +164,7 @@ def named_roles(
             sides = ("",) if role in MIDDLE else (side,) if side else ("right", "left")
             for s in sides:
                 cost = costs[SLOTS.index((role, s)), k] if (role, s) in SLOTS else 0.0
-                candidates.append((min(float(cost), 1e6) + 1e3 * (len(names[k]) == 0), k, (role, s)))
+                candidates.append((min(float(cost), 1e6), k, (role, s)))
     for _, k, slot in sorted(candidates):
         if k not in found and slot not in found.values():
             found[k] = slot
@@ -182,16 +180,16 @@ def against_name(
         place = leg_frames(x * np.array([1.0, 1.0, 1.0 if side == "right" else -1.0]))
         low, high = REGIONS[role]
         inside = place is not None and (place["leg"][k] >= low).all() and (place["leg"][k] <= high).all()
-        return "" if inside else f"its name says {words(role)}, which is not where it stands"
+        return "" if inside else f"its name says {role}, which is not where it stands"
     if role not in PLACES:
-        return f"its name says {words(role)}, which its place cannot tell"
+        return f"its name says {role}, which its place cannot tell"
     cost, nearest = float(costs[SLOTS.index(slot), k]), float(costs[:, k].min())
     stands = by_place[k].slot if k in by_place else SLOTS[int(costs[:, k].argmin())]
     if cost > GATE and nearest > GATE:
-        return f"its name says {words(role)}, and it stands far from where that is"
+        return f"its name says {role}, and it stands far from where that is"
     if (cost > GATE or cost - nearest > LIKE_ANOTHER) and stands != slot:
         return f"its name says {of_side(slot)}, and it stands where the {of_side(stands)} is"
-    return "" if cost <= GATE else f"its name says {words(role)}, and it stands far from where that is"
+    return "" if cost <= GATE else f"its name says {role}, and it stands far from where that is"
 
 
 def with_side(
@@ -203,7 +201,7 @@ def with_side(
     if fault:
         return MarkerRole(name, role, side, UNSURE, fault)
     if len(reading.roles) > 1:
-        others = ", ".join(words(r) for r in sorted(reading.roles - {role}))
+        others = ", ".join(sorted(reading.roles - {role}))
         return MarkerRole(name, role, side, BY_PLACE, f"its name may also mean {others}; its place decided")
     if side and not reading.side:
         return MarkerRole(name, role, side, BY_PLACE, f"its name says no side; it stands on the {side}")
@@ -219,7 +217,7 @@ def by_its_place(names: Sequence[str], k: int, placed: PlacedMarker, exchanged: 
     if placed.rival is not None:
         why = f"{names[placed.rival]} may be it as well"
     elif placed.other is not None:
-        why = f"it may be {words(placed.other[0])} as well"
+        why = f"it may be {placed.other[0]} as well"
     else:
         why = "it stands at the edge of where that is, and may be no landmark"
     return MarkerRole(names[k], role, side, UNSURE, f"its name says nothing, and by its place {why}")
@@ -230,16 +228,11 @@ def twice_named(
 ) -> list[str]:
     """Sentences on markers whose names say a role that another marker has."""
     return [
-        f"{names[k]}: its name says {' or '.join(words(r) for r in sorted(reading.roles))}, as another "
+        f"{names[k]}: its name says {' or '.join(sorted(reading.roles))}, as another "
         "marker's does that stands better there; it has no role"
         for k, reading in enumerate(readings)
         if reading.roles and k not in named
     ]
-
-
-def words(role: str) -> str:
-    """A role in words, as users write it."""
-    return role
 
 
 def of_side(slot: tuple[str, str]) -> str:

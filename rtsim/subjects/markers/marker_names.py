@@ -55,12 +55,17 @@ def without_subject(name: str) -> str:
 
 def spellings(names: Sequence[str]) -> list[list[str]]:
     """The names plain, without what stands before a colon, and without a beginning all share."""
-    shared = re.sub(r"[^_.:\- ]*$", "", shared_beginning(names)) if len(names) > 1 else ""
     return [
         plain_names(names),
         plain_names([without_subject(name) for name in names]),
-        plain_names([name[len(shared) :] for name in names]),
+        plain_names(without_shared(names)),
     ]
+
+
+def without_shared(names: Sequence[str]) -> list[str]:
+    """The names without a beginning all share, up to a separator."""
+    shared = re.sub(r"[^_.:\- ]*$", "", shared_beginning(names)) if len(names) > 1 else ""
+    return [name[len(shared) :] for name in names]
 
 
 def shared_beginning(names: Sequence[str]) -> str:

@@ -140,3 +140,20 @@ def test_a_bent_crowd_is_not_certain() -> None:
     cloud = {(f"p{k}", ""): rng.uniform(0.0, 1.0, 3) * (0.5, 1.6, 0.5) for k in range(30)}
     found = propose(trial_of(cloud, {slot: f"Q{k}x" for k, slot in enumerate(cloud)}), "ours")
     assert CERTAIN not in certainties(found).values()
+
+
+def test_a_beginning_that_all_names_share_is_a_persons() -> None:
+    """Protects maps for the next person: the name before an underscore is no part of the markers' names."""
+    trial = trial_of(places())
+    found = propose(trial._replace(names=tuple(f"Anna_{name}" for name in trial.names)), "ours")
+    assert roles_of(found)["calcaneus", "left"] == "LHEE"
+    assert set(certainties(found).values()) == {CERTAIN}
+
+
+def test_a_second_person_beside_the_first_is_told() -> None:
+    """Protects against markers of two persons who stand arm in arm: every role is unsure, and why is said."""
+    person, aside = places(), np.array([0.5, 0.0, 0.3])
+    both = person | {(f"{role} of another", side): x + aside for (role, side), x in person.items()}
+    found = propose(trial_of(both, unnamed(both)), "ours")
+    assert any("on neither leg" in text for text in found.told)
+    assert set(certainties(found).values()) == {UNSURE}
