@@ -8,6 +8,7 @@ import numpy as np
 
 from kernels.joints.tree import new_pose, pose
 from rtsim.files.recording import Results
+from rtsim.models.packing.muscle_points import muscle_points
 from rtsim.quantity import Fields
 from rtsim.simulation.quantities import SimulatedQuantities
 from rtsim.simulation.run import SimulatedRun
@@ -37,6 +38,7 @@ def results_of(simulator: Simulator, done: SimulatedRun) -> Results:
 def described(simulator: Simulator) -> dict[str, Any]:
     """What the descriptor says about a simulation."""
     m, settings = simulator.model, simulator.settings
+    points = muscle_points(m)
     return {
         "model": m.name,
         "method": settings.method,
@@ -44,6 +46,7 @@ def described(simulator: Simulator) -> dict[str, Any]:
         "step_ms": settings.step_ms,
         "kinks": settings.kinks,
         "up": "Y",
+        **({"muscle_points": points} if points else {}),
         "stick": [[m.names.bodies[p], m.names.bodies[b]] for b, p in enumerate(m.tree.parent) if p >= 0],
     }
 

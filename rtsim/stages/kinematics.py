@@ -24,7 +24,7 @@ from rtsim.stages.poses.angle_ranges import AngleRanges
 from rtsim.stages.poses.joint_status import JointStatus
 from rtsim.stages.poses.kinematic_results import KinematicResults
 from rtsim.stages.poses.observability_check import unobservable_angles
-from rtsim.stages.poses.stick import stick, tree_lines
+from rtsim.stages.poses.stick import figure_of
 from rtsim.stages.stage import Args, Stage, StageCommand, StageOutcome
 from rtsim.subjects.calibration.trunk import TRUNK
 from rtsim.subjects.subject import Subject
@@ -310,25 +310,20 @@ class Kinematics(Stage):
         return self._results.quantities()
 
     def meta(self) -> dict[str, Any]:
-        """Method, stick figure, and the person, or weights of the model's own markers."""
+        """Method, stick figure, muscles, and the person, or weights of the model's own markers."""
         model, following = self.estimator.model, self.estimator.following
         ranges: dict[str, Any] = {"ranges_deg": self._ranges.in_degrees()} if self._ranges.given else {}
         if self.estimator.bias_deg:
             ranges["bias_deg"] = dict(self.estimator.bias_deg)
         ranges["methods"] = list(self.estimator.methods)
+        mirrored = bool(self.marker_input and self.marker_input.mirrors)
+        figure = figure_of(model, self.subject is not None, mirrored)
+        described = {"model": model.name, "method": self.estimator.method, **figure, **ranges}
         if self.subject is not None:
-            person = {"subject": self.subject.name, "side": self.subject.side}
-            lines = stick(model.names.bodies, model.tree.parent)
-            return {"model": model.name, "method": self.estimator.method, "stick": lines, **person, **ranges}
+            return {**described, "subject": self.subject.name, "side": self.subject.side}
         assert following is not None
-        return {
-            "model": model.name,
-            "method": self.estimator.method,
-            "stick": tree_lines(model),
-            "marker_weights": dict(following.markers),
-            "coordinate_weights": {drawn.name: drawn.weight for drawn in following.coordinates},
-            **ranges,
-        }
+        weights = {drawn.name: drawn.weight for drawn in following.coordinates}
+        return {**described, "marker_weights": dict(following.markers), "coordinate_weights": weights}
 
     def gauges(self) -> dict[str, float]:
         """The marker RMS over the run."""

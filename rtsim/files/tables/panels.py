@@ -107,9 +107,9 @@ def panels_of_results(results: Results, chosen: str = "") -> FigureContent:
     for name in fields:
         cells = [cell for cell in found if cell.spec.name == name]
         field = DrawnField(cells[0].spec, about.get(name), results)
-        known = [cell for cell in cells if np.isfinite(field.of(cell)).any()]
+        known = [cell for cell in cells if any(field.known(k) for k in cell.of.values())]
         few = known if chosen else largest_of(known, field)
-        drawn.left_out.extend(rest_of(cells, known, few))
+        drawn.left_out.extend(rest_of(cells, known, few, field))
         out = sound.unsound(field.spec)
         if len(few) >= CELLS:
             n_cell = -(-n_cell // CELLS) * CELLS  # a row of its own
@@ -145,12 +145,17 @@ class DrawnField:
         """(n, n_column) in the unit of the figure."""
         return self._scale * values.reshape(len(values), -1)
 
+    def known(self, column: int) -> bool:
+        """Whether a column has a value."""
+        return bool(np.isfinite(self._values[:, column]).any())
+
     def of(self, cell: CurveCell) -> Array:
         """(n, n_side) - all values of a cell."""
         return self._values[:, list(cell.of.values())]
 
     def panel_of(self, cell: CurveCell, out: NDArray[np.bool_]) -> FigurePanel:
-        """The panel of a cell; out : (n, n_label) - values that are not sound."""
+        """The panel of a cell, without sides that have no value; out : (n, n_label) - what is not sound."""
+        cell = cell._replace(of={side: k for side, k in cell.of.items() if self.known(k)})
         curves = {side or cell.title: self._values[:, k] for side, k in cell.of.items()}
         off = {} if self._off is None else {
             side or cell.title: self._off[:, k] for side, k in cell.of.items()
@@ -158,11 +163,9 @@ class DrawnField:
         drawn, bands = with_bands(curves, off, self.width)
         flagged = np.asarray(out[:, [k // self.n_part for k in cell.of.values()]].any(axis=1))
         sides = {name: side for name, side in zip(drawn, cell.of, strict=True) if side}
-        doubt = "".join(
-            f" ({f'{side} {NOT_KNOWN}'.strip()})"
-            for name, side in zip(drawn, cell.of, strict=True)
-            if name not in curves
-        )
+        doubted = [side for name, side in zip(drawn, cell.of, strict=True) if name not in curves]
+        whose = "" if len(doubted) == len(cell.of) else " and ".join(doubted)
+        doubt = f" ({f'{whose} {NOT_KNOWN}'.strip()})" if doubted else ""
         kind = self.spec.curves
         least = LEAST * self._scale * kind.least if kind is not None else 0.0
         return FigurePanel(
@@ -204,11 +207,16 @@ def largest_of(cells: list[CurveCell], field: DrawnField) -> list[CurveCell]:
     return [cell for k, cell in enumerate(cells) if k in kept]
 
 
-def rest_of(cells: list[CurveCell], known: list[CurveCell], drawn: list[CurveCell]) -> list[str]:
-    """Sentences on the cells of a field that are not drawn: those without a value, and smaller ones."""
+def rest_of(
+    cells: list[CurveCell], known: list[CurveCell], drawn: list[CurveCell], field: DrawnField
+) -> list[str]:
+    """Sentences on what of a field is not drawn: cells and sides without a value, and smaller cells."""
     spec = cells[0].spec
     title = (spec.curves.panel if spec.curves else "") or words_of(spec.name)
     unknown = [cell.title for cell in cells if cell not in known]
+    unknown += [
+        f"{cell.title} {side}".strip() for cell in drawn for side, k in cell.of.items() if not field.known(k)
+    ]
     smaller = [cell.title for cell in known if cell not in drawn]
     said = [f"{title}: of {', '.join(unknown)} no value is known"] if unknown else []
     if smaller:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -12,9 +11,10 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen, QPolygonF
 
 from rtsim.files.tables.panels import FigurePanel
+from rtsim.monitor.figures.axis_numbers import tick_texts, ticks
 from rtsim.monitor.figures.outline import ALPHA, outline
 from rtsim.monitor.plots.history import Window, thin
-from rtsim.monitor.plots.scaling import nice_range, nice_step
+from rtsim.monitor.plots.scaling import nice_range
 from rtsim.monitor.theme import LIGHT
 
 Array = NDArray[np.float64]
@@ -186,21 +186,43 @@ class Chart:
 
     def _paint_marks(self, painter: QPainter) -> None:
         """Lines at gait events, in the colour of the leg: dotted where a foot leaves the ground."""
-        (left, right), last = self.x_range, -LETTER
-        for at, side, comes_down in sorted(self.panel.marks):
+        left, right = self.x_range
+        for at, side, comes_down in self.panel.marks:
             if not left <= at <= right:
                 continue
             colour = side_pen(side).color()
             colour.setAlpha(MARKED)
             painter.setPen(QPen(colour, 1.0, Qt.PenStyle.SolidLine if comes_down else Qt.PenStyle.DotLine))
-            x = float(self._place(np.array([at]), np.zeros(1))[0][0])
+            x = self._across(at)
             painter.drawLine(QPointF(x, self.plot.top()), QPointF(x, self.plot.bottom()))
-            if self.lettered and comes_down and side and x - last > 1.25 * LETTER:
-                last = x
-                painter.setFont(font_of(LETTER))
-                painter.setPen(side_pen(side).color())
-                wide = QFontMetricsF(painter.font()).horizontalAdvance(side[0].upper())
-                painter.drawText(QPointF(x - 0.5 * wide, self.plot.top() - 1.0), side[0].upper())
+        if self.lettered:
+            self._paint_letters(painter)
+
+    def _across(self, at: float) -> float:
+        """Where a value of the abscissa is [px]."""
+        return float(self._place(np.array([at]), np.zeros(1))[0][0])
+
+    def _paint_letters(self, painter: QPainter) -> None:
+        """R and L above foot strikes; one text for near strikes of both feet, none where more are near."""
+        left, right = self.x_range
+        near: list[tuple[float, list[str]]] = []
+        for at, side, comes_down in sorted(self.panel.marks):
+            if not (comes_down and side and left <= at <= right):
+                continue
+            x = self._across(at)
+            if near and x - near[-1][0] < 2.0 * LETTER:
+                near[-1][1].append(side)
+            else:
+                near.append((x, [side]))
+        painter.setFont(font_of(LETTER))
+        metrics = QFontMetricsF(painter.font())
+        for x, sides in near:
+            if len(sides) == len(set(sides)):
+                text = "".join(side[0].upper() for side in sides)
+                painter.setPen(side_pen(sides[0] if len(sides) == 1 else "").color())
+                painter.drawText(
+                    QPointF(x - 0.5 * metrics.horizontalAdvance(text), self.plot.top() - 1.0), text
+                )
 
     def _paint_curves(self, painter: QPainter) -> list[QPointF | None]:
         """Draw the curves; where each one ends."""
@@ -338,23 +360,6 @@ def has_gaps(panel: FigurePanel) -> bool:
     """Whether a curve of a panel has values, and none at some places."""
     known = [np.isfinite(y) for y in panel.curves.values()]
     return any(bool(some.any()) and not bool(some.all()) for some in known)
-
-
-def ticks(limits: tuple[float, float], n_part: int) -> list[float]:
-    """Round numbers within limits."""
-    step = nice_step(limits[1] - limits[0], n_part)
-    first, last = math.ceil(limits[0] / step - 1e-9), math.floor(limits[1] / step + 1e-9)
-    return [step * i for i in range(first, last + 1)]
-
-
-def tick_texts(values: Sequence[float]) -> list[str]:
-    """Numbers with as many decimals as tell them apart."""
-    step = min(np.diff(values), default=1.0)
-    largest = max((abs(value) for value in values), default=0.0)
-    if largest >= 1e6 or 0.0 < largest < 1e-4:
-        return [f"{value:.3g}".replace("-", "−") for value in values]
-    digits = max(0, -math.floor(math.log10(step) + 1e-9)) if step > 0.0 else 1
-    return [f"{value:z.{digits}f}".replace("-", "−") for value in values]
 
 
 def runs(known: NDArray[np.bool_]) -> list[slice]:

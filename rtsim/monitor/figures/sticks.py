@@ -41,6 +41,7 @@ def save_sticks(
     from PySide6.QtGui import QColor
 
     from rtsim.monitor.figures.chart import font_of
+    from rtsim.monitor.figures.pose_loads import PoseLoads
     from rtsim.monitor.figures.stack import title_size
     from rtsim.monitor.layout import layout_of
     from rtsim.monitor.pose.legend import paint_key, signs
@@ -49,7 +50,7 @@ def save_sticks(
     from rtsim.monitor.pose.stick_names import paint_names
     from rtsim.monitor.theme import LIGHT
 
-    layout = layout_of(results.session)
+    layout, loads = layout_of(results.session), PoseLoads(results)
     frames = [int(np.argmin(np.abs(results.times - t))) for t in instants]
     shown = [data_of(results, layout, k) for k in frames]
     height = (paper.size[1] or HEIGHT + HEAD + FOOT + 2.0 * MARGIN) - HEAD - FOOT - 2.0 * MARGIN
@@ -57,7 +58,10 @@ def save_sticks(
              if "segment_rotations" in data]  # fmt: skip
     if not np.isfinite(faced or [math.nan]).all() and VIEWS[view].elevation in (0.0, 90.0):
         title, faced = f"{title} of the room, as no segment tells how the person faces", []
-    cameras, width = cameras_for([points_of(data) for data in shown], view, height, faced)
+    clouds = [
+        np.concatenate([points_of(data), loads.points(k)]) for k, data in zip(frames, shown, strict=True)
+    ]
+    cameras, width = cameras_for(clouds, view, height, faced)
     width += BESIDE if names else 0.0
     pictures = (width + APART) * len(shown) - APART
     whole = paper.size[0] or max(WHOLE, pictures + 2.0 * MARGIN)
@@ -84,6 +88,7 @@ def save_sticks(
             )  # fmt: skip
             scene.paint_floor(painter)
             scene.paint(painter)
+            loads.paint(painter, scene, k)
             if names:
                 painter.setFont(font_of(NAME))
                 paint_names(painter, scene, layout.labels.get("joint_centres", ()))
@@ -99,7 +104,7 @@ def save_sticks(
             round(whole),
             round(height + HEAD + FOOT + MARGIN),
             LIGHT,
-            signs(layout.parts, layout.sides),
+            (*signs(layout.parts, layout.sides), *loads.signs()),
         )
 
     draw_on(paper, whole, height + HEAD + FOOT + 2.0 * MARGIN, title, draw)
@@ -136,8 +141,9 @@ def cameras_for(
     from rtsim.monitor.pose.projection import VIEWS, Camera
 
     cameras = []
-    low = min(0.0, *(float(cloud[:, 1].min()) for cloud in clouds))
+    low = min(float(cloud[:, 1].min()) for cloud in clouds)
     high = max(float(cloud[:, 1].max()) for cloud in clouds)
+    low = min(low, 0.0) if low < high - low else low  # a jaw is no dot high above the floor
     spans, reach = [], []
     for cloud, azimuth in zip(clouds, faced or [0.0] * len(clouds), strict=True):
         camera = Camera()

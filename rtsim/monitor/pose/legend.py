@@ -17,6 +17,8 @@ Array = NDArray[np.float64]
 
 TRIAD_CORNER, TRIAD_LENGTH, TRIAD_LABEL = 34.0, 20.0, 28.0  # px
 SHORTEST_AXIS = 0.15  # of the length; a shorter axis points at the viewer
+DOTS = ("measured", "model", "occluded", "contact")
+"""Signs that are no lines."""
 KEY_LEFT, KEY_BOTTOM, SIGN_RADIUS = 78.0, 12.0, 3.3  # px
 
 
@@ -59,7 +61,9 @@ def paint_key(painter: QPainter, width: int, height: int, theme: Theme, shown: C
         if text in SIDES:
             painter.setPen(side_pen(text, colour, 3.0 * scale))
             painter.drawLine(QPointF(x - 2.5 * radius, y), QPointF(x + 1.5 * radius, y))
-        elif text in ("ligament", "spring"):
+        elif text == "device":
+            painter.drawEllipse(QPointF(x, y), 1.5 * radius, 1.5 * radius)
+        elif text not in DOTS:
             painter.drawLine(QPointF(x - radius, y), QPointF(x + radius, y))
         elif text == "occluded":
             for sign in (1.0, -1.0):

@@ -165,6 +165,7 @@ class DeviceTorque(Stage):
             "device": {
                 "session": self.exchange.session,
                 "coordinate": spec.coordinate,
+                "place": self._place(),
                 "mode": spec.exchange.mode,
                 "rate_hz": spec.exchange.rate_hz,
                 "valid_for_ms": spec.exchange.valid_for_ms,
@@ -172,6 +173,16 @@ class DeviceTorque(Stage):
                 "settings": spec.settings,
             }
         }
+
+    def _place(self) -> list[str | float]:
+        """Where the device's joint is: the segment that carries it, "" = ground, and x, y, z in it [m]."""
+        model = self.simulator.model
+        body = int(np.searchsorted(model.tree.q_start, self._q, "right")) - 1
+        parent = int(model.tree.parent[body])
+        return [
+            model.names.bodies[parent] if parent >= 0 else "",
+            *model.tree.position_in_parent[body].tolist(),
+        ]
 
     def status_text(self) -> str:
         """How it stands."""

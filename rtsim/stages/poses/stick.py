@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from rtsim.models.model import Model
+from rtsim.models.packing.muscle_points import muscle_points
 from rtsim.subjects.subject import kind_of_segment
 
 CENTRES = {"pelvis": "lumbar", "thigh": "hip", "shank": "knee", "foot": "ankle", "trunk": "shoulders"}
 TIPS = {"foot": "toe", "trunk": "lumbosacral"}
 HANGS_BELOW = "trunk"
 """The segment whose distal end is at its joint."""
+
+
+def figure_of(model: Model, of_person: bool, mirrored: bool) -> dict[str, Any]:
+    """What a descriptor says of the figure: lines between joints, and muscles where the model has some.
+
+    mirrored : of a left leg that was solved as a right one
+    """
+    lines = stick(model.names.bodies, model.tree.parent) if of_person else tree_lines(model)
+    points = muscle_points(model, mirrored)
+    return {"stick": lines, **({"muscle_points": points} if points else {})}
 
 
 def stick(body_names: tuple[str, ...], parent: NDArray[np.int64]) -> list[list[str]]:

@@ -90,6 +90,13 @@ def test_a_band_wider_than_the_panel_is_a_word() -> None:
     assert with_bands(curves, {}) == (curves, None)
 
 
+def test_a_side_without_values_is_told_and_has_no_key() -> None:
+    """Protects figures of one leg: a curve of the other one that has no value is no entry of the key."""
+    found = drawn(("right", "left"), np.array([1.0, np.nan]), Curves("Feet", "vertical force"), side="right")
+    assert found.panels[0].sides == {"right": "right"}
+    assert found.left_out == ["Feet: of Feet: vertical force left no value is known"]
+
+
 def test_gait_events_are_marked() -> None:
     """Protects the lines at strikes and offs: those of the file, else those found; odd rows are none."""
     found = [

@@ -97,10 +97,14 @@ def test_numbers_of_axes_have_room(scale: float) -> None:
 
 
 def test_letters_of_many_steps_stand_apart() -> None:
-    """Protects long walks: where strikes are too near for a letter each, some have none, and none overlap."""
+    """Protects long walks: near strikes of both feet share a text, more have none, none overlap."""
     pages = pages_of(paper(), panels_of_results(walk(n_strike=120), "angles").panels)
     boxes = boxes_of(partial(paint_page, page=pages[0], title="a", size=PAGE), *PAGE)
     assert not faults_of(boxes, *PAGE)
+    pages = pages_of(paper(), panels_of_results(walk(n_strike=16), "angles").panels)
+    boxes = boxes_of(partial(paint_page, page=pages[0], title="a", size=PAGE), *PAGE)
+    assert not faults_of(boxes, *PAGE)
+    assert {"RL", "LR"} & {box.text for box in boxes}
 
 
 def test_nothing_is_left_out_unsaid() -> None:

@@ -1,0 +1,32 @@
+"""Where muscles run, for a stick figure: their points that are fixed in segments."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kernels.path.stations import POINT
+
+if TYPE_CHECKING:
+    from rtsim.models.model import Model
+
+MusclePoints = dict[str, list[list[str | float]]]
+
+
+def muscle_points(model: Model, mirrored: bool = False) -> MusclePoints:
+    """Muscle -> rows (segment, x, y, z) of its points from origin to insertion, in the segment's frame [m].
+
+    Points that move or come and go, and what lies over surfaces between, are left out: lines from point to
+    point show where a muscle runs, and not how long it is. The segment of what is fixed to ground is "".
+
+    mirrored : of a left leg that was solved as a right one, whose segments are turned back for results
+    """
+    stations, bodies, sign = model.stations, model.names.bodies, -1.0 if mirrored else 1.0
+    found: MusclePoints = {}
+    for name, first, end in zip(model.names.muscles, stations.start, stations.start[1:], strict=False):
+        fixed = [k for k in range(int(first), int(end)) if stations.kind[k] == POINT]
+        found[name] = [
+            [bodies[stations.body[k]] if stations.body[k] >= 0 else "", x, y, sign * z]
+            for k in fixed
+            for x, y, z in (stations.point[k].tolist(),)
+        ]
+    return found

@@ -1,0 +1,27 @@
+"""Numbers along an axis of a figure: where they stand, and how they are written."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from rtsim.monitor.plots.scaling import nice_step
+
+
+def ticks(limits: tuple[float, float], n_part: int) -> list[float]:
+    """Round numbers within limits."""
+    step = nice_step(limits[1] - limits[0], n_part)
+    first, last = math.ceil(limits[0] / step - 1e-9), math.floor(limits[1] / step + 1e-9)
+    return [step * i for i in range(first, last + 1)]
+
+
+def tick_texts(values: Sequence[float]) -> list[str]:
+    """Numbers with as many decimals as tell them apart."""
+    step = min(np.diff(values), default=1.0)
+    largest = max((abs(value) for value in values), default=0.0)
+    if largest >= 1e6 or 0.0 < largest < 1e-4:
+        return [f"{value:.3g}".replace("-", "−") for value in values]
+    digits = max(0, -math.floor(math.log10(step) + 1e-9)) if step > 0.0 else 1
+    return [f"{value:z.{digits}f}".replace("-", "−") for value in values]

@@ -1,0 +1,153 @@
+"""What acts in a picture of a pose: muscles along their points, forces as arrows, the joint of a device."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from PySide6.QtGui import QPainter
+
+    from rtsim.files.recording import Results
+    from rtsim.monitor.pose.scene import DrawnFrame
+
+Array = NDArray[np.float64]
+
+MUSCLE, PLATE, FOOT, DEVICE = "muscle", "plate: 1 m = 1 kN", "foot contact: 1 m = 1 kN", "device"
+"""What the key calls them."""
+ARROWS = (
+    (PLATE, "plate_centres", "plate_forces"),
+    (FOOT, "foot_contact_centres", "foot_contact_forces"),
+)
+"""Sign, field of places [m] and of forces [N], both in ground axes."""
+M_PER_N = 1e-3
+LEAST_N = 10.0
+"""Smaller forces are no arrows: plates at rest say a little."""
+THIN, THICK, ARROW, HEAD, DEVICE_RADIUS = 1.0, 4.0, 2.2, 8.0, 11.0  # px
+"""A muscle is as thick as it is active; THIN where no activation is known."""
+
+
+class PointLine(NamedTuple):
+    """Points in a row: indices of their segments, -1 = ground, and places in these (n, 3) [m]."""
+
+    name: str
+    segments: NDArray[np.intp]
+    points: Array
+
+
+class PoseLoads:
+    """Muscles, forces and device of results, frame by frame."""
+
+    def __init__(self, results: Results) -> None:
+        self._fields = results.fields
+        specs = {spec.name: spec for spec in results.session.fields}
+        segments = tuple(specs["segment_positions"].labels) if "segment_positions" in specs else ()
+        placed = "segment_rotations" in specs and bool(segments)
+        self.muscles = muscle_lines(results.session.meta.get("muscle_points"), segments) if placed else []
+        activation = specs.get("muscle_activations")
+        self._active = {name: k for k, name in enumerate(activation.labels)} if activation else {}
+        self.arrows = [row for row in ARROWS if all(
+            name in specs and len(specs[name].shape) == 2 and specs[name].shape[1] == 3 for name in row[1:]
+        )]  # fmt: skip
+        device = results.session.meta.get("device")
+        place = device.get("place") if isinstance(device, Mapping) else None
+        self.device = point_line("device", [place], segments) if placed else None
+
+    def signs(self) -> tuple[str, ...]:
+        """What the key explains."""
+        there = {MUSCLE: bool(self.muscles), DEVICE: self.device is not None}
+        return (*(name for name, one in there.items() if one), *(row[0] for row in self.arrows))
+
+    def points(self, k: int) -> Array:
+        """(n, 3) - all that is drawn in frame k and known, so that a picture has room for it [m]."""
+        parts = [self.line_at(line, k) for line in self.muscles]
+        parts += [end for row in self.arrows for end in self._arrow(row, k)]
+        points = np.concatenate(parts) if parts else np.empty((0, 3))
+        return points[np.isfinite(points).all(axis=1)]
+
+    def line_at(self, line: PointLine, k: int) -> Array:
+        """(n, 3) - points of a muscle in ground [m]."""
+        positions, rotations = self._fields["segment_positions"][k], self._fields["segment_rotations"][k]
+        moved = np.einsum("nij,nj->ni", rotations[line.segments], line.points) + positions[line.segments]
+        return np.where((line.segments < 0)[:, None], line.points, moved)
+
+    def _arrow(self, row: tuple[str, str, str], k: int) -> tuple[Array, Array]:
+        """Begin and end (n, 3) of the arrows of a sign [m]; NaN where there is none."""
+        _, places, forces = row
+        begin, force = self._fields[places][k].copy(), self._fields[forces][k]
+        with np.errstate(invalid="ignore"):
+            begin[~(np.linalg.norm(force, axis=1) > LEAST_N)] = np.nan
+        return begin, begin + M_PER_N * force
+
+    def paint(self, painter: QPainter, scene: DrawnFrame, k: int) -> None:
+        """Draw those of frame k."""
+        from PySide6.QtCore import QPointF, Qt
+        from PySide6.QtGui import QColor, QPen, QPolygonF
+
+        from rtsim.monitor.pose.scene import dots, lines
+        from rtsim.monitor.theme import COLOURS
+
+        theme = scene.theme
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        for line in self.muscles:
+            active = self._fields["muscle_activations"][k][self._active[line.name]] \
+                if line.name in self._active else math.nan  # fmt: skip
+            wide = THIN + (THICK - THIN) * min(1.0, max(0.0, float(active))) if active == active else THIN
+            painter.setPen(QPen(QColor(getattr(theme, COLOURS[MUSCLE])), theme.scale * wide))
+            at = scene.pixels(self.line_at(line, k))
+            painter.drawLines(lines(at[:-1], at[1:]))
+        for row in self.arrows:
+            colour = QColor(getattr(theme, COLOURS[row[0]]))
+            begin, end = (scene.pixels(points) for points in self._arrow(row, k))
+            painter.setPen(QPen(colour, theme.scale * ARROW))
+            painter.drawLines(lines(begin, end))
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(colour)
+            for head in arrow_heads(begin, end, theme.scale * HEAD):
+                painter.drawPolygon(QPolygonF([QPointF(x, y) for x, y in head.tolist()]))
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+        if self.device is not None:
+            painter.setPen(QPen(QColor(getattr(theme, COLOURS[DEVICE])), theme.scale * ARROW))
+            dots(painter, scene.pixels(self.line_at(self.device, k)), theme.scale * DEVICE_RADIUS)
+
+
+def muscle_lines(rows: object, segments: tuple[str, ...]) -> list[PointLine]:
+    """The muscles of a descriptor, as far as they are what it should hold."""
+    if not isinstance(rows, Mapping):
+        return []
+    lines = [point_line(str(name), points, segments) for name, points in rows.items()]
+    return [line for line in lines if line is not None and len(line.points) > 1]
+
+
+def point_line(name: str, rows: object, segments: tuple[str, ...]) -> PointLine | None:
+    """Rows (segment, x, y, z) as far as they are such; None where none is."""
+    known = [row for row in rows if _is_point(row, segments)] if isinstance(rows, (list, tuple)) else []
+    if not known:
+        return None
+    at = np.array([segments.index(row[0]) if row[0] else -1 for row in known], dtype=np.intp)
+    return PointLine(name, at, np.array([row[1:] for row in known], dtype=float))
+
+
+def _is_point(row: object, segments: tuple[str, ...]) -> bool:
+    """Whether a row is a segment and a place in it."""
+    if not isinstance(row, (list, tuple)) or len(row) != 4 or row[0] not in ("", *segments):
+        return False
+    return all(isinstance(x, (int, float)) and abs(x) < math.inf for x in row[1:])
+
+
+def arrow_heads(begin: Array, end: Array, size: float) -> list[Array]:
+    """(3, 2) corners of the head of each arrow between (n, 3) pixels; none of what is not known or short."""
+    heads = []
+    for first, last in zip(begin[:, :2], end[:, :2], strict=True):
+        way = last - first
+        length = float(np.hypot(*way))
+        if length > size:  # False of NaN
+            along, across = size / length * way, 0.4 * size / length * np.array([-way[1], way[0]])
+            heads.append(
+                np.array([last + 0.5 * along, last - 0.5 * along + across, last - 0.5 * along - across])
+            )
+    return heads
