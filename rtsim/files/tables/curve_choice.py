@@ -113,12 +113,17 @@ def names_of(cell: CurveCell) -> set[str]:
     bases = {slug(base) for base in (_base_of(side, label) for side, label in cell.labels.items())}
     found = {slug(cell.title), *bases}
     found |= {base.partition("_")[0] for base in bases if "_" in base}
-    kind = spec.curves.axis.split()[-1] if spec.curves and spec.curves.axis else spec.name.split("_")[-1]
-    found |= {slug(kind).removesuffix("s") + "s", spec.name.split("_")[0]}
+    found |= {kind_of(spec), spec.name.split("_")[0]}
     found.add(spec.name.split("_")[0].removesuffix("s") + "s")
     if spec.curves and spec.curves.panel:
         found.add(slug(spec.curves.panel))
     return found - {""}
+
+
+def kind_of(spec: FieldSpec) -> str:
+    """What kind of quantity a field is: the last word of its axis or name, as angles."""
+    words = spec.curves.axis.split() if spec.curves else spec.name.split("_")
+    return slug((words or spec.name.split("_"))[-1]).removesuffix("s") + "s"
 
 
 def _base_of(side: str, label: str) -> str:
@@ -148,6 +153,10 @@ def chosen_cells(session: Session, words: str, where: str = "--curves") -> list[
         return [cell for cell in cells if cell.usual]
     found: dict[tuple[str, str], CurveCell] = {}
     for word in (part.strip() for part in words.split(",")):
+        if not word:
+            raise ConfigError(
+                f"a name is missing in {words!r}", where=where, remedy="write one comma between names"
+            )
         matching = matching_cells(cells, word)
         if not matching:
             raise ConfigError(
@@ -183,8 +192,8 @@ def nearest_of(cells: Iterable[CurveCell], word: str) -> list[str]:
     kinds: dict[str, None] = {}
     for cell in cells:
         names |= names_of(cell) | {cell.spec.name} | {slug(label) for label in cell.labels.values()}
-        if cell.usual and cell.spec.curves is not None:
-            kinds[slug(cell.spec.curves.axis.split()[-1] if cell.spec.curves.axis else "") + "s"] = None
+        if cell.usual:
+            kinds[kind_of(cell.spec)] = None
     return get_close_matches(slug(word), sorted(names), N_NEAREST, 0.6) or [*kinds, ALL]
 
 
