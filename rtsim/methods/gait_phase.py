@@ -279,7 +279,9 @@ class FootStride:
         usual, _ = self._events[key]
         self._events[key] = (usual, at)
         if foot == self.foot and self._is_known:
-            self.struck, self._total = at, round(self._total - self.phase) + (time - at) / self.length
+            whole = self._total - self.phase  # NaN before there was a phase
+            self.struck = at
+            self._total = (round(whole) if whole == whole else 0) + (time - at) / self.length
 
     def _strike(self, time: float) -> None:
         """The foot has come down at a time [s]: a stride is over, and is learnt where it is like another."""

@@ -220,3 +220,15 @@ def test_twenty_strides_are_twenty(walk):
     assert strides[-1] == pytest.approx(N_STRIDE, abs=0.02)
     places = walk[0](strides)
     assert 0.3 < np.ptp(places[:, 0]) < 0.9
+
+
+@pytest.mark.parametrize("begin", [0.28, 0.76])
+def test_a_plate_may_tell_before_there_was_a_phase(begin):
+    """Protects a live run: a strike of a plate or a file that comes with the leg's first one ended it."""
+    phases, marks = GaitPhase(2), [(0.5 * k + 0.08, k % 2) for k in range(2, 10)]
+    for k in range(round(100 * begin), 500):
+        time = 0.01 * k
+        phases.add(time, [0.3 * math.cos(2.0 * math.pi * time + math.pi * foot) for foot in (0, 1)])
+        while marks and marks[0][0] <= time:
+            phases.press(marks[0][1], marks.pop(0)[0])
+    assert phases.strides[0].phase == pytest.approx((time - 0.08) % 1.0, abs=0.02)
