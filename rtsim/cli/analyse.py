@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 from msgspec import structs
 
-from rtsim.cli.frame_progress import progress_of
+from rtsim.cli.terminal.frame_progress import progress_of
 from rtsim.cli.terminal.lines import tell
 from rtsim.cli.terminal.options import (
     ANYWAY_OPTION,

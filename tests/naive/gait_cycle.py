@@ -34,3 +34,21 @@ def slow_mean_and_deviation(strides: np.ndarray) -> tuple[np.ndarray, np.ndarray
         else:
             deviations.append(math.sqrt(sum((x - mean) ** 2 for x in known) / (len(known) - 1)))
     return np.array(means), np.array(deviations)
+
+
+def slow_profile_score(
+    strides: dict[str, dict[str, np.ndarray]], means: dict[str, np.ndarray]
+) -> dict[str, float]:
+    """Gait profile scores of both sides and of the person, number by number (Baker et al. 2009)."""
+    sides, singles = {}, {}
+    for side in ("right", "left"):
+        for name, mean in means.items():
+            scores = []
+            for row in strides[name][side]:
+                scores.append(math.sqrt(sum((row[k] - mean[k]) ** 2 for k in range(101)) / 101.0))
+            singles[name, side] = sum(scores) / len(scores)
+        own = [singles[name, side] for name in means]
+        sides[side] = math.sqrt(sum(x**2 for x in own) / 9.0)
+    once = [x for (name, side), x in singles.items() if side == "left" or not name.startswith("pelvis")]
+    assert len(once) == 15
+    return {**sides, "overall": math.sqrt(sum(x**2 for x in once) / 15.0)}

@@ -21,7 +21,9 @@ PERCENT: FloatArray = np.arange(101.0)
 """Parts of the cycle [%]."""
 TURN_RAD = math.radians(20.0)
 """A stride between whose strikes the pelvis turns by more is a turn: in a straight walk it comes back."""
-ROOT = "pelvis"
+ACROSS_RAD = math.radians(45.0)
+"""Who faces farther off the direction of walking has turned a corner: angles to it are of another walk."""
+ROOT, DIRECTED, ROTATION = "pelvis", "pelvis_angles", "pelvis_rotation"
 
 
 class CycleCurves(NamedTuple):
@@ -134,15 +136,29 @@ def turned(results: Results, cycle: GaitCycle) -> float:
     )
 
 
+def across(results: Results, cycle: GaitCycle) -> bool:
+    """Whether the pelvis faces another way during a cycle than the direction of walking."""
+    labels = next((spec.labels for spec in results.session.fields if spec.name == DIRECTED), ())
+    if ROTATION not in labels:
+        return False
+    angle = results.fields[DIRECTED][:, labels.index(ROTATION)]
+    course = over_cycle(results.times, angle, cycle.strike, cycle.end)
+    known = course[np.isfinite(course)]
+    return bool(len(known)) and abs(float(known.mean())) > ACROSS_RAD
+
+
 def straight(results: Results, cycles: Sequence[GaitCycle]) -> tuple[list[GaitCycle], str]:
-    """The cycles in which the person does not turn, and a sentence on those left out; all of them where there
-    is no other.
+    """The cycles of a walk straight on in the direction of walking, and a sentence on those left out; all of
+    them where there is no other.
     """
-    turns = [cycle for cycle in cycles if turned(results, cycle) > TURN_RAD]
+    turns = [c for c in cycles if turned(results, c) > TURN_RAD or across(results, c)]
     if not turns:
         return list(cycles), ""
-    degrees = f"in which the pelvis turns by more than {math.degrees(TURN_RAD):.0f} degrees"
+    why = (
+        f"in which the pelvis turns by more than {math.degrees(TURN_RAD):.0f} degrees, or faces more than "
+        f"{math.degrees(ACROSS_RAD):.0f} degrees off the direction of walking"
+    )
     if len(turns) == len(cycles):
-        return list(cycles), f"all {len(cycles)} strides are turns, {degrees}"
+        return list(cycles), f"all {len(cycles)} strides are turns, {why}"
     kept = [cycle for cycle in cycles if cycle not in turns]
-    return kept, f"{len(turns)} of {len(cycles)} strides left out, {degrees}"
+    return kept, f"{len(turns)} of {len(cycles)} strides left out, {why}"

@@ -95,7 +95,7 @@ def spatio_temporal(cycles: Sequence[GaitCycle], results: Results) -> dict[str, 
     feet = feet_of(results)
     found: dict[str, dict[str, float]] = {}
     for side in SIDES:
-        rows = [_values(cycle, feet, results.times) for cycle in cycles if cycle.side == side]
+        rows = [cycle_values(cycle, feet, results.times) for cycle in cycles if cycle.side == side]
         for name in UNITS:
             known = [row[name] for row in rows if math.isfinite(row[name])]
             if known:
@@ -103,8 +103,11 @@ def spatio_temporal(cycles: Sequence[GaitCycle], results: Results) -> dict[str, 
     return found
 
 
-def _values(cycle: GaitCycle, feet: Mapping[str, FloatArray], times: FloatArray) -> dict[str, float]:
-    """The values of one cycle; NaN = not known."""
+def cycle_values(cycle: GaitCycle, feet: Mapping[str, FloatArray], times: FloatArray) -> dict[str, float]:
+    """The spatio-temporal values of one cycle by name; NaN = not known.
+
+    feet : as of `feet_of`
+    """
     lasts = cycle.end - cycle.strike
     stride, step, width = _lengths(cycle, feet, times)
     first_double = cycle.opposite_off - cycle.strike

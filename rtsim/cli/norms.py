@@ -1,0 +1,117 @@
+"""`rtsim norms`: norms of gait, made of a laboratory's own trials or read from files of other programs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from rtsim.cli.runs.report_trials import solved_results
+from rtsim.cli.terminal.lines import tell
+from rtsim.errors import ConfigError
+from rtsim.files.norms.variables import CONVENTIONS
+
+TRIALS = (".mcap", ".c3d", ".trc")
+STATIC = "static"
+
+_OUT = click.option("-o", "--out", required=True, type=click.Path(path_type=Path), metavar="FILE.toml",
+                    help="File of norms to write.")  # fmt: skip
+_FORCE = click.option("--force", is_flag=True, help="Replace a file that exists already.")
+_NAME = click.option("--name", default="", help="Name of the norms (default: of the file).")
+_SOURCE = click.option("--source", default="", help="Where they are from, on every page that uses them.")
+_LICENCE = click.option("--licence", default="", help="What one may do with them.")
+
+
+@click.group("norms")
+def command() -> None:
+    """Make or read norms of gait: mean and standard deviation of nine angles over the cycle.
+
+    Norms are of one convention: `cgm`, the conventional gait model as Plug-in Gait has it, or `isb`, our
+    own angles.
+    """
+
+
+@command.command("make")
+@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@_OUT
+@click.option("--angles", type=click.Choice([*CONVENTIONS]),
+              help="Convention (default: cgm where all trials have its angles).")  # fmt: skip
+@_NAME
+@_SOURCE
+@_LICENCE
+@_FORCE
+def make(
+    folder: Path, out: Path, angles: str | None, name: str, source: str, licence: str, force: bool
+) -> None:
+    """Make norms of the trials in FOLDER: results (.mcap), or recordings (.c3d, .trc), which are solved with
+    the static trial of their folder (a name with `static`).
+
+    Trials in a folder of their own below FOLDER are of one person; others are each of the person they name.
+    """
+    from rtsim.files.norms.norm_set import write_norms
+    from rtsim.files.output import check_free
+    from rtsim.report.clinical.norms_made import norms_made
+    from rtsim.report.clinical.session import trial_of
+
+    check_free(out, force)
+    found = trials_in(folder)
+    trials = []
+    for path, static in found:
+        try:
+            results = solved_results(str(path), {"static": str(static)} if static else {})
+        except ConfigError as error:
+            tell(f"{path.name}: left out: {error}")
+            continue
+        person = path.parent.name if path.parent != folder else ""
+        trials.append((person, trial_of(results, path.name)))
+    norms, notes = norms_made(trials, str(folder), angles or "", name or out.stem, source, licence)
+    for note in notes:
+        tell(note)
+    write_norms(out, norms)
+    tell(f"{out}: {norms.words}; {norms.n_person} persons, {norms.n_stride} strides")
+    click.echo(f"wrote {out}", err=True)
+
+
+def trials_in(folder: Path) -> list[tuple[Path, Path | None]]:
+    """Trials below a folder, with the static trial that lies beside them; ConfigError where there is none."""
+    files = sorted(p for p in folder.rglob("*") if p.suffix.lower() in TRIALS and p.is_file())
+    found = []
+    for path in files:
+        if STATIC in path.stem.lower():
+            continue
+        beside = [p for p in files if p.parent == path.parent and STATIC in p.stem.lower()]
+        static = next((p for p in beside if p.suffix == path.suffix), None)
+        found.append((path, static if path.suffix.lower() != ".mcap" else None))
+    if not found:
+        raise ConfigError(
+            "no trial is there", where=str(folder), allowed=", ".join(TRIALS),
+            remedy="put results of `rtsim analyse --out` there, or recordings with their static trial",
+        )  # fmt: skip
+    return found
+
+
+@command.command("read")
+@click.argument("file", type=click.Path(path_type=Path))
+@_OUT
+@click.option("--convention", required=True, type=click.Choice([*CONVENTIONS]),
+              help="By which rules its angles are computed; files of Polygon and Nexus: cgm.")  # fmt: skip
+@_NAME
+@_SOURCE
+@_LICENCE
+@_FORCE
+def read(file: Path, out: Path, convention: str, name: str, source: str, licence: str, force: bool) -> None:
+    """Read norms from FILE: .gcd, or .csv with columns variable, percent, mean, deviation."""
+    from rtsim.files.norms.foreign import read_foreign
+    from rtsim.files.norms.norm_set import NormSet, write_norms
+    from rtsim.files.output import check_free
+
+    check_free(out, force)
+    foreign = read_foreign(file)
+    for note in foreign.notes:
+        tell(f"{file}: {note}")
+    norms = NormSet(
+        name=name or file.stem, convention=convention, curves=foreign.curves,
+        source=source or f"read from {file.name}", licence=licence,
+    )  # fmt: skip
+    write_norms(out, norms)
+    click.echo(f"wrote {out}", err=True)

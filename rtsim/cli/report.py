@@ -1,0 +1,178 @@
+"""`rtsim report`: what a clinician reads, of one or several trials: HTML, PDF, spreadsheet, tables."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rtsim.cli.runs.report_trials import label_trials, solved_results
+from rtsim.cli.terminal.lines import tell
+from rtsim.cli.terminal.options import ANYWAY_OPTION, method_options
+from rtsim.cli.terminal.types import MarkerSource
+from rtsim.errors import ConfigError
+from rtsim.files.norms.variables import CONVENTIONS
+
+if TYPE_CHECKING:
+    from rtsim.report.clinical.report import GaitReport
+    from rtsim.report.clinical.session import ReportTrial
+
+HTML, PDF, PNG, XLSX = ".html", ".pdf", ".png", ".xlsx"
+DPI = 150.0
+NOW, BEFORE = "now", "before"
+
+
+@click.command("report")
+@click.argument("sources", nargs=-1, required=True, type=MarkerSource())
+@method_options
+@ANYWAY_OPTION
+@click.option("--before", multiple=True, type=MarkerSource(), metavar="FILE",
+              help="A trial of an earlier session, drawn beside the others (repeatable).")  # fmt: skip
+@click.option("--norms", "norms_path", type=click.Path(path_type=Path), metavar="FILE",
+              help="Norms (.toml, see `rtsim norms`): bands, and gait profile scores.")  # fmt: skip
+@click.option("--angles", type=click.Choice([*CONVENTIONS]),
+              help="Which angles (default: those of the norms, else `cgm` where there).")  # fmt: skip
+@click.option("-o", "--out", "outputs", multiple=True, type=click.Path(path_type=Path), metavar="PATH",
+              help=".html, .pdf, .png, .xlsx, or a folder for csv and a spreadsheet (repeatable; default: "
+              "the name of the first source with .html).")  # fmt: skip
+@click.option("--name", default="", metavar="TEXT", help="Name or code of the person, on every page.")
+@click.option("--date", "day", default="", metavar="TEXT", help="Date of the session (default: of the file).")
+@click.option("--force", is_flag=True, help="Replace files that exist already.")
+def command(
+    sources: tuple[str, ...], before: tuple[str, ...], norms_path: Path | None, angles: str | None,
+    outputs: tuple[Path, ...], name: str, day: str, force: bool, anyway: bool, **options: Any,
+) -> None:  # fmt: skip
+    """Report the gait of one person: SOURCES are results (.mcap of `analyse`, `live`) or recordings, which
+    are solved first with the options of `rtsim analyse`.
+
+    Pages: angles over the cycle; moments and powers; steps and scores; quality and settings; joints and
+    muscles. Several sources are trials of one session, and averaged.
+    """
+    from rtsim.cli.main import installed_version
+    from rtsim.files.norms.norm_set import check_convention, read_norms
+    from rtsim.report.clinical.report import make_report
+    from rtsim.report.clinical.session import ReportSession
+
+    outputs = outputs or (Path(Path(sources[0]).stem or "report").with_suffix(HTML),)
+    for path in outputs:
+        check_output(path, force)
+    norms = read_norms(norms_path) if norms_path is not None else None
+    if norms is not None and angles:
+        check_convention(norms, angles, str(norms_path))
+    now = trials_of(sources, options, anyway)
+    then = trials_of(before, options, anyway)
+    earlier = ReportSession(BEFORE, then) if then else None
+    report = make_report(
+        ReportSession(NOW, now), earlier, norms, str(norms_path or ""), person=name or person_of(now),
+        date=day or date_of(sources[0], now), version=installed_version(), angles=angles or "",
+    )  # fmt: skip
+    for trial in (*now, *then):
+        for note in trial.notes:
+            tell(f"{trial.name}: {note}")
+    write_report(report, outputs)
+
+
+def trials_of(sources: tuple[str, ...], options: dict[str, Any], anyway: bool) -> tuple[ReportTrial, ...]:
+    """The trials of a session, solved where they are recordings."""
+    from rtsim.report.clinical.session import trial_of
+
+    names = label_trials(sources)
+    return tuple(
+        trial_of(solved_results(source, options, anyway), name)
+        for source, name in zip(sources, names, strict=True)
+    )
+
+
+def check_output(path: Path, force: bool) -> None:
+    """ConfigError before slow work for an output that cannot be written."""
+    from rtsim.files.output import check_folder, check_free
+
+    suffix = path.suffix.lower()
+    if path.is_dir() or not suffix:
+        check_folder(path / "about.csv" if path.is_dir() else path, "--out")
+        there = sorted(p.name for p in path.glob("*.csv")) if path.is_dir() else []
+        if there and not force:
+            raise ConfigError(
+                f"{path} has tables already, as {there[0]}", where="--out",
+                remedy="give another folder, or --force",
+            )  # fmt: skip
+        return
+    if suffix not in (HTML, PDF, PNG, XLSX):
+        raise ConfigError(
+            f"{path.name} is of no known kind", where="--out",
+            allowed=f"a name ending in {HTML}, {PDF}, {PNG} or {XLSX}, or a folder",
+        )  # fmt: skip
+    check_free(numbered(path, 1) if suffix == PNG else path, force)
+    if suffix in (PDF, PNG):
+        from rtsim.monitor.app import require_qt
+
+        require_qt()
+    if suffix == XLSX:
+        from rtsim.report.clinical.tables import require_xlsx
+
+        require_xlsx()
+
+
+def person_of(trials: tuple[ReportTrial, ...]) -> str:
+    """Name or code of the person, as the results tell."""
+    for trial in trials:
+        meta = trial.results.session.meta
+        found = str(meta.get("person") or meta.get("subject") or "")
+        if found:
+            return Path(found).stem
+    return trials[0].name
+
+
+def date_of(source: str, trials: tuple[ReportTrial, ...]) -> str:
+    """The date of the file of the first trial, as such; "" where there is none."""
+    solved = str(trials[0].results.session.meta.get("source") or "")
+    for path in (Path(solved), Path(source)):
+        if path.is_file():
+            return f"file of {date.fromtimestamp(path.stat().st_mtime).isoformat()}"
+    return "date not given (--date)"
+
+
+def write_report(report: GaitReport, outputs: tuple[Path, ...]) -> None:
+    """Write all files, and tell of each."""
+    from rtsim.files.output import write_bytes, write_text
+    from rtsim.report.clinical.document import html_of, pages_of
+    from rtsim.report.clinical.tables import curves_of, require_xlsx, tables_of, write_folder, write_xlsx
+
+    drawn = any(path.suffix.lower() in (HTML, PDF, PNG) and not path.is_dir() for path in outputs)
+    pages = pages_of(report) if drawn else []
+    tables = tables_of(report) if any(is_folder(p) or p.suffix.lower() == XLSX for p in outputs) else []
+    for path in outputs:
+        if is_folder(path):
+            path.mkdir(exist_ok=True)
+            write_folder(path, tables)
+            try:
+                require_xlsx()
+                write_xlsx(path / "report.xlsx", tables, curves_of(report))
+            except ConfigError as error:
+                tell(f"{path}: no spreadsheet: {error}")
+        elif path.suffix.lower() == HTML:
+            write_text(path, html_of(report, pages))
+        elif path.suffix.lower() == PDF:
+            from rtsim.monitor.figures.svg_pages import save_pdf
+
+            save_pdf(path, [page.svg() for page in pages], f"Gait report: {report.person}")
+        elif path.suffix.lower() == PNG:
+            from rtsim.monitor.figures.svg_pages import picture_of
+
+            for number, page in enumerate(pages, 1):
+                write_bytes(numbered(path, number), picture_of(page.svg(), DPI))
+        else:
+            write_xlsx(path, tables, curves_of(report))
+        click.echo(f"wrote {path}", err=True)
+
+
+def is_folder(path: Path) -> bool:
+    """Whether an output is a folder."""
+    return path.is_dir() or not path.suffix
+
+
+def numbered(path: Path, number: int) -> Path:
+    """The picture of a page: anna-1.png."""
+    return path.with_name(f"{path.stem}-{number}{path.suffix}")

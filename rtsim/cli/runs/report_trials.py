@@ -1,0 +1,64 @@
+"""Results of trials for `rtsim report` and `rtsim norms make`: read where they are there, else solved."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rtsim.cli.terminal.lines import tell
+from rtsim.errors import ConfigError
+from streams.addresses import is_stream
+
+if TYPE_CHECKING:
+    from rtsim.files.recording import Results
+
+RECORDING = ".mcap"
+N_TOLD = 10
+
+
+def label_trials(sources: Sequence[str]) -> list[str]:
+    """Names of files; of two that have the same, with their folders."""
+    names = [Path(source).name for source in sources]
+    return [
+        name if names.count(name) == 1 else f"{Path(source).parent.name}/{name}"
+        for name, source in zip(names, sources, strict=True)
+    ]
+
+
+def solved_results(source: str, options: dict[str, Any], anyway: bool = False) -> Results:
+    """Results of a source: those in a recording (.mcap), else of its solution with the options of a run.
+
+    ConfigError for a stream, for what cannot be read, and where no frame came out usable.
+    """
+    from rtsim.files.recording import read_results
+
+    if is_stream(source):
+        raise ConfigError(
+            f"{source!r} is a stream", where="SOURCES", allowed="files",
+            remedy="record it (`rtsim live --record FILE.mcap`) and give that file",
+        )  # fmt: skip
+    if Path(source).suffix.lower() == RECORDING and not any(options.values()):
+        try:
+            return read_results(source)
+        except ConfigError as error:
+            if "no results" not in error.what:
+                raise
+    return solve_anew(source, options, anyway)
+
+
+def solve_anew(source: str, options: dict[str, Any], anyway: bool) -> Results:
+    """Results of a recording that is solved now, with its gait events in their descriptor."""
+    from rtsim.cli.analyse import check_usable, solve
+    from rtsim.cli.terminal.console import LastingConsole
+    from rtsim.cli.terminal.options import make_run
+    from rtsim.methods.gait.summary import gait_of, recorded_with
+
+    run = make_run(**{**options, "source": source})
+    solved = solve(run, anyway, LastingConsole(stderr=True))
+    for said in solved.sentences[:N_TOLD]:
+        tell(said)
+    check_usable(solved, source)
+    whose = str(solved.results.session.meta.get("person", ""))
+    gait = gait_of(solved.results, run.source, whose, with_plates=not solved.wrong)
+    return recorded_with(solved.results, gait)

@@ -1,0 +1,1 @@
+"""Norms of gait: what healthy persons, or those of a laboratory, have over the cycle."""

@@ -1,0 +1,142 @@
+"""Norms from files of other programs: .gcd (Vicon Polygon), and csv of mean and deviation by percent."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.errors import ConfigError
+from rtsim.files.norms.norm_set import LARGEST_DEG, N_POINT, NormCurve
+from rtsim.files.norms.variables import NAMES, VARIABLES
+from rtsim.files.tables.grid import read_lines
+
+FloatArray = NDArray[np.float64]
+GCD, CSV = ".gcd", ".csv"
+LEAST_POINTS = 11
+MEANS, DEVIATIONS = ("mean", "average"), ("deviation", "sd", "std")
+COLUMNS = "variable, percent, mean, deviation (or sd)"
+
+
+class ForeignNorms(NamedTuple):
+    """Norms of another program; notes : sentences on what was left out."""
+
+    curves: Mapping[str, NormCurve]
+    notes: tuple[str, ...]
+
+
+def read_foreign(path: Path) -> ForeignNorms:
+    """Norms from a .gcd or csv file, at 101 points; ConfigError for others, and where nothing is of use."""
+    suffix = path.suffix.lower()
+    if suffix not in (GCD, CSV):
+        raise ConfigError(f"{path.name} is of no known kind", where=str(path), allowed=f"{GCD}, {CSV}")
+    columns, left_out = (_gcd if suffix == GCD else _csv)(path)
+    curves = {name: _resampled(name, *rows, str(path)) for name, rows in columns.items()}
+    if not curves:
+        raise ConfigError(
+            f"none of {', '.join(left_out[:6]) or 'its columns'} is an angle of the report", where=str(path),
+            allowed=", ".join(NAMES) if suffix == CSV else ", ".join(v.gcd for v in VARIABLES),
+        )  # fmt: skip
+    missing = [name for name in NAMES if name not in curves]
+    notes = [f"left out, no angles of the report: {', '.join(left_out)}"] if left_out else []
+    notes += [f"not there: {', '.join(missing)}"] if missing else []
+    return ForeignNorms(curves, tuple(notes))
+
+
+Columns = dict[str, tuple[list[float], list[float], list[float]]]
+
+
+def _gcd(path: Path) -> tuple[Columns, list[str]]:
+    """Percent, means and deviations of each title that stands behind a `!`; other titles."""
+    names = {variable.gcd.lower(): variable.name for variable in VARIABLES}
+    found: dict[str, list[tuple[float, ...]]] = {}
+    others, now = [], ""
+    for number, line in enumerate(read_lines(path, "gcd"), 1):
+        text = line.strip()
+        if text.startswith("!"):
+            title = text[1:].strip()
+            now = names.get(title.lower(), "")
+            if not now:
+                others.append(title)
+            elif now in found:
+                raise ConfigError(f"{title} is there twice", where=f"{path}, line {number}")
+            else:
+                found[now] = []
+        elif now and text and text[0] not in "#$":
+            found[now].append(_numbers(text, f"{path}, line {number}"))
+    columns: Columns = {}
+    for name, rows in found.items():
+        if any(len(row) != 2 for row in rows) or not rows:
+            raise ConfigError(
+                f"{name}: its rows are not of two numbers, mean and deviation", where=str(path),
+                remedy="give a file of norms, not one of a patient",
+            )  # fmt: skip
+        at = np.linspace(0.0, 100.0, len(rows)).tolist()
+        columns[name] = (at, [row[0] for row in rows], [row[1] for row in rows])
+    return columns, others
+
+
+def _numbers(text: str, where: str) -> tuple[float, ...]:
+    try:
+        return tuple(float(word) for word in text.replace(",", " ").split())
+    except ValueError:
+        raise ConfigError(f"{text[:40]!r} is no row of numbers", where=where) from None
+
+
+def _csv(path: Path) -> tuple[Columns, list[str]]:
+    """Percent, means and deviations of each variable of a tidy table; other variables."""
+    lines = [line for line in read_lines(path, "csv") if line.strip() and not line.startswith("#")]
+    mark = ";" if lines[0].count(";") > lines[0].count(",") else ","
+    rows = list(csv.reader(lines, delimiter=mark))
+    head = [cell.strip().lower().partition(" [")[0] for cell in rows[0]]
+    places = [_place(head, names) for names in (("variable",), ("percent",), MEANS, DEVIATIONS)]
+    if min(places) < 0:
+        raise ConfigError(f"the header has {', '.join(head[:8])}", where=f"{path}, line 1", allowed=COLUMNS)
+    columns: Columns = {}
+    others: list[str] = []
+    for number, row in enumerate(rows[1:], 2):
+        if len(row) <= max(places):
+            raise ConfigError(f"{len(row)} cells", where=f"{path}, row {number}", allowed=COLUMNS)
+        name = row[places[0]].strip()
+        if name not in NAMES:
+            others += [name] if name not in others else []
+            continue
+        numbers = _numbers(" ".join(row[k].strip() for k in places[1:]), f"{path}, row {number}")
+        if len(numbers) != 3:
+            raise ConfigError("a cell is empty", where=f"{path}, row {number}", allowed=COLUMNS)
+        for column, x in zip(columns.setdefault(name, ([], [], [])), numbers, strict=True):
+            column.append(x)
+    return columns, others
+
+
+def _place(head: Sequence[str], names: Sequence[str]) -> int:
+    return next((head.index(name) for name in names if name in head), -1)
+
+
+def _resampled(
+    name: str, percent: list[float], mean: list[float], deviation: list[float], where: str
+) -> NormCurve:
+    """A curve at 101 points, by straight lines; ConfigError for what is no curve over the whole cycle."""
+    at = np.array(percent)
+    if (
+        len(at) < LEAST_POINTS
+        or not (np.diff(at) > 0.0).all()
+        or abs(at[0]) > 1e-6
+        or abs(at[-1] - 100.0) > 1e-6
+    ):
+        raise ConfigError(
+            f"{name}: {len(at)} points from {percent[0]:g} to {percent[-1]:g} %", where=where,
+            allowed=f"at least {LEAST_POINTS}, rising from 0 to 100 %",
+        )  # fmt: skip
+    numbers = [*mean, *deviation]
+    if not all(math.isfinite(x) and abs(x) <= LARGEST_DEG for x in numbers) or min(deviation) < 0.0:
+        raise ConfigError(
+            f"{name}: a number is beyond {LARGEST_DEG:g} degrees, or a deviation negative", where=where
+        )
+    points = np.linspace(0.0, 100.0, N_POINT)
+    return NormCurve(np.interp(points, at, mean), np.interp(points, at, deviation))

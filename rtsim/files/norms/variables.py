@@ -1,0 +1,67 @@
+"""The nine angles of a gait report and of the movement analysis profile, by convention.
+
+Conventions: `isb`, the joint coordinate systems of our own model, and `cgm`, the conventional gait model as
+Plug-in Gait computes it. One is never held against the other.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+ISB, CGM = "isb", "cgm"
+CONVENTIONS = {ISB: "ISB joint coordinate systems", CGM: "conventional gait model (Plug-in Gait)"}
+
+
+class GaitVariable(NamedTuple):
+    """An angle over the gait cycle, in degrees, the same way round on both sides.
+
+    name : in norms and tables; title : on paper; up, down : what positive and negative mean
+    fields : convention -> field of the results and label without side
+    gcd : its name in .gcd files
+    turned : convention in which the label has no side, and the left side has the other sign
+    """
+
+    name: str
+    title: str
+    up: str
+    down: str
+    fields: dict[str, tuple[str, str]]
+    gcd: str
+    turned: str = ""
+
+
+def _variable(
+    name: str, title: str, ends: tuple[str, str], isb: tuple[str, str], cgm: tuple[str, str], gcd: str
+) -> GaitVariable:
+    return GaitVariable(
+        name=name, title=title, up=ends[0], down=ends[1], fields={ISB: isb, CGM: cgm}, gcd=gcd,
+        turned=ISB if name in ("pelvis_obliquity", "pelvis_rotation") else "",
+    )  # fmt: skip
+
+
+_PELVIS, _CGM_PELVIS, _JOINTS = "pelvis_angles", "cgm_pelvis_angles", "joint_angles"
+_HIP, _INOUT = "cgm_hip_angles", ("internal", "external")
+VARIABLES = (
+    _variable("pelvis_tilt", "Pelvic tilt", ("anterior", "posterior"),
+              (_PELVIS, "pelvis_anterior_tilt"), (_CGM_PELVIS, "cgm_pelvis_tilt"), "PelvicTilt"),
+    _variable("pelvis_obliquity", "Pelvic obliquity", ("up", "down"),
+              (_PELVIS, "pelvis_obliquity"), (_CGM_PELVIS, "cgm_pelvis_obliquity"), "PelvicObliquity"),
+    _variable("pelvis_rotation", "Pelvic rotation", _INOUT,
+              (_PELVIS, "pelvis_rotation"), (_CGM_PELVIS, "cgm_pelvis_rotation"), "PelvicRotation"),
+    _variable("hip_flexion", "Hip flexion", ("flexion", "extension"),
+              (_JOINTS, "hip_flexion"), (_HIP, "cgm_hip_flexion"), "HipFlexExt"),
+    _variable("hip_adduction", "Hip adduction", ("adduction", "abduction"),
+              (_JOINTS, "hip_adduction"), (_HIP, "cgm_hip_adduction"), "HipAbAdduct"),
+    _variable("hip_rotation", "Hip rotation", _INOUT,
+              (_JOINTS, "hip_internal_rotation"), (_HIP, "cgm_hip_internal_rotation"), "HipRotation"),
+    _variable("knee_flexion", "Knee flexion", ("flexion", "extension"),
+              (_JOINTS, "knee_flexion"), ("cgm_knee_angles", "cgm_knee_flexion"), "KneeFlexExt"),
+    _variable("ankle_dorsiflexion", "Ankle dorsiflexion", ("dorsiflexion", "plantarflexion"),
+              (_JOINTS, "ankle_dorsiflexion"), ("cgm_ankle_angles", "cgm_ankle_dorsiflexion"),
+              "DorsiPlanFlex"),
+    _variable("foot_progression", "Foot progression", _INOUT,
+              ("foot_progression", "foot_progression"),
+              ("cgm_foot_angles", "cgm_foot_internal_rotation"), "FootProgression"),
+)  # fmt: skip
+"""The nine of Baker et al. (2009), in the order of a page: pelvis, hip, then knee, ankle and foot."""
+NAMES = tuple(variable.name for variable in VARIABLES)

@@ -1,0 +1,71 @@
+"""How far a gait is from norms: gait variable scores, movement analysis profile, gait profile score.
+
+Baker et al. (2009), Gait Posture 30:265-269: the score of a variable is the root mean square, over the cycle,
+of its difference from the mean of the norms; the movement analysis profile is the nine of each side; the gait
+profile score of a side is the root mean square of its nine, that of the person of fifteen: the nine of the
+left side and the six of the right one that are not of the pelvis.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.files.norms.norm_set import NormSet
+from rtsim.files.norms.variables import NAMES
+from rtsim.files.tables.legs import SIDES
+
+FloatArray = NDArray[np.float64]
+PELVIS = "pelvis"
+
+
+class GaitScores(NamedTuple):
+    """Scores of one person [deg].
+
+    profile : side -> variable -> score, the mean over strides; deviations : likewise, over strides (n - 1)
+    sides : side -> gait profile score; overall : of the person; NaN = not all of its variables are known
+    """
+
+    profile: dict[str, dict[str, float]]
+    deviations: dict[str, dict[str, float]]
+    sides: dict[str, float]
+    overall: float
+
+
+def variable_score(curve: FloatArray, mean: FloatArray) -> float:
+    """Root mean square of the difference of two curves (101,); NaN where one is not known."""
+    return math.sqrt(float(np.mean((curve - mean) ** 2)))
+
+
+def scores_of(strides: Mapping[str, Mapping[str, FloatArray]], norms: NormSet) -> GaitScores:
+    """Scores of a person against norms of the same convention.
+
+    strides : variable -> side -> (n_stride, 101) [deg]; strides with gaps are not counted
+    """
+    profile: dict[str, dict[str, float]] = {}
+    deviations: dict[str, dict[str, float]] = {}
+    for side in SIDES:
+        for name in NAMES:
+            rows = strides.get(name, {}).get(side)
+            if rows is None or name not in norms.curves:
+                continue
+            known = [row for row in rows if np.isfinite(row).all()]
+            found = [variable_score(row, norms.curves[name].mean) for row in known]
+            if found:
+                profile.setdefault(side, {})[name] = sum(found) / len(found)
+                spread = float(np.std(found, ddof=1)) if len(found) > 1 else math.nan
+                deviations.setdefault(side, {})[name] = spread
+    sides = {side: rms([own.get(name, math.nan) for name in NAMES]) for side, own in profile.items()}
+    right, left = (profile.get(side, {}) for side in SIDES)
+    once = [left.get(name, math.nan) for name in NAMES]
+    once += [right.get(name, math.nan) for name in NAMES if not name.startswith(PELVIS)]
+    return GaitScores(profile, deviations, sides, rms(once))
+
+
+def rms(numbers: Sequence[float]) -> float:
+    """Root mean square."""
+    return math.sqrt(sum(x * x for x in numbers) / len(numbers))

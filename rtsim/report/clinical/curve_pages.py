@@ -1,0 +1,132 @@
+"""Pages of panels over the gait cycle: angles, moments and powers, and what else the results have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from rtsim.files.norms.norm_set import NormCurve
+from rtsim.files.tables.curve_choice import title_of
+from rtsim.files.tables.legs import groups_of
+from rtsim.files.tables.tables import labels_of
+from rtsim.report.clinical.cycle_panel import PanelRoom, draw_panel, legend
+from rtsim.report.clinical.drawing import MARGIN, SOFT, WIDTH, Page
+from rtsim.report.clinical.frame import END, TOP
+from rtsim.report.clinical.report import GaitReport, offs_of
+from rtsim.report.clinical.session import KINETIC_SOURCES, CurveSource, ReportCurve, ReportTrial, curve_of
+from rtsim.units import ON_PAPER, face_of
+from streams.messages import FieldSpec
+
+COLUMNS, ROWS = 3, 3
+KINETIC_WORDS = (
+    "Internal moments along the axes of the ISB's joint coordinate systems and powers of net moments, "
+    "per body mass."
+)
+MORE_ROWS = 5
+"""Of pages with smaller panels."""
+GAP = 22.0
+ELSEWHERE = (
+    "joint_angles", "joint_moments", "pelvis_angles", "foot_progression", "foot_loads", "marker_rms",
+    "gait_phase", "cgm_pelvis_angles", "cgm_hip_angles", "cgm_knee_angles", "cgm_ankle_angles",
+    "cgm_foot_angles",
+)  # fmt: skip
+"""Fields that have a page of their own, or none over the cycle."""
+
+
+def kinematic_pages(report: GaitReport) -> list[tuple[str, Page]]:
+    """Nine angles of both sides."""
+    curves = report.kinematics[report.now.label]
+    norms = report.norms.curves if report.norms is not None else {}
+    page = Page()
+    _grid(page, report, curves, report.kinematics, ROWS, norms=norms, lacks=_without_strides(report))
+    return [("Gait report: kinematics", page)]
+
+
+def kinetic_pages(report: GaitReport) -> list[tuple[str, Page]]:
+    """Moments, powers and the ground's force, per body mass and weight."""
+    curves = report.kinetics[report.now.label]
+    page, lacks = Page(), _without_strides(report)
+    if not lacks and not any(curve.strides for curve in curves):
+        plates = any("foot_loads" in trial.results.fields for trial in report.now.trials)
+        lacks = "mass not known (--mass)" if plates else "no force plates in these trials"
+    _grid(page, report, curves, report.kinetics, ROWS, lacks=lacks or "no stride on the plates")
+    page.text(MARGIN, END + 54.0, KINETIC_WORDS, 23.0, SOFT, room=WIDTH - 2.0 * MARGIN)
+    return [("Gait report: moments and powers", page)]
+
+
+def joint_pages(report: GaitReport) -> list[tuple[str, Page]]:
+    """Knee displacements, contact, ligaments, muscles: every other quantity that is drawn over time."""
+    sources = joint_sources(report.now.trials)
+    found = {s.label: [curve_of(s, source) for source in sources] for s in report.sessions}
+    shown = [k for k, curve in enumerate(found[report.now.label]) if curve.strides]
+    pages = []
+    each = COLUMNS * MORE_ROWS
+    for begin in range(0, max(len(shown), 1), each):
+        page, few = Page(), shown[begin : begin + each]
+        chosen = {label: [curves[k] for k in few] for label, curves in found.items()}
+        _grid(page, report, chosen[report.now.label], chosen, MORE_ROWS)
+        if not few:
+            words = _without_strides(report) or "there are no contact, ligaments or muscles over the cycle"
+            page.text(MARGIN, TOP + 60.0, words, 30.0, SOFT, room=WIDTH - 2.0 * MARGIN)
+        pages.append(("Gait report: joints and muscles" + (", continued" if begin else ""), page))
+    return pages
+
+
+def joint_sources(trials: Sequence[ReportTrial]) -> list[CurveSource]:
+    """A curve for each entry of the fields that are drawn over time and have no page of their own."""
+    found: dict[tuple[str, str], CurveSource] = {}
+    for trial in trials:
+        for spec in trial.results.session.fields:
+            if spec.curves is None or len(spec.shape) != 1 or spec.name in ELSEWHERE:
+                continue
+            unit, scale = _face(spec)
+            for group in groups_of([label or spec.name for label in labels_of(spec)], _lone(trial)):
+                source = CurveSource(
+                    name=f"{spec.name}.{group.name}", title=title_of(spec, group), unit=unit, up="", down="",
+                    field=spec.name, label=group.name, scale=_always(scale),
+                )  # fmt: skip
+                found.setdefault((spec.name, group.name), source)
+    return list(found.values())
+
+
+def _always(scale: float) -> Callable[[ReportTrial], float]:
+    """The same scale for every trial."""
+    return lambda trial: scale
+
+
+def _lone(trial: ReportTrial) -> str:
+    side = str(trial.results.session.meta.get("side") or "")
+    return side if side in ("right", "left") else ""
+
+
+def _face(spec: FieldSpec) -> tuple[str, float]:
+    """Unit and scale on paper; a fraction is shown in percent."""
+    return ("%", 100.0) if spec.unit == "1" else face_of(spec.unit, ON_PAPER)
+
+
+def _without_strides(report: GaitReport) -> str:
+    return "" if any(trial.cycles for trial in report.now.trials) else "no full stride is known"
+
+
+def _grid(
+    page: Page, report: GaitReport, curves: Sequence[ReportCurve], all_curves: dict[str, list[ReportCurve]],
+    rows: int, norms: Mapping[str, NormCurve] | None = None, lacks: str = "",
+) -> None:  # fmt: skip
+    """Panels in rows of three, and a legend below them."""
+    before = all_curves.get(report.before.label) if report.before is not None else None
+    width = (WIDTH - 2.0 * MARGIN - (COLUMNS - 1) * GAP) / COLUMNS
+    height = (END - TOP - 70.0 - (rows - 1) * GAP) / rows
+    offs = offs_of(report.now)
+    for k, curve in enumerate(curves):
+        row, column = divmod(k, COLUMNS)
+        room = PanelRoom(MARGIN + column * (width + GAP), TOP - 50.0 + row * (height + GAP), width, height)
+        norm = (norms or {}).get(curve.name)
+        draw_panel(page, room, curve, before[k] if before else None, norm, offs, lacks)
+    if curves:
+        used = report.norms is not None and bool(norms)
+        label = report.before.label if report.before is not None else ""
+        legend(page, MARGIN, END - 22.0, report.sides, label, "norms" if used else "")
+
+
+def all_sources(report: GaitReport) -> list[CurveSource]:
+    """Of everything that a report draws, beyond its angles."""
+    return [*KINETIC_SOURCES, *joint_sources(report.now.trials)]

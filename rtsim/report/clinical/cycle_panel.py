@@ -1,0 +1,163 @@
+"""A panel of a page: a quantity over the gait cycle, both sides, with strides, means, bands and norms."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from rtsim.files.norms.norm_set import NormCurve
+from rtsim.files.tables.legs import SIDES
+from rtsim.methods.gait.cycle_curves import PERCENT
+from rtsim.report.clinical.drawing import (
+    COLOURS,
+    DASHES,
+    GRID,
+    INK,
+    MARGIN,
+    NORM,
+    SOFT,
+    WIDE,
+    WIDTH,
+    FloatArray,
+    Page,
+    span_of,
+    ticks,
+)
+from rtsim.report.clinical.session import ReportCurve
+
+LEAST = {"deg": 20.0, "N m/kg": 0.5, "W/kg": 1.0, "body weight": 0.5}
+"""Shortest ordinate worth showing."""
+AXIS, TOP, BOTTOM = 96.0, 52.0, 44.0
+SMALL = 25.0
+
+
+class PanelRoom(NamedTuple):
+    """Where a panel stands on a page."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+
+
+def draw_panel(
+    page: Page, room: PanelRoom, now: ReportCurve, before: ReportCurve | None = None,
+    norm: NormCurve | None = None, offs: Mapping[str, float] | None = None, lacks: str = "",
+) -> None:  # fmt: skip
+    """Draw a quantity.
+
+    before : of an earlier session, drawn dotted; offs : side -> foot off [%]; lacks : why there is no curve
+    """
+    left, right = room.x + AXIS, room.x + room.width - 8.0
+    top, bottom = room.y + TOP, room.y + room.height - BOTTOM
+    unit_room = WIDE * SMALL * len(now.unit) + 20.0
+    page.text(room.x + 12.0, room.y + 32.0, now.title, 28.0, bold=True, room=right - room.x - unit_room)
+    page.text(right, room.y + 34.0, now.unit, SMALL, SOFT, "end")
+    rows = [row for curve in (now, before) if curve for side in curve.strides for row in curve.strides[side]]
+    for curve, side in [(c, s) for c in (now, before) if c for s in c.strides]:
+        mean, spread = curve.mean(side), curve.deviation(side)
+        rows += [mean - spread, mean + spread]
+    if norm is not None:
+        rows += [norm.mean - norm.deviation, norm.mean + norm.deviation]
+    low, high = span_of(rows, LEAST.get(now.unit, 1e-3))
+
+    def up(values: FloatArray) -> FloatArray:
+        return bottom - (values - low) / (high - low) * (bottom - top)
+
+    x = left + PERCENT / 100.0 * (right - left)
+    _axes(page, (left, right, top, bottom), (low, high), up, now)
+    if norm is not None:
+        page.area(x, up(norm.mean - norm.deviation), up(norm.mean + norm.deviation), NORM, 0.75)
+    if not any(len(rows) for rows in now.strides.values()):
+        words, y = lacks or "not known", top + 0.3 * (bottom - top)
+        page.text(0.5 * (left + right), y, words, SMALL, SOFT, "middle", room=right - left)
+    for side, percent in (offs or {}).items():
+        if math.isfinite(percent) and side in now.strides:
+            at = left + percent / 100.0 * (right - left)
+            page.line(at, top, at, bottom, COLOURS[side], 2.5, DASHES[side] or "4 6")
+    for side in SIDES:
+        if before is not None and side in before.strides:
+            page.curve(x, up(before.mean(side)), COLOURS[side], 3.5, "3 8", 0.9)
+        if side in now.strides:
+            _strides(page, x, up, now, side)
+    page.panels.append(_data(now, before, norm, (left, right, top, bottom)))
+
+
+def _axes(
+    page: Page, box: tuple[float, float, float, float], span: tuple[float, float], up, curve: ReportCurve
+) -> None:
+    """Frame, numbers, and what the ends of the ordinate mean."""
+    left, right, top, bottom = box
+    for value in ticks(*span):
+        y = float(up(np.array([value]))[0])
+        page.line(left, y, right, y, SOFT if value == 0.0 else GRID, 2.0 if value == 0.0 else 1.5)
+        page.text(left - 8.0, y + 9.0, f"{value:g}", SMALL, SOFT, "end")
+    for percent in range(0, 101, 20):
+        x = left + percent / 100.0 * (right - left)
+        page.line(x, bottom, x, bottom + 7.0, SOFT, 1.5)
+        page.text(x, bottom + 34.0, f"{percent}", SMALL, SOFT, "middle")
+    page.line(left, top, left, bottom, SOFT, 1.5)
+    page.line(left, bottom, right, bottom, SOFT, 1.5)
+    room = 0.5 * (bottom - top)
+    for words, y, anchor in ((curve.up, top, "end"), (curve.down, bottom, "start")):
+        if words:
+            page.text(left - AXIS + 22.0, y, words, 23.0, SOFT, anchor, room=room, upright=True)
+
+
+def _strides(page: Page, x: FloatArray, up, curve: ReportCurve, side: str) -> None:
+    """Single strides thin, paler where a flag regards them; the mean thick, the deviation as a band."""
+    colour, rows, sound = COLOURS[side], curve.strides[side], curve.sound[side]
+    alone = len(rows) == 1
+    for row, good in zip(rows, sound, strict=True):
+        page.curve(x, up(row), colour, 1.5, "", 0.3)
+        if not alone:
+            page.curve(x, up(np.where(good, row, math.nan)), colour, 1.5, "", 0.35)
+    mean, deviation = curve.mean(side), curve.deviation(side)
+    page.area(x, up(mean - deviation), up(mean + deviation), colour, 0.14)
+    page.curve(x, up(mean), colour, 5.0, DASHES[side])
+
+
+def _data(
+    now: ReportCurve,
+    before: ReportCurve | None,
+    norm: NormCurve | None,
+    box: tuple[float, float, float, float],
+) -> dict:
+    """What pointing at the panel tells."""
+    series = []
+    for label, curve in (("", now), ("before", before)):
+        for side in SIDES:
+            if curve is not None and side in curve.strides:
+                series.append(
+                    {
+                        "name": f"{side} {label}".strip(), "colour": COLOURS[side],
+                        "mean": _numbers(curve.mean(side)), "sd": _numbers(curve.deviation(side)),
+                    }
+                )  # fmt: skip
+    if norm is not None:
+        series.append(
+            {"name": "norm", "colour": SOFT, "mean": _numbers(norm.mean), "sd": _numbers(norm.deviation)}
+        )
+    return {"title": now.title, "unit": now.unit, "box": [round(v, 1) for v in box], "series": series}
+
+
+def _numbers(values: FloatArray) -> list[float | None]:
+    """Numbers for JSON, which has no NaN."""
+    return [round(float(v), 4) if math.isfinite(v) else None for v in values]
+
+
+def legend(page: Page, x: float, y: float, sides: Sequence[str], before: str, norms: str) -> None:
+    """What lines and bands mean, in one or two rows."""
+    for side in sides:
+        page.curve(np.array([x, x + 70.0]), np.array([y, y]), COLOURS[side], 5.0, DASHES[side])
+        page.text(x + 82.0, y + 9.0, side, 27.0, INK)
+        x += 200.0
+    words = ["thin: single strides, paler where flagged", "band: deviation over strides", "upright: foot off"]
+    words += [f"dotted: {before}"] if before else []
+    words += ["grey: norms, one deviation"] if norms else []
+    page.text(x, y + 9.0, "; ".join(words[:3]), 23.0, SOFT, room=WIDTH - MARGIN - x)
+    if len(words) > 3:
+        page.text(x, y + 42.0, "; ".join(words[3:]), 23.0, SOFT, room=WIDTH - MARGIN - x)

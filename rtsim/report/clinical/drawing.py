@@ -1,0 +1,150 @@
+"""Drawing a page as SVG: lines, areas, texts that are escaped and fit, and a frame. Units are tenths of a mm.
+
+Presentation attributes alone are used, so that whatever renders SVG Tiny draws what a browser does.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from html import escape
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
+WIDTH, HEIGHT = 2100, 2970
+"""An A4 page."""
+MARGIN = 110.0
+INK, SOFT, GRID, NORM = "#1a1a1a", "#5c6166", "#d5d9de", "#c9cdd2"
+COLOURS = {"right": "#00609c", "left": "#c1121f"}
+"""Left red, right blue, as reports of gait have them."""
+DASHES = {"right": "22 9", "left": ""}
+"""So that the sides can be told in a grey print."""
+WIDE = 0.62
+"""Widest mean letter in parts of the size of a font, of the sans serif fonts that systems have."""
+
+
+class Page:
+    """Elements of one page, in the order of drawing.
+
+    panels : data of its panels for whoever points at them
+    """
+
+    def __init__(self) -> None:
+        self.elements: list[str] = []
+        self.panels: list[dict] = []
+
+    def line(
+        self, x1: float, y1: float, x2: float, y2: float, colour: str, width: float = 2.0, dash: str = ""
+    ) -> None:
+        """A straight line."""
+        dashed = f' stroke-dasharray="{dash}"' if dash else ""
+        self.elements.append(
+            f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" stroke="{colour}" '
+            f'stroke-width="{width:g}"{dashed}/>'
+        )
+
+    def curve(
+        self, x: FloatArray, y: FloatArray, colour: str, width: float, dash: str = "", opacity: float = 1.0
+    ) -> None:
+        """A curve through points, broken where they are not known."""
+        dashed = f' stroke-dasharray="{dash}"' if dash else ""
+        for run in runs_of(np.isfinite(x) & np.isfinite(y)):
+            points = " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(x[run], y[run], strict=True))
+            self.elements.append(
+                f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="{width:g}" '
+                f'stroke-opacity="{opacity:g}" stroke-linejoin="round"{dashed}/>'
+            )
+
+    def area(self, x: FloatArray, low: FloatArray, high: FloatArray, colour: str, opacity: float) -> None:
+        """What lies between two curves, where both are known."""
+        for run in runs_of(np.isfinite(low) & np.isfinite(high)):
+            there = [f"{a:.1f},{b:.1f}" for a, b in zip(x[run], high[run], strict=True)]
+            back = [f"{a:.1f},{b:.1f}" for a, b in zip(x[run][::-1], low[run][::-1], strict=True)]
+            self.elements.append(
+                f'<polygon points="{" ".join(there + back)}" fill="{colour}" fill-opacity="{opacity:g}" '
+                'stroke="none"/>'
+            )
+
+    def box(self, x: float, y: float, width: float, height: float, fill: str, opacity: float = 1.0) -> None:
+        """A filled rectangle."""
+        self.elements.append(
+            f'<rect x="{x:.1f}" y="{y:.1f}" width="{max(width, 0.0):.1f}" height="{max(height, 0.0):.1f}" '
+            f'fill="{fill}" fill-opacity="{opacity:g}"/>'
+        )
+
+    def text(
+        self, x: float, y: float, words: str, size: float = 32.0, colour: str = INK, anchor: str = "start",
+        bold: bool = False, room: float = math.inf, upright: bool = False,
+    ) -> None:  # fmt: skip
+        """A line of text, cut with an ellipsis where it has no room; upright : read from below."""
+        words = cut(words, room, size)
+        weight = ' font-weight="bold"' if bold else ""
+        turn = f' transform="rotate(-90 {x:.1f} {y:.1f})"' if upright else ""
+        self.elements.append(
+            f'<text x="{x:.1f}" y="{y:.1f}" font-family="sans-serif" font-size="{size:g}" fill="{colour}" '
+            f'text-anchor="{anchor}"{weight}{turn}>{escape(printable(words))}</text>'
+        )
+
+    def svg(self) -> str:
+        """The page as an SVG document."""
+        return (
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="210mm" '
+            f'height="297mm">\n<rect x="0" y="0" width="{WIDTH}" height="{HEIGHT}" fill="#ffffff"/>\n'
+            + "\n".join(self.elements)
+            + "\n</svg>\n"
+        )
+
+
+def printable(words: str) -> str:
+    """A text without characters that XML does not have, nor line ends."""
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in words)
+
+
+def cut(words: str, room: float, size: float) -> str:
+    """A text that has room, cut with an ellipsis where it is longer."""
+    if not math.isfinite(room):
+        return words
+    n = max(1, int(room / (WIDE * size)))
+    return words if len(words) <= n else words[: n - 1].rstrip() + "\N{HORIZONTAL ELLIPSIS}"
+
+
+def folded(words: str, room: float, size: float) -> list[str]:
+    """A text in lines that have room, broken between words, and inside those that are longer than a line."""
+    n = max(4, int(room / (WIDE * size)))
+    lines, now = [], ""
+    for word in printable(words.replace("\n", " ")).split():
+        while len(word) > n:
+            lines += [now] if now else []
+            now, lines, word = "", [*lines, word[:n]], word[n:]
+        if now and len(now) + 1 + len(word) > n:
+            lines, now = [*lines, now], word
+        else:
+            now = f"{now} {word}".strip()
+    return [*lines, now] if now or not lines else lines
+
+
+def runs_of(known: NDArray[np.bool_]) -> list[slice]:
+    """Runs of at least two known points."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], known, [False]]).astype(np.int8)))
+    return [slice(int(a), int(b)) for a, b in zip(edges[::2], edges[1::2], strict=True) if b - a > 1]
+
+
+def ticks(low: float, high: float, most: int = 6) -> list[float]:
+    """Round numbers from low to high, at most so many."""
+    step = 10.0 ** math.floor(math.log10(max(high - low, 1e-12) / most))
+    step *= next((k for k in (1.0, 2.0, 5.0, 10.0) if (high - low) / (k * step) <= most), 20.0)
+    first = math.ceil(low / step - 1e-9)
+    return [k * step for k in range(first, math.floor(high / step + 1e-9) + 1)]
+
+
+def span_of(rows: Sequence[FloatArray], least: float) -> tuple[float, float]:
+    """The range of an axis that shows all values, at least so wide."""
+    known = [row[np.isfinite(row)] for row in rows]
+    numbers = np.concatenate(known) if known else np.zeros(0)
+    if not len(numbers):
+        return -0.5 * least, 0.5 * least
+    low, high = float(numbers.min()), float(numbers.max())
+    spare = max(0.06 * (high - low), 0.5 * (least - (high - low)))
+    return low - spare, high + spare

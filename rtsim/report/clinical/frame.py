@@ -1,0 +1,125 @@
+"""What stands on every page of a report: whose it is, of when, which trials and side, and which page."""
+
+from __future__ import annotations
+
+from rtsim.report.clinical.drawing import GRID, HEIGHT, INK, MARGIN, SOFT, WIDTH, Page, folded
+from rtsim.report.clinical.report import GaitReport, convention_in_words, trials_in_words
+
+TOP = 330.0
+"""Below the head of a page."""
+END = HEIGHT - 210.0
+"""Above its foot."""
+ROOM = WIDTH - 2.0 * MARGIN
+NOTICE = "Computed by research software; not a medical device."
+
+
+class PageFlow:
+    """Lines and tables one below the other, on as many pages as they take.
+
+    pages : so far, each with its title
+    """
+
+    def __init__(self, title: str) -> None:
+        self._title = title
+        self.pages: list[tuple[str, Page]] = []
+        self._y = 0.0
+        self.turn()
+
+    def turn(self) -> None:
+        """Begin a new page."""
+        self.pages.append((self._title + (", continued" if self.pages else ""), Page()))
+        self._y = TOP
+
+    @property
+    def page(self) -> Page:
+        """The page that is written on."""
+        return self.pages[-1][1]
+
+    def room(self, height: float) -> float:
+        """Where so much may be drawn: its upper edge, on a new page if need be."""
+        if self._y + height > END:
+            self.turn()
+        y = self._y
+        self._y += height
+        return y
+
+    def head(self, words: str) -> None:
+        """A heading, which is not left alone at the end of a page."""
+        if self._y + 160.0 > END:
+            self.turn()
+        y = self.room(74.0)
+        self.page.text(MARGIN, y + 50.0, words, 36.0, bold=True, room=ROOM)
+
+    def words(self, words: str, size: float = 28.0, colour: str = INK) -> None:
+        """A paragraph."""
+        for line in folded(words, ROOM, size):
+            y = self.room(1.4 * size)
+            self.page.text(MARGIN, y + size, line, size, colour)
+
+    def facts(self, rows: list[tuple[str, str]], size: float = 26.0) -> None:
+        """Names and what is to be said of them, in as many lines as it takes."""
+        for name, words in rows:
+            for k, line in enumerate(folded(words, 0.76 * ROOM, size)):
+                y = self.room(1.4 * size)
+                if k == 0:
+                    self.page.text(MARGIN, y + size, name, size, SOFT, room=0.22 * ROOM)
+                self.page.text(MARGIN + 0.23 * ROOM, y + size, line, size)
+        self.room(20.0)
+
+    def table(
+        self, head: list[str], rows: list[list[str]], widths: list[float], size: float = 28.0, every: int = 0
+    ) -> None:
+        """A table, its head again on every page: the first column to the left, the others to the right.
+
+        widths : of the columns, parts of the page; every : each so many columns begin anew, to the left
+        """
+        height = 1.55 * size
+        edges = [MARGIN]
+        for width in widths:
+            edges.append(edges[-1] + width * ROOM)
+
+        def put(cells: list[str], bold: bool) -> None:
+            y = self.room(height)
+            for k, cell in enumerate(cells):
+                room = edges[k + 1] - edges[k] - 14.0
+                if k == 0 or (every and k % every == 0):
+                    self.page.text(
+                        edges[k] + 24.0 * (k > 0), y + size, cell, size, bold=bold, room=room - 24.0
+                    )
+                else:
+                    self.page.text(
+                        edges[k + 1] - 6.0, y + size, cell, size, anchor="end", bold=bold, room=room
+                    )
+            self.page.line(MARGIN, y + height - 6.0, edges[-1], y + height - 6.0, SOFT if bold else GRID, 1.5)
+
+        put(head, True)
+        for row in rows:
+            if self._y + height > END:
+                self.turn()
+                put(head, True)
+            put(row, False)
+        self.room(24.0)
+
+
+def framed(report: GaitReport, pages: list[tuple[str, Page]]) -> list[Page]:
+    """The pages with head and foot."""
+    sides = " and ".join(report.sides) or "no side known"
+    shown = f"{sides}{'' if len(report.sides) > 1 else ' side alone' if report.sides else ''}"
+    for number, (title, page) in enumerate(pages, 1):
+        page.text(MARGIN, 120.0, title, 43.0, bold=True, room=0.52 * ROOM)
+        page.text(WIDTH - MARGIN, 105.0, report.person, 38.0, anchor="end", bold=True, room=0.46 * ROOM)
+        page.text(WIDTH - MARGIN, 150.0, report.date, 28.0, SOFT, "end", room=0.46 * ROOM)
+        page.text(
+            MARGIN, 178.0, f"trials: {trials_in_words(report.now.trials)}", 28.0, SOFT, room=0.95 * ROOM
+        )
+        line = f"{shown}; {convention_in_words(report)}"
+        if report.before is not None:
+            line += f"; {report.before.label}: {trials_in_words(report.before.trials)}"
+        page.text(MARGIN, 218.0, line, 28.0, SOFT, room=0.95 * ROOM)
+        page.line(MARGIN, 242.0, WIDTH - MARGIN, 242.0, INK, 3.0)
+        page.line(MARGIN, HEIGHT - 150.0, WIDTH - MARGIN, HEIGHT - 150.0, GRID, 2.0)
+        norms = f"Norms: {report.norms.words}" if report.norms is not None else "No norms were given."
+        page.text(MARGIN, HEIGHT - 112.0, norms, 24.0, SOFT, room=ROOM)
+        page.text(MARGIN, HEIGHT - 76.0, f"rtsim {report.version}. {NOTICE}", 24.0, SOFT, room=0.8 * ROOM)
+        page.text(WIDTH - MARGIN, HEIGHT - 76.0, f"page {number} of {len(pages)}", 24.0, SOFT, "end")
+    return [page for _, page in pages]

@@ -1,0 +1,73 @@
+"""Norms of a laboratory's own trials: mean and deviation over persons, each the mean of its strides."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from rtsim.errors import ConfigError
+from rtsim.files.norms.norm_set import NormCurve, NormSet
+from rtsim.files.tables.legs import SIDES
+from rtsim.report.clinical.session import (
+    ReportSession,
+    ReportTrial,
+    convention_of,
+    curve_of,
+    kinematic_sources,
+)
+
+
+def norms_made(
+    trials: Sequence[tuple[str, ReportTrial]], where: str, angles: str, name: str, source: str, licence: str
+) -> tuple[NormSet, list[str]]:
+    """Norms, and sentences. Both legs of a person count as one; of a lone one the deviation is over strides.
+
+    trials : the person, "" = as the results name one, and the trial; angles : convention, "" = as they have
+
+    ConfigError where no trial has a full stride.
+    """
+    walks = [(person or _person(trial), trial) for person, trial in trials if trial.cycles]
+    notes = [f"{trial.name}: left out, no full stride is known" for _, trial in trials if not trial.cycles]
+    if not walks:
+        raise ConfigError(
+            "no trial has a full stride", where=where, remedy="give walks of two steps and more"
+        )
+    convention = convention_of([trial for _, trial in walks], angles)
+    persons = sorted({person for person, _ in walks})
+    curves = {}
+    for origin in kinematic_sources(convention):
+        rows, strides = [], []
+        for person in persons:
+            own = ReportSession("", tuple(trial for who, trial in walks if who == person))
+            curve = curve_of(own, origin)
+            means = [curve.mean(side) for side in SIDES if side in curve.strides]
+            known = [row for row in means if np.isfinite(row).all()]
+            if known:
+                rows.append(np.mean(known, axis=0))
+                strides += [r for side in curve.strides for r in curve.usable(side) if np.isfinite(r).all()]
+        over = rows if len(persons) > 1 else strides
+        if len(rows) < len(persons):
+            notes.append(f"{origin.name}: of {len(rows)} of {len(persons)} persons, others have gaps")
+        if len(over) < 2:
+            notes.append(f"{origin.name}: left out, fewer than two strides are known all the way")
+            continue
+        curves[origin.name] = NormCurve(np.mean(rows, axis=0), np.std(over, axis=0, ddof=1))
+    if not curves:
+        raise ConfigError("no angle is known over two strides", where=where, remedy="give more walks")
+    if len(persons) == 1:
+        notes.append(
+            "all trials are of one person: deviations are those over strides, no norm of a population"
+        )
+    n = sum(len(trial.cycles) for _, trial in walks)
+    norms = NormSet(
+        name=name, convention=convention, curves=curves, source=source or "trials of the laboratory itself",
+        licence=licence, n_person=len(persons), n_stride=n,
+    )  # fmt: skip
+    return norms, notes
+
+
+def _person(trial: ReportTrial) -> str:
+    meta = trial.results.session.meta
+    return Path(str(meta.get("person") or meta.get("subject") or trial.name)).stem

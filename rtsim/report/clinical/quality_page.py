@@ -1,0 +1,185 @@
+"""The page of quality: flagged frames and why, markers, gaps, deviations, notes; settings and versions."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from typing import NamedTuple
+
+import numpy as np
+
+from rtsim.files.tables.sound import flags_by_joint
+from rtsim.methods.gait.summary import source_words
+from rtsim.report.clinical.drawing import SOFT, Page
+from rtsim.report.clinical.frame import PageFlow
+from rtsim.report.clinical.report import GaitReport
+from rtsim.report.clinical.session import ReportTrial, spec_of
+from rtsim.report.tally import in_full
+from rtsim.units import DEGREES
+from streams.messages import Status
+
+FOLDERS = re.compile(r"(?:(?<=\s)|^)(?:/|[A-Za-z]:\\)\S*[/\\]")
+"""Of files that notes name: their folders are of the machine, not of the person."""
+MOST_NOTES, MOST_MARKERS = 12, 60
+SOURCES = (
+    "Multi-body optimisation with anatomical knees: Sancisi et al. (2017)",
+    "Angles: Wu et al. (2002), J Biomech 35:543-548; Grood and Suntay (1983), J Biomech Eng 105:136-144; "
+    "conventional gait model: Kadaba et al. (1990), J Orthop Res 8:383-392; Davis et al. (1991), Hum Mov Sci "
+    "10:575-587",
+    "Gait events: plates at 20 N; Zeni et al. (2008), Gait Posture 27:710-714; O'Connor et al. (2007), Gait "
+    "Posture 25:469-474",
+)
+
+
+class MarkerQuality(NamedTuple):
+    """A marker in a trial: root mean square and largest residual [mm], share of frames without it [%]."""
+
+    trial: str
+    marker: str
+    rms_mm: float
+    largest_mm: float
+    missing_percent: float
+
+
+def marker_rows(trial: ReportTrial) -> list[MarkerQuality]:
+    """Residuals and gaps of every marker."""
+    spec = spec_of(trial.results, "marker_residuals")
+    if spec is None:
+        return []
+    values = 1e3 * trial.results.fields["marker_residuals"]
+    rows = []
+    for k, name in enumerate(spec.labels):
+        known = values[np.isfinite(values[:, k]), k]
+        rows.append(
+            MarkerQuality(
+                trial.name, name,
+                float(np.sqrt(np.mean(known**2))) if len(known) else math.nan,
+                float(known.max()) if len(known) else math.nan,
+                100.0 * (1.0 - len(known) / max(1, len(values))),
+            )
+        )  # fmt: skip
+    return rows
+
+
+def trial_facts(trial: ReportTrial) -> list[tuple[str, str]]:
+    """What is to be known of a trial, in words."""
+    results, meta = trial.results, trial.results.session.meta
+    n = len(results.times)
+    counted: Counter[str] = Counter()
+    for status in results.status.tolist():
+        counted.update(Status(int(status)).names().split(", "))
+    flags = ", ".join(f"{name} {k}" for name, k in counted.items())
+    joints = ", ".join(f"{name} {k}" for name, k in flags_by_joint(results).items())
+    span = float(results.times[-1] - results.times[0]) if n else 0.0
+    strides = {side: sum(c.side == side for c in trial.cycles) for side in trial.gait.feet}
+    facts = [
+        ("source", FOLDERS.sub("", str(meta.get("source") or "not told"))),
+        ("frames", f"{n} in {span:.2f} s; {flags}"),
+        ("flagged joints (frames)", joints or "none"),
+        ("strides", ", ".join(f"{side} {k}" for side, k in strides.items()) or "none"),
+        ("events by", source_words(trial.gait) if trial.gait.used else "no events"),
+        ("model, method", f"{meta.get('model', '')}, {in_full(meta.get('method'), meta.get('chosen', ()))}"),
+        ("subject, side", f"{meta.get('subject') or 'model of its own'}, {meta.get('side') or 'no side'}"),
+    ]
+    rms = results.fields.get("marker_rms")
+    if rms is not None and np.isfinite(rms).any():
+        facts.append(
+            ("marker residual", f"{1e3 * float(np.sqrt(np.nanmean(rms**2))):.2f} mm root mean square")
+        )
+    mass, stature = trial.mass, float(meta.get("stature_m") or 0.0)
+    facts.append(("body mass", f"{mass:.1f} kg" if mass else "not known"))
+    if stature:
+        facts.append(("stature", f"{stature:.3f} m"))
+    rates = meta.get("rates")
+    if isinstance(rates, dict) and "cutoff_hz" in rates:
+        facts.append(
+            ("filter", f"{rates.get('kind')} of order {rates.get('order')}, {rates['cutoff_hz']:g} Hz")
+        )
+    return facts
+
+
+def deviation_rows(trial: ReportTrial) -> list[tuple[str, float, float]]:
+    """Joint angle, median and largest standard deviation over the frames [deg]."""
+    spec = spec_of(trial.results, "joint_angles_deviation")
+    if spec is None:
+        return []
+    values = DEGREES * trial.results.fields["joint_angles_deviation"]
+    rows = []
+    for k, label in enumerate(spec.labels):
+        known = values[np.isfinite(values[:, k]), k]
+        if len(known):
+            rows.append((label, float(np.median(known)), float(known.max())))
+    return rows
+
+
+def quality_pages(report: GaitReport) -> list[tuple[str, Page]]:
+    """All of it, trial by trial."""
+    flow = PageFlow("Gait report: quality and settings")
+    for session in report.sessions:
+        for trial in session.trials:
+            label = f" ({session.label})" if len(report.sessions) > 1 else ""
+            flow.head(f"{trial.name}{label}")
+            flow.facts(trial_facts(trial))
+            _markers(flow, trial)
+            _deviations(flow, trial)
+            _notes(flow, trial)
+    flow.head("Sources")
+    for words in SOURCES:
+        flow.words(words, 24.0, SOFT)
+    flow.words(f"rtsim {report.version}; {len(report.now.trials)} trials", 24.0, SOFT)
+    return flow.pages
+
+
+def _in_three(rows: list[list[str]]) -> list[list[str]]:
+    """Rows side by side, three of them in one."""
+    n = -(-len(rows) // 3)
+    blank = [""] * len(rows[0])
+    padded = [*rows, *[blank] * (3 * n - len(rows))]
+    return [[*padded[i], *padded[i + n], *padded[i + 2 * n]] for i in range(n)]
+
+
+def _markers(flow: PageFlow, trial: ReportTrial) -> None:
+    rows = marker_rows(trial)
+    if not rows:
+        return
+    worst = sorted(rows, key=lambda row: -row.rms_mm if math.isfinite(row.rms_mm) else -math.inf)[
+        :MOST_MARKERS
+    ]
+    cells = [
+        [
+            row.marker,
+            f"{row.rms_mm:.1f}" if math.isfinite(row.rms_mm) else "unseen",
+            f"{row.missing_percent:.0f}",
+        ]
+        for row in worst
+    ]
+    flow.table(["marker", "RMS mm", "gap %"] * 3, _in_three(cells), [0.14, 0.1, 0.09] * 3, 23.0, 3)
+    if len(rows) > len(worst):
+        flow.words(f"{len(rows) - len(worst)} markers with smaller residuals are in the tables.", 23.0, SOFT)
+
+
+def _deviations(flow: PageFlow, trial: ReportTrial) -> None:
+    rows = deviation_rows(trial)
+    if rows:
+        cells = [[label, f"{median:.1f}", f"{most:.1f}"] for label, median, most in rows]
+        flow.table(
+            ["angle, SD in deg", "median", "most"] * 3, _in_three(cells), [0.2, 0.07, 0.06] * 3, 23.0, 3
+        )
+
+
+def _notes(flow: PageFlow, trial: ReportTrial) -> None:
+    notes = notes_of(trial)
+    for note in notes[:MOST_NOTES]:
+        flow.words(f"- {note}", 23.0)
+    if len(notes) > MOST_NOTES:
+        flow.words(
+            f"{len(notes) - MOST_NOTES} more notes are in the tables and in the recording.", 23.0, SOFT
+        )
+
+
+def notes_of(trial: ReportTrial) -> list[str]:
+    """Sentences of the run and of the report, each once."""
+    told = trial.results.session.meta.get("notes")
+    run = [str(note) for note in told] if isinstance(told, (list, tuple)) else []
+    return [FOLDERS.sub("", note) for note in dict.fromkeys([*trial.notes, *run])]

@@ -1,0 +1,111 @@
+"""A whole report: of whom, of which sessions, against which norms; its pages follow from it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from rtsim.files.norms.norm_set import NormSet, check_convention
+from rtsim.files.norms.variables import CONVENTIONS
+from rtsim.files.tables.legs import SIDES
+from rtsim.methods.gait.cycles import GaitCycle
+from rtsim.methods.gait.gait_scores import GaitScores, scores_of
+from rtsim.report.clinical.session import (
+    KINETIC_SOURCES,
+    ReportCurve,
+    ReportSession,
+    ReportTrial,
+    convention_of,
+    curve_of,
+    kinematic_sources,
+)
+
+
+class GaitReport(NamedTuple):
+    """What a report holds.
+
+    person : name or code; date : of the session, in words; version : of this program
+    now, before : the session, and an earlier one that is drawn beside it
+    convention : of the angles; norms : of the same one
+    kinematics, kinetics : session label -> curves, in the order of the panels
+    scores : session label -> against the norms, where these are there
+    """
+
+    person: str
+    date: str
+    version: str
+    now: ReportSession
+    before: ReportSession | None
+    convention: str
+    norms: NormSet | None
+    kinematics: dict[str, list[ReportCurve]]
+    kinetics: dict[str, list[ReportCurve]]
+    scores: dict[str, GaitScores]
+
+    @property
+    def sessions(self) -> list[ReportSession]:
+        """The session, then the earlier one."""
+        return [self.now] if self.before is None else [self.now, self.before]
+
+    @property
+    def sides(self) -> tuple[str, ...]:
+        """Sides that have strides, or feet where there is no stride."""
+        strides = {cycle.side for trial in self.now.trials for cycle in trial.cycles}
+        feet = {side for trial in self.now.trials for side in trial.gait.feet}
+        return tuple(side for side in SIDES if side in (strides or feet))
+
+
+def make_report(
+    now: ReportSession, before: ReportSession | None, norms: NormSet | None, where: str,
+    person: str, date: str, version: str, angles: str = "",
+) -> GaitReport:  # fmt: skip
+    """Everything that the pages need; ConfigError for norms of another convention than the angles.
+
+    angles : convention that is asked for; "" = that of the norms, or what the results have
+    where : the file of the norms
+    """
+    trials = [*now.trials, *(before.trials if before else ())]
+    convention = convention_of(trials, angles or (norms.convention if norms else ""))
+    if norms is not None:
+        check_convention(norms, convention, where)
+    sessions = [now] if before is None else [now, before]
+    kinematics = {
+        s.label: [curve_of(s, source) for source in kinematic_sources(convention)] for s in sessions
+    }
+    kinetics = {s.label: [curve_of(s, source) for source in KINETIC_SOURCES] for s in sessions}
+    scores = {}
+    if norms is not None:
+        for label, curves in kinematics.items():
+            strides = {c.name: {side: c.usable(side) for side in c.strides} for c in curves}
+            scores[label] = scores_of(strides, norms)
+    return GaitReport(
+        person=person, date=date, version=version, now=now, before=before, convention=convention, norms=norms,
+        kinematics=kinematics, kinetics=kinetics, scores=scores,
+    )  # fmt: skip
+
+
+def offs_of(session: ReportSession) -> dict[str, float]:
+    """Side -> mean foot off of its strides [% of the cycle]."""
+    found = {}
+    for side in SIDES:
+        known = [off_percent(c) for t in session.trials for c in t.cycles if c.side == side]
+        known = [x for x in known if math.isfinite(x)]
+        if known:
+            found[side] = sum(known) / len(known)
+    return found
+
+
+def off_percent(cycle: GaitCycle) -> float:
+    """When the foot leaves the ground [% of the cycle]; NaN = not known."""
+    return 100.0 * (cycle.off - cycle.strike) / (cycle.end - cycle.strike)
+
+
+def trials_in_words(trials: Sequence[ReportTrial]) -> str:
+    """Names of trials."""
+    return ", ".join(trial.name for trial in trials)
+
+
+def convention_in_words(report: GaitReport) -> str:
+    """By which rules the angles are computed."""
+    return f"angles: {CONVENTIONS[report.convention]}"

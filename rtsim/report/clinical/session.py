@@ -1,0 +1,248 @@
+"""What a report is of: trials of one person in one session, their strides and their curves over the cycle."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.errors import ConfigError
+from rtsim.files.norms.variables import CGM, ISB, VARIABLES
+from rtsim.files.recording import Results
+from rtsim.files.tables.legs import SIDES, groups_of
+from rtsim.files.tables.sound import Sound
+from rtsim.files.tables.tables import labels_of
+from rtsim.methods.gait.cycle_curves import deviation_of, mean_of, straight, strides_of
+from rtsim.methods.gait.cycles import GaitCycle
+from rtsim.methods.gait.summary import RunGait, gait_of, without_stride
+from rtsim.units import DEGREES
+from streams.messages import FieldSpec
+
+FloatArray = NDArray[np.float64]
+GRAVITY = 9.80665
+
+
+class ReportTrial(NamedTuple):
+    """One recording: name of its file, results, gait, the strides that are read, and plain sentences."""
+
+    name: str
+    results: Results
+    gait: RunGait
+    cycles: tuple[GaitCycle, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def mass(self) -> float:
+        """Of the person [kg]; 0 = not known."""
+        return float(self.results.session.meta.get("mass_kg") or 0.0)
+
+
+class ReportSession(NamedTuple):
+    """Trials of one person in one session; label : in legends, as `before`."""
+
+    label: str
+    trials: tuple[ReportTrial, ...]
+
+
+class ReportCurve(NamedTuple):
+    """A quantity over the cycles of both sides, of all trials of a session.
+
+    up, down : what positive and negative mean
+    strides, sound : side -> (n_stride, 101), and whether no flag regards the value
+    trials : side -> the trial of each stride
+    """
+
+    name: str
+    title: str
+    unit: str
+    up: str
+    down: str
+    strides: dict[str, FloatArray]
+    sound: dict[str, NDArray[np.bool_]]
+    trials: dict[str, tuple[str, ...]]
+
+    def usable(self, side: str) -> FloatArray:
+        """(n_stride, 101) - NaN where a flag regards the value."""
+        return np.where(self.sound[side], self.strides[side], math.nan)
+
+    def mean(self, side: str) -> FloatArray:
+        """(101,) over usable strides."""
+        return mean_of(self.usable(side))
+
+    def deviation(self, side: str) -> FloatArray:
+        """(101,) over usable strides (n - 1)."""
+        return deviation_of(self.usable(side))
+
+
+class CurveSource(NamedTuple):
+    """Where a curve comes from.
+
+    name, title, unit, up, down : as of ReportCurve; field, label : of the results, without side
+    scale : of a trial, what its values are multiplied with; 0 = not known
+    part : second index of the field; turned : the left side has the other sign
+    """
+
+    name: str
+    title: str
+    unit: str
+    up: str
+    down: str
+    field: str
+    label: str
+    scale: Callable[[ReportTrial], float]
+    part: int | None = None
+    turned: bool = False
+
+
+def trial_of(results: Results, name: str) -> ReportTrial:
+    """A trial of results; strides that are turns are left out where there are others."""
+    meta = results.session.meta
+    gait = gait_of(results, str(meta.get("source") or ""), str(meta.get("person") or ""))
+    cycles, turns = straight(results, gait.cycles)
+    lacks = without_stride(gait)
+    notes = (*results.notes, *gait.notes, *((turns,) if turns else ()), *((lacks,) if lacks else ()))
+    return ReportTrial(name, results, gait, tuple(cycles), notes)
+
+
+def curve_of(session: ReportSession, source: CurveSource) -> ReportCurve:
+    """The curve of all strides of a session."""
+    strides: dict[str, list[FloatArray]] = {}
+    sound: dict[str, list[NDArray[np.bool_]]] = {}
+    trials: dict[str, list[str]] = {}
+    for trial in session.trials:
+        for side, (rows, known) in strides_in(trial, source).items():
+            strides.setdefault(side, []).append(rows)
+            sound.setdefault(side, []).append(known)
+            trials.setdefault(side, []).extend([trial.name] * len(rows))
+    return ReportCurve(
+        name=source.name, title=source.title, unit=source.unit, up=source.up, down=source.down,
+        strides={side: np.concatenate(rows) for side, rows in strides.items()},
+        sound={side: np.concatenate(rows) for side, rows in sound.items()},
+        trials={side: tuple(names) for side, names in trials.items()},
+    )  # fmt: skip
+
+
+def strides_in(trial: ReportTrial, source: CurveSource) -> dict[str, tuple[FloatArray, NDArray[np.bool_]]]:
+    """Side -> values (n_stride, 101) of a trial and whether they are sound; {} without such a quantity."""
+    results, scale = trial.results, source.scale(trial)
+    spec = next((spec for spec in results.session.fields if spec.name == source.field), None)
+    if spec is None or not scale:
+        return {}
+    labels = [label or spec.name for label in labels_of(spec)]
+    lone = str(results.session.meta.get("side") or "")
+    group = next(
+        (g for g in groups_of(labels, lone if lone in SIDES else "") if g.name == source.label), None
+    )
+    if group is None:
+        return {}
+    values = results.fields[spec.name]
+    unsound = Sound(results).unsound(spec)
+    found = {}
+    for own, label in group.of.items():
+        column = labels.index(label)
+        row = values[:, column] if source.part is None else values[:, column, source.part]
+        for side in (own,) if own else SIDES:
+            cycles = [cycle for cycle in trial.cycles if cycle.side == side]
+            sign = -1.0 if source.turned and side == "left" else 1.0
+            if cycles:
+                found[side] = strides_of(results.times, sign * scale * row, unsound[:, column], cycles)
+    return found
+
+
+def in_degrees(trial: ReportTrial) -> float:
+    """Radians to degrees."""
+    return DEGREES
+
+
+def per_mass(trial: ReportTrial) -> float:
+    """Per kilogram of the person."""
+    return 1.0 / trial.mass if trial.mass else 0.0
+
+
+def per_weight(trial: ReportTrial) -> float:
+    """In body weights."""
+    return 1.0 / (trial.mass * GRAVITY) if trial.mass else 0.0
+
+
+def kinematic_sources(convention: str) -> list[CurveSource]:
+    """The nine angles of a convention."""
+    return [
+        CurveSource(
+            name=v.name, title=v.title, unit="deg", up=v.up, down=v.down, field=v.fields[convention][0],
+            label=v.fields[convention][1], scale=in_degrees, turned=v.turned == convention,
+        )
+        for v in VARIABLES
+    ]  # fmt: skip
+
+
+def _moment(name: str, title: str, up: str, down: str) -> CurveSource:
+    return CurveSource(
+        name=f"{name}_moment", title=f"{title} moment", unit="N m/kg", up=up, down=down,
+        field="joint_moments", label=name, scale=per_mass,
+    )  # fmt: skip
+
+
+def _power(joint: str) -> CurveSource:
+    return CurveSource(
+        name=f"{joint}_power", title=f"{joint.capitalize()} power", unit="W/kg", up="generated",
+        down="absorbed", field="joint_powers", label=joint, scale=per_mass, part=0,
+    )  # fmt: skip
+
+
+KINETIC_SOURCES = (
+    _moment("hip_flexion", "Hip flexion", "flexor", "extensor"),
+    _moment("hip_adduction", "Hip adduction", "adductor", "abductor"),
+    _power("hip"),
+    _moment("knee_flexion", "Knee flexion", "flexor", "extensor"),
+    _moment("knee_adduction", "Knee adduction", "adductor", "abductor"),
+    _power("knee"),
+    _moment("ankle_dorsiflexion", "Ankle dorsiflexion", "dorsiflexor", "plantarflexor"),
+    CurveSource(
+        name="vertical_force", title="Vertical ground force", unit="body weight", up="up", down="",
+        field="foot_loads", label="", scale=per_weight,
+    ),
+    _power("ankle"),
+)  # fmt: skip
+"""Internal moments along the axes of the ISB's joint coordinate systems, powers of the net moments, force."""
+
+
+def convention_of(trials: Sequence[ReportTrial], asked: str = "") -> str:
+    """The convention of the angles of page one: the one asked for, else cgm where all trials have all of it.
+
+    ConfigError where a trial lacks what is asked for.
+    """
+    lacking = {
+        convention: next(
+            (
+                (trial.name, v.title)
+                for trial in trials
+                for v in VARIABLES
+                if v.fields[convention][0] not in trial.results.fields
+            ),
+            None,
+        )
+        for convention in (CGM, ISB)
+    }
+    if not asked:
+        return ISB if lacking[CGM] else CGM
+    if lacking[asked] is not None and (asked == CGM or "joint_angles" not in trials[0].results.fields):
+        trial, title = lacking[asked]  # type: ignore[misc]
+        raise ConfigError(
+            f"{trial} has no {title.lower()} of the convention {asked!r}", where="--angles",
+            remedy="docs/conventional_gait_model.md tells which markers and measures `cgm` needs; "
+            "`--angles isb` reports those of our own model",
+        )  # fmt: skip
+    return asked
+
+
+def has_field(trials: Sequence[ReportTrial], field: str) -> bool:
+    """Whether a trial has a field."""
+    return any(field in trial.results.fields for trial in trials)
+
+
+def spec_of(results: Results, name: str) -> FieldSpec | None:
+    """A field's description, if there."""
+    return next((spec for spec in results.session.fields if spec.name == name), None)

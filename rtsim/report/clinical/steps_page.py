@@ -1,0 +1,175 @@
+"""The page of steps: spatio-temporal values of both sides, and scores against norms as bars."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from rtsim.files.norms.variables import VARIABLES
+from rtsim.files.tables.legs import SIDES
+from rtsim.methods.gait.cycles import UNITS, cycle_values, feet_of
+from rtsim.report.clinical.drawing import COLOURS, GRID, INK, MARGIN, SOFT, Page, ticks
+from rtsim.report.clinical.frame import ROOM, PageFlow
+from rtsim.report.clinical.report import GaitReport
+from rtsim.report.clinical.session import ReportSession
+
+BAR = 30.0
+WITHOUT_NORMS = (
+    "No norms were given (--norms), so there are no scores. `rtsim norms make` makes norms of trials "
+    "of your own, `rtsim norms read` reads .gcd and csv."
+)
+NAMES_WIDTH = 520.0
+
+
+class StepValue(NamedTuple):
+    """A spatio-temporal value of a side: mean and standard deviation over strides, and how many."""
+
+    name: str
+    side: str
+    unit: str
+    mean: float
+    deviation: float
+    n: int
+
+
+def step_rows(session: ReportSession) -> list[tuple[str, str, int, str, float]]:
+    """Every value of every stride: trial, side, stride from 1, name, value."""
+    rows = []
+    for trial in session.trials:
+        feet, counted = feet_of(trial.results), dict.fromkeys(SIDES, 0)
+        for cycle in trial.cycles:
+            counted[cycle.side] += 1
+            for name, value in cycle_values(cycle, feet, trial.results.times).items():
+                if math.isfinite(value):
+                    rows.append((trial.name, cycle.side, counted[cycle.side], name, value))
+    return rows
+
+
+def step_values(session: ReportSession) -> list[StepValue]:
+    """Means over the strides of all trials."""
+    rows, found = step_rows(session), []
+    for name, unit in UNITS.items():
+        for side in SIDES:
+            known = [value for _, own, _, what, value in rows if (own, what) == (side, name)]
+            if known:
+                mean = sum(known) / len(known)
+                spread = math.sqrt(sum((x - mean) ** 2 for x in known) / max(1, len(known) - 1))
+                found.append(
+                    StepValue(
+                        name=name, side=side, unit=unit, mean=mean,
+                        deviation=spread if len(known) > 1 else math.nan, n=len(known),
+                    )
+                )  # fmt: skip
+    return found
+
+
+def asymmetry(right: float, left: float) -> float:
+    """Right less left in percent of their mean (Robinson et al. 1987, J Manipulative Physiol Ther 10:172)."""
+    middle = 0.5 * (right + left)
+    return 100.0 * (right - left) / middle if middle else math.nan
+
+
+def step_pages(report: GaitReport) -> list[tuple[str, Page]]:
+    """Values of both sides, then scores."""
+    flow = PageFlow("Gait report: steps")
+    flow.head("Steps: mean and standard deviation over strides")
+    found = {s.label: {(v.name, v.side): v for v in step_values(s)} for s in report.sessions}
+    before = found[report.before.label] if report.before is not None else {}
+    rows = []
+    for name, unit in UNITS.items():
+        cells = [_cell(found[report.now.label].get((name, side))) for side in SIDES]
+        pair = [found[report.now.label].get((name, side)) for side in SIDES]
+        odd = asymmetry(pair[0].mean, pair[1].mean) if pair[0] and pair[1] else math.nan
+        old = [_cell(before.get((name, side))) for side in SIDES] if report.before is not None else []
+        if any(cells) or any(old):
+            rows.append([f"{name} [{unit}]", *cells, f"{odd:+.1f} %" if math.isfinite(odd) else "", *old])
+    head = ["", "right", "left", "asymmetry"]
+    widths = [0.32, 0.24, 0.24, 0.2]
+    if report.before is not None:
+        head += [f"{report.before.label}: {side}" for side in SIDES]
+        widths = [0.29, 0.155, 0.155, 0.11, 0.145, 0.145]
+    if rows:
+        flow.table(head, rows, widths)
+        n = {side: sum(c.side == side for t in report.now.trials for c in t.cycles) for side in SIDES}
+        words = f"Strides: right {n['right']}, left {n['left']}. Lengths are between the ankles, along the "
+        flow.words(f"{words}stride. Asymmetry: right less left in percent of their mean.", 26.0, SOFT)
+    else:
+        flow.words("No full stride is known, so there are no values of steps.")
+    flow.head("Movement analysis profile and gait profile score")
+    if not report.scores:
+        flow.words(WITHOUT_NORMS, 28.0, SOFT)
+        return flow.pages
+    _bars(flow, report)
+    return flow.pages
+
+
+def _cell(value: StepValue | None) -> str:
+    if value is None:
+        return ""
+    digits = 1 if value.unit in ("%", "steps/min") else 3
+    spread = f" ± {value.deviation:.{digits}f}" if math.isfinite(value.deviation) else ""
+    return f"{value.mean:.{digits}f}{spread}"
+
+
+def _bars(flow: PageFlow, report: GaitReport) -> None:
+    """Scores of each variable and side as bars, the gait profile score below."""
+    scores = report.scores[report.now.label]
+    old = report.scores.get(report.before.label) if report.before is not None else None
+    rows: list[tuple[str, dict[str, float], dict[str, float]]] = []
+    for variable in VARIABLES:
+        rows.append((variable.title, _by_side(scores.profile, variable.name),
+                     _by_side(old.profile, variable.name) if old else {}))  # fmt: skip
+    rows.append(("GPS of the side", scores.sides, old.sides if old else {}))
+    numbers = [x for _, *pairs in rows for pair in pairs for x in pair.values() if math.isfinite(x)]
+    most = max(numbers, default=1.0) * 1.08 or 1.0
+    height = (len(SIDES) * BAR + 18.0) * len(rows) + 70.0
+    top = flow.room(height)
+    left, right = MARGIN + NAMES_WIDTH, MARGIN + ROOM - 150.0
+    scale = (right - left) / most
+    for value in ticks(0.0, most):
+        x = left + value * scale
+        flow.page.line(x, top, x, top + height - 60.0, GRID, 1.5)
+        flow.page.text(x, top + height - 28.0, f"{value:g}", 26.0, SOFT, "middle")
+    y = top + 8.0
+    for title, now, before in rows:
+        flow.page.text(left - 16.0, y + BAR + 8.0, title, 28.0, INK, "end", room=NAMES_WIDTH - 20.0)
+        for side in SIDES:
+            x = now.get(side, math.nan)
+            if math.isfinite(x):
+                flow.page.box(left, y, x * scale, BAR - 5.0, COLOURS[side], 0.85 if side == "left" else 0.6)
+                past = before.get(side, math.nan)
+                beyond = max(x, past) if math.isfinite(past) else x
+                flow.page.text(left + beyond * scale + 12.0, y + 20.0, f"{x:.1f}", 24.0, INK)
+            if math.isfinite(past := before.get(side, math.nan)):
+                at = left + past * scale
+                flow.page.line(at, y - 3.0, at, y + BAR - 2.0, INK, 5.0)
+            y += BAR
+        y += 18.0
+    overall = f"{scores.overall:.1f} degrees" if math.isfinite(scores.overall) else "not known"
+    words = (
+        f"Gait profile score of both sides: {overall}. In degrees: root mean square over the cycle of the "
+    )
+    words += "difference from the mean of the norms; right above left. "
+    lacking = sorted(
+        {v.title for v in VARIABLES for s in report.sides if v.name not in scores.profile.get(s, {})}
+    )
+    if lacking:
+        words += f"Without a stride that is known all the way, or without norms: {', '.join(lacking)}. "
+    if old is not None:
+        words += f"Upright marks: {report.before.label if report.before else ''}. "
+    flow.words(f"{words}Baker et al. (2009), Gait Posture 30:265-269.", 26.0, SOFT)
+
+
+def _by_side(profile: dict[str, dict[str, float]], name: str) -> dict[str, float]:
+    return {side: own[name] for side, own in profile.items() if name in own}
+
+
+def score_rows(report: GaitReport) -> list[tuple[str, str, str, float, float]]:
+    """Session, side, variable, score and its deviation over strides [deg]."""
+    rows: list[tuple[str, str, str, float, float]] = []
+    for label, scores in report.scores.items():
+        for side, own in scores.profile.items():
+            rows += [(label, side, name, x, scores.deviations[side][name]) for name, x in own.items()]
+            rows.append((label, side, "gait_profile_score", scores.sides[side], math.nan))
+        rows.append((label, "both", "gait_profile_score", scores.overall, math.nan))
+    return rows

@@ -1,0 +1,220 @@
+"""A report as tables: what a spreadsheet or a statistics program reads, number for number."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rtsim.errors import ConfigError
+from rtsim.files.output import whole, write_text
+from rtsim.methods.gait.cycles import UNITS
+from rtsim.report.clinical.curve_pages import joint_sources
+from rtsim.report.clinical.quality_page import deviation_rows, marker_rows, notes_of, trial_facts
+from rtsim.report.clinical.report import GaitReport
+from rtsim.report.clinical.session import ReportCurve, curve_of
+from rtsim.report.clinical.steps_page import score_rows, step_rows
+
+Cell = str | float | int | None
+INSTALL = "pip install XlsxWriter, or in a checkout of rtsim: pip install -e '.[report]'"
+SHEET_NAME_MOST = 31
+
+
+class ReportTable(NamedTuple):
+    """Rows of a table below a head; name : of its file and sheet."""
+
+    name: str
+    head: tuple[str, ...]
+    rows: list[tuple[Cell, ...]]
+
+
+def curves_of(report: GaitReport) -> dict[str, list[ReportCurve]]:
+    """Session label -> all curves over the cycle that the report draws."""
+    more = joint_sources(report.now.trials)
+    return {
+        s.label: [
+            *report.kinematics[s.label], *report.kinetics[s.label], *(curve_of(s, source) for source in more),
+        ]
+        for s in report.sessions
+    }  # fmt: skip
+
+
+def tables_of(report: GaitReport) -> list[ReportTable]:
+    """All tables of a report, long: one number in each row."""
+    curves, label = curves_of(report), ("session",)
+    trials = [(s.label, trial) for s in report.sessions for trial in s.trials]
+    return [
+        ReportTable(
+            "about", ("name", "value"),
+            [
+                ("person", report.person), ("date", report.date), ("rtsim", report.version),
+                ("convention", report.convention),
+                ("norms", report.norms.words if report.norms is not None else ""),
+            ],
+        ),
+        ReportTable(
+            "strides", (*label, "trial", "side", "stride", "percent", "variable", "unit", "value", "flagged"),
+            [row for name, few in curves.items() for curve in few for row in _strides(name, curve)],
+        ),
+        ReportTable(
+            "means", (*label, "side", "percent", "variable", "unit", "mean", "deviation", "n_stride"),
+            [row for name, few in curves.items() for curve in few for row in _means(name, curve)],
+        ),
+        ReportTable(
+            "steps", (*label, "trial", "side", "stride", "variable", "unit", "value"),
+            [
+                (s.label, trial, side, stride, name, UNITS[name], value)
+                for s in report.sessions for trial, side, stride, name, value in step_rows(s)
+            ],
+        ),
+        ReportTable(
+            "events", (*label, "trial", "time_s", "side", "event", "by"),
+            [
+                (name, trial.name, e.time, e.side, e.kind or e.label, e.by)
+                for name, trial in trials for e in trial.gait.used
+            ],
+        ),
+        ReportTable(
+            "scores", (*label, "side", "variable", "score_deg", "deviation_deg"), [*score_rows(report)]
+        ),
+        ReportTable(
+            "markers", (*label, "trial", "marker", "rms_mm", "largest_mm", "missing_percent"),
+            [(name, *row) for name, trial in trials for row in marker_rows(trial)],
+        ),
+        ReportTable(
+            "deviations", (*label, "trial", "angle", "median_deg", "largest_deg"),
+            [(name, trial.name, *row) for name, trial in trials for row in deviation_rows(trial)],
+        ),
+        ReportTable(
+            "quality", (*label, "trial", "name", "value"),
+            [
+                (name, trial.name, *row) for name, trial in trials
+                for row in (*trial_facts(trial), *(("note", note) for note in notes_of(trial)))
+            ],
+        ),
+    ]  # fmt: skip
+
+
+def _strides(label: str, curve: ReportCurve) -> Iterable[tuple[Cell, ...]]:
+    """Every value of every stride."""
+    for side, rows in curve.strides.items():
+        counted: dict[str, int] = {}
+        for trial, values, sound in zip(curve.trials[side], rows, curve.sound[side], strict=True):
+            counted[trial] = counted.get(trial, 0) + 1
+            for percent, (value, good) in enumerate(zip(values.tolist(), sound.tolist(), strict=True)):
+                yield (
+                    label,
+                    trial,
+                    side,
+                    counted[trial],
+                    percent,
+                    curve.name,
+                    curve.unit,
+                    value,
+                    int(not good),
+                )
+
+
+def _means(label: str, curve: ReportCurve) -> Iterable[tuple[Cell, ...]]:
+    """Mean and standard deviation over strides at each percent, and of how many strides."""
+    for side in curve.strides:
+        n = np.isfinite(curve.usable(side)).sum(axis=0).tolist()
+        mean, deviation = curve.mean(side).tolist(), curve.deviation(side).tolist()
+        for percent in range(len(mean)):
+            yield (
+                label, side, percent, curve.name, curve.unit, mean[percent], deviation[percent], n[percent],
+            )  # fmt: skip
+
+
+def write_folder(folder: Path, tables: Sequence[ReportTable]) -> list[Path]:
+    """Write each table as NAME.csv into a folder; a value that is not known is an empty cell."""
+    paths = []
+    for table in tables:
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(table.head)
+        writer.writerows([[_in_csv(cell) for cell in row] for row in table.rows])
+        write_text(folder / f"{table.name}.csv", text.getvalue())
+        paths.append(folder / f"{table.name}.csv")
+    return paths
+
+
+def _in_csv(cell: Cell) -> Any:
+    if isinstance(cell, float):
+        return repr(cell) if math.isfinite(cell) else ""
+    return "" if cell is None else cell
+
+
+def require_xlsx() -> None:
+    """ConfigError where the writer of spreadsheets is not installed."""
+    try:
+        import xlsxwriter  # noqa: F401
+    except ImportError:
+        raise ConfigError(
+            "spreadsheets need XlsxWriter, which is not installed", where="--out", remedy=INSTALL
+        ) from None
+
+
+def write_xlsx(path: Path, tables: Sequence[ReportTable], curves: dict[str, list[ReportCurve]]) -> None:
+    """Write all tables as sheets, and a wide sheet for each quantity with a column for each stride.
+
+    ConfigError where XlsxWriter is not there or the file cannot be written.
+    """
+    require_xlsx()
+    import xlsxwriter
+
+    with whole(path) as part:
+        book = xlsxwriter.Workbook(str(part), {"strings_to_formulas": False, "strings_to_urls": False})
+        bold = book.add_format({"bold": True})
+        for table in tables:
+            _sheet(book.add_worksheet(table.name), table.head, table.rows, bold)
+        used = {table.name for table in tables}
+        for k, curve in enumerate(next(iter(curves.values()), [])):
+            name = _sheet_name(curve.name, used)
+            used.add(name)
+            wide = _wide({label: few[k] for label, few in curves.items()})
+            if len(wide[0]) > 1:
+                _sheet(book.add_worksheet(name), wide[0], wide[1:], bold)
+        book.close()
+
+
+def _sheet(sheet: Any, head: Sequence[Cell], rows: Sequence[Sequence[Cell]], bold: Any) -> None:
+    sheet.freeze_panes(1, 0)
+    sheet.set_column(0, max(0, len(head) - 1), 14)
+    for number, row in enumerate((head, *rows)):
+        for column, cell in enumerate(row):
+            if isinstance(cell, str):
+                sheet.write_string(number, column, cell, *([bold] if number == 0 else []))
+            elif cell is not None and math.isfinite(cell):
+                sheet.write_number(number, column, cell)
+
+
+def _sheet_name(name: str, used: set[str]) -> str:
+    """A name that a sheet may have, and none has."""
+    short = "".join("_" if c in "[]:*?/\\'" else c for c in name.rpartition(".")[2])[:SHEET_NAME_MOST]
+    taken, n = {other.lower() for other in used}, 1
+    found = short or "curve"
+    while found.lower() in taken:
+        n += 1
+        found = f"{short[: SHEET_NAME_MOST - 4]} {n}"
+    return found
+
+
+def _wide(curves: dict[str, ReportCurve]) -> list[list[Cell]]:
+    """Percent and a column for each stride: names, units, then 101 rows."""
+    names: list[Cell] = ["percent"]
+    units: list[Cell] = ["%"]
+    columns: list[list[float]] = []
+    for label, curve in curves.items():
+        for side, rows in curve.strides.items():
+            for n, (trial, row) in enumerate(zip(curve.trials[side], rows, strict=True), 1):
+                names.append(f"{label} {trial} {side} {n}")
+                units.append(curve.unit)
+                columns.append(row.tolist())
+    table: list[list[Cell]] = [[percent, *(column[percent] for column in columns)] for percent in range(101)]
+    return [names, units, *table]

@@ -1,0 +1,140 @@
+"""`rtsim report` and `rtsim norms` on results in files."""
+
+from __future__ import annotations
+
+import os
+import re
+
+import pytest
+
+from rtsim.files.norms.norm_set import read_norms, write_norms
+from rtsim.files.tables.recorded import write_results
+from rtsim.methods.gait.summary import gait_of, recorded_with
+from rtsim.report.clinical.session import ReportSession, trial_of
+from tests.rtsim.report.clinical.made_up import gait_results, norms_of
+
+
+def recording(path, seed: int = 0, **meta: object):
+    """A recording of a made-up walk."""
+    results = gait_results(seed=seed, **meta)
+    write_results(path, recorded_with(results, gait_of(results, "made up")))
+    return path
+
+
+@pytest.fixture
+def trial(tmp_path):
+    """A recording of a made-up walk, and norms of its own."""
+    path = recording(tmp_path / "walk.mcap", subject="Anna")
+    norms = norms_of(ReportSession("now", (trial_of(gait_results(), "walk"),)))
+    write_norms(tmp_path / "isb.toml", norms)
+    write_norms(tmp_path / "cgm.toml", norms._replace(convention="cgm"))
+    return path
+
+
+@pytest.fixture
+def run(here):
+    """Exit code of a command; what it says on standard error is kept as `err`."""
+
+    def call(*words: object) -> int:
+        done = here(*words)
+        call.err = done.err
+        return done.code
+
+    return call
+
+
+def test_a_report_is_html_by_itself(run, trial, tmp_path):
+    """Protects the shortest command: a file beside, named as the source, with the person's code."""
+    assert run("report", trial) == 0
+    text = (tmp_path / "walk.html").read_text("utf-8")
+    assert text.count("<svg") >= 5
+    assert "Anna" in text
+    assert "wrote walk.html" in run.err
+    assert run("report", trial) == 1
+    assert "exists already" in run.err
+    assert run("report", trial, "--force", "--name", "B <i>") == 0
+    assert "B &lt;i&gt;" in (tmp_path / "walk.html").read_text("utf-8")
+
+
+def test_norms_sessions_and_tables_in_one_command(run, trial, tmp_path):
+    """Protects scores, before and after, and a folder of tables."""
+    old = recording(tmp_path / "old.mcap", seed=3)
+    words = ("--before", old, "--norms", tmp_path / "isb.toml")
+    assert run("report", trial, *words, "-o", tmp_path / "tables", "-o", tmp_path / "a.html") == 0
+    scores = (tmp_path / "tables" / "scores.csv").read_text()
+    assert "before,left,knee_flexion" in scores
+    pytest.importorskip("PySide6")
+    assert run("report", trial, "-o", tmp_path / "a.png", "-o", tmp_path / "a.pdf") == 0
+    assert (tmp_path / "a-1.png").read_bytes().startswith(b"\x89PNG")
+    assert (tmp_path / "a.pdf").read_bytes().startswith(b"%PDF")
+    assert run("report", trial, "-o", tmp_path / "a.png") == 1
+    assert "now,both,gait_profile_score" in scores
+    assert run("report", trial, "-o", tmp_path / "tables") == 1
+    assert "has tables already" in run.err
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("--norms", "cgm.toml"), "convention 'cgm'"),
+        (("--norms", "cgm.toml", "--angles", "isb"), "must not be held against the other"),
+        (("--norms", "none.toml"), "no such file"),
+        (("--norms", "walk.mcap"), "no file of norms"),
+        (("--angles", "cgm"), "convention 'cgm'"),
+        (("-o", "x.docx"), "of no known kind"),
+        (("-o", "none/x.html"), "there is no folder"),
+        (("--before", "gone.mcap"), "no such file"),
+        (("--before", "tcp://127.0.0.1:5560"), "is a stream"),
+    ],
+)
+def test_what_cannot_be_is_said_in_a_sentence(run, trial, tmp_path, words, says):
+    """Protects users from tracebacks, and from half a report."""
+    assert run("report", trial, *words) == 1
+    said = run.err
+    assert says in said
+    assert "Traceback" not in said
+    assert not (tmp_path / "walk.html").exists()
+
+
+@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="root writes everywhere")
+def test_a_folder_that_may_not_be_written_is_told(run, trial, tmp_path):
+    """Protects from work whose result is lost."""
+    (tmp_path / "shut").mkdir(mode=0o500)
+    assert run("report", trial, "-o", tmp_path / "shut" / "x.html") == 1
+    assert "cannot be written" in run.err
+
+
+def test_results_without_legs_are_reported_without_an_error(run, tmp_path):
+    """Protects results of another kind: a page that says what is not known, or a sentence."""
+    results = gait_results()
+    few = [spec for spec in results.session.fields if spec.name == "marker_residuals"]
+    from msgspec import structs
+
+    bare = results._replace(
+        session=structs.replace(results.session, fields=tuple(few)),
+        fields={"marker_residuals": results.fields["marker_residuals"]},
+    )
+    write_results(tmp_path / "bare.mcap", bare)
+    code = run("report", "bare.mcap")
+    assert code in (0, 1)
+    assert "Traceback" not in run.err
+
+
+def test_norms_are_made_and_read(run, tmp_path):
+    """Protects norms of a laboratory's own, by persons in folders, and those of other programs."""
+    for person in ("A", "B"):
+        (tmp_path / "lab" / person).mkdir(parents=True)
+        recording(tmp_path / "lab" / person / "w.mcap", seed=ord(person))
+    out = tmp_path / "lab.toml"
+    assert run("norms", "make", tmp_path / "lab", "-o", out, "--source", "us") == 0
+    norms = read_norms(out)
+    assert (norms.n_person, norms.convention, norms.source, len(norms.curves)) == (2, "isb", "us", 9)
+    assert run("norms", "make", tmp_path / "lab", "-o", out) == 1
+    assert run("norms", "make", tmp_path / "lab", "-o", tmp_path / "c.toml", "--angles", "cgm") == 1
+    (tmp_path / "empty").mkdir()
+    assert run("norms", "make", tmp_path / "empty", "-o", tmp_path / "e.toml") == 1
+    assert re.search("no trial is there", run.err)
+    rows = "\n".join(f"hip_flexion,{k},{k},1" for k in range(101))
+    (tmp_path / "n.csv").write_text(f"variable,percent,mean,sd\n{rows}\n")
+    assert run("norms", "read", tmp_path / "n.csv", "-o", tmp_path / "n.toml", "--convention", "cgm") == 0
+    assert read_norms(tmp_path / "n.toml").curves["hip_flexion"].mean[40] == 40.0

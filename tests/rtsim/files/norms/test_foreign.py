@@ -1,0 +1,72 @@
+"""Norms from .gcd and csv files."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rtsim.errors import ConfigError
+from rtsim.files.norms.foreign import read_foreign
+
+AT = np.linspace(0.0, 100.0, 51)
+
+
+def gcd(rows: int = 51, cells: int = 2) -> str:
+    """A file of norms with two angles and a moment."""
+    lines = ["#!DST-0.GCD made up", "$LastName", "Nobody"]
+    for k, title in enumerate(("PelvicTilt", "KneeFlexExt", "KneePower")):
+        lines.append(f"!{title}")
+        lines += ["\t".join(f"{x:.4f}" for x in (k + 0.1 * i, 2.0, 3.0)[:cells]) for i in range(rows)]
+    return "\r\n".join(lines) + "\r\n"
+
+
+def test_a_gcd_file_is_read_at_101_points(tmp_path) -> None:
+    """Protects means and deviations of the angles, and that the rest is told."""
+    path = tmp_path / "normal.GCD"
+    path.write_text(gcd())
+    found = read_foreign(path)
+    assert set(found.curves) == {"pelvis_tilt", "knee_flexion"}
+    np.testing.assert_allclose(found.curves["knee_flexion"].mean, 1.0 + 0.05 * np.arange(101), atol=1e-12)
+    np.testing.assert_array_equal(found.curves["knee_flexion"].deviation, np.full(101, 2.0))
+    assert any("KneePower" in note for note in found.notes)
+    assert any("not there" in note for note in found.notes)
+
+
+def test_a_csv_file_is_read(tmp_path) -> None:
+    """Protects tidy tables, with semicolons as well, and other variables."""
+    for mark in ",;":
+        rows = [mark.join(("Variable", "percent [%]", "mean", "SD"))]
+        rows += [mark.join(("hip_flexion", f"{t:g}", f"{t / 10:g}", "1.5")) for t in AT]
+        rows += [mark.join(("step_length", "0", "1", "1"))]
+        path = tmp_path / "norms.csv"
+        path.write_text("\n".join(rows))
+        found = read_foreign(path)
+        np.testing.assert_allclose(found.curves["hip_flexion"].mean, np.arange(101) / 10, atol=1e-12)
+        assert "step_length" in found.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "says"),
+    [
+        ("a.gcd", gcd(cells=1), "mean and deviation"),
+        ("a.gcd", gcd(cells=3), "mean and deviation"),
+        ("a.gcd", gcd(rows=3), "3 points"),
+        ("a.gcd", gcd().replace("KneeFlexExt", "PelvicTilt"), "twice"),
+        ("a.gcd", gcd().replace("2.0000", "two"), "no row of numbers"),
+        ("a.gcd", gcd().replace("2.0000", "-2.0"), "deviation negative"),
+        ("a.gcd", gcd().replace("2.0000", "nan"), "beyond 360"),
+        ("a.gcd", "nothing\n", "is an angle of the report"),
+        ("a.gcd", "", "empty"),
+        ("a.csv", "a,b\n1,2\n", "the header has a, b"),
+        ("a.csv", "variable,percent,mean,sd\nhip_flexion,0,1\n", "3 cells"),
+        ("a.csv", "variable,percent,mean,sd\nhip_flexion,0,,1\n", "a cell is empty"),
+        ("a.csv", "variable,percent,mean,sd\nhip_flexion,0,1,1\n", "1 points"),
+        ("a.txt", "x", "of no known kind"),
+    ],
+)
+def test_a_file_that_is_no_norms_is_refused_in_a_sentence(tmp_path, name: str, text: str, says: str) -> None:
+    """Protects from half a norm, from a patient's curves, and from a traceback."""
+    path = tmp_path / name
+    path.write_text(text)
+    with pytest.raises(ConfigError, match=says):
+        read_foreign(path)

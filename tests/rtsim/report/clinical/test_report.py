@@ -1,0 +1,184 @@
+"""What a report holds, and its pages."""
+
+from __future__ import annotations
+
+import json
+import re
+from html.parser import HTMLParser
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from rtsim.errors import ConfigError
+from rtsim.files.norms.norm_set import NormSet
+from rtsim.report.clinical.document import html_of, pages_of
+from rtsim.report.clinical.drawing import folded
+from rtsim.report.clinical.norms_made import norms_made
+from rtsim.report.clinical.report import make_report
+from rtsim.report.clinical.session import ReportSession, trial_of
+from rtsim.report.clinical.steps_page import asymmetry, step_values
+from tests.rtsim.report.clinical.made_up import gait_results, report_of
+
+ODD = '</script><b>"Ann\'a" & \u0000\u202e'
+
+
+def texts(svg: str) -> list[str]:
+    """All lines of text of a page."""
+    return [e.text or "" for e in ElementTree.fromstring(svg).iter() if e.tag.endswith("text")]
+
+
+def test_every_page_says_whose_it_is() -> None:
+    """Protects a page that is printed alone: name, date, trial, side, convention and number on each."""
+    pages = pages_of(report_of(gait_results(), norms=True))
+    assert len(pages) >= 5
+    for number, page in enumerate(pages, 1):
+        words = texts(page.svg())
+        for needed in ("Anna", "2026-01-02", "trials: walk 1.c3d", f"page {number} of {len(pages)}"):
+            assert needed in words
+        assert any("right and left" in line and "ISB" in line for line in words)
+
+
+def test_nine_angles_and_nine_kinetic_panels_hold_values_of_both_sides() -> None:
+    """Protects pages one and two from a panel that is left out."""
+    first, second, *_ = pages_of(report_of(gait_results()))
+    for page in (first, second):
+        assert len(page.panels) == 9
+        assert all({s["name"] for s in panel["series"]} == {"right", "left"} for panel in page.panels)
+    assert [panel["unit"] for panel in second.panels].count("W/kg") == 3
+
+
+def test_the_left_side_of_the_pelvis_reads_as_the_right_one() -> None:
+    """Protects signs: obliquity and rotation are of this side, tilt is the same for both."""
+    results = gait_results()
+    pelvis = results.fields["pelvis_angles"]
+    pelvis[:] = np.radians([10.0, 4.0, -6.0])
+    curves = {c.name: c for c in report_of(results).kinematics["now"]}
+    for name, right, left in (
+        ("pelvis_tilt", 10, 10),
+        ("pelvis_obliquity", 4, -4),
+        ("pelvis_rotation", -6, 6),
+    ):
+        np.testing.assert_allclose(curves[name].mean("right"), right, atol=1e-9)
+        np.testing.assert_allclose(curves[name].mean("left"), left, atol=1e-9)
+
+
+def test_moments_are_per_body_mass() -> None:
+    """Protects the unit of page two, and says why there are none without a mass."""
+    results = gait_results()
+    results.fields["joint_moments"][:] = 35.0
+    curves = {c.name: c for c in report_of(results).kinetics["now"]}
+    np.testing.assert_allclose(curves["knee_flexion_moment"].mean("left"), 0.5, atol=1e-12)
+    page = pages_of(report_of(gait_results(mass_kg=0.0)))[1]
+    assert any("mass not known" in line for line in texts(page.svg()))
+    page = pages_of(report_of(gait_results(forces=False)))[1]
+    assert any("no force plates" in line for line in texts(page.svg()))
+
+
+def test_scores_are_nought_against_the_own_mean() -> None:
+    """Protects the way of curves to scores: norms that are the mean of the right side."""
+    report = report_of(gait_results(), norms=True)
+    assert report.scores["now"].sides["right"] < 1.0
+    assert report.scores["now"].sides["left"] > 1.0
+
+
+def test_norms_of_the_other_convention_are_refused() -> None:
+    """Protects from norms of Plug-in Gait beside angles of the ISB."""
+    now = ReportSession("now", (trial_of(gait_results(), "walk"),))
+    norms = NormSet("clinic", "cgm", {})
+    with pytest.raises(ConfigError, match="no pelvic tilt of the convention 'cgm'"):
+        make_report(now, None, norms, "n.toml", "A", "", "1")
+    with pytest.raises(ConfigError, match="must not be held against"):
+        make_report(now, None, norms, "n.toml", "A", "", "1", angles="isb")
+
+
+def test_sessions_are_overlaid_and_trials_averaged() -> None:
+    """Protects before and after, and means over the strides of several trials."""
+    report = report_of(gait_results(), gait_results(seed=0), before=gait_results(seed=5))
+    one = report_of(gait_results())
+    now, alone = report.kinematics["now"][6], one.kinematics["now"][6]
+    assert len(now.strides["right"]) == 2 * len(alone.strides["right"])
+    np.testing.assert_allclose(now.mean("right"), alone.mean("right"), atol=1e-12)
+    names = {s["name"] for s in pages_of(report)[0].panels[0]["series"]}
+    assert names == {"right", "left", "right before", "left before"}
+
+
+def test_odd_names_stay_text() -> None:
+    """Protects the file from names that are HTML, and from characters that XML does not have."""
+    report = report_of(gait_results(source=f"/home/{ODD}.c3d", subject=ODD, notes=[ODD]), name=ODD)
+    pages = pages_of(report)
+    for page in pages:
+        ElementTree.fromstring(page.svg())
+    html = html_of(report, pages)
+    HTMLParser().feed(html)
+    assert html.count("<script") == html.count("</script>") == 2
+    assert "<b>" not in html
+    assert "\u202e" not in html
+    assert "http" not in re.sub(r"http-equiv|http://www.w3.org/2000/svg", "", html)
+    data = re.search(r'id="panels">(.*?)</script>', html, re.DOTALL)
+    assert data is not None
+    assert len(json.loads(data[1])) == len(pages)
+
+
+def test_a_trial_without_a_stride_says_so() -> None:
+    """Protects from an empty page without a word, of a person who stands."""
+    results = gait_results()
+    still = {k: np.repeat(v[:1], len(v), axis=0) for k, v in results.fields.items()}
+    report = report_of(results._replace(fields=still))
+    assert any("no full stride is known" in note for note in report.now.trials[0].notes)
+    first, second, third, *_ = pages_of(report)
+    for page in (first, second):
+        assert "no full stride is known" in texts(page.svg())
+    assert any("No full stride" in line for line in texts(third.svg()))
+
+
+def test_one_leg_alone_is_told() -> None:
+    """Protects the side of a report of one leg."""
+    report = report_of(gait_results())
+    lone = report.now.trials[0]._replace(
+        cycles=tuple(c for c in report.now.trials[0].cycles if c.side == "left")
+    )
+    alone = make_report(ReportSession("now", (lone,)), None, None, "", "A", "", "1")
+    assert alone.sides == ("left",)
+    assert any("left side alone" in line for line in texts(pages_of(alone)[0].svg()))
+    assert all({s["name"] for s in p["series"]} == {"left"} for p in pages_of(alone)[0].panels)
+
+
+def test_flagged_frames_are_told_and_kept_out_of_means() -> None:
+    """Protects means from frames that are no measurement, and pages from an error where none is sound."""
+    results = gait_results()
+    results.status[:] = 8
+    report = report_of(results)
+    assert np.isnan(report.kinematics["now"][6].mean("right")).all()
+    words = [line for page in pages_of(report) for line in texts(page.svg())]
+    assert any("not_converged 600" in line for line in words)
+
+
+def test_values_of_steps_over_strides() -> None:
+    """Protects means, deviations and asymmetry of the page of steps."""
+    values = {(v.name, v.side): v for v in step_values(report_of(gait_results()).now)}
+    assert values["Stride Time", "right"].mean == pytest.approx(1.1, abs=0.02)
+    assert values["Walking Speed", "left"].mean == pytest.approx(1.3, abs=0.1)
+    assert values["Stride Time", "right"].n >= 3
+    assert asymmetry(1.1, 0.9) == pytest.approx(20.0)
+
+
+def test_norms_are_made_of_persons() -> None:
+    """Protects norms of own trials: mean and deviation over persons, or over strides of one."""
+    trials = [(who, trial_of(gait_results(seed=k), f"{who}.c3d")) for k, who in enumerate(("A", "B", "C"))]
+    norms, notes = norms_made(trials, "folder", "", "lab", "", "")
+    assert (norms.n_person, norms.convention, len(norms.curves), notes) == (3, "isb", 9, [])
+    alone, told = norms_made(trials[:1], "folder", "", "lab", "", "")
+    assert alone.n_person == 1
+    assert any("no norm of a population" in note for note in told)
+    with pytest.raises(ConfigError, match="no trial has a full stride"):
+        norms_made([("A", trials[0][1]._replace(cycles=()))], "folder", "", "lab", "", "")
+
+
+def test_long_words_are_folded() -> None:
+    """Protects notes from running off the page: lines have room, and lose nothing."""
+    text = "a long path " + "x" * 500 + " end"
+    lines = folded(text, 600.0, 24.0)
+    assert max(map(len, lines)) <= 600.0 / (0.62 * 24.0)
+    assert "".join(lines).replace(" ", "") == text.replace(" ", "")
+    assert folded("", 600.0, 24.0) == [""]
