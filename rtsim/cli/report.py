@@ -58,6 +58,7 @@ def command(
     outputs = outputs or (Path(Path(sources[0]).stem or "report").with_suffix(HTML),)
     for path in outputs:
         check_output(path, force)
+    check_once((*sources, *before))
     norms = read_norms(norms_path) if norms_path is not None else None
     if norms is not None and angles:
         check_convention(norms, angles, str(norms_path))
@@ -71,6 +72,7 @@ def command(
     for trial in (*now, *then):
         for note in trial.notes:
             tell(f"{trial.name}: {note}")
+    tell_differences((*now, *then))
     write_report(report, outputs)
 
 
@@ -85,12 +87,36 @@ def trials_of(sources: tuple[str, ...], options: dict[str, Any], anyway: bool) -
     )
 
 
+def check_once(sources: tuple[str, ...]) -> None:
+    """ConfigError for a trial that is given twice, and would count twice."""
+    seen: set[Path] = set()
+    for source in sources:
+        path = Path(source).resolve()
+        if path in seen and path.exists():
+            raise ConfigError(f"{source} is given twice", where="SOURCES", remedy="give each trial once")
+        seen.add(path)
+
+
+def tell_differences(trials: tuple[ReportTrial, ...]) -> None:
+    """Say where trials that are averaged or overlaid were solved by different methods."""
+    methods = sorted({str(trial.results.session.meta.get("method") or "") for trial in trials} - {""})
+    if len(methods) > 1:
+        tell(
+            f"the trials are solved by different methods ({', '.join(methods)}), whose angles differ: "
+            "compare sessions by one method"
+        )
+
+
 def check_output(path: Path, force: bool) -> None:
     """ConfigError before slow work for an output that cannot be written."""
     from rtsim.files.output import check_folder, check_free
 
     suffix = path.suffix.lower()
     if path.is_dir() or not suffix:
+        if path.exists() and not path.is_dir():
+            raise ConfigError(
+                f"{path} is a file", where="--out", remedy="give a new folder, or a name with a suffix"
+            )
         check_folder(path / "about.csv" if path.is_dir() else path, "--out")
         there = sorted(p.name for p in path.glob("*.csv")) if path.is_dir() else []
         if there and not force:

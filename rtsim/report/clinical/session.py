@@ -23,6 +23,10 @@ from streams.messages import FieldSpec
 
 FloatArray = NDArray[np.float64]
 GRAVITY = 9.80665
+WITHOUT_FEET = (
+    "no segment of these results is a foot by its name, so no stride is known: models that bring their own "
+    "markers are not read over the cycle"
+)
 
 
 class ReportTrial(NamedTuple):
@@ -102,7 +106,7 @@ def trial_of(results: Results, name: str) -> ReportTrial:
     meta = results.session.meta
     gait = gait_of(results, str(meta.get("source") or ""), str(meta.get("person") or ""))
     cycles, turns = straight(results, gait.cycles)
-    lacks = without_stride(gait)
+    lacks = without_stride(gait) or ("" if gait.feet else WITHOUT_FEET)
     notes = (*results.notes, *gait.notes, *((turns,) if turns else ()), *((lacks,) if lacks else ()))
     return ReportTrial(name, results, gait, tuple(cycles), notes)
 
