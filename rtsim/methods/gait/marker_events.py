@@ -126,7 +126,8 @@ def _direction(results: Results, root: int, feet: list[int]) -> tuple[FloatArray
     positions, rotations = results.fields["segment_positions"], results.fields["segment_rotations"]
     axes = rotations[:, root][:, [0, 2], 0]
     size = np.hypot(axes[:, 0], axes[:, 1])
-    sound = size > 1e-9
+    sound = (size > 1e-9) & np.isfinite(size)
+    axes = np.where(sound[:, None], axes, 0.0)
     forwards = np.where(sound[:, None], axes / np.where(sound, size, 1.0)[:, None], (1.0, 0.0))
     direction, walks = WalkDirection(), np.zeros(len(forwards), np.bool_)
     for row, time in enumerate(results.times.tolist()):

@@ -14,7 +14,7 @@ from rtsim.methods.gait.summary import source_words
 from rtsim.report.clinical.drawing import SOFT, Page
 from rtsim.report.clinical.frame import PageFlow
 from rtsim.report.clinical.report import GaitReport
-from rtsim.report.clinical.session import ReportTrial, spec_of
+from rtsim.report.clinical.session import ReportTrial, number_of, spec_of
 from rtsim.report.tally import in_full
 from rtsim.units import DEGREES
 from streams.messages import Status
@@ -73,13 +73,15 @@ def trial_facts(trial: ReportTrial) -> list[tuple[str, str]]:
     joints = ", ".join(f"{name} {k}" for name, k in flags_by_joint(results).items())
     span = float(results.times[-1] - results.times[0]) if n else 0.0
     strides = {side: sum(c.side == side for c in trial.cycles) for side in trial.gait.feet}
+    taken = meta.get("chosen")
+    chosen = [str(choice) for choice in taken] if isinstance(taken, (list, tuple)) else []
     facts = [
         ("source", FOLDERS.sub("", str(meta.get("source") or "not told"))),
         ("frames", f"{n} in {span:.2f} s; {flags}"),
         ("flagged joints (frames)", joints or "none"),
         ("strides", ", ".join(f"{side} {k}" for side, k in strides.items()) or "none"),
         ("events by", source_words(trial.gait) if trial.gait.used else "no events"),
-        ("model, method", f"{meta.get('model', '')}, {in_full(meta.get('method'), meta.get('chosen', ()))}"),
+        ("model, method", f"{meta.get('model', '')}, {in_full(meta.get('method'), chosen)}"),
         ("subject, side", f"{meta.get('subject') or 'model of its own'}, {meta.get('side') or 'no side'}"),
     ]
     rms = results.fields.get("marker_rms")
@@ -87,12 +89,12 @@ def trial_facts(trial: ReportTrial) -> list[tuple[str, str]]:
         facts.append(
             ("marker residual", f"{1e3 * float(np.sqrt(np.nanmean(rms**2))):.2f} mm root mean square")
         )
-    mass, stature = trial.mass, float(meta.get("stature_m") or 0.0)
+    mass, stature = trial.mass, number_of(meta, "stature_m")
     facts.append(("body mass", f"{mass:.1f} kg" if mass else "not known"))
     if stature:
         facts.append(("stature", f"{stature:.3f} m"))
     rates = meta.get("rates")
-    if isinstance(rates, dict) and "cutoff_hz" in rates:
+    if isinstance(rates, dict) and number_of(rates, "cutoff_hz"):
         facts.append(
             ("filter", f"{rates.get('kind')} of order {rates.get('order')}, {rates['cutoff_hz']:g} Hz")
         )

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,7 +41,7 @@ class ReportTrial(NamedTuple):
     @property
     def mass(self) -> float:
         """Of the person [kg]; 0 = not known."""
-        return float(self.results.session.meta.get("mass_kg") or 0.0)
+        return number_of(self.results.session.meta, "mass_kg")
 
 
 class ReportSession(NamedTuple):
@@ -99,6 +99,13 @@ class CurveSource(NamedTuple):
     scale: Callable[[ReportTrial], float]
     part: int | None = None
     turned: bool = False
+
+
+def number_of(meta: Mapping[str, Any], key: str) -> float:
+    """A number above 0 of a descriptor; 0 where it has none, as one that strangers wrote may."""
+    value = meta.get(key)
+    sound = isinstance(value, (int, float)) and not isinstance(value, bool) and 0.0 < value < math.inf
+    return float(value) if sound and value is not None else 0.0
 
 
 def trial_of(results: Results, name: str) -> ReportTrial:

@@ -154,6 +154,31 @@ def test_flagged_frames_are_told_and_kept_out_of_means() -> None:
     assert any("not_converged 600" in line for line in words)
 
 
+@pytest.mark.parametrize("n", [1, 2, 15, 150])
+def test_few_frames_give_a_report(n: int) -> None:
+    """Protects short recordings: pages that say what is not known."""
+    whole = gait_results()
+    fields = {name: values[:n] for name, values in whole.fields.items()}
+    cut = whole._replace(times=whole.times[:n], status=whole.status[:n], fields=fields)
+    assert len(pages_of(report_of(cut))) >= 5
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_numbers_that_are_none_give_a_report(value: float) -> None:
+    """Protects pages from an error where nothing is known."""
+    whole = gait_results()
+    fields = {name: np.full_like(values, value) for name, values in whole.fields.items()}
+    report = report_of(whole._replace(fields=fields))
+    assert not any("nan" in line.lower().split() for page in pages_of(report) for line in texts(page.svg()))
+
+
+def test_a_descriptor_of_a_stranger_gives_a_report() -> None:
+    """Protects from an error where a recording's descriptor has other things than ours."""
+    odd = {"mass_kg": "x", "stature_m": [1], "notes": 5, "rates": {"cutoff_hz": "a"}, "chosen": 3}
+    report = report_of(gait_results(**odd, gait_events="zz", side=7, subject=4))
+    assert any("mass not known" in line for line in texts(pages_of(report)[1].svg()))
+
+
 def test_values_of_steps_over_strides() -> None:
     """Protects means, deviations and asymmetry of the page of steps."""
     values = {(v.name, v.side): v for v in step_values(report_of(gait_results()).now)}
