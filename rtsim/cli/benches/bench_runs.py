@@ -270,6 +270,17 @@ def gait_events(as_json: bool, folder: Path) -> None:
     click.echo(figures.report("gait-events", gait_events.run(folder), as_json))
 
 
+@command.command("report")
+@AS_JSON
+@click.argument("recording", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+def report(as_json: bool, recording: Path) -> None:
+    """How long `rtsim report` takes on RECORDING (.mcap with results): HTML, PDF, spreadsheet."""
+    from rtsim.bench import figures
+    from rtsim.bench.runs import gait_report
+
+    click.echo(figures.report("report", gait_report.run(recording), as_json))
+
+
 @command.command("trials")
 @AS_JSON
 @click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))

@@ -1,0 +1,44 @@
+"""How long `rtsim report` takes on results that are solved: the whole command, its start among it.
+
+Beside the time that passes stands that of a processor, which other programs on the machine do not lengthen by
+waiting (0 where the system does not count it).
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import perf_counter
+
+from rtsim.bench.figures import BenchFigure, say
+from rtsim.bench.markers.recordings import called
+from rtsim.errors import ConfigError
+from rtsim.files.recording import read_results
+
+LIMIT_S = 5.0
+KINDS = ("html", "pdf", "xlsx")
+
+
+def run(recording: Path) -> list[BenchFigure]:
+    """Seconds for each kind of file, of a recording with results; ConfigError where it has none."""
+    read_results(recording)
+    figures = []
+    with TemporaryDirectory() as folder:
+        for kind in KINDS:
+            say(f"report: {kind}")
+            path = Path(folder) / f"report.{kind}"
+            begun, used = perf_counter(), processor_s()
+            called("report", str(recording), "-o", str(path))
+            seconds, used = perf_counter() - begun, processor_s() - used
+            if not path.is_file():
+                raise ConfigError(f"no {kind} file was written", where=str(recording))
+            figures.append(BenchFigure(f"{kind}_s", seconds, "s", LIMIT_S, "lower"))
+            figures.append(BenchFigure(f"{kind}_cpu_s", used, "s"))
+    return figures
+
+
+def processor_s() -> float:
+    """Time of a processor that processes which this one started have taken so far [s]."""
+    spent = os.times()
+    return spent.children_user + spent.children_system
