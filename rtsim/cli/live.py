@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
-from rtsim.cli.page_options import check_page, page_option
 from rtsim.cli.runs.live_outcome import check_recorded, reason_of, unusable
 from rtsim.cli.terminal.lines import tell
 from rtsim.cli.terminal.options import (
@@ -25,6 +24,7 @@ from rtsim.cli.terminal.options import (
     tare_arguments,
     tell_notes,
 )
+from rtsim.cli.terminal.page_options import check_page, page_option
 from rtsim.cli.terminal.ports import held
 from rtsim.cli.terminal.run_notes import ALL_NOTES_OPTION, tell_missing, tell_of_run
 from rtsim.config.runs.run_schema import RunConfig

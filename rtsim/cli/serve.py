@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
-from rtsim.cli.page_options import page_option
 from rtsim.cli.terminal.lines import tell
+from rtsim.cli.terminal.page_options import page_option
 from rtsim.cli.terminal.ports import offset_option, placed
 from rtsim.cli.terminal.security import connect_options, connect_security
 from rtsim.cli.terminal.states import say
