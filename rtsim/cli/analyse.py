@@ -143,7 +143,7 @@ def solve(run: RunConfig, anyway: bool, console: Any, curves: str = "") -> Analy
     names of curves that its results do not have.
     """
     ready = driven(run, console) if is_driven(run) else recorded(run, anyway, console)
-    return gone_through(run, ready, console, curves)
+    return gone_through(run, ready, console, curves, anyway)
 
 
 class Ready(NamedTuple):
@@ -230,12 +230,18 @@ def recorded(run: RunConfig, anyway: bool, console: Any) -> Ready:
     )
 
 
-def gone_through(run: RunConfig, ready: Ready, console: Any, curves: str = "") -> AnalysedRecording:
-    """The loop over all frames, until the last or an interruption; curves : names to check before it."""
+def gone_through(
+    run: RunConfig, ready: Ready, console: Any, curves: str = "", anyway: bool = False
+) -> AnalysedRecording:
+    """The loop over all frames, until the last or an interruption; curves : names to check before it.
+
+    anyway : somebody else's markers without names are no error
+    """
     from rtsim.files.tables.curve_choice import chosen_cells
     from rtsim.live.inputs.recorded import KeptResults
     from rtsim.live.loop import Loop
     from rtsim.live.processes.serve import meta_of
+    from rtsim.live.subjects.unnamed_check import check_named
 
     kept = KeptResults(lambda session: chosen_cells(session, curves))
     meta = meta_of(structs.replace(run, person=ready.person), ready.notes)
@@ -248,6 +254,8 @@ def gone_through(run: RunConfig, ready: Ready, console: Any, curves: str = "") -
     results = kept.results()
     if results is None and loop.reason == INTERRUPTED:
         raise Interrupted
+    if loop.reason != INTERRUPTED and not anyway:
+        check_named(ready.stages, run, run.source)
     if results is None:
         raise ConfigError("no frame was solved", where=run.source, remedy="look at the sentences above")
     gauges = kept.telemetry.gauges if kept.telemetry else {}

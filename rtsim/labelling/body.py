@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +18,12 @@ SLACK = 0.08
 """Of a spine between pelvis and shoulders [m]."""
 FEWEST = 3
 """Points that fix a rigid segment."""
+LEARNED = 0.6
+"""Part of how far markers may be off that remains once it was learned where skin has them."""
+GOES, GOES_FAST, TURNS, TURNS_FAST = 0.10, 2.5, 0.7, 3.0
+"""How far a segment goes [m, m/s] and turns [rad, rad/s] while it is not seen."""
+REDUNDANT = 5
+"""More markers make a segment no surer."""
 LINE = 0.015
 """Spread of points from their best line below which they fix no turn about it, root mean square [m]."""
 
@@ -26,6 +33,15 @@ OFF, PART = 0.010, 0.06
 OFF_MOST = 0.03
 """A marker that the fit of its segment leaves farther off than a distance across it may be is not taken, and
 none beyond this [m]."""
+OFF_JOINT = 0.030
+"""How far a joint centre by one segment may be off that by its neighbour [m]."""
+VAGUE = 0.060
+"""By how much more where two markers say where the neighbour is, which turn about their joints on a wrong
+plane [m]."""
+LOOSE = 0.015
+"""By how much more markers may be off on segments that arms and head move [m]."""
+LOOSE_TWO = 0.015
+"""The same where there are only two, as no third one makes up for skin."""
 BESIDE = 1.3
 """So many times that for one where others of its segment say where it must be, and nothing else is near."""
 
@@ -35,34 +51,75 @@ class SharedCentre(NamedTuple):
 
     slack : by how much more than at a joint distances to it may be off [m], as over a spine that bends: then
         it says where a segment can be, and not where it is
+    vague : by how much more it may be off [m] as two markers of its segment do not say well where that is
     """
 
     here: Array
     other: int
     there: Array
     slack: float = 0.0
+    vague: float = 0.0
+
+
+class ExpectedPlace(NamedTuple):
+    """Where a segment was before it was lost: (3, 3) and (3,) as of `SegmentPlacement`; how far it may have
+    gone since [m], and 1 - cosine of how far it may have turned."""
+
+    rotation: Array
+    origin: Array
+    gone: float
+    turned: float
+
+    def costs(self, rotations: Array, origins: Array) -> Array:
+        """(c,) - what it costs to be elsewhere: 1 as far off as may be."""
+        turned = 0.5 * (3.0 - np.einsum("cij,ij->c", rotations, self.rotation)) / self.turned
+        off = origins - self.origin
+        return turned + np.einsum("ci,ci->c", off, off) / self.gone**2
 
 
 class SegmentShape(NamedTuple):
-    """A segment: which markers it has, (k, 3) where they are on it [m], and its joint centres."""
+    """A segment: which markers it has, (k, 3) where they are on it [m], and its joint centres.
+
+    loose : by how much more than on a bone markers may be off [m]
+    part : what remains of how far markers may be off, once it was learned where skin has them
+    expected : where it was a while ago, if that is known
+    """
 
     name: str
     markers: Indices
     local: Array
     joints: tuple[SharedCentre, ...]
+    loose: float = 0.0
+    part: float = 1.0
+    expected: ExpectedPlace | None = None
 
     @property
     def off_most(self) -> float:
         """How far a marker may be off [m]."""
-        return min(OFF_MOST, OFF + PART * float(np.linalg.norm(np.ptp(self.local, axis=0))))
+        extent = float(np.linalg.norm(np.ptp(self.local, axis=0)))
+        return self.part * (min(OFF_MOST, OFF + PART * extent) + self.loose)
+
+    @property
+    def off(self) -> float:
+        """How far a distance between markers may be off, beside `off_part` of it [m]."""
+        return self.part * (OFF + self.loose)
+
+    @property
+    def off_part(self) -> float:
+        """The part of a distance that it may be off for soft tissue."""
+        return self.part * PART
+
+    @property
+    def off_joint(self) -> float:
+        """How far a distance to a joint centre may be off, beside a part of it [m]."""
+        return OFF_JOINT + self.loose
 
 
 class SegmentPlacement(NamedTuple):
-    """Where a segment is: x in ground = rotation @ x on the segment + origin; rms of the fit [m]."""
+    """Where a segment is: x in ground = rotation @ x on the segment + origin [m]."""
 
     rotation: Array
     origin: Array
-    rms: float
 
     def place(self, local: Array) -> Array:
         """(k, 3) - points of the segment in ground [m]."""
@@ -94,7 +151,7 @@ class MarkedBody:
         segments = [name for name, markers in ruler.local.items() if any(m in names for m in markers)]
         index = {name: k for k, name in enumerate(segments)}
         joints = [*((joint, 0.0) for joint in ruler.joints), *((joint, SLACK) for joint in loosely)]
-        self.shapes = [self._shape(ruler.local[name], joints, name, names, index) for name in segments]
+        self.shapes = [self._shape(ruler, joints, name, names, index) for name in segments]
         self.segment_of = np.full(len(names), -1, np.int64)
         for k, shape in enumerate(self.shapes):
             self.segment_of[shape.markers] = k
@@ -106,21 +163,48 @@ class MarkedBody:
         for shape in self.shapes:
             self.weak[shape.markers] = not self._is_told_apart(shape)
 
+    def learned(self, bias: Array, known: NDArray[np.bool_]) -> MarkedBody:
+        """The same with markers where skin has them: bias (n_marker, 3) on their segments [m], where all of a
+        segment are known."""
+        other = copy(self)
+        other.shapes = [
+            shape._replace(local=shape.local + bias[shape.markers], part=LEARNED)
+            if len(shape.markers) >= FEWEST and known[shape.markers].all() else shape
+            for shape in self.shapes
+        ]  # fmt: skip
+        other.local = self.local + bias
+        return other
+
+    def after_gap(self, rotations: Array, origins: Array, gap_s: float) -> MarkedBody:
+        """The same, expected where it was so long ago [s]; rotations, origins : (n_segment, 3, 3) and
+        (n_segment, 3) [m], NaN = not known."""
+        other = copy(self)
+        turned = 1.0 - float(np.cos(min(np.pi, TURNS + TURNS_FAST * gap_s)))
+        other.shapes = [
+            shape if np.isnan(origin[0])
+            else shape._replace(expected=ExpectedPlace(rotation, origin, GOES + GOES_FAST * gap_s, turned))
+            for shape, rotation, origin in zip(self.shapes, rotations, origins, strict=True)
+        ]  # fmt: skip
+        return other
+
     @staticmethod
     def _shape(
-        local: Mapping[str, Array],
+        ruler: Ruler,
         joints: Sequence[tuple[SharedPoint, float]],
         name: str,
         names: tuple[str, ...],
         index: Mapping[str, int],
     ) -> SegmentShape:
-        own = {m: x for m, x in local.items() if m in names}
-        shared = [SharedCentre(j.in_proximal, index[j.distal], j.in_distal, slack)
+        own = {m: x for m, x in ruler.local[name].items() if m in names}
+        vague = {s: VAGUE if sum(m in names for m in ruler.local[s]) < FEWEST else 0.0 for s in index}
+        shared = [SharedCentre(j.in_proximal, index[j.distal], j.in_distal, slack, vague[j.distal])
                   for j, slack in joints if j.proximal == name and j.distal in index]  # fmt: skip
-        shared += [SharedCentre(j.in_distal, index[j.proximal], j.in_proximal, slack)
+        shared += [SharedCentre(j.in_distal, index[j.proximal], j.in_proximal, slack, vague[j.proximal])
                    for j, slack in joints if j.distal == name and j.proximal in index]  # fmt: skip
         markers = np.array([names.index(m) for m in own], np.int64)
-        return SegmentShape(name, markers, np.array(list(own.values())).reshape(-1, 3), tuple(shared))
+        places = np.array(list(own.values())).reshape(-1, 3)
+        loose = LOOSE if name in ruler.loose else LOOSE_TWO if len(markers) < FEWEST else 0.0
+        return SegmentShape(name, markers, places, tuple(shared), loose)
 
     def _is_told_apart(self, shape: SegmentShape) -> bool:
         """Whether distances leave one over that says whether points are those of a segment."""
@@ -129,18 +213,23 @@ class MarkedBody:
         return n > FEWEST or (n == FEWEST and bool(beside)) or (n == 2 and max(beside, default=0) >= FEWEST)
 
     def _ordered(self) -> list[int]:
-        """Those that share most joints and have most markers first, then outwards along the joints."""
+        """Those that are seen best where markers are hidden first, then outwards along the joints."""
         left = set(range(len(self.shapes)))
         order: list[int] = []
         while left:
             near = [k for k in left if any(j.other in order for j in self.shapes[k].joints)]
+            near = [
+                k for k in near if not all(j.slack for j in self.shapes[k].joints if j.other in order)
+            ] or near
             best = max(near or sorted(left), key=lambda k: (fixes(self.shapes[k].local), self._rank(k)))
             order.append(best)
             left.remove(best)
         return order
 
-    def _rank(self, k: int) -> tuple[int, int]:
-        return len(self.shapes[k].joints), len(self.shapes[k].markers)
+    def _rank(self, k: int) -> tuple[int, int, float]:
+        shape = self.shapes[k]
+        firm = sum(not joint.slack for joint in shape.joints)
+        return min(len(shape.markers), REDUNDANT), firm, float(np.linalg.norm(np.ptp(shape.local, axis=0)))
 
 
 def fixes(points: Array) -> bool:
@@ -151,12 +240,30 @@ def fixes(points: Array) -> bool:
     return bool(np.linalg.svd(centred, compute_uv=False)[1] >= LINE * np.sqrt(len(points)))
 
 
+SLENDER = 0.005
+"""The same for points of which some weigh less [m]."""
+
+
+def fit_all(local: Array, ground: Array, weights: Array) -> tuple[Array, Array, NDArray[np.bool_]]:
+    """Weighted least squares (Kabsch 1976), many at once, never mirrored.
+
+    local : (k, 3) or (c, k, 3) - points of a segment [m]; ground : (c, k, 3) [m]; weights : (c, k)
+    Returns (c, 3, 3) rotations, (c, 3) origins [m], and (c,) whether points on no line fix them.
+    """
+    total = np.maximum(weights.sum(axis=1), 1e-12)[:, None]
+    middle = (weights[:, None] @ local)[:, 0] / total
+    there = np.einsum("ck,cki->ci", weights, ground) / total
+    covariance = np.swapaxes(local - middle[:, None], 1, 2) @ (
+        weights[:, :, None] * (ground - there[:, None])
+    )
+    u, size, vt = np.linalg.svd(covariance)
+    vt[:, 2] *= np.sign(np.linalg.det(u) * np.linalg.det(vt))[:, None]
+    rotations = np.swapaxes(u @ vt, 1, 2)
+    origins = there - (rotations @ middle[:, :, None])[:, :, 0]
+    return rotations, origins, size[:, 1] >= SLENDER**2 * total[:, 0]
+
+
 def fit(local: Array, ground: Array) -> SegmentPlacement:
-    """Least squares (Kabsch 1976): (k, 3) points of a segment laid onto those in ground; never mirrored."""
-    middle, there = local.mean(axis=0), ground.mean(axis=0)
-    u, _, vt = np.linalg.svd((local - middle).T @ (ground - there))
-    vt[2] *= np.sign(np.linalg.det(u) * np.linalg.det(vt))
-    rotation = (u @ vt).T
-    origin = there - rotation @ middle
-    off = ground - local @ rotation.T - origin
-    return SegmentPlacement(rotation, origin, float(np.sqrt(np.einsum("ij,ij->", off, off) / len(local))))
+    """The same for one: (k, 3) points of a segment laid onto those in ground."""
+    rotations, origins, _ = fit_all(local, ground[None], np.ones((1, len(local))))
+    return SegmentPlacement(rotations[0], origins[0])

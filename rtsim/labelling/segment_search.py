@@ -1,122 +1,305 @@
-"""One segment in a cloud of points: which of them can be its markers, by the distances between them.
+"""One segment in a cloud of points: which of them can be its markers, beside what is placed already.
 
-Distances to the joint centres that neighbours give count as well. A segment is found by going through its
-markers one by one, each time through the points whose distances to those taken before can be (backtracking).
+Two markers and the joint centre that a neighbour gives fix a segment, and so do three markers. All pairs or
+triples of points whose distances are theirs are laid onto the segment at once; the other markers are then the
+points that are nearest to where they must be, and a least-squares fit over all of them judges it (Fischler
+and Bolles 1981, by all samples instead of random ones).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Generator
+from itertools import combinations
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rtsim.labelling.body import OFF, PART, Array, SegmentPlacement, SegmentShape, fit, fixes
+from rtsim.labelling.body import FEWEST, OFF_JOINT, PART, Array, Indices, SegmentShape, fit_all, fixes
 
-OFF_JOINT = 0.020
-"""The same of a distance to a joint centre that a neighbour gives [m]."""
-KEPT = 6
-"""Ways to see a segment that are kept."""
-MOST_STEPS = 4_000
-"""Points that are looked at in one search: a cloud beyond that has too much that looks alike."""
+KEPT = 20
+"""Ways to see a segment that are judged by a fit, and kept."""
+FIRST_BASES, MOST_BASES = 2, 12
+"""Pairs or triples of markers that are tried, and those where these leave a marker without a point."""
+MOST_SAMPLES = 800
+"""Pairs or triples of points that are tried for one of them: a cloud beyond that has too much that looks
+alike."""
+NEAREST_MOST = 1.5
+"""So many times farther off than after the fit a marker may be before it."""
+Found = TypeVar("Found")
+NEAR_FIRST = 1e-12
+SIDE_OF_TWO = -0.5
+"""How far to the other side a segment of two markers may seem to face (cosine), as they say little of
+that."""
+SPINE, LEG = 1.0, 0.3
+"""What a turn to the opposite costs half of: of a trunk on the pelvis, and of segments of a leg, which bend
+far."""
 
 
-class SeenSegment(NamedTuple):
-    """A way to see a segment: the point of each of its markers, -1 = none, where it then is, and its cost.
+class Hypotheses(NamedTuple):
+    """Ways to see a person, h of them.
 
-    cost : sum of squares of what the markers are off, and MISSING^2 for each without a point [m^2]
+    points : (h, n_marker) - the point of each marker, -1 = none
+    rotations, origins : (h, n_segment, 3, 3) and (h, n_segment, 3) - where segments are [m], NaN = not seen
+    costs : (h,) - sum of squares of what markers are off, over what they may be, and 1 for each without a
+    point
     """
 
-    points: tuple[int, ...]
-    placement: SegmentPlacement
-    cost: float
+    points: Indices
+    rotations: Array
+    origins: Array
+    costs: Array
+
+    def chosen(self, rows: Indices) -> Hypotheses:
+        """Some of them."""
+        return Hypotheses(self.points[rows], self.rotations[rows], self.origins[rows], self.costs[rows])
 
 
-MISSING = 0.03
-"""A marker without a point costs as much as one that is so far off [m]."""
+class SegmentHypotheses(NamedTuple):
+    """Ways to see one segment, c of them, the cheapest first: beside which way to see the others, (c, k) the
+    points of its markers, -1 = none, where it then is [m], and their costs as of `Hypotheses`."""
+
+    beside: Indices
+    points: Indices
+    rotations: Array
+    origins: Array
+    costs: Array
+
+    def chosen(self, rows: Indices) -> SegmentHypotheses:
+        """Some of them."""
+        return SegmentHypotheses(self.beside[rows], self.points[rows], self.rotations[rows],
+                                 self.origins[rows], self.costs[rows])  # fmt: skip
 
 
-def ways_to_see(
-    shape: SegmentShape, anchors: Sequence[tuple[Array, Array, float]], cloud: Array, free: NDArray[np.bool_]
-) -> list[SeenSegment]:
-    """The best ways to see a segment, the cheapest first.
+def search_segment(
+    shape: SegmentShape, before: Hypotheses, cloud: Array, apart: Array, faces: bool
+) -> Generator[None, None, SegmentHypotheses]:
+    """The best ways to see a segment beside ways to see the others. Yields now and then, after about a
+    millisecond.
 
-    anchors : joint centres on the segment and in ground, and their slack [m]; cloud : (n, 3) [m]
-    free : (n,) - which points may be taken
+    cloud : (n, 3) [m]; apart : (n, n) - distances between its points [m]
+    faces : whether its third axis points to the side to which those of the others do
     """
-    return _Search(shape, anchors, cloud, free).run()
+    return (yield from _SegmentSearch(shape, before, cloud, apart, faces).run())
 
 
-class _Search:
+def seen_segments(
+    shape: SegmentShape, before: Hypotheses, cloud: Array, apart: Array, faces: bool
+) -> SegmentHypotheses:
+    """The same without a rest."""
+    return finished(search_segment(shape, before, cloud, apart, faces))
+
+
+def finished(search: Generator[None, None, Found]) -> Found:
+    """What a search finds when it goes on to its end."""
+    while True:
+        try:
+            next(search)
+        except StopIteration as end:
+            return end.value
+
+
+class _SegmentSearch:
     def __init__(
-        self,
-        shape: SegmentShape,
-        anchors: Sequence[tuple[Array, Array, float]],
-        cloud: Array,
-        free: NDArray[np.bool_],
+        self, shape: SegmentShape, before: Hypotheses, cloud: Array, apart: Array, faces: bool
     ) -> None:
-        self.shape, self.cloud = shape, cloud
-        self.here = np.array([here for here, _, _ in anchors]).reshape(-1, 3)
-        self.there = np.array([there for _, there, _ in anchors]).reshape(-1, 3)
-        slack = np.array([slack for _, _, slack in anchors])
-        self.apart = np.linalg.norm(shape.local[:, None] - shape.local[None], axis=2)
+        self.shape, self.before, self.cloud, self.apart, self.faces = shape, before, cloud, apart, faces
+        others = np.array([joint.other for joint in shape.joints], np.int64)
+        there = np.array([joint.there for joint in shape.joints]).reshape(-1, 3)
+        self.here = np.array([joint.here for joint in shape.joints]).reshape(-1, 3)
+        self.firm = np.array([joint.slack == 0.0 for joint in shape.joints], bool)
+        slack = np.array([joint.slack + joint.vague for joint in shape.joints])
+        self.off_joint = OFF_JOINT + np.array([joint.vague for joint in shape.joints])
+        self.there = (before.rotations[:, others] @ there[None, :, :, None])[..., 0] + before.origins[
+            :, others
+        ]
+        self.anchored = np.isfinite(self.there[:, :, 0]) & self.firm
+        self.can = self._can(slack)
+        self.length = np.linalg.norm(shape.local[:, None] - shape.local[None], axis=2)
+        self.square = np.einsum("ij,ij->i", cloud, cloud)
+
+    def _can(self, slack: Array) -> NDArray[np.bool_]:
+        """(h, k, n) - which points each marker may be, by distances to joint centres and by names."""
+        shape, points = self.shape, self.before.points
         usual = np.linalg.norm(shape.local[:, None] - self.here[None], axis=2)
-        found = np.linalg.norm(cloud[:, None] - self.there[None], axis=2)
-        off = np.abs(found[None] - usual[:, None])  # (marker, point, anchor)
-        can = (off <= OFF_JOINT + PART * usual[:, None] + slack).all(axis=2) & free
-        self.here, self.there = self.here[slack == 0.0], self.there[slack == 0.0]
-        self.can = [np.flatnonzero(row) for row in can]
-        self.between = np.linalg.norm(cloud[:, None] - cloud[None], axis=2)
-        self.off_most = shape.off_most
-        self.n_step = 0
-        self.found: dict[tuple[int, ...], SeenSegment] = {}
-        self.fewest_seen = max(2, 3 - len(self.here))
-        self.n_missing = 0
+        found = np.linalg.norm(self.cloud[None, :, None] - self.there[:, None], axis=3)
+        off = np.abs(found[:, None] - usual[None, :, None])
+        can = ~(off > shape.off_joint + PART * usual[None, :, None] + slack).any(axis=3)
+        rows, markers = np.nonzero(points >= 0)
+        free = np.ones((len(points), len(self.cloud)), bool)
+        free[rows, points[rows, markers]] = False
+        can &= free[:, None]
+        for row, i in zip(*np.nonzero(points[:, shape.markers] >= 0), strict=True):
+            can[row, i] = False
+            can[row, i, points[row, shape.markers[i]]] = True
+        return can
 
-    def run(self) -> list[SeenSegment]:
-        for n_missing in range(len(self.shape.local) - self.fewest_seen + 1):
-            self.n_missing = n_missing
-            self._go_on([], 0)
-            if self.found:  # whoever sees fewer markers sees parts of these, or something worse
-                break
-        return sorted(self.found.values(), key=lambda seen: seen.cost)[:KEPT]
+    def run(self) -> Generator[None, None, SegmentHypotheses]:
+        found: list[SegmentHypotheses] = []
+        first = np.where(self.anchored.any(axis=1), self.anchored.argmax(axis=1) if len(self.here) else 0, -1)
+        for anchor in np.unique(first).tolist():
+            rows = np.flatnonzero(first == anchor)
+            bases = self._bases(anchor)
+            for some in (bases[:FIRST_BASES], bases[FIRST_BASES:MOST_BASES]):
+                for base in some:
+                    found.append(self._fitted(self._sampled(rows, base, anchor)))
+                    yield
+                rows = self._in_need(rows, found)
+                if not len(rows):
+                    break
+        return self._best(found)
 
-    def _go_on(self, taken: list[int], n_missing: int) -> None:
-        """Try all points for the next marker, and that it is not seen."""
-        k = len(taken)
-        if k == len(self.shape.local):
-            self._judge(taken)
-            return
-        self.n_step += 1
-        if self.n_step > MOST_STEPS:
-            return
-        before = [(j, p) for j, p in enumerate(taken) if p >= 0]
-        points = self.can[k]
-        for j, p in before:
-            off = np.abs(self.between[p, points] - self.apart[j, k])
-            points = points[(off <= OFF + PART * self.apart[j, k]) & (points != p)]
-        for p in points.tolist():
-            self._go_on([*taken, p], n_missing)
-        if n_missing < self.n_missing:
-            self._go_on([*taken, -1], n_missing + 1)
+    def _in_need(self, rows: Indices, found: list[SegmentHypotheses]) -> Indices:
+        """Those beside which not all markers were seen, and that could still be among the best."""
+        best = np.inf
+        for some in found:
+            whole = (some.points >= 0).all(axis=1)
+            rows = np.setdiff1d(rows, some.beside[whole])
+            costs = self.before.costs[some.beside] + some.costs
+            best = min(best, float(costs[whole].min(initial=np.inf)))
+        return rows[self.before.costs[rows] < best]
 
-    def _judge(self, taken: list[int]) -> None:
-        seen = [k for k, p in enumerate(taken) if p >= 0]
-        while True:
-            local = np.vstack([self.shape.local[seen], self.here])
-            if len(seen) < 2 or not fixes(local):
-                return
-            placement = fit(local, np.vstack([self.cloud[[taken[k] for k in seen]], self.there]))
-            off = np.linalg.norm(
-                placement.place(self.shape.local[seen]) - self.cloud[[taken[k] for k in seen]], axis=1
-            )
-            if off.max() <= self.off_most:
-                break
-            seen.pop(int(off.argmax()))
-        points = tuple(p if k in seen else -1 for k, p in enumerate(taken))
-        joints = placement.place(self.here) - self.there
-        cost = float(off @ off + np.einsum("ij,ij->", joints, joints))
-        cost += MISSING**2 * (len(taken) - len(seen))
-        if points not in self.found or cost < self.found[points].cost:
-            self.found[points] = SeenSegment(points, placement, cost)
+    def _bases(self, anchor: int) -> list[tuple[int, ...]]:
+        """Markers that fix the segment, with a joint centre or alone, those that fix it best first."""
+        local = self.shape.local
+        ends = [] if anchor < 0 else [self.here[anchor]]
+        bases = list(combinations(range(len(local)), 3 - len(ends)))
+        areas = [spanned(np.array([*ends, *local[list(base)]])) for base in bases]
+        order = np.argsort([-area for area in areas], kind="stable")
+        return [bases[k] for k in order.tolist() if fixes(np.array([*ends, *local[list(bases[k])]]))]
+
+    def _sampled(self, rows: Indices, base: tuple[int, ...], anchor: int) -> tuple[Indices, Array, Array]:
+        """Beside which ways, and where the segment is, by points that can be the markers of a base."""
+        hypothesis, p = np.nonzero(self.can[rows, base[0]])
+        hypothesis, taken = rows[hypothesis], p[:, None]
+        for k, marker in enumerate(base[1:], 1):
+            fitting = self.can[hypothesis, marker].copy()
+            for earlier in range(k):
+                usual = self.length[base[earlier], marker]
+                near = np.abs(self.apart - usual) <= self.shape.off + self.shape.off_part * usual
+                np.fill_diagonal(near, False)
+                fitting &= near[taken[:, earlier]]
+            row, p = np.nonzero(fitting)
+            hypothesis, taken = hypothesis[row], np.column_stack([taken[row], p])
+        if len(taken) > MOST_SAMPLES:
+            hypothesis, taken = hypothesis[:MOST_SAMPLES], taken[:MOST_SAMPLES]
+        local, ground = self.shape.local[list(base)], self.cloud[taken]
+        if anchor >= 0:
+            local = np.vstack([self.here[anchor], local])
+            ground = np.concatenate([self.there[hypothesis, anchor][:, None], ground], axis=1)
+        rotations = frames(ground) @ frames(local[None])[0].T
+        origins = ground.mean(axis=1) - rotations @ local.mean(axis=0)
+        if self.faces and len(hypothesis):
+            kept = np.flatnonzero(self._faces_so(hypothesis, rotations))
+            return hypothesis[kept], rotations[kept], origins[kept]
+        return hypothesis, rotations, origins
+
+    def _faces_so(self, hypothesis: Indices, rotations: Array) -> NDArray[np.bool_]:
+        """(c,) - whether the third axis points to the side to which those of the others do."""
+        sides = np.einsum("csi,ci->cs", self.before.rotations[hypothesis, :, :, 2], rotations[:, :, 2])
+        return ~(sides <= (0.0 if len(self.shape.markers) > 2 else SIDE_OF_TWO)).any(axis=1)
+
+    def _turned(self, hypothesis: Indices, rotations: Array) -> Array:
+        """(c,) - what it costs that the segment is turned against its neighbours."""
+        costs = np.zeros(len(hypothesis))
+        for joint in self.shape.joints:
+            beside = self.before.rotations[hypothesis, joint.other]
+            along = 1.0 - np.einsum("cij,cij->cj", beside, rotations)
+            well = 1.0 if not joint.vague and len(self.shape.markers) > 2 else 0.5
+            costs += np.nan_to_num(well * along[:, 2] + (SPINE if joint.slack else LEG) * along[:, 1])
+        return costs
+
+    def _nearest(self, hypothesis: Indices, rotations: Array, origins: Array) -> tuple[Indices, Array]:
+        """(c, k) - the point nearest to where each marker is, and how far off it is, squared, over what it
+        may be."""
+        placed = self.shape.local @ rotations.swapaxes(1, 2) + origins[:, None]
+        square = np.einsum("cki,cki->ck", placed, placed)
+        off = square[:, :, None] + self.square - 2.0 * (placed @ self.cloud.T)
+        off[~self.can[hypothesis]] = np.inf
+        nearest = off.argmin(axis=2)
+        least = np.take_along_axis(off, nearest[:, :, None], axis=2)[:, :, 0]
+        return nearest, np.maximum(least, 0.0) / self.shape.off_most**2
+
+    def _fitted(self, sampled: tuple[Indices, Array, Array]) -> SegmentHypotheses:
+        """The best of them, fitted to all points that are theirs."""
+        hypothesis, rotations, origins = sampled
+        nearest, off = self._nearest(hypothesis, rotations, origins)
+        costs = self.before.costs[hypothesis] + np.minimum(off, NEAREST_MOST**2).sum(axis=1)
+        kept = np.argsort(costs, kind="stable")[:KEPT]
+        hypothesis, nearest, off = hypothesis[kept], nearest[kept], off[kept]
+        for most in (NEAREST_MOST**2, 1.0):
+            points = without_doubles(np.where(off <= most, nearest, -1), off)
+            rotations, origins, fixed = self._fit(hypothesis, points)
+            hypothesis, points = hypothesis[fixed], points[fixed]
+            rotations, origins = rotations[fixed], origins[fixed]
+            nearest, off = self._nearest(hypothesis, rotations, origins)
+        return SegmentHypotheses(hypothesis, points, rotations, origins,
+                                 self._costs(hypothesis, points, rotations, origins))  # fmt: skip
+
+    def _fit(self, hypothesis: Indices, points: Indices) -> tuple[Array, Array, NDArray[np.bool_]]:
+        """Least squares over markers and joint centres, and where those fix the segment, by so many markers
+        that they are hardly some others by chance."""
+        local = np.vstack([self.shape.local, self.here])
+        well = (OFF_JOINT / self.off_joint) ** 2
+        weights = np.concatenate([points >= 0, well * self.anchored[hypothesis]], axis=1)
+        there = np.where(self.anchored[hypothesis][:, :, None], self.there[hypothesis], 0.0)
+        ground = np.concatenate([self.cloud[points], there], axis=1)
+        rotations, origins, second = fit_all(local, ground, weights)
+        k = len(self.shape.markers)
+        alone = FEWEST if self.firm.any() else min(k, FEWEST + 1)
+        fewest = np.where(self.anchored[hypothesis].any(axis=1), max(2, -(-k // 2)), alone)
+        return rotations, origins, second & ((points >= 0).sum(axis=1) >= fewest)
+
+    def _costs(self, hypothesis: Indices, points: Indices, rotations: Array, origins: Array) -> Array:
+        placed = self.shape.local @ rotations.swapaxes(1, 2) + origins[:, None]
+        off = placed - self.cloud[points]
+        squares = np.minimum(np.einsum("cki,cki->ck", off, off) / self.shape.off_most**2, 1.0)
+        costs = np.where(points >= 0, squares, 1.0).sum(axis=1)
+        if len(self.here):
+            joints = self.here @ rotations.swapaxes(1, 2) + origins[:, None] - self.there[hypothesis]
+            squares = np.einsum("cji,cji->cj", joints, joints) / self.off_joint**2
+            costs += np.where(self.anchored[hypothesis], squares, 0.0).sum(axis=1)
+        if self.shape.expected is not None:
+            costs += self.shape.expected.costs(rotations, origins)
+        return costs + self._turned(hypothesis, rotations) if self.faces else costs
+
+    def _best(self, found: list[SegmentHypotheses]) -> SegmentHypotheses:
+        """Those of all bases, each once, the cheapest with what they are beside first."""
+        k = len(self.shape.markers)
+        if not found:
+            return SegmentHypotheses(np.zeros(0, np.int64), np.zeros((0, k), np.int64), np.zeros((0, 3, 3)),
+                                     np.zeros((0, 3)), np.zeros(0))  # fmt: skip
+        every = SegmentHypotheses(*(np.concatenate(column) for column in zip(*found, strict=True)))
+        order = np.argsort(self.before.costs[every.beside] + every.costs, kind="stable")
+        every = every.chosen(order)
+        _, first = np.unique(np.column_stack([every.beside, every.points]), axis=0, return_index=True)
+        return every.chosen(np.sort(first))
+
+
+def without_doubles(points: Indices, off: Array) -> Indices:
+    """(c, k) points, none twice in a row: the marker to which one is nearer has it."""
+    ordered = np.sort(points, axis=1)
+    doubled = ((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)).any(axis=1)
+    for row in np.flatnonzero(doubled).tolist():
+        taken: set[int] = set()
+        for k in np.argsort(off[row], kind="stable").tolist():
+            p = int(points[row, k])
+            if p in taken:
+                points[row, k] = -1
+            taken.add(p)
+    return points
+
+
+def spanned(corners: Array) -> float:
+    """The area of a triangle (3, 3) [m^2]."""
+    return 0.5 * float(np.linalg.norm(np.cross(corners[1] - corners[0], corners[2] - corners[0])))
+
+
+def frames(corners: Array) -> Array:
+    """(c, 3, 3) - axes as columns by triangles (c, 3, 3): along the first side, in the plane, square to
+    both."""
+    x = corners[:, 1] - corners[:, 0]
+    x /= np.maximum(np.linalg.norm(x, axis=1, keepdims=True), NEAR_FIRST)
+    z = np.cross(x, corners[:, 2] - corners[:, 0])
+    z /= np.maximum(np.linalg.norm(z, axis=1, keepdims=True), NEAR_FIRST)
+    return np.stack([x, np.cross(z, x), z], axis=2)

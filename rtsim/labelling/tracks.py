@@ -1,7 +1,7 @@
-"""Points that go on: each marker's next place by its speed, and strangers beside them.
+"""Points that go on: each point's next place by its speed, whether it has a name or not.
 
-A point is a marker's next where both are each other's nearest, within what a body can do in a frame, and
-nothing else is nearly as near. Where that is not so the marker is not seen, rather than taken for another.
+All points of a frame are paired with those of the frame before at once, by the least sum of squares (Kuhn
+1955). Where two points could as well have changed places, that is told.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
 
 from rtsim.labelling.body import Array, Indices
 
@@ -22,6 +24,12 @@ FARTHEST = 0.12
 """Never farther [m]."""
 CLEARER = 2.0
 """So many times as far everything else must be."""
+AS_WELL, AS_WELL_M = 3.0, 0.003
+"""Two points could have changed places where that costs less than so many times as much, and so much [m]."""
+UNKNOWN = -2
+"""Nobody has asked yet what a point is near to."""
+FORBIDDEN = 1e6
+"""What a pair beyond reach costs."""
 
 
 class PairedPoints(NamedTuple):
@@ -35,8 +43,7 @@ def paired(places: Array, reach: Array, cloud: Array) -> PairedPoints:
     """Places (k, 3) and points (n, 3) that are each other's nearest, within (k,) reach, and clearly so."""
     if not len(places) or not len(cloud):
         return PairedPoints(np.zeros(0, np.int64), np.zeros(0, np.int64))
-    d = places[:, None] - cloud[None]
-    apart = np.sqrt(np.einsum("ijk,ijk->ij", d, d))
+    apart = distances(places, cloud)
     column = apart.argmin(axis=1)
     row = apart.argmin(axis=0)
     k = np.arange(len(places))
@@ -47,6 +54,22 @@ def paired(places: Array, reach: Array, cloud: Array) -> PairedPoints:
     return PairedPoints(kept, column[kept])
 
 
+def assigned(apart: Array, reach: Array) -> PairedPoints:
+    """Rows and columns of (k, n) distances paired by the least sum of squares, within (k,) reach."""
+    if not apart.size:
+        return PairedPoints(np.zeros(0, np.int64), np.zeros(0, np.int64))
+    can = apart <= reach[:, None]
+    rows, columns = linear_sum_assignment(np.where(can, apart * apart, FORBIDDEN))
+    kept = can[rows, columns]
+    return PairedPoints(rows[kept], columns[kept])
+
+
+def distances(places: Array, cloud: Array) -> Array:
+    """(k, n) - between places (k, 3) and points (n, 3) [m]."""
+    d = places[:, None] - cloud[None]
+    return np.sqrt(np.einsum("ijk,ijk->ij", d, d))
+
+
 def second(apart: Array) -> Array:
     """(k,) - the second smallest of each row; infinite in rows of one."""
     if apart.shape[1] < 2:
@@ -54,32 +77,74 @@ def second(apart: Array) -> Array:
     return np.partition(apart, 1, axis=1)[:, 1]
 
 
+def exchangeable(apart: Array, pairs: PairedPoints) -> NDArray[np.bool_]:
+    """(k,) - of each pair, whether it could have changed points with another, or had one that is left
+    over."""
+    square = apart[pairs.rows] ** 2
+    own = square[np.arange(len(pairs.rows)), pairs.columns]
+    among = square[:, pairs.columns]
+    exchanged = among + among.T
+    np.fill_diagonal(exchanged, np.inf)
+    limit = AS_WELL * (own[:, None] + own[None]) + AS_WELL_M**2
+    found: NDArray[np.bool_] = np.any(exchanged < limit, axis=1)
+    left = np.setdiff1d(np.arange(apart.shape[1]), pairs.columns)
+    if len(left):
+        found |= square[:, left].min(axis=1) < AS_WELL * own + AS_WELL_M**2
+    return found
+
+
 class PointTracks:
-    """Places with their speeds, from frame to frame.
+    """The points of the newest frame, with what is known of each from the frames before.
 
     Attributes
     ----------
-    places, speeds : (n, 3) [m, m/s]; NaN = not seen in the newest frame, not known
+    places, speeds : (n, 3) [m, m/s]; NaN = not known
+    numbers : (n,) - the same for a point as long as it goes on
+    marker : (n,) - which marker it is, -1 = none
+    near, since : (n,) - which missing marker's place it is near to, -1 = none, UNKNOWN before anybody
+    asked, and
+        for how long [s]
+    fresh : (n,) - whether it just came up
+    ended : (k, 3) - where points without a name were that are not seen any more [m]
+    came_up : (n,) - whether it was near to that when it came up
     """
 
-    def __init__(self, n: int) -> None:
-        self.places, self.speeds = np.full((2, n, 3), np.nan)
+    def __init__(self) -> None:
+        self._n_point = 0
+        self.forget()
 
     def forget(self) -> None:
         """Nothing was seen."""
-        self.places[:] = self.speeds[:] = np.nan
+        self.places, self.speeds = np.zeros((2, 0, 3))
+        self.ended = np.zeros((0, 3))
+        self.numbers, self.marker, self.near = np.zeros((3, 0), np.int64)
+        self.since, self.came_up, self.fresh = np.zeros(0), np.zeros(0, bool), np.zeros(0, bool)
 
-    def foretold(self, dt: float) -> tuple[Indices, Array, Array]:
-        """Which were seen, (k, 3) where they should be after dt [s], and (k,) how far off they may be [m]."""
-        rows = np.flatnonzero(np.isfinite(self.places[:, 0]))
-        speeds = self.speeds[rows]
-        unknown = np.isnan(speeds[:, 0])
-        speeds[unknown] = 0.0
+    def go_on(self, cloud: Array, dt: float) -> NDArray[np.bool_]:
+        """Take the next frame's points (n, 3) [m], dt [s] later; (n,) which could as well be others."""
+        before = self.places, self.numbers, self.marker, self.near, self.since, self.came_up
+        unknown = np.isnan(self.speeds[:, 0])
+        foretold = self.places + dt * np.where(unknown[:, None], 0.0, self.speeds)
         reach = NOISE + np.where(unknown, SPEED * dt, 0.5 * ACCELERATION * dt * dt)
-        return rows, self.places[rows] + dt * speeds, np.minimum(reach, FARTHEST)
-
-    def take(self, places: Array, dt: float) -> None:
-        """The (n, 3) places of the next frame, dt [s] later."""
+        apart = distances(foretold, cloud)
+        pairs = assigned(apart, np.minimum(reach, FARTHEST))
+        n = len(cloud)
+        self.places, self.speeds = cloud.copy(), np.full((n, 3), np.nan)
+        self.numbers = self._n_point + np.arange(n)
+        self._n_point += n
+        self.marker, self.near = np.full(n, -1), np.full(n, UNKNOWN)
+        self.since, self.came_up, self.fresh = np.zeros(n), np.ones(n, bool), np.ones(n, bool)
+        old, new = pairs
+        over = np.ones(len(before[0]), bool)
+        over[old] = False
+        self.ended = before[0][over & (before[2] < 0)]
         if dt > 0.0:
-            self.speeds = (places - self.places) / dt
-        self.places = places.copy()
+            self.speeds[new] = (cloud[new] - before[0][old]) / dt
+        for now, earlier in zip(
+            (self.numbers, self.marker, self.near, self.since, self.came_up), before[1:], strict=True
+        ):
+            now[new] = earlier[old]
+        self.fresh[new] = False
+        doubtful = np.zeros(n, bool)
+        doubtful[new] = exchangeable(apart, pairs)
+        return doubtful

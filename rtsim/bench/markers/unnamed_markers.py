@@ -1,7 +1,9 @@
 """Recordings whose names are taken away: how many frames get them back, and whether any is wrong under ok.
 
-Each frame's points come in another order, so that no column tells which is which. Once as recorded, once with
-gaps: every marker is hidden now and then, a segment once, and everything once.
+Each frame's points come in another order, so that no column tells which is which. As recorded; with gaps:
+every marker is hidden now and then, a segment once, and everything once; with long gaps and phantoms:
+markers are hidden for 0.1 to 2 s at random, and points come up that are nobody's, half of them beside
+markers. The last once more as in real time, where a search goes on over many frames.
 """
 
 from __future__ import annotations
@@ -35,12 +37,19 @@ LONGEST_S, SHORTEST = 8.0, 60
 """A part of a longer recording is taken, and none of a shorter one [s, frames]."""
 HIDDEN_EVERY_S, HIDDEN_S = 5.0, (0.05, 0.3)
 SEGMENT_S, ALL_S = 0.3, 0.3
-VARIANTS = ("whole", "gaps")
+LONG_S, ALL_LONG_S = (0.1, 2.0), (0.1, 0.5)
+N_PHANTOM, PHANTOM_S, PHANTOM_WAIT_S = 4, (0.02, 1.0), (0.05, 1.0)
+PHANTOM_NEAR, JITTER = 0.05, 0.001
+"""How far from a marker half of the phantoms are, and how much they tremble: standard deviations [m]."""
+SEED = 20
+"""Of long gaps and phantoms; the others were used while the method was made."""
+WHOLE, GAPS, LONG_GAPS, LIVE = VARIANTS = ("whole", "gaps", "long_gaps", "live")
 
 
 class NamingCounts(NamedTuple):
     """Frames with anything to be seen, those that are named right, markers seen and named right, frames with
-    a wrong name, those of them under ok, frames without doubt; and what the names took [us]."""
+    a wrong name, those of them under ok, frames without doubt; before the first frame with a name; and the
+    processor time that frames took [us]."""
 
     n_frame: int
     n_right: int
@@ -49,6 +58,7 @@ class NamingCounts(NamedTuple):
     n_wrong: int
     n_wrong_ok: int
     n_sure: int
+    n_before: int
     took_us: Array
 
 
@@ -91,7 +101,9 @@ def figures_of(counts: NamingCounts, name: str) -> list[BenchFigure]:
         BenchFigure(f"wrong_percent.{name}", 100.0 * counts.n_wrong / counts.n_frame, "%"),
         BenchFigure(f"wrong_under_ok.{name}", float(counts.n_wrong_ok), "frames", 0.0, "lower"),
         BenchFigure(f"certain_percent.{name}", 100.0 * counts.n_sure / counts.n_frame, "%"),
+        BenchFigure(f"frames_before.{name}", float(counts.n_before), "frames"),
         BenchFigure(f"frame_us.p50.{name}", float(np.percentile(counts.took_us, 50)), "us"),
+        BenchFigure(f"frame_us.p99.{name}", float(np.percentile(counts.took_us, 99)), "us"),
         BenchFigure(f"frame_us.max.{name}", float(counts.took_us.max()), "us"),
     ]
 
@@ -116,10 +128,14 @@ def measured(source: str, variant: str) -> NamingCounts | None:
     followed = stage.estimator.model.names.markers
     index = find_markers(followed, names)
     truth = np.array([index.get(name, -1) for name in followed])
-    if variant == "gaps":
-        body = stage.estimator.model.markers.body
-        segments = [truth[body == b] for b in np.unique(body)]
+    body = stage.estimator.model.markers.body
+    segments = [truth[body == b] for b in np.unique(body)]
+    if variant == GAPS:
         positions = with_gaps(positions, trial.rate, segments)
+    elif variant != WHOLE:
+        positions = with_phantoms(with_long_gaps(positions, trial.rate, segments), trial.rate)
+    if variant == LIVE and stage.unnamed is not None:
+        stage.unnamed.keep_pace()
     return followed_through(stage, positions, trial.rate, truth)
 
 
@@ -137,6 +153,43 @@ def with_gaps(positions: Array, rate: float, segments: list[NDArray[np.int64]]) 
     return hidden
 
 
+def with_long_gaps(positions: Array, rate: float, segments: list[NDArray[np.int64]]) -> Array:
+    """The same for 0.1 to 2 s each, at random: a marker once in 5 s, one segment's, and all at once."""
+    generator, hidden = np.random.default_rng(SEED), positions.copy()
+    n, n_point = positions.shape[:2]
+
+    def hide(points: int | slice | NDArray[np.int64], between: tuple[float, float]) -> None:
+        first = generator.integers(0, n)
+        hidden[first : first + round(generator.uniform(*between) * rate), points] = np.nan
+
+    for point in range(n_point):
+        for _ in range(generator.poisson(n / rate / HIDDEN_EVERY_S)):
+            hide(point, LONG_S)
+    segment = segments[generator.integers(0, len(segments))]
+    hide(segment[segment >= 0], LONG_S)
+    hide(slice(None), ALL_LONG_S)
+    return hidden
+
+
+def with_phantoms(positions: Array, rate: float) -> Array:
+    """(n, n_point + N_PHANTOM, 3) - with points that come up and vanish, beside markers or anywhere."""
+    generator, n = np.random.default_rng(SEED + 1), len(positions)
+    low, high = np.nanmin(positions, axis=(0, 1)), np.nanmax(positions, axis=(0, 1))
+    phantoms = np.full((n, N_PHANTOM, 3), np.nan)
+    for k in range(N_PHANTOM):
+        first = 0
+        while first < n:
+            over = first + 1 + round(generator.uniform(*PHANTOM_S) * rate)
+            place = generator.uniform(low, high)
+            if generator.random() < 0.5:
+                beside = positions[first, generator.integers(positions.shape[1])]
+                place = beside + generator.normal(0.0, PHANTOM_NEAR, 3)
+            shown = phantoms[first:over, k]
+            shown[:] = place + generator.normal(0.0, JITTER, shown.shape)
+            first = over + round(generator.uniform(*PHANTOM_WAIT_S) * rate)
+    return np.concatenate([positions, phantoms], axis=1)
+
+
 def followed_through(
     stage: Kinematics, positions: Array, rate: float, truth: NDArray[np.int64]
 ) -> NamingCounts:
@@ -150,20 +203,21 @@ def followed_through(
     frame = ReceivedFrame(session, FieldLayout(session))
     stage.reset()
     stage.begin(session, True)
-    took, numbers = [], np.zeros(6, np.int64)
+    took, numbers, n_before = [], np.zeros(6, np.int64), 0
     for k, points in enumerate(positions):
         order = generator.permutation(n_point)
         frame.data["positions"][...] = points[order]
         frame.seq, frame.time = k, k / rate
-        begun = time.perf_counter()
+        begun = time.thread_time()
         outcome = stage.run(frame)
-        took.append(1e6 * (time.perf_counter() - begun))
+        took.append(1e6 * (time.thread_time() - begun))
         assert stage.marker_input is not None
         true = np.where(truth[:, None] >= 0, points[truth], np.nan)
         true[:, 2] *= -1.0 if stage.marker_input.mirrors else 1.0
         seen, got = np.isfinite(true[:, 0]), stage.marker_input.measured
         if not seen.any():
             continue
+        n_before += not numbers[2] and not np.isfinite(got[:, 0]).any()
         right = seen & (np.abs(got - true) < 1e-9).all(axis=1)
         wrong = bool((np.isfinite(got[:, 0]) & ~right).any())
         sure = not outcome.status & (Status.SUSPECT | Status.INVALID_INPUT)
@@ -179,5 +233,6 @@ def followed_through(
         n_wrong=n_wrong,
         n_wrong_ok=n_wrong_ok,
         n_sure=n_sure,
+        n_before=n_before,
         took_us=np.array(took),
     )

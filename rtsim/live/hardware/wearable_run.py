@@ -32,6 +32,7 @@ from rtsim.live.inputs.sources import load_trial, side_of_walker
 from rtsim.live.loop import Loop, ResultSink
 from rtsim.live.processes.serve import acquaintance_of, meta_of, notes_of, prepare
 from rtsim.live.subjects.persons import with_person
+from rtsim.live.subjects.unnamed_check import unnamed_of
 from rtsim.live.ticks import Ticks
 from rtsim.methods.plates.force_feed import ForceFeed
 from rtsim.stages.device.exchange import DeviceTorque, TorqueCommand
@@ -266,6 +267,9 @@ def wearable_loop(
     source = source_of(spec, run, feed)
     ticks = WearableTicks(exchange, source, not is_stream(run.source), again)
     ticks.ask = torque.ask
+    unnamed = unnamed_of(estimate)
+    if unnamed is not None:
+        unnamed.keep_pace()
     stages: list[Stage] = [*estimate, joint, torque, command]
     if is_stream(run.source):
         stages.append(acquaintance_of(estimate, run.source))

@@ -20,6 +20,7 @@ from rtsim.live.inputs.sources import brings_markers, resolve_subject
 from rtsim.live.loop import Loop
 from rtsim.live.subjects.live_subject_check import LiveSubjectCheck
 from rtsim.live.subjects.subject_check import notes_of_person
+from rtsim.live.subjects.unnamed_check import check_named, unnamed_of
 from rtsim.methods.kinematics.choice import methods_of
 from rtsim.methods.plates.force_feed import ForceFeed
 from rtsim.models.load import load_model, model_for
@@ -94,7 +95,8 @@ def serve(
     security, markers_security : keys of this server, and of this client of the marker stream
     anyway : a stream that is not the subject's is told, and no error at the end
 
-    ConfigError at the end where the source of the run is a stream that is not the subject's.
+    ConfigError at the end where the source of the run is a stream that is not the subject's, or its markers
+    without names were not.
     """
     say({"state": "preparing"})
     groups = groups_of(run)
@@ -105,6 +107,9 @@ def serve(
     stages = prepare(run, feed)
     named = run.source if is_capture(run.source) else markers  # as users know it
     acquaintance = acquaintance_of(stages, named) if is_stream(run.source) else None
+    unnamed = unnamed_of(stages)
+    if unnamed is not None:
+        unnamed.keep_pace()
     if acquaintance is not None:
         stages.append(acquaintance)
     with Publisher(run.ports.results, security) as publisher:
@@ -123,6 +128,8 @@ def serve(
             await_subscribers(publisher, n_subscriber, wait_s)
             reason = loop.run()
     say({"state": "over", "reason": reason})
+    if not anyway:
+        check_named(stages, run, named)
     if acquaintance is not None and acquaintance.unsettled and not anyway:
         raise ConfigError(
             f"{acquaintance.unsettled}; its frames are suspect", where=named,

@@ -49,7 +49,8 @@ def notes_before(run: RunConfig, *, anyway: bool = False) -> tuple[str, ...]:
         run.source, units=run.units or None, up=run.up or None, person=run.person, unnamed=run.label_unnamed
     )
     told = [f"{run.source}: {note}" for note in trial.notes] + told
-    if run.label_unnamed:  # whose they are shows as they come
+    followed = person.marker_names if person is not None else tuple(marker.name for marker in spec.markers)
+    if run.label_unnamed and not find_markers(followed, trial.names):  # whose they are shows as they come
         return tuple(told)
     try:
         if person is not None:

@@ -19,8 +19,8 @@ from rtsim.subjects.subject import Subject
 IN_DOUBT = "names_in_doubt"
 """What frames are counted as whose names are not certain."""
 WEAK = (
-    "Names of {listed} are never certain, as their segments have too few markers to be told from others: "
-    "frames with them are suspect; name these at the sender, or add a marker."
+    "Names of {listed} become certain late, if ever, as their segments have too few markers to be told from "
+    "others: until then frames with them are suspect; name these at the sender, or add a marker."
 )
 N_NAMED = 8
 
@@ -30,12 +30,16 @@ class UnnamedMarkers:
 
     Attributes
     ----------
-    rows : which markers of the stream have no name; told : sentences on what cannot become certain
+    rows : which markers of the stream have no name; told : sentences on what takes longer to become certain
+    n_frame, n_found : frames that were looked at, and those in which somebody was followed or had names
+    n_marker, most_certain : markers that are sought, and the most that were certain in one frame
     """
 
     def __init__(self, body: MarkedBody, names: tuple[str, ...]) -> None:
         self._labeller = Labeller(body)
-        self._names, self._weak = names, body.weak
+        self._names, self._weak, self.n_frame = names, body.weak, 0
+        self.n_found = self.most_certain = 0
+        self.n_marker = len(names)
         self.rows = np.zeros(0, np.int64)
         self.told: list[str] = []
         self.points, self.group = np.zeros((0, 3)), np.zeros(0, np.int64)
@@ -51,8 +55,19 @@ class UnnamedMarkers:
     def label(self, markers: Array, dt: float) -> None:
         """Give markers (n_marker, 3) [m] without a place the `points` that are theirs; dt : since the frame
         before [s], 0 = unknown."""
+        named = np.isfinite(markers[:, 0])
         seen = np.isfinite(self.points).all(axis=1)
         self._labeller.label(markers, self.points[seen], dt)
+        self.n_frame += 1
+        self.n_found += self._labeller.following or bool(named.any())
+        certain = named
+        if self._labeller.following:
+            certain = np.isfinite(markers[:, 0]) & ~self._labeller.disputed(markers)
+        self.most_certain = max(self.most_certain, int(np.count_nonzero(certain)))
+
+    def keep_pace(self) -> None:
+        """Frames come in real time: a search goes on over many of them, a step in each."""
+        self._labeller.n_step = 1
 
     def doubt(self, markers: Array) -> str:
         """Why names of the newest frame are not certain, in words; empty where they are."""

@@ -104,6 +104,35 @@ def test_frames_without_time_and_sent_again(walked: Array, both_legs: Both) -> N
         np.testing.assert_array_equal(markers[got], walked[k][got])
 
 
+def test_a_search_goes_on_over_frames(walked: Array, both_legs: Both) -> None:
+    """Protects the loop: one step of a search in a frame, and what it finds is right for where points are."""
+    labeller = Labeller(both_legs[0], n_step=1)
+    generator, first = np.random.default_rng(6), None
+    for k, frame in enumerate(walked):
+        markers = np.full(frame.shape, np.nan)
+        labeller.label(markers, generator.permutation(frame), 0.01)
+        got = np.isfinite(markers[:, 0])
+        np.testing.assert_array_equal(markers[got], frame[got])
+        first = k if first is None and got.all() else first
+    assert first is not None
+    assert 3 < first < 60
+    assert not labeller.doubted
+
+
+def test_a_stranger_that_comes_back_is_no_hidden_marker(
+    walked: Array, both_legs: Both, name_frames: Callable[..., Any]
+) -> None:
+    """Protects from a point fixed 25 mm beside a marker, both hidden, that is seen again before that."""
+    frames, k = walked.copy(), both_legs[1].index("RTH2")
+    stranger = frames[:, k] + [0.02, 0.015, 0.0]
+    frames[80:120, k] = np.nan
+    stranger[80:90] = np.nan
+    named = name_frames(frames, stranger[:, None])
+    wrong_at = np.flatnonzero(named.wrong)
+    assert all(named.doubted[f] for f in wrong_at)
+    assert len(wrong_at) == 0
+
+
 def test_searches_in_vain_become_seldom(walked: Array, both_legs: Both) -> None:
     """Protects the loop from a stream of somebody else: a search takes longer than a frame."""
     labeller = Labeller(both_legs[0])

@@ -52,6 +52,26 @@ def test_a_file_without_names_is_solved_as_with_them(tmp_path: Path) -> None:
     np.testing.assert_allclose(angles[1][sure], angles[0][sure], atol=1e-6)
 
 
+def test_gaps_of_two_seconds_and_phantoms() -> None:
+    """Protects from wrong names under ok where much is hidden for long and points of nobody come up."""
+    counts = measured("walker", "long_gaps")
+    assert counts is not None
+    assert counts.n_marker_right >= 0.97 * counts.n_marker
+    assert counts.n_wrong_ok == 0
+
+
+def test_somebody_else_is_an_error(tmp_path: Path) -> None:
+    """Protects from angles of a stranger: a person of another size ends with a sentence."""
+    trial = load_trial("walker", 3.0)
+    unnamed = tmp_path / "unnamed.trc"
+    numbers = tuple(f"*{k + 1}" for k in range(len(trial.names)))
+    write_trc(unnamed, trial._replace(names=numbers, positions=0.8 * trial.positions))
+    arguments = ["analyse", str(unnamed), "--subject", "walker", "--label-unnamed"]
+    result = CliRunner().invoke(cli, [*arguments, "--out", str(tmp_path / "out.csv")])
+    assert isinstance(result.exception, ConfigError)
+    assert "walker" in str(result.exception)
+
+
 def test_nobody_to_look_for_is_said() -> None:
     """Protects whoever asks for names of markers and gives no person."""
     result = CliRunner().invoke(cli, ["analyse", __file__.replace(".py", ".trc"), "--label-unnamed"])

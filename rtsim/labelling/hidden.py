@@ -1,0 +1,146 @@
+"""Where hidden markers must be: carried by the markers that are seen, from how they all were before.
+
+A marker that is hidden moves with the others of its segment, skin that had moved it before included, and less
+surely with those of the segments that are joined to it: a fit to where they were when it was last seen
+(weighted least squares, Kabsch 1976) says where it is now. So a segment of two markers has a place, too.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.labelling.body import FEWEST, Array, Indices, MarkedBody, fit_all
+
+NEIGHBOUR, HARDLY, NEIGHBOUR_M = 0.2, 0.001, 0.25
+"""Weight of a marker of a joined segment beside one of its segment, where three of that say where it is,
+and at what distance it has a third of this [m]."""
+NEAR_M, MOST_STRANGERS = 0.15, 40
+"""At what distance a marker beside a point that is nobody's has a third of its weight [m]; so many are
+remembered."""
+LONGEST_S = 5.0
+"""After a longer time nothing is foretold of a marker [s]."""
+RIGID, BENDS, AGES, SWINGS, OLD_S = 0.025, 0.045, 0.08, 0.15, 0.6
+"""How far off a marker may be that three of its segment carry [m], and that fewer do: more by so much
+without and with another of its segment, which says how far from that it is [m/s], for so long [s]."""
+STRETCH, STRETCH_PART = 0.015, 0.05
+"""How far the distance of two markers of a segment may change [m], and by a part of it."""
+
+
+class Foretold(NamedTuple):
+    """markers : (k,) - that are hidden; places : (k, 3) - where they must be [m]
+    reach : (k,) - how far off that may be [m]; rigid : (k,) - whether three of its segment say so
+    apart : (k, n_marker) - how far from it others of its segment were [m], NaN = not seen then or now
+    beside : (n_marker, 3) - where markers are now [m]
+    """
+
+    markers: Indices
+    places: Array
+    reach: Array
+    rigid: NDArray[np.bool_]
+    apart: Array
+    beside: Array
+
+    def can_be(self, cloud: Array) -> NDArray[np.bool_]:
+        """(k, n) - which points (n, 3) [m] are as far from the others of its segment as the marker was."""
+        found = np.linalg.norm(cloud[None, :, None] - self.beside[None, None], axis=3)
+        off = np.abs(found - self.apart[:, None])
+        return ~(off > STRETCH + STRETCH_PART * self.apart[:, None]).any(axis=2)
+
+
+class HiddenMarkers:
+    """Where all markers were when each was last seen."""
+
+    def __init__(self, body: MarkedBody) -> None:
+        self._of = body.segment_of
+        joined = np.eye(len(body.shapes), dtype=bool)
+        for k, shape in enumerate(body.shapes):
+            joined[k, [joint.other for joint in shape.joints]] = True
+        self._joined = joined[np.ix_(self._of, self._of)] & (self._of >= 0)
+        self._same = (self._of[:, None] == self._of[None]) & (self._of >= 0)
+        self.forget()
+
+    def forget(self) -> None:
+        """Nothing is known of where they were."""
+        n = len(self._of)
+        self._strangers: list[tuple[Array, Array, float]] = []
+        self._complete = np.full((n, 3), np.nan)
+        self._before = np.full((n, n, 3), np.nan)
+        self._since = np.full(n, np.inf)
+
+    def begin(self, markers: Array, placed: Array) -> None:
+        """Somebody was found: markers (n_marker, 3) [m], and where their segments have them all, NaN =
+        unknown."""
+        seen = np.isfinite(markers[:, 0])
+        complete = np.where(seen[:, None], markers, placed)
+        known = np.isfinite(complete[:, 0]) & (seen | ~(self._since < LONGEST_S))
+        self._before[known] = complete
+        self._since[known] = 0.0
+
+    def take(self, markers: Array, foretold: Foretold, dt: float) -> None:
+        """Remember a frame (n_marker, 3) [m], dt [s] after the one before, and what was foretold for it."""
+        seen = np.isfinite(markers[:, 0])
+        complete = markers.copy()
+        still = ~seen[foretold.markers] & foretold.rigid
+        complete[foretold.markers[still]] = foretold.places[still]
+        self._since += dt
+        self._since[seen] = 0.0
+        self._before[seen] = complete
+        self._complete = complete
+
+    def lose_strangers(self, places: Array, dt: float) -> None:
+        """Remember points (k, 3) [m] that are no marker's and are not seen any more, as they were before
+        that."""
+        self._strangers = [(x, among, age + dt) for x, among, age in self._strangers if age < LONGEST_S]
+        near = np.nanmin(np.linalg.norm(places[:, None] - self._complete, axis=2), axis=1, initial=np.inf)
+        self._strangers += [(x, self._complete, 0.0) for x in places[near < NEIGHBOUR_M]]
+        self._strangers = self._strangers[-MOST_STRANGERS:]
+
+    def strangers(self, markers: Array) -> Array:
+        """(k, 3) - where points that are no marker's must be, carried by the markers beside them [m]."""
+        if not self._strangers:
+            return np.zeros((0, 3))
+        before = np.array([among for _, among, _ in self._strangers])
+        own = np.array([x for x, _, _ in self._strangers])
+        apart = np.linalg.norm(before - own[:, None], axis=2)
+        known = np.isfinite(apart) & np.isfinite(markers[:, 0])
+        weights = np.where(known, np.exp(-((np.where(known, apart, 1.0) / NEAR_M) ** 2)), 0.0)
+        both = known[:, :, None]
+        rotations, origins, fixed = fit_all(
+            np.where(both, before, 0.0), np.where(both, markers[None], 0.0), weights
+        )
+        return ((rotations @ own[:, :, None])[:, :, 0] + origins)[
+            fixed & (weights.sum(axis=1) > FEWEST * 0.1)
+        ]
+
+    def foretell(self, markers: Array) -> Foretold:
+        """Of the markers that are hidden in a frame (n_marker, 3) [m], what can be foretold."""
+        n = len(markers)
+        missing = np.flatnonzero(~np.isfinite(markers[:, 0]) & (self._since < LONGEST_S))
+        if not len(missing):
+            return Foretold(
+                missing, np.zeros((0, 3)), np.zeros(0), np.zeros(0, bool), np.zeros((0, n)), markers
+            )
+        before = self._before[missing]
+        apart = np.linalg.norm(before - before[np.arange(len(missing)), missing][:, None], axis=2)
+        both = np.isfinite(apart) & np.isfinite(markers[:, 0])
+        rigid = (both & self._same[missing]).sum(axis=1) >= FEWEST
+        near = np.where(rigid, HARDLY, NEIGHBOUR)[:, None] * np.exp(-((apart / NEIGHBOUR_M) ** 2))
+        weights = np.where(self._same[missing], 1.0, np.where(self._joined[missing], near, 0.0))
+        weights = np.where(both, weights, 0.0)
+        known = both[:, :, None]
+        rotations, origins, fixed = fit_all(
+            np.where(known, before, 0.0), np.where(known, markers[None], 0.0), weights
+        )
+        rows = np.arange(len(missing))
+        own = before[rows, missing]
+        places = (rotations @ own[:, :, None])[:, :, 0] + origins
+        kept = fixed & (np.count_nonzero(weights > 0.0, axis=1) >= FEWEST)
+        mates = both & self._same[missing]
+        age = np.minimum(self._since[missing], OLD_S)
+        bends = BENDS + np.where(mates.any(axis=1), SWINGS, AGES) * age
+        reach = np.where(rigid, RIGID, bends)
+        apart = np.where(mates, apart, np.nan)
+        return Foretold(missing[kept], places[kept], reach[kept], rigid[kept], apart[kept], markers)

@@ -1,0 +1,89 @@
+"""How certain names are: by searches that agree on them, and by the others of the segment beside which they
+stay."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.labelling.body import Array, Indices, MarkedBody
+
+VOTES, VOTES_WEAK = 3, 6
+"""Searches, at frames apart, that must agree on a name, and on a segment that few distances tell from
+others."""
+APART_S = 0.1
+"""Frames that are nearer to each other say hardly more than one [s]."""
+STAYS_S, STAYS_FRAMES = 0.05, 5
+"""For so long [s], and on so many frames, a marker that came back must stay in place to be certain."""
+NEAR = 0.5
+"""Within this part of its reach a marker is in place; no two stand so near."""
+BETTER = 0.5
+"""Part of how far a marker is off that a point that is left over may be, to be it instead."""
+FAR_M = 0.012
+"""Nearer no other point is better [m]."""
+
+
+class Judged(NamedTuple):
+    """exchanged, gone : markers for which another point is better, and that are not where they must be"""
+
+    exchanged: Indices
+    gone: Indices
+
+
+class NameCertainty:
+    """What speaks for each marker's name.
+
+    Attributes
+    ----------
+    certain : (n_marker,) - whether enough does
+    """
+
+    def __init__(self, body: MarkedBody) -> None:
+        self._needed = np.where(body.weak, VOTES_WEAK, VOTES)
+        self.forget()
+
+    def forget(self) -> None:
+        """Nothing does."""
+        n = len(self._needed)
+        self._votes, self._apart_s = np.zeros(n, np.int64), np.full(n, np.inf)
+        self._stays_s, self._n_stay = np.zeros(n), np.zeros(n, np.int64)
+        self._dt = 0.0
+        self.certain = np.zeros(n, bool)
+
+    def pass_by(self, dt: float) -> None:
+        """So much time [s] went by."""
+        self._apart_s += dt
+        self._dt = dt
+
+    def doubt(self, markers: Indices) -> None:
+        """All that spoke for these is void."""
+        self._votes[markers] = 0
+        self._stays_s[markers] = 0.0
+        self._n_stay[markers] = 0
+        self.certain[markers] = False
+
+    def vote(self, markers: Indices) -> None:
+        """A search found these, and no other naming does as well."""
+        markers = markers[self._apart_s[markers] >= APART_S]
+        self._votes[markers] += 1
+        self._apart_s[markers] = 0.0
+        self.certain |= self._votes >= self._needed
+
+    def stay(self, off: Array, apart: Array, reach: Array, known: NDArray[np.bool_]) -> Judged:
+        """Take in how far [m] each marker is from where the others of its segment have it, and how far a
+        point that is left over; reach : (n_marker,) how far off it may be [m]; known : where three others
+        say so."""
+        doubted = known & ~self.certain & np.isfinite(off)
+        in_place = doubted & (off <= NEAR * reach) & (apart > np.maximum(2.0 * off, reach))
+        self._stays_s = np.where(in_place, self._stays_s + self._dt, 0.0)
+        self._n_stay = np.where(in_place, self._n_stay + 1, 0)
+        exchanged = doubted & (off > FAR_M) & (apart < BETTER * off) & (apart < reach)
+        gone = doubted & ~exchanged & (off > 1.5 * reach)
+        return Judged(np.flatnonzero(exchanged), np.flatnonzero(gone))
+
+    def confirm(self, sure_beside: NDArray[np.bool_]) -> None:
+        """Make those certain that have stayed for long beside others that are; sure_beside : (n_marker,)."""
+        stays = (self._stays_s >= STAYS_S) & (self._n_stay >= STAYS_FRAMES)
+        self.certain |= stays & sure_beside

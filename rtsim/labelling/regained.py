@@ -1,0 +1,97 @@
+"""Points that come up where a marker is hidden: which of them are that marker.
+
+A hand that swings past a hidden hip brings its own markers there. So a point is only taken for a marker
+where it came up within reach of it, or has stayed close to where it must be for long.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rtsim.labelling.body import Array, Indices, MarkedBody
+from rtsim.labelling.hidden import Foretold
+from rtsim.labelling.person_search import contradicted
+from rtsim.labelling.segment_fit import SegmentFits
+from rtsim.labelling.segment_search import Hypotheses, seen_segments
+from rtsim.labelling.tracks import UNKNOWN, PairedPoints, PointTracks, assigned, distances, second
+
+CLOSE, LONG_S = 0.015, 0.5
+"""How close [m], and for how long [s], a point must stay that came from elsewhere."""
+STRANGER_M = 0.015
+"""How far off a point that is nobody's may be from where it must be [m]."""
+CLEARLY = 1.0
+"""By how much any other way to see a segment must be dearer, as of `Hypotheses`."""
+CLEARER = 1.5
+"""So many times farther any other point must be where the segment does not say for sure where a marker is."""
+
+
+def regained(
+    tracks: PointTracks, cloud: Array, foretold: Foretold, strangers: Array, dt: float
+) -> list[tuple[int, int]]:
+    """Markers that are hidden and the points that they are.
+
+    strangers : (k, 3) - where points that are nobody's must be [m]; dt : since the frame before [s]
+    """
+    free = np.flatnonzero(tracks.marker < 0)
+    apart = distances(np.vstack([foretold.places, strangers]), cloud[free])
+    apart[: len(foretold.markers)][~foretold.can_be(cloud[free])] = np.inf
+    pairs = assigned(apart, np.concatenate([foretold.reach, np.full(len(strangers), STRANGER_M)]))
+    own = pairs.rows < len(foretold.markers)
+    pairs = PairedPoints(pairs.rows[own], pairs.columns[own])
+    near = np.full(len(tracks.marker), -1)
+    near[free[pairs.columns]] = foretold.markers[pairs.rows]
+    same = near == tracks.near
+    tracks.came_up &= same | (tracks.near == UNKNOWN)
+    tracks.since = np.where(same, tracks.since + dt, 0.0)
+    tracks.near = near
+    found = []
+    clear = second(apart) if len(free) else np.zeros(0)
+    for row, column in zip(pairs.rows.tolist(), pairs.columns.tolist(), strict=True):
+        point, off = int(free[column]), apart[row, column]
+        if not foretold.rigid[row] and clear[row] < CLEARER * off:
+            continue
+        if tracks.came_up[point] or (tracks.since[point] >= LONG_S and off <= CLOSE):
+            found.append((int(foretold.markers[row]), point))
+    return found
+
+
+def regained_segments(
+    body: MarkedBody, fits: SegmentFits, tracks: PointTracks, markers: Array, cloud: Array, lost: Indices
+) -> list[tuple[int, int]]:
+    """The same of segments of which too little is seen: they are sought beside their neighbours."""
+    named = np.flatnonzero(np.isfinite(markers[:, 0]))
+    points = np.full(len(markers), -1)
+    points[named] = len(cloud) + np.arange(len(named))
+    rows = np.flatnonzero(tracks.marker >= 0)
+    points[tracks.marker[rows]] = rows
+    every = np.vstack([cloud, markers[named]])
+    hidden = np.ones(len(every), bool)
+    hidden[points[named]] = False
+    hidden[len(cloud) :] = False
+    kept = np.concatenate([np.flatnonzero(hidden), points[named]])
+    index = np.full(len(every), -1)
+    index[kept] = np.arange(len(kept))
+    chosen = np.where(points >= 0, index[points], -1)
+    places = fits.places(markers)
+    apart = distances(every[kept], every[kept])
+    found: list[tuple[int, int]] = []
+    for k in sorted(lost.tolist(), key=body.order.index):
+        before = Hypotheses(chosen[None], places.rotations[None], places.origins[None], np.zeros(1))
+        shape = body.shapes[k]
+        seen = seen_segments(shape, before, every[kept], apart, body.faces)
+        ways = [
+            (float(cost), chosen_points) for cost, chosen_points in zip(seen.costs, seen.points, strict=True)
+        ]
+        if not ways:
+            continue
+        cost, best = ways[0]
+        if (best >= 0).sum() <= (chosen[shape.markers] >= 0).sum():
+            continue
+        if any(other < cost + CLEARLY and contradicted(best, way).any() for other, way in ways[1:]):
+            continue
+        for marker, p in zip(shape.markers.tolist(), best.tolist(), strict=True):
+            if p >= 0 and chosen[marker] < 0:
+                found.append((marker, int(kept[p])))
+                chosen[marker] = p
+        places.rotations[k], places.origins[k] = seen.rotations[0], seen.origins[0]
+    return found

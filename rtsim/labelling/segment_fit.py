@@ -1,0 +1,183 @@
+"""Where segments are by the markers that have names, and where each marker must be by the others.
+
+Skin moves markers on their segments: how far each is off there is learned while names are certain.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.labelling.body import FEWEST, LEARNED, OFF_JOINT, Array, Indices, MarkedBody, fit_all
+from rtsim.labelling.person_search import FoundPerson
+
+NEAR = 0.5
+"""Within this part of its reach a marker is where its segment has it."""
+FARTHEST_BIAS, LEARNS = 0.05, 0.25
+"""More is no motion of skin [m]; part of what is seen in a frame that is learned of it."""
+LEARNED_TIMES = 8
+"""So often it must have been seen to be known."""
+JOINT = 0.5
+"""Weight of a joint centre beside a marker."""
+
+
+class SegmentPlaces(NamedTuple):
+    """rotations, origins : (n_segment, 3, 3) and (n_segment, 3) - where segments are [m]; NaN = not known"""
+
+    rotations: Array
+    origins: Array
+
+
+class SegmentFits:
+    """The segments of a body as rows of one table, fitted all at once.
+
+    Parameters
+    ----------
+    body : whose
+    """
+
+    def __init__(self, body: MarkedBody) -> None:
+        self._body = body
+        n, most = len(body.shapes), max(len(shape.markers) for shape in body.shapes)
+        joints = max(len(shape.joints) for shape in body.shapes)
+        self._marker = np.full((n, most), -1)
+        self._here, self._there = np.zeros((2, n, joints, 3))
+        self._other = np.full((n, joints), -1)
+        for k, shape in enumerate(body.shapes):
+            self._marker[k, : len(shape.markers)] = shape.markers
+            firm = [joint for joint in shape.joints if not joint.slack]
+            for j, joint in enumerate(firm):
+                self._here[k, j], self._there[k, j], self._other[k, j] = joint.here, joint.there, joint.other
+        self._size = np.array([len(shape.markers) for shape in body.shapes])
+        self._off_most = np.array([shape.off_most for shape in body.shapes])
+        self.forget()
+
+    def forget(self) -> None:
+        """Nothing was learned of skin."""
+        self._bias = np.zeros((len(self._body.local), 3))
+        self._n_learned = np.zeros(len(self._body.local), np.int64)
+
+    def _local(self, learned: bool) -> Array:
+        """(n_segment, most + joints, 3) - markers and joint centres on their segments [m]."""
+        local = self._body.local + self._bias if learned else self._body.local
+        return np.concatenate([local[self._marker], self._here], axis=1)
+
+    def places(self, markers: Array, learned: bool = True) -> SegmentPlaces:
+        """Where segments are by their markers (n_marker, 3) [m], and by joint centres where these do not
+        do."""
+        ground, seen = self._seen(markers)
+        local = self._local(learned)
+        anchors = np.full(self._here.shape, np.nan)
+        for _ in range(2):
+            there, firm = np.nan_to_num(anchors), np.isfinite(anchors[:, :, 0])
+            weights = np.concatenate([seen, JOINT * firm], axis=1)
+            enough = (seen.sum(axis=1) >= FEWEST) | ((weights > 0.0).sum(axis=1) >= FEWEST) & seen.any(axis=1)
+            if not firm.any():
+                enough = seen.sum(axis=1) >= FEWEST
+            rotations, origins, fixed = fit_all(local, np.concatenate([ground, there], axis=1), weights)
+            fixed &= enough
+            rotations[~fixed], origins[~fixed] = np.nan, np.nan
+            anchors = self._anchors(rotations, origins)
+        return SegmentPlaces(rotations, origins)
+
+    def _seen(self, markers: Array) -> tuple[Array, Array]:
+        ground = markers[self._marker]
+        seen = (self._marker >= 0) & np.isfinite(ground[:, :, 0])
+        return np.where(seen[:, :, None], ground, 0.0), seen.astype(np.float64)
+
+    def _anchors(self, rotations: Array, origins: Array) -> Array:
+        """(n_segment, joints, 3) - joint centres by the neighbours [m], NaN = not known."""
+        placed = (rotations[self._other] @ self._there[..., None])[..., 0] + origins[self._other]
+        placed[self._other < 0] = np.nan
+        return placed
+
+    def by_the_others(self, markers: Array) -> tuple[Array, NDArray[np.bool_]]:
+        """(n_marker, 3) - where each marker must be by the other markers of its segment, and the joint
+        centres of those beside it [m]; (n_marker,) where three of them say so."""
+        ground, seen = self._seen(markers)
+        anchors = self._anchors(*self.places(markers))
+        firm = np.isfinite(anchors[:, :, 0])
+        local = self._local(True)
+        rows, columns = np.nonzero(self._marker >= 0)
+        weights = np.concatenate([seen, JOINT * firm], axis=1)[rows]
+        weights[np.arange(len(rows)), columns] = 0.0
+        every = np.concatenate([ground, np.nan_to_num(anchors)], axis=1)[rows]
+        rotations, origins, fixed = fit_all(local[rows], every, weights)
+        fixed &= ((weights > 0.0).sum(axis=1) >= FEWEST) & (seen[rows].sum(axis=1) >= FEWEST)
+        places, known = np.full(markers.shape, np.nan), np.zeros(len(markers), bool)
+        index = self._marker[rows, columns]
+        places[index] = (rotations @ local[rows, columns][:, :, None])[:, :, 0] + origins
+        known[index] = fixed
+        return places, known
+
+    def sure_beside(self, certain: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """(n_marker,) - which have three others of their segment that are certain, or two and a joint
+        centre that three certain ones of its neighbour give."""
+        n = (certain[self._marker] & (self._marker >= 0)).sum(axis=1)
+        joined = ((n[self._other] >= FEWEST) & (self._other >= 0)).any(axis=1)
+        of = self._body.segment_of
+        others = n[of] - certain
+        return ((others >= FEWEST) | ((others == FEWEST - 1) & joined[of])) & (of >= 0)
+
+    def placed(self, markers: Array) -> Array:
+        """(n_marker, 3) - where segments have their markers [m]; NaN = not known."""
+        rotations, origins = self.places(markers)
+        local, of = self._body.local + self._bias, self._body.segment_of
+        placed = (rotations[of] @ local[:, :, None])[:, :, 0] + origins[of]
+        placed[of < 0] = np.nan
+        return placed
+
+    def lost(self, markers: Array) -> Indices:
+        """Segments of which two markers and more are not seen, and fewer than three are."""
+        seen = self._seen(markers)[1].sum(axis=1)
+        return np.flatnonzero((seen < FEWEST) & (self._size - seen >= 2))
+
+    def learn(self, markers: Array, certain: NDArray[np.bool_]) -> None:
+        """What skin moves markers by; certain : (n_marker,) - those whose names are."""
+        used = np.where(certain[:, None], markers, np.nan)
+        ground, seen = self._seen(used)
+        rotations, origins = self.places(used)
+        here = (np.swapaxes(rotations, 1, 2)[:, None] @ (ground - origins[:, None])[..., None])[..., 0]
+        off = here - self._body.local[self._marker]
+        far = np.linalg.norm(off, axis=2) > FARTHEST_BIAS
+        off[far] = 0.0
+        rows, columns = np.nonzero((seen > 0.0) & np.isfinite(off[:, :, 0]))
+        index = self._marker[rows, columns]
+        self._bias[index] += LEARNS * (off[rows, columns] - self._bias[index])
+        self._n_learned[index] += 1
+
+    @property
+    def reach(self) -> Array:
+        """(n_marker,) - how far a marker may be from where the others of its segment have it [m]."""
+        return self._body.reach * np.where(self._n_learned >= LEARNED_TIMES, LEARNED, 1.0)
+
+    def learned_body(self) -> MarkedBody:
+        """The body with its markers where skin has them, as far as that was learned."""
+        return self._body.learned(self._bias, self._n_learned >= LEARNED_TIMES)
+
+    def in_place(self, found: FoundPerson, points: Array) -> NDArray[np.bool_]:
+        """(n_marker,) - which were found so near to where their segments have them that they are nobody
+        else's."""
+        near = np.zeros(len(found.points), bool)
+        for shape, placement in zip(self._body.shapes, found.placements, strict=True):
+            if placement is not None:
+                at = found.points[shape.markers]
+                off = np.linalg.norm(placement.place(shape.local) - points[at], axis=1)
+                near[shape.markers] = (at >= 0) & (off <= NEAR * self._body.reach[shape.markers])
+        return near
+
+    def cost(self, chosen: Indices, points: Array) -> float:
+        """What a naming costs, as of `Hypotheses`; chosen : (n_marker,) the point of each marker, -1 =
+        none."""
+        markers = np.where((chosen >= 0)[:, None], points[chosen], np.nan)
+        ground, seen = self._seen(markers)
+        rotations, origins = self.places(markers, learned=False)
+        placed = self._body.local[self._marker] @ np.swapaxes(rotations, 1, 2) + origins[:, None]
+        off = np.einsum("ski,ski->sk", placed - ground, placed - ground) / self._off_most[:, None] ** 2
+        off = np.where((seen > 0.0) & np.isfinite(off), np.minimum(off, 1.0), 1.0)
+        joints = self._here @ np.swapaxes(rotations, 1, 2) + origins[:, None]
+        apart = joints - self._anchors(rotations, origins)
+        square = np.nan_to_num(np.einsum("sji,sji->sj", apart, apart)) / OFF_JOINT**2
+        return float(off[self._marker >= 0].sum() + 0.5 * square.sum())

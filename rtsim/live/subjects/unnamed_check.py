@@ -1,0 +1,44 @@
+"""Were the markers without names those of the person who was sought? Known when the frames are over."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rtsim.config.runs.run_schema import RunConfig
+from rtsim.errors import ConfigError
+from rtsim.stages.kinematics import Kinematics
+from rtsim.stages.markers.unnamed_markers import UnnamedMarkers
+from rtsim.stages.stage import Stage
+
+LEAST_CERTAIN = 0.5
+"""Part of the markers that must have been certain in some frame."""
+FEWEST_FRAMES = 200
+"""Frames from which on that is asked for: names are certain after half a second at the earliest."""
+
+
+def unnamed_of(stages: Sequence[Stage]) -> UnnamedMarkers | None:
+    """What names the markers without names, where a run asks for that."""
+    kinematics = stages[0]
+    assert isinstance(kinematics, Kinematics)
+    return kinematics.unnamed
+
+
+def check_named(stages: Sequence[Stage], run: RunConfig, where: str) -> None:
+    """ConfigError where nobody was found in any frame, or never half of the markers for certain."""
+    unnamed = unnamed_of(stages)
+    if unnamed is None or not unnamed.n_frame:
+        return
+    of = run.subject or run.static or run.model
+    remedy = "give the static trial or the subject of this person and session, or add --anyway"
+    if not unnamed.n_found:
+        raise ConfigError(
+            f"nobody with the distances of {of} was found among the markers without names in "
+            f"{unnamed.n_frame} frames", where=where, remedy=remedy,
+        )  # fmt: skip
+    n_marker, most = unnamed.n_marker, unnamed.most_certain
+    if unnamed.n_frame >= FEWEST_FRAMES and most < LEAST_CERTAIN * n_marker:
+        raise ConfigError(
+            f"of the {n_marker} markers of {of}, never more than {most} were found for certain among the "
+            f"markers without names in {unnamed.n_frame} frames: another person, or markers put on anew",
+            where=where, remedy=remedy,
+        )  # fmt: skip
