@@ -65,6 +65,7 @@ class ToolBar(QWidget):
         self.clear = _button("Clear", "Empty the curves and set the counts to zero (C)", "C")
         self.strides = _button("Strides", "Curves over the stride, with mean and band (G)", "G", True)
         self.strides.hide()  # until a stream shows steps
+        self.feedback = _button("Biofeedback", "One value, large, with a target (B)", "B")
         self.mark = _button("Mark", "Mark an event at the newest frame (E)", "E")
         self.record = _button("Record", "Record the results to a file, and stop (Ctrl+R)", "Ctrl+R", True)
         self.save = _button("Save", "Save what is shown: PNG, SVG, or csv of the curves (Ctrl+S)", "Ctrl+S")
@@ -75,7 +76,7 @@ class ToolBar(QWidget):
         self.offer(())
         duration_group = _group("Show last", self.durations.values())
         view_group = _group("", (self.panels, self.strides, self.arms, self.freeze, self.clear, self.dark))
-        keep_group = _group("", (self.mark, self.record, self.save))
+        keep_group = _group("", (self.mark, self.record, self.save, self.feedback))
         for group in (self.method_group, self.simulation_group, duration_group, view_group, keep_group):
             flow.addWidget(group)
 

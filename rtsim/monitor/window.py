@@ -27,6 +27,7 @@ from rtsim.monitor.device.command_link import CommandLink
 from rtsim.monitor.device.commands import Commander
 from rtsim.monitor.device.device import DevicePanel
 from rtsim.monitor.feed import Change, Feed
+from rtsim.monitor.feedback.feedback_window import FeedbackWindow
 from rtsim.monitor.gait.strides import Strides
 from rtsim.monitor.past.time_bar import TimeBar
 from rtsim.monitor.plots.curve_plots import COLUMN_LEAST, CurvePlots
@@ -85,7 +86,7 @@ class MonitorWindow(QMainWindow):
         self._changed = True
         self.strides, self.time_bar = Strides(), TimeBar()
         self.link = CommandLink(self, feed, commander, self.bar, self.device, self.say)
-        self.saving = SaveControl(self)
+        self.saving, self.feedback = SaveControl(self), FeedbackWindow(self.settings)
         self.recording = RecordingControl(feed.address, security, self.say)
         self.curves.choice = self.choice
         self.chooser = PanelChooser(self.choice, self)
@@ -142,6 +143,7 @@ class MonitorWindow(QMainWindow):
         bar.clear.clicked.connect(self._clear)
         bar.save.clicked.connect(self.saving.ask_and_save)
         bar.strides.toggled.connect(self._show_strides)
+        bar.feedback.clicked.connect(self.feedback.show)
         bar.mark.clicked.connect(self._mark)
         bar.record.clicked.connect(self._record)
         self.time_bar.moved.connect(self._look_at)
@@ -158,6 +160,7 @@ class MonitorWindow(QMainWindow):
         self.device.set_theme(theme)
         self.curves.set_theme(theme)
         self.status.set_theme(theme)
+        self.feedback.set_theme(theme)
         self._changed = True
 
     def turn(self) -> None:
@@ -170,6 +173,9 @@ class MonitorWindow(QMainWindow):
             self._show_title()
         self._changed |= n_kept > 0 and not self.looks_back
         self.strides.take(self.feed.gait.kept, self.feed.history)
+        newest = self.feed.history.latest(1)
+        if n_kept and len(newest.time):
+            self.feedback.take(float(newest.time[0]), newest.values[:, 0])
         if not self.isVisible() or self.isMinimized():
             return
         self._n_turn += 1
@@ -207,6 +213,7 @@ class MonitorWindow(QMainWindow):
             self.bar.strides.setChecked(self.bar.strides.isChecked() and self.feed.gait.can_tell)
             self.bar.arms.setVisible(bool(self.feed.layout.arms))
             self.chooser.set_layout(self.feed.layout)
+            self.feedback.set_layout(self.feed.layout)
             self._show_pictures()
 
     def _show_title(self) -> None:
@@ -379,5 +386,6 @@ class MonitorWindow(QMainWindow):
         self._timer.stop()
         self._keep_settings()
         self.recording.stop()
+        self.feedback.close()
         self.link.close()
         event.accept()

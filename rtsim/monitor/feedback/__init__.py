@@ -1,0 +1,1 @@
+"""Biofeedback: one chosen value, large, with a target band."""

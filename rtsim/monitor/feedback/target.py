@@ -1,0 +1,57 @@
+"""A target band of one value: whether the value is in it, for which part of the time, and when to sound."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+SOUND_S = 0.6
+"""Between two sounds while a value is outside [s]."""
+LARGEST = 1e9
+
+
+@dataclass
+class TargetBand:
+    """Lowest and highest value of the target, in display units.
+
+    seconds_inside, seconds_known : since the start or the last `restart`
+    """
+
+    low: float
+    high: float
+    seconds_inside: float = 0.0
+    seconds_known: float = 0.0
+    _time: float = math.nan
+    _sounded: float = -math.inf
+
+    def __post_init__(self) -> None:
+        if not -LARGEST <= self.low < self.high <= LARGEST:
+            raise ValueError(f"a target from {self.low:g} to {self.high:g}")
+
+    def holds(self, value: float) -> bool:
+        """Whether a value is in the target; an unknown one is not."""
+        return self.low <= value <= self.high
+
+    def take(self, time: float, value: float) -> bool:
+        """Count a value at a time [s]; whether it is time to sound, as it is outside."""
+        passed = time - self._time
+        self._time = time
+        if not math.isfinite(value):
+            return False
+        if 0.0 < passed < 1.0:  # not over gaps
+            self.seconds_known += passed
+            self.seconds_inside += passed if self.holds(value) else 0.0
+        if self.holds(value) or time - self._sounded < SOUND_S:
+            return False
+        self._sounded = time
+        return True
+
+    @property
+    def share(self) -> float:
+        """Part of the time in the target; NaN before anything is known."""
+        return self.seconds_inside / self.seconds_known if self.seconds_known else math.nan
+
+    def restart(self) -> None:
+        """Begin to count anew."""
+        self.seconds_inside = self.seconds_known = 0.0
+        self._time, self._sounded = math.nan, -math.inf
