@@ -20,6 +20,7 @@ from streams.sockets import RESULTS_ADDRESS
 )
 @click.option("--screenshot", metavar="PNG", help="Save a picture of the window at the end of --duration.")
 @click.option("--duration", "duration_s", type=float, help="Close after this many seconds.")
+@click.option("--json", "as_json", is_flag=True, help="At the end, print what was drawn and what it took.")
 @connect_options
 def command(
     address: str | None,
@@ -27,6 +28,7 @@ def command(
     control: str | None,
     screenshot: str | None,
     duration_s: float | None,
+    as_json: bool,
     client_key: str | None,
     server_key: str | None,
 ) -> None:
@@ -35,4 +37,4 @@ def command(
 
     address = placed({"ADDRESS": address}, {"ADDRESS": RESULTS_ADDRESS}, port_offset)["ADDRESS"]
     security = connect_security(client_key, server_key)
-    sys.exit(run(address, security=security, screenshot=screenshot, duration_s=duration_s, control=control))
+    sys.exit(run(address, security, screenshot, duration_s, control, as_json))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import importlib
+import json
 import os
 import sys
 from pathlib import Path
@@ -33,6 +34,7 @@ def run(
     screenshot: str | Path | None = None,
     duration_s: float | None = None,
     control: str | None = None,
+    as_json: bool = False,
 ) -> int:
     """Show the results of `address` until the window is closed; the exit code.
 
@@ -43,6 +45,7 @@ def run(
     screenshot : PNG to save when the duration is over
     duration_s : close after this time [s]; with a screenshot, 5 s unless given
     control : control endpoint of the estimator; gives buttons to switch the method
+    as_json : print what was drawn and what it took at the end, as one JSON object
 
     Raises
     ------
@@ -62,7 +65,9 @@ def run(
     except StreamError as error:
         raise ConfigError(str(error), where="monitor") from error
     with subscriber:
-        saved = open_window(Feed(subscriber, address), control, security, screenshot, duration_s)
+        saved, account = open_window(Feed(subscriber, address), control, security, screenshot, duration_s)
+    if as_json:
+        print(json.dumps(account))
     if not saved:
         raise ConfigError(f"could not write {str(screenshot)!r}", where="--screenshot")
     return exit_code() or 0

@@ -88,9 +88,14 @@ def run(
     ]
 
 
-def measure(chain: LatencyChain) -> tuple[np.ndarray, int, dict, dict, int]:
+def measure(
+    chain: LatencyChain, beside: Callable[[str], list[Child]] = lambda results: []
+) -> tuple[np.ndarray, int, dict, dict, int]:
     """Stamps (n, 4) [ns] of capture, receipt, publication and arrival; late frames; the loop's own account;
-    frames sent, 0 where the player goes on and on."""
+    frames sent, 0 where the player goes on and on.
+
+    beside : starts processes that follow the results at an address, which end with the run
+    """
     rows: list[tuple[int, int, int, int]] = []
     late = 0
     with contextlib.ExitStack() as stack:
@@ -100,6 +105,8 @@ def measure(chain: LatencyChain) -> tuple[np.ndarray, int, dict, dict, int]:
         estimator = Child("estimator", chain.estimator(markers["markers"]))
         stack.callback(estimator.close)
         ready = estimator.wait_ready(READY_S)
+        for child in beside(ready["results"]):
+            stack.callback(child.close)
         with Subscriber(ready["results"], ("result", "telemetry"), backlog=512) as results:
             while not results.ended:
                 frame = results.wait(0.2)

@@ -74,6 +74,18 @@ def paced(as_json: bool, seconds: float, model: str, rate: float, urgent: bool) 
     click.echo(figures.report("paced", paced.run(seconds, model, rate, urgently=urgent), as_json))
 
 
+@command.command("monitor")
+@AS_JSON
+@click.option("--seconds", type=click.FloatRange(8.0), default=30.0, show_default=True,
+              help="Length of each run.")  # fmt: skip
+def monitor(as_json: bool, seconds: float) -> None:
+    """The window off screen: redraws, processor time, and the loop with and without it."""
+    from rtsim.bench import figures
+    from rtsim.bench.runs import monitor
+
+    click.echo(figures.report("monitor", monitor.run(seconds), as_json))
+
+
 @command.command("hil")
 @AS_JSON
 @click.option("--seconds", type=click.FloatRange(0.2), default=60.0, show_default=True,
