@@ -146,10 +146,9 @@ class Feed:
         self.marks.append(event)
         return event
 
-    @property
-    def events_found(self) -> list[GaitEvent]:
-        """Gait events and those that were marked, on the time axis of the curves."""
-        return [*self.gait.kept, *self.marks]
+    def events_since(self, time: float) -> list[GaitEvent]:
+        """Gait events and those that were marked, from a time on the axis of the curves on [s]."""
+        return [*self.gait.since(time), *(mark for mark in self.marks if mark.time >= time)]
 
     def clear(self) -> None:
         """Forget the curves and the counts, not the session."""

@@ -28,7 +28,7 @@ from rtsim.monitor.device.commands import Commander
 from rtsim.monitor.device.device import DevicePanel
 from rtsim.monitor.feed import Change, Feed
 from rtsim.monitor.feedback.feedback_window import FeedbackWindow
-from rtsim.monitor.gait.strides import Strides
+from rtsim.monitor.gait.strides import LOOK_BACK_S, Strides
 from rtsim.monitor.past.time_bar import TimeBar
 from rtsim.monitor.plots.curve_plots import COLUMN_LEAST, CurvePlots
 from rtsim.monitor.plots.history import Quality, Window
@@ -82,7 +82,7 @@ class MonitorWindow(QMainWindow):
         self.contact, self.curves, self.status = ContactPlot(), CurvePlots(), StatusStrip()
         self.heat, self.device = HeatImage(), DevicePanel()
         self.theme: Theme = LIGHT
-        self._n_turn = 0
+        self._n_turn = self._n_event = 0
         self._changed = True
         self.strides, self.time_bar = Strides(), TimeBar()
         self.link = CommandLink(self, feed, commander, self.bar, self.device, self.say)
@@ -172,7 +172,9 @@ class MonitorWindow(QMainWindow):
             self.link.offer()
             self._show_title()
         self._changed |= n_kept > 0 and not self.looks_back
-        self.strides.take(self.feed.gait.kept, self.feed.history)
+        if self.feed.gait.n_found != self._n_event:
+            self._n_event = self.feed.gait.n_found
+            self.strides.take(self.feed.gait.kept, self.feed.history)
         newest = self.feed.history.latest(1)
         if n_kept and len(newest.time):
             self.feedback.take(float(newest.time[0]), newest.values[:, 0])
@@ -288,11 +290,12 @@ class MonitorWindow(QMainWindow):
 
     def _draw_curves(self) -> None:
         self._changed = False
-        window, events = self.shown_window(), self.feed.events_found
-        self.curves.draw(window, events)
+        window, gait = self.shown_window(), self.feed.gait
+        newest = float(window.time[-1]) if len(window.time) else 0.0
+        self.curves.draw(window, self.feed.events_since(newest - self.curves.duration))
         self.contact.draw(window)
         if self.curves.over_stride:
-            self.curves.draw_strides(self.strides, self.feed.gait.kept, self.feed.history)
+            self.curves.draw_strides(self.strides, gait.since(newest - LOOK_BACK_S), self.feed.history)
 
     def _write(self) -> None:
         feed = self.feed

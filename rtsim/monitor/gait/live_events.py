@@ -22,6 +22,8 @@ from streams.receiving.ring import ReceivedFrame
 
 N_KEPT = 4096
 """Events that are kept: ten minutes of quick steps."""
+LATEST_S = 1.0
+"""By which an event may be found after one that happened later [s]."""
 ROOT, FOOT, LOADS = "pelvis", "foot", "foot_loads"
 
 
@@ -31,12 +33,13 @@ class LiveGaitEvents:
     Attributes
     ----------
     kept : events in the order in which they were found; times are those of the window's curves [s]
-    can_tell : whether the session has what shows events
+    can_tell : whether the session has what shows events; n_found : how many there were
     """
 
     def __init__(self) -> None:
         self.kept: deque[GaitEvent] = deque(maxlen=N_KEPT)
         self.can_tell = False
+        self.n_found = 0
         self._root, self._feet, self._sides = 0, list[int](), list[str]()
         self._loads: list[tuple[str, int]] = []
         self._time = -math.inf
@@ -61,6 +64,16 @@ class LiveGaitEvents:
         self.can_tell = bool(self._feet or self._loads)
         self._restart()
 
+    def since(self, time: float) -> list[GaitEvent]:
+        """The events that are not before a time [s], without a look at those of minutes ago."""
+        found = []
+        for event in reversed(self.kept):  # by plates and by markers they come in turns, nearly in order
+            if event.time < time - LATEST_S:
+                break
+            if event.time >= time:
+                found.append(event)
+        return found[::-1]
+
     def clear(self) -> None:
         """Forget the events."""
         self.kept.clear()
@@ -83,12 +96,14 @@ class LiveGaitEvents:
         self._load: dict[str, float] = {}
 
     def _keep(self, event: GaitEvent) -> None:
-        if event.by == MARKERS and nearest(event, [e for e in self.kept if e.by == PLATES], SAME_S):
+        about = self.since(event.time - SAME_S)
+        if event.by == MARKERS and nearest(event, [e for e in about if e.by == PLATES], SAME_S):
             return
-        same = nearest(event, [e for e in self.kept if e.by == MARKERS], SAME_S)
+        same = nearest(event, [e for e in about if e.by == MARKERS], SAME_S)
         if event.by == PLATES and same is not None:
             self.kept.remove(same)
         self.kept.append(event)
+        self.n_found += 1
 
     def _by_plates(self, frame: ReceivedFrame) -> list[GaitEvent]:
         """Where a load passed the threshold since the frame before, by a straight line."""

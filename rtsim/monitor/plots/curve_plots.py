@@ -115,8 +115,8 @@ class CurvePlots(QWidget):
     def draw(self, window: Window, events: Sequence[GaitEvent] = ()) -> None:
         """Show a window of the history, and the events in it."""
         newest = float(window.time[-1]) if len(window.time) else 0.0
-        marks = [event._replace(time=event.time - newest) for event in events]
-        marks = [event for event in marks if -self.duration <= event.time <= 0.0]
+        oldest = newest - self.duration
+        marks = [e._replace(time=e.time - newest) for e in events if oldest <= e.time <= newest]
         time, values = thin(window)
         shades = ((Quality.DEGRADED, self.theme.degraded_fill), (Quality.MISSING, self.theme.missing_fill))
         bands = [

@@ -28,8 +28,9 @@ class SaveControl:
         try:
             if path.suffix.lower() == ".csv":
                 panels = [(panel.panel, panel.visible) for panel in window.curves.panels]
-                feed = window.feed
-                write_table(path, panels, window.shown_window(), feed.events_found, feed.trial_shift)
+                feed, shown = window.feed, window.shown_window()
+                events = feed.events_since(float(shown.time[0])) if len(shown.time) else []
+                write_table(path, panels, shown, events, feed.trial_shift)
             else:
                 write_picture(window, path)
         except ConfigError as fault:
