@@ -46,7 +46,8 @@ def open_window(
     commander = Commander(control, security) if control else None
     path = settings_path() if screenshot is None else None  # a picture shows what everybody would see
     settings, fault = read_settings(path)
-    window = MonitorWindow(feed, commander, settings, path, security)
+    kept = None if fault else path  # what cannot be read is not written over
+    window = MonitorWindow(feed, commander, settings, kept, security)
     if fault:
         feed.sentences.say(fault)
     if duration_s is not None:

@@ -66,7 +66,10 @@ def read_settings(path: Path | None) -> tuple[WindowSettings, str]:
             raise msgspec.ValidationError(f"no task {settings.task!r}, or an unknown picture")
     except (ConfigError, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as fault:
         words = str(fault).replace("\n", " ")
-        return WindowSettings(), f"The settings in {path} are not used, as they cannot be read: {words}."
+        return (
+            WindowSettings(),
+            f"The settings in {path} are not used, as they cannot be read: {words}. Remove the file.",
+        )
     return settings, ""
 
 
