@@ -15,7 +15,6 @@ from rtsim.errors import ConfigError
 
 FORMATS = ("trc", "mot", "sto", "csv")
 C3D = ".c3d"
-FOXGLOVE = ".foxglove.mcap"
 TABLES = (".mot", ".sto", ".csv")
 VIEWS = ("sagittal", "frontal", "transverse", "3-d")
 STDOUT = "-"
@@ -70,7 +69,7 @@ def command(
     OUT may be -, the standard output, with --format.
     """
     from rtsim.files.output import check_free
-    from rtsim.files.tables.export import EXPORT_SUFFIXES, PICTURES, export, exported
+    from rtsim.files.tables.export import EXPORT_SUFFIXES, FOXGLOVE, PICTURES, export, exported
 
     suffix = f".{form}" if form else ""
     if out is None:
@@ -147,6 +146,7 @@ def to_foxglove(recording: Path, out: Path, force: bool) -> None:
     """What Foxglove opens; ConfigError for another name, and for that of the recording."""
     from rtsim.bridges.foxglove_file import export_foxglove
     from rtsim.files.output import check_free
+    from rtsim.files.tables.export import FOXGLOVE
 
     if not out.name.lower().endswith(FOXGLOVE):
         raise ConfigError(

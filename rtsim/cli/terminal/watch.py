@@ -29,6 +29,8 @@ BEGIN_S = 3.0
 """A source that others start, and that has sent nothing by then, is told [s]."""
 ENDING_S = 3.0
 """How long an estimator that was told to stop may take to say its last [s]."""
+EXIT_S = 30.0
+"""How long an estimator whose results are over may take to end, by which its exit code is known [s]."""
 RECORDING_S = 5.0
 """How long a recorder may take to close its file once the results are over [s]."""
 MOST_TOLD = 20
@@ -195,8 +197,9 @@ class Watch:
 
     def _see_off(self, over: bool) -> None:
         """Wait for those who end by themselves, and tell the last failures."""
-        if over:
-            self.estimator.wait(ENDING_S)
+        if over and not self.estimator.wait(EXIT_S):
+            self.failed = True
+            say(f"the estimator has not ended within {EXIT_S:g} s of its results, and is ended now")
         of_itself = self._end_of_estimator().get("reason") == STREAM_OVER
         for child in self.children[1:]:
             if child.name == "recorder" and over:

@@ -39,6 +39,7 @@ from streams.messages import FieldSpec
 
 EXPORT_SUFFIXES = (".trc", *STORAGE_SUFFIXES, ".csv")
 PICTURES = (".png", ".svg", ".pdf")
+FOXGLOVE = ".foxglove.mcap"
 """Suffixes of what `rtsim.monitor` draws of a recording."""
 DESCRIBED = ("model", "method", "subject", "side", "source", "markers", "forces")
 """Entries of a descriptor that stand in the header of storage files, before the notes."""
@@ -106,7 +107,7 @@ def exported(
         raise ConfigError(
             f"cannot export to {suffix or '(no suffix)'!r}",
             where=out,
-            allowed=", ".join((*EXPORT_SUFFIXES, ".c3d", *PICTURES)),
+            allowed=", ".join((*EXPORT_SUFFIXES, ".c3d", FOXGLOVE, *PICTURES)),
         )
     results = read_results(recording_path)
     text, notes = table_parts(results, suffix, out, name, str(recording_path), frames, columns)

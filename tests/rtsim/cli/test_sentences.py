@@ -83,10 +83,10 @@ def test_two_equal_ports_are_told_whatever_the_offset(refused, tmp_path: Path, c
 def test_an_export_names_all_that_it_can_write(refused) -> None:
     """Protects from a list without the pictures, and from a command that only says what it lacks."""
     for arguments, words in (
-        (("a.mcap", "a.jpg"), ".csv, .c3d, .png, .svg, .pdf"),
-        (("a.mcap", "a"), ".csv, .c3d, .png, .svg, .pdf"),
+        (("a.mcap", "a.jpg"), ".csv, .c3d, .foxglove.mcap, .png, .svg, .pdf"),
+        (("a.mcap", "a"), ".csv, .c3d, .foxglove.mcap, .png, .svg, .pdf"),
         (("a.mot", "--format", "csv"), "and it is no recording (.mcap); allowed: a file (.trc"),
-        (("a.mcap",), ".csv, .c3d, .png, .svg, .pdf"),
+        (("a.mcap",), ".csv, .c3d, .foxglove.mcap, .png, .svg, .pdf"),
         (("a.mcap", "-"), "pictures go into files alone"),
     ):
         assert words in refused("export", *arguments)
