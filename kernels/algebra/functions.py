@@ -1,6 +1,7 @@
 """Scalar functions of one coordinate: value, slope and curvature, for custom joints, couplers, moving points.
 
-A new kind is one constant, one branch in `evaluate` and a row in tests/kernels/algebra/test_functions.py.
+A new kind is one constant, one branch in `evaluate` and in kernels/dynamics/third_derivative, and a row in
+tests/kernels/algebra/test_functions.py. One without a branch is NaN.
 """
 
 from __future__ import annotations
@@ -52,7 +53,9 @@ def evaluate(functions, f, x):
         omega, turned = data[start + 1], data[start + 1] * x + data[start + 2]
         rise, run = data[start] * math.sin(turned), data[start] * math.cos(turned)
         return rise + data[start + 3], omega * run, -omega * omega * rise
-    return data[start], 0.0, 0.0
+    if kind == CONSTANT:
+        return data[start], 0.0, 0.0
+    return math.nan, math.nan, math.nan
 
 
 @njit

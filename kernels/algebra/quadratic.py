@@ -9,10 +9,11 @@ rows leave something open.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from kernels.algebra.allocation import Floats, allocate
 from kernels.algebra.linear import cholesky, solve_lower, solve_lower_transposed
 from kernels.compiler.jit import njit
 
@@ -34,34 +35,31 @@ FIRM = 1e-13
 class Quadratic(NamedTuple):
     """A program of n unknowns and m rows."""
 
-    H: np.ndarray  # (n, n)
-    h: np.ndarray  # (n,)
-    G: np.ndarray  # (m, n)
-    b: np.ndarray  # (m,)
+    H: Annotated[np.ndarray, Floats("n", "n")]
+    h: Annotated[np.ndarray, Floats("n")]
+    G: Annotated[np.ndarray, Floats("m", "n")]
+    b: Annotated[np.ndarray, Floats("m")]
 
 
 class QuadraticWork(NamedTuple):
     """The state of the method: y is where it starts and what it finds."""
 
-    y: np.ndarray  # (n,)
-    slack: np.ndarray  # (m,)
-    multiplier: np.ndarray  # (m,)
-    slack_step: np.ndarray  # (m,)
-    multiplier_step: np.ndarray  # (m,)
-    product: np.ndarray  # (m,) - what slack times multiplier is to lose
-    open: np.ndarray  # (m,) - G y + b - slack
-    M: np.ndarray  # (n, n)
-    slope: np.ndarray  # (n,) - H y + h - G' multiplier
-    y_step: np.ndarray  # (n,)
+    y: Annotated[np.ndarray, Floats("n")]
+    slack: Annotated[np.ndarray, Floats("m")]
+    multiplier: Annotated[np.ndarray, Floats("m")]
+    slack_step: Annotated[np.ndarray, Floats("m")]
+    multiplier_step: Annotated[np.ndarray, Floats("m")]
+    product: Annotated[np.ndarray, Floats("m")]  # what slack times multiplier is to lose
+    open: Annotated[np.ndarray, Floats("m")]  # G y + b - slack
+    M: Annotated[np.ndarray, Floats("n", "n")]
+    slope: Annotated[np.ndarray, Floats("n")]  # H y + h - G' multiplier
+    y_step: Annotated[np.ndarray, Floats("n")]
 
 
 def new_quadratic(n: int, m: int) -> tuple[Quadratic, QuadraticWork]:
     """Room for programs of n unknowns and m rows."""
-    program = Quadratic(np.zeros((n, n)), np.zeros(n), np.zeros((m, n)), np.zeros(m))
-    work = QuadraticWork(
-        np.zeros(n), np.zeros(m), np.zeros(m), np.zeros(m), np.zeros(m), np.zeros(m), np.zeros(m),
-        np.zeros((n, n)), np.zeros(n), np.zeros(n),
-    )  # fmt: skip
+    program = allocate(Quadratic, n=n, m=m)
+    work = allocate(QuadraticWork, n=n, m=m)
     return program, work
 
 

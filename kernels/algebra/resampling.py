@@ -9,10 +9,11 @@ nothing out. All wait for a sample at or after their end.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from kernels.algebra.allocation import Floats, Integers, allocate
 from kernels.compiler.jit import njit
 
 TAKEN = 0
@@ -24,14 +25,14 @@ GAP = 3
 class RecentSamples(NamedTuple):
     """The newest samples; made by new_held."""
 
-    times: np.ndarray  # (n_keep,) - in a ring, increasing from the oldest [s]
-    values: np.ndarray  # (n_keep, n_value)
-    ends: np.ndarray  # (2,) int64 - place of the oldest, and how many there are
+    times: Annotated[np.ndarray, Floats("n_keep")]  # in a ring, increasing from the oldest [s]
+    values: Annotated[np.ndarray, Floats("n_keep", "n_value", fill=math.nan)]
+    ends: Annotated[np.ndarray, Integers(2)]  # place of the oldest, and how many there are
 
 
 def new_held(n_keep: int, n_value: int) -> RecentSamples:
     """No samples yet, room for n_keep."""
-    return RecentSamples(np.zeros(n_keep), np.full((n_keep, n_value), np.nan), np.zeros(2, np.int64))
+    return allocate(RecentSamples, n_keep=n_keep, n_value=n_value)
 
 
 @njit

@@ -6,10 +6,11 @@ curve is the straight line of its end, y'' = 0, so that both derivatives are con
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from kernels.algebra.allocation import Floats, allocate
 from kernels.bezier.corner import (
     N_TERM,
     NO_CORNER,
@@ -38,16 +39,16 @@ class BezierCurves(NamedTuple):
     """
 
     first: np.ndarray  # (n_curve + 1,) int64 - first segment, the last entry is the number of segments
-    ends: np.ndarray  # (n_curve, 6) - columns X0 to S1 of the whole chain
-    x: np.ndarray  # (n_segment, 6) - x(u) in powers of u
-    y: np.ndarray  # (n_segment, 6) - y(u)
+    ends: Annotated[np.ndarray, Floats("n_curve", 6)]  # columns X0 to S1 of the whole chain
+    x: Annotated[np.ndarray, Floats("n_segment", N_TERM)]  # x(u) in powers of u
+    y: Annotated[np.ndarray, Floats("n_segment", N_TERM)]  # y(u)
 
 
 def new_curves(n_segments: tuple[int, ...]) -> BezierCurves:
     """Room for curves of so many segments each."""
     first = np.concatenate([[0], np.cumsum(n_segments)]).astype(np.int64)
     n = int(first[-1])
-    return BezierCurves(first, np.zeros((len(n_segments), 6)), np.zeros((n, N_TERM)), np.zeros((n, N_TERM)))
+    return allocate(BezierCurves, n_curve=len(n_segments), n_segment=n, first=first)
 
 
 @njit

@@ -8,10 +8,11 @@ over time.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from kernels.algebra.allocation import Floats, allocate
 from kernels.compiler.jit import entry, inlined
 from kernels.contact.prescribed import (
     BodyMotion,
@@ -53,25 +54,25 @@ class Correction(NamedTuple):
 class CorrectedWork(NamedTuple):
     """Results of n frames, and working space."""
 
-    wrench: np.ndarray  # (n, 6) - on the foot, moment about the origin of ground [N m], force [N]
+    # on the foot, moment about the origin of ground [N m], force [N]
+    wrench: Annotated[np.ndarray, Floats("n", 6)]
     pressure: np.ndarray  # (n, n_row, n_column) [Pa], or (0, ..) for none
     motion: BodyMotion
     contacts: PrescribedWork
     field: FieldWork
-    turn: np.ndarray  # (2, 3, 3)
-    way: np.ndarray  # (2, N_SPLINE) - values of the splines and their rates
+    turn: Annotated[np.ndarray, Floats(2, 3, 3)]
+    way: Annotated[np.ndarray, Floats(2, N_SPLINE)]  # values of the splines and their rates
 
 
 def new_corrected_work(model: Prescribed, n: int, shape: tuple[int, int] = (0, 0)) -> CorrectedWork:
     """Allocate a CorrectedWork for n frames; shape : of the grid of pressures, if any are asked for."""
-    return CorrectedWork(
-        np.zeros((n, 6)),
-        np.zeros((n if shape[0] else 0, *shape)),
-        new_motion(2),
-        new_prescribed_work(model, 2),
-        new_field_work(),
-        np.zeros((2, 3, 3)),
-        np.zeros((2, N_SPLINE)),
+    return allocate(
+        CorrectedWork,
+        n=n,
+        pressure=np.zeros((n if shape[0] else 0, *shape)),
+        motion=new_motion(2),
+        contacts=new_prescribed_work(model, 2),
+        field=new_field_work(),
     )
 
 

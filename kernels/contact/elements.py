@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from kernels.algebra.allocation import Floats, allocate
 from kernels.forces.friction import N_FRICTION
 from kernels.mesh.meshes import MeshContacts, Meshes, MeshWork, new_mesh_work
 
@@ -73,26 +74,22 @@ class Contacts(NamedTuple):
 class ContactWork(NamedTuple):
     """Results and working space of the contacts."""
 
-    out: np.ndarray  # (n_contact, N_CONTACT_OUT)
-    kink: np.ndarray  # (n_contact, N_KINK)
-    state: np.ndarray  # (n_contact, N_STATE)
-    Q: np.ndarray  # (n_contact, 3, 3) - of the ellipsoids in ground axes [m^2]
-    moved: np.ndarray  # (6, N_MOVED) - of one patch, where A turns about its centre, then where that moves
-    change: np.ndarray  # (N_CHANGE, 3)
-    law: np.ndarray  # (N_FRICTION,) - friction with other coefficients
+    out: Annotated[np.ndarray, Floats("n_contact", N_CONTACT_OUT)]
+    kink: Annotated[np.ndarray, Floats("n_contact", N_KINK)]
+    state: Annotated[np.ndarray, Floats("n_contact", N_STATE)]
+    Q: Annotated[np.ndarray, Floats("n_contact", 3, 3)]  # of the ellipsoids in ground axes [m^2]
+    # of one patch, where A turns about its centre, then where that moves
+    moved: Annotated[np.ndarray, Floats(6, N_MOVED)]
+    change: Annotated[np.ndarray, Floats(N_CHANGE, 3)]
+    law: Annotated[np.ndarray, Floats(N_FRICTION)]  # friction with other coefficients
     meshes: MeshWork | None
 
 
 def new_contact_work(contacts: Contacts) -> ContactWork:
     """Allocate a ContactWork."""
     n_contact = len(contacts.pair)
-    return ContactWork(
-        np.zeros((n_contact, N_CONTACT_OUT)),
-        np.zeros((n_contact, N_KINK)),
-        np.zeros((n_contact, N_STATE)),
-        np.zeros((n_contact, 3, 3)),
-        np.zeros((6, N_MOVED)),
-        np.zeros((N_CHANGE, 3)),
-        np.zeros(N_FRICTION),
-        None if contacts.pressed is None else new_mesh_work(contacts.pressed),
+    return allocate(
+        ContactWork,
+        n_contact=n_contact,
+        meshes=None if contacts.pressed is None else new_mesh_work(contacts.pressed),
     )

@@ -1,11 +1,13 @@
 """Which geometry a contact has: the one place where the kernels of geometries are chosen.
 
 A geometry is one kernel file that brings the patch of two surfaces (CENTRE, AXIS, POINT and PATCH of
-ContactWork.state) and its changes (ContactWork.moved), its branch here, and its row in
-rtsim/config/contact_geometries.
+ContactWork.state) and its changes (ContactWork.moved), its branches here, and its row in
+rtsim/config/contact_geometries. A geometry without a branch has a patch of NaN, and so a force of NaN.
 """
 
 from __future__ import annotations
+
+import math
 
 from kernels.compiler.jit import inlined
 from kernels.contact.ellipsoid_on_plane import (
@@ -37,8 +39,10 @@ def find_patch(pairs, contacts, e, pose, row, Q, meshes):
         ellipsoid_on_plane(pairs, contacts, e, pose, row, Q)
     elif contacts.geometry[e] == MESH_ON_MESH:
         mesh_on_mesh(contacts.meshes, meshes, pairs, contacts, e, pose, row, Q)
-    else:
+    elif contacts.geometry[e] == SPHERE_ON_SPHERE:
         sphere_on_sphere(pairs, contacts, e, pose, row)
+    else:
+        row[:] = math.nan
 
 
 @inlined
@@ -57,13 +61,16 @@ def find_moved(contacts, e, row, Q, moved, meshes):
     if contacts.geometry[e] == MESH_ON_MESH:
         mesh_on_mesh_moved(contacts.meshes, meshes, contacts, e, Q, moved)
         return True
-    sphere_on_sphere_moved(contacts, e, row, moved)
+    if contacts.geometry[e] == SPHERE_ON_SPHERE:
+        sphere_on_sphere_moved(contacts, e, row, moved)
+    else:
+        moved[:] = math.nan
     return True
 
 
 @inlined
 def find_grown(pairs, contacts, e, k, pose, row, change):
-    """As ellipsoid_on_plane_grown, of the one geometry whose radii are parameters of a fit.
+    """As ellipsoid_on_plane_grown, of the one geometry whose radii are parameters of a fit; NaN of others.
 
     pairs : Pairs
     contacts : Contacts
@@ -73,12 +80,17 @@ def find_grown(pairs, contacts, e, k, pose, row, change):
     row : (N_STATE,) - of ContactWork.state
     change : (N_MOVED,) - as a row of ContactWork.moved, written
     """
-    return ellipsoid_on_plane_grown(pairs, contacts, e, k, pose, row, change)
+    if contacts.geometry[e] == ELLIPSOID_ON_PLANE:
+        return ellipsoid_on_plane_grown(pairs, contacts, e, k, pose, row, change)
+    change[:] = math.nan
+    return math.nan, math.nan, (math.nan, math.nan, math.nan)
 
 
 @inlined
 def find_columns(pairs, contacts, e, pose, Q, work):
     """What a column along the normal needs of both surfaces: work.metric, work.centre_b; radius of B's, or 0.
+
+    NaN of surfaces without columns: those of triangles have pressures of their own.
 
     pairs : Pairs
     contacts : Contacts
@@ -90,4 +102,6 @@ def find_columns(pairs, contacts, e, pose, Q, work):
     ellipsoid_metric(contacts.round[e], contacts.radii[e, 0], Q, work.metric)
     x, y, z = place(pose, pairs.body_b[contacts.pair[e]], contacts.point[e])
     work.centre_b[0], work.centre_b[1], work.centre_b[2] = x, y, z
-    return contacts.radii_b[e, 0] if contacts.geometry[e] == SPHERE_ON_SPHERE else 0.0
+    if contacts.geometry[e] == ELLIPSOID_ON_PLANE:
+        return 0.0
+    return contacts.radii_b[e, 0] if contacts.geometry[e] == SPHERE_ON_SPHERE else math.nan

@@ -8,16 +8,17 @@ B of every contact is at rest in ground: a plate, a floor, a step, of any orient
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from kernels.algebra.allocation import Floats, allocate
 from kernels.compiler.jit import inlined, njit
 from kernels.contact.contacts import add_contacts
 from kernels.contact.elements import Contacts, ContactWork, new_contact_work
 from kernels.contact.parameter_slopes import N_PARAMETER, parameter_slopes
 from kernels.contact.slopes import add_contact_slopes
-from kernels.forces.pairs import BY_PLACE, BY_SPEED, N_TWIST, VELOCITY, Pairs, PairWork, clear_slopes
+from kernels.forces.pairs import BY_PLACE, BY_SPEED, VELOCITY, Pairs, PairWork, clear_slopes
 from kernels.joints.tree import Pose, new_pose
 
 POSITION, TURNED, SPEED, TURNING = 0, 3, 6, 9
@@ -37,10 +38,10 @@ class Prescribed(NamedTuple):
 class BodyMotion(NamedTuple):
     """Where bodies are and how they move, in ground."""
 
-    position: np.ndarray  # (n_body, 3) - of the bodies' origins [m]
+    position: Annotated[np.ndarray, Floats("n_body", 3)]  # of the bodies' origins [m]
     rotation: np.ndarray  # (n_body, 3, 3) - their axes as columns
-    velocity: np.ndarray  # (n_body, 3) - of their origins [m/s]
-    turning: np.ndarray  # (n_body, 3) - angular velocities [rad/s]
+    velocity: Annotated[np.ndarray, Floats("n_body", 3)]  # of their origins [m/s]
+    turning: Annotated[np.ndarray, Floats("n_body", 3)]  # angular velocities [rad/s]
 
 
 class PrescribedWork(NamedTuple):
@@ -49,43 +50,36 @@ class PrescribedWork(NamedTuple):
     pose: Pose
     contacts: ContactWork
     pairs: PairWork
-    wrench: np.ndarray  # (n_contact, 6) - on the bodies, moment about the origin of ground [N m], force [N]
-    by_motion: np.ndarray  # (n_contact, N_MOTION, 6) - of it, by the motion of the contact's own body
-    by_parameter: np.ndarray  # (n_contact, N_PARAMETER, 6) - of it, by the contact's parameters
+    # on the bodies, moment about the origin of ground [N m], force [N]
+    wrench: Annotated[np.ndarray, Floats("n_contact", 6)]
+    # of it, by the motion of the contact's own body
+    by_motion: Annotated[np.ndarray, Floats("n_contact", N_MOTION, 6)]
+    # of it, by the contact's parameters
+    by_parameter: Annotated[np.ndarray, Floats("n_contact", N_PARAMETER, 6)]
 
 
 def prescribe(contacts: Contacts, body: np.ndarray) -> Prescribed:
     """The contacts, e on body[e], against ground; of any model whose contacts touch ground."""
     n = len(contacts.pair)
-    ground, none = np.full(n, -1), np.zeros((n, 1), np.int64)
-    pairs = Pairs(np.array(body, np.int64), ground, np.zeros(n, np.int64), none, np.zeros((n, 1)))
+    pairs = allocate(Pairs, n_pair=n, n_path_max=1, body_a=np.array(body, np.int64), body_b=np.full(n, -1))
     return Prescribed(pairs, contacts._replace(pair=np.arange(n)))
 
 
 def new_motion(n_body: int) -> BodyMotion:
     """Allocate a Motion, at rest in ground's own axes."""
-    zero = np.zeros((n_body, 3))
-    return BodyMotion(zero, np.tile(np.eye(3), (n_body, 1, 1)), zero.copy(), zero.copy())
+    return allocate(BodyMotion, n_body=n_body, rotation=np.tile(np.eye(3), (n_body, 1, 1)))
 
 
 def new_prescribed_work(model: Prescribed, n_body: int) -> PrescribedWork:
     """Allocate a PrescribedWork."""
     n = len(model.contacts.pair)
-    pairs = PairWork(
-        np.zeros((n, 3, N_TWIST)),
-        np.zeros((n, N_TWIST)),
-        np.zeros((n, 2, N_TWIST, N_TWIST)),
-        np.zeros(n, np.int64),
-        np.zeros((4, N_TWIST)),
-        np.zeros((0, 0), np.int64),
-    )
-    return PrescribedWork(
-        new_pose(n_body, 0),
-        new_contact_work(model.contacts),
-        pairs,
-        np.zeros((n, 6)),
-        np.zeros((n, N_MOTION, 6)),
-        np.zeros((n, N_PARAMETER, 6)),
+    pairs = allocate(PairWork, n_pair=n, n_v=0)
+    return allocate(
+        PrescribedWork,
+        n_contact=n,
+        pose=new_pose(n_body, 0),
+        contacts=new_contact_work(model.contacts),
+        pairs=pairs,
     )
 
 

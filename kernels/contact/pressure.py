@@ -10,6 +10,8 @@ derivatives by these.
 
 from __future__ import annotations
 
+import math
+
 from kernels.compiler.jit import njit
 
 VOLUMETRIC, KELVIN_VOIGT, HUNT_CROSSLEY, POWER = 0, 1, 2, 3
@@ -21,7 +23,7 @@ N_PRESSURE = 3
 
 @njit
 def normal_force(law, p, depth, volume, v_n):
-    """(F, F_depth, F_volume, F_v) of a law; zero without contact, depth <= 0.
+    """(F, F_depth, F_volume, F_v) of a law; zero without contact, depth <= 0; NaN of a law without a branch.
 
     law : int - VOLUMETRIC, KELVIN_VOIGT, HUNT_CROSSLEY or POWER
     p : (N_PRESSURE,) - parameters of the law
@@ -38,14 +40,18 @@ def normal_force(law, p, depth, volume, v_n):
         F, F_depth, F_v = kelvin_voigt(p, depth, v_n)
     elif law == HUNT_CROSSLEY:
         F, F_depth, F_v = hunt_crossley(p, depth, v_n)
-    else:
+    elif law == POWER:
         F, F_depth, F_v = power(p, depth)
+    else:
+        F, F_depth, F_v = math.nan, math.nan, math.nan
     return F, F_depth, 0.0, F_v
 
 
 @njit
 def force_by_parameters(law, p, depth, volume, v_n):
     """(F_stiffness, F_damping) of a law, whose force is linear in each; zero where it is clamped or open.
+
+    NaN of a law without a branch.
 
     law : int - VOLUMETRIC, KELVIN_VOIGT, HUNT_CROSSLEY or POWER
     p : (N_PRESSURE,) - parameters of the law
@@ -54,14 +60,18 @@ def force_by_parameters(law, p, depth, volume, v_n):
     v_n : float - normal velocity, positive where the bodies part [m/s]
     """
     F, _, _, _ = normal_force(law, p, depth, volume, v_n)
-    if not F > 0.0:
+    if F <= 0.0:
         return 0.0, 0.0
     if law == VOLUMETRIC:
         return F / p[STIFFNESS], -v_n * p[STIFFNESS] * volume
     if law == KELVIN_VOIGT:
         return depth, -v_n
     raised = depth ** p[EXPONENT]
-    return raised, 0.0 if law == POWER else -v_n * raised
+    if law == HUNT_CROSSLEY:
+        return raised, -v_n * raised
+    if law == POWER:
+        return raised, 0.0
+    return math.nan, math.nan
 
 
 @njit

@@ -10,10 +10,11 @@ nor has a contact whose normal force is clamped as a whole.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from kernels.algebra.allocation import Floats, allocate
 from kernels.compiler.jit import inlined, njit
 from kernels.contact.elements import AXIS, CENTRE, PATCH, POINT, PRESSING
 from kernels.contact.geometries import find_columns
@@ -34,14 +35,14 @@ class Grid(NamedTuple):
 class FieldWork(NamedTuple):
     """Working space."""
 
-    metric: np.ndarray  # (3, 3) - of A's surface [1/m^2]
-    centre_b: np.ndarray  # (3,) - of B's surface, about the reference point [m]
-    axes: np.ndarray  # (3, 3) - from cell to cell, from row to row, normal
+    metric: Annotated[np.ndarray, Floats(3, 3)]  # of A's surface [1/m^2]
+    centre_b: Annotated[np.ndarray, Floats(3)]  # of B's surface, about the reference point [m]
+    axes: Annotated[np.ndarray, Floats(3, 3)]  # from cell to cell, from row to row, normal
 
 
 def new_field_work() -> FieldWork:
     """Allocate a FieldWork."""
-    return FieldWork(np.zeros((3, 3)), np.zeros(3), np.zeros((3, 3)))
+    return allocate(FieldWork)
 
 
 @njit
@@ -80,6 +81,9 @@ def add_pressure(pairs, contacts, e, pose, work, pair_work, grid, field, pressur
         return
     p, axes = contacts.pair[e], field.axes
     radius_b = find_columns(pairs, contacts, e, pose, work.Q[e], field)
+    if math.isnan(radius_b):  # a geometry that no column knows
+        pressure_out[:] = math.nan
+        return
     body = pairs.body_b[p]
     for k in range(2):
         x, y, z = direction(pose, body, (grid.along_row, grid.along_column)[k])

@@ -14,10 +14,11 @@ of this bound (iteratively reweighted squares) is what a search should reckon wi
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from kernels.algebra.allocation import Floats, allocate
 from kernels.compiler.jit import entry, inlined, njit
 from kernels.contact.parameter_slopes import (
     BY_CENTRE,
@@ -52,30 +53,23 @@ class MeasuredPressure(NamedTuple):
 class MisfitWork(NamedTuple):
     """Results of n frames, and working space of one."""
 
-    misfit: np.ndarray  # (n,) [N]
-    pressure: np.ndarray  # (n, n_cell) - calculated [Pa]
-    by_motion: np.ndarray  # (n, n_body, N_MOTION) - of the misfit, as kernels/contact/prescribed has it
-    by_parameter: np.ndarray  # (n, n_contact, N_PARAMETER) - as kernels/contact/parameter_slopes has it
+    misfit: Annotated[np.ndarray, Floats("n")]  # [N]
+    pressure: Annotated[np.ndarray, Floats("n", "n_cell")]  # calculated [Pa]
+    # of the misfit, as kernels/contact/prescribed has it
+    by_motion: Annotated[np.ndarray, Floats("n", "n_body", N_MOTION)]
+    # as kernels/contact/parameter_slopes has it
+    by_parameter: Annotated[np.ndarray, Floats("n", "n_contact", N_PARAMETER)]
     # (n, n_contact, N_ROW, N_ROW) - area^2 times the sum of slopes by slopes over max(|p - p_m|, SOFT)
-    curvature: np.ndarray
-    row: np.ndarray  # (N_ROW,) - slopes of the pressure of one cell, per unit area
-    form: np.ndarray  # (6, 3) - of an ellipsoid: its matrix M [1/m^2], then its axes as rows
-    sums: np.ndarray  # (N_SUM,)
+    curvature: Annotated[np.ndarray, Floats("n", "n_contact", N_ROW, N_ROW)]
+    row: Annotated[np.ndarray, Floats(N_ROW)]  # slopes of the pressure of one cell, per unit area
+    form: Annotated[np.ndarray, Floats(6, 3)]  # of an ellipsoid: its matrix M [1/m^2], then its axes as rows
+    sums: Annotated[np.ndarray, Floats(N_SUM)]
 
 
 def new_misfit_work(measured: MeasuredPressure, n_body: int, n_contact: int) -> MisfitWork:
     """Allocate a MisfitWork."""
     n = len(measured.frames)
-    return MisfitWork(
-        np.zeros(n),
-        np.zeros((n, len(measured.cells))),
-        np.zeros((n, n_body, N_MOTION)),
-        np.zeros((n, n_contact, N_PARAMETER)),
-        np.zeros((n, n_contact, N_ROW, N_ROW)),
-        np.zeros(N_ROW),
-        np.zeros((6, 3)),
-        np.zeros(N_SUM),
-    )
+    return allocate(MisfitWork, n=n, n_cell=len(measured.cells), n_body=n_body, n_contact=n_contact)
 
 
 @entry

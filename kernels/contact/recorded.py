@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from kernels.algebra.allocation import Floats, allocate
 from kernels.compiler.jit import entry, inlined
 from kernels.contact.parameter_slopes import N_PARAMETER
 from kernels.contact.prescribed import (
@@ -23,37 +24,39 @@ from kernels.contact.prescribed import (
 class RecordedBodies(NamedTuple):
     """Where bodies are and how they move in n frames, in ground."""
 
-    position: np.ndarray  # (n, n_body, 3) - of the bodies' origins [m]
+    position: Annotated[np.ndarray, Floats("n", "n_body", 3)]  # of the bodies' origins [m]
     rotation: np.ndarray  # (n, n_body, 3, 3) - their axes as columns
-    velocity: np.ndarray  # (n, n_body, 3) - of their origins [m/s]
-    turning: np.ndarray  # (n, n_body, 3) - angular velocities [rad/s]
+    velocity: Annotated[np.ndarray, Floats("n", "n_body", 3)]  # of their origins [m/s]
+    turning: Annotated[np.ndarray, Floats("n", "n_body", 3)]  # angular velocities [rad/s]
 
 
 class RecordedWork(NamedTuple):
     """Results of n frames, and working space of one."""
 
-    wrench: np.ndarray  # (n, 6) - of all contacts, moment about the origin of ground [N m], force [N]
-    by_motion: np.ndarray  # (n, n_body, N_MOTION, 6) - of it, by the motion of each body
-    by_parameter: np.ndarray  # (n, n_contact, N_PARAMETER, 6) - of it, by the parameters of each contact
+    # of all contacts, moment about the origin of ground [N m], force [N]
+    wrench: Annotated[np.ndarray, Floats("n", 6)]
+    by_motion: Annotated[np.ndarray, Floats("n", "n_body", N_MOTION, 6)]  # of it, by the motion of each body
+    # of it, by the parameters of each contact
+    by_parameter: Annotated[np.ndarray, Floats("n", "n_contact", N_PARAMETER, 6)]
     motion: BodyMotion
     frame: PrescribedWork
 
 
 def new_recorded(n: int, n_body: int) -> RecordedBodies:
     """Allocate a Recorded, at rest in ground's own axes."""
-    zero = np.zeros((n, n_body, 3))
-    return RecordedBodies(zero, np.tile(np.eye(3), (n, n_body, 1, 1)), zero.copy(), zero.copy())
+    return allocate(RecordedBodies, n=n, n_body=n_body, rotation=np.tile(np.eye(3), (n, n_body, 1, 1)))
 
 
 def new_recorded_work(model: Prescribed, n: int, n_body: int) -> RecordedWork:
     """Allocate a RecordedWork."""
     n_contact = len(model.contacts.pair)
-    return RecordedWork(
-        np.zeros((n, 6)),
-        np.zeros((n, n_body, N_MOTION, 6)),
-        np.zeros((n, n_contact, N_PARAMETER, 6)),
-        new_motion(n_body),
-        new_prescribed_work(model, n_body),
+    return allocate(
+        RecordedWork,
+        n=n,
+        n_body=n_body,
+        n_contact=n_contact,
+        motion=new_motion(n_body),
+        frame=new_prescribed_work(model, n_body),
     )
 
 

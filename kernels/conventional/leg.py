@@ -108,6 +108,8 @@ def foot_of(legs, k, markers, ankle, shank, up):
     heel = point(markers, legs.role[k, 9])
     if legs.foot[k] == FLAT:
         heel = plus(heel, dot(plus(toe, -1.0, heel), up) + legs.sole_delta[k], up)
+    elif legs.foot[k] != AS_MARKED:
+        heel = math.nan, math.nan, math.nan
     return framed(plus(heel, -1.0, toe), shank[1])
 
 

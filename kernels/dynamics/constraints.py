@@ -5,10 +5,11 @@ Rows are the hard elements (kernels/solver/constraints) in their order, then the
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
+from kernels.algebra.allocation import Floats, allocate
 from kernels.algebra.functions import evaluate
 from kernels.algebra.linear import cholesky_drop, solve_lower, solve_lower_transposed
 from kernels.compiler.jit import njit
@@ -49,16 +50,17 @@ class ConstraintWork(NamedTuple):
     """Rows of the hard constraints; n_row_max = n_element + n_coupler + 3 n_roll + 1 (for an angle)."""
 
     element: ElementWork
-    value: np.ndarray  # (n_row_max,) - Phi
-    row: np.ndarray  # (n_row_max, n_v) - G
-    reach: np.ndarray  # (n_row_max,) - square of an element's lever in parts of that of its row, at least 1
-    bias: np.ndarray  # (n_row_max,) - dG/dt v
-    compliance: np.ndarray  # (n_row_max,) - zero for a hard row (kernels/path/angles)
-    kernel: np.ndarray  # (n_row_max, n_row_max) - Cholesky factor of G G' or G M^-1 G'
-    multiplier: np.ndarray  # (n_row_max,)
-    step: np.ndarray  # (n_v,)
-    motion: np.ndarray  # (4, 3) - velocity and acceleration of an element's two ends
-    roll: np.ndarray  # (10, 3) - a roll's contact and directions (kernels/dynamics/rolling)
+    value: Annotated[np.ndarray, Floats("n_row_max")]  # Phi
+    row: Annotated[np.ndarray, Floats("n_row_max", "n_v")]  # G
+    # square of an element's lever in parts of that of its row, at least 1
+    reach: Annotated[np.ndarray, Floats("n_row_max", fill=1.0)]
+    bias: Annotated[np.ndarray, Floats("n_row_max")]  # dG/dt v
+    compliance: Annotated[np.ndarray, Floats("n_row_max")]  # zero for a hard row (kernels/path/angles)
+    kernel: Annotated[np.ndarray, Floats("n_row_max", "n_row_max")]  # Cholesky factor of G G' or G M^-1 G'
+    multiplier: Annotated[np.ndarray, Floats("n_row_max")]
+    step: Annotated[np.ndarray, Floats("n_v")]
+    motion: Annotated[np.ndarray, Floats(4, 3)]  # velocity and acceleration of an element's two ends
+    roll: Annotated[np.ndarray, Floats(10, 3)]  # a roll's contact and directions (kernels/dynamics/rolling)
 
 
 def new_constraint_work(constraints: Constraints, n_v: int, tree: Tree | None = None) -> ConstraintWork:
@@ -67,18 +69,8 @@ def new_constraint_work(constraints: Constraints, n_v: int, tree: Tree | None = 
     n_element, n_path = constraints.elements.path.shape
     n_roll = 0 if constraints.rolls is None else len(constraints.rolls.radius)
     n = n_element + len(constraints.couplers.dof) + 3 * n_roll + 1
-    return ConstraintWork(
-        new_element_work(n_element, n_path, lengths),
-        np.zeros(n),
-        np.zeros((n, n_v)),
-        np.ones(n),
-        np.zeros(n),
-        np.zeros(n),
-        np.zeros((n, n)),
-        np.zeros(n),
-        np.zeros(n_v),
-        np.zeros((4, 3)),
-        np.zeros((10, 3)),
+    return allocate(
+        ConstraintWork, n_row_max=n, n_v=n_v, element=new_element_work(n_element, n_path, lengths)
     )
 
 

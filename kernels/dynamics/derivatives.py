@@ -14,10 +14,11 @@ and the short form of B are our own derivation.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from kernels.algebra.allocation import Floats, allocate
 from kernels.algebra.spatial import power
 from kernels.compiler.jit import inlined, njit
 from kernels.dynamics.coriolis import IMPULSE, N_CORIOLIS, add_coriolis, coriolis
@@ -31,35 +32,25 @@ from kernels.joints.tree import Tree
 class DerivativeWork(NamedTuple):
     """Working space of inverse_dynamics_derivatives; spatial vectors about the reference point."""
 
-    psi_dot: np.ndarray  # (n_v, 6) - see twist_rates
-    psi_ddot: np.ndarray  # (n_v, 6) - the same for accelerations
-    sway: np.ndarray  # (n_v, 6) - psi_dot + dS/dt
-    acceleration: np.ndarray  # (n_body, 6) - ground accelerates against gravity
-    force: np.ndarray  # (n_body, 6) - what the joint transmits to the body without external wrenches
-    inertia: np.ndarray  # (n_body, N_INERTIA) - of the subtree
-    coriolis: np.ndarray  # (n_body, N_CORIOLIS) - B of the subtree
-    lever: np.ndarray  # (n_v, 9) - I S, and the angular part of B'S
-    wrench_q: np.ndarray  # (n_v, 6) - dF/dq of the subtree
-    wrench_v: np.ndarray  # (n_v, 6) - dF/dv of the subtree
-    before: np.ndarray  # (3, 6) - velocity and acceleration before a motion, and a cross product
+    psi_dot: Annotated[np.ndarray, Floats("n_v", 6)]  # see twist_rates
+    psi_ddot: Annotated[np.ndarray, Floats("n_v", 6)]  # the same for accelerations
+    sway: Annotated[np.ndarray, Floats("n_v", 6)]  # psi_dot + dS/dt
+    acceleration: Annotated[np.ndarray, Floats("n_body", 6)]  # ground accelerates against gravity
+    # what the joint transmits to the body without external wrenches
+    force: Annotated[np.ndarray, Floats("n_body", 6)]
+    inertia: Annotated[np.ndarray, Floats("n_body", N_INERTIA)]  # of the subtree
+    coriolis: Annotated[np.ndarray, Floats("n_body", N_CORIOLIS)]  # B of the subtree
+    lever: Annotated[np.ndarray, Floats("n_v", 9)]  # I S, and the angular part of B'S
+    wrench_q: Annotated[np.ndarray, Floats("n_v", 6)]  # dF/dq of the subtree
+    wrench_v: Annotated[np.ndarray, Floats("n_v", 6)]  # dF/dv of the subtree
+    # velocity and acceleration before a motion, and a cross product
+    before: Annotated[np.ndarray, Floats(3, 6)]
 
 
 def new_derivative_work(tree: Tree) -> DerivativeWork:
     """Allocate a DerivativeWork."""
     n_body, n_v = len(tree.parent), len(tree.dof_body)
-    return DerivativeWork(
-        np.zeros((n_v, 6)),
-        np.zeros((n_v, 6)),
-        np.zeros((n_v, 6)),
-        np.zeros((n_body, 6)),
-        np.zeros((n_body, 6)),
-        np.zeros((n_body, N_INERTIA)),
-        np.zeros((n_body, N_CORIOLIS)),
-        np.zeros((n_v, 9)),
-        np.zeros((n_v, 6)),
-        np.zeros((n_v, 6)),
-        np.zeros((3, 6)),
-    )
+    return allocate(DerivativeWork, n_v=n_v, n_body=n_body)
 
 
 @njit

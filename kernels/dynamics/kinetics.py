@@ -15,10 +15,11 @@ Baker 2007, Gait Posture 25, 440-452.)
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from kernels.algebra.allocation import Floats, allocate
 from kernels.algebra.copying import copy_frame
 from kernels.algebra.rotation import multiply
 from kernels.algebra.spatial import dot
@@ -48,28 +49,21 @@ class Cuts(NamedTuple):
 class Kinetics(NamedTuple):
     """Results; moments and forces act on the distal body, about and at the joint's centre."""
 
-    centre: np.ndarray  # (n_joint, 3) - in ground [m]
-    moment: np.ndarray  # (n_joint, N_RESOLVED, 3) [N m] - ALONG_AXES positive where it raises the angle
-    force: np.ndarray  # (n_joint, N_RESOLVED, 3) [N]
-    angle_rate: np.ndarray  # (n_joint, 3) - of the joint angles, with their signs [rad/s]
-    power: np.ndarray  # (n_joint, 2) - of the moment, of the force [W]
-    residual: np.ndarray  # (2, 3) - moment about the root's origin [N m], force [N], in ground
-    residual_share: np.ndarray  # (2, 3) - the same in parts of the weight [m, 1]
-    work: np.ndarray  # (3, 3, 3) - working space
+    centre: Annotated[np.ndarray, Floats("n_joint", 3)]  # in ground [m]
+    # [N m] - ALONG_AXES positive where it raises the angle
+    moment: Annotated[np.ndarray, Floats("n_joint", N_RESOLVED, 3)]
+    force: Annotated[np.ndarray, Floats("n_joint", N_RESOLVED, 3)]  # [N]
+    angle_rate: Annotated[np.ndarray, Floats("n_joint", 3)]  # of the joint angles, with their signs [rad/s]
+    power: Annotated[np.ndarray, Floats("n_joint", 2)]  # of the moment, of the force [W]
+    # moment about the root's origin [N m], force [N], in ground
+    residual: Annotated[np.ndarray, Floats(2, 3)]
+    residual_share: Annotated[np.ndarray, Floats(2, 3)]  # the same in parts of the weight [m, 1]
+    work: Annotated[np.ndarray, Floats(3, 3, 3)]  # working space
 
 
 def new_kinetics(n_joint: int) -> Kinetics:
     """Allocate Kinetics."""
-    return Kinetics(
-        np.zeros((n_joint, 3)),
-        np.zeros((n_joint, N_RESOLVED, 3)),
-        np.zeros((n_joint, N_RESOLVED, 3)),
-        np.zeros((n_joint, 3)),
-        np.zeros((n_joint, 2)),
-        np.zeros((2, 3)),
-        np.zeros((2, 3)),
-        np.zeros((3, 3, 3)),
-    )
+    return allocate(Kinetics, n_joint=n_joint)
 
 
 @njit

@@ -8,10 +8,11 @@ Rigid Body Dynamics Algorithms, chapter 2; all bodies in one coordinate system).
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from kernels.algebra.allocation import Floats, allocate
 from kernels.compiler.jit import inlined
 from kernels.joints.kinds import joint_velocity
 
@@ -19,14 +20,15 @@ from kernels.joints.kinds import joint_velocity
 class Velocities(NamedTuple):
     """Spatial velocities and velocity-product accelerations."""
 
-    body: np.ndarray  # (n_body, 6) - velocity of each body
-    bias: np.ndarray  # (n_body, 6) - acceleration that the joint adds at zero v-dot: dS/dt v
-    carrier: np.ndarray  # (6,) - working space
+    body: Annotated[np.ndarray, Floats("n_body", 6)]  # velocity of each body
+    # acceleration that the joint adds at zero v-dot: dS/dt v
+    bias: Annotated[np.ndarray, Floats("n_body", 6)]
+    carrier: Annotated[np.ndarray, Floats(6)]  # working space
 
 
 def new_velocities(n_body: int) -> Velocities:
     """Allocate Velocities."""
-    return Velocities(np.zeros((n_body, 6)), np.zeros((n_body, 6)), np.zeros(6))
+    return allocate(Velocities, n_body=n_body)
 
 
 @inlined

@@ -13,10 +13,11 @@ withstand (Kane, Levinson 1985, Dynamics: Theory and Applications, sections 4.4 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from kernels.algebra.allocation import Floats, allocate
 from kernels.algebra.functions import evaluate
 from kernels.algebra.linear import cholesky, solve_lower, solve_lower_transposed
 from kernels.compiler.jit import entry, inlined, njit
@@ -37,17 +38,17 @@ class ReductionWork(NamedTuple):
     """What the couplers of a system make of its motion; the first n_coupler of a CouplerWork are used."""
 
     coupler: CouplerWork
-    third: np.ndarray  # (n_v,) - f'''
-    bias: np.ndarray  # (n_v,) - c, zero for independent coordinates
-    force: np.ndarray  # (n_v,) - what is left of the forces: tau - h - M c, or with v_dot in place of c
-    onset: np.ndarray  # (n_v,) - slope of the forces that are left, then of v_dot, with time
+    third: Annotated[np.ndarray, Floats("n_v")]  # f'''
+    bias: Annotated[np.ndarray, Floats("n_v")]  # c, zero for independent coordinates
+    # what is left of the forces: tau - h - M c, or with v_dot in place of c
+    force: Annotated[np.ndarray, Floats("n_v")]
+    onset: Annotated[np.ndarray, Floats("n_v")]  # slope of the forces that are left, then of v_dot, with time
     clock: np.ndarray  # (2,) - TIME, PACE
 
 
 def new_reduction_work(n_v: int) -> ReductionWork:
     """Allocate a ReductionWork whose clock goes."""
-    third, bias, force, onset = np.zeros((4, n_v))
-    return ReductionWork(new_coupler_work(n_v), third, bias, force, onset, np.array([0.0, 1.0]))
+    return allocate(ReductionWork, n_v=n_v, coupler=new_coupler_work(n_v), clock=np.array([0.0, 1.0]))
 
 
 @njit

@@ -14,10 +14,11 @@ along differences sees the gaps only and must say so.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from kernels.algebra.allocation import Floats, Integers, allocate
 from kernels.algebra.spatial import dot
 from kernels.compiler.jit import njit
 from kernels.dynamics.constraints import point_motion
@@ -34,19 +35,19 @@ GAPS, SLIPS = (NORMAL, FIRST), (FIRST, OUTWARDS)
 class Rolls(NamedTuple):
     """Round bodies A on planes of bodies B (-1 = ground)."""
 
-    body_a: np.ndarray  # (n_roll,) int64
-    body_b: np.ndarray  # (n_roll,) int64
-    centre: np.ndarray  # (n_roll, 3) - in A [m]
-    axis: np.ndarray  # (n_roll, 3) - of a disc, unit, in A; zero for a ball
-    radius: np.ndarray  # (n_roll,) [m]
-    point: np.ndarray  # (n_roll, 3) - of the plane, in B [m]
-    plane: np.ndarray  # (n_roll, 3, 3) - rows: unit normal towards A, two directions square to it, in B
+    body_a: Annotated[np.ndarray, Integers("n_roll")]
+    body_b: Annotated[np.ndarray, Integers("n_roll")]
+    centre: Annotated[np.ndarray, Floats("n_roll", 3)]  # in A [m]
+    axis: Annotated[np.ndarray, Floats("n_roll", 3)]  # of a disc, unit, in A; zero for a ball
+    radius: Annotated[np.ndarray, Floats("n_roll")]  # [m]
+    point: Annotated[np.ndarray, Floats("n_roll", 3)]  # of the plane, in B [m]
+    # rows: unit normal towards A, two directions square to it, in B
+    plane: Annotated[np.ndarray, Floats("n_roll", 3, 3)]
 
 
 def no_rolls() -> Rolls:
     """Rolls of a model in which nothing rolls, of the types of those of another."""
-    body, point = np.zeros(0, np.int64), np.zeros((0, 3))
-    return Rolls(body, body, point, point, np.zeros(0), point, np.zeros((0, 3, 3)))
+    return allocate(Rolls, n_roll=0)
 
 
 @njit

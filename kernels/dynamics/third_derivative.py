@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 
-from kernels.algebra.functions import POLYNOMIAL, SINE, SPLINE, knot_before
+from kernels.algebra.functions import CONSTANT, LINEAR, POLYNOMIAL, SINE, SPLINE, knot_before
 from kernels.compiler.jit import njit
 
 
 @njit
 def third_derivative(functions, f, x):
-    """f'''(x) of function f; at a knot of a spline, where it jumps, that of the piece beyond."""
+    """f'''(x) of function f; at a knot of a spline, where it jumps, that of the piece beyond.
+
+    NaN of a kind without a branch.
+    """
     if f < 0:
         return 0.0
     kind, start, n, data = functions.kind[f], functions.start[f], functions.n_term[f], functions.data
@@ -18,11 +21,14 @@ def third_derivative(functions, f, x):
     if kind == POLYNOMIAL:
         for k in range(n - 1, 2, -1):
             third = third * x + k * (k - 1) * (k - 2) * data[start + k]
-    elif kind == SPLINE and data[start] <= x < data[start + n - 1]:
-        low = knot_before(data, start, start + n - 1, x)
-        high = low + 1
-        third = (data[high + 2 * n] - data[low + 2 * n]) / (data[high] - data[low])
+    elif kind == SPLINE:
+        if data[start] <= x < data[start + n - 1]:
+            low = knot_before(data, start, start + n - 1, x)
+            high = low + 1
+            third = (data[high + 2 * n] - data[low + 2 * n]) / (data[high] - data[low])
     elif kind == SINE:
         omega = data[start + 1]
         third = -data[start] * omega * omega * omega * math.cos(omega * x + data[start + 2])
+    elif kind != CONSTANT and kind != LINEAR:  # whose third derivative is zero
+        third = math.nan
     return third

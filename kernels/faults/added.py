@@ -9,10 +9,11 @@ missing, or has another's time.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from kernels.algebra.allocation import Floats, Integers, allocate
 from kernels.compiler.jit import njit
 from kernels.markers.marker_health import is_seen, median
 
@@ -48,42 +49,33 @@ FEWEST_CLOCKS = 3
 class MarkerMotion(NamedTuple):
     """What is remembered of the motion of markers and segments, and what the frame at hand adds to it."""
 
-    at: np.ndarray  # (n_marker, 3) - of each in the last frame that showed it [m]
-    speed: np.ndarray  # (n_marker, 3) - and its speed there, NaN = not known [m/s]
-    age: np.ndarray  # (n_marker,) - time since then [s]
-    over: np.ndarray  # (n_marker,) - time over which its speed is taken [s]
-    way: np.ndarray  # (n_marker, 3) - what the frame adds to going on like that [m]; NaN = not known
-    usual: np.ndarray  # (n_body, 2) - mean squares of shifts and turns, as accelerations [m^2/s^4, rad^2/s^4]
-    n: np.ndarray  # (n_body,) - frames that have taught them
-    lately: np.ndarray  # (n_body, 2) - mean squares of the last ones [m^2, rad^2]
-    shown: np.ndarray  # (n_body, 3) - markers that are foreseen, sums of way * speed and of speed^2
-    clock: np.ndarray  # (n_body,) - by how much time its way is more than foreseen [s]; NaN = it shows none
-    others: np.ndarray  # (n_body,) - working space
-    added: np.ndarray  # (n_body, 2, 3) - shift and turn that the frame adds [m, rad]
-    span2: np.ndarray  # (n_body,) - by an acceleration of 1 it would add so much [s^2]
-    allowed: np.ndarray  # (n_body, 2) - sizes of them that are no step [m, rad]; 0 = not judged
-    found: np.ndarray  # (n_body,) int64 - 1 = they are one
+    # of each in the last frame that showed it [m]
+    at: Annotated[np.ndarray, Floats("n_marker", 3, fill=math.nan)]
+    # and its speed there, NaN = not known [m/s]
+    speed: Annotated[np.ndarray, Floats("n_marker", 3, fill=math.nan)]
+    age: Annotated[np.ndarray, Floats("n_marker", fill=math.inf)]  # time since then [s]
+    over: Annotated[np.ndarray, Floats("n_marker")]  # time over which its speed is taken [s]
+    # what the frame adds to going on like that [m]; NaN = not known
+    way: Annotated[np.ndarray, Floats("n_marker", 3, fill=math.nan)]
+    # mean squares of shifts and turns, as accelerations [m^2/s^4, rad^2/s^4]
+    usual: Annotated[np.ndarray, Floats("n_body", 2)]
+    n: Annotated[np.ndarray, Floats("n_body")]  # frames that have taught them
+    lately: Annotated[np.ndarray, Floats("n_body", 2)]  # mean squares of the last ones [m^2, rad^2]
+    # markers that are foreseen, sums of way * speed and of speed^2
+    shown: Annotated[np.ndarray, Floats("n_body", 3)]
+    # by how much time its way is more than foreseen [s]; NaN = it shows none
+    clock: Annotated[np.ndarray, Floats("n_body", fill=math.nan)]
+    others: Annotated[np.ndarray, Floats("n_body")]  # working space
+    added: Annotated[np.ndarray, Floats("n_body", 2, 3)]  # shift and turn that the frame adds [m, rad]
+    span2: Annotated[np.ndarray, Floats("n_body")]  # by an acceleration of 1 it would add so much [s^2]
+    # sizes of them that are no step [m, rad]; 0 = not judged
+    allowed: Annotated[np.ndarray, Floats("n_body", 2)]
+    found: Annotated[np.ndarray, Integers("n_body")]  # 1 = they are one
 
 
 def new_motion(n_marker: int, n_body: int) -> MarkerMotion:
     """Allocate Motion, nothing known yet."""
-    return MarkerMotion(
-        np.full((n_marker, 3), math.nan),
-        np.full((n_marker, 3), math.nan),
-        np.full(n_marker, math.inf),
-        np.zeros(n_marker),
-        np.full((n_marker, 3), math.nan),
-        np.zeros((n_body, 2)),
-        np.zeros(n_body),
-        np.zeros((n_body, 2)),
-        np.zeros((n_body, 3)),
-        np.full(n_body, math.nan),
-        np.zeros(n_body),
-        np.zeros((n_body, 2, 3)),
-        np.zeros(n_body),
-        np.zeros((n_body, 2)),
-        np.zeros(n_body, np.int64),
-    )
+    return allocate(MarkerMotion, n_marker=n_marker, n_body=n_body)
 
 
 @njit

@@ -10,10 +10,11 @@ elsewhere is learnt anew.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from kernels.algebra.allocation import Floats, Integers, allocate
 from kernels.algebra.copying import copy, copy_matrix
 from kernels.compiler.jit import njit
 from kernels.faults.added import (
@@ -42,39 +43,27 @@ class Steps(NamedTuple):
     """What is remembered of each segment that has stepped."""
 
     motion: MarkerMotion
-    step: (
-        np.ndarray
-    )  # (n_body, 2) - sizes of the last step where they were more than allowed, else inf [m, rad]
-    quiet: np.ndarray  # (n_body,) - time since then [s]
-    seen: np.ndarray  # (n_body,) int64 - its markers that are seen
-    gone: np.ndarray  # (n_body,) - time for which less than two markers have been seen [s]
-    net: (
-        np.ndarray
-    )  # (n_body, 4, 3) - how far it is off [m, rad]: shift and turn in ground, both in its own frame
-    state: np.ndarray  # (n_body,) int64 - 0 = not off, STEPPED, OFF
-    turned: np.ndarray  # (n_body, 3, 3) - its axes in ground, in the last frame
-    lasted: np.ndarray  # (n_body,) - time for which residuals have not spoken for it to be off [s]
-    departing: np.ndarray  # (n_body, 2) - departures from home: sum of squares [m^2], and of how many markers
-    departed: np.ndarray  # (n_body, 2) - those of the last frame
-    before: np.ndarray  # (n_body,) - mean square of them about a segment, before it stepped [m^2]
+    # sizes of the last step where they were more than allowed, else inf [m, rad]
+    step: Annotated[np.ndarray, Floats("n_body", 2)]
+    quiet: Annotated[np.ndarray, Floats("n_body")]  # time since then [s]
+    seen: Annotated[np.ndarray, Integers("n_body")]  # its markers that are seen
+    gone: Annotated[np.ndarray, Floats("n_body")]  # time for which less than two markers have been seen [s]
+    # how far it is off [m, rad]: shift and turn in ground, both in its own frame
+    net: Annotated[np.ndarray, Floats("n_body", 4, 3)]
+    state: Annotated[np.ndarray, Integers("n_body")]  # 0 = not off, STEPPED, OFF
+    turned: Annotated[np.ndarray, Floats("n_body", 3, 3)]  # its axes in ground, in the last frame
+    # time for which residuals have not spoken for it to be off [s]
+    lasted: Annotated[np.ndarray, Floats("n_body")]
+    # departures from home: sum of squares [m^2], and of how many markers
+    departing: Annotated[np.ndarray, Floats("n_body", 2)]
+    departed: Annotated[np.ndarray, Floats("n_body", 2)]  # those of the last frame
+    # mean square of them about a segment, before it stepped [m^2]
+    before: Annotated[np.ndarray, Floats("n_body")]
 
 
 def new_steps(n_marker: int, n_body: int) -> Steps:
     """Allocate Steps, nothing known yet."""
-    return Steps(
-        new_motion(n_marker, n_body),
-        np.zeros((n_body, 2)),
-        np.zeros(n_body),
-        np.zeros(n_body, np.int64),
-        np.zeros(n_body),
-        np.zeros((n_body, 4, 3)),
-        np.zeros(n_body, np.int64),
-        np.zeros((n_body, 3, 3)),
-        np.zeros(n_body),
-        np.zeros((n_body, 2)),
-        np.zeros((n_body, 2)),
-        np.zeros(n_body),
-    )
+    return allocate(Steps, n_body=n_body, motion=new_motion(n_marker, n_body))
 
 
 @njit

@@ -10,10 +10,11 @@ what is left along the FDK degrees of freedom is f, positive where Phi has to be
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from kernels.algebra.allocation import Floats, Integers, allocate
 from kernels.dynamics.constraints import Constraints, ConstraintWork, new_constraint_work
 from kernels.dynamics.derivatives import DerivativeWork, new_derivative_work
 from kernels.dynamics.system import DynamicsWork, System, new_dynamics_work
@@ -90,42 +91,44 @@ class FdkOptions(NamedTuple):
 class FdkState(NamedTuple):
     """The answer of the last frame, from which the next one starts."""
 
-    alpha: np.ndarray  # (n_fdk,) [m]
+    alpha: Annotated[np.ndarray, Floats("n_fdk")]  # [m]
     q: np.ndarray  # (n_q,)
-    multiplier: np.ndarray  # (n_element,) - of the fit
-    J: np.ndarray  # (n_fdk, n_fdk) - df/dalpha [N/m]
-    known: np.ndarray  # (1,) int64 - 1 = J is that of the last frame's answer
+    multiplier: Annotated[np.ndarray, Floats("n_element")]  # of the fit
+    J: Annotated[np.ndarray, Floats("n_fdk", "n_fdk")]  # df/dalpha [N/m]
+    known: Annotated[np.ndarray, Integers(1)]  # 1 = J is that of the last frame's answer
 
 
 class Smooth(NamedTuple):
     """What follows from a pose without contacts, ligaments and recruitment: smooth functions of it."""
 
-    v: np.ndarray  # (n_v,)
-    v_dot: np.ndarray  # (n_v,)
-    tau: np.ndarray  # (n_v,) - of inverse dynamics [N, N m]
-    action: np.ndarray  # (n_element, n_borne) - of muscles, reactions, reserves at full strength [N, N m]
-    demand: np.ndarray  # (n_borne,) - load without what passive muscles take off
-    row: np.ndarray  # (n_held, n_borne) - of the constraints that can push and pull
-    length: np.ndarray  # (n_muscle,) [m]
-    speed: np.ndarray  # (n_muscle,) [m/s]
-    strength: np.ndarray  # (n_muscle,) [N]
-    passive: np.ndarray  # (n_muscle,) [N]
-    tension: np.ndarray  # (n_band,) - of ligaments along paths [N]
+    v: Annotated[np.ndarray, Floats("n_v")]
+    v_dot: Annotated[np.ndarray, Floats("n_v")]
+    tau: Annotated[np.ndarray, Floats("n_v")]  # of inverse dynamics [N, N m]
+    # of muscles, reactions, reserves at full strength [N, N m]
+    action: Annotated[np.ndarray, Floats("n_element", "n_borne")]
+    demand: Annotated[np.ndarray, Floats("n_borne")]  # load without what passive muscles take off
+    row: Annotated[np.ndarray, Floats("n_held", "n_borne")]  # of the constraints that can push and pull
+    length: Annotated[np.ndarray, Floats("n_muscle")]  # [m]
+    speed: Annotated[np.ndarray, Floats("n_muscle")]  # [m/s]
+    strength: Annotated[np.ndarray, Floats("n_muscle")]  # [N]
+    passive: Annotated[np.ndarray, Floats("n_muscle")]  # [N]
+    tension: Annotated[np.ndarray, Floats("n_band")]  # of ligaments along paths [N]
 
 
 class MuscleBalance(NamedTuple):
     """Muscles and reactions that bear the load, and how they change."""
 
-    load: np.ndarray  # (n_borne,) - what they bear
-    activation: np.ndarray  # (n_element,)
-    multiplier: np.ndarray  # (n_borne,) - of the rows of the load
-    reaction: np.ndarray  # (n_held,) - along the rows [N, N m]
-    free: np.ndarray  # (n_element,) int64 - 1 = between its bounds
-    bend: np.ndarray  # (n_element,) - second derivative of the criterion
-    basis: np.ndarray  # (n_borne, n_borne) - orthonormal: along the held rows first, then across all of them
-    K: np.ndarray  # (n_borne + n_held, n_borne + n_held) - factor of the conditions
-    pivot: np.ndarray  # (n_borne + n_held,) int64
-    rhs: np.ndarray  # (n_borne + n_held,)
+    load: Annotated[np.ndarray, Floats("n_borne")]  # what they bear
+    activation: Annotated[np.ndarray, Floats("n_element")]
+    multiplier: Annotated[np.ndarray, Floats("n_borne")]  # of the rows of the load
+    reaction: Annotated[np.ndarray, Floats("n_held")]  # along the rows [N, N m]
+    free: Annotated[np.ndarray, Integers("n_element")]  # 1 = between its bounds
+    bend: Annotated[np.ndarray, Floats("n_element")]  # second derivative of the criterion
+    # orthonormal: along the held rows first, then across all of them
+    basis: Annotated[np.ndarray, Floats("n_borne", "n_borne")]
+    K: Annotated[np.ndarray, Floats("n_borne + n_held", "n_borne + n_held")]  # factor of the conditions
+    pivot: Annotated[np.ndarray, Integers("n_borne + n_held")]
+    rhs: Annotated[np.ndarray, Floats("n_borne + n_held")]
 
 
 class FdkWork(NamedTuple):
@@ -143,35 +146,36 @@ class FdkWork(NamedTuple):
     near: Smooth  # beside it
     beside: Smooth  # on its other side
     balance: MuscleBalance
-    drift: np.ndarray  # (n_body, 6)
-    pull: np.ndarray  # (n_body, 6) - of the markers' rates
-    P: np.ndarray  # (n_v, n_v) - factor of the markers' weights as masses
-    Y: np.ndarray  # (n_row, n_v)
-    S: np.ndarray  # (n_row, n_row)
-    mu: np.ndarray  # (n_row,)
-    g: np.ndarray  # (n_v,)
-    point: np.ndarray  # (2, 3)
-    kept: np.ndarray  # (2, n_marker, 3) - measured and velocity of the frame
+    drift: Annotated[np.ndarray, Floats("n_body", 6)]
+    pull: Annotated[np.ndarray, Floats("n_body", 6)]  # of the markers' rates
+    P: Annotated[np.ndarray, Floats("n_v", "n_v")]  # factor of the markers' weights as masses
+    Y: Annotated[np.ndarray, Floats("n_row", "n_v")]
+    S: Annotated[np.ndarray, Floats("n_row", "n_row")]
+    mu: Annotated[np.ndarray, Floats("n_row")]
+    g: Annotated[np.ndarray, Floats("n_v")]
+    point: Annotated[np.ndarray, Floats(2, 3)]
+    kept: Annotated[np.ndarray, Floats(2, "n_marker", 3)]  # measured and velocity of the frame
     answer: OneAnswer  # of the optimum's speeds
-    tau_e: np.ndarray  # (n_v,) - of contacts, ligaments and springs
-    tau_q: np.ndarray  # (n_v, n_v)
-    tau_v: np.ndarray  # (n_v, n_v)
-    follow: np.ndarray  # (n_v, n_v) - unit vectors, then a scratch
-    way: np.ndarray  # (n_element, n_v) - dq/dalpha
-    q_near: np.ndarray  # (n_q,)
-    q_moved: np.ndarray  # (n_q,)
-    factor: np.ndarray  # (n_fdk, n_fdk)
-    pivot: np.ndarray  # (n_fdk,) int64
-    step: np.ndarray  # (n_fdk,)
-    trial: np.ndarray  # (3, n_fdk) - f of differences; alpha before a step, and before the flow
+    tau_e: Annotated[np.ndarray, Floats("n_v")]  # of contacts, ligaments and springs
+    tau_q: Annotated[np.ndarray, Floats("n_v", "n_v")]
+    tau_v: Annotated[np.ndarray, Floats("n_v", "n_v")]
+    follow: Annotated[np.ndarray, Floats("n_v", "n_v")]  # unit vectors, then a scratch
+    way: Annotated[np.ndarray, Floats("n_element", "n_v")]  # dq/dalpha
+    q_near: Annotated[np.ndarray, Floats("n_q")]
+    q_moved: Annotated[np.ndarray, Floats("n_q")]
+    factor: Annotated[np.ndarray, Floats("n_fdk", "n_fdk")]
+    pivot: Annotated[np.ndarray, Integers("n_fdk")]
+    step: Annotated[np.ndarray, Floats("n_fdk")]
+    # f of differences; alpha before a step, and before the flow
+    trial: Annotated[np.ndarray, Floats(3, "n_fdk")]
 
 
 class FdkOut(NamedTuple):
     """The answer; activations, reactions and the rest of the motion stand in FdkWork.at and balance."""
 
-    residual: np.ndarray  # (n_fdk,) - f [N]
-    size: np.ndarray  # (1,) - |f| [N]
-    evaluations: np.ndarray  # (1,) int64
+    residual: Annotated[np.ndarray, Floats("n_fdk", fill=math.nan)]  # f [N]
+    size: Annotated[np.ndarray, Floats(1, fill=math.nan)]  # |f| [N]
+    evaluations: Annotated[np.ndarray, Integers(1)]
 
 
 class RowRecruitment(NamedTuple):
@@ -191,24 +195,21 @@ def n_element_of(joint: FdkModel) -> int:
 
 def new_smooth(joint: FdkModel) -> Smooth:
     """Allocate a Smooth."""
-    n_v, n_muscle, n_borne = len(joint.fit.hold), len(joint.muscles.elastic), len(joint.borne)
-    n_element = n_element_of(joint)
-    return Smooth(
-        np.zeros(n_v), np.zeros(n_v), np.zeros(n_v), np.zeros((n_element, n_borne)), np.zeros(n_borne),
-        np.zeros((len(joint.held), n_borne)),
-        *(np.zeros(n) for n in (*(4 * (n_muscle,)), n_band_of(joint.bands))),
-    )  # fmt: skip
+    return allocate(
+        Smooth,
+        n_v=len(joint.fit.hold),
+        n_element=n_element_of(joint),
+        n_borne=len(joint.borne),
+        n_held=len(joint.held),
+        n_muscle=len(joint.muscles.elastic),
+        n_band=n_band_of(joint.bands),
+    )
 
 
 def new_balance(joint: FdkModel) -> MuscleBalance:
     """Allocate a Balance."""
     n_borne, n_held = len(joint.borne), len(joint.held)
-    n_element, n = n_element_of(joint), n_borne + n_held
-    return MuscleBalance(
-        np.zeros(n_borne), np.zeros(n_element), np.zeros(n_borne), np.zeros(n_held),
-        np.zeros(n_element, np.int64), np.zeros(n_element), np.zeros((n_borne, n_borne)),
-        np.zeros((n, n)), np.zeros(n, np.int64), np.zeros(n),
-    )  # fmt: skip
+    return allocate(MuscleBalance, n_borne=n_borne, n_element=n_element_of(joint), n_held=n_held)
 
 
 def new_fdk_work(joint: FdkModel) -> FdkWork:
@@ -222,37 +223,40 @@ def new_fdk_work(joint: FdkModel) -> FdkWork:
     # with bands or lengths of paths, which are rare, one form for all: each form is a minute of compiling
     closed = lengths is None and joint.bands is None and wraps_in_closed_form(joint.stations, joint.surfaces)
     n_row = len(constraint.value)
-    square = np.zeros((n_v, n_v))
-    return FdkWork(
-        new_work(n_body, n_q, n_v, n_marker, n_element, n_path, n_motion, lengths),
-        new_dynamics_work(tree),
-        new_marker_work(n_marker, n_body),
-        constraint,
-        new_force_work(joint.forces, tree),
-        new_derivative_work(tree),
-        new_path_work(joint.stations, joint.surfaces, n_v, closed),
-        new_band_work(joint.bands, n_v),
-        new_smooth(joint), new_smooth(joint), new_smooth(joint), new_balance(joint),
-        np.zeros((n_body, 6)), np.zeros((n_body, 6)),
-        square.copy(), np.zeros((n_row, n_v)), np.zeros((n_row, n_row)), np.zeros(n_row), np.zeros(n_v),
-        np.zeros((2, 3)), np.zeros((2, n_marker, 3)), new_one_answer(n_v, n_element),
-        np.zeros(n_v), square.copy(), square.copy(), square.copy(),
-        np.zeros((n_element, n_v)), np.zeros(n_q), np.zeros(n_q), np.zeros((n_fdk, n_fdk)),
-        np.zeros(n_fdk, np.int64), np.zeros(n_fdk), np.zeros((3, n_fdk)),
-    )  # fmt: skip
+    return allocate(
+        FdkWork,
+        n_body=n_body,
+        n_v=n_v,
+        n_row=n_row,
+        n_marker=n_marker,
+        n_element=n_element,
+        n_q=n_q,
+        n_fdk=n_fdk,
+        fit=new_work(n_body, n_q, n_v, n_marker, n_element, n_path, n_motion, lengths),
+        dynamics=new_dynamics_work(tree),
+        marker=new_marker_work(n_marker, n_body),
+        constraint=constraint,
+        forces=new_force_work(joint.forces, tree),
+        derivatives=new_derivative_work(tree),
+        path=new_path_work(joint.stations, joint.surfaces, n_v, closed),
+        bands=new_band_work(joint.bands, n_v),
+        at=new_smooth(joint),
+        near=new_smooth(joint),
+        beside=new_smooth(joint),
+        balance=new_balance(joint),
+        answer=new_one_answer(n_v, n_element),
+    )
 
 
 def new_fdk_state(joint: FdkModel, q: np.ndarray) -> FdkState:
     """Start at coordinates q : (n_q,), alpha = 0."""
     n = len(joint.fdk)
-    return FdkState(
-        np.zeros(n), q.copy(), np.zeros(len(joint.fit.elements.kind)), np.zeros((n, n)), np.zeros(1, np.int64)
-    )
+    return allocate(FdkState, n_fdk=n, n_element=len(joint.fit.elements.kind), q=q.copy())
 
 
 def new_fdk_out(joint: FdkModel) -> FdkOut:
     """Allocate the answer."""
-    return FdkOut(np.full(len(joint.fdk), math.nan), np.full(1, math.nan), np.zeros(1, np.int64))
+    return allocate(FdkOut, n_fdk=len(joint.fdk))
 
 
 def new_sharing(joint: FdkModel, options: RecruitmentOptions) -> RowRecruitment:

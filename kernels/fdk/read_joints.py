@@ -9,10 +9,11 @@ and rates of angles r, with sum r_k e_k the relative angular velocity, change by
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from kernels.algebra.allocation import Floats, allocate
 from kernels.algebra.spatial import add_cross, dot, power, vector_product
 from kernels.compiler.jit import njit
 from kernels.dynamics.kinetics import (
@@ -30,21 +31,20 @@ from kernels.solver.output_jacobian import PARALLEL
 class JointFrames(NamedTuple):
     """Axes and motions of all joints, and working space."""
 
-    axes: np.ndarray  # (n_joint, 2, 3, 3) - anatomical axes of the proximal and the distal body, as columns
-    axis: np.ndarray  # (n_joint, 3, 3) - e1, e2, e3, one a row
-    dual: np.ndarray  # (n_joint, 3, 3) - those with dual . axis' = 1
-    spread: np.ndarray  # (n_joint,) - sine of the angle between e1 and e3
-    motion: np.ndarray  # (n_joint, 2, 3) - relative angular velocity, relative velocity at the centre
-    arm: np.ndarray  # (n_joint, 3) - of the centre about the reference point [m]
-    change: np.ndarray  # (8, 3)
+    # anatomical axes of the proximal and the distal body, as columns
+    axes: Annotated[np.ndarray, Floats("n_joint", 2, 3, 3)]
+    axis: Annotated[np.ndarray, Floats("n_joint", 3, 3)]  # e1, e2, e3, one a row
+    dual: Annotated[np.ndarray, Floats("n_joint", 3, 3)]  # those with dual . axis' = 1
+    spread: Annotated[np.ndarray, Floats("n_joint")]  # sine of the angle between e1 and e3
+    # relative angular velocity, relative velocity at the centre
+    motion: Annotated[np.ndarray, Floats("n_joint", 2, 3)]
+    arm: Annotated[np.ndarray, Floats("n_joint", 3)]  # of the centre about the reference point [m]
+    change: Annotated[np.ndarray, Floats(8, 3)]
 
 
 def new_joint_frames(n_joint: int) -> JointFrames:
     """Allocate JointFrames."""
-    return JointFrames(
-        np.zeros((n_joint, 2, 3, 3)), np.zeros((n_joint, 3, 3)), np.zeros((n_joint, 3, 3)), np.zeros(n_joint),
-        np.zeros((n_joint, 2, 3)), np.zeros((n_joint, 3)), np.zeros((8, 3)),
-    )  # fmt: skip
+    return allocate(JointFrames, n_joint=n_joint)
 
 
 @njit

@@ -65,12 +65,12 @@ class ForceWork(NamedTuple):
 def new_force_work(forces: ForceElements, tree: Tree) -> ForceWork:
     """Allocate a ForceWork."""
     return ForceWork(
-        new_pair_work(len(forces.pairs.body_a), tree),
-        new_line_work(len(forces.lines.pair)),
-        new_contact_work(forces.contacts),
-        new_friction_work(len(forces.frictions.pair)),
-        new_load_work(len(forces.loads.pair)),
-        new_generator_work(forces.generators),
+        pairs=new_pair_work(len(forces.pairs.body_a), tree),
+        lines=new_line_work(len(forces.lines.pair)),
+        contacts=new_contact_work(forces.contacts),
+        frictions=new_friction_work(len(forces.frictions.pair)),
+        loads=new_load_work(len(forces.loads.pair)),
+        generators=new_generator_work(forces.generators),
     )
 
 

@@ -179,7 +179,7 @@ def friction_force(law, p, v, F_n):
     v : sliding velocity [m/s]
     F_n : normal force, positive in compression [N]
     Returns (F [N], dF/dv [N s/m], dF/dF_n [1]). All are 0 for F_n <= 0; at F_n = 0, where dF/dF_n has two
-    sides, that is the side without contact.
+    sides, that is the side without contact. NaN of a law without a branch.
     """
     if F_n <= 0.0:
         return 0.0, 0.0, 0.0
@@ -191,4 +191,6 @@ def friction_force(law, p, v, F_n):
         return andersson_friction(p, v, F_n)
     if law == SPECKER:
         return specker_friction(p, v, F_n)
-    return bengisu_akay_friction(p, v, F_n)
+    if law == BENGISU_AKAY:
+        return bengisu_akay_friction(p, v, F_n)
+    return math.nan, math.nan, math.nan

@@ -6,10 +6,11 @@ wrench on A is -F(v, load) g, and g changes by (delta a x t, 0).
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from kernels.algebra.allocation import Floats, allocate
 from kernels.compiler.jit import inlined
 from kernels.forces.friction import friction_force
 from kernels.forces.pairs import BY_PLACE, BY_SPEED, ONSET, VELOCITY
@@ -39,12 +40,12 @@ class FrictionWork(NamedTuple):
     """Results of the sliding points."""
 
     # (n_friction, N_STATE) - sliding speed [m/s], friction on A along the direction [N]; what the slopes need
-    state: np.ndarray
+    state: Annotated[np.ndarray, Floats("n_friction", N_STATE)]
 
 
 def new_friction_work(n_friction: int) -> FrictionWork:
     """Allocate a FrictionWork."""
-    return FrictionWork(np.zeros((n_friction, N_STATE)))
+    return allocate(FrictionWork, n_friction=n_friction)
 
 
 @inlined

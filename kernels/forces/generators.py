@@ -7,10 +7,11 @@ the law of muscles, whose state moves on once a step.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from kernels.algebra.allocation import Floats, allocate
 from kernels.algebra.functions import Functions, evaluate
 from kernels.compiler.jit import njit
 from kernels.muscle.activation import activations_of_step
@@ -44,10 +45,11 @@ class DrivenGenerators(NamedTuple):
 class GeneratorWork(NamedTuple):
     """Activations of excited generators, results and working space."""
 
-    step: np.ndarray  # (n_generator, 2) - activations at the begin and at the end of the step [1]
-    state: np.ndarray  # (n_generator, N_GENERATOR_OUT)
-    point: np.ndarray  # (3,) - angle [rad], speed [rad/s], activation [1]
-    torque: np.ndarray  # (n_generator, N_TORQUE) - and its derivatives
+    # activations at the begin and at the end of the step [1]
+    step: Annotated[np.ndarray, Floats("n_generator", 2)]
+    state: Annotated[np.ndarray, Floats("n_generator", N_GENERATOR_OUT)]
+    point: Annotated[np.ndarray, Floats(3)]  # angle [rad], speed [rad/s], activation [1]
+    torque: Annotated[np.ndarray, Floats("n_generator", N_TORQUE)]  # and its derivatives
 
 
 def new_generator_work(driven: DrivenGenerators | None) -> GeneratorWork | None:
@@ -55,9 +57,7 @@ def new_generator_work(driven: DrivenGenerators | None) -> GeneratorWork | None:
     if driven is None:
         return None
     n = len(driven.dof)
-    return GeneratorWork(
-        np.zeros((n, 2)), np.zeros((n, N_GENERATOR_OUT)), np.zeros(3), np.zeros((n, N_TORQUE))
-    )
+    return allocate(GeneratorWork, n_generator=n)
 
 
 @njit

@@ -8,6 +8,8 @@ Brown (2017), MASc thesis, University of Waterloo, eq. 3.1, after Abdel-Rahman &
 
 from __future__ import annotations
 
+import math
+
 from kernels.compiler.jit import njit
 
 TOE_LINEAR, LINEAR = 0, 1
@@ -82,11 +84,13 @@ def line_force(law, p, length, rate):
     """Tension along a line by the law of this number, TOE_LINEAR or LINEAR: (F, dF/dL, dF/drate).
 
     p : (N_LIGAMENT,) float64 - parameters; length : [m]; rate : dL/dt [m/s]
-    Returns F [N], dF/dL [N/m], dF/drate [N s/m].
+    Returns F [N], dF/dL [N/m], dF/drate [N s/m]; NaN of a law without a branch.
     """
     if law == TOE_LINEAR:
         return damped_ligament_force(p, length, rate)
-    return spring_force(p, length, rate)
+    if law == LINEAR:
+        return spring_force(p, length, rate)
+    return math.nan, math.nan, math.nan
 
 
 def toe_from_strain_stiffness(stiffness: float, slack_length: float, strain: float) -> tuple[float, float]:

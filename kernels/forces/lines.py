@@ -7,10 +7,11 @@ on A is -F g, and g itself changes by G xi, G = [b~; 1] T [-a~, 1], T = (1 - n n
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from kernels.algebra.allocation import Floats, allocate
 from kernels.compiler.jit import inlined
 from kernels.forces.ligament import line_force
 from kernels.forces.pairs import BY_PLACE, BY_SPEED, VELOCITY
@@ -37,12 +38,13 @@ class LineElements(NamedTuple):
 class LineWork(NamedTuple):
     """Results of the lines."""
 
-    state: np.ndarray  # (n_line, N_STATE) - length [m], its rate [m/s], tension [N]; what the slopes need
+    # length [m], its rate [m/s], tension [N]; what the slopes need
+    state: Annotated[np.ndarray, Floats("n_line", N_STATE)]
 
 
 def new_line_work(n_line: int) -> LineWork:
     """Allocate a LineWork."""
-    return LineWork(np.zeros((n_line, N_STATE)))
+    return allocate(LineWork, n_line=n_line)
 
 
 @inlined

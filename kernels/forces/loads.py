@@ -6,10 +6,11 @@ it.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from kernels.algebra.allocation import Floats, allocate
 from kernels.compiler.jit import inlined
 from kernels.forces.pairs import BY_PLACE
 from kernels.forces.places import add_displaced, add_force, direction, place
@@ -29,13 +30,14 @@ class PointLoads(NamedTuple):
 class LoadWork(NamedTuple):
     """Working space."""
 
-    level: np.ndarray  # (n_load,) - part of each force that acts in this step
-    state: np.ndarray  # (n_load, 6) - its point about the reference point [m], the force [N]
+    level: Annotated[np.ndarray, Floats("n_load")]  # part of each force that acts in this step
+    # its point about the reference point [m], the force [N]
+    state: Annotated[np.ndarray, Floats("n_load", 6)]
 
 
 def new_load_work(n_load: int) -> LoadWork:
     """Allocate a LoadWork."""
-    return LoadWork(np.zeros(n_load), np.zeros((n_load, 6)))
+    return allocate(LoadWork, n_load=n_load)
 
 
 @inlined

@@ -10,10 +10,11 @@ enters.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from kernels.algebra.allocation import Floats, Integers, allocate
 from kernels.algebra.spatial import power
 from kernels.compiler.jit import inlined
 from kernels.dynamics.twist_rates import twist_shift
@@ -35,34 +36,27 @@ class Pairs(NamedTuple):
 
     body_a: np.ndarray  # (n_pair,) int64 - -1 = ground
     body_b: np.ndarray  # (n_pair,) int64
-    n_path: np.ndarray  # (n_pair,) int64
-    path: np.ndarray  # (n_pair, n_path_max) int64 - dofs, ground first on either side
-    side: np.ndarray  # (n_pair, n_path_max) - +1 moves A, -1 moves B
+    n_path: Annotated[np.ndarray, Integers("n_pair")]
+    path: Annotated[np.ndarray, Integers("n_pair", "n_path_max")]  # dofs, ground first on either side
+    side: Annotated[np.ndarray, Floats("n_pair", "n_path_max")]  # +1 moves A, -1 moves B
 
 
 class PairWork(NamedTuple):
     """Sums over the elements of each pair, and working space of the projection."""
 
-    motion: np.ndarray  # (n_pair, 3, 6)
-    wrench: np.ndarray  # (n_pair, 6) - on A
-    slopes: np.ndarray  # (n_pair, 2, 6, 6) - transposed: the change by each unit twist is a row
-    loaded: np.ndarray  # (n_pair,) int64 - 1 = some element has slopes
-    change: np.ndarray  # (4, 6)
-    turning: (
-        np.ndarray
-    )  # (n_v, n_v) int64 - what dof e (column) does to the twist of dof d (row) of one branch
+    motion: Annotated[np.ndarray, Floats("n_pair", 3, N_TWIST)]
+    wrench: Annotated[np.ndarray, Floats("n_pair", N_TWIST)]  # on A
+    # transposed: the change by each unit twist is a row
+    slopes: Annotated[np.ndarray, Floats("n_pair", 2, N_TWIST, N_TWIST)]
+    loaded: Annotated[np.ndarray, Integers("n_pair")]  # 1 = some element has slopes
+    change: Annotated[np.ndarray, Floats(4, N_TWIST)]
+    # what dof e (column) does to the twist of dof d (row) of one branch
+    turning: Annotated[np.ndarray, Integers("n_v", "n_v")]
 
 
 def new_pair_work(n_pair: int, tree: Tree) -> PairWork:
     """Allocate a PairWork."""
-    return PairWork(
-        np.zeros((n_pair, 3, N_TWIST)),
-        np.zeros((n_pair, N_TWIST)),
-        np.zeros((n_pair, 2, N_TWIST, N_TWIST)),
-        np.zeros(n_pair, np.int64),
-        np.zeros((4, N_TWIST)),
-        turning_table(tree),
-    )
+    return allocate(PairWork, n_pair=n_pair, turning=turning_table(tree))
 
 
 def turning_table(tree: Tree) -> np.ndarray:

@@ -12,10 +12,11 @@ of g, dof by dof, of those paths alone that the dof moves.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from kernels.algebra.allocation import Floats, allocate
 from kernels.algebra.functions import Functions, evaluate
 from kernels.compiler.jit import entry, njit
 from kernels.forces.ligament import line_force
@@ -69,16 +70,16 @@ class PathForces(NamedTuple):
 class PathForceWork(NamedTuple):
     """Results and working space."""
 
-    excitation: np.ndarray  # (n_pull,) - held over a step
-    state: np.ndarray  # (n_pull, N_PULL_OUT)
-    newest: np.ndarray  # (n_pull, N_PULL_SLOPE) - slopes at the state
-    slope: np.ndarray  # (n_pull, N_PULL_SLOPE) - at the start of the step
-    gradient: np.ndarray  # (n_pull, n_v) - g there
+    excitation: Annotated[np.ndarray, Floats("n_pull")]  # held over a step
+    state: Annotated[np.ndarray, Floats("n_pull", N_PULL_OUT)]
+    newest: Annotated[np.ndarray, Floats("n_pull", N_PULL_SLOPE)]  # slopes at the state
+    slope: Annotated[np.ndarray, Floats("n_pull", N_PULL_SLOPE)]  # at the start of the step
+    gradient: Annotated[np.ndarray, Floats("n_pull", "n_v")]  # g there
     path: PathWork
     beside: PathWork
     near: Pose
-    q: np.ndarray  # (n_q,)
-    move: np.ndarray  # (n_v,)
+    q: Annotated[np.ndarray, Floats("n_q")]
+    move: Annotated[np.ndarray, Floats("n_v")]
 
 
 def new_path_force_work(pulls: PathForces, tree: Tree) -> PathForceWork:
@@ -86,17 +87,14 @@ def new_path_force_work(pulls: PathForces, tree: Tree) -> PathForceWork:
     n, n_v = len(pulls.excitation), len(tree.dof_body)
     stations, surfaces = pulls.stations, pulls.surfaces
     closed = wraps_in_closed_form(stations, surfaces)
-    return PathForceWork(
-        np.zeros(n),
-        np.zeros((n, N_PULL_OUT)),
-        np.zeros((n, N_PULL_SLOPE)),
-        np.zeros((n, N_PULL_SLOPE)),
-        np.zeros((n, n_v)),
-        new_path_work(stations, surfaces, n_v, closed),
-        new_path_work(stations, surfaces, n_v, closed),
-        new_pose(len(tree.parent), n_v, len(tree.chains.dof)),
-        np.zeros(tree.q_start[-1]),
-        np.zeros(n_v),
+    return allocate(
+        PathForceWork,
+        n_pull=n,
+        n_v=n_v,
+        n_q=tree.q_start[-1],
+        path=new_path_work(stations, surfaces, n_v, closed),
+        beside=new_path_work(stations, surfaces, n_v, closed),
+        near=new_pose(len(tree.parent), n_v, len(tree.chains.dof)),
     )
 
 

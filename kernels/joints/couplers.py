@@ -8,10 +8,11 @@ behind is an unknown of its own with unit curvature and no slope, whose step is 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from kernels.algebra.allocation import Floats, allocate
 from kernels.algebra.functions import evaluate
 from kernels.compiler.jit import njit
 
@@ -33,14 +34,14 @@ class Couplers(NamedTuple):
 class CouplerWork(NamedTuple):
     """Slopes of the couplers at the coordinates at hand; the first n_coupler are used."""
 
-    slope: np.ndarray  # (n_v,) - f'
-    curvature: np.ndarray  # (n_v,) - f''
-    pull: np.ndarray  # (n_v,) - slope of the Lagrangian along the follower
+    slope: Annotated[np.ndarray, Floats("n_v")]  # f'
+    curvature: Annotated[np.ndarray, Floats("n_v")]  # f''
+    pull: Annotated[np.ndarray, Floats("n_v")]  # slope of the Lagrangian along the follower
 
 
 def new_coupler_work(n_v: int) -> CouplerWork:
     """Allocate a CouplerWork."""
-    return CouplerWork(np.zeros(n_v), np.zeros(n_v), np.zeros(n_v))
+    return allocate(CouplerWork, n_v=n_v)
 
 
 @njit

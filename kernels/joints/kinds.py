@@ -7,55 +7,17 @@ says all of the rest:
   bias    sum of dS_d/dq_e v_d v_e, beside V x S v of the parent's velocity V           (`joint_velocity`)
   psi_dot sum over d of dS_d/dq_e v_d - S_e x V_b, V_b the velocity of the body         (`joint_twist_rates`)
 and likewise psi_ddot of accelerations. Motions one by one, and rotations that act at once, have closed forms
-(kernels/joints/motions, turning).
+(kernels/joints/motions, turning). What a kind has no branch for is NaN.
 """
 
 from __future__ import annotations
 
+import math
+
 from kernels.algebra.copying import copy_frame
 from kernels.algebra.spatial import crossed
 from kernels.compiler.jit import inlined, njit
-from kernels.joints.ball import (
-    BALL_LAYOUT,
-    ball_coordinates,
-    ball_difference,
-    ball_motion,
-    ball_step,
-    ball_velocity,
-)
-from kernels.joints.chain import (
-    chain_jerks,
-    chain_motion,
-    chain_order,
-    chain_twist_rates,
-    chain_twist_shift,
-    chain_twists,
-    chain_velocity,
-    chain_within,
-)
-from kernels.joints.ellipsoidal import (
-    ELLIPSOIDAL_LAYOUT,
-    ellipsoidal_jerks,
-    ellipsoidal_motion,
-    ellipsoidal_order,
-    ellipsoidal_shift,
-    ellipsoidal_twist_rates,
-    ellipsoidal_twists,
-    ellipsoidal_velocity,
-    ellipsoidal_within,
-)
-from kernels.joints.free import (
-    FREE_LAYOUT,
-    free_coordinates,
-    free_difference,
-    free_jerks,
-    free_motion,
-    free_step,
-    free_twist_rates,
-    free_velocity,
-    free_within,
-)
-from kernels.joints.hinge import HINGE_LAYOUT, hinge_coordinates, hinge_motion
+from kernels.joints import ball, chain, ellipsoidal, free, hinge, slider
 from kernels.joints.motions import (
     JointSizes,
     add_motion,
@@ -65,20 +27,37 @@ from kernels.joints.motions import (
     number_difference,
     number_step,
 )
-from kernels.joints.slider import SLIDER_LAYOUT, slider_coordinates, slider_motion
-from kernels.joints.turning import local_turning, local_turning_solve, order_turning, turn, turning_jerks
+from kernels.joints.turning import order_turning, turning_jerks
 
 WELD, HINGE, SLIDER, BALL, FREE, CHAIN, ELLIPSOIDAL = 0, 1, 2, 3, 4, 5, 6
 LAYOUTS = (
     JointSizes(0),
-    HINGE_LAYOUT,
-    SLIDER_LAYOUT,
-    BALL_LAYOUT,
-    FREE_LAYOUT,
+    hinge.HINGE_LAYOUT,
+    slider.SLIDER_LAYOUT,
+    ball.BALL_LAYOUT,
+    free.FREE_LAYOUT,
     JointSizes(0),
-    ELLIPSOIDAL_LAYOUT,
+    ellipsoidal.ELLIPSOIDAL_LAYOUT,
 )
 """Of each kind; a chain has the sizes of its motions."""
+
+
+@inlined
+def moves_one_by_one(kind):
+    """Whether each dof of a kind is one motion along or about an axis, and its coordinate a number."""
+    return kind == WELD or kind == HINGE or kind == SLIDER
+
+
+@inlined
+def counts_in_numbers(kind):
+    """Whether steps of a kind's coordinates are added to them."""
+    return moves_one_by_one(kind) or kind == CHAIN
+
+
+@inlined
+def turns_at_once(kind):
+    """Whether the last three speeds of a kind are the angular velocity of a unit quaternion."""
+    return kind == BALL or kind == FREE or kind == ELLIPSOIDAL
 
 
 @inlined
@@ -95,20 +74,22 @@ def joint_motion(tree, b, q, turned, pose_out):
     """
     kind, p, frame = tree.kind[b], tree.parent[b], pose_out.rotation[b]
     if kind == HINGE:  # the most frequent joint saves a copy
-        hinge_motion(tree, b, q, frame if turned else pose_out.rotation[p], pose_out)
+        hinge.hinge_motion(tree, b, q, frame if turned else pose_out.rotation[p], pose_out)
         return
     if not turned:
         copy_frame(pose_out.rotation[p], frame)
     if kind == BALL:
-        ball_motion(tree, b, q, pose_out)
+        ball.ball_motion(tree, b, q, pose_out)
     elif kind == FREE:
-        free_motion(tree, b, q, pose_out)
+        free.free_motion(tree, b, q, pose_out)
     elif kind == SLIDER:
-        slider_motion(tree, b, q, pose_out)
+        slider.slider_motion(tree, b, q, pose_out)
     elif kind == CHAIN:
-        chain_motion(tree.chains, tree.functions, tree, b, q, frame, pose_out)
+        chain.chain_motion(tree.chains, tree.functions, tree, b, q, frame, pose_out)
     elif kind == ELLIPSOIDAL:
-        ellipsoidal_motion(tree.chains, tree, b, q, pose_out)
+        ellipsoidal.ellipsoidal_motion(tree.chains, tree, b, q, pose_out)
+    elif kind != WELD:  # which stays where its parent is
+        pose_out.position[b, :] = math.nan
 
 
 @inlined
@@ -116,11 +97,13 @@ def joint_twists(tree, b, pose_out):
     """pose_out.twist : (n_v, 6) of the dofs of joint b about the origin of body 0."""
     kind = tree.kind[b]
     if kind == CHAIN:
-        chain_twists(tree.chains, tree, b, pose_out)
+        chain.chain_twists(tree.chains, tree, b, pose_out)
     elif kind == ELLIPSOIDAL:
-        ellipsoidal_twists(tree.chains, tree, b, pose_out)
-    else:
+        ellipsoidal.ellipsoidal_twists(tree.chains, tree, b, pose_out)
+    elif moves_one_by_one(kind) or kind == BALL or kind == FREE:
         axis_twists(tree, b, pose_out)
+    else:
+        pose_out.twist[tree.v_start[b] : tree.v_start[b + 1]] = math.nan
 
 
 @inlined
@@ -136,11 +119,13 @@ def joint_step(tree, b, q, delta, scale, q_out):
     """
     kind = tree.kind[b]
     if kind == BALL or kind == ELLIPSOIDAL:
-        ball_step(tree, b, q, delta, scale, q_out)
+        ball.ball_step(tree, b, q, delta, scale, q_out)
     elif kind == FREE:
-        free_step(tree, b, q, delta, scale, q_out)
-    else:
+        free.free_step(tree, b, q, delta, scale, q_out)
+    elif counts_in_numbers(kind):
         number_step(tree, b, q, delta, scale, q_out)
+    else:
+        q_out[tree.q_start[b] : tree.q_start[b + 1]] = math.nan
 
 
 @inlined
@@ -154,11 +139,13 @@ def joint_difference(tree, b, q_from, q_to, delta_out):
     """
     kind = tree.kind[b]
     if kind == BALL or kind == ELLIPSOIDAL:
-        ball_difference(tree, b, q_from, q_to, delta_out)
+        ball.ball_difference(tree, b, q_from, q_to, delta_out)
     elif kind == FREE:
-        free_difference(tree, b, q_from, q_to, delta_out)
-    else:
+        free.free_difference(tree, b, q_from, q_to, delta_out)
+    elif counts_in_numbers(kind):
         number_difference(tree, b, q_from, q_to, delta_out)
+    else:
+        delta_out[tree.v_start[b] : tree.v_start[b + 1]] = math.nan
 
 
 @njit
@@ -176,13 +163,15 @@ def joint_coordinates(tree, b, R_joint, x_joint, q_out):
     """
     kind = tree.kind[b]
     if kind == HINGE:
-        hinge_coordinates(tree, b, R_joint, q_out)
+        hinge.hinge_coordinates(tree, b, R_joint, q_out)
     elif kind == SLIDER:
-        slider_coordinates(tree, b, x_joint, q_out)
+        slider.slider_coordinates(tree, b, x_joint, q_out)
     elif kind == BALL or kind == ELLIPSOIDAL:
-        ball_coordinates(tree, b, R_joint, q_out)
+        ball.ball_coordinates(tree, b, R_joint, q_out)
     elif kind == FREE:
-        free_coordinates(tree, b, R_joint, x_joint, q_out)
+        free.free_coordinates(tree, b, R_joint, x_joint, q_out)
+    elif kind != CHAIN:
+        q_out[tree.q_start[b] : tree.q_start[b + 1]] = math.nan
 
 
 @inlined
@@ -198,16 +187,19 @@ def joint_velocity(tree, pose, b, v, carrier, velocity, bias):
     """
     kind = tree.kind[b]
     if kind == CHAIN:
-        chain_velocity(tree, pose, b, v, velocity, bias)
+        chain.chain_velocity(tree, pose, b, v, velocity, bias)
     elif kind == FREE:
-        free_velocity(tree, pose, b, v, carrier, velocity, bias)
+        free.free_velocity(tree, pose, b, v, carrier, velocity, bias)
     elif kind == BALL:
-        ball_velocity(tree, pose, b, v, carrier, velocity, bias)
+        ball.ball_velocity(tree, pose, b, v, carrier, velocity, bias)
     elif kind == ELLIPSOIDAL:
-        ellipsoidal_velocity(tree, pose, b, v, carrier, velocity, bias)
-    else:
+        ellipsoidal.ellipsoidal_velocity(tree, pose, b, v, carrier, velocity, bias)
+    elif moves_one_by_one(kind):
         for d in range(tree.v_start[b], tree.v_start[b + 1]):
             add_motion(pose.twist, d, v[d], velocity, bias)
+    else:
+        velocity[:] = math.nan
+        bias[:] = math.nan
 
 
 @inlined
@@ -222,13 +214,15 @@ def joint_twist_rates(tree, pose, b, v, before, psi_dot_out):
     """
     kind = tree.kind[b]
     if kind == CHAIN:
-        chain_twist_rates(tree, pose, b, v, before, psi_dot_out)
+        chain.chain_twist_rates(tree, pose, b, v, before, psi_dot_out)
     elif kind == FREE:
-        free_twist_rates(tree, pose, b, v, before, psi_dot_out)
+        free.free_twist_rates(tree, pose, b, v, before, psi_dot_out)
     elif kind == ELLIPSOIDAL:
-        ellipsoidal_twist_rates(tree, pose, b, v, before, psi_dot_out)
-    else:
+        ellipsoidal.ellipsoidal_twist_rates(tree, pose, b, v, before, psi_dot_out)
+    elif moves_one_by_one(kind) or kind == BALL:
         group_rates(pose.twist, tree.v_start[b], tree.v_start[b + 1], before, psi_dot_out)
+    else:
+        psi_dot_out[tree.v_start[b] : tree.v_start[b + 1]] = math.nan
 
 
 @inlined
@@ -242,12 +236,12 @@ def joint_twist_shift(tree, pose, b, d, e, w):
     """
     kind = tree.kind[b]
     if kind == CHAIN:
-        return chain_twist_shift(tree, pose, b, d, e, w)
+        return chain.chain_twist_shift(tree, pose, b, d, e, w)
     if kind == ELLIPSOIDAL:
-        return ellipsoidal_shift(tree, pose, b, d, e, w)
-    if tree.dof_group[e] > tree.dof_group[d]:
-        return 0.0
-    return crossed(pose.twist[e], pose.twist[d], w)
+        return ellipsoidal.ellipsoidal_shift(tree, pose, b, d, e, w)
+    if moves_one_by_one(kind) or kind == BALL or kind == FREE:
+        return crossed(pose.twist[e], pose.twist[d], w) if tree.dof_group[e] <= tree.dof_group[d] else 0.0
+    return math.nan
 
 
 @inlined
@@ -264,15 +258,18 @@ def joint_jerks(tree, pose, b, q, v, v_dot, velocity, own):
     """
     kind = tree.kind[b]
     if kind == CHAIN:
-        chain_jerks(tree, pose, b, q, v, v_dot, own)
+        chain.chain_jerks(tree, pose, b, q, v, v_dot, own)
     elif kind == FREE:
-        free_jerks(tree, pose, b, v, v_dot, velocity, own)
+        free.free_jerks(tree, pose, b, v, v_dot, velocity, own)
     elif kind == BALL:
         turning_jerks(tree, pose.twist, velocity, b, own)
     elif kind == ELLIPSOIDAL:
-        ellipsoidal_jerks(tree, pose, b, v, v_dot, velocity, own)
-    else:
+        ellipsoidal.ellipsoidal_jerks(tree, pose, b, v, v_dot, velocity, own)
+    elif moves_one_by_one(kind):
         group_jerks(pose.twist, tree.v_start[b], tree.v_start[b + 1], own)
+    else:
+        own.psi_ddot[tree.v_start[b] : tree.v_start[b + 1]] = math.nan
+        own.sway[tree.v_start[b] : tree.v_start[b + 1]] = math.nan
 
 
 @inlined
@@ -286,11 +283,14 @@ def joint_within(tree, pose, b, force, tau_q_out):
     """
     kind = tree.kind[b]
     if kind == FREE:
-        free_within(tree, pose, b, force, tau_q_out)
+        free.free_within(tree, pose, b, force, tau_q_out)
     elif kind == CHAIN:
-        chain_within(tree, pose, b, force, tau_q_out)
+        chain.chain_within(tree, pose, b, force, tau_q_out)
     elif kind == ELLIPSOIDAL:
-        ellipsoidal_within(tree, pose, b, force, tau_q_out)
+        ellipsoidal.ellipsoidal_within(tree, pose, b, force, tau_q_out)
+    elif not (moves_one_by_one(kind) or kind == BALL):  # of which this is zero
+        dofs = slice(tree.v_start[b], tree.v_start[b + 1])
+        tau_q_out[dofs, dofs] = math.nan
 
 
 @njit
@@ -315,60 +315,12 @@ def order_joint(tree, pose, b, factor, wrench, H):
     if kind == BALL or kind == FREE:
         order_turning(pose.twist, tree.v_start[b + 1] - 3, factor, wrench, H)
     elif kind == CHAIN:
-        chain_order(tree.chains, tree, pose, b, factor, wrench, H)
+        chain.chain_order(tree.chains, tree, pose, b, factor, wrench, H)
     elif kind == ELLIPSOIDAL:
-        ellipsoidal_order(tree.chains, tree, pose, b, factor, wrench, H)
-
-
-@inlined
-def turns_at_once(kind):
-    """Whether the last three speeds of a kind are the angular velocity of a unit quaternion."""
-    return kind == BALL or kind == FREE or kind == ELLIPSOIDAL
-
-
-@inlined
-def joint_speeds(tree, b, step, v, v_dot):
-    """v, v_dot : (n_v,) of joint b, rates of a tangent step, become speeds and accelerations at its end.
-
-    tree : Manifold
-    b : int - body that the joint carries
-    step : (n_v,) [rad, m]
-    v : (n_v,) - changed [rad/s, m/s]
-    v_dot : (n_v,) - changed [rad/s^2, m/s^2]
-    """
-    if turns_at_once(tree.kind[b]):
-        d = tree.v_start[b + 1] - 3
-        turn(step[d : d + 3], v[d : d + 3], v_dot[d : d + 3])
-
-
-@inlined
-def joint_local_rate(tree, b, theta, v, rate_out):
-    """rate_out : (n_v,), which holds v, of joint b: theta-dot at theta (kernels/rosenbrock/local).
-
-    tree : Tree
-    b : int - body that the joint carries
-    theta : (n_v,) - tangent step from the start [rad, m]
-    v : (n_v,) - speeds [rad/s, m/s]
-    rate_out : (n_v,) - changed
-    """
-    if turns_at_once(tree.kind[b]):
-        local_turning(tree.v_start[b + 1] - 3, theta, v, rate_out)
-
-
-@inlined
-def joint_local_solve(tree, b, v, shift, sign, x, out):
-    """out : (n_v,), which holds x / shift, of joint b: (shift 1 - A)^-1 x (kernels/rosenbrock/local).
-
-    tree : Tree
-    b : int - body that the joint carries
-    v : (n_v,) - speeds [rad/s, m/s]
-    shift : float - [1/s]
-    sign : float - +1, or -1 for the transposed matrix
-    x : (n_v,)
-    out : (n_v,) - changed
-    """
-    if turns_at_once(tree.kind[b]):
-        local_turning_solve(tree.v_start[b + 1] - 3, v, shift, sign, x, out)
+        ellipsoidal.ellipsoidal_order(tree.chains, tree, pose, b, factor, wrench, H)
+    elif not moves_one_by_one(kind):
+        dofs = slice(tree.v_start[b], tree.v_start[b + 1])
+        H[dofs, dofs] = math.nan
 
 
 GENERAL = (CHAIN, ELLIPSOIDAL)

@@ -11,10 +11,11 @@ The second derivative of a point on the manifold is w_i x (w_j x r) for i nearer
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from kernels.algebra.allocation import Floats, allocate
 from kernels.algebra.copying import copy_frame, copy_vector
 from kernels.algebra.functions import Functions
 from kernels.algebra.rotation import multiply, multiply_transposed, rotate
@@ -73,28 +74,19 @@ class Pose(NamedTuple):
     that lies at the reference point, the origin of body 0.
     """
 
-    position: np.ndarray  # (n_body, 3) - body origin [m]
-    rotation: np.ndarray  # (n_body, 3, 3) - body axes as columns
-    axis: np.ndarray  # (n_v, 3) - unit direction of each dof; zero where functions drive
-    centre: np.ndarray  # (n_v, 3) - a point of the axis of each rotation [m]
-    twist: np.ndarray  # (n_v, 6) - angular, linear
-    screw: np.ndarray  # (n_motion, 6) - twist of each elementary motion of a chain
-    rate: np.ndarray  # (n_motion, 2) - slope and curvature of its function
-    work: np.ndarray  # (2, 3, 3)
+    position: Annotated[np.ndarray, Floats("n_body", 3)]  # body origin [m]
+    rotation: Annotated[np.ndarray, Floats("n_body", 3, 3)]  # body axes as columns
+    axis: Annotated[np.ndarray, Floats("n_v", 3)]  # unit direction of each dof; zero where functions drive
+    centre: Annotated[np.ndarray, Floats("n_v", 3)]  # a point of the axis of each rotation [m]
+    twist: Annotated[np.ndarray, Floats("n_v", 6)]  # angular, linear
+    screw: Annotated[np.ndarray, Floats("n_motion", 6)]  # twist of each elementary motion of a chain
+    rate: Annotated[np.ndarray, Floats("n_motion", 2)]  # slope and curvature of its function
+    work: Annotated[np.ndarray, Floats(2, 3, 3)]
 
 
 def new_pose(n_body: int, n_v: int, n_motion: int = 0) -> Pose:
     """Allocate a Pose."""
-    return Pose(
-        np.zeros((n_body, 3)),
-        np.zeros((n_body, 3, 3)),
-        np.zeros((n_v, 3)),
-        np.zeros((n_v, 3)),
-        np.zeros((n_v, 6)),
-        np.zeros((n_motion, 6)),
-        np.zeros((n_motion, 2)),
-        np.zeros((2, 3, 3)),
-    )
+    return allocate(Pose, n_body=n_body, n_v=n_v, n_motion=n_motion)
 
 
 @inlined

@@ -9,10 +9,11 @@ frame of it would count for as many as it is too far.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from kernels.algebra.allocation import Floats, Integers, allocate
 from kernels.compiler.jit import njit
 from kernels.markers.marker_intake import take_in
 
@@ -27,10 +28,10 @@ class MarkedFeet(NamedTuple):
     first: np.ndarray  # (n_foot + 1,) int64 - where each foot begins
     line: np.ndarray  # (n_foot,) int64 - 0 right, 1 left
     fifth: np.ndarray  # (n_foot,) int64 - place of the fifth metatarsal's marker, -1 = none
-    reach: np.ndarray  # (n,) - sums of the distances from the heel, along the floor [m]
-    n_seen: np.ndarray  # (n,) int64 - how many distances these are
-    group: np.ndarray  # (n,) int64 - zeros
-    place: np.ndarray  # (n, 3) - of the markers in ground [m]
+    reach: Annotated[np.ndarray, Floats("n")]  # sums of the distances from the heel, along the floor [m]
+    n_seen: Annotated[np.ndarray, Integers("n")]  # how many distances these are
+    group: Annotated[np.ndarray, Integers("n")]  # zeros
+    place: Annotated[np.ndarray, Floats("n", 3, fill=math.nan)]  # of the markers in ground [m]
 
 
 class FootShape(NamedTuple):
@@ -44,10 +45,7 @@ class FootShape(NamedTuple):
 def new_marked_feet(source, first, line, fifth):
     """A MarkedFeet before its first frame."""
     n = len(source)
-    return MarkedFeet(
-        source, first, line, fifth, np.zeros(n), np.zeros(n, np.int64), np.zeros(n, np.int64),
-        np.full((n, 3), math.nan),
-    )  # fmt: skip
+    return allocate(MarkedFeet, n=n, source=source, first=first, line=line, fifth=fifth)
 
 
 @njit

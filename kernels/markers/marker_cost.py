@@ -10,10 +10,11 @@ but for the moments themselves.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from kernels.algebra.allocation import Floats, allocate
 from kernels.algebra.spatial import power
 from kernels.compiler.jit import njit
 from kernels.joints.kinds import order_joint
@@ -39,22 +40,17 @@ class ModelMarkers(NamedTuple):
 class MarkerWork(NamedTuple):
     """Working space of the marker terms."""
 
-    model: np.ndarray  # (n_marker, 3) - model markers in ground [m]
-    moments: np.ndarray  # (n_body, N_MOMENT)
-    wrench: np.ndarray  # (n_body, 6) - moment about the reference point, and force, of the residuals f
-    push: np.ndarray  # (3,)
-    moment: np.ndarray  # (3,)
+    model: Annotated[np.ndarray, Floats("n_marker", 3)]  # model markers in ground [m]
+    moments: Annotated[np.ndarray, Floats("n_body", N_MOMENT)]
+    # moment about the reference point, and force, of the residuals f
+    wrench: Annotated[np.ndarray, Floats("n_body", 6)]
+    push: Annotated[np.ndarray, Floats(3)]
+    moment: Annotated[np.ndarray, Floats(3)]
 
 
 def new_marker_work(n_marker: int, n_body: int) -> MarkerWork:
     """Allocate a MarkerWork."""
-    return MarkerWork(
-        np.zeros((n_marker, 3)),
-        np.zeros((n_body, N_MOMENT)),
-        np.zeros((n_body, 6)),
-        np.zeros(3),
-        np.zeros(3),
-    )
+    return allocate(MarkerWork, n_marker=n_marker, n_body=n_body)
 
 
 @njit

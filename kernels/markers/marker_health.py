@@ -9,10 +9,11 @@ exactly 1.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from kernels.algebra.allocation import Floats, Integers, allocate
 from kernels.algebra.copying import copy
 from kernels.compiler.jit import njit
 
@@ -34,28 +35,38 @@ FAR = 0.1
 class Health(NamedTuple):
     """What is remembered of each marker."""
 
-    weight: np.ndarray  # (n_marker,) - weight of this frame; 0 = takes no part
-    gap_age: np.ndarray  # (n_marker,) - time since last seen [s]
-    mean: np.ndarray  # (n_marker, 3) - mean residual, measured - model, in the body frame [m]
-    mean_residual: np.ndarray  # (n_marker, 3) - slow mean of it, which the mean stays near [m]
-    origin: np.ndarray  # (n_marker, 3) - what home stays near: 0, or where it was learnt anew [m]
-    n_seen: np.ndarray  # (n_marker,) int64 - frames it was seen in without a fault
-    spread: np.ndarray  # (n_marker,) - mean square of the distance from home in these [m^2]
-    swap_with: np.ndarray  # (n_marker,) int64 - marker at whose place it is, -1 = none
-    expected: np.ndarray  # (n_marker, 3) - where it is expected, in ground; NaN = not [m]
-    innovation: np.ndarray  # (n_marker,) - distance from there, sorted in place [m]
-    fault: np.ndarray  # (n_marker,) int64 - of this frame, 0 = none
-    last: np.ndarray  # (n_marker, 3) - the frame before [m]
-    residual: np.ndarray  # (n_marker, 3) - measured - model of the frame at hand, in the body frame [m]
-    good: np.ndarray  # (n_marker, 3) - that of its last frame without a fault [m]
-    good_age: np.ndarray  # (n_marker,) - how long ago that was, inf = there was none [s]
-    n_same: np.ndarray  # (n_marker,) int64 - frames in which it has not changed at all
-    n_sample: np.ndarray  # (2,) int64 - samples so far, and those that repeat one or two coordinates
-    labelled: np.ndarray  # (n_marker, 3) - the frame at hand, with labels put right where that is certain [m]
-    still: np.ndarray  # (n_marker,) - how long a marker at fault has been where it is in its body [s]
-    still_at: np.ndarray  # (n_marker, 3) - that place, as a residual [m]
-    certain: np.ndarray  # (n_marker,) int64 - 1 = its label is put right for certain: it is as any other
-    waited: np.ndarray  # (1,) - time for which the sample at hand has been sent again [s]
+    weight: Annotated[np.ndarray, Floats("n_marker", fill=1.0)]  # weight of this frame; 0 = takes no part
+    gap_age: Annotated[np.ndarray, Floats("n_marker")]  # time since last seen [s]
+    # mean residual, measured - model, in the body frame [m]
+    mean: Annotated[np.ndarray, Floats("n_marker", 3)]
+    # slow mean of it, which the mean stays near [m]
+    mean_residual: Annotated[np.ndarray, Floats("n_marker", 3)]
+    # what home stays near: 0, or where it was learnt anew [m]
+    origin: Annotated[np.ndarray, Floats("n_marker", 3)]
+    n_seen: Annotated[np.ndarray, Integers("n_marker")]  # frames it was seen in without a fault
+    spread: Annotated[np.ndarray, Floats("n_marker")]  # mean square of the distance from home in these [m^2]
+    swap_with: Annotated[np.ndarray, Integers("n_marker", fill=-1)]  # marker at whose place it is, -1 = none
+    # where it is expected, in ground; NaN = not [m]
+    expected: Annotated[np.ndarray, Floats("n_marker", 3, fill=math.nan)]
+    innovation: Annotated[np.ndarray, Floats("n_marker")]  # distance from there, sorted in place [m]
+    fault: Annotated[np.ndarray, Integers("n_marker")]  # of this frame, 0 = none
+    last: Annotated[np.ndarray, Floats("n_marker", 3, fill=math.nan)]  # the frame before [m]
+    # measured - model of the frame at hand, in the body frame [m]
+    residual: Annotated[np.ndarray, Floats("n_marker", 3)]
+    good: Annotated[np.ndarray, Floats("n_marker", 3)]  # that of its last frame without a fault [m]
+    # how long ago that was, inf = there was none [s]
+    good_age: Annotated[np.ndarray, Floats("n_marker", fill=math.inf)]
+    n_same: Annotated[np.ndarray, Integers("n_marker")]  # frames in which it has not changed at all
+    # samples so far, and those that repeat one or two coordinates
+    n_sample: Annotated[np.ndarray, Integers(2)]
+    # the frame at hand, with labels put right where that is certain [m]
+    labelled: Annotated[np.ndarray, Floats("n_marker", 3, fill=math.nan)]
+    # how long a marker at fault has been where it is in its body [s]
+    still: Annotated[np.ndarray, Floats("n_marker")]
+    still_at: Annotated[np.ndarray, Floats("n_marker", 3)]  # that place, as a residual [m]
+    # 1 = its label is put right for certain: it is as any other
+    certain: Annotated[np.ndarray, Integers("n_marker")]
+    waited: Annotated[np.ndarray, Floats(1)]  # time for which the sample at hand has been sent again [s]
 
 
 class HealthOptions(NamedTuple):
@@ -75,30 +86,7 @@ class HealthOptions(NamedTuple):
 
 def new_health(n_marker: int) -> Health:
     """Allocate the health of n_marker markers, none seen yet."""
-    return Health(
-        np.ones(n_marker),
-        np.zeros(n_marker),
-        np.zeros((n_marker, 3)),
-        np.zeros((n_marker, 3)),
-        np.zeros((n_marker, 3)),
-        np.zeros(n_marker, np.int64),
-        np.zeros(n_marker),
-        np.full(n_marker, -1, np.int64),
-        np.full((n_marker, 3), math.nan),
-        np.zeros(n_marker),
-        np.zeros(n_marker, np.int64),
-        np.full((n_marker, 3), math.nan),
-        np.zeros((n_marker, 3)),
-        np.zeros((n_marker, 3)),
-        np.full(n_marker, math.inf),
-        np.zeros(n_marker, np.int64),
-        np.zeros(2, np.int64),
-        np.full((n_marker, 3), math.nan),
-        np.zeros(n_marker),
-        np.zeros((n_marker, 3)),
-        np.zeros(n_marker, np.int64),
-        np.zeros(1),
-    )
+    return allocate(Health, n_marker=n_marker)
 
 
 @njit

@@ -13,10 +13,11 @@ less than two markers are left is left to the joints, and to what holds open dof
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from kernels.algebra.allocation import Floats, Integers, allocate
 from kernels.algebra.copying import copy, copy_matrix
 from kernels.algebra.rotation import multiply_transposed, rotate, turn_about
 from kernels.compiler.jit import njit
@@ -44,24 +45,31 @@ ANY_TURN = 0.6
 class Segments(NamedTuple):
     """What is remembered of each segment, and what the solver is asked to fit in the frame at hand."""
 
-    rotation: np.ndarray  # (n_body, 3, 3) - orientation in the last frame
-    rate: np.ndarray  # (n_body, 3) - angular velocity in ground, smoothed [rad/s]
-    swing: np.ndarray  # (n_body,) - mean square of it [rad^2/s^2]
-    turned: np.ndarray  # (n_body, 3, 3) - orientation of the frame at hand, where markers are filled in
-    filled: np.ndarray  # (n_body,) int64 - 1 = markers of it are filled in
-    since: np.ndarray  # (n_body,) - time since none of its markers was missed [s]
-    away: np.ndarray  # (n_marker,) - time since a marker took part [s]
-    place: np.ndarray  # (n_marker, 3) - where the solver is to find it, in ground [m]
-    weight: np.ndarray  # (n_marker,) - with which it does, those of the health for markers that are there
-    doubt: np.ndarray  # (n_marker,) - deviation of a place that was filled in, 0 = measured [m]
-    misfit: np.ndarray  # (1,) - mean square of the distances of markers from the model, lately [m^2]
-    begun: np.ndarray  # (1,) int64 - 1 = the last frame was solved
-    sound: np.ndarray  # (n_body,) int64 - 1 = enough markers of it agree, whatever is expected
-    doubted: np.ndarray  # (n_body,) - time for which markers of it have been at fault [s]
-    barred: np.ndarray  # (n_body,) - of that, time for which markers were left out as astray [s]
-    calm: np.ndarray  # (n_body,) - of a doubted one, time for which none has been at fault again [s]
-    regained: np.ndarray  # (n_body,) int64 - 1 = a marker of it took part again in the last frame
-    silent: np.ndarray  # (n_body,) int64 - 1 = its markers teach nothing of what is usual
+    rotation: Annotated[np.ndarray, Floats("n_body", 3, 3)]  # orientation in the last frame
+    rate: Annotated[np.ndarray, Floats("n_body", 3)]  # angular velocity in ground, smoothed [rad/s]
+    swing: Annotated[np.ndarray, Floats("n_body")]  # mean square of it [rad^2/s^2]
+    # orientation of the frame at hand, where markers are filled in
+    turned: Annotated[np.ndarray, Floats("n_body", 3, 3)]
+    filled: Annotated[np.ndarray, Integers("n_body")]  # 1 = markers of it are filled in
+    since: Annotated[np.ndarray, Floats("n_body")]  # time since none of its markers was missed [s]
+    away: Annotated[np.ndarray, Floats("n_marker")]  # time since a marker took part [s]
+    place: Annotated[np.ndarray, Floats("n_marker", 3)]  # where the solver is to find it, in ground [m]
+    # with which it does, those of the health for markers that are there
+    weight: Annotated[np.ndarray, Floats("n_marker")]
+    # deviation of a place that was filled in, 0 = measured [m]
+    doubt: Annotated[np.ndarray, Floats("n_marker")]
+    # mean square of the distances of markers from the model, lately [m^2]
+    misfit: Annotated[np.ndarray, Floats(1)]
+    begun: Annotated[np.ndarray, Integers(1)]  # 1 = the last frame was solved
+    sound: Annotated[np.ndarray, Integers("n_body")]  # 1 = enough markers of it agree, whatever is expected
+    doubted: Annotated[np.ndarray, Floats("n_body")]  # time for which markers of it have been at fault [s]
+    # of that, time for which markers were left out as astray [s]
+    barred: Annotated[np.ndarray, Floats("n_body")]
+    # of a doubted one, time for which none has been at fault again [s]
+    calm: Annotated[np.ndarray, Floats("n_body")]
+    # 1 = a marker of it took part again in the last frame
+    regained: Annotated[np.ndarray, Integers("n_body")]
+    silent: Annotated[np.ndarray, Integers("n_body")]  # 1 = its markers teach nothing of what is usual
 
 
 class FillOptions(NamedTuple):
@@ -75,26 +83,7 @@ class FillOptions(NamedTuple):
 
 def new_segments(n_body: int, n_marker: int) -> Segments:
     """Allocate the segments of n_body bodies, none seen yet."""
-    return Segments(
-        np.zeros((n_body, 3, 3)),
-        np.zeros((n_body, 3)),
-        np.zeros(n_body),
-        np.zeros((n_body, 3, 3)),
-        np.zeros(n_body, np.int64),
-        np.zeros(n_body),
-        np.zeros(n_marker),
-        np.zeros((n_marker, 3)),
-        np.zeros(n_marker),
-        np.zeros(n_marker),
-        np.zeros(1),
-        np.zeros(1, np.int64),
-        np.zeros(n_body, np.int64),
-        np.zeros(n_body),
-        np.zeros(n_body),
-        np.zeros(n_body),
-        np.zeros(n_body, np.int64),
-        np.zeros(n_body, np.int64),
-    )
+    return allocate(Segments, n_body=n_body, n_marker=n_marker)
 
 
 @njit

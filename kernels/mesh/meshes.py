@@ -9,9 +9,11 @@ vertices and triangles are those of these arrays; rtsim/models/packing/meshes.py
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
+
+from kernels.algebra.allocation import Floats, Integers, allocate
 
 VERTEX, N_VERTEX, TRIANGLE, N_TRIANGLE, BOX, BOX_DEPTH, BALL, BALL_DEPTH, LEAF, CLOSED = range(10)
 """Columns of Meshes.table: first vertex and number of vertices, the same of triangles, root and depth of the
@@ -84,34 +86,41 @@ class MeshContacts(NamedTuple):
 class MeshWork(NamedTuple):
     """Results, memory and working space of the contacts between meshes."""
 
-    wrench: np.ndarray  # (n_contact, 6) - on A about its origin, in its axes [N m, N]
-    by_a: np.ndarray  # (n_contact, 6) - what A's vertices alone add to it
-    patch: np.ndarray  # (n_contact, N_MESH_PATCH)
-    stiffness: np.ndarray  # (n_contact, 6, 6) - change of the wrench by a displacement of B, A held
-    n_touch: np.ndarray  # (n_contact, 2) int64 - vertices that touch, of each pass
-    touch: np.ndarray  # (n_kept, N_TOUCH) - of each pass, from its first vertex on
-    touching: np.ndarray  # (n_kept,) int64 - their vertices, as numbers of Meshes
-    at: np.ndarray  # (n_kept, 3) - where a vertex was looked at last, in the axes of what is pressed [m]
-    clear: np.ndarray  # (n_kept,) - how far it was from touching there [m]
-    guess: np.ndarray  # (n_kept,) int64 - triangle that was closest, -1 = none yet
-    ball_wake: np.ndarray  # (n_kept_ball,) - motion up to which no vertex of a ball touches [m]
-    ball_open: np.ndarray  # (n_kept_ball,) int64 - 1 = what is in the ball has been looked at
-    motion: np.ndarray  # (n_contact, 2) - way of the fastest vertex so far [m], negative = nothing known
-    pose: np.ndarray  # (n_contact, 2, 4, 3) - where each pass was last: rotation, then position [m]
-    R: np.ndarray  # (n_contact, 3, 3) - for callers who keep the pose of B's surface in A's axes here
-    p: np.ndarray  # (n_contact, 3) - and its place [m]
-    node: np.ndarray  # (N_STACK,) int64 - of a search through boxes
-    gap: np.ndarray  # (N_STACK,) - their squared distances [m^2]
-    asked: np.ndarray  # (VERTICES_IN_LEAF,) int64 - vertices of a leaf that are looked at together
-    bound: np.ndarray  # (VERTICES_IN_LEAF,) - squared distance of their triangles so far [m^2]
-    room: np.ndarray  # (6,) - lowest and highest x, y, z of them [m]
-    near: np.ndarray  # (N_NEAR,) int64 - leaves of boxes that may hold what is closest to one of them
-    near_disc: np.ndarray  # (N_DISC, N_NEAR_TRIANGLE) - the discs of their triangles
-    near_gap: np.ndarray  # (N_NEAR_TRIANGLE,) - squared distances of a vertex and these [m^2]
-    turn: np.ndarray  # (3, 3) - of A's surface in the axes of B's
-    shift: np.ndarray  # (3,) - and its place [m]
-    sums: np.ndarray  # (9,) - wrench, and first moment of the volume, in the axes of a surface
-    change: np.ndarray  # (2, 6, 6)
+    wrench: Annotated[np.ndarray, Floats("n_contact", 6)]  # on A about its origin, in its axes [N m, N]
+    by_a: Annotated[np.ndarray, Floats("n_contact", 6)]  # what A's vertices alone add to it
+    patch: Annotated[np.ndarray, Floats("n_contact", N_MESH_PATCH)]
+    # change of the wrench by a displacement of B, A held
+    stiffness: Annotated[np.ndarray, Floats("n_contact", 6, 6)]
+    n_touch: Annotated[np.ndarray, Integers("n_contact", 2)]  # vertices that touch, of each pass
+    touch: Annotated[np.ndarray, Floats("n_kept", N_TOUCH)]  # of each pass, from its first vertex on
+    touching: Annotated[np.ndarray, Integers("n_kept")]  # their vertices, as numbers of Meshes
+    # where a vertex was looked at last, in the axes of what is pressed [m]
+    at: Annotated[np.ndarray, Floats("n_kept", 3)]
+    clear: Annotated[np.ndarray, Floats("n_kept")]  # how far it was from touching there [m]
+    guess: Annotated[np.ndarray, Integers("n_kept", fill=-1)]  # triangle that was closest, -1 = none yet
+    # motion up to which no vertex of a ball touches [m]
+    ball_wake: Annotated[np.ndarray, Floats("n_kept_ball")]
+    ball_open: Annotated[np.ndarray, Integers("n_kept_ball")]  # 1 = what is in the ball has been looked at
+    # way of the fastest vertex so far [m], negative = nothing known
+    motion: Annotated[np.ndarray, Floats("n_contact", 2, fill=-1.0)]
+    # where each pass was last: rotation, then position [m]
+    pose: Annotated[np.ndarray, Floats("n_contact", 2, 4, 3)]
+    # for callers who keep the pose of B's surface in A's axes here
+    R: Annotated[np.ndarray, Floats("n_contact", 3, 3)]
+    p: Annotated[np.ndarray, Floats("n_contact", 3)]  # and its place [m]
+    node: Annotated[np.ndarray, Integers(N_STACK)]  # of a search through boxes
+    gap: Annotated[np.ndarray, Floats(N_STACK)]  # their squared distances [m^2]
+    asked: Annotated[np.ndarray, Integers(VERTICES_IN_LEAF)]  # vertices of a leaf that are looked at together
+    bound: Annotated[np.ndarray, Floats(VERTICES_IN_LEAF)]  # squared distance of their triangles so far [m^2]
+    room: Annotated[np.ndarray, Floats(6)]  # lowest and highest x, y, z of them [m]
+    # leaves of boxes that may hold what is closest to one of them
+    near: Annotated[np.ndarray, Integers(N_NEAR)]
+    near_disc: Annotated[np.ndarray, Floats(N_DISC, N_NEAR_TRIANGLE)]  # the discs of their triangles
+    near_gap: Annotated[np.ndarray, Floats(N_NEAR_TRIANGLE)]  # squared distances of a vertex and these [m^2]
+    turn: Annotated[np.ndarray, Floats(3, 3)]  # of A's surface in the axes of B's
+    shift: Annotated[np.ndarray, Floats(3)]  # and its place [m]
+    sums: Annotated[np.ndarray, Floats(9)]  # wrench, and first moment of the volume, in the axes of a surface
+    change: Annotated[np.ndarray, Floats(2, 6, 6)]
 
 
 N_STACK = 64
@@ -141,15 +150,15 @@ def new_mesh_contacts(
             table[e] = end, end + size_a, end + size_a + size_b
             end = table[e, 2]
     return MeshContacts(
-        np.array([a for a, _ in pairs], np.int64),
-        np.array([b for _, b in pairs], np.int64),
-        np.array(passes, np.int64),
-        np.array(area, np.int64).reshape(-1, 2),
-        np.array(direction, np.int64).reshape(-1, 2),
-        np.array(offset, float),
-        np.array(depth_max, float),
-        vertex,
-        ball,
+        mesh_a=np.array([a for a, _ in pairs], np.int64),
+        mesh_b=np.array([b for _, b in pairs], np.int64),
+        passes=np.array(passes, np.int64),
+        area=np.array(area, np.int64).reshape(-1, 2),
+        direction=np.array(direction, np.int64).reshape(-1, 2),
+        offset=np.array(offset, float),
+        depth_max=np.array(depth_max, float),
+        vertex=vertex,
+        ball=ball,
     )
 
 
@@ -157,33 +166,4 @@ def new_mesh_work(contacts: MeshContacts) -> MeshWork:
     """Allocate a MeshWork, which knows nothing yet."""
     n = len(contacts.mesh_a)
     n_kept, n_ball = (int(kept[-1, 2]) if n else 0 for kept in (contacts.vertex, contacts.ball))
-    return MeshWork(
-        np.zeros((n, 6)),
-        np.zeros((n, 6)),
-        np.zeros((n, N_MESH_PATCH)),
-        np.zeros((n, 6, 6)),
-        np.zeros((n, 2), np.int64),
-        np.zeros((n_kept, N_TOUCH)),
-        np.zeros(n_kept, np.int64),
-        np.zeros((n_kept, 3)),
-        np.zeros(n_kept),
-        np.full(n_kept, -1),
-        np.zeros(n_ball),
-        np.zeros(n_ball, np.int64),
-        np.full((n, 2), -1.0),
-        np.zeros((n, 2, 4, 3)),
-        np.zeros((n, 3, 3)),
-        np.zeros((n, 3)),
-        np.zeros(N_STACK, np.int64),
-        np.zeros(N_STACK),
-        np.zeros(VERTICES_IN_LEAF, np.int64),
-        np.zeros(VERTICES_IN_LEAF),
-        np.zeros(6),
-        np.zeros(N_NEAR, np.int64),
-        np.zeros((N_DISC, N_NEAR_TRIANGLE)),
-        np.zeros(N_NEAR_TRIANGLE),
-        np.zeros((3, 3)),
-        np.zeros(3),
-        np.zeros(9),
-        np.zeros((2, 6, 6)),
-    )
+    return allocate(MeshWork, n_contact=n, n_kept=n_kept, n_kept_ball=n_ball)

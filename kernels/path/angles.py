@@ -13,10 +13,11 @@ stand for soft constraints, as of a ligament that should keep its length.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from kernels.algebra.allocation import Floats, Integers, allocate
 from kernels.algebra.copying import copy
 from kernels.algebra.functions import evaluate
 from kernels.algebra.linear import inner_product
@@ -42,26 +43,18 @@ class Angles(NamedTuple):
 class AngleWork(NamedTuple):
     """Results of all angles and working space."""
 
-    value: np.ndarray  # (n_angle,) - theta
-    gradient: np.ndarray  # (n_angle, n_v) - d theta / d q along each dof
-    alone: np.ndarray  # (n_angle, n_v) - u0: the angle's own motion at unit rate
-    coupling: np.ndarray  # (n_angle, n_v) - C
-    status: np.ndarray  # (n_angle,) int64
-    projected: np.ndarray  # (n_v,)
-    multiplier: np.ndarray  # (n_row_max,)
+    value: Annotated[np.ndarray, Floats("n_angle")]  # theta
+    gradient: Annotated[np.ndarray, Floats("n_angle", "n_v")]  # d theta / d q along each dof
+    alone: Annotated[np.ndarray, Floats("n_angle", "n_v")]  # u0: the angle's own motion at unit rate
+    coupling: Annotated[np.ndarray, Floats("n_angle", "n_v")]  # C
+    status: Annotated[np.ndarray, Integers("n_angle")]
+    projected: Annotated[np.ndarray, Floats("n_v")]
+    multiplier: Annotated[np.ndarray, Floats("n_row_max")]
 
 
 def new_angle_work(n_angle: int, n_v: int, n_row: int) -> AngleWork:
     """Allocate an AngleWork for up to n_row constraint rows."""
-    return AngleWork(
-        np.zeros(n_angle),
-        np.zeros((n_angle, n_v)),
-        np.zeros((n_angle, n_v)),
-        np.zeros((n_angle, n_v)),
-        np.zeros(n_angle, np.int64),
-        np.zeros(n_v),
-        np.zeros(n_row),
-    )
+    return allocate(AngleWork, n_angle=n_angle, n_v=n_v, n_row_max=n_row)
 
 
 @njit

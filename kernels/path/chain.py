@@ -11,10 +11,11 @@ Scholz, Sherman, Stavness, Delp and Kecskemethy 2016, Multibody Syst Dyn 36, 195
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from kernels.algebra.allocation import Floats, Integers, allocate
 from kernels.algebra.rotation import rotate
 from kernels.algebra.spatial import dot
 from kernels.compiler.jit import njit
@@ -30,28 +31,19 @@ PINNED = 1e-6  # a straight piece this short, of the size: the end of the path l
 class ChainWork(NamedTuple):
     """Frames, fields and the linear system of a run."""
 
-    frame: np.ndarray  # (n_station, 2, 3, 3) - rows t, n, b at entry and exit, in ground
-    bend: np.ndarray  # (n_station, 2, 3) - k_t, tau, k_b there [1/m]
-    field: np.ndarray  # (n_station, 4) - a, a', r, r'
-    point: np.ndarray  # (n_station, 2, 3) - entry and exit in ground [m]
-    matrix: np.ndarray  # (4 n_station, 4 n_station)
-    rhs: np.ndarray  # (4 n_station,)
-    slot: np.ndarray  # (n_station,) int64 - touched stations in order
-    vector: np.ndarray  # (6, 3)
+    frame: Annotated[np.ndarray, Floats("n_station", 2, 3, 3)]  # rows t, n, b at entry and exit, in ground
+    bend: Annotated[np.ndarray, Floats("n_station", 2, 3)]  # k_t, tau, k_b there [1/m]
+    field: Annotated[np.ndarray, Floats("n_station", 4)]  # a, a', r, r'
+    point: Annotated[np.ndarray, Floats("n_station", 2, 3)]  # entry and exit in ground [m]
+    matrix: Annotated[np.ndarray, Floats("4 * n_station", "4 * n_station")]
+    rhs: Annotated[np.ndarray, Floats("4 * n_station")]
+    slot: Annotated[np.ndarray, Integers("n_station")]  # touched stations in order
+    vector: Annotated[np.ndarray, Floats(6, 3)]
 
 
 def new_chain_work(n_station: int) -> ChainWork:
     """Allocate a ChainWork."""
-    return ChainWork(
-        np.zeros((n_station, 2, 3, 3)),
-        np.zeros((n_station, 2, 3)),
-        np.zeros((n_station, 4)),
-        np.zeros((n_station, 2, 3)),
-        np.zeros((4 * n_station, 4 * n_station)),
-        np.zeros(4 * n_station),
-        np.zeros(n_station, dtype=np.int64),
-        np.zeros((6, 3)),
-    )
+    return allocate(ChainWork, n_station=n_station)
 
 
 @njit

@@ -32,7 +32,7 @@ from kernels.path.nystrom import (
     plus_2,
     plus_3,
 )
-from kernels.path.surfaces import CYLINDER, SPHERE
+from kernels.path.surfaces import CYLINDER, ELLIPSOID, SPHERE
 
 STEP = 0.25  # of the local radius of curvature
 N_STEP = 400  # against endless loops: many times round
@@ -53,6 +53,10 @@ def flow(kind, size, x, t, s, x_out, t_out):
         return flow_sphere(size[0], x, t, s, x_out, t_out)
     if kind == CYLINDER:
         return flow_cylinder(size[0], x, t, s, x_out, t_out)
+    if kind != ELLIPSOID:
+        x_out[:] = math.nan
+        t_out[:] = math.nan
+        return math.nan, math.nan, math.nan, math.nan
     shape, place, rate = depart(size, x, t)
     left = s
     for _ in range(N_STEP):

@@ -14,10 +14,11 @@ angle that only follows another one in this way is left out.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from kernels.algebra.allocation import Floats, allocate
 from kernels.algebra.rotation import rotate
 from kernels.compiler.jit import njit
 from kernels.dynamics.constraints import (
@@ -70,8 +71,8 @@ class JointLeverageWork(NamedTuple):
     constraint: ConstraintWork
     path: PathWork
     angle: AngleWork
-    axes: np.ndarray  # (6, 3) - e1, e2, e3, those of the bodies, and a dual vector
-    moment: np.ndarray  # (6,)
+    axes: Annotated[np.ndarray, Floats(6, 3)]  # e1, e2, e3, those of the bodies, and a dual vector
+    moment: Annotated[np.ndarray, Floats(6)]
 
 
 def new_joint_leverage_work(leverage: JointLeverage) -> JointLeverageWork:
@@ -79,12 +80,11 @@ def new_joint_leverage_work(leverage: JointLeverage) -> JointLeverageWork:
     n_v = len(leverage.tree.dof_body)
     closed_form = wraps_in_closed_form(leverage.stations, leverage.surfaces)
     constraint = new_constraint_work(leverage.constraints, n_v)
-    return JointLeverageWork(
-        constraint,
-        new_path_work(leverage.stations, leverage.surfaces, n_v, closed_form),
-        new_angle_work(3 * len(leverage.joints.proximal), n_v, len(constraint.value)),
-        np.zeros((6, 3)),
-        np.zeros(6),
+    return allocate(
+        JointLeverageWork,
+        constraint=constraint,
+        path=new_path_work(leverage.stations, leverage.surfaces, n_v, closed_form),
+        angle=new_angle_work(3 * len(leverage.joints.proximal), n_v, len(constraint.value)),
     )
 
 

@@ -9,10 +9,11 @@ truncate and round 1e-8 of it; where a path lifts off a surface g is continuous 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from kernels.algebra.allocation import Floats, allocate
 from kernels.algebra.copying import copy
 from kernels.algebra.linear import inner_product
 from kernels.compiler.jit import entry, njit
@@ -49,10 +50,10 @@ class LengthWork(NamedTuple):
     here: PathWork
     beside: PathWork
     near: Pose
-    q: np.ndarray  # (n_q,) - of the pose at hand
-    q_near: np.ndarray  # (n_q,)
-    move: np.ndarray  # (n_v,) - direction of differences
-    bend: np.ndarray  # (n_v,) - change of a gradient along it
+    q: Annotated[np.ndarray, Floats("n_q")]  # of the pose at hand
+    q_near: Annotated[np.ndarray, Floats("n_q")]
+    move: Annotated[np.ndarray, Floats("n_v")]  # direction of differences
+    bend: Annotated[np.ndarray, Floats("n_v")]  # change of a gradient along it
 
 
 def new_length_work(lengths: PathLengths | None, tree: Tree) -> LengthWork | None:
@@ -60,14 +61,13 @@ def new_length_work(lengths: PathLengths | None, tree: Tree) -> LengthWork | Non
     if lengths is None:
         return None
     stations, surfaces, n_v, n_q = lengths.stations, lengths.surfaces, len(tree.dof_body), tree.q_start[-1]
-    return LengthWork(
-        new_path_work(stations, surfaces, n_v),
-        new_path_work(stations, surfaces, n_v),
-        new_pose(len(tree.parent), n_v, len(tree.chains.dof)),
-        np.zeros(n_q),
-        np.zeros(n_q),
-        np.zeros(n_v),
-        np.zeros(n_v),
+    return allocate(
+        LengthWork,
+        n_q=n_q,
+        n_v=n_v,
+        here=new_path_work(stations, surfaces, n_v),
+        beside=new_path_work(stations, surfaces, n_v),
+        near=new_pose(len(tree.parent), n_v, len(tree.chains.dof)),
     )
 
 

@@ -10,10 +10,12 @@ VELOCITY: the lengthening speed at theta-dot = 1 from the velocities of the bodi
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import math
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from kernels.algebra.allocation import Floats, allocate
 from kernels.algebra.copying import copy
 from kernels.algebra.linear import inner_product
 from kernels.compiler.jit import entry, njit
@@ -61,9 +63,9 @@ class LeverageWork(NamedTuple):
     path: PathWork
     angle: AngleWork
     velocities: Velocities
-    wrench: np.ndarray  # (n_body, 6)
-    force: np.ndarray  # (n_v,)
-    joint_force: np.ndarray  # (n_v,)
+    wrench: Annotated[np.ndarray, Floats("n_body", 6)]
+    force: Annotated[np.ndarray, Floats("n_v")]
+    joint_force: Annotated[np.ndarray, Floats("n_v")]
 
 
 def new_leverage_work(leverage: Leverage) -> LeverageWork:
@@ -72,15 +74,15 @@ def new_leverage_work(leverage: Leverage) -> LeverageWork:
     n_body, n_v = len(tree.parent), len(tree.dof_body)
     n_angle = len(leverage.angles.start) - 1
     constraint = new_constraint_work(leverage.constraints, n_v)
-    return LeverageWork(
-        new_pose(n_body, n_v, len(tree.chains.dof)),
-        constraint,
-        new_path_work(leverage.stations, leverage.surfaces, n_v),
-        new_angle_work(n_angle, n_v, len(constraint.value)),
-        new_velocities(n_body),
-        np.zeros((n_body, 6)),
-        np.zeros(n_v),
-        np.zeros(n_v),
+    return allocate(
+        LeverageWork,
+        n_body=n_body,
+        n_v=n_v,
+        pose=new_pose(n_body, n_v, len(tree.chains.dof)),
+        constraint=constraint,
+        path=new_path_work(leverage.stations, leverage.surfaces, n_v),
+        angle=new_angle_work(n_angle, n_v, len(constraint.value)),
+        velocities=new_velocities(n_body),
     )
 
 
@@ -112,8 +114,10 @@ def moment_arms(leverage, q, method, moving_work, work, arms_out):
         arms_by_force(tree, stations, moving_work, work, arms_out)
     elif method == PARTIAL_VELOCITY:
         arms_by_partial_velocity(work, arms_out)
-    else:
+    elif method == VELOCITY:
         arms_by_velocity(tree, stations, work, arms_out)
+    else:
+        arms_out[:] = math.nan
 
 
 @njit

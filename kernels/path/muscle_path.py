@@ -14,10 +14,11 @@ comparison only.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from kernels.algebra.allocation import Floats, Integers, allocate
 from kernels.compiler.jit import njit
 from kernels.joints.tree import along
 from kernels.path.stations import CONDITIONAL, PASSING, WRAP, YIELDS, Stations, place_station
@@ -39,17 +40,20 @@ SHORTEST = 1e-9
 class PathWork(NamedTuple):
     """Results of all muscles and working space; a muscle's pieces lie from its first station's row on."""
 
-    point: np.ndarray  # (n_station, 3) - points in ground [m]
-    slip: np.ndarray  # (n_station, 3) - d point / d its coordinate within the body, in ground
-    wrench: np.ndarray  # (n_station, 6) - of each piece: (r x e, e) about the reference point
-    bodies: np.ndarray  # (n_station, 2) int64 - bodies at the start and end of each piece
-    ends: np.ndarray  # (n_station, 2) int64 - stations there
-    n_piece: np.ndarray  # (n_muscle,) int64
-    length: np.ndarray  # (n_muscle,) [m]
-    gradient: np.ndarray  # (n_muscle, n_v) - d length / d q along each dof
-    status: np.ndarray  # (n_muscle,) int64
-    inside: np.ndarray  # (n_muscle,) int64 - 1 = a surface was left out: a point of the path lies inside it
-    local: np.ndarray  # (3,)
+    point: Annotated[np.ndarray, Floats("n_station", 3)]  # points in ground [m]
+    # d point / d its coordinate within the body, in ground
+    slip: Annotated[np.ndarray, Floats("n_station", 3)]
+    # of each piece: (r x e, e) about the reference point
+    wrench: Annotated[np.ndarray, Floats("n_station", 6)]
+    bodies: Annotated[np.ndarray, Integers("n_station", 2)]  # bodies at the start and end of each piece
+    ends: Annotated[np.ndarray, Integers("n_station", 2)]  # stations there
+    n_piece: Annotated[np.ndarray, Integers("n_muscle")]
+    length: Annotated[np.ndarray, Floats("n_muscle")]  # [m]
+    gradient: Annotated[np.ndarray, Floats("n_muscle", "n_v")]  # d length / d q along each dof
+    status: Annotated[np.ndarray, Integers("n_muscle")]
+    # 1 = a surface was left out: a point of the path lies inside it
+    inside: Annotated[np.ndarray, Integers("n_muscle")]
+    local: Annotated[np.ndarray, Floats(3)]
     wrap: WrapWork
 
 
@@ -72,19 +76,12 @@ def wraps_in_closed_form(stations: Stations, surfaces: Surfaces) -> bool:
 def new_path_work(stations: Stations, surfaces: Surfaces, n_v: int, closed_form: bool = False) -> PathWork:
     """Allocate a PathWork; closed_form : of paths that wrap so, for kernels that compile in less time."""
     n_station, n_muscle = len(stations.kind), len(stations.start) - 1
-    return PathWork(
-        np.zeros((n_station, 3)),
-        np.zeros((n_station, 3)),
-        np.zeros((n_station, 6)),
-        np.zeros((n_station, 2), np.int64),
-        np.zeros((n_station, 2), np.int64),
-        np.zeros(n_muscle, np.int64),
-        np.zeros(n_muscle),
-        np.zeros((n_muscle, n_v)),
-        np.zeros(n_muscle, np.int64),
-        np.zeros(n_muscle, np.int64),
-        np.zeros(3),
-        new_wrap_work(n_station, len(surfaces.kind), closed_form),
+    return allocate(
+        PathWork,
+        n_station=n_station,
+        n_muscle=n_muscle,
+        n_v=n_v,
+        wrap=new_wrap_work(n_station, len(surfaces.kind), closed_form),
     )
 
 

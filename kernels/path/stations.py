@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -52,8 +53,11 @@ def place_station(tree, stations, pose, q, s, local, point_out, slip_out):
         x = q[stations.coordinate[s]]
         if not (stations.range[s, 0] <= x <= stations.range[s, 1]):
             return False
-    if kind != MOVING:
+    if kind == POINT or kind == CONDITIONAL:
         point_in_ground(pose, body, stations.point[s], point_out)
+        return True
+    if kind != MOVING:
+        point_out[:] = math.nan
         return True
     x = q[stations.coordinate[s]]
     local[0], sx, _ = evaluate(tree.functions, stations.function[s, 0], x)

@@ -1,16 +1,17 @@
 """Wrapping surfaces fixed to bodies: their sizes, and where they are in ground.
 
 SPHERE: radius. CYLINDER: radius and half its length, 0 = without end, about its own z axis. ELLIPSOID: three
-half axes.
+half axes. A surface of another kind is at NaN.
 """
 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from kernels.algebra.allocation import Floats, allocate
 from kernels.algebra.copying import copy_matrix
 from kernels.algebra.rotation import multiply, rotate
 from kernels.compiler.jit import njit
@@ -32,13 +33,13 @@ class Surfaces(NamedTuple):
 class Placement(NamedTuple):
     """Where the surfaces are in ground; written by `place`."""
 
-    position: np.ndarray  # (n_surface, 3) [m]
-    rotation: np.ndarray  # (n_surface, 3, 3) - axes as columns
+    position: Annotated[np.ndarray, Floats("n_surface", 3)]  # [m]
+    rotation: Annotated[np.ndarray, Floats("n_surface", 3, 3)]  # axes as columns
 
 
 def new_placement(n_surface: int) -> Placement:
     """Allocate a Placement."""
-    return Placement(np.zeros((n_surface, 3)), np.zeros((n_surface, 3, 3)))
+    return allocate(Placement, n_surface=n_surface)
 
 
 @njit
@@ -84,6 +85,8 @@ def clearance(kind, size, x):
     if kind == CYLINDER:
         height = math.hypot(x[0], x[1]) / size[0] - 1.0
         return max(height, (abs(x[2]) - size[1]) / size[0]) if size[1] > 0.0 else height
+    if kind != ELLIPSOID:
+        return math.nan
     u, v, w = x[0] / size[0], x[1] / size[1], x[2] / size[2]
     return math.sqrt(u * u + v * v + w * w) - 1.0
 
@@ -96,6 +99,8 @@ def quadric(kind, size):
         return d, d, d
     if kind == CYLINDER:
         return d, d, 0.0
+    if kind != ELLIPSOID:
+        return math.nan, math.nan, math.nan
     return d, 1.0 / (size[1] * size[1]), 1.0 / (size[2] * size[2])
 
 

@@ -10,10 +10,11 @@ the wrong side; if the line passes free on the given side, the surface is not to
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from kernels.algebra.allocation import Floats, Integers, allocate
 from kernels.algebra.copying import copy
 from kernels.compiler.jit import njit
 from kernels.path.chain import ChainWork, new_chain_work
@@ -21,6 +22,7 @@ from kernels.path.circular import wrap_cylinder, wrap_sphere
 from kernels.path.ellipsoid import FAILED, N_SCRATCH, wrap_ellipsoid
 from kernels.path.surfaces import (
     CYLINDER,
+    ELLIPSOID,
     SPHERE,
     Placement,
     clearance,
@@ -39,25 +41,28 @@ OFF = math.inf  # instead of a way round
 class WrapWork(NamedTuple):
     """Results of every wrap station, and working space."""
 
-    touching: np.ndarray  # (n_station,) int64 - 1 = the path lies on the surface
-    entry: np.ndarray  # (n_station, 3) - where it arrives, in ground [m]
-    exit: np.ndarray  # (n_station, 3) - where it leaves [m]
-    entry_direction: np.ndarray  # (n_station, 3) - unit direction of the path on arrival, in ground
-    exit_direction: np.ndarray  # (n_station, 3) - and on leaving
-    arc: np.ndarray  # (n_station,) - length on the surface [m]
+    touching: Annotated[np.ndarray, Integers("n_station")]  # 1 = the path lies on the surface
+    entry: Annotated[np.ndarray, Floats("n_station", 3)]  # where it arrives, in ground [m]
+    exit: Annotated[np.ndarray, Floats("n_station", 3)]  # where it leaves [m]
+    # unit direction of the path on arrival, in ground
+    entry_direction: Annotated[np.ndarray, Floats("n_station", 3)]
+    exit_direction: Annotated[np.ndarray, Floats("n_station", 3)]  # and on leaving
+    arc: Annotated[np.ndarray, Floats("n_station")]  # length on the surface [m]
     placement: Placement  # of the surfaces in ground
-    ends: np.ndarray  # (n_station, 4, 3) - entry, exit and directions in the surface frame
-    known: np.ndarray  # (n_station,) int64 - 1 = ends hold a former path: a first guess for the next one
-    local: np.ndarray  # (2, 3) - neighbouring points in the surface frame [m]
-    scratch: np.ndarray  # (N_SCRATCH, 3)
-    way: np.ndarray  # (n_station, 3) - side, or the way held
-    now: np.ndarray  # (n_station,) int64 - surface of each station at the pose at hand, -1 = left out
-    no_side: np.ndarray  # (3,) - zeros
-    ends_kept: np.ndarray  # (n_station, 4, 3) - before Newton's method
-    arc_kept: np.ndarray  # (n_station,)
-    ends_best: np.ndarray  # (n_station, 4, 3) - of the run taken from its first end
-    arc_best: np.ndarray  # (n_station,)
-    touching_best: np.ndarray  # (n_station,) int64
+    ends: Annotated[np.ndarray, Floats("n_station", 4, 3)]  # entry, exit and directions in the surface frame
+    # 1 = ends hold a former path: a first guess for the next one
+    known: Annotated[np.ndarray, Integers("n_station")]
+    local: Annotated[np.ndarray, Floats(2, 3)]  # neighbouring points in the surface frame [m]
+    scratch: Annotated[np.ndarray, Floats(N_SCRATCH, 3)]
+    way: Annotated[np.ndarray, Floats("n_station", 3)]  # side, or the way held
+    # surface of each station at the pose at hand, -1 = left out
+    now: Annotated[np.ndarray, Integers("n_station")]
+    no_side: Annotated[np.ndarray, Floats(3)]  # zeros
+    ends_kept: Annotated[np.ndarray, Floats("n_station", 4, 3)]  # before Newton's method
+    arc_kept: Annotated[np.ndarray, Floats("n_station")]
+    ends_best: Annotated[np.ndarray, Floats("n_station", 4, 3)]  # of the run taken from its first end
+    arc_best: Annotated[np.ndarray, Floats("n_station")]
+    touching_best: Annotated[np.ndarray, Integers("n_station")]
     chain: ChainWork | None  # None where there are only single spheres and cylinders, in closed form
 
 
@@ -66,27 +71,11 @@ def new_wrap_work(n_station: int, n_surface: int, closed_form: bool = False) -> 
 
     closed_form : every run is one sphere or cylinder, so that nothing else need be compiled (a third of all)
     """
-    return WrapWork(
-        np.zeros(n_station, dtype=np.int64),
-        np.zeros((n_station, 3)),
-        np.zeros((n_station, 3)),
-        np.zeros((n_station, 3)),
-        np.zeros((n_station, 3)),
-        np.zeros(n_station),
-        new_placement(n_surface),
-        np.zeros((n_station, 4, 3)),
-        np.zeros(n_station, dtype=np.int64),
-        np.zeros((2, 3)),
-        np.zeros((N_SCRATCH, 3)),
-        np.zeros((n_station, 3)),
-        np.zeros(n_station, dtype=np.int64),
-        np.zeros(3),
-        np.zeros((n_station, 4, 3)),
-        np.zeros(n_station),
-        np.zeros((n_station, 4, 3)),
-        np.zeros(n_station),
-        np.zeros(n_station, dtype=np.int64),
-        None if closed_form else new_chain_work(n_station),
+    return allocate(
+        WrapWork,
+        n_station=n_station,
+        placement=new_placement(n_surface),
+        chain=None if closed_form else new_chain_work(n_station),
     )
 
 
@@ -132,11 +121,13 @@ def wrap_station(surfaces, k, side, i, P, Q, work, chain):
         arc = wrap_cylinder(size[0], size[1], p, q, side, ends)
     elif chain is None:
         return NOT_CONVERGED, float(was)
-    else:
+    elif kind == ELLIPSOID:
         arc = wrap_ellipsoid(size, p, q, side, work.known[i], arc, ends, work.scratch)
         work.known[i] = 1 if arc >= 0.0 else 0
         if arc == FAILED:
             status = NOT_CONVERGED
+    else:
+        return NOT_CONVERGED, float(was)
     if arc < 0.0:
         return status, float(was)
     work.touching[i] = 1

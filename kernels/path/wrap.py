@@ -66,7 +66,11 @@ def wrap_run(surfaces, stations_surface, side, first, last, P, Q, work):
             surfaces, stations_surface[first], side[first], first, P, Q, work, work.chain
         )
         return status
-    return wrap_several(WrapRun(surfaces, stations_surface, side, first, last, P, Q), work, work.chain)
+    return wrap_several(
+        WrapRun(surfaces=surfaces, surface=stations_surface, side=side, first=first, last=last, P=P, Q=Q),
+        work,
+        work.chain,
+    )
 
 
 @njit

@@ -14,10 +14,11 @@ well.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from kernels.algebra.allocation import Floats, Integers, allocate
 from kernels.algebra.spatial import dot
 from kernels.compiler.jit import njit
 from kernels.plates.plate_contact import LOADED, NOT_MEASURED
@@ -51,28 +52,27 @@ class AssignmentRules(NamedTuple):
 class PlateAssignment(NamedTuple):
     """What is carried from frame to frame, for n_plate plates and n_foot feet."""
 
-    bearer: np.ndarray  # (n_plate,) int64 - the foot that has the plate; -1 = none
-    rival: np.ndarray  # (n_plate,) int64 - frames on end for which another foot was nearer
-    former: np.ndarray  # (n_foot, 2, 3) - the feet of the frame before [m]; NaN before the first
-    speed: np.ndarray  # (n_foot, 2, 3) - velocities of heel and toes [m/s]; NaN = not known
-    distance: np.ndarray  # (n_foot,) - of one centre of pressure from each foot's line [m]
+    bearer: Annotated[np.ndarray, Integers("n_plate", fill=-1)]  # the foot that has the plate; -1 = none
+    rival: Annotated[np.ndarray, Integers("n_plate")]  # frames on end for which another foot was nearer
+    # the feet of the frame before [m]; NaN before the first
+    former: Annotated[np.ndarray, Floats("n_foot", 2, 3, fill=math.nan)]
+    # velocities of heel and toes [m/s]; NaN = not known
+    speed: Annotated[np.ndarray, Floats("n_foot", 2, 3, fill=math.nan)]
+    # of one centre of pressure from each foot's line [m]
+    distance: Annotated[np.ndarray, Floats("n_foot", fill=math.inf)]
 
 
 def new_rules() -> AssignmentRules:
     """The rules in use: half the width of a shod foot and a margin for where markers sit on it; a moment as
     plates of several laboratories have it wrong (docs/forces.md); pressure strays by 0.2 m there."""
-    return AssignmentRules(0.06, 0.09, 0.03, 3, 0.1, 0.8, 2.5, 0.02, 0.3)
+    return AssignmentRules(
+        reach=0.06, keep=0.09, nearer=0.03, patience=3, low=0.1, slip=0.8, moment=2.5, edge=0.02, stray=0.3
+    )
 
 
 def new_plate_assignment(n_plate: int, n_foot: int) -> PlateAssignment:
     """Nothing known yet."""
-    return PlateAssignment(
-        np.full(n_plate, -1),
-        np.zeros(n_plate, np.int64),
-        np.full((n_foot, 2, 3), np.nan),
-        np.full((n_foot, 2, 3), np.nan),
-        np.full(n_foot, np.inf),
-    )
+    return allocate(PlateAssignment, n_plate=n_plate, n_foot=n_foot)
 
 
 @njit

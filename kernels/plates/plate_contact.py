@@ -11,10 +11,11 @@ the surface about which the moment is along the normal.)
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from kernels.algebra.allocation import Floats, Integers, allocate
 from kernels.compiler.jit import entry, njit
 
 NOT_MEASURED = -1
@@ -33,17 +34,18 @@ class Plates(NamedTuple):
 class Tare(NamedTuple):
     """What n_plate plates say while they are empty; made by new_tare."""
 
-    total: np.ndarray  # (n_plate, 6) - sum of force and moment since the last settling [N, N m]
+    # sum of force and moment since the last settling [N, N m]
+    total: Annotated[np.ndarray, Floats("n_plate", 6)]
     extent: np.ndarray  # (n_plate, 2) - least and greatest normal force among these [N]
-    n_sample: np.ndarray  # (n_plate,) int64 - how many samples that are
-    baseline: np.ndarray  # (n_plate, 6) - force and moment to be taken off [N, N m]
+    n_sample: Annotated[np.ndarray, Integers("n_plate")]  # how many samples that are
+    baseline: Annotated[np.ndarray, Floats("n_plate", 6)]  # force and moment to be taken off [N, N m]
 
 
 def new_tare(n_plate: int) -> Tare:
     """A tare of zero."""
     extent = np.empty((n_plate, 2))
     extent[:] = math.inf, -math.inf
-    return Tare(np.zeros((n_plate, 6)), extent, np.zeros(n_plate, np.int64), np.zeros((n_plate, 6)))
+    return allocate(Tare, n_plate=n_plate, extent=extent)
 
 
 @njit

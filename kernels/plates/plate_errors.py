@@ -9,10 +9,11 @@ pressure is off by a stated distance that lasts, as plates, their corners and th
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from kernels.algebra.allocation import Floats, Integers, allocate
 from kernels.compiler.jit import njit
 from kernels.plates.plate_contact import EMPTY
 
@@ -27,33 +28,30 @@ class PlateErrors(NamedTuple):
 
     least: np.ndarray  # (n_plate, 6, 6) - covariance of the noise, at the least
     covariance: np.ndarray  # (n_plate, 6, 6) - of the noise
-    learnt: np.ndarray  # (n_plate, 6, 6) - of it, what differences show
-    last: np.ndarray  # (n_plate, 6) - wrench of the last empty frame
-    before: np.ndarray  # (n_plate, 6) - and of the one before it
-    n_row: np.ndarray  # (n_plate,) int64 - empty frames in a row
-    n_learnt: np.ndarray  # (n_plate,) int64 - differences so far
+    learnt: Annotated[np.ndarray, Floats("n_plate", 6, 6)]  # of it, what differences show
+    last: Annotated[np.ndarray, Floats("n_plate", 6)]  # wrench of the last empty frame
+    before: Annotated[np.ndarray, Floats("n_plate", 6)]  # and of the one before it
+    n_row: Annotated[np.ndarray, Integers("n_plate")]  # empty frames in a row
+    n_learnt: Annotated[np.ndarray, Integers("n_plate")]  # differences so far
 
 
 class ToldPlates(NamedTuple):
     """Plates and feet as they are published."""
 
-    status: np.ndarray  # (n_plate,)
-    share: np.ndarray  # (n_plate, n_foot)
-    deviation: np.ndarray  # (n_plate, 6) - of moment and force [N m, N]
-    foot_deviation: np.ndarray  # (n_foot, 6)
+    status: Annotated[np.ndarray, Floats("n_plate")]
+    share: Annotated[np.ndarray, Floats("n_plate", "n_foot")]
+    deviation: Annotated[np.ndarray, Floats("n_plate", 6, fill=math.nan)]  # of moment and force [N m, N]
+    foot_deviation: Annotated[np.ndarray, Floats("n_foot", 6, fill=math.nan)]
 
 
 def new_plate_errors(least: np.ndarray) -> PlateErrors:
     """Allocate PlateErrors; nothing is learnt yet."""
-    n = len(least)
-    counts = np.zeros(n, np.int64), np.zeros(n, np.int64)
-    return PlateErrors(least, least.copy(), np.zeros((n, 6, 6)), np.zeros((n, 6)), np.zeros((n, 6)), *counts)
+    return allocate(PlateErrors, n_plate=len(least), least=least, covariance=least.copy())
 
 
 def new_told_plates(n_plate: int, n_foot: int = 2) -> ToldPlates:
     """Allocate ToldPlates; n_foot : bearers of plates."""
-    deviations = np.full((n_plate, 6), math.nan), np.full((n_foot, 6), math.nan)
-    return ToldPlates(np.zeros(n_plate), np.zeros((n_plate, n_foot)), *deviations)
+    return allocate(ToldPlates, n_plate=n_plate, n_foot=n_foot)
 
 
 @njit

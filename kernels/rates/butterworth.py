@@ -11,10 +11,11 @@ hold through uneven steps, too.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from kernels.algebra.allocation import Floats, Integers, allocate
 from kernels.compiler.jit import entry, njit
 from kernels.joints.tree import difference, integrate
 from kernels.rates.arrival import arrival
@@ -33,12 +34,12 @@ class Butterworth(NamedTuple):
 class ButterworthState(NamedTuple):
     """What a Butterworth filter remembers."""
 
-    time: np.ndarray  # (2,) - of the last frame, of the start [s]
-    started: np.ndarray  # (1,) int64
-    q: np.ndarray  # (n_section, n_q) - output of each section
-    v: np.ndarray  # (n_section, n_v)
-    v_dot: np.ndarray  # (n_section, n_v)
-    step: np.ndarray  # (n_v,) - working space
+    time: Annotated[np.ndarray, Floats(2)]  # of the last frame, of the start [s]
+    started: Annotated[np.ndarray, Integers(1)]
+    q: Annotated[np.ndarray, Floats("n_section", "n_q")]  # output of each section
+    v: Annotated[np.ndarray, Floats("n_section", "n_v")]
+    v_dot: Annotated[np.ndarray, Floats("n_section", "n_v")]
+    step: Annotated[np.ndarray, Floats("n_v")]  # working space
 
 
 def butterworth_damping(order: int) -> np.ndarray:
@@ -48,14 +49,7 @@ def butterworth_damping(order: int) -> np.ndarray:
 
 def new_butterworth_state(n_section: int, n_q: int, n_v: int) -> ButterworthState:
     """Allocate the state of a filter that has not started."""
-    return ButterworthState(
-        np.zeros(2),
-        np.zeros(1, np.int64),
-        np.zeros((n_section, n_q)),
-        np.zeros((n_section, n_v)),
-        np.zeros((n_section, n_v)),
-        np.zeros(n_v),
-    )
+    return allocate(ButterworthState, n_section=n_section, n_q=n_q, n_v=n_v)
 
 
 @entry

@@ -6,12 +6,14 @@ A filter is linear in tangent steps from a base pose; what their rates are of sp
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from kernels.algebra.allocation import Floats, allocate
 from kernels.compiler.jit import entry, njit
-from kernels.joints.kinds import CHAIN, joint_speeds
+from kernels.joints.kinds import CHAIN
+from kernels.joints.tangent_rates import joint_speeds
 from kernels.joints.tree import Tree, difference, integrate
 
 OK, SETTLING, RESTARTED, IGNORED = 0, 1, 2, 3
@@ -32,9 +34,9 @@ class Manifold(NamedTuple):
 class Rates(NamedTuple):
     """Filtered coordinates with their speeds and accelerations, all at one time before now."""
 
-    q: np.ndarray  # (n_q,)
-    v: np.ndarray  # (n_v,)
-    v_dot: np.ndarray  # (n_v,)
+    q: Annotated[np.ndarray, Floats("n_q")]
+    v: Annotated[np.ndarray, Floats("n_v")]
+    v_dot: Annotated[np.ndarray, Floats("n_v")]
 
 
 def manifold_of(tree: Tree) -> Manifold:
@@ -49,7 +51,7 @@ def plain(n: int) -> Manifold:
 
 def new_rates(n_q: int, n_v: int) -> Rates:
     """Allocate Rates."""
-    return Rates(np.zeros(n_q), np.zeros(n_v), np.zeros(n_v))
+    return allocate(Rates, n_q=n_q, n_v=n_v)
 
 
 @njit

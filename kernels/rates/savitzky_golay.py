@@ -8,10 +8,11 @@ polynomial at t - delay; rotations are tangent steps from the pose nearest to th
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from kernels.algebra.allocation import Floats, Integers, allocate
 from kernels.compiler.jit import entry, njit
 from kernels.joints.tree import difference, integrate
 from kernels.rates.arrival import arrival
@@ -35,28 +36,20 @@ class SavitzkyGolay(NamedTuple):
 class SavitzkyGolayState(NamedTuple):
     """What a Savitzky-Golay filter remembers: a ring of frames."""
 
-    time: np.ndarray  # (n_ring,) [s]
-    q: np.ndarray  # (n_ring, n_q)
-    at: np.ndarray  # (2,) int64 - row of the newest frame; frames since the start, at most n_ring
-    start: np.ndarray  # (1,) - time of the first frame since the start [s]
-    weight: np.ndarray  # (3, n_ring) - of value, speed, acceleration; the newest frame first
-    polynomial: np.ndarray  # (2, n_ring) - working space
-    step: np.ndarray  # (n_v,) - working space
-    total: np.ndarray  # (n_v,) - working space
+    time: Annotated[np.ndarray, Floats("n_ring")]  # [s]
+    q: Annotated[np.ndarray, Floats("n_ring", "n_q")]
+    at: Annotated[np.ndarray, Integers(2)]  # row of the newest frame; frames since the start, at most n_ring
+    start: Annotated[np.ndarray, Floats(1)]  # time of the first frame since the start [s]
+    # of value, speed, acceleration; the newest frame first
+    weight: Annotated[np.ndarray, Floats(3, "n_ring")]
+    polynomial: Annotated[np.ndarray, Floats(2, "n_ring")]  # working space
+    step: Annotated[np.ndarray, Floats("n_v")]  # working space
+    total: Annotated[np.ndarray, Floats("n_v")]  # working space
 
 
 def new_savitzky_golay_state(n_ring: int, n_q: int, n_v: int) -> SavitzkyGolayState:
     """Allocate the state of a filter that has not started; n_ring : the most frames a window can hold."""
-    return SavitzkyGolayState(
-        np.zeros(n_ring),
-        np.zeros((n_ring, n_q)),
-        np.zeros(2, np.int64),
-        np.zeros(1),
-        np.zeros((3, n_ring)),
-        np.zeros((2, n_ring)),
-        np.zeros(n_v),
-        np.zeros(n_v),
-    )
+    return allocate(SavitzkyGolayState, n_ring=n_ring, n_q=n_q, n_v=n_v)
 
 
 @entry

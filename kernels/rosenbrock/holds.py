@@ -17,10 +17,11 @@ lever, is left out of this step, and its multiplier is 0.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from kernels.algebra.allocation import Floats, Integers, allocate
 from kernels.algebra.copying import copy
 from kernels.algebra.linear import (
     cholesky_drop,
@@ -62,40 +63,42 @@ class HoldWork(NamedTuple):
     """Rows, multipliers and slopes; the first n_active rows of most tables belong to the rows that act."""
 
     rows: ConstraintWork  # value, row and bias of all, along all coordinates; kernel: factor of Y Y'
-    drift: np.ndarray  # (n_body, 6) - accelerations of the bodies at zero v_dot, without gravity
-    active: np.ndarray  # (n_row,) int64 - rows that act
-    n_active: np.ndarray  # (1,) int64
-    Y: np.ndarray  # (n_row, n_v) - L^-1 E'G', by rows
-    left: np.ndarray  # (n_row,) - what a rate lacks along the rows, then their multipliers
-    delta: np.ndarray  # (n_v,)
-    kept: np.ndarray  # (n_v,) int64 - 1 = stays where the start is put on the constraints, 0 in a run
-    multiplier: np.ndarray  # (n_row,) - of all; 0 where a row depends on earlier ones
-    force: np.ndarray  # (n_row,) - that it presses the two ends apart with, out of a plane [N]
-    reach: np.ndarray  # (n_row,) - as that of rows, of what couplers and kept dofs leave of the active ones
-    folded: np.ndarray  # (n_row, n_v) - G E
-    by_q: np.ndarray  # (n_row, n_v) - W_q
-    by_v: np.ndarray  # (n_row, n_v) - W_v
-    by_time: np.ndarray  # (n_row,) - slope of Phi-double-dot with time
+    drift: Annotated[np.ndarray, Floats("n_body", 6)]  # of bodies: acceleration at zero v_dot, no gravity
+    active: Annotated[np.ndarray, Integers("n_row")]  # rows that act
+    n_active: Annotated[np.ndarray, Integers(1)]
+    Y: Annotated[np.ndarray, Floats("n_row", "n_v")]  # L^-1 E'G', by rows
+    left: Annotated[np.ndarray, Floats("n_row")]  # what a rate lacks along the rows, then their multipliers
+    delta: Annotated[np.ndarray, Floats("n_v")]
+    # 1 = stays where the start is put on the constraints, 0 in a run
+    kept: Annotated[np.ndarray, Integers("n_v")]
+    multiplier: Annotated[np.ndarray, Floats("n_row")]  # of all; 0 where a row depends on earlier ones
+    # that it presses the two ends apart with, out of a plane [N]
+    force: Annotated[np.ndarray, Floats("n_row")]
+    # as that of rows, of what couplers and kept dofs leave of the active ones
+    reach: Annotated[np.ndarray, Floats("n_row")]
+    folded: Annotated[np.ndarray, Floats("n_row", "n_v")]  # G E
+    by_q: Annotated[np.ndarray, Floats("n_row", "n_v")]  # W_q
+    by_v: Annotated[np.ndarray, Floats("n_row", "n_v")]  # W_v
+    by_time: Annotated[np.ndarray, Floats("n_row")]  # slope of Phi-double-dot with time
     pairs: PairWork
-    motion: np.ndarray  # (N_MOTION, 3)
-    change: np.ndarray  # (N_CHANGE, 3)
-    S: np.ndarray  # (n_v + n_row, n_v + n_row) - LU factors of the bordered matrix
-    pivot: np.ndarray  # (n_v + n_row,) int64
-    right: np.ndarray  # (n_v + n_row,)
+    motion: Annotated[np.ndarray, Floats(N_MOTION, 3)]
+    change: Annotated[np.ndarray, Floats(N_CHANGE, 3)]
+    S: Annotated[np.ndarray, Floats("n_v + n_row", "n_v + n_row")]  # LU factors of the bordered matrix
+    pivot: Annotated[np.ndarray, Integers("n_v + n_row")]
+    right: Annotated[np.ndarray, Floats("n_v + n_row")]
 
 
 def new_hold_work(holds: Holds, tree: Tree) -> HoldWork:
     """Allocate a HoldWork."""
-    n, n_v, n_body = len(holds.pair), len(tree.dof_body), len(tree.parent)
-    Y, folded, by_q, by_v = np.zeros((4, n, n_v))
-    left, multiplier, force, by_time, reach = np.zeros((5, n))
-    S, pivot = np.zeros((n_v + n, n_v + n)), np.zeros(n_v + n, np.int64)
-    return HoldWork(
-        new_constraint_work(holds.constraints, n_v), np.zeros((n_body, 6)), np.zeros(n, np.int64),
-        np.zeros(1, np.int64), Y, left, np.zeros(n_v), np.zeros(n_v, np.int64), multiplier, force, reach,
-        folded, by_q, by_v, by_time, new_pair_work(len(holds.pairs.body_a), tree), np.zeros((N_MOTION, 3)),
-        np.zeros((N_CHANGE, 3)), S, pivot, np.zeros(n_v + n),
-    )  # fmt: skip
+    n_v = len(tree.dof_body)
+    return allocate(
+        HoldWork,
+        n_body=len(tree.parent),
+        n_row=len(holds.pair),
+        n_v=n_v,
+        rows=new_constraint_work(holds.constraints, n_v),
+        pairs=new_pair_work(len(holds.pairs.body_a), tree),
+    )
 
 
 @njit

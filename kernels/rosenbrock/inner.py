@@ -9,10 +9,11 @@ and in the equation of motion tau_z u_z becomes the stiffness -g F_x c g' and a 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from kernels.algebra.allocation import Floats, allocate
 from kernels.compiler.jit import inlined, njit
 from kernels.forces.path_forces import A_BY_A, BY_OWN, X_BY_A, X_BY_L, X_BY_X
 from kernels.joints.couplers import fold_vector
@@ -23,19 +24,19 @@ from kernels.rosenbrock.tableau import MAX_STAGES
 class Inner(NamedTuple):
     """Activations, then fibre lengths, of all muscles; rows of n_state = 2 n_pull."""
 
-    now: np.ndarray  # (n_state,) - at the start of the step: the state between steps [1], [m]
-    state: np.ndarray  # (n_state,) - of a stage
-    rate: np.ndarray  # (n_state,) - there [1/s], [m/s]
-    past: np.ndarray  # (n_state,)
-    u: np.ndarray  # (MAX_STAGES, n_state)
-    given: np.ndarray  # (n_pull,) - dL/dt by prescribed coordinates alone [m/s]
-    push: np.ndarray  # (n_v,) - what the inner states add to a stage of the motion
+    # at the start of the step: the state between steps [1], [m]
+    now: Annotated[np.ndarray, Floats("n_state")]
+    state: Annotated[np.ndarray, Floats("n_state")]  # of a stage
+    rate: Annotated[np.ndarray, Floats("n_state")]  # there [1/s], [m/s]
+    past: Annotated[np.ndarray, Floats("n_state")]
+    u: Annotated[np.ndarray, Floats(MAX_STAGES, "n_state")]
+    given: Annotated[np.ndarray, Floats("n_pull")]  # dL/dt by prescribed coordinates alone [m/s]
+    push: Annotated[np.ndarray, Floats("n_v")]  # what the inner states add to a stage of the motion
 
 
 def new_inner(n_pull: int, n_v: int) -> Inner:
     """Allocate an Inner."""
-    now, state, rate, past = np.zeros((4, 2 * n_pull))
-    return Inner(now, state, rate, past, np.zeros((MAX_STAGES, 2 * n_pull)), np.zeros(n_pull), np.zeros(n_v))
+    return allocate(Inner, n_state=2 * n_pull, n_pull=n_pull, n_v=n_v)
 
 
 @njit

@@ -7,7 +7,7 @@ rotations by quaternions see kernels/joints/turning.
 from __future__ import annotations
 
 from kernels.compiler.jit import inlined
-from kernels.joints.kinds import joint_local_rate, joint_local_solve
+from kernels.joints.tangent_rates import joint_local_rate, joint_local_solve
 
 
 @inlined

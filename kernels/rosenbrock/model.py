@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from kernels.algebra.allocation import Floats, allocate
 from kernels.algebra.linear import cholesky, invert
 from kernels.compiler.jit import entry, inlined, njit
 from kernels.dynamics.derivatives import DerivativeWork, derivatives_after_rates, new_derivative_work
@@ -75,13 +76,14 @@ class SimulationWork(NamedTuple):
     derivatives: DerivativeWork
     forces: ForceWork
     stages: StageWork
-    wrench: np.ndarray  # (n_body, 6) - zero: all forces come from elements
-    mobility: np.ndarray  # (n_v, n_v) - inverse of a constant mass matrix
-    weight: np.ndarray  # (n_v,) - generalized force of gravity where it is constant
-    tau: np.ndarray  # (n_v,)
-    v_dot: np.ndarray  # (n_v,) - at the step's start
-    q: np.ndarray  # (n_q,) - of a stage
-    state: np.ndarray  # (3, 2 n_v) - theta and v at the start, of a stage, and their rates
+    wrench: Annotated[np.ndarray, Floats("n_body", 6)]  # zero: all forces come from elements
+    mobility: Annotated[np.ndarray, Floats("n_v", "n_v")]  # inverse of a constant mass matrix
+    weight: Annotated[np.ndarray, Floats("n_v")]  # generalized force of gravity where it is constant
+    tau: Annotated[np.ndarray, Floats("n_v")]
+    v_dot: Annotated[np.ndarray, Floats("n_v")]  # at the step's start
+    q: Annotated[np.ndarray, Floats("n_q")]  # of a stage
+    # theta and v at the start, of a stage, and their rates
+    state: Annotated[np.ndarray, Floats(3, "2 * n_v")]
     reduction: ReductionWork | None  # None where no coordinate is given
     pulls: PathForceWork | None  # None where no muscle pulls
     inner: Inner | None  # likewise
@@ -92,22 +94,19 @@ def new_simulation_work(simulation: Simulation) -> SimulationWork:
     """Allocate a SimulationWork."""
     tree = simulation.system.tree
     n_body, n_v, pulls = len(tree.parent), len(tree.dof_body), simulation.pulls
-    return SimulationWork(
-        new_dynamics_work(tree),
-        new_derivative_work(tree),
-        new_force_work(simulation.forces, tree),
-        new_stage_work(n_v),
-        np.zeros((n_body, 6)),
-        np.zeros((n_v, n_v)),
-        np.zeros(n_v),
-        np.zeros(n_v),
-        np.zeros(n_v),
-        np.zeros(tree.q_start[-1]),
-        np.zeros((3, 2 * n_v)),
-        None if simulation.couplers is None else new_reduction_work(n_v),
-        None if pulls is None else new_path_force_work(pulls, tree),
-        None if pulls is None else new_inner(len(pulls.excitation), n_v),
-        None if simulation.holds is None else new_hold_work(simulation.holds, tree),
+    return allocate(
+        SimulationWork,
+        n_body=n_body,
+        n_v=n_v,
+        n_q=tree.q_start[-1],
+        dynamics=new_dynamics_work(tree),
+        derivatives=new_derivative_work(tree),
+        forces=new_force_work(simulation.forces, tree),
+        stages=new_stage_work(n_v),
+        reduction=None if simulation.couplers is None else new_reduction_work(n_v),
+        pulls=None if pulls is None else new_path_force_work(pulls, tree),
+        inner=None if pulls is None else new_inner(len(pulls.excitation), n_v),
+        holds=None if simulation.holds is None else new_hold_work(simulation.holds, tree),
     )
 
 

@@ -10,10 +10,11 @@ v-dot.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from kernels.algebra.allocation import Floats, Integers, allocate
 from kernels.compiler.jit import inlined
 from kernels.rosenbrock.holds import factor_bordered, solve_bordered
 from kernels.rosenbrock.local import local_solve
@@ -23,29 +24,19 @@ from kernels.rosenbrock.tableau import MAX_STAGES
 class StageWork(NamedTuple):
     """Matrices and stages of one step."""
 
-    M: np.ndarray  # (n_v, n_v) - mass matrix at the step's start
-    tau_q: np.ndarray  # (n_v, n_v)
-    tau_v: np.ndarray  # (n_v, n_v)
-    S: np.ndarray  # (n_v, n_v) - LU factors
-    pivot: np.ndarray  # (n_v,) int64
-    u: np.ndarray  # (MAX_STAGES, 2 n_v) - u_q, then u_v
-    past: np.ndarray  # (2 n_v,) - sum C u/h of the stages before
-    row: np.ndarray  # (3, n_v)
+    M: Annotated[np.ndarray, Floats("n_v", "n_v")]  # mass matrix at the step's start
+    tau_q: Annotated[np.ndarray, Floats("n_v", "n_v")]
+    tau_v: Annotated[np.ndarray, Floats("n_v", "n_v")]
+    S: Annotated[np.ndarray, Floats("n_v", "n_v")]  # LU factors
+    pivot: Annotated[np.ndarray, Integers("n_v")]
+    u: Annotated[np.ndarray, Floats(MAX_STAGES, "2 * n_v")]  # u_q, then u_v
+    past: Annotated[np.ndarray, Floats("2 * n_v")]  # sum C u/h of the stages before
+    row: Annotated[np.ndarray, Floats(3, "n_v")]
 
 
 def new_stage_work(n_v: int) -> StageWork:
     """Allocate a StageWork."""
-    square = (n_v, n_v)
-    return StageWork(
-        np.zeros(square),
-        np.zeros(square),
-        np.zeros(square),
-        np.zeros(square),
-        np.zeros(n_v, np.int64),
-        np.zeros((MAX_STAGES, 2 * n_v)),
-        np.zeros(2 * n_v),
-        np.zeros((3, n_v)),
-    )
+    return allocate(StageWork, n_v=n_v)
 
 
 @inlined

@@ -90,7 +90,15 @@ def method(
     name: str, about: str, order: int, embedded_order: int, w_method: bool, published: Published
 ) -> RosenbrockMethod:
     """Return the method with its transformed coefficients."""
-    return RosenbrockMethod(name, about, published, tableau(*published), order, embedded_order, w_method)
+    return RosenbrockMethod(
+        name=name,
+        about=about,
+        published=published,
+        tableau=tableau(*published),
+        order=order,
+        embedded_order=embedded_order,
+        w_method=w_method,
+    )
 
 
 # Root of g^3 - 3 g^2 + 3 g / 2 - 1 / 6 that makes three stages of order 3 L-stable.

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from kernels.algebra.allocation import Floats, Integers, allocate
 from kernels.compiler.jit import inlined, njit
 from kernels.contact.elements import N_CONTACT_OUT
 from kernels.forces.frictions import N_FRICTION_OUT
@@ -22,19 +23,20 @@ N_COUNT = 5
 class Trace(NamedTuple):
     """Results row by row; every row is the state at its time and the forces there."""
 
-    q: np.ndarray  # (n_row, n_q)
-    v: np.ndarray  # (n_row, n_v)
-    v_dot: np.ndarray  # (n_row, n_v)
-    line: np.ndarray  # (n_row, n_line, N_LINE_OUT)
-    contact: np.ndarray  # (n_row, n_contact, N_CONTACT_OUT)
-    friction: np.ndarray  # (n_row, n_friction, N_FRICTION_OUT)
-    pull: np.ndarray  # (n_row, n_pull, N_PULL_OUT)
-    generator: np.ndarray  # (n_row, n_generator, N_GENERATOR_OUT)
-    coupler: np.ndarray  # (n_row, n_coupler) - what the driver's side, or who prescribes, adds along each
-    hold: np.ndarray  # (n_row, n_hold) - force that presses the two ends apart [N]
-    error: np.ndarray  # (n_row,) - largest of the steps up to the row
-    counts: np.ndarray  # (N_COUNT,) int64
-    largest: np.ndarray  # (1,) - error since the last row
+    q: Annotated[np.ndarray, Floats("n_row", "n_q")]
+    v: Annotated[np.ndarray, Floats("n_row", "n_v")]
+    v_dot: Annotated[np.ndarray, Floats("n_row", "n_v")]
+    line: Annotated[np.ndarray, Floats("n_row", "n_line", N_LINE_OUT)]
+    contact: Annotated[np.ndarray, Floats("n_row", "n_contact", N_CONTACT_OUT)]
+    friction: Annotated[np.ndarray, Floats("n_row", "n_friction", N_FRICTION_OUT)]
+    pull: Annotated[np.ndarray, Floats("n_row", "n_pull", N_PULL_OUT)]
+    generator: Annotated[np.ndarray, Floats("n_row", "n_generator", N_GENERATOR_OUT)]
+    # what the driver's side, or who prescribes, adds along each
+    coupler: Annotated[np.ndarray, Floats("n_row", "n_coupler")]
+    hold: Annotated[np.ndarray, Floats("n_row", "n_hold")]  # force that presses the two ends apart [N]
+    error: Annotated[np.ndarray, Floats("n_row")]  # largest of the steps up to the row
+    counts: Annotated[np.ndarray, Integers(N_COUNT)]
+    largest: Annotated[np.ndarray, Floats(1)]  # error since the last row
 
 
 def new_trace(simulation: Simulation, n_row: int, n_q: int, n_v: int) -> Trace:
@@ -45,20 +47,18 @@ def new_trace(simulation: Simulation, n_row: int, n_q: int, n_v: int) -> Trace:
         len(forces.contacts.pair),
         len(forces.frictions.pair),
     )
-    return Trace(
-        np.zeros((n_row, n_q)),
-        np.zeros((n_row, n_v)),
-        np.zeros((n_row, n_v)),
-        np.zeros((n_row, n_line, N_LINE_OUT)),
-        np.zeros((n_row, n_contact, N_CONTACT_OUT)),
-        np.zeros((n_row, n_friction, N_FRICTION_OUT)),
-        np.zeros((n_row, 0 if simulation.pulls is None else len(simulation.pulls.excitation), N_PULL_OUT)),
-        np.zeros((n_row, 0 if forces.generators is None else len(forces.generators.dof), N_GENERATOR_OUT)),
-        np.zeros((n_row, 0 if simulation.couplers is None else len(simulation.couplers.dof))),
-        np.zeros((n_row, 0 if simulation.holds is None else len(simulation.holds.pair))),
-        np.zeros(n_row),
-        np.zeros(N_COUNT, np.int64),
-        np.zeros(1),
+    return allocate(
+        Trace,
+        n_row=n_row,
+        n_q=n_q,
+        n_v=n_v,
+        n_line=n_line,
+        n_contact=n_contact,
+        n_friction=n_friction,
+        n_pull=0 if simulation.pulls is None else len(simulation.pulls.excitation),
+        n_generator=0 if forces.generators is None else len(forces.generators.dof),
+        n_coupler=0 if simulation.couplers is None else len(simulation.couplers.dof),
+        n_hold=0 if simulation.holds is None else len(simulation.holds.pair),
     )
 
 

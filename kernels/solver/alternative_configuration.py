@@ -10,10 +10,11 @@ beside the published pose; its probability and what numbers are more there hold 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from kernels.algebra.allocation import Floats, Integers, allocate
 from kernels.algebra.copying import copy, copy_matrix
 from kernels.algebra.linear import inner_product
 from kernels.compiler.jit import inlined, njit
@@ -42,30 +43,30 @@ class AlternativeConfiguration(NamedTuple):
     """What is known of the other assembly of R joints; K = n_output."""
 
     body: np.ndarray  # (R,) int64 - that the joint carries
-    there: np.ndarray  # (R,) int64 - 1 = it is followed
-    gap: np.ndarray  # (R, n_v) - tangent step from the published pose to it
-    multiplier: np.ndarray  # (R, n_element) - of its last solution
-    odds: np.ndarray  # (R,) - logarithm of the odds for the published one
-    part: np.ndarray  # (R,) - probability of the other one
-    shift: np.ndarray  # (R, K) - what numbers are more there
-    since: np.ndarray  # (R,) - time since its last solution [s]
+    there: Annotated[np.ndarray, Integers("R")]  # 1 = it is followed
+    gap: Annotated[np.ndarray, Floats("R", "n_v")]  # tangent step from the published pose to it
+    multiplier: Annotated[np.ndarray, Floats("R", "n_element")]  # of its last solution
+    odds: Annotated[np.ndarray, Floats("R")]  # logarithm of the odds for the published one
+    part: Annotated[np.ndarray, Floats("R")]  # probability of the other one
+    shift: Annotated[np.ndarray, Floats("R", "K")]  # what numbers are more there
+    since: Annotated[np.ndarray, Floats("R")]  # time since its last solution [s]
     wait: np.ndarray  # (R,) int64 - frames until the next
-    pause: np.ndarray  # (R,) int64 - frames between looks
-    side: np.ndarray  # (R,) - to which the next look turns, 1 or -1
+    pause: Annotated[np.ndarray, Integers("R", fill=LOOK)]  # frames between looks
+    side: Annotated[np.ndarray, Floats("R", fill=1.0)]  # to which the next look turns, 1 or -1
 
 
 class AlternativeWork(NamedTuple):
     """Working space, beside that of the frame."""
 
-    q: np.ndarray  # (n_q,)
-    delta: np.ndarray  # (n_v,)
-    was: np.ndarray  # (n_v,)
+    q: Annotated[np.ndarray, Floats("n_q")]
+    delta: Annotated[np.ndarray, Floats("n_v")]
+    was: Annotated[np.ndarray, Floats("n_v")]
     out: Outputs
-    value: np.ndarray  # (2, K) - numbers of the published pose, and of the other
-    here: np.ndarray  # (n_marker, 3) - model markers of the published pose in ground [m]
-    drawn: np.ndarray  # (n_marker, 3) - w D of each marker [m]
-    fixed: np.ndarray  # (n_v,) int64 - 1 = at a bound in the published pose
-    vectors: np.ndarray  # (3, 3)
+    value: Annotated[np.ndarray, Floats(2, "K")]  # numbers of the published pose, and of the other
+    here: Annotated[np.ndarray, Floats("n_marker", 3)]  # model markers of the published pose in ground [m]
+    drawn: Annotated[np.ndarray, Floats("n_marker", 3)]  # w D of each marker [m]
+    fixed: Annotated[np.ndarray, Integers("n_v")]  # 1 = at a bound in the published pose
+    vectors: Annotated[np.ndarray, Floats(3, 3)]
 
 
 def new_alternative_configuration(
@@ -73,18 +74,14 @@ def new_alternative_configuration(
 ) -> AlternativeConfiguration:
     """Allocate an AlternativeConfiguration of the joints of some bodies."""
     R = len(body)
-    return AlternativeConfiguration(
-        body.astype(np.int64),
-        np.zeros(R, np.int64),
-        np.zeros((R, n_v)),
-        np.zeros((R, n_element)),
-        np.zeros(R),
-        np.zeros(R),
-        np.zeros((R, K)),
-        np.zeros(R),
-        np.arange(1, R + 1),
-        np.full(R, LOOK, np.int64),
-        np.ones(R),
+    return allocate(
+        AlternativeConfiguration,
+        R=R,
+        n_v=n_v,
+        n_element=n_element,
+        K=K,
+        body=body.astype(np.int64),
+        wait=np.arange(1, R + 1),
     )
 
 
@@ -92,16 +89,13 @@ def new_alternative_work(
     n_q: int, n_v: int, n_marker: int, n_joint: int, n_ligament: int, n_contact: int, K: int
 ) -> AlternativeWork:
     """Allocate an AlternativeWork."""
-    return AlternativeWork(
-        np.zeros(n_q),
-        np.zeros(n_v),
-        np.zeros(n_v),
-        new_outputs(n_joint, n_ligament, n_contact, n_marker, 0),
-        np.zeros((2, K)),
-        np.zeros((n_marker, 3)),
-        np.zeros((n_marker, 3)),
-        np.zeros(n_v, np.int64),
-        np.zeros((3, 3)),
+    return allocate(
+        AlternativeWork,
+        n_q=n_q,
+        n_v=n_v,
+        K=K,
+        n_marker=n_marker,
+        out=new_outputs(n_joint, n_ligament, n_contact, n_marker, 0),
     )
 
 

@@ -19,10 +19,11 @@ row in tests/kernels/solver/test_constraints.py.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
+from kernels.algebra.allocation import Floats, allocate
 from kernels.algebra.copying import copy
 from kernels.algebra.rotation import rotate
 from kernels.compiler.jit import njit
@@ -63,34 +64,22 @@ class Roles(NamedTuple):
 class ElementWork(NamedTuple):
     """Working space: end points, gaps and path motions of every element."""
 
-    value: np.ndarray  # (n_element,) - Phi
-    row: np.ndarray  # (n_element, n_path_max) - dPhi along the path
-    end_a: np.ndarray  # (n_element, 3) - in ground [m]; of angles the direction
-    end_b: np.ndarray  # (n_element, 3)
-    normal: np.ndarray  # (n_element, 3)
-    motion: np.ndarray  # (n_path_max, 3) - motion of A's (or B's) end by each path dof
-    turn: np.ndarray  # (n_path_max, 3) - motion of the normal
-    lever: np.ndarray  # (n_path_max, 3) - gap or normal X rotation of the dof
-    lever_turn: np.ndarray  # (n_path_max, 3) - gap X rotation of the dof
-    wrench: np.ndarray  # (6,) - of the element at hand
+    value: Annotated[np.ndarray, Floats("n_element")]  # Phi
+    row: Annotated[np.ndarray, Floats("n_element", "n_path_max")]  # dPhi along the path
+    end_a: Annotated[np.ndarray, Floats("n_element", 3)]  # in ground [m]; of angles the direction
+    end_b: Annotated[np.ndarray, Floats("n_element", 3)]
+    normal: Annotated[np.ndarray, Floats("n_element", 3)]
+    motion: Annotated[np.ndarray, Floats("n_path_max", 3)]  # motion of A's (or B's) end by each path dof
+    turn: Annotated[np.ndarray, Floats("n_path_max", 3)]  # motion of the normal
+    lever: Annotated[np.ndarray, Floats("n_path_max", 3)]  # gap or normal X rotation of the dof
+    lever_turn: Annotated[np.ndarray, Floats("n_path_max", 3)]  # gap X rotation of the dof
+    wrench: Annotated[np.ndarray, Floats(6)]  # of the element at hand
     lengths: Any = None  # kernels/path/lengths.LengthWork; None where no element is a path's length
 
 
 def new_element_work(n_element: int, n_path: int, lengths: Any = None) -> ElementWork:
     """Allocate an ElementWork; lengths : LengthWork, where an element is the length of a path."""
-    return ElementWork(
-        np.zeros(n_element),
-        np.zeros((n_element, n_path)),
-        np.zeros((n_element, 3)),
-        np.zeros((n_element, 3)),
-        np.zeros((n_element, 3)),
-        np.zeros((n_path, 3)),
-        np.zeros((n_path, 3)),
-        np.zeros((n_path, 3)),
-        np.zeros((n_path, 3)),
-        np.zeros(6),
-        lengths,
-    )
+    return allocate(ElementWork, n_element=n_element, n_path_max=n_path, lengths=lengths)
 
 
 @njit
@@ -115,6 +104,8 @@ def element_values(elements, pose, target, work):
             work.value[e] = dx * n[0] + dy * n[1] + dz * n[2] - target[e]
         elif elements.kind[e] == DISTANCE:
             work.value[e] = dx * dx + dy * dy + dz * dz - target[e] * target[e]
+        elif elements.kind[e] != PATH_LENGTH:  # which is written elsewhere
+            work.value[e] = math.nan
 
 
 @njit
@@ -144,6 +135,8 @@ def angle_from(kind, a, b, n, target):
     """
     if kind == ELEVATION:
         return math.asin(min(1.0, max(-1.0, a[0] * n[0] + a[1] * n[1] + a[2] * n[2]))) - target
+    if kind != AZIMUTH:
+        return math.nan
     x = n[1] * b[2] - n[2] * b[1]
     y = n[2] * b[0] - n[0] * b[2]
     z = n[0] * b[1] - n[1] * b[0]
@@ -165,6 +158,8 @@ def couple(kind, a, n):
     across = 1.0 - c * c
     if kind == AZIMUTH:
         return (n[0] - c * a[0]) / across, (n[1] - c * a[1]) / across, (n[2] - c * a[2]) / across
+    if kind != ELEVATION:
+        return math.nan, math.nan, math.nan
     s = 1.0 / math.sqrt(across)
     return (
         s * (a[1] * n[2] - a[2] * n[1]),
@@ -191,6 +186,9 @@ def couple_rate(kind, a, n, da, dn, out):
     if kind == AZIMUTH:
         for i in range(3):
             out[i] = g * (dn[i] - dc * a[i] - c * da[i] + 2.0 * c * dc * m[i])
+        return
+    if kind != ELEVATION:
+        out[:] = math.nan
         return
     for i in range(3):
         j, k = (i + 1) % 3, (i + 2) % 3
@@ -231,6 +229,8 @@ def element_wrench(elements, pose, e, work):
         fx = 2.0 * (end_a[e, 0] - end_b[e, 0])
         fy = 2.0 * (end_a[e, 1] - end_b[e, 1])
         fz = 2.0 * (end_a[e, 2] - end_b[e, 2])
+    elif elements.kind[e] != SPHERE_ON_PLANE:
+        fx, fy, fz = math.nan, math.nan, math.nan
     x, y, z = end_a[e, 0] - origin[0], end_a[e, 1] - origin[1], end_a[e, 2] - origin[2]
     return y * fz - z * fy, z * fx - x * fz, x * fy - y * fx, fx, fy, fz
 
@@ -299,7 +299,7 @@ def add_curvature(tree, elements, pose, e, factor, work, H):
     path_motions(elements, pose, e, work)
     motion, turn, lever, lever_turn = work.motion, work.turn, work.lever, work.lever_turn
     plane = elements.kind[e] == SPHERE_ON_PLANE
-    scale = factor if plane else 2.0 * factor
+    scale = 2.0 * factor if elements.kind[e] == DISTANCE else (factor if plane else math.nan)
     for k in range(elements.n_path[e]):
         q, side_k = elements.path[e, k], elements.side[e, k]
         for i in range(k + 1):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from kernels.algebra.allocation import Floats, allocate
 from kernels.algebra.copying import copy
 from kernels.compiler.jit import inlined, njit
 from kernels.faults.finding import find_faults
@@ -93,29 +94,27 @@ class FrameState(NamedTuple):
 class Outputs(NamedTuple):
     """Results of one frame."""
 
-    angles: np.ndarray  # (n_joint, 3) [rad]
-    displacements: np.ndarray  # (n_joint, 3) [m]
-    lengthening: np.ndarray  # (n_ligament,) - (d - d(0)) / d(0)
-    contact_points: np.ndarray  # (n_contact, 3) - in the frame of the body that carries the plane [m]
-    markers: np.ndarray  # (n_marker, 3) - model markers in ground [m]
-    residuals: np.ndarray  # (n_marker,) - |measured - model|, NaN when occluded [m]
-    rms: np.ndarray  # (1,) - over visible markers [m]
-    points: np.ndarray  # (n_point, 3) [m]
-    axes: np.ndarray  # (3, 3, 3) - scratch
+    angles: Annotated[np.ndarray, Floats("n_joint", 3)]  # [rad]
+    displacements: Annotated[np.ndarray, Floats("n_joint", 3)]  # [m]
+    lengthening: Annotated[np.ndarray, Floats("n_ligament")]  # (d - d(0)) / d(0)
+    # in the frame of the body that carries the plane [m]
+    contact_points: Annotated[np.ndarray, Floats("n_contact", 3)]
+    markers: Annotated[np.ndarray, Floats("n_marker", 3)]  # model markers in ground [m]
+    residuals: Annotated[np.ndarray, Floats("n_marker")]  # |measured - model|, NaN when occluded [m]
+    rms: Annotated[np.ndarray, Floats(1)]  # over visible markers [m]
+    points: Annotated[np.ndarray, Floats("n_point", 3)]  # [m]
+    axes: Annotated[np.ndarray, Floats(3, 3, 3)]  # scratch
 
 
 def new_outputs(n_joint: int, n_ligament: int, n_contact: int, n_marker: int, n_point: int) -> Outputs:
     """Allocate Outputs."""
-    return Outputs(
-        np.zeros((n_joint, 3)),
-        np.zeros((n_joint, 3)),
-        np.zeros(n_ligament),
-        np.zeros((n_contact, 3)),
-        np.zeros((n_marker, 3)),
-        np.zeros(n_marker),
-        np.zeros(1),
-        np.zeros((n_point, 3)),
-        np.zeros((3, 3, 3)),
+    return allocate(
+        Outputs,
+        n_joint=n_joint,
+        n_ligament=n_ligament,
+        n_contact=n_contact,
+        n_marker=n_marker,
+        n_point=n_point,
     )
 
 

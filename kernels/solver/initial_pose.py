@@ -7,10 +7,11 @@ eigenvector of a symmetric 4 x 4 matrix, found by cyclic Jacobi rotations.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from kernels.algebra.allocation import Floats, allocate
 from kernels.algebra.copying import copy, copy_matrix
 from kernels.algebra.rotation import multiply, quaternion_to_matrix, rotate
 from kernels.compiler.jit import njit
@@ -25,34 +26,22 @@ N_CHAIN = 6  # coordinates of a chain joint that is fitted; one of more is left 
 class BodyFitWork(NamedTuple):
     """Working space of the fit."""
 
-    K: np.ndarray  # (4, 4)
-    V: np.ndarray  # (4, 4)
-    matrices: np.ndarray  # (5, 3, 3)
-    vectors: np.ndarray  # (4, 3)
-    quaternion: np.ndarray  # (4,)
-    chain_matrix: np.ndarray  # (N_CHAIN, N_CHAIN) - these six of kernels/joints/chain_fit
-    chain_step: np.ndarray  # (N_CHAIN,)
-    chain_slope: np.ndarray  # (N_CHAIN, 3)
-    chain_q: np.ndarray  # (3, N_CHAIN)
-    chain_point: np.ndarray  # (3,)
-    chain_gap: np.ndarray  # (3,)
+    K: Annotated[np.ndarray, Floats(4, 4)]
+    V: Annotated[np.ndarray, Floats(4, 4)]
+    matrices: Annotated[np.ndarray, Floats(5, 3, 3)]
+    vectors: Annotated[np.ndarray, Floats(4, 3)]
+    quaternion: Annotated[np.ndarray, Floats(4)]
+    chain_matrix: Annotated[np.ndarray, Floats(N_CHAIN, N_CHAIN)]  # these six of kernels/joints/chain_fit
+    chain_step: Annotated[np.ndarray, Floats(N_CHAIN)]
+    chain_slope: Annotated[np.ndarray, Floats(N_CHAIN, 3)]
+    chain_q: Annotated[np.ndarray, Floats(3, N_CHAIN)]
+    chain_point: Annotated[np.ndarray, Floats(3)]
+    chain_gap: Annotated[np.ndarray, Floats(3)]
 
 
 def new_fit_work() -> BodyFitWork:
     """Allocate a FitWork."""
-    return BodyFitWork(
-        np.zeros((4, 4)),
-        np.zeros((4, 4)),
-        np.zeros((5, 3, 3)),
-        np.zeros((4, 3)),
-        np.zeros(4),
-        np.zeros((N_CHAIN, N_CHAIN)),
-        np.zeros(N_CHAIN),
-        np.zeros((N_CHAIN, 3)),
-        np.zeros((3, N_CHAIN)),
-        np.zeros(3),
-        np.zeros(3),
-    )
+    return allocate(BodyFitWork)
 
 
 @njit

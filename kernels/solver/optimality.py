@@ -9,10 +9,11 @@ g the objective's gradient, A = dPhi.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
+from kernels.algebra.allocation import Floats, Integers, allocate
 from kernels.compiler.jit import njit
 from kernels.joints.couplers import (
     CouplerWork,
@@ -65,28 +66,32 @@ class Work(NamedTuple):
     marker: MarkerWork
     element: ElementWork
     coupler: CouplerWork
-    H: np.ndarray  # (n, n)
-    A: np.ndarray  # (m, n) - rows of the hard elements, first n_hard used
-    span: np.ndarray  # (m, 2) int64 - first and last dof of each row
-    Y: np.ndarray  # (m, n) - L'^-1 A'
-    S: np.ndarray  # (m, m) - Y Y'
-    phi: np.ndarray  # (m,)
-    g: np.ndarray  # (n,) - gradient of the objective
-    lagrangian: np.ndarray  # (n,) - gradient of the Lagrangian
-    unbound: np.ndarray  # (n,) - the same without what bounds take up
-    delta: np.ndarray  # (n,)
-    mu: np.ndarray  # (m,) - multipliers after the step
-    multiplier_trial: np.ndarray  # (m,)
-    hold_gap: np.ndarray  # (n,)
-    q_trial: np.ndarray  # (n_q,) - where objective and optimality were taken last, by a solve
-    size: np.ndarray  # (1,) - of the Newton step there, whose factors H, Y and S are; inf = of none
-    scale: np.ndarray  # (m,) - rho of each hard row
-    cost_start: np.ndarray  # (1,) - objective where the last solve began, without what holds dofs
-    bound: np.ndarray  # (n,) int64 - which bound a coordinate is at (kernels/solver/coordinates)
-    fixed: np.ndarray  # (n,) int64 - 1 = goes to its bound and no further
-    gap: np.ndarray  # (n,) - the way there
-    slope: np.ndarray  # (n,) - g that the step starts from: coordinates that are fixed have gone
-    aim: np.ndarray  # (m,) - Phi, in the same way
+    H: Annotated[np.ndarray, Floats("n", "n")]
+    A: Annotated[np.ndarray, Floats("m", "n")]  # rows of the hard elements, first n_hard used
+    span: Annotated[np.ndarray, Integers("m", 2)]  # first and last dof of each row
+    Y: Annotated[np.ndarray, Floats("m", "n")]  # L'^-1 A'
+    S: Annotated[np.ndarray, Floats("m", "m")]  # Y Y'
+    phi: Annotated[np.ndarray, Floats("m")]
+    g: Annotated[np.ndarray, Floats("n")]  # gradient of the objective
+    lagrangian: Annotated[np.ndarray, Floats("n")]  # gradient of the Lagrangian
+    unbound: Annotated[np.ndarray, Floats("n")]  # the same without what bounds take up
+    delta: Annotated[np.ndarray, Floats("n")]
+    mu: Annotated[np.ndarray, Floats("m")]  # multipliers after the step
+    multiplier_trial: Annotated[np.ndarray, Floats("m")]
+    hold_gap: Annotated[np.ndarray, Floats("n")]
+    # where objective and optimality were taken last, by a solve
+    q_trial: Annotated[np.ndarray, Floats("n_q")]
+    # of the Newton step there, whose factors H, Y and S are; inf = of none
+    size: Annotated[np.ndarray, Floats(1, fill=math.inf)]
+    scale: Annotated[np.ndarray, Floats("m")]  # rho of each hard row
+    # objective where the last solve began, without what holds dofs
+    cost_start: Annotated[np.ndarray, Floats(1)]
+    bound: Annotated[np.ndarray, Integers("n")]  # which bound a coordinate is at (kernels/solver/coordinates)
+    fixed: Annotated[np.ndarray, Integers("n")]  # 1 = goes to its bound and no further
+    gap: Annotated[np.ndarray, Floats("n")]  # the way there
+    # g that the step starts from: coordinates that are fixed have gone
+    slope: Annotated[np.ndarray, Floats("n")]
+    aim: Annotated[np.ndarray, Floats("m")]  # Phi, in the same way
 
 
 def new_work(
@@ -95,33 +100,15 @@ def new_work(
 ) -> Work:  # fmt: skip
     """Allocate a Work; lengths : LengthWork, where an element is the length of a path."""
     n, m = n_v, n_element
-    return Work(
-        new_pose(n_body, n_v, n_motion),
-        new_marker_work(n_marker, n_body),
-        new_element_work(n_element, n_path, lengths),
-        new_coupler_work(n),
-        np.zeros((n, n)),
-        np.zeros((m, n)),
-        np.zeros((m, 2), np.int64),
-        np.zeros((m, n)),
-        np.zeros((m, m)),
-        np.zeros(m),
-        np.zeros(n),
-        np.zeros(n),
-        np.zeros(n),
-        np.zeros(n),
-        np.zeros(m),
-        np.zeros(m),
-        np.zeros(n),
-        np.zeros(n_q),
-        np.full(1, math.inf),
-        np.zeros(m),
-        np.zeros(1),
-        np.zeros(n, np.int64),
-        np.zeros(n, np.int64),
-        np.zeros(n),
-        np.zeros(n),
-        np.zeros(m),
+    return allocate(
+        Work,
+        n=n,
+        m=m,
+        n_q=n_q,
+        pose=new_pose(n_body, n_v, n_motion),
+        marker=new_marker_work(n_marker, n_body),
+        element=new_element_work(n_element, n_path, lengths),
+        coupler=new_coupler_work(n),
     )
 
 

@@ -13,10 +13,11 @@ sum of the angles' rates times the axes.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from kernels.algebra.allocation import Floats, allocate
 from kernels.algebra.rotation import multiply
 from kernels.algebra.spatial import power, vector_product
 from kernels.compiler.jit import njit
@@ -30,18 +31,16 @@ PARALLEL = 1e-12
 class JacobianWork(NamedTuple):
     """Working space."""
 
-    frame: np.ndarray  # (2, 3, 3) - axes of a joint's two bodies in ground, as columns
-    axis: np.ndarray  # (3, 3) - e1, e2, e3 of the joint coordinate system, one a row
-    dual: np.ndarray  # (3, 3) - those with dual . axis' = 1
-    point: np.ndarray  # (3, 3) [m]
-    wrench: np.ndarray  # (6,)
+    frame: Annotated[np.ndarray, Floats(2, 3, 3)]  # axes of a joint's two bodies in ground, as columns
+    axis: Annotated[np.ndarray, Floats(3, 3)]  # e1, e2, e3 of the joint coordinate system, one a row
+    dual: Annotated[np.ndarray, Floats(3, 3)]  # those with dual . axis' = 1
+    point: Annotated[np.ndarray, Floats(3, 3)]  # [m]
+    wrench: Annotated[np.ndarray, Floats(6)]
 
 
 def new_jacobian_work() -> JacobianWork:
     """Allocate a JacobianWork."""
-    return JacobianWork(
-        np.zeros((2, 3, 3)), np.zeros((3, 3)), np.zeros((3, 3)), np.zeros((3, 3)), np.zeros(6)
-    )
+    return allocate(JacobianWork)
 
 
 @njit

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from kernels.algebra.allocation import Floats, allocate
 from kernels.compiler.jit import njit
 from kernels.dynamics.kinetics import ALONG_AXES, IN_DISTAL
 
@@ -25,36 +26,41 @@ class FrameValues(NamedTuple):
 class PublishedValues(NamedTuple):
     """The same as it is published."""
 
-    angle: np.ndarray
-    deviation: np.ndarray
-    uncertain: np.ndarray
-    swap_with: np.ndarray  # (n_marker,)
-    fault: np.ndarray  # (n_marker,)
+    angle: Annotated[np.ndarray, Floats("n_angle")]
+    deviation: Annotated[np.ndarray, Floats("n_deviation")]
+    uncertain: Annotated[np.ndarray, Floats("n_uncertain")]
+    swap_with: Annotated[np.ndarray, Floats("n_marker")]
+    fault: Annotated[np.ndarray, Floats("n_marker")]
 
 
 class PublishedLoads(NamedTuple):
     """What crosses the joints of a person, as it is published; `of_` are its standard deviations."""
 
-    moment: np.ndarray  # (3 n_joint,) - along the axes of the angles [N m]
-    force: np.ndarray  # (n_joint, 3) - in the distal body's axes, Z outwards on either side [N]
-    residual: np.ndarray  # (2, 3) - in parts of the weight [m, 1]
-    of_moment: np.ndarray
-    of_force: np.ndarray
-    of_rate: np.ndarray  # (3 n_joint,) [rad/s]
-    of_power: np.ndarray  # (n_joint, 2) [W]
-    of_residual: np.ndarray
+    moment: Annotated[np.ndarray, Floats("3 * n_joint", fill=math.nan)]  # along the axes of the angles [N m]
+    # in the distal body's axes, Z outwards on either side [N]
+    force: Annotated[np.ndarray, Floats("n_joint", 3, fill=math.nan)]
+    residual: Annotated[np.ndarray, Floats(2, 3, fill=math.nan)]  # in parts of the weight [m, 1]
+    of_moment: Annotated[np.ndarray, Floats("3 * n_joint", fill=math.nan)]
+    of_force: Annotated[np.ndarray, Floats("n_joint", 3, fill=math.nan)]
+    of_rate: Annotated[np.ndarray, Floats("3 * n_joint", fill=math.nan)]  # [rad/s]
+    of_power: Annotated[np.ndarray, Floats("n_joint", 2, fill=math.nan)]  # [W]
+    of_residual: Annotated[np.ndarray, Floats(2, 3, fill=math.nan)]
 
 
 def new_published_loads(n_joint: int) -> PublishedLoads:
     """Allocate PublishedLoads, NaN throughout."""
-    shapes = ((3 * n_joint,), (n_joint, 3), (2, 3)) * 2
-    rates = ((3 * n_joint,), (n_joint, 2))
-    return PublishedLoads(*(np.full(shape, math.nan) for shape in (*shapes[:5], *rates, shapes[5])))
+    return allocate(PublishedLoads, n_joint=n_joint)
 
 
 def new_published_values(found: FrameValues) -> PublishedValues:
-    """Allocate a Shown."""
-    return PublishedValues(*(np.zeros(len(found[k])) for k in (0, 2, 3, 4, 5)))
+    """Allocate PublishedValues."""
+    return allocate(
+        PublishedValues,
+        n_angle=len(found.angle),
+        n_deviation=len(found.deviation),
+        n_uncertain=len(found.uncertain),
+        n_marker=len(found.fault),
+    )
 
 
 @njit

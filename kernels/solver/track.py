@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from kernels.algebra.allocation import Floats, Integers, allocate
 from kernels.algebra.copying import copy
 from kernels.compiler.jit import inlined, njit
 from kernels.joints.couplers import fold_matrix, fold_vector, place_followers
@@ -39,30 +40,30 @@ LEAST_RMS = 0.003
 class TrackState(NamedTuple):
     """State of one solution that is followed."""
 
-    q: np.ndarray  # (n_q,)
-    speed: np.ndarray  # (n_v,) - tangent speed, to predict the next frame
-    multiplier: np.ndarray  # (n_element,)
-    hold: np.ndarray  # (n_v,) - weights of coordinate tasks, and those that hold open dofs
-    started: np.ndarray  # (1,) int64 - 1 once a frame has been solved
-    doubt: np.ndarray  # (1,) int64 - frames until the solution is compared with new starts
-    fit: np.ndarray  # (1,) - least objective since it was, over the weight of the markers [m^2]
-    patience: np.ndarray  # (1,) - how many times that is reason to compare it again
-    trusted: np.ndarray  # (1,) int64 - WHOLLY, PARTLY, or 0: last frame not solved
-    floating_inner: (
-        np.ndarray
-    )  # (n_v,) int64 - 1 = open though every marker is seen: held, and not counted as open
-    surveyed: (
-        np.ndarray
-    )  # (1,) int64 - 0 until a frame with all markers has told, then 1, or 2 where some are
-    q_begin: np.ndarray  # (n_q,) - before the frame at hand
-    multiplier_begin: np.ndarray  # (n_element,)
-    doubt_begin: np.ndarray  # (1,) int64
-    fit_begin: np.ndarray  # (1,)
-    patience_begin: np.ndarray  # (1,)
-    q_before: np.ndarray  # (n_q,) - scratch
-    q_hold: np.ndarray  # (n_q,) - where hold draws to
-    q_try: np.ndarray  # (n_q,) - scratch
-    multiplier_try: np.ndarray  # (n_element,) - scratch
+    q: Annotated[np.ndarray, Floats("n_q")]
+    speed: Annotated[np.ndarray, Floats("n_v")]  # tangent speed, to predict the next frame
+    multiplier: Annotated[np.ndarray, Floats("n_element")]
+    hold: Annotated[np.ndarray, Floats("n_v")]  # weights of coordinate tasks, and those that hold open dofs
+    started: Annotated[np.ndarray, Integers(1)]  # 1 once a frame has been solved
+    doubt: Annotated[np.ndarray, Integers(1)]  # frames until the solution is compared with new starts
+    # least objective since it was, over the weight of the markers [m^2]
+    fit: Annotated[np.ndarray, Floats(1)]
+    # how many times that is reason to compare it again
+    patience: Annotated[np.ndarray, Floats(1, fill=WORSE)]
+    trusted: Annotated[np.ndarray, Integers(1)]  # WHOLLY, PARTLY, or 0: last frame not solved
+    # 1 = open though every marker is seen: held, and not counted as open
+    floating_inner: Annotated[np.ndarray, Integers("n_v")]
+    # 0 until a frame with all markers has told, then 1, or 2 where some are
+    surveyed: Annotated[np.ndarray, Integers(1)]
+    q_begin: Annotated[np.ndarray, Floats("n_q")]  # before the frame at hand
+    multiplier_begin: Annotated[np.ndarray, Floats("n_element")]
+    doubt_begin: Annotated[np.ndarray, Integers(1)]
+    fit_begin: Annotated[np.ndarray, Floats(1)]
+    patience_begin: Annotated[np.ndarray, Floats(1)]
+    q_before: Annotated[np.ndarray, Floats("n_q")]  # scratch
+    q_hold: Annotated[np.ndarray, Floats("n_q")]  # where hold draws to
+    q_try: Annotated[np.ndarray, Floats("n_q")]  # scratch
+    multiplier_try: Annotated[np.ndarray, Floats("n_element")]  # scratch
 
 
 class TrackOptions(NamedTuple):
@@ -76,28 +77,7 @@ class TrackOptions(NamedTuple):
 
 def new_track(n_q: int, n_v: int, n_element: int) -> TrackState:
     """Allocate a Track that has not started."""
-    return TrackState(
-        np.zeros(n_q),
-        np.zeros(n_v),
-        np.zeros(n_element),
-        np.zeros(n_v),
-        np.zeros(1, np.int64),
-        np.zeros(1, np.int64),
-        np.zeros(1),
-        np.full(1, WORSE),
-        np.zeros(1, np.int64),
-        np.zeros(n_v, np.int64),
-        np.zeros(1, np.int64),
-        np.zeros(n_q),
-        np.zeros(n_element),
-        np.zeros(1, np.int64),
-        np.zeros(1),
-        np.zeros(1),
-        np.zeros(n_q),
-        np.zeros(n_q),
-        np.zeros(n_q),
-        np.zeros(n_element),
-    )
+    return allocate(TrackState, n_q=n_q, n_v=n_v, n_element=n_element)
 
 
 class TrackWork(NamedTuple):
@@ -224,8 +204,9 @@ def follow(model, roles, measured, weight, dt, options, track, work):
     held near the last pose because nothing determines them.
     """
     problem = FrameProblem(
-        model.tree, model.markers, model.elements, roles, measured, weight, track.hold, track.q_hold
-    )
+        tree=model.tree, markers=model.markers, elements=model.elements, roles=roles, measured=measured,
+        weight=weight, hold=track.hold, q_hold=track.q_hold,
+    )  # fmt: skip
     complete, visible = visible_weight(model.markers, weight)
     started = track.started[0] == 1
     set_out(model, roles.limits, dt, options, track)

@@ -13,10 +13,11 @@ convex: what is found is the local minimum to which the start leads.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from kernels.algebra.allocation import Floats, allocate
 from kernels.algebra.linear import cholesky
 from kernels.algebra.quadratic import Quadratic, QuadraticWork, new_quadratic, solve_quadratic
 from kernels.compiler.jit import entry, njit
@@ -51,21 +52,18 @@ class GeneratorFitWork(NamedTuple):
 
     program: Quadratic
     quadratic: QuadraticWork
-    value: np.ndarray  # (3 n,) - rows
-    tried: np.ndarray  # (3 n,) - rows at a step that is tried
-    x: np.ndarray  # (5,) - a step that is tried
-    piece: np.ndarray  # (14,)
-    H: np.ndarray  # (5, 5)
+    value: Annotated[np.ndarray, Floats("rows")]  # rows
+    tried: Annotated[np.ndarray, Floats("rows")]  # rows at a step that is tried
+    x: Annotated[np.ndarray, Floats(N_FIT)]  # a step that is tried
+    piece: Annotated[np.ndarray, Floats(N_PIECE)]
+    H: Annotated[np.ndarray, Floats(N_FIT, N_FIT)]
 
 
 def new_fit_work(n_frame: int) -> GeneratorFitWork:
     """Room for fits to motions of so many frames."""
     rows = N_KIND * n_frame
     program, work = new_quadratic(N_FIT + 1, rows + 1 + 2 * N_FIT)
-    return GeneratorFitWork(
-        program, work, np.zeros(rows), np.zeros(rows), np.zeros(N_FIT), np.zeros(N_PIECE),
-        np.zeros((N_FIT, N_FIT)),
-    )  # fmt: skip
+    return allocate(GeneratorFitWork, rows=rows, program=program, quadratic=work)
 
 
 SMALL = 1e-3

@@ -12,10 +12,11 @@ rests on a bound in the frame does so at all three times: no error moves it.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from kernels.algebra.allocation import Floats, allocate
 from kernels.algebra.copying import copy
 from kernels.algebra.linear import cholesky_drop
 from kernels.algebra.spatial import power
@@ -40,24 +41,26 @@ DEPENDENT = 1e-9
 class ThreePoses(NamedTuple):
     """A motion, and three poses of it."""
 
-    q: np.ndarray  # (n_q,) - at the time in question
-    v: np.ndarray  # (n_v,) - speeds
-    v_dot: np.ndarray  # (n_v,) - and accelerations
-    apart: np.ndarray  # (1,) - from one of the three to the next [s]
-    pose: np.ndarray  # (3, n_q) - before, at and after it
+    q: Annotated[np.ndarray, Floats("n_q")]  # at the time in question
+    v: Annotated[np.ndarray, Floats("n_v")]  # speeds
+    v_dot: Annotated[np.ndarray, Floats("n_v")]  # and accelerations
+    apart: Annotated[np.ndarray, Floats(1)]  # from one of the three to the next [s]
+    pose: Annotated[np.ndarray, Floats(3, "n_q")]  # before, at and after it
 
 
 class ColumnWork(NamedTuple):
     """Working space."""
 
     at_home: Pose  # every body's axes and origin those of ground: places in it are places in the bodies
-    place: np.ndarray  # (n_marker, 3) [m]
-    variance: np.ndarray  # (n_marker,) - without noise [m^2]
-    factor: np.ndarray  # (2, n_body, 6, 6) - wrenches of LASTING errors and of NOISE, a column each
-    wrench: np.ndarray  # (6,)
-    gradient: np.ndarray  # (2, n_v, n_column) - six of every body, then one of every dof that is held
-    q: np.ndarray  # (n_q,)
-    step: np.ndarray  # (n_v,)
+    place: Annotated[np.ndarray, Floats("n_marker", 3)]  # [m]
+    variance: Annotated[np.ndarray, Floats("n_marker")]  # without noise [m^2]
+    # wrenches of LASTING errors and of NOISE, a column each
+    factor: Annotated[np.ndarray, Floats(2, "n_body", 6, 6)]
+    wrench: Annotated[np.ndarray, Floats(6)]
+    # six of every body, then one of every dof that is held
+    gradient: Annotated[np.ndarray, Floats(2, "n_v", "n_column")]
+    q: Annotated[np.ndarray, Floats("n_q")]
+    step: Annotated[np.ndarray, Floats("n_v")]
     answers: Answers  # of all tangent coordinates
 
 
@@ -65,15 +68,21 @@ def new_column_work(n_q: int, n_v: int, n_body: int, n_marker: int, n_element: i
     """Allocate a ColumnWork."""
     at_home = new_pose(n_body, n_v)
     at_home.rotation[:] = np.eye(3)
-    return ColumnWork(
-        at_home, np.zeros((n_marker, 3)), np.zeros(n_marker), np.zeros((2, n_body, 6, 6)), np.zeros(6),
-        np.zeros((2, n_v, 6 * n_body + n_v)), np.zeros(n_q), np.zeros(n_v), new_answers(n_v, n_element, n_v),
-    )  # fmt: skip
+    return allocate(
+        ColumnWork,
+        n_marker=n_marker,
+        n_body=n_body,
+        n_v=n_v,
+        n_column=6 * n_body + n_v,
+        n_q=n_q,
+        at_home=at_home,
+        answers=new_answers(n_v, n_element, n_v),
+    )
 
 
 def new_course(n_q: int, n_v: int) -> ThreePoses:
     """Allocate a Course."""
-    return ThreePoses(np.zeros(n_q), np.zeros(n_v), np.zeros(n_v), np.zeros(1), np.zeros((3, n_q)))
+    return allocate(ThreePoses, n_q=n_q, n_v=n_v)
 
 
 def new_columns(n_v: int, n_body: int, n_other: int) -> np.ndarray:
@@ -241,8 +250,9 @@ def stand_among(model, roles, track, weight, fixed, solver, work):
     pose(model.tree, work.q, solver.pose)
     model_markers(model.markers, solver.pose, work.place)
     problem = FrameProblem(
-        model.tree, model.markers, model.elements, roles, work.place, weight, track.hold, track.q_hold
-    )
+        tree=model.tree, markers=model.markers, elements=model.elements, roles=roles,
+        measured=work.place, weight=weight, hold=track.hold, q_hold=track.q_hold,
+    )  # fmt: skip
     return stand_beside(problem, work.q, fixed, solver)
 
 

@@ -9,10 +9,11 @@ covariance of the gradient (kernels/uncertainty/gradient_errors). Covariance: Ba
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from kernels.algebra.allocation import Floats, Integers, allocate
 from kernels.algebra.copying import copy
 from kernels.compiler.jit import njit
 from kernels.joints.couplers import fold_matrix
@@ -78,14 +79,16 @@ class DeviationState(NamedTuple):
     """What goes on from frame to frame."""
 
     errors: MarkerErrors  # of the markers, whatever the method
-    held_for: np.ndarray  # (n_v,) - time since each dof was determined [s]
-    folded_for: np.ndarray  # (n_body,) - time since the body was no part of a chain that could fold [s]
-    mean: np.ndarray  # (K,) - of the variances of frames that the same markers determine wholly
-    n_mean: np.ndarray  # (1,) int64 - so many
-    weight: np.ndarray  # (n_marker,) - in them
-    usual: np.ndarray  # (K,) - the last mean in which no marker of an earlier one was missed
-    most: np.ndarray  # (n_marker,) - weight in that
-    away: np.ndarray  # (1,) - time since the last of them [s]
+    held_for: Annotated[np.ndarray, Floats("n_v", fill=NEVER)]  # time since each dof was determined [s]
+    # time since the body was no part of a chain that could fold [s]
+    folded_for: Annotated[np.ndarray, Floats("n_body", fill=NEVER)]
+    # of the variances of frames that the same markers determine wholly
+    mean: Annotated[np.ndarray, Floats("K")]
+    n_mean: Annotated[np.ndarray, Integers(1)]  # so many
+    weight: Annotated[np.ndarray, Floats("n_marker")]  # in them
+    usual: Annotated[np.ndarray, Floats("K")]  # the last mean in which no marker of an earlier one was missed
+    most: Annotated[np.ndarray, Floats("n_marker")]  # weight in that
+    away: Annotated[np.ndarray, Floats(1, fill=NEVER)]  # time since the last of them [s]
     pose: PoseErrors
     other: AlternativeConfiguration
 
@@ -93,79 +96,76 @@ class DeviationState(NamedTuple):
 class Answers(NamedTuple):
     """Of K numbers side by side."""
 
-    X: np.ndarray  # (n_v, K) - slopes, then x = P f of every number
-    B: np.ndarray  # (n_element, K) - answers of the numbers to the hard elements' targets
-    row: np.ndarray  # (K,)
-    value: np.ndarray  # (K,) - variances
+    X: Annotated[np.ndarray, Floats("n_v", "K")]  # slopes, then x = P f of every number
+    B: Annotated[np.ndarray, Floats("n_element", "K")]  # answers of the numbers to the hard elements' targets
+    row: Annotated[np.ndarray, Floats("K")]
+    value: Annotated[np.ndarray, Floats("K")]  # variances
 
 
 class DeviationWork(NamedTuple):
     """Working space; K = n_output."""
 
     rows: JacobianWork
-    M: np.ndarray  # (2, n_v, n_v) - covariance of the gradient by ALL errors, by NOISE
+    M: Annotated[np.ndarray, Floats(2, "n_v", "n_v")]  # covariance of the gradient by ALL errors, by NOISE
     numbers: Answers  # K
     coordinates: Answers  # K and n_v: with all tangent coordinates behind the numbers
-    theta: np.ndarray  # (n_joint,) - flexions in the method solved before [deg]
-    X_first: np.ndarray  # (n_v, n_joint) - of the flexions in the method solved before
-    B_first: np.ndarray  # (n_element, n_joint)
+    theta: Annotated[np.ndarray, Floats("n_joint")]  # flexions in the method solved before [deg]
+    X_first: Annotated[np.ndarray, Floats("n_v", "n_joint")]  # of the flexions in the method solved before
+    B_first: Annotated[np.ndarray, Floats("n_element", "n_joint")]
     gradient: GradientErrorWork
     still: SkinMotion  # skin that does not move
-    sight: np.ndarray  # (n_body,) int64 - markers that a body shows
+    sight: Annotated[np.ndarray, Integers("n_body")]  # markers that a body shows
     beyond: ReliabilityWork
 
 
 class Deviations(NamedTuple):
     """Standard deviations, in the order of kernels/solver/output_jacobian."""
 
-    value: np.ndarray  # (K,)
-    uncertain: np.ndarray  # (3 n_joint,) - 1 = an angle whose deviation is beyond the limit
+    value: Annotated[np.ndarray, Floats("K")]
+    # 1 = an angle whose deviation is beyond the limit
+    uncertain: Annotated[np.ndarray, Floats("3 * n_joint")]
 
 
 def new_deviation_state(
     n_v: int, n_body: int, K: int, errors: MarkerErrors, other: AlternativeConfiguration
 ) -> DeviationState:
     """Allocate what is remembered of a solution; of the markers it is shared."""
-    return DeviationState(
-        errors,
-        np.full(n_v, NEVER),
-        np.full(n_body, NEVER),
-        np.zeros(K),
-        np.zeros(1, np.int64),
-        np.zeros(len(errors.variance)),
-        np.zeros(K),
-        np.zeros(len(errors.variance)),
-        np.full(1, NEVER),
-        new_pose_errors(n_v, len(errors.variance)),
-        other,
+    return allocate(
+        DeviationState,
+        n_v=n_v,
+        n_body=n_body,
+        K=K,
+        n_marker=len(errors.variance),
+        errors=errors,
+        pose=new_pose_errors(n_v, len(errors.variance)),
+        other=other,
     )
 
 
 def new_answers(n_v: int, n_element: int, K: int) -> Answers:
     """Allocate the Answers of K numbers."""
-    return Answers(np.zeros((n_v, K)), np.zeros((n_element, K)), np.zeros(K), np.zeros(K))
+    return allocate(Answers, n_v=n_v, K=K, n_element=n_element)
 
 
 def new_deviation_work(n_v: int, n_body: int, n_element: int, n_joint: int, K: int) -> DeviationWork:
     """Allocate a DeviationWork."""
-    return DeviationWork(
-        new_jacobian_work(),
-        np.zeros((2, n_v, n_v)),
-        new_answers(n_v, n_element, K),
-        new_answers(n_v, n_element, K + n_v),
-        np.zeros(n_joint),
-        np.zeros((n_v, n_joint)),
-        np.zeros((n_element, n_joint)),
-        new_gradient_error_work(n_body),
-        SkinMotion(np.zeros((n_body, 3)), np.zeros(n_body), np.zeros(n_body)),
-        np.zeros(n_body, np.int64),
-        new_reliability_work(n_v, n_element, K),
+    return allocate(
+        DeviationWork,
+        n_v=n_v,
+        n_joint=n_joint,
+        n_element=n_element,
+        n_body=n_body,
+        rows=new_jacobian_work(),
+        numbers=new_answers(n_v, n_element, K),
+        coordinates=new_answers(n_v, n_element, K + n_v),
+        gradient=new_gradient_error_work(n_body),
+        beyond=new_reliability_work(n_v, n_element, K),
     )
 
 
 def new_deviations(n_joint: int, K: int) -> Deviations:
     """Allocate a Deviations of K numbers."""
-    return Deviations(np.zeros(K), np.zeros(3 * n_joint))
+    return allocate(Deviations, K=K, n_joint=n_joint)
 
 
 @njit
@@ -190,8 +190,8 @@ def deviate(model, method, dt, frame_options, options, frame_state, state, work,
     age(track.hold, is_open, dt, state.held_for)
     age_folded(model, options.enough, health.weight, dt, own.sight, state.folded_for)
     problem = FrameProblem(
-        model.tree, model.markers, model.elements, method.roles, segments.place, weight, track.hold,
-        track.q_hold,
+        tree=model.tree, markers=model.markers, elements=model.elements, roles=method.roles,
+        measured=segments.place, weight=weight, hold=track.hold, q_hold=track.q_hold,
     )  # fmt: skip
     n_hard = stand_at(problem, track.q, track.multiplier, at)
     if n_hard < 0:

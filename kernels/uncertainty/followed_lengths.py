@@ -51,8 +51,8 @@ def add_method_before(model, method, frame_state, problem, solver, work, answers
     """
     track, first, segments = frame_state.track, frame_state.first, frame_state.segments
     before = FrameProblem(
-        model.tree, model.markers, model.elements, method.first, segments.place, segments.weight,
-        first.hold, first.q_hold,
+        tree=model.tree, markers=model.markers, elements=model.elements, roles=method.first,
+        measured=segments.place, weight=segments.weight, hold=first.hold, q_hold=first.q_hold,
     )  # fmt: skip
     n_hard = stand_at(before, first.q, first.multiplier, solver)
     if n_hard >= 0:

@@ -10,10 +10,11 @@ of anything for that.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from kernels.algebra.allocation import Floats, allocate
 from kernels.algebra.spatial import power
 from kernels.compiler.jit import inlined, njit
 from kernels.joints.tree import point_in_ground
@@ -26,30 +27,26 @@ N_SUM = 10
 class SkinMotion(NamedTuple):
     """Skin of a segment that moves as one body, standard deviations about and along each axis."""
 
-    centre: np.ndarray  # (n_body, 3) - what it turns about, in the body frame [m]
-    turn: np.ndarray  # (n_body,) [rad]
-    shift: np.ndarray  # (n_body,) [m]
+    # what it turns about, in the body frame [m]
+    centre: Annotated[np.ndarray, Floats("n_body", 3)]
+    turn: Annotated[np.ndarray, Floats("n_body")]  # [rad]
+    shift: Annotated[np.ndarray, Floats("n_body")]  # [m]
 
 
 class GradientErrorWork(NamedTuple):
     """Working space."""
 
-    total: np.ndarray  # (2, n_body, N_SUM) - by the markers' weights; by what their own errors weigh
-    matrix: np.ndarray  # (n_body, 6, 6) - of every body, then of its subtree
-    inertia: np.ndarray  # (6, 6) - A of one body
-    wrench: np.ndarray  # (6,)
-    point: np.ndarray  # (3,) [m]
+    # by the markers' weights; by what their own errors weigh
+    total: Annotated[np.ndarray, Floats(2, "n_body", N_SUM)]
+    matrix: Annotated[np.ndarray, Floats("n_body", 6, 6)]  # of every body, then of its subtree
+    inertia: Annotated[np.ndarray, Floats(6, 6)]  # A of one body
+    wrench: Annotated[np.ndarray, Floats(6)]
+    point: Annotated[np.ndarray, Floats(3)]  # [m]
 
 
 def new_gradient_error_work(n_body: int) -> GradientErrorWork:
     """Allocate a GradientErrorWork."""
-    return GradientErrorWork(
-        np.zeros((2, n_body, N_SUM)),
-        np.zeros((n_body, 6, 6)),
-        np.zeros((6, 6)),
-        np.zeros(6),
-        np.zeros(3),
-    )
+    return allocate(GradientErrorWork, n_body=n_body)
 
 
 @njit

@@ -14,10 +14,11 @@ errors are independent, their squares add up.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from kernels.algebra.allocation import Floats, allocate
 from kernels.algebra.linear import cholesky_drop
 from kernels.algebra.spatial import cross
 from kernels.compiler.jit import njit
@@ -33,12 +34,12 @@ DEPENDENT = 1e-9
 class KineticDeviations(NamedTuple):
     """Standard deviations of kernels/dynamics/kinetics.Kinetics, and of generalized forces."""
 
-    moment: np.ndarray  # (n_joint, N_RESOLVED, 3) [N m]
-    force: np.ndarray  # (n_joint, N_RESOLVED, 3) [N]
-    angle_rate: np.ndarray  # (n_joint, 3) [rad/s]
-    power: np.ndarray  # (n_joint, 2) [W]
-    residual: np.ndarray  # (2, 3) [N m], [N]
-    tau: np.ndarray  # (n_v,) [N m, N]
+    moment: Annotated[np.ndarray, Floats("n_joint", N_RESOLVED, 3)]  # [N m]
+    force: Annotated[np.ndarray, Floats("n_joint", N_RESOLVED, 3)]  # [N]
+    angle_rate: Annotated[np.ndarray, Floats("n_joint", 3)]  # [rad/s]
+    power: Annotated[np.ndarray, Floats("n_joint", 2)]  # [W]
+    residual: Annotated[np.ndarray, Floats(2, 3)]  # [N m], [N]
+    tau: Annotated[np.ndarray, Floats("n_v")]  # [N m, N]
 
 
 class LoadErrors(NamedTuple):
@@ -57,29 +58,23 @@ class LoadErrors(NamedTuple):
 class ErrorWork(NamedTuple):
     """Working space."""
 
-    factor: np.ndarray  # (2, n_v, n_v)
-    shift: np.ndarray  # (n_body + 1, 6) - xi of each body, about the reference point; the last: ground
-    force: np.ndarray  # (n_body, 6) - change of what each joint transmits
-    own: np.ndarray  # (n_body, 6) - what each body needs by itself
-    spatial: np.ndarray  # (5, 6)
+    factor: Annotated[np.ndarray, Floats(2, "n_v", "n_v")]
+    # xi of each body, about the reference point; the last: ground
+    shift: Annotated[np.ndarray, Floats("n_body + 1", 6)]
+    force: Annotated[np.ndarray, Floats("n_body", 6)]  # change of what each joint transmits
+    own: Annotated[np.ndarray, Floats("n_body", 6)]  # what each body needs by itself
+    spatial: Annotated[np.ndarray, Floats(5, 6)]
     frames: JointFrames
 
 
 def new_kinetic_deviations(n_joint: int, n_v: int) -> KineticDeviations:
     """Allocate KineticDeviations."""
-    shape = (n_joint, N_RESOLVED, 3)
-    return KineticDeviations(
-        np.zeros(shape), np.zeros(shape), np.zeros((n_joint, 3)), np.zeros((n_joint, 2)),
-        np.zeros((2, 3)), np.zeros(n_v),
-    )  # fmt: skip
+    return allocate(KineticDeviations, n_joint=n_joint, n_v=n_v)
 
 
 def new_error_work(n_body: int, n_v: int, n_joint: int) -> ErrorWork:
     """Allocate an ErrorWork."""
-    return ErrorWork(
-        np.zeros((2, n_v, n_v)), np.zeros((n_body + 1, 6)), np.zeros((n_body, 6)), np.zeros((n_body, 6)),
-        np.zeros((5, 6)), new_joint_frames(n_joint),
-    )  # fmt: skip
+    return allocate(ErrorWork, n_v=n_v, n_body=n_body, frames=new_joint_frames(n_joint))
 
 
 @njit

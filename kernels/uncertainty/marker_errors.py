@@ -12,10 +12,11 @@ cannot show it, whatever their size.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from kernels.algebra.allocation import Floats, Integers, allocate
 from kernels.compiler.jit import njit
 from kernels.markers.marker_health import is_known, is_seen, is_wrong
 from kernels.uncertainty.gradient_errors import SkinMotion
@@ -43,32 +44,24 @@ class ErrorBounds(NamedTuple):
 class MarkerErrors(NamedTuple):
     """What the last frames tell of each marker."""
 
-    last: np.ndarray  # (n_marker, 3) - residual of the last frame, in the body frame [m]
-    before: np.ndarray  # (n_marker, 3) - of the frame before it
-    n_row: np.ndarray  # (n_marker,) int64 - frames in a row that it was there in
-    n_learnt: np.ndarray  # (n_marker,) int64 - second differences so far
-    square: np.ndarray  # (n_marker,) - running variance of the noise along an axis, as far as residuals tell
-    variance: np.ndarray  # (n_marker,) - of noise and own model error together, along an axis [m^2]
-    noise: np.ndarray  # (n_marker,) - of the noise in that [m^2]
-    step: np.ndarray  # (n_marker,) - how far its residual is from that of the last frame, 0 = not known [m]
-    usual: np.ndarray  # (n_marker, N_DEPARTURE) - mean squares of its departures [m^2]
+    last: Annotated[np.ndarray, Floats("n_marker", 3)]  # residual of the last frame, in the body frame [m]
+    before: Annotated[np.ndarray, Floats("n_marker", 3)]  # of the frame before it
+    n_row: Annotated[np.ndarray, Integers("n_marker")]  # frames in a row that it was there in
+    n_learnt: Annotated[np.ndarray, Integers("n_marker")]  # second differences so far
+    # running variance of the noise along an axis, as far as residuals tell
+    square: Annotated[np.ndarray, Floats("n_marker")]
+    # of noise and own model error together, along an axis [m^2]
+    variance: Annotated[np.ndarray, Floats("n_marker")]
+    noise: Annotated[np.ndarray, Floats("n_marker")]  # of the noise in that [m^2]
+    # how far its residual is from that of the last frame, 0 = not known [m]
+    step: Annotated[np.ndarray, Floats("n_marker")]
+    usual: Annotated[np.ndarray, Floats("n_marker", N_DEPARTURE)]  # mean squares of its departures [m^2]
     ranges: Ranges  # that residuals have kept to
 
 
 def new_marker_errors(n_marker: int) -> MarkerErrors:
     """Allocate a MarkerErrors that knows nothing."""
-    return MarkerErrors(
-        np.zeros((n_marker, 3)),
-        np.zeros((n_marker, 3)),
-        np.zeros(n_marker, np.int64),
-        np.zeros(n_marker, np.int64),
-        np.zeros(n_marker),
-        np.zeros(n_marker),
-        np.zeros(n_marker),
-        np.zeros(n_marker),
-        np.zeros((n_marker, N_DEPARTURE)),
-        new_ranges(n_marker),
-    )
+    return allocate(MarkerErrors, n_marker=n_marker, ranges=new_ranges(n_marker))
 
 
 @njit

@@ -8,10 +8,11 @@ axes are the diagonal of J C J'.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from kernels.algebra.allocation import Floats, allocate
 from kernels.algebra.spatial import vector_product
 from kernels.compiler.jit import entry, njit
 from kernels.joints.tree import point_in_ground
@@ -30,13 +31,13 @@ class WeightedPoints(NamedTuple):
 class PlaceWork(NamedTuple):
     """Working space."""
 
-    row: np.ndarray  # (3, n_v) - slopes of one place
-    arm: np.ndarray  # (3,) [m]
+    row: Annotated[np.ndarray, Floats(3, "n_v")]  # slopes of one place
+    arm: Annotated[np.ndarray, Floats(3)]  # [m]
 
 
 def new_place_work(n_v: int) -> PlaceWork:
     """Allocate a PlaceWork."""
-    return PlaceWork(np.zeros((3, n_v)), np.zeros(3))
+    return allocate(PlaceWork, n_v=n_v)
 
 
 @entry

@@ -11,10 +11,11 @@ another way at another pose.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from kernels.algebra.allocation import Floats, Integers, allocate
 from kernels.compiler.jit import njit
 
 EVERY = 10
@@ -26,20 +27,15 @@ ALL, NOISE = 0, 1
 class PoseErrors(NamedTuple):
     """Covariances of tangent coordinates [rad^2, rad m, m^2], and what they need from frame to frame."""
 
-    covariance: np.ndarray  # (2, n_v, n_v) - ALL, NOISE; symmetric
-    seen: np.ndarray  # (n_marker,) int64 - 1 = it took part in the newest
-    wait: np.ndarray  # (1,) int64 - frames until the next
-    covariance_version: np.ndarray  # (1,) int64 - how often it was made anew
+    covariance: Annotated[np.ndarray, Floats(2, "n_v", "n_v")]  # ALL, NOISE; symmetric
+    seen: Annotated[np.ndarray, Integers("n_marker")]  # 1 = it took part in the newest
+    wait: Annotated[np.ndarray, Integers(1)]  # frames until the next
+    covariance_version: Annotated[np.ndarray, Integers(1)]  # how often it was made anew
 
 
 def new_pose_errors(n_v: int, n_marker: int) -> PoseErrors:
     """Allocate a PoseErrors that knows nothing."""
-    return PoseErrors(
-        np.zeros((2, n_v, n_v)),
-        np.zeros(n_marker, np.int64),
-        np.zeros(1, np.int64),
-        np.zeros(1, np.int64),
-    )
+    return allocate(PoseErrors, n_v=n_v, n_marker=n_marker)
 
 
 @njit

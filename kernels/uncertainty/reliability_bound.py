@@ -10,10 +10,11 @@ It is solved for only where it can matter for a limit (docs/uncertainty.md, beyo
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from kernels.algebra.allocation import Floats, allocate
 from kernels.algebra.linear import cholesky, solve_lower, solve_lower_transposed
 from kernels.algebra.rotation import rotate
 from kernels.compiler.jit import njit
@@ -39,38 +40,32 @@ N_RANGE = 3
 class Ranges(NamedTuple):
     """Where residuals have been about home, in their bodies [m]."""
 
-    box: np.ndarray  # (N_RANGE, n_marker, 2, 3) - least, most
-    age: np.ndarray  # (1,) - of the present range [s]
+    box: Annotated[np.ndarray, Floats(N_RANGE, "n_marker", 2, 3)]  # least, most
+    age: Annotated[np.ndarray, Floats(1)]  # of the present range [s]
 
 
 class ReliabilityWork(NamedTuple):
     """Working space; K = n_output."""
 
-    least: np.ndarray  # (K,) - deviations that come of it
-    vectors: np.ndarray  # (3, 3) - a residual, what of it is beyond its range in the body and in ground [m]
-    along: np.ndarray  # (3, n_v) - change of the gradient by a shift along each axis of ground
-    slopes: np.ndarray  # (3, K) - changes of the numbers by it
-    X: np.ndarray  # (n_v, 3) - of the pose
-    B: np.ndarray  # (n_element, 3)
-    R: np.ndarray  # (3, 3) - what its own residual shows of it, with the ridge
+    least: Annotated[np.ndarray, Floats("K")]  # deviations that come of it
+    # a residual, what of it is beyond its range in the body and in ground [m]
+    vectors: Annotated[np.ndarray, Floats(3, 3)]
+    # change of the gradient by a shift along each axis of ground
+    along: Annotated[np.ndarray, Floats(3, "n_v")]
+    slopes: Annotated[np.ndarray, Floats(3, "K")]  # changes of the numbers by it
+    X: Annotated[np.ndarray, Floats("n_v", 3)]  # of the pose
+    B: Annotated[np.ndarray, Floats("n_element", 3)]
+    R: Annotated[np.ndarray, Floats(3, 3)]  # what its own residual shows of it, with the ridge
 
 
 def new_ranges(n_marker: int) -> Ranges:
     """Allocate Ranges in which nothing has been seen."""
-    return Ranges(np.zeros((N_RANGE, n_marker, 2, 3)), np.zeros(1))
+    return allocate(Ranges, n_marker=n_marker)
 
 
 def new_reliability_work(n_v: int, n_element: int, K: int) -> ReliabilityWork:
     """Allocate a ReliabilityWork."""
-    return ReliabilityWork(
-        np.zeros(K),
-        np.zeros((3, 3)),
-        np.zeros((3, n_v)),
-        np.zeros((3, K)),
-        np.zeros((n_v, 3)),
-        np.zeros((n_element, 3)),
-        np.zeros((3, 3)),
-    )
+    return allocate(ReliabilityWork, K=K, n_v=n_v, n_element=n_element)
 
 
 @njit

@@ -16,10 +16,11 @@ Fiacco 1983, Introduction to Sensitivity and Stability Analysis in Nonlinear Pro
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from kernels.algebra.allocation import Floats, allocate
 from kernels.algebra.copying import copy, copy_matrix
 from kernels.algebra.linear import (
     cholesky_leaves_first,
@@ -42,17 +43,16 @@ CLOSE = 3e-7
 class OneAnswer(NamedTuple):
     """One number's answer, refined."""
 
-    H: np.ndarray  # (n_v, n_v) - Hessian of the Lagrangian, lower triangle
-    x: np.ndarray  # (n_v, 1) - f, then P f
-    b: np.ndarray  # (n_element, 1) - its answers to the hard elements' targets
-    left: np.ndarray  # (n_v, 1) - what f - H x - A'b leaves, then what it changes x by
-    more: np.ndarray  # (n_element, 1) - and b
+    H: Annotated[np.ndarray, Floats("n_v", "n_v")]  # Hessian of the Lagrangian, lower triangle
+    x: Annotated[np.ndarray, Floats("n_v", 1)]  # f, then P f
+    b: Annotated[np.ndarray, Floats("n_element", 1)]  # its answers to the hard elements' targets
+    left: Annotated[np.ndarray, Floats("n_v", 1)]  # what f - H x - A'b leaves, then what it changes x by
+    more: Annotated[np.ndarray, Floats("n_element", 1)]  # and b
 
 
 def new_one_answer(n_v: int, n_element: int) -> OneAnswer:
     """Allocate a OneAnswer."""
-    one, rows = np.zeros((n_v, 1)), np.zeros((n_element, 1))
-    return OneAnswer(np.zeros((n_v, n_v)), one, rows, one.copy(), rows.copy())
+    return allocate(OneAnswer, n_v=n_v, n_element=n_element)
 
 
 @njit

@@ -1,0 +1,95 @@
+"""One way to allocate a record of arrays: its shapes stand beside its fields, and sizes are given by name.
+
+A field says what it holds, `Annotated[np.ndarray, Floats("n_body", 3)]`, and `allocate(Pose, n_body=4)` makes
+it: nothing is filled by its place in a list, which a field that was added or moved would shift in silence.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from types import CodeType
+from typing import Any, TypeVar, get_args, get_type_hints
+
+import numpy as np
+
+Record = TypeVar("Record", bound=tuple[Any, ...])
+
+
+class Floats:
+    """Of a field: an array of float64.
+
+    sizes : of each of its axes, a number, or the name of a size that `allocate` is given, or a sum or product
+        of these
+    fill : what it holds at first
+    """
+
+    dtype: type = np.float64
+
+    def __init__(self, *sizes: int | str, fill: float = 0.0) -> None:
+        self.sizes, self.fill = sizes, fill
+
+
+class Integers(Floats):
+    """Of a field: an array of int64; as Floats."""
+
+    dtype = np.int64
+
+    def __init__(self, *sizes: int | str, fill: int = 0) -> None:
+        super().__init__(*sizes, fill=fill)
+
+
+def allocate(record: type[Record], **given: Any) -> Record:
+    """Make a record: arrays by their annotations, and records of arrays inside it likewise.
+
+    given : sizes, and the values of fields that have no annotation or that shall be others, by their names
+    Raises TypeError for a size that is missing, a field that can only be given, and a name that nothing uses.
+    """
+    made, used = _make(record, given)
+    if unused := [name for name in given if name not in used]:
+        raise TypeError(
+            f"{record.__name__} has neither a field nor a size of the name {', '.join(unused)}; its fields "
+            f"are {', '.join(_fields(record))}"
+        )
+    return made
+
+
+def _make(record: type[Record], given: Mapping[str, Any]) -> tuple[Record, set[str]]:
+    """The record, and the names in use."""
+    values, used = {}, set()
+    for name, kind in _fields(record).items():
+        array = next((x for x in get_args(kind) if isinstance(x, Floats)), None)
+        if name in given:
+            values[name] = given[name]
+            used.add(name)
+        elif array is not None:
+            used.update(n for size in array.sizes if isinstance(size, str) for n in _code(size).co_names)
+            shape = [_size(size, given, f"{record.__name__}.{name}") for size in array.sizes]
+            values[name] = np.full(shape, array.fill, array.dtype)
+        elif isinstance(kind, type) and hasattr(kind, "_fields"):
+            values[name], inside = _make(kind, given)
+            used |= inside
+        else:
+            raise TypeError(f"{record.__name__}.{name} has no shape beside it: give it by its name")
+    return record(**values), used
+
+
+def _size(size: int | str, given: Mapping[str, Any], where: str) -> int:
+    """The number of entries along one axis; where : record and field."""
+    if isinstance(size, int):
+        return size
+    try:
+        return int(eval(_code(size), {"__builtins__": {}}, dict(given)))
+    except NameError as error:
+        raise TypeError(f"{where} has the size {size}, and {error}: give it by its name") from None
+
+
+@functools.cache
+def _fields(record: type) -> dict[str, Any]:
+    """The annotations of a record, in the order of its fields."""
+    return get_type_hints(record, include_extras=True)
+
+
+@functools.cache
+def _code(size: str) -> CodeType:
+    return compile(size, f"size {size}", "eval")
