@@ -16,12 +16,11 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from importlib import import_module
 from typing import Any, NamedTuple
 
 from kernels.compiler.cache import cache_fault, is_complete, mark_complete, tell_compiled
 from rtsim.errors import RtsimError
-from rtsim.live.compiled.group_table import ALL, KernelGroup
+from rtsim.live.compiled.group_table import ALL
 from rtsim.live.processes.children import APART
 
 POLL_S = 0.1
@@ -62,7 +61,7 @@ def compile_groups(
     waiting = [name for name in names if anew or not is_complete(name)]
     if not waiting or cache_fault():
         return {}
-    n_kernel = sum(n_kernel_of(ALL[name]) for name in waiting)
+    n_kernel = sum(map(n_kernel_of, waiting))
     works: list[_Work] = []
     working: list[_Work] = []
     try:
@@ -121,7 +120,7 @@ class _Work:
             last = self._words[-1] if self._words else f"exit code {self._process.returncode}"
             raise RtsimError(f"{ALL[self.name].what} could not be compiled: {last}")
         if ended:
-            self.n_done = n_kernel_of(ALL[self.name])  # the rest was in the cache
+            self.n_done = n_kernel_of(self.name)  # the rest was in the cache
             self.cost = self.cost._replace(seconds=time.monotonic() - self._start)
         return ended
 
@@ -146,17 +145,12 @@ class _Work:
         self._words.extend(line.rstrip("\n") for line in self._process.stderr if line.strip())
 
 
-def n_kernel_of(group: KernelGroup) -> int:
+def n_kernel_of(name: str) -> int:
     """How many kernels a group has: its entries and all that they call."""
     from kernels.compiler.jit import reachable
+    from rtsim.live.compiled.group_kernels import KERNELS
 
-    return len(reachable(map(kernel_at, group.entries), map(kernel_at, group.without)))
-
-
-def kernel_at(place: str) -> Any:
-    """The kernel "module.name"."""
-    module, _, name = place.rpartition(".")
-    return getattr(import_module(module), name)
+    return len(reachable(KERNELS[name].entries, KERNELS[name].without))
 
 
 def compile_group(name: str) -> None:

@@ -11,8 +11,9 @@ from pathlib import Path
 import numba
 import pytest
 
+from rtsim.live.compiled.group_kernels import KERNELS
 from rtsim.live.compiled.group_table import ALL, GROUPS
-from rtsim.live.compiled.groups import compile_groups, kernel_at, n_kernel_of
+from rtsim.live.compiled.groups import compile_groups, n_kernel_of
 from tests.rtsim.live.rig import until
 
 ROOT = Path(__file__).resolve().parents[4]
@@ -21,15 +22,17 @@ USED = """
 import sys
 from kernels.compiler import cache, jit
 from rtsim.live.compiled.group_table import GROUPS
-from rtsim.live.compiled.groups import ENTRIES, kernel_at
+from rtsim.live.compiled.groups import ENTRIES
 group, compiled = GROUPS[sys.argv[1]], []
 cache.tell_compiled(compiled.append)
 group.call()
 called = [k.py_func for k in jit._COMPILED if k.signatures]
 called = [f.__globals__["kernel"].py_func if "." + f.__name__ in ENTRIES else f for f in called]
 used = {f.__name__ for f in called}
-lacking = [place for place in group.entries if place.rpartition(".")[2] not in used]
-reached = {k.py_func.__name__ for k in jit.reachable(map(kernel_at, group.entries))}
+from rtsim.live.compiled.group_kernels import KERNELS
+entries = KERNELS[sys.argv[1]].entries
+lacking = [k.py_func.__name__ for k in entries if k.py_func.__name__ not in used]
+reached = {k.py_func.__name__ for k in jit.reachable(entries)}
 print(sorted(lacking), sorted(used - reached), "numba.np.linalg" in sys.modules and not compiled)
 """
 
@@ -53,14 +56,19 @@ def test_a_group_names_all_that_it_calls(name: str) -> None:
 
 @pytest.mark.parametrize("name", GROUPS)
 def test_a_group_counts_its_kernels(name: str) -> None:
-    """Protects the count from a renamed kernel: every place in the table is a kernel."""
-    group = GROUPS[name]
-    assert all(callable(kernel_at(place)) for place in (*group.entries, *group.without))
+    """Protects the count: a group has its entries, and what they call."""
+    group = KERNELS[name]
+    assert all(map(callable, (*group.entries, *group.without)))
     if not numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
-        assert n_kernel_of(group) > len(group.entries)
+        assert n_kernel_of(name) > len(group.entries)
 
 
-KERNELS = {
+def test_every_group_has_its_kernels() -> None:
+    """Protects a new group: its words and its call in one table, its kernels in the other."""
+    assert list(KERNELS) == list(ALL)
+
+
+N_KERNEL = {
     "solver": 247, "deviations": 333, "simulation": 369, "model": 250, "model-deviations": 336,
     "coupled-simulation": 370, "moment-arms": 166, "forces": 150, "recruitment": 66, "muscles": 62,
     "fdk": 429, "torque-generators": 25, "torque-generator-fit": 58,
@@ -75,7 +83,7 @@ into docs/benchmarks.md what it takes to compile."""
 @pytest.mark.parametrize("name", ALL)
 def test_a_group_grows_with_a_word(name: str) -> None:
     """Protects the first start: compile time is a budget, and a group does not grow unseen."""
-    assert n_kernel_of(ALL[name]) <= 1.1 * KERNELS[name]
+    assert n_kernel_of(name) <= 1.1 * N_KERNEL[name]
 
 
 @pytest.mark.process
