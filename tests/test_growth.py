@@ -122,7 +122,7 @@ def test_a_filter_of_rates_touches_four_files() -> None:
         "kernels/rates/savitzky_golay.py",
         "rtsim/config/runs/rate_schema.py",
         "rtsim/methods/kinematics/rates.py",
-        "rtsim/live/compiled/group_table.py",
+        "rtsim/live/compiled/group_kernels.py",
     }
 
 
@@ -135,12 +135,17 @@ def test_a_capture_system_touches_its_module_and_its_messages(system: str) -> No
     assert others - {"streams/capture/byte_reader.py"} == {f"streams/capture/systems/{system}.py"}
 
 
-def test_a_file_format_touches_two_files() -> None:
-    """Protects the count of a format, by a format of forces."""
-    assert named_in(r"cortex_forces|\"\.forces\"") == {
-        "rtsim/files/forces/cortex_forces.py",
-        "rtsim/files/forces/forces.py",
-    }
+@pytest.mark.parametrize(
+    ("pattern", "module"),
+    [
+        (r"cortex_forces|\"\.forces\"", "rtsim/files/forces/cortex_forces.py"),
+        (r"read_zebris|\.apd\b", "rtsim/files/pressure/zebris.py"),
+        (r"read_tekscan|\.asf\b", "rtsim/files/pressure/tekscan.py"),
+    ],
+)
+def test_a_file_format_touches_two_files(pattern: str, module: str) -> None:
+    """Protects the count of a format: its module, and its row in the table that checks and helps read."""
+    assert named_in(pattern) == {module, "rtsim/files/formats.py"}
 
 
 MOST_ARGUMENTS = 10
@@ -196,6 +201,54 @@ def test_no_module_is_too_long() -> None:
     """Protects readers: a module is one idea, and what grows beyond this is two."""
     n_line = {name: len(text.splitlines()) for name, text in SOURCES.items()}
     assert {name: n for name, n in n_line.items() if n > LONGEST_MODULE} == {}
+
+
+MOST_BY_PLACE = 5
+"""Arguments by their place that whoever reads a call can still tell apart."""
+
+
+def records() -> dict[str, int]:
+    """Of all classes with annotated fields: their names, and how many fields they have."""
+    nodes = (node for text in SOURCES.values() for node in ast.walk(ast.parse(text)))
+    classes = (node for node in nodes if isinstance(node, ast.ClassDef))
+    n_field = {node.name: sum(isinstance(line, ast.AnnAssign) for line in node.body) for node in classes}
+    return {name: n for name, n in n_field.items() if n}
+
+
+def test_records_of_many_fields_are_made_by_name() -> None:
+    """Protects results: a field that is added or moved shifts no others in silence."""
+    names, found = records(), []
+    assert "FdkWork" in names
+    for module, text in SOURCES.items():
+        for call in ast.walk(ast.parse(text)):
+            if isinstance(call, ast.Call) and ast.unparse(call.func).split(".")[-1] in names:
+                name = ast.unparse(call.func).split(".")[-1]
+                starred = any(isinstance(argument, ast.Starred) for argument in call.args)
+                if (names[name] if starred else len(call.args)) > MOST_BY_PLACE:
+                    found.append(f"{module}:{call.lineno} {name}")
+    assert found == []
+
+
+def test_working_spaces_of_kernels_are_allocated_by_their_shapes() -> None:
+    """Protects working spaces: no record of kernels is filled with new arrays by hand."""
+    names, found = records(), []
+    for module, text in SOURCES.items():
+        for call in ast.walk(ast.parse(text) if module.startswith("kernels/") else ast.Module([], [])):
+            if isinstance(call, ast.Call) and ast.unparse(call.func) in names:
+                made = [ast.unparse(argument) for argument in call.args]
+                if any(re.match(r"np\.(zeros|empty|ones|full)\b", text) for text in made):
+                    found.append(f"{module}:{call.lineno}")
+    assert found == []
+
+
+def test_no_kernel_is_named_by_a_text() -> None:
+    """Protects the list of groups: kernels stand there themselves, and a renamed one is missed at once."""
+    found = []
+    for name, text in SOURCES.items():
+        nodes = ast.walk(ast.parse(text)) if name.startswith("rtsim/") else ()
+        texts = [str(node.value) for node in nodes if isinstance(node, ast.Constant)]
+        found += [(name, text) for text in texts if re.fullmatch(r"kernels(\.\w+){2,}", text)]
+    assert found == []
 
 
 ALIAS = re.compile(r"^\s*(?:from \S+ )?import .*?\b(\w+) as (\w+)", re.MULTILINE)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 from msgspec import structs
 
+from rtsim.cli.terminal.format_names import naming_formats
 from rtsim.cli.terminal.frame_progress import progress_of
 from rtsim.cli.terminal.lines import tell
 from rtsim.cli.terminal.options import (
@@ -51,6 +52,7 @@ N_TOLD = 10
 
 
 @click.command("analyse")
+@naming_formats
 @click.argument("source", type=MarkerSource())
 @method_options
 @results_option
@@ -65,7 +67,7 @@ def command(
     source: str, outputs: tuple[Path, ...], plot: Path | None, plot_size: str | None, plot_dpi: int | None,
     curves: str, frames: str, columns: str, anyway: bool, compare: bool, as_json: bool, **options: Any,
 ) -> None:  # fmt: skip
-    """Solve SOURCE (walker, jaw:TASK, .trc, .c3d, .mcap) by the stages of a live run, as fast as it goes.
+    """Solve SOURCE (walker, jaw:TASK, MARKER_FILES) by the stages of a live run, as fast as it goes.
 
     A motion (.mot, .sto) drives the model of a run whose [fdk] names the drivers.
 
@@ -371,10 +373,8 @@ def in_words(told: dict[str, Any]) -> str:
     from rtsim.methods.plates.kinetic_figures import in_sentences
     from rtsim.report.tally import in_full, pace
 
-    factor = told["real_time_factor"]
-    paced = f", {pace(factor)}" if factor else ""
+    paced = f", {pace(told['real_time_factor'])}" if told["real_time_factor"] else ""
     flags = ", ".join(f"{name} {n}" for name, n in told["status"].items())
-    kinetics = in_sentences(told["kinetics"]) if told["kinetics"] else []
     side = f", {told['side']}" if told["side"] else ""
     method = in_full(told["method"], told["chosen"])
     beyond = ", ".join(f"{name} on {n} frames" for name, n in told["implausible"].items())
@@ -385,7 +385,7 @@ def in_words(told: dict[str, Any]) -> str:
             f"{told['frames']} frames ({flags}){rms}; {told['model']}, {method}{side}",
             *([f"implausible angles: {beyond}"] if beyond else []),
             *([f"flagged joints: {joints}"] if joints else []),
-            *kinetics,
+            *(in_sentences(told["kinetics"]) if told["kinetics"] else []),
             f"computed in {told['compute_s']:.3g} s{paced}; {told['outcome']}",
         )
     )

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING
 
 import click
 
+from rtsim.cli.terminal.format_names import naming_formats
 from rtsim.cli.terminal.lines import tell
 from rtsim.config.load import read_toml
 from rtsim.config.paths import configs_root, find_config
 from rtsim.config.runs.measures_schema import PersonMeasures
 from rtsim.errors import ConfigError
-from rtsim.live.inputs.sources import FILES, MADE_UP
+from rtsim.files.formats import FORCES, MARKERS, PRESSURE, has_format, suffixes
+from rtsim.live.inputs.sources import FILES, MADE_UP, NATURAL
 from streams.addresses import is_stream
 
 if TYPE_CHECKING:
@@ -23,8 +25,9 @@ if TYPE_CHECKING:
     from rtsim.config.runs.run_schema import RunConfig
     from rtsim.subjects.subject import Subject
 
-RECORDINGS = (".trc", ".c3d", ".mcap", ".npz")
+RECORDINGS = (*suffixes(MARKERS), NATURAL)
 READ_BY = {
+    **dict.fromkeys(suffixes(FORCES), "`rtsim analyse --forces` reads force plates"),
     **dict.fromkeys(RECORDINGS, "`rtsim analyse` reads recordings"),
     **dict.fromkeys((".mot", ".sto"), "`rtsim analyse --forces` and `rtsim simulate --motion` read such"),
     ".csv": "it is for other programs: no command of rtsim reads it",
@@ -58,6 +61,7 @@ FOLDERS = {
 
 
 @click.command("check")
+@naming_formats
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
 @click.option(
     "--ik-setup",
@@ -67,7 +71,7 @@ FOLDERS = {
 )
 def command(paths: tuple[Path, ...], ik_setup: Path | None) -> None:
     """Check configs (PATHS or shipped names; none: all shipped ones): models, labs, inertias, torque
-    generators, runs and subjects, by content; and pressure files (.asf, .lst, .apd), by suffix."""
+    generators, runs and subjects, by content; and pressure files (PRESSURE_FILES), by suffix."""
     named = [found for path in paths for found in (shipped(path) or [path])]
     chosen = tuple(named if paths else sorted(configs_root().glob("*/*.toml")))
     faults = 0
@@ -122,14 +126,14 @@ def check_config(path: Path) -> list[str]:
     from rtsim.config.runs.device_schema import DeviceSpec
     from rtsim.config.runs.hil_schema import HilSpec
     from rtsim.config.runs.inertia_schema import InertiaTable
-    from rtsim.files.pressure.pressure import PRESSURE_SUFFIXES, read_pressure, told
+    from rtsim.files.pressure.pressure import read_pressure, told
     from rtsim.models.load import OPENSIM, load_model
     from rtsim.report.model import feet_told, size_of, understood
     from rtsim.subjects.calibration.person_measures import AskedMeasures, all_measures
     from rtsim.subjects.markers.labs import load_lab
     from rtsim.subjects.subject import load_subject
 
-    if path.suffix.lower() in PRESSURE_SUFFIXES:
+    if has_format(path, PRESSURE):
         return told(read_pressure(path))
     foreign = path.suffix.lower() == OPENSIM
     try:
@@ -137,9 +141,9 @@ def check_config(path: Path) -> list[str]:
     except ConfigError as error:
         if path.suffix.lower() in ("", ".toml") or not path.is_file():
             raise
-        suffixes = ".toml", OPENSIM, *PRESSURE_SUFFIXES
+        allowed = ".toml", OPENSIM, *suffixes(PRESSURE)
         raise ConfigError(
-            f"a {path.suffix} file that is no config", where=str(path), allowed=", ".join(suffixes),
+            f"a {path.suffix} file that is no config", where=str(path), allowed=", ".join(allowed),
             remedy=READ_BY.get(path.suffix.lower(), "give a config"),
         ) from error  # fmt: skip
     if kind == "model":

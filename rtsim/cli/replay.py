@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 import numpy as np
 
+from rtsim.cli.terminal.format_names import naming_formats
 from rtsim.cli.terminal.lines import tell
 from rtsim.cli.terminal.marker_options import PERSON_OPTION
 from rtsim.cli.terminal.options import TARE_OPTION, file_options
@@ -20,6 +21,7 @@ from streams.sockets import MARKERS_ADDRESS
 
 
 @click.command("replay")
+@naming_formats
 @click.argument("source", type=MarkerSource())
 @click.option(
     "--address",
@@ -58,7 +60,7 @@ def command(
     key: str | None, clients: str | None, units: str | None, up: str | None,
     side: str | None, person: str | None, unnamed: bool,
 ) -> None:  # fmt: skip
-    """Play SOURCE (walker, jaw:TASK, .trc, .c3d, .mcap) as a live stream at its rate, with force plates."""
+    """Play SOURCE (walker, jaw:TASK, MARKER_FILES) as a live stream at its rate, with force plates."""
     from rtsim.files.forces.force_stream import force_channel
     from streams.account import bounded
     from streams.clock import now_ns

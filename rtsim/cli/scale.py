@@ -11,6 +11,7 @@ import click
 from rtsim.cli.terminal.lines import tell
 from rtsim.cli.terminal.marker_options import PERSON_OPTION
 from rtsim.errors import ConfigError
+from rtsim.files.formats import MARKERS, listed, of_laboratories
 from rtsim.files.output import check_free
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ STATURES_MM, PER_SQUARE = (500.0, 2500.0), (8.0, 120.0)
 @click.option(
     "--static",
     type=click.Path(path_type=Path),
-    help="Static trial (.trc, .c3d), instead of those that the setup names.",
+    help=f"Static trial ({listed(of_laboratories(MARKERS))}), instead of those that the setup names.",
 )
 @PERSON_OPTION
 @click.option("--mass", "mass_kg", type=float, help="Mass of the person [kg], instead of the setup's.")

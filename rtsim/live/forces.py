@@ -37,9 +37,9 @@ WEIGHTLESS = "The model has no mass: forces in its joints are left out. Give its
 
 def check_forces(run: RunConfig, streamed: bool = True) -> None:
     """ConfigError for forces that the run cannot have; streamed : whether those of a stream will do."""
-    from rtsim.files.forces.forces import FORCE_SUFFIXES
+    from rtsim.files.formats import FORCES, has_format, listed
 
-    allowed = ", ".join(FORCE_SUFFIXES) + (f", {WALKER}" if run.source == WALKER else "")
+    allowed = listed(FORCES) + (f", {WALKER}" if run.source == WALKER else "")
     allowed += ", or tcp://HOST:PORT" if streamed else ""
     if not run.forces or (is_stream(run.forces) and streamed):
         return
@@ -56,7 +56,7 @@ def check_forces(run: RunConfig, streamed: bool = True) -> None:
         )  # fmt: skip
     if not Path(run.forces).is_file():
         raise ConfigError(f"there is no file {run.forces!r}", where="--forces", allowed=allowed)
-    if Path(run.forces).suffix.lower() not in FORCE_SUFFIXES:
+    if not has_format(run.forces, FORCES):
         raise ConfigError(f"{run.forces} holds no forces that can be read", where="--forces", allowed=allowed)
     if is_stream(run.source):
         raise ConfigError(

@@ -23,6 +23,7 @@ from rtsim.cli.terminal.marker_options import PERSON_OPTION
 from rtsim.cli.terminal.options import file_options
 from rtsim.cli.terminal.plotting import paper_for, plot_options
 from rtsim.errors import ConfigError
+from rtsim.files.formats import PRESSURE, listed
 from rtsim.files.output import check_free
 
 if TYPE_CHECKING:
@@ -51,18 +52,21 @@ OF_A_FIT = {
 """Options by their parameters: what a run with pressure alone, and what a fit alone looks at."""
 
 
+IN_TIME = [row for row in PRESSURE if not row.peaks_only]
+
+
 @click.command("foot")
 @click.argument("trials", nargs=-1, required=True, type=FILE)
 @click.option("--forces", multiple=True, type=FILE, help="Force plates of each trial (default: beside it).")
 @click.option(
     "--plate", "plates", multiple=True, help="Plate whose step is fitted; several: several together."
 )
-@click.option("--pressure", type=FILE, help="Pressure under the one fitted step (.asf, .lst).")
+@click.option("--pressure", type=FILE, help=f"Pressure under the one fitted step ({listed(IN_TIME)}).")
 @click.option("--pressure-delay", type=float, default=0.0, help="Of its clock behind the trial's [s].")
 @click.option("--pressure-as-scaled", is_flag=True, help="Do not scale it to the plate's force.")
 @click.option("--pressure-as-placed", is_flag=True, help="Do not lay it by the centre of pressure.")
 @click.option("--footprint", "footprints", multiple=True, type=FILE,
-              help="Recorded peak pressure (.apd, .asf, .lst), compared by shape.")  # fmt: skip
+              help=f"Recorded peak pressure ({listed(PRESSURE)}), compared by shape.")  # fmt: skip
 @click.option("--friction", is_flag=True, help="Fit friction and spinning as well (weights 1).")
 @click.option("--no-pressure", is_flag=True, help="Leave pressure out of the cost, and only tell its error.")
 @click.option("--starts", type=click.IntRange(1, 1000), default=10, show_default=True,

@@ -12,6 +12,7 @@ import click
 
 from rtsim.cli.fitting.generator_figures import draw, figures_of
 from rtsim.cli.fitting.generator_files import check_config_name, motion_of, set_of, write_set
+from rtsim.cli.terminal.format_names import naming_formats
 from rtsim.cli.terminal.lines import tell
 from rtsim.cli.terminal.plotting import plot_options
 from rtsim.errors import ConfigError
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 
 @click.command("torque-generators")
+@naming_formats
 @click.argument("motion", type=click.Path(path_type=Path))
 @click.option(
     "--model",
@@ -164,8 +166,8 @@ def command(
     """Fit muscle torque generators to the joint angles and moments of MOTION.
 
     MOTION is a recording or table of `rtsim analyse` (.mcap, .sto, .csv), a table of angles and NAME_moment
-    (.sto, .mot), or q_TRIAL.csv of tables without a header; or markers (.c3d, .trc) with --forces and a model
-    with markers of its own, which are analysed first. Each generator is assessed, changed as little as
+    (.sto, .mot), or q_TRIAL.csv of tables without a header; or markers (TRIAL_FILES) with --forces and a
+    model with markers of its own, which are analysed first. Each generator is assessed, changed as little as
     lets it make the motion (Millard et al. 2019), and assessed again. Ctrl-C keeps what was fitted by then.
     """
     from rtsim.cli.fitting.generator_options import WHOLE, Said, asked_of, known, limits_of, settings_of

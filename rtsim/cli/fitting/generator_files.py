@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING
 import click
 
 from rtsim.errors import ConfigError
+from rtsim.files.formats import MARKERS, has_format, of_laboratories
 
 if TYPE_CHECKING:
     from rtsim.config.models.torque_generator_schema import GeneratorSet
     from rtsim.methods.generators.joint_motion import JointMotion
     from rtsim.methods.generators.torque_generator_fit import FittedGenerator
     from rtsim.models.packing.torque_generators import PlacedGenerator
-
-MARKERS = (".c3d", ".trc")
 
 
 def set_of(model: str) -> tuple[str, str]:
@@ -57,7 +56,7 @@ def motion_of(
     from rtsim.methods.generators.joint_motion import read_joint_motion
 
     joints = [joint.coordinate for joint in body.joints]
-    if path.suffix.lower() not in MARKERS:
+    if not has_format(path, of_laboratories(MARKERS)):
         for option, value in (("--forces", forces), ("--config", config)):
             if value is not None:
                 raise ConfigError("it is for markers", where=option, remedy="leave it out")

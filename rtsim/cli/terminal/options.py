@@ -18,6 +18,7 @@ from rtsim.config.paths import find_config
 from rtsim.config.runs.choices import load_run
 from rtsim.config.runs.run_schema import LONGEST_S, RunConfig
 from rtsim.errors import ConfigError
+from rtsim.files.formats import FORCES, MARKERS, listed
 from rtsim.files.output import check_folder
 from rtsim.live.inputs.sources import LOADS, MADE_UP, WALKER
 from streams.access.security import Security
@@ -63,7 +64,7 @@ SOURCE_OPTION = click.option(
     "--source",
     type=MarkerSource(capture=True),
     metavar="SOURCE",
-    help="walker, a file (.trc, .c3d, .mcap), tcp://HOST:PORT, or a capture system as qtm://HOST.",
+    help=f"walker, a file ({listed(MARKERS)}), tcp://HOST:PORT, or a capture system as qtm://HOST.",
 )
 TARE_OPTION = click.option(
     "--tare",
@@ -106,7 +107,7 @@ RUN_OPTIONS = (
         "--forces",
         type=MarkerSource(capture=True),
         metavar="FORCES",
-        help="Force plates: a file (.c3d, .mot, .sto, .forces, .mcap, OpenSim's external loads .xml), "
+        help=f"Force plates: a file ({listed(FORCES)}; of .xml OpenSim's external loads), "
         "tcp://HOST:PORT, walker, or the capture system of --source.",
     ),
     click.option(

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rtsim.errors import ConfigError
-from rtsim.files.markers.c3d import read_c3d
-from rtsim.files.markers.trc import read_trc, write_trc
+from rtsim.files.formats import MARKERS, FileFormat, check_format, has_format, read
+from rtsim.files.markers.trc import write_trc
 from rtsim.files.markers.trial import MarkerTrial, name_some
-from rtsim.files.recording import read_recorded_markers
 
-__all__ = ["MARKER_SUFFIXES", "MarkerTrial", "read_markers", "write_trc"]
-
-MARKER_SUFFIXES = (".trc", ".c3d", ".mcap")
+__all__ = ["MarkerTrial", "read_markers", "write_trc"]
 
 
 def read_markers(
@@ -24,7 +20,7 @@ def read_markers(
     virtual: bool = False,
     unnamed: bool = False,
 ) -> MarkerTrial:
-    """The marker trial of a .trc, .c3d or .mcap (own recording) file in the ground frame.
+    """The marker trial of a file of `rtsim.files.formats.MARKERS` in the ground frame.
 
     up : axis of the file that points up ("Y", "Z", "-Y", ...), where the file or the guess is wrong
     units : unit of length of the file ("m", "cm", "mm", ...), where the file is wrong
@@ -35,26 +31,15 @@ def read_markers(
     Everything that was converted, assumed or dropped stands in `notes`. ConfigError for other suffixes and
     for files that cannot be read.
     """
-    check_kind(path)
-    suffix = Path(path).suffix.lower()
-    if suffix == ".trc":
-        return read_trc(path, up=up, units=units, person=person)
-    if suffix == ".c3d":
-        return read_c3d(path, up=up, units=units, person=person, virtual=virtual, unnamed=unnamed)
-    return read_recorded_markers(path, up=up, units=units, person=person)
+    trial: MarkerTrial = read(
+        check_kind(path), path, up=up, units=units, person=person, virtual=virtual, unnamed=unnamed
+    )
+    return trial
 
 
-def check_kind(path: str | Path) -> None:
-    """ConfigError for a folder, and for a file whose name does not say that it has markers."""
-    suffix = Path(path).suffix.lower()
-    if Path(path).is_dir() or suffix not in MARKER_SUFFIXES:
-        kind = "a folder" if Path(path).is_dir() else f"files of type {suffix or '(no suffix)'!r}"
-        raise ConfigError(
-            f"markers of {kind} cannot be read",
-            where=str(path),
-            allowed=", ".join(MARKER_SUFFIXES),
-            remedy="export the trial as TRC or C3D",
-        )
+def check_kind(path: str | Path) -> FileFormat:
+    """The format of a file of markers; ConfigError for a folder and for a name that does not say so."""
+    return check_format(path, MARKERS, "markers", "export the trial as TRC or C3D")
 
 
 def near_statics(source: str) -> str:
@@ -65,6 +50,6 @@ def near_statics(source: str) -> str:
     near = [
         p.name
         for p in sorted(path.parent.iterdir())
-        if "static" in p.stem.lower() and p.suffix.lower() in MARKER_SUFFIXES and p != path
+        if "static" in p.stem.lower() and has_format(p, MARKERS) and p != path
     ]
     return f" (next to it: {name_some(near, 3)})" if near else ""

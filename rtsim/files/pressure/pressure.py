@@ -6,17 +6,11 @@ from pathlib import Path
 
 import numpy as np
 
-from rtsim.errors import ConfigError
+from rtsim.files.formats import PRESSURE, check_format, read
 from rtsim.files.markers.trial import count_of
-from rtsim.files.pressure.emed import read_emed
 from rtsim.files.pressure.pressure_trial import PressureTrial
-from rtsim.files.pressure.tekscan import read_tekscan
-from rtsim.files.pressure.zebris import read_zebris
 
-__all__ = ["PRESSURE_SUFFIXES", "PressureTrial", "read_pressure", "told"]
-
-READERS = {".asf": read_tekscan, ".lst": read_emed, ".apd": read_zebris}
-PRESSURE_SUFFIXES = tuple(READERS)
+__all__ = ["PressureTrial", "read_pressure", "told"]
 
 
 def read_pressure(path: str | Path) -> PressureTrial:
@@ -24,16 +18,9 @@ def read_pressure(path: str | Path) -> PressureTrial:
 
     ConfigError for other suffixes and for files that cannot be read. What was assumed stands in `notes`.
     """
-    suffix = Path(path).suffix.lower()
-    if suffix not in READERS or Path(path).is_dir():
-        kind = "a folder" if Path(path).is_dir() else f"files of type {suffix or '(no suffix)'!r}"
-        raise ConfigError(
-            f"pressure of {kind} cannot be read",
-            where=str(path),
-            allowed=", ".join(PRESSURE_SUFFIXES),
-            remedy="export the pressure as one of these",
-        )
-    return READERS[suffix](path)
+    form = check_format(path, PRESSURE, "pressure", "export the pressure as one of these")
+    trial: PressureTrial = read(form, path)
+    return trial
 
 
 def told(trial: PressureTrial) -> list[str]:

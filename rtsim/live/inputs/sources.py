@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from rtsim.config.paths import find_config
 from rtsim.config.runs.run_schema import RunConfig
 from rtsim.errors import ConfigError
+from rtsim.files.formats import MARKERS, in_words
 from rtsim.stages.run_checks import BALANCED
 from streams.addresses import is_stream
 
@@ -30,7 +31,7 @@ RATE = 100.0
 """Of the synthetic walker, unless given [Hz]."""
 MOST_FRAMES = 1_000_000
 """Frames of the walker that fit into memory with ease; for longer runs there is --loop."""
-FILES = "a .trc, .c3d or .mcap file"
+FILES = in_words(MARKERS)
 STREAM_OVER = "the marker stream is over"
 """Why a run has ended that nobody stopped."""
 

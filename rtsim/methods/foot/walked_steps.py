@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from rtsim.errors import ConfigError
 from rtsim.files.forces.force_trial import ForceTrial
-from rtsim.files.forces.forces import FORCE_SUFFIXES, read_forces
+from rtsim.files.forces.forces import read_forces
+from rtsim.files.formats import FORCES, has_format, suffixes
 from rtsim.files.markers.trial import MarkerTrial, name_some
 from rtsim.methods.foot.foot_steps import FEET, body_weight, find_steps, usable
 from rtsim.methods.foot.foot_trial import FootTrial, prepare_step
@@ -122,10 +123,10 @@ def check_sides(sides: Sequence[tuple[str, str]], where: str) -> None:
 
 def _beside(path: Path) -> Path:
     """The file with the forces of a trial; ConfigError where there is none."""
-    if path.suffix.lower() in FORCE_SUFFIXES:
+    if has_format(path, FORCES):
         return path
     for ending in BESIDE:
-        for suffix in FORCE_SUFFIXES:
+        for suffix in suffixes(FORCES):
             if suffix == ".xml":  # of OpenSim, which has many kinds
                 continue
             other = path.with_name(f"{path.stem}{ending}{suffix}")

@@ -91,7 +91,12 @@ def propose(trial: MarkerTrial, name: str, movement: MarkerTrial | None = None) 
         name, f"proposed by rtsim from {trial.source}", roles, followed, trunk_of(names, readings)
     )
     return LabProposal(
-        StandingMarkers(tuple(names), points), pose, tuple(roles), tuple(followed), proposed, tuple(told)
+        standing=StandingMarkers(tuple(names), points),
+        pose=pose,
+        roles=tuple(roles),
+        followed=tuple(followed),
+        proposed=proposed,
+        told=tuple(told),
     )
 
 

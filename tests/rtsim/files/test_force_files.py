@@ -8,7 +8,8 @@ import pytest
 from kernels.plates.plate_contact import EMPTY, LOADED, NOT_MEASURED
 from rtsim.errors import ConfigError
 from rtsim.files.forces.force_tare import tare
-from rtsim.files.forces.forces import FORCE_SUFFIXES, read_forces
+from rtsim.files.forces.forces import read_forces
+from rtsim.files.formats import FORCES, listed
 
 FORCE = np.array([30.0, 700.0, -20.0])
 POINT = np.array([0.4, 0.0, -0.2])
@@ -294,7 +295,7 @@ def test_a_missing_moment_is_told(write):
 
 def test_another_kind_of_file_is_told(tmp_path):
     """Protects the list of what can be read."""
-    with pytest.raises(ConfigError, match=r"'\.csv' cannot be read; allowed: " + ", ".join(FORCE_SUFFIXES)):
+    with pytest.raises(ConfigError, match=r"'\.csv' cannot be read; allowed: " + listed(FORCES)):
         read_forces(tmp_path / "grf.csv")
 
 

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from rtsim.cli.main import main
 from rtsim.errors import ConfigError
-from rtsim.files.pressure.pressure import PRESSURE_SUFFIXES, read_pressure, told
+from rtsim.files.formats import PRESSURE, suffixes
+from rtsim.files.pressure.pressure import read_pressure, told
 
 EDIT = st.tuples(
     st.floats(0.0, 1.0),
@@ -167,7 +168,7 @@ def test_a_movie_cut_off_keeps_its_whole_frames(put, suffix, n_left):
     assert any("was cut off: left out" in note for note in trial.notes)
 
 
-@pytest.mark.parametrize("suffix", PRESSURE_SUFFIXES)
+@pytest.mark.parametrize("suffix", suffixes(PRESSURE))
 @settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(edits=st.lists(EDIT, min_size=1, max_size=5))
 def test_damage(put, suffix, edits):
