@@ -115,7 +115,12 @@ def command(
         from rtsim.cli.runs.standing_stream import StandingRequest, standing_trial
 
         request = StandingRequest(
-            trial, seconds or SECONDS, within_s or WITHIN_S, marker_map, side, person or ""
+            source=trial,
+            seconds=seconds or SECONDS,
+            within_s=within_s or WITHIN_S,
+            lab=marker_map,
+            side=side,
+            person=person or "",
         )
         moving = standing_trial(request, connect_security(client_key, server_key))
     else:

@@ -82,7 +82,9 @@ def read_c3d_emg(source: str, wanted: str) -> C3dEmg:
     notes += [note for name, row in zip(names, raw.T, strict=True) for note in oddities(name, row)]
     samples = np.where(np.abs(raw) <= GREATEST, raw, np.nan) * scales
     start = content.first / content.rate
-    return C3dEmg(names, unit, samples, content.analog_rate, start, tuple(notes))
+    return C3dEmg(
+        names=names, unit=unit, samples=samples, rate=content.analog_rate, start=start, notes=tuple(notes)
+    )
 
 
 def texts_of(content: Content, key: str, n: int) -> list[str]:
