@@ -121,7 +121,12 @@ class HiddenMarkers:
         missing = np.flatnonzero(~np.isfinite(markers[:, 0]) & (self._since < LONGEST_S))
         if not len(missing):
             return Foretold(
-                missing, np.zeros((0, 3)), np.zeros(0), np.zeros(0, bool), np.zeros((0, n)), markers
+                markers=missing,
+                places=np.zeros((0, 3)),
+                reach=np.zeros(0),
+                rigid=np.zeros(0, bool),
+                apart=np.zeros((0, n)),
+                beside=markers,
             )
         before = self._before[missing]
         apart = np.linalg.norm(before - before[np.arange(len(missing)), missing][:, None], axis=2)
@@ -143,4 +148,11 @@ class HiddenMarkers:
         bends = BENDS + np.where(mates.any(axis=1), SWINGS, AGES) * age
         reach = np.where(rigid, RIGID, bends)
         apart = np.where(mates, apart, np.nan)
-        return Foretold(missing[kept], places[kept], reach[kept], rigid[kept], apart[kept], markers)
+        return Foretold(
+            markers=missing[kept],
+            places=places[kept],
+            reach=reach[kept],
+            rigid=rigid[kept],
+            apart=apart[kept],
+            beside=markers,
+        )

@@ -85,7 +85,9 @@ class MonitorWindow(QMainWindow):
         self._n_turn = self._n_event = 0
         self._changed = True
         self.strides, self.time_bar = Strides(), TimeBar()
-        self.link = CommandLink(self, feed, commander, self.bar, self.device, self.say)
+        self.link = CommandLink(
+            window=self, feed=feed, commander=commander, bar=self.bar, device=self.device, say=self.say
+        )
         self.saving, self.feedback = SaveControl(self), FeedbackWindow(self.settings)
         self.recording = RecordingControl(feed.address, security, self.say)
         self.curves.choice = self.choice
