@@ -25,7 +25,8 @@ import rtsim.stages
 from rtsim.config.models.model_schema import ModelSpec
 from rtsim.config.runs.run_schema import RunConfig
 from rtsim.errors import ConfigError
-from rtsim.files.markers.markers import MARKER_SUFFIXES, read_markers
+from rtsim.files.formats import MARKERS, has_format
+from rtsim.files.markers.markers import read_markers
 from rtsim.methods.keypoint_limits import for_keypoints
 from rtsim.methods.plates.force_feed import ForceFeed
 from rtsim.methods.walking_axis import oblique_way
@@ -67,7 +68,7 @@ class StageContext:
         streams."""
         run, source = self.run, Path(self.run.source)
         pelvis = self.subject.segments.get(PELVIS) if self.subject is not None else None
-        if pelvis is None or source.suffix.lower() not in MARKER_SUFFIXES or not source.is_file():
+        if pelvis is None or not has_format(source, MARKERS) or not source.is_file():
             return None
         trial = read_markers(source, up=run.up or None, units=run.units or None, person=run.person)
         tracks = trial.positions[:, list(find_markers(pelvis.markers_mm, trial.names).values())]
