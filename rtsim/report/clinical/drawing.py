@@ -19,7 +19,7 @@ MARGIN = 110.0
 INK, SOFT, GRID, NORM = "#1a1a1a", "#5c6166", "#d5d9de", "#c9cdd2"
 COLOURS = {"right": "#00609c", "left": "#c1121f"}
 """Left red, right blue, as reports of gait have them."""
-DASHES = {"right": "22 9", "left": ""}
+DASHES = {"right": "", "left": "22 9"}
 """So that the sides can be told in a grey print."""
 WIDE = 0.62
 """Widest mean letter in parts of the size of a font, of the sans serif fonts that systems have."""
