@@ -63,6 +63,7 @@ def layout_message(layout: WindowLayout) -> dict[str, Any]:
                 "names": panel.names,
                 "least": panel.extent_least,
                 "zero": panel.from_zero,
+                "sides": panel.drawn_sides,
             }
             for panel in layout.panels
         ],

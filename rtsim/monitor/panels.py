@@ -32,6 +32,12 @@ class PlotPanel(NamedTuple):
         """Quantity with its unit, as it stands on the axis."""
         return f"{self.quantity} ({self.unit})"
 
+    @property
+    def drawn_sides(self) -> tuple[str, ...]:
+        """The side of each curve where the panel shows one quantity of each side, as of both feet; else ()."""
+        apart = len(set(self.sides)) == len(self.sides)
+        return self.sides if apart and "" not in self.sides else ()
+
 
 def told_apart(panels: list[PlotPanel]) -> list[PlotPanel]:
     """Panels of one title, as of a joint's angles and moments, say their quantity, too."""

@@ -2,7 +2,7 @@
 // Draws what the server tells. Names, panels, sticks, colours and words all come from there; whatever is text is
 // set as text, never as markup.
 
-const LINE_PX = { stick: 5, ligament: 1.6, residual: 1.6 };
+const LINE_PX = { stick: 5, ligament: 1.6, residual: 1.6, curve: 1.8 };
 const RADIUS_PX = { joint: 4.5, marker: 2.6, cross: 3.5, contact: 4 };
 const BORDER_PX = 24, GRID_M = 0.25, GRID_REACH_M = 1.5, N_FIT = 8, CHOSEN_USUAL = 3;
 const FIT_FIELDS = ["joint_centres", "markers_measured", "markers_model", "segment_positions", "contact_places"];
@@ -212,7 +212,7 @@ class Plot {
     const names = element("div", "values");
     this.shown = this.panel.names.map((name, k) => {
       const item = element("span", "", name);
-      item.style.color = colour(k);
+      item.style.color = this.colour(k);
       const value = element("b", "", "–");
       item.append(" ", value);
       names.append(item);
@@ -221,6 +221,7 @@ class Plot {
     this.canvas = document.createElement("canvas");
     this.card.append(names, this.canvas);
   }
+  colour(k) { return theme[this.panel.sides[k]] || colour(k); }
   add(time, quality, values) {
     if (!values) return;
     this.time.push(...time); this.quality.push(...quality);
@@ -259,14 +260,15 @@ class Plot {
     pen.textAlign = "center"; pen.textBaseline = "alphabetic";
     for (let s = 0; s < layout.shown_s; s += 5) pen.fillText(s ? `-${s} s` : "now", Math.min(x(end - s), left + w - 12), height - 4);
     this.values.forEach((values, k) => {
-      pen.strokeStyle = colour(k); pen.lineWidth = 1.8; pen.beginPath();
+      pen.strokeStyle = this.colour(k); pen.lineWidth = LINE_PX.curve; pen.beginPath();
+      pen.setLineDash((look.dashes[this.panel.sides[k]] || []).map((d) => d * 2 * LINE_PX.curve));
       let open = false;
       values.forEach((v, i) => {
         if (v === null) { open = false; return; }
         if (open) pen.lineTo(x(this.time[i]), y(v)); else pen.moveTo(x(this.time[i]), y(v));
         open = true;
       });
-      pen.stroke();
+      pen.stroke(); pen.setLineDash([]);
       const newest = n ? values[n - 1] : null;
       this.shown[k].textContent = newest === null ? "–" : newest.toFixed(Math.abs(newest) < 100 ? 1 : 0);
     });

@@ -8,14 +8,14 @@ import numpy as np
 import pyqtgraph as pg
 from numpy.typing import NDArray
 from PySide6.QtCore import QEvent, QPointF, Qt
-from PySide6.QtGui import QColor
+from PySide6.QtGui import QColor, QPen
 
 from rtsim.monitor.panels import PlotPanel
 from rtsim.monitor.plots.band import DeviationBand
 from rtsim.monitor.plots.event_marks import EventMarks
 from rtsim.monitor.plots.plots import CURVE_WIDTH, PlotCard, Spans
 from rtsim.monitor.plots.scaling import Range, held_range
-from rtsim.monitor.theme import Theme
+from rtsim.monitor.theme import DASHES, Theme
 
 Array = NDArray[np.float64]
 
@@ -50,7 +50,6 @@ class CurvePanel(PlotCard):
         for band in self.bands:
             self.item.addItem(band, ignoreBounds=True)
         for curve in self.curves:
-            curve.setSegmentedLineMode("on")  # twice as fast for lines wider than one pixel
             self.item.addItem(curve, ignoreBounds=True)
         if len(self.bands) > BANDS_MOST:
             self.plot.scene().sigMouseMoved.connect(self._point_at)
@@ -67,10 +66,27 @@ class CurvePanel(PlotCard):
         self.paint_axes(theme)
         self.marks.set_theme(theme)
         for i, curve in enumerate(self.curves):
-            curve.setPen(pg.mkPen(theme.curve(i), width=theme.scale * CURVE_WIDTH))
+            curve.setPen(self.pen(i, CURVE_WIDTH))
+            # lines in segments are twice as fast where they are wider than a pixel; dashes run together in them
+            curve.setSegmentedLineMode("off" if self.dashed(i) else "on")
         for i, band in enumerate(self.bands):
-            band.set_colour(theme.curve(i))
+            band.set_colour(self.colour(i))
         self._write_values()
+
+    def colour(self, k: int) -> str:
+        """Of the curve with this index: that of its side where the panel shows both."""
+        sides = self.panel.drawn_sides
+        return str(getattr(self.theme, sides[k])) if sides else super().colour(k)
+
+    def dashed(self, k: int) -> bool:
+        """Whether the curve with this index has a dashed line: the left side's, or a colour's second curve."""
+        sides = self.panel.drawn_sides
+        return sides[k] in DASHES if sides else super().dashed(k)
+
+    def pen(self, k: int, width: float) -> QPen:
+        """The line of the curve with this index, so wide [px]."""
+        style = Qt.PenStyle.DashLine if self.dashed(k) else Qt.PenStyle.SolidLine
+        return pg.mkPen(self.colour(k), width=self.theme.scale * width, style=style)
 
     def set_duration(self, duration: float) -> None:
         """Length of the time axis [s]."""
@@ -176,8 +192,7 @@ class CrowdPanel(CurvePanel):
         self.paint_axes(theme)
         self.marks.set_theme(theme)
         for k, i in enumerate(self.visible):
-            style = Qt.PenStyle.DashLine if self.dashed(k) else Qt.PenStyle.SolidLine
-            self.curves[i].setPen(pg.mkPen(theme.curve(k), width=theme.scale * CURVE_WIDTH, style=style))
+            self.curves[i].setPen(self.pen(k, CURVE_WIDTH))
             self.curves[i].setSegmentedLineMode("off" if self.dashed(k) else "on")  # or dashes run together
             if self.bands:
                 self.bands[i].set_colour(theme.curve(k))

@@ -173,8 +173,12 @@ class PlotCard(QFrame):
         colours : index of the colour of each, in their order unless given
         """
         rows = zip(names, values or [""] * len(names), colours or range(len(names)), strict=True)
-        entries = [Entry(name, self.theme.curve(k), self.dashed(k), value) for name, value, k in rows]
+        entries = [Entry(name, self.colour(k), self.dashed(k), value) for name, value, k in rows]
         self.header.write(title, entries)
+
+    def colour(self, k: int) -> str:
+        """Of the curve with this index."""
+        return self.theme.curve(k)
 
     def dashed(self, k: int) -> bool:
         """Whether the curve with this index has a dashed line, as its colour is that of another one."""

@@ -58,11 +58,11 @@ class StridePanel(CurvePanel):
         """Recolour."""
         super().set_theme(theme)
         for i, (past, mean) in enumerate(zip(self.past, self.means, strict=True)):
-            faint = QColor(theme.curve(i))
+            faint = QColor(self.colour(i))
             faint.setAlpha(FAINT)
             past.setPen(pg.mkPen(faint, width=1))
-            mean.setPen(pg.mkPen(theme.curve(i), width=theme.scale * MEAN_WIDTH))
-            self.curves[i].setPen(pg.mkPen(theme.curve(i), width=1.6 * theme.scale * CURVE_WIDTH))
+            mean.setPen(self.pen(i, MEAN_WIDTH))
+            self.curves[i].setPen(self.pen(i, 1.6 * CURVE_WIDTH))
 
     def draw_strides(self, strides: Strides, events: Sequence[GaitEvent], history: History) -> None:
         """Show the strides that there are, and the one that goes on."""

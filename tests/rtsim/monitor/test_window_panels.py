@@ -136,3 +136,30 @@ def test_bands_of_a_crowd_have_the_colours_of_its_curves(
         colours = [(band.colour.name(), band.colour.alpha()) for band in drawn]
         assert colours == [(QColor(stage.window.theme.curve(k)).name(), ALPHA) for k in range(3)]
         stage.window.bar.dark.click()
+
+
+def test_curves_of_the_two_sides_have_the_colours_of_the_legs(
+    stage: Any, sender: Any, session_of: SessionOf
+) -> None:
+    """Protects the convention of all figures: right blue and solid, left red and dashed, also over strides."""
+    from PySide6.QtCore import Qt
+    from PySide6.QtGui import QColor
+
+    loads = Curves("Feet", "vertical force", 1, 100.0)
+    fields = (
+        FieldSpec(name="joint_angles", shape=(2,), unit="rad", labels=("knee_flexion_r", "knee_flexion_l")),
+        FieldSpec(name="foot_loads", shape=(2,), unit="N", labels=("left", "right"), curves=loads),
+        FieldSpec(name="marker_rms", shape=(1,), unit="m", curves=Curves("Markers", "residual", 1, 1.0)),
+    )
+    sender.announce(session_of(fields))
+    stage.join(sender)
+    panels = {panel.panel.title: panel for panel in stage.window.curves.panels}
+    for _ in range(2):
+        theme = stage.window.theme
+        found = [(curve.opts["pen"].color(), curve.opts["pen"].style()) for curve in panels["Feet"].curves]
+        assert found == [
+            (QColor(theme.left), Qt.PenStyle.DashLine), (QColor(theme.right), Qt.PenStyle.SolidLine),
+        ]  # fmt: skip
+        (other,) = panels["Markers"].curves
+        assert other.opts["pen"].color() == QColor(theme.curve(0))
+        stage.window.bar.dark.click()
