@@ -50,7 +50,7 @@ def make(
     """
     from rtsim.files.norms.norm_set import write_norms
     from rtsim.files.output import check_free
-    from rtsim.report.clinical.norms_made import norms_made
+    from rtsim.report.clinical.laboratory_norms import norms_of_trials
     from rtsim.report.clinical.session import trial_of
 
     check_free(out, force)
@@ -64,7 +64,7 @@ def make(
             continue
         person = path.parent.name if path.parent != folder else ""
         trials.append((person, trial_of(results, path.name)))
-    norms, notes = norms_made(trials, str(folder), angles or "", name or out.stem, source, licence)
+    norms, notes = norms_of_trials(trials, str(folder), angles or "", name or out.stem, source, licence)
     for note in notes:
         tell(note)
     write_norms(out, norms)

@@ -1,8 +1,9 @@
 """The direction of walking: an axis of the laboratory, or the way itself where it is oblique to all of them.
 
 Plug-in Gait takes the horizontal axis of the laboratory, or its opposite, that is nearest to the way from the
-first to the last frame, where this is 0.8 m and more. So it is here as long as the way deviates little from
-an axis; of an oblique one the pelvis would else seem rotated, and the feet turned, by as much.
+first to the last frame, where this is 0.8 m and more. As long as the way deviates little from an axis, it is
+here the one that the pelvis faces, which is the same of who walks straight ahead. Of an oblique way it is the
+way itself: to the nearest axis the pelvis would seem rotated, and the feet turned, by as much.
 """
 
 from __future__ import annotations

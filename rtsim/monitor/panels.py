@@ -34,7 +34,7 @@ class PlotPanel(NamedTuple):
 
     @property
     def drawn_sides(self) -> tuple[str, ...]:
-        """The side of each curve where the panel shows one quantity of each side, as of both feet; else ()."""
+        """The side of each curve of a panel with one curve of each side, as loads of feet; else ()."""
         apart = len(set(self.sides)) == len(self.sides)
         return self.sides if apart and "" not in self.sides else ()
 

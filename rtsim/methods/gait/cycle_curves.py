@@ -159,6 +159,6 @@ def straight(results: Results, cycles: Sequence[GaitCycle]) -> tuple[list[GaitCy
         f"{math.degrees(ACROSS_RAD):.0f} degrees off the direction of walking"
     )
     if len(turns) == len(cycles):
-        return list(cycles), f"all {len(cycles)} strides are turns, {why}"
+        return list(cycles), f"all {len(cycles)} strides are turns, {why}; they are kept"
     kept = [cycle for cycle in cycles if cycle not in turns]
     return kept, f"{len(turns)} of {len(cycles)} strides left out, {why}"

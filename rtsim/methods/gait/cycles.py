@@ -44,7 +44,7 @@ def cycles_of(events: Sequence[GaitEvent]) -> list[GaitCycle]:
     """Complete cycles of both feet, in the order of time.
 
     Left out: strides shorter or longer than anybody's, those in which an event of the other foot, or of this
-    one, shows that a strike between was not told, and those that differ from the median of all by as much as
+    one, shows that a strike between was missed, and those that differ from the median of all by as much as
     the gait phase takes for another stride.
     """
     found = []

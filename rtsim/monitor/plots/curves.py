@@ -67,7 +67,7 @@ class CurvePanel(PlotCard):
         self.marks.set_theme(theme)
         for i, curve in enumerate(self.curves):
             curve.setPen(self.pen(i, CURVE_WIDTH))
-            # lines in segments are twice as fast where they are wider than a pixel; dashes run together in them
+            # in segments wide lines are twice as fast, and dashes run together
             curve.setSegmentedLineMode("off" if self.dashed(i) else "on")
         for i, band in enumerate(self.bands):
             band.set_colour(self.colour(i))
@@ -79,7 +79,7 @@ class CurvePanel(PlotCard):
         return str(getattr(self.theme, sides[k])) if sides else super().colour(k)
 
     def dashed(self, k: int) -> bool:
-        """Whether the curve with this index has a dashed line: the left side's, or a colour's second curve."""
+        """Whether the curve with this index has a dashed line: that of the left, or a colour's second one."""
         sides = self.panel.drawn_sides
         return sides[k] in DASHES if sides else super().dashed(k)
 

@@ -18,8 +18,8 @@ from streams.messages import FieldSpec
 
 COLUMNS, ROWS = 3, 3
 KINETIC_WORDS = (
-    "Internal moments along the axes of the ISB's joint coordinate systems and powers of net moments, "
-    "per body mass."
+    "Internal joint moments along the ISB joint axes, powers of the net moments, per body mass. "
+    "GRF: ground reaction force."
 )
 MORE_ROWS = 5
 """Of pages with smaller panels."""
@@ -42,13 +42,13 @@ def kinematic_pages(report: GaitReport) -> list[tuple[str, Page]]:
 
 
 def kinetic_pages(report: GaitReport) -> list[tuple[str, Page]]:
-    """Moments, powers and the ground's force, per body mass and weight."""
+    """Joint moments and powers per body mass, vertical ground reaction force in body weights."""
     curves = report.kinetics[report.now.label]
     page, lacks = Page(), _without_strides(report)
     if not lacks and not any(curve.strides for curve in curves):
         plates = any("foot_loads" in trial.results.fields for trial in report.now.trials)
-        lacks = "mass not known (--mass)" if plates else "no force plates in these trials"
-    _grid(page, report, curves, report.kinetics, ROWS, lacks=lacks or "no stride on the plates")
+        lacks = "body mass not known (--mass)" if plates else "no force plates in these trials"
+    _grid(page, report, curves, report.kinetics, ROWS, lacks=lacks or "no stride on the force plates")
     page.text(MARGIN, END + 54.0, KINETIC_WORDS, 23.0, SOFT, room=WIDTH - 2.0 * MARGIN)
     return [("Gait report: moments and powers", page)]
 

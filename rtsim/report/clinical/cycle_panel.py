@@ -155,9 +155,13 @@ def legend(page: Page, x: float, y: float, sides: Sequence[str], before: str, no
         page.curve(np.array([x, x + 70.0]), np.array([y, y]), COLOURS[side], 5.0, DASHES[side])
         page.text(x + 82.0, y + 9.0, side, 27.0, INK)
         x += 200.0
-    words = ["thin: single strides, paler where flagged", "band: deviation over strides", "upright: foot off"]
+    words = [
+        "thin: single strides, paler where flagged",
+        "band: one SD over strides",
+        "vertical line: foot off",
+    ]
     words += [f"dotted: {before}"] if before else []
-    words += ["grey: norms, one deviation"] if norms else []
+    words += ["grey: norms, mean and one SD"] if norms else []
     page.text(x, y + 9.0, "; ".join(words[:3]), 23.0, SOFT, room=WIDTH - MARGIN - x)
     if len(words) > 3:
         page.text(x, y + 42.0, "; ".join(words[3:]), 23.0, SOFT, room=WIDTH - MARGIN - x)

@@ -76,13 +76,13 @@ def trial_facts(trial: ReportTrial) -> list[tuple[str, str]]:
     taken = meta.get("chosen")
     chosen = [str(choice) for choice in taken] if isinstance(taken, (list, tuple)) else []
     facts = [
-        ("source", FOLDERS.sub("", str(meta.get("source") or "not told"))),
+        ("source", FOLDERS.sub("", str(meta.get("source") or "not known"))),
         ("frames", f"{n} in {span:.2f} s; {flags}"),
         ("flagged joints (frames)", joints or "none"),
         ("strides", ", ".join(f"{side} {k}" for side, k in strides.items()) or "none"),
         ("events by", source_words(trial.gait) if trial.gait.used else "no events"),
         ("model, method", f"{meta.get('model', '')}, {in_full(meta.get('method'), chosen)}"),
-        ("subject, side", f"{meta.get('subject') or 'model of its own'}, {meta.get('side') or 'no side'}"),
+        ("subject, side", f"{meta.get('subject') or 'no subject file'}, {meta.get('side') or 'no side'}"),
     ]
     rms = results.fields.get("marker_rms")
     if rms is not None and np.isfinite(rms).any():
@@ -156,7 +156,7 @@ def _markers(flow: PageFlow, trial: ReportTrial) -> None:
         ]
         for row in worst
     ]
-    flow.table(["marker", "RMS mm", "gap %"] * 3, _in_three(cells), [0.14, 0.1, 0.09] * 3, 23.0, 3)
+    flow.table(["marker", "RMS mm", "missing %"] * 3, _in_three(cells), [0.14, 0.1, 0.09] * 3, 23.0, 3)
     if len(rows) > len(worst):
         flow.words(f"{len(rows) - len(worst)} markers with smaller residuals are in the tables.", 23.0, SOFT)
 
@@ -166,7 +166,7 @@ def _deviations(flow: PageFlow, trial: ReportTrial) -> None:
     if rows:
         cells = [[label, f"{median:.1f}", f"{most:.1f}"] for label, median, most in rows]
         flow.table(
-            ["angle, SD in deg", "median", "most"] * 3, _in_three(cells), [0.2, 0.07, 0.06] * 3, 23.0, 3
+            ["angle, SD in deg", "median", "max"] * 3, _in_three(cells), [0.2, 0.07, 0.06] * 3, 23.0, 3
         )
 
 

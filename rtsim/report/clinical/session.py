@@ -198,8 +198,8 @@ def _moment(name: str, title: str, up: str, down: str) -> CurveSource:
 
 def _power(joint: str) -> CurveSource:
     return CurveSource(
-        name=f"{joint}_power", title=f"{joint.capitalize()} power", unit="W/kg", up="generated",
-        down="absorbed", field="joint_powers", label=joint, scale=per_mass, part=0,
+        name=f"{joint}_power", title=f"{joint.capitalize()} power", unit="W/kg", up="generation",
+        down="absorption", field="joint_powers", label=joint, scale=per_mass, part=0,
     )  # fmt: skip
 
 
@@ -212,12 +212,13 @@ KINETIC_SOURCES = (
     _power("knee"),
     _moment("ankle_dorsiflexion", "Ankle dorsiflexion", "dorsiflexor", "plantarflexor"),
     CurveSource(
-        name="vertical_force", title="Vertical ground force", unit="body weight", up="up", down="",
+        name="vertical_force", title="Vertical GRF", unit="body weight", up="up", down="",
         field="foot_loads", label="", scale=per_weight,
     ),
     _power("ankle"),
 )  # fmt: skip
-"""Internal moments along the axes of the ISB's joint coordinate systems, powers of the net moments, force."""
+"""Internal moments along the axes of the ISB joint coordinate systems, powers of the net moments, vertical
+ground reaction force."""
 
 
 def convention_of(trials: Sequence[ReportTrial], asked: str = "") -> str:

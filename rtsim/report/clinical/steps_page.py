@@ -1,4 +1,4 @@
-"""The page of steps: spatio-temporal values of both sides, and scores against norms as bars."""
+"""The page of steps: spatio-temporal parameters of both sides, and scores against norms as bars."""
 
 from __future__ import annotations
 
@@ -71,8 +71,8 @@ def asymmetry(right: float, left: float) -> float:
 
 def step_pages(report: GaitReport) -> list[tuple[str, Page]]:
     """Values of both sides, then scores."""
-    flow = PageFlow("Gait report: steps")
-    flow.head("Steps: mean and standard deviation over strides")
+    flow = PageFlow("Gait report: steps and scores")
+    flow.head("Spatio-temporal parameters: mean and standard deviation over strides")
     found = {s.label: {(v.name, v.side): v for v in step_values(s)} for s in report.sessions}
     before = found[report.before.label] if report.before is not None else {}
     rows = []
@@ -82,7 +82,14 @@ def step_pages(report: GaitReport) -> list[tuple[str, Page]]:
         odd = asymmetry(pair[0].mean, pair[1].mean) if pair[0] and pair[1] else math.nan
         old = [_cell(before.get((name, side))) for side in SIDES] if report.before is not None else []
         if any(cells) or any(old):
-            rows.append([f"{name} [{unit}]", *cells, f"{odd:+.1f} %" if math.isfinite(odd) else "", *old])
+            rows.append(
+                [
+                    f"{name} [{unit}]",
+                    *cells,
+                    f"{round(odd, 1) + 0.0:+.1f} %" if math.isfinite(odd) else "",
+                    *old,
+                ]
+            )
     head = ["", "right", "left", "asymmetry"]
     widths = [0.32, 0.24, 0.24, 0.2]
     if report.before is not None:
@@ -91,10 +98,14 @@ def step_pages(report: GaitReport) -> list[tuple[str, Page]]:
     if rows:
         flow.table(head, rows, widths)
         n = {side: sum(c.side == side for t in report.now.trials for c in t.cycles) for side in SIDES}
-        words = f"Strides: right {n['right']}, left {n['left']}. Lengths are between the ankles, along the "
-        flow.words(f"{words}stride. Asymmetry: right less left in percent of their mean.", 26.0, SOFT)
+        words = f"Strides: right {n['right']}, left {n['left']}. Lengths are between the ankles along the "
+        flow.words(
+            f"{words}stride, widths across it. Asymmetry: right less left in percent of their mean.",
+            26.0,
+            SOFT,
+        )
     else:
-        flow.words("No full stride is known, so there are no values of steps.")
+        flow.words("No full stride is known, so there are no spatio-temporal parameters.")
     flow.head("Movement analysis profile and gait profile score")
     if not report.scores:
         flow.words(WITHOUT_NORMS, 28.0, SOFT)
@@ -147,16 +158,16 @@ def _bars(flow: PageFlow, report: GaitReport) -> None:
         y += 18.0
     overall = f"{scores.overall:.1f} degrees" if math.isfinite(scores.overall) else "not known"
     words = (
-        f"Gait profile score of both sides: {overall}. In degrees: root mean square over the cycle of the "
+        f"Gait profile score of the person: {overall}. In degrees: root mean square over the cycle of the "
     )
     words += "difference from the mean of the norms; right above left. "
     lacking = sorted(
         {v.title for v in VARIABLES for s in report.sides if v.name not in scores.profile.get(s, {})}
     )
     if lacking:
-        words += f"Without a stride that is known all the way, or without norms: {', '.join(lacking)}. "
+        words += f"No score, for want of a stride without gaps or of norms: {', '.join(lacking)}. "
     if old is not None:
-        words += f"Upright marks: {report.before.label if report.before else ''}. "
+        words += f"Black marks: {report.before.label if report.before else ''}. "
     flow.words(f"{words}Baker et al. (2009), Gait Posture 30:265-269.", 26.0, SOFT)
 
 

@@ -141,7 +141,7 @@ def test_bands_of_a_crowd_have_the_colours_of_its_curves(
 def test_curves_of_the_two_sides_have_the_colours_of_the_legs(
     stage: Any, sender: Any, session_of: SessionOf
 ) -> None:
-    """Protects the convention of all figures: right blue and solid, left red and dashed, also over strides."""
+    """Protects the convention of all figures: right blue and solid, left red and dashed."""
     from PySide6.QtCore import Qt
     from PySide6.QtGui import QColor
 

@@ -14,7 +14,7 @@ from rtsim.errors import ConfigError
 from rtsim.files.norms.norm_set import NormSet
 from rtsim.report.clinical.document import html_of, pages_of
 from rtsim.report.clinical.drawing import folded
-from rtsim.report.clinical.norms_made import norms_made
+from rtsim.report.clinical.laboratory_norms import norms_of_trials
 from rtsim.report.clinical.report import make_report
 from rtsim.report.clinical.session import ReportSession, trial_of
 from rtsim.report.clinical.steps_page import asymmetry, step_values
@@ -191,13 +191,13 @@ def test_values_of_steps_over_strides() -> None:
 def test_norms_are_made_of_persons() -> None:
     """Protects norms of own trials: mean and deviation over persons, or over strides of one."""
     trials = [(who, trial_of(gait_results(seed=k), f"{who}.c3d")) for k, who in enumerate(("A", "B", "C"))]
-    norms, notes = norms_made(trials, "folder", "", "lab", "", "")
+    norms, notes = norms_of_trials(trials, "folder", "", "lab", "", "")
     assert (norms.n_person, norms.convention, len(norms.curves), notes) == (3, "isb", 9, [])
-    alone, told = norms_made(trials[:1], "folder", "", "lab", "", "")
+    alone, told = norms_of_trials(trials[:1], "folder", "", "lab", "", "")
     assert alone.n_person == 1
     assert any("no norm of a population" in note for note in told)
     with pytest.raises(ConfigError, match="no trial has a full stride"):
-        norms_made([("A", trials[0][1]._replace(cycles=()))], "folder", "", "lab", "", "")
+        norms_of_trials([("A", trials[0][1]._replace(cycles=()))], "folder", "", "lab", "", "")
 
 
 def test_long_words_are_folded() -> None:

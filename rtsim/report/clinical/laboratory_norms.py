@@ -19,7 +19,7 @@ from rtsim.report.clinical.session import (
 )
 
 
-def norms_made(
+def norms_of_trials(
     trials: Sequence[tuple[str, ReportTrial]], where: str, angles: str, name: str, source: str, licence: str
 ) -> tuple[NormSet, list[str]]:
     """Norms, and sentences. Both legs of a person count as one; of a lone one the deviation is over strides.
