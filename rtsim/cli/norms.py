@@ -46,7 +46,8 @@ def make(
     """Make norms of the trials in FOLDER: results (.mcap), or recordings (.c3d, .trc), which are solved with
     the static trial of their folder (a name with `static`).
 
-    Trials in a folder of their own below FOLDER are of one person; others are each of the person they name.
+    Trials in a folder of their own below FOLDER are of one person; any other trial is of the person whom
+    its results name.
     """
     from rtsim.files.norms.norm_set import write_norms
     from rtsim.files.output import check_free
@@ -68,7 +69,7 @@ def make(
     for note in notes:
         tell(note)
     write_norms(out, norms)
-    tell(f"{out}: {norms.words}; {norms.n_person} persons, {norms.n_stride} strides")
+    tell(f"{out}: {norms.words}; persons: {norms.n_person}, strides: {norms.n_stride}")
     click.echo(f"wrote {out}", err=True)
 
 

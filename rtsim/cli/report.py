@@ -82,7 +82,7 @@ def trials_of(sources: tuple[str, ...], options: dict[str, Any], anyway: bool) -
 
     names = label_trials(sources)
     return tuple(
-        trial_of(solved_results(source, options, anyway), name)
+        trial_of(solved_results(source, options, anyway, quiet=True), name)
         for source, name in zip(sources, names, strict=True)
     )
 

@@ -26,8 +26,12 @@ def label_trials(sources: Sequence[str]) -> list[str]:
     ]
 
 
-def solved_results(source: str, options: dict[str, Any], anyway: bool = False) -> Results:
+def solved_results(
+    source: str, options: dict[str, Any], anyway: bool = False, quiet: bool = False
+) -> Results:
     """Results of a source: those in a recording (.mcap), else of its solution with the options of a run.
+
+    quiet : leave the sentences of the run to whoever tells the notes of the results
 
     ConfigError for a stream, for what cannot be read, and where no frame came out usable.
     """
@@ -44,10 +48,10 @@ def solved_results(source: str, options: dict[str, Any], anyway: bool = False) -
         except ConfigError as error:
             if "no results" not in error.what:
                 raise
-    return solve_anew(source, options, anyway)
+    return solve_anew(source, options, anyway, quiet)
 
 
-def solve_anew(source: str, options: dict[str, Any], anyway: bool) -> Results:
+def solve_anew(source: str, options: dict[str, Any], anyway: bool, quiet: bool) -> Results:
     """Results of a recording that is solved now, with its gait events in their descriptor."""
     from rtsim.cli.analyse import check_usable, solve
     from rtsim.cli.terminal.console import LastingConsole
@@ -56,9 +60,15 @@ def solve_anew(source: str, options: dict[str, Any], anyway: bool) -> Results:
 
     run = make_run(**{**options, "source": source})
     solved = solve(run, anyway, LastingConsole(stderr=True))
-    for said in solved.sentences[:N_TOLD]:
-        tell(said)
-    check_usable(solved, source)
+    sentences = solved.sentences[:N_TOLD]
+    try:
+        check_usable(solved, source)
+    except ConfigError:
+        quiet = False  # nobody tells notes of what is refused
+        raise
+    finally:
+        for sentence in [] if quiet else sentences:
+            tell(sentence)
     whose = str(solved.results.session.meta.get("person", ""))
     gait = gait_of(solved.results, run.source, whose, with_plates=not solved.wrong)
     return recorded_with(solved.results, gait)

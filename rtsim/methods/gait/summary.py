@@ -86,7 +86,7 @@ def source_words(gait: RunGait) -> str:
     """Who tells of the strikes and offs that cycles are between, in words."""
     names = {PLATES: "plates", FILE: "the file", MARKERS: "markers"}
     parts = []
-    for kind, words in ((STRIKE, "strikes"), (OFF, "foot offs")):
+    for kind, words in ((STRIKE, "foot strikes"), (OFF, "foot offs")):
         n = {by: sum((e.kind, e.by) == (kind, by) for e in gait.used) for by in names}
         told = [f"{n[by]} by {name}" for by, name in names.items() if n[by]]
         parts.append(f"{words}: {', '.join(told) or 'none'}")
@@ -163,7 +163,7 @@ def in_sentences(gait: RunGait) -> list[str]:
             f"by {by} {v['mean']:+.0f} ms (SD {v['sd']:.0f}, n {v['n']})" for by, v in rows.items()
         )
         if words:
-            said.append(f"{kind}, found less told: {words}")
+            said.append(f"{kind}, found minus the file's: {words}")
     for side, values in gait.values.items():
         n_cycle = sum(cycle.side == side for cycle in gait.cycles)
         few = ", ".join(
@@ -172,7 +172,7 @@ def in_sentences(gait: RunGait) -> list[str]:
             if name in values
         )
         said.append(f"{side}: {n_cycle} cycle{'s' * (n_cycle != 1)}: {few}")
-    return [*said, lacks] if lacks else [*said, f"cycles are between {source_words(gait)}"]
+    return [*said, lacks] if lacks else [*said, f"events of the cycles: {source_words(gait)}"]
 
 
 def recorded_with(results: Results, gait: RunGait) -> Results:

@@ -157,11 +157,11 @@ def legend(page: Page, x: float, y: float, sides: Sequence[str], before: str, no
         x += 200.0
     words = [
         "thin: single strides, paler where flagged",
-        "band: one SD over strides",
+        "band: ± 1 SD over strides",
         "vertical line: foot off",
     ]
     words += [f"dotted: {before}"] if before else []
-    words += ["grey: norms, mean and one SD"] if norms else []
+    words += ["grey: norms, mean ± 1 SD"] if norms else []
     page.text(x, y + 9.0, "; ".join(words[:3]), 23.0, SOFT, room=WIDTH - MARGIN - x)
     if len(words) > 3:
         page.text(x, y + 42.0, "; ".join(words[3:]), 23.0, SOFT, room=WIDTH - MARGIN - x)
