@@ -172,7 +172,7 @@ def remarks(static: Path, found: LabProposal) -> list[str]:
         f"Proposed by `rtsim lab new` from {static.name}: a person has to look at it.",
         "Roles without a comment follow from name and place alike; `check` stands at those that one of both "
         "alone tells,",
-        "UNSURE at those that neither tells for certain, or that both contradict.",
+        "UNSURE at those that neither tells for certain, or where name and place contradict each other.",
     ]
 
 
