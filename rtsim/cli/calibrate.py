@@ -116,8 +116,8 @@ def command(
 
         request = StandingRequest(
             source=trial,
-            seconds=seconds or SECONDS,
-            within_s=within_s or WITHIN_S,
+            seconds=SECONDS if seconds is None else seconds,
+            within_s=WITHIN_S if within_s is None else within_s,
             lab=marker_map,
             side=side,
             person=person or "",

@@ -54,6 +54,7 @@ def make(
     from rtsim.report.clinical.laboratory_norms import norms_of_trials
     from rtsim.report.clinical.session import trial_of
 
+    check_toml(out)
     check_free(out, force)
     found = trials_in(folder)
     trials = []
@@ -73,6 +74,14 @@ def make(
     click.echo(f"wrote {out}", err=True)
 
 
+def check_toml(out: Path) -> None:
+    """ConfigError for a name that says another format than is written."""
+    if out.suffix.lower() != ".toml":
+        raise ConfigError(
+            f"{out.name} cannot be a file of norms", where="--out", allowed="a name that ends in .toml"
+        )
+
+
 def trials_in(folder: Path) -> list[tuple[Path, Path | None]]:
     """Trials below a folder, with the static trial that lies beside them; ConfigError where there is none."""
     files = sorted(p for p in folder.rglob("*") if p.suffix.lower() in TRIALS and p.is_file())
@@ -81,14 +90,34 @@ def trials_in(folder: Path) -> list[tuple[Path, Path | None]]:
         if STATIC in path.stem.lower():
             continue
         beside = [p for p in files if p.parent == path.parent and STATIC in p.stem.lower()]
-        static = next((p for p in beside if p.suffix == path.suffix), None)
-        found.append((path, static if path.suffix.lower() != ".mcap" else None))
+        found.append((path, static_of(path, beside) if path.suffix.lower() != ".mcap" else None))
     if not found:
         raise ConfigError(
             "no trial is there", where=str(folder), allowed=", ".join(TRIALS),
             remedy="put results of `rtsim analyse --out` there, or recordings with their static trial",
         )  # fmt: skip
     return found
+
+
+def static_of(trial: Path, beside: list[Path]) -> Path | None:
+    """The static trial of a recording: the lone one beside it, or that whose name begins most alike.
+
+    ConfigError where several do, as they may be of other persons.
+    """
+    from rtsim.subjects.markers.marker_names import shared_beginning
+
+    alike = [path for path in beside if path.suffix.lower() == trial.suffix.lower()]
+    shared = {path: len(shared_beginning((path.stem.lower(), trial.stem.lower()))) for path in alike}
+    best = [path for path in alike if shared[path] == max(shared.values())]
+    if len(best) > 1:
+        raise ConfigError(
+            f"several static trials may be its own: {', '.join(path.name for path in best)}",
+            where=str(trial),
+            remedy="put each person's trials in a folder of their own, with the one static trial to use",
+        )  # fmt: skip
+    if len(alike) > 1:
+        tell(f"{trial.name}: its static trial is {best[0].name}, whose name begins most alike")
+    return best[0] if best else None
 
 
 @command.command("read")
@@ -106,6 +135,7 @@ def read(file: Path, out: Path, convention: str, name: str, source: str, licence
     from rtsim.files.norms.norm_set import NormSet, write_norms
     from rtsim.files.output import check_free
 
+    check_toml(out)
     check_free(out, force)
     foreign = read_foreign(file)
     for note in foreign.notes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date
+from glob import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -63,6 +64,7 @@ def command(
     if norms is not None and angles:
         check_convention(norms, angles, str(norms_path))
     now = trials_of(sources, options, anyway)
+    check_person(now, anyway)
     then = trials_of(before, options, anyway)
     earlier = ReportSession(BEFORE, then) if then else None
     report = make_report(
@@ -95,6 +97,20 @@ def check_once(sources: tuple[str, ...]) -> None:
         if path in seen and path.exists():
             raise ConfigError(f"{source} is given twice", where="SOURCES", remedy="give each trial once")
         seen.add(path)
+
+
+def check_person(trials: tuple[ReportTrial, ...], anyway: bool) -> None:
+    """ConfigError for trials of one session whose persons differ in size; a sentence where they go anyway."""
+    from rtsim.report.clinical.person_size import size_difference
+
+    words = size_difference(trials)
+    if words and not anyway:
+        raise ConfigError(
+            words, where="SOURCES", allowed="trials of one person and session, which are averaged",
+            remedy="report each person by itself, an earlier session by --before, or add --anyway",
+        )  # fmt: skip
+    if words:
+        tell(words)
 
 
 def tell_differences(trials: tuple[ReportTrial, ...]) -> None:
@@ -130,7 +146,8 @@ def check_output(path: Path, force: bool) -> None:
             f"{path.name} is of no known kind", where="--out",
             allowed=f"a name ending in {HTML}, {PDF}, {PNG} or {XLSX}, or a folder",
         )  # fmt: skip
-    check_free(numbered(path, 1) if suffix == PNG else path, force)
+    for each in pages_there(path) or [numbered(path, 1)] if suffix == PNG else [path]:
+        check_free(each, force)
     if suffix in (PDF, PNG):
         from rtsim.monitor.app import require_qt
 
@@ -189,6 +206,11 @@ def write_report(report: GaitReport, outputs: tuple[Path, ...]) -> None:
 
             for number, page in enumerate(pages, 1):
                 write_bytes(numbered(path, number), picture_of(page.svg(), DPI))
+            last = numbered(path, len(pages)).name
+            click.echo(f"wrote {numbered(path, 1)} to {last}", err=True)
+            for former in pages_there(path)[len(pages) :]:
+                tell(f"{former}: of a longer report before this one, whose page it is not")
+            continue
         else:
             write_xlsx(path, tables, curves_of(report))
         click.echo(f"wrote {path}", err=True)
@@ -197,6 +219,16 @@ def write_report(report: GaitReport, outputs: tuple[Path, ...]) -> None:
 def is_folder(path: Path) -> bool:
     """Whether an output is a folder."""
     return path.is_dir() or not path.suffix
+
+
+def pages_there(path: Path) -> list[Path]:
+    """Pictures of pages that are there already, anna-1.png and so on, by their numbers."""
+    found = {}
+    for other in path.parent.glob(f"{escape(path.stem)}-*{path.suffix}"):
+        number = other.stem[len(path.stem) + 1 :]
+        if number.isascii() and number.isdigit() and other == numbered(path, int(number)):
+            found[int(number)] = other
+    return [found[number] for number in sorted(found)]
 
 
 def numbered(path: Path, number: int) -> Path:

@@ -21,6 +21,7 @@ Command = TypeVar("Command", bound=Callable)
 
 CURVES_OPTION = click.option(
     "--curves", metavar="NAMES", default="",
+    callback=lambda context, _option, names: named_curves(context, names),
     help="Curves of the figure: fields (joint_moments), kinds (angles,moments,powers), joints (knee), "
     "quantities (knee_flexion), one side of them (knee_flexion_r), or all; commas between them.",
 )  # fmt: skip
@@ -43,6 +44,14 @@ def plot_options(command: Command, more: str = "") -> Command:
     for option in reversed(options):
         command = option(command)
     return command
+
+
+def named_curves(context: click.Context, names: str) -> str:
+    """The names as they are given; ConfigError where the option is given without any."""
+    default = context.get_parameter_source("curves") is click.core.ParameterSource.DEFAULT
+    if not default and not names.strip(" ,"):
+        raise ConfigError("no curve is named", where="--curves", remedy="name one, or leave it out")
+    return names
 
 
 def check_curves(chosen: str, paper: Paper | None) -> None:

@@ -19,6 +19,8 @@ from rtsim.files.tables.grid import read_lines
 FloatArray = NDArray[np.float64]
 GCD, CSV = ".gcd", ".csv"
 LEAST_POINTS = 11
+SWINGING, LEAST_SPAN_DEG = ("hip_flexion", "knee_flexion"), 5.0
+"""Angles that every walk swings by tens of degrees, and a span that is none, well above pi."""
 MEANS, DEVIATIONS = ("mean", "average"), ("deviation", "sd", "std")
 COLUMNS = "variable, percent, mean, deviation (or sd)"
 
@@ -42,6 +44,14 @@ def read_foreign(path: Path) -> ForeignNorms:
             f"none of {', '.join(left_out[:6]) or 'its columns'} is an angle of the report", where=str(path),
             allowed=", ".join(NAMES) if suffix == CSV else ", ".join(v.gcd for v in VARIABLES),
         )  # fmt: skip
+    for name in SWINGING:
+        if name in curves and (span := float(np.ptp(curves[name].mean))) < LEAST_SPAN_DEG:
+            raise ConfigError(
+                f"{name}: its mean spans {span:.2g} degrees over the cycle, as of one who does not walk, or "
+                "of an angle in radians",
+                where=str(path),
+                allowed=f"angles in degrees that span {LEAST_SPAN_DEG:g} or more",
+            )
     missing = [name for name in NAMES if name not in curves]
     notes = [f"left out, no angles of the report: {', '.join(left_out)}"] if left_out else []
     notes += [f"not there: {', '.join(missing)}"] if missing else []
@@ -88,6 +98,13 @@ def _numbers(text: str, where: str) -> tuple[float, ...]:
         raise ConfigError(f"{text[:40]!r} is no row of numbers", where=where) from None
 
 
+def _number(text: str, where: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise ConfigError(f"{text[:40]!r} is no number", where=where) from None
+
+
 def _csv(path: Path) -> tuple[Columns, list[str]]:
     """Percent, means and deviations of each variable of a tidy table; other variables."""
     lines = [line for line in read_lines(path, "csv") if line.strip() and not line.startswith("#")]
@@ -106,9 +123,11 @@ def _csv(path: Path) -> tuple[Columns, list[str]]:
         if name not in NAMES:
             others += [name] if name not in others else []
             continue
-        numbers = _numbers(" ".join(row[k].strip() for k in places[1:]), f"{path}, row {number}")
-        if len(numbers) != 3:
+        cells = [row[k].strip() for k in places[1:]]
+        if not all(cells):
             raise ConfigError("a cell is empty", where=f"{path}, row {number}", allowed=COLUMNS)
+        point = "." if mark == ";" else ","  # of 5,5 between semicolons
+        numbers = [_number(cell.replace(",", point), f"{path}, row {number}") for cell in cells]
         for column, x in zip(columns.setdefault(name, ([], [], [])), numbers, strict=True):
             column.append(x)
     return columns, others
@@ -136,7 +155,8 @@ def _resampled(
     numbers = [*mean, *deviation]
     if not all(math.isfinite(x) and abs(x) <= LARGEST_DEG for x in numbers) or min(deviation) < 0.0:
         raise ConfigError(
-            f"{name}: a number is beyond {LARGEST_DEG:g} degrees, or a deviation negative", where=where
+            f"{name}: a number is missing or beyond {LARGEST_DEG:g} degrees, or a deviation negative",
+            where=where,
         )
     points = np.linspace(0.0, 100.0, N_POINT)
     return NormCurve(np.interp(points, at, mean), np.interp(points, at, deviation))

@@ -114,7 +114,7 @@ def check_plates(
         found for p, name in enumerate(names) if (found := _lies(force[:, p], plates.axes[p, 2], p, name))
     ]:
         return lying
-    if mean[1] < 0.0:
+    if mean[1] < -THRESHOLD:  # less is an offset of plates on which nobody is
         findings.append(
             PlateFinding(
                 "down", -1, float(mean[1]),

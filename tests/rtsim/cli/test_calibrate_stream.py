@@ -121,3 +121,5 @@ def test_what_does_not_go_together(here, tmp_path: Path) -> None:
     assert "--static: it is for files" in here("calibrate", "qtm://127.0.0.1", "--static", "a", *out).sentence
     assert "--seconds: it is for streams" in here("calibrate", "a.c3d", "--seconds", "3").sentence
     assert "allowed: 1 to 60 s" in here("calibrate", "tcp://127.0.0.1:1", "--seconds", "0.1", *out).sentence
+    assert "--seconds: 0; allowed" in here("calibrate", "tcp://127.0.0.1:1", "--seconds", "0", *out).sentence
+    assert "--within: 0; allowed" in here("calibrate", "tcp://127.0.0.1:1", "--within", "0", *out).sentence

@@ -47,6 +47,8 @@ def test_a_wrong_name_is_told_before_anything_is_solved(here: Callable, tmp_path
     done = here("analyse", "walker", "--curves", "knee")
     assert done.code == 1
     assert "add --plot FILE" in done.sentence
+    for words in (("analyse", "walker", "--plot", "a.png"), ("export", "walk.mcap", "a.png")):
+        assert "--curves: no curve is named" in here(*words, "--curves", " , ").sentence
 
 
 def test_curves_of_a_recording(here: Callable, tmp_path: Path) -> None:

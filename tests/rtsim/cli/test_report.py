@@ -7,6 +7,8 @@ import re
 
 import pytest
 
+from rtsim.cli.norms import trials_in
+from rtsim.errors import ConfigError
 from rtsim.files.norms.norm_set import read_norms, write_norms
 from rtsim.files.tables.recorded import write_results
 from rtsim.methods.gait.summary import gait_of, recorded_with
@@ -114,6 +116,44 @@ def test_sessions_of_different_methods_are_told(run, trial, tmp_path):
     assert "different methods (minimised, zero)" in run.err
 
 
+def test_trials_of_persons_of_other_sizes_are_not_averaged(run, tmp_path):
+    """Protects the mean of one person from trials of another."""
+    for name, size in (("a", 1.70), ("b", 1.73), ("c", 1.48)):
+        recording(tmp_path / f"{name}.mcap", stature_m=size)
+    recording(tmp_path / "heavy.mcap", stature_m=1.70, mass_kg=90.0)
+    assert run("report", "a.mcap", "b.mcap") == 0
+    for other, says in (("c", "1.48 m"), ("heavy", "90 kg")):
+        assert run("report", "a.mcap", f"{other}.mcap", "--force") == 1
+        assert says in run.err
+        assert "--before" in run.err
+    assert run("report", "a.mcap", "c.mcap", "--force", "--anyway") == 0
+    assert "not of one person" in run.err
+
+
+def test_no_picture_is_written_over_and_each_is_told(run, trial, tmp_path):
+    """Protects pictures of other work that have the name of a page."""
+    pytest.importorskip("PySide6")
+    (tmp_path / "a-3.png").write_bytes(b"mine")
+    (tmp_path / "a-b.png").write_bytes(b"mine")
+    assert run("report", trial, "-o", "a.png") == 1
+    assert "a-3.png: the file exists already" in run.err
+    (tmp_path / "a-3.png").rename(tmp_path / "a-99.png")
+    assert run("report", trial, "-o", "a.png", "--force") == 0
+    assert "wrote a-1.png to a-" in run.err
+    assert "a-99.png: of a longer report" in run.err
+
+
+def test_the_static_trial_of_a_recording_is_its_own(tmp_path):
+    """Protects norms from trials solved with the static trial of somebody else in the folder."""
+    for name in ("P1_static", "P2_static", "P1_walk", "P2_walk"):
+        (tmp_path / f"{name}.c3d").write_bytes(b"")
+    found = [(trial.stem, static.stem) for trial, static in trials_in(tmp_path)]
+    assert found == [("P1_walk", "P1_static"), ("P2_walk", "P2_static")]
+    (tmp_path / "gait.c3d").write_bytes(b"")
+    with pytest.raises(ConfigError, match="several static trials may be its own"):
+        trials_in(tmp_path)
+
+
 def test_results_without_legs_are_reported_without_an_error(run, tmp_path):
     """Protects results of another kind: a page that says what is not known, or a sentence."""
     results = gait_results()
@@ -140,6 +180,8 @@ def test_norms_are_made_and_read(run, tmp_path):
     assert (norms.n_person, norms.convention, norms.source, len(norms.curves)) == (2, "isb", "us", 9)
     assert run("norms", "make", tmp_path / "lab", "-o", out) == 1
     assert run("norms", "make", tmp_path / "lab", "-o", tmp_path / "c.toml", "--angles", "cgm") == 1
+    assert run("norms", "make", tmp_path / "lab", "-o", tmp_path / "c.csv") == 1
+    assert "ends in .toml" in run.err
     (tmp_path / "empty").mkdir()
     assert run("norms", "make", tmp_path / "empty", "-o", tmp_path / "e.toml") == 1
     assert re.search("no trial is there", run.err)

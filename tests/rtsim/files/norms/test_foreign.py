@@ -20,6 +20,22 @@ def gcd(rows: int = 51, cells: int = 2) -> str:
     return "\r\n".join(lines) + "\r\n"
 
 
+def in_radians() -> str:
+    """A knee that bends by 60 degrees, in radians."""
+    rows = (f"knee_flexion,{k},{1.05 * np.sin(np.pi * k / 100.0):.3f},0.1\n" for k in range(101))
+    return "variable,percent,mean,sd\n" + "".join(rows)
+
+
+def test_commas_are_decimal_points_between_semicolons(tmp_path) -> None:
+    """Protects norms that a spreadsheet wrote where a decimal point is a comma."""
+    path = tmp_path / "norms.csv"
+    rows = "".join(f"hip_flexion;{k};{k},5;1,25\n" for k in range(101))
+    path.write_text("variable;percent;mean;deviation\n" + rows)
+    curve = read_foreign(path).curves["hip_flexion"]
+    np.testing.assert_allclose(curve.mean, np.arange(101) + 0.5, atol=1e-12)
+    np.testing.assert_allclose(curve.deviation, 1.25, atol=1e-12)
+
+
 def test_a_gcd_file_is_read_at_101_points(tmp_path) -> None:
     """Protects means and deviations of the angles, and that the rest is told."""
     path = tmp_path / "normal.GCD"
@@ -61,6 +77,9 @@ def test_a_csv_file_is_read(tmp_path) -> None:
         ("a.csv", "variable,percent,mean,sd\nhip_flexion,0,1\n", "3 cells"),
         ("a.csv", "variable,percent,mean,sd\nhip_flexion,0,,1\n", "a cell is empty"),
         ("a.csv", "variable,percent,mean,sd\nhip_flexion,0,1,1\n", "1 points"),
+        ("a.csv", "variable;percent;mean;sd\nhip_flexion;0;5,5;\n", "a cell is empty"),
+        ("a.csv", "variable;percent;mean;sd\nhip_flexion;0;1.000,5;1\n", "is no number"),
+        ("a.csv", in_radians(), "radians"),
         ("a.txt", "x", "of no known kind"),
     ],
 )

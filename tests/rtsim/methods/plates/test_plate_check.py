@@ -269,6 +269,16 @@ def test_forces_of_the_person_on_the_plates_are_named(stand):
     assert names_of(stand.check(force=-stand.force, moment=-stand.moment)) == [("down", -1)]
 
 
+def test_an_offset_of_idle_plates_is_no_weight(stand):
+    """Protects from advice to negate forces where nobody is on the plates and their zero drifts."""
+    n = len(stand.force)
+    force = np.zeros_like(stand.force)
+    force[:, :, 0] = np.where(np.arange(n) % 2, 25.0, -25.0)[:, None]
+    force[:, :, 1] = -14.0
+    findings = stand.check(force=force, moment=np.zeros_like(force))
+    assert "down" not in [name for name, _ in names_of(findings)]
+
+
 def test_another_vertical_is_named(stand):
     """Protects from Z up forces with Y up markers: nothing else can be said then."""
     turn = np.array([[1.0, 0, 0], [0, 0, -1.0], [0, 1.0, 0]])

@@ -1,0 +1,27 @@
+"""Whether the trials of a session can be of one person, by mass and stature."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rtsim.report.clinical.session import ReportTrial, number_of
+
+STATURE_SHARE = 0.04
+"""Part of the stature by which static trials of one person and session may differ: posture, markers."""
+MASS_SHARE = 0.1
+"""Part of the mass by which weighings of one person and session may differ: plates, shoes."""
+
+
+def size_difference(trials: Sequence[ReportTrial]) -> str:
+    """Which trials cannot be of one person, in words; "" where all can. What is not known is not compared."""
+    statures = [(number_of(trial.results.session.meta, "stature_m"), trial.name) for trial in trials]
+    masses = [(trial.mass, trial.name) for trial in trials]
+    for sizes, share, unit in ((statures, STATURE_SHARE, "m"), (masses, MASS_SHARE, "kg")):
+        known = sorted(size for size in sizes if size[0])
+        if known and known[-1][0] > (1.0 + share) * known[0][0]:
+            (least, small), (most, large) = known[0], known[-1]
+            return (
+                f"the trials are not of one person: {small} is of one of {least:.4g} {unit}, {large} of one "
+                f"of {most:.4g} {unit} (up to {100.0 * share:.0f} % may be between them)"
+            )
+    return ""
