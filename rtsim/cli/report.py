@@ -209,7 +209,7 @@ def write_report(report: GaitReport, outputs: tuple[Path, ...]) -> None:
             last = numbered(path, len(pages)).name
             click.echo(f"wrote {numbered(path, 1)} to {last}", err=True)
             for former in pages_there(path)[len(pages) :]:
-                tell(f"{former}: of a longer report before this one, whose page it is not")
+                tell(f"{former}: left over from a longer report, no page of this one")
             continue
         else:
             write_xlsx(path, tables, curves_of(report))

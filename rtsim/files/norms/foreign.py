@@ -47,7 +47,7 @@ def read_foreign(path: Path) -> ForeignNorms:
     for name in SWINGING:
         if name in curves and (span := float(np.ptp(curves[name].mean))) < LEAST_SPAN_DEG:
             raise ConfigError(
-                f"{name}: its mean spans {span:.2g} degrees over the cycle, as of one who does not walk, or "
+                f"{name}: its mean spans {span:.2g} degrees over the cycle, as of a person at rest, or "
                 "of an angle in radians",
                 where=str(path),
                 allowed=f"angles in degrees that span {LEAST_SPAN_DEG:g} or more",

@@ -16,12 +16,14 @@ def size_difference(trials: Sequence[ReportTrial]) -> str:
     """Which trials cannot be of one person, in words; "" where all can. What is not known is not compared."""
     statures = [(number_of(trial.results.session.meta, "stature_m"), trial.name) for trial in trials]
     masses = [(trial.mass, trial.name) for trial in trials]
-    for sizes, share, unit in ((statures, STATURE_SHARE, "m"), (masses, MASS_SHARE, "kg")):
+    for name, sizes, share, unit in (
+        ("stature", statures, STATURE_SHARE, "m"), ("body mass", masses, MASS_SHARE, "kg"),
+    ):  # fmt: skip
         known = sorted(size for size in sizes if size[0])
         if known and known[-1][0] > (1.0 + share) * known[0][0]:
             (least, small), (most, large) = known[0], known[-1]
             return (
-                f"the trials are not of one person: {small} is of one of {least:.4g} {unit}, {large} of one "
-                f"of {most:.4g} {unit} (up to {100.0 * share:.0f} % may be between them)"
+                f"the trials are not of one person: {name} {least:.4g} {unit} in {small}, {most:.4g} {unit} "
+                f"in {large} (they may differ by {100.0 * share:.0f} %)"
             )
     return ""

@@ -140,7 +140,7 @@ def test_no_picture_is_written_over_and_each_is_told(run, trial, tmp_path):
     (tmp_path / "a-3.png").rename(tmp_path / "a-99.png")
     assert run("report", trial, "-o", "a.png", "--force") == 0
     assert "wrote a-1.png to a-" in run.err
-    assert "a-99.png: of a longer report" in run.err
+    assert "a-99.png: left over from a longer report" in run.err
 
 
 def test_the_static_trial_of_a_recording_is_its_own(tmp_path):
