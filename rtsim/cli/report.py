@@ -128,6 +128,10 @@ def check_output(path: Path, force: bool) -> None:
     from rtsim.files.output import check_folder, check_free
 
     suffix = path.suffix.lower()
+    if str(path) == "-":
+        raise ConfigError(
+            "a report is not written to the standard output", where="--out", allowed="a file or a folder"
+        )
     if path.is_dir() or not suffix:
         if path.exists() and not path.is_dir():
             raise ConfigError(

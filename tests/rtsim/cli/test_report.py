@@ -85,6 +85,7 @@ def test_norms_sessions_and_tables_in_one_command(run, trial, tmp_path):
         (("--angles", "cgm"), "convention 'cgm'"),
         (("-o", "x.docx"), "of no known kind"),
         (("-o", "plain"), "plain is a file"),
+        (("-o", "-"), "standard output"),
         (("--before", "walk.mcap"), "is given twice"),
         (("-o", "none/x.html"), "there is no folder"),
         (("--before", "gone.mcap"), "no such file"),
