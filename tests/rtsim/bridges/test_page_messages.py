@@ -45,6 +45,7 @@ def test_the_layout_is_that_of_the_window(walk_frames: Callable[..., list[Receiv
     told = msgspec.json.decode(msgspec.json.encode(layout_message(feed.layout)))
     assert [panel["title"] for panel in told["panels"]] == [panel.title for panel in feed.layout.panels]
     assert told["panels"][0]["axis"] == "angle (°)"
+    assert [panel["sides"] for panel in told["panels"]] == [list(p.drawn_sides) for p in feed.layout.panels]
     assert told["sticks"] == feed.layout.stick.tolist() == [[0, 1], [1, 2], [0, 3], [3, 4]]
     assert told["sides"] == ["", "right", "right", "left", "left"]
     assert told["follow"] == 0
