@@ -49,7 +49,7 @@ def kinetic_pages(report: GaitReport) -> list[tuple[str, Page]]:
         plates = any("foot_loads" in trial.results.fields for trial in report.now.trials)
         lacks = "body mass not known (--mass)" if plates else "no force plates in these trials"
     _grid(page, report, curves, report.kinetics, ROWS, lacks=lacks or "no stride on the force plates")
-    page.text(MARGIN, END + 54.0, KINETIC_WORDS, 23.0, SOFT, room=WIDTH - 2.0 * MARGIN)
+    page.text(MARGIN, END + 48.0, KINETIC_WORDS, 23.0, SOFT, room=WIDTH - 2.0 * MARGIN)
     return [("Gait report: moments and powers", page)]
 
 
