@@ -53,7 +53,11 @@ def test_every_bench_prints_it(
 ) -> None:
     """Protects figures of different machines: each bench, as table and as JSON, gives reference_us."""
     monkeypatch.setattr(importlib.import_module(module_of(name)), "run", measured(name))
-    folder = [str(tmp_path)] if name in ("ground-reaction", "trials", "recordings", "unnamed-markers") else []
+    places = ("ground-reaction", "trials", "recordings", "unnamed-markers", "gait-events")
+    folder = [str(tmp_path)] if name in places else []
+    if name == "report":
+        (tmp_path / "walk.mcap").touch()
+        folder = [str(tmp_path / "walk.mcap")]
     done = CliRunner().invoke(cli, ["bench", name, *folder, *(["--json"] if as_json else [])])
     assert done.exit_code == 0, done.output
     if as_json:
@@ -69,7 +73,7 @@ def test_every_bench_prints_it(
 
 def module_of(name: str) -> str:
     """The module of a bench, in whichever room it stands."""
-    stem = name.replace("-", "_")
+    stem = "gait_report" if name == "report" else name.replace("-", "_")
     places = {module.name for module in pkgutil.walk_packages(rtsim.bench.__path__, "rtsim.bench.")}
     if f"rtsim.bench.{stem}.run" in places:
         return f"rtsim.bench.{stem}.run"
