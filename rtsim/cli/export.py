@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -69,7 +70,7 @@ def command(
     OUT may be -, the standard output, with --format.
     """
     from rtsim.files.output import check_free
-    from rtsim.files.tables.export import EXPORT_SUFFIXES, FOXGLOVE, PICTURES, export, exported
+    from rtsim.files.tables.export import EXPORT_SUFFIXES, FOXGLOVE, PICTURES
 
     suffix = f".{form}" if form else ""
     if out is None:
@@ -104,6 +105,15 @@ def command(
     if not suffix and out.suffix.lower() == ".mcap":
         to_foxglove(recording, out, force)
         return
+    options = {"model_markers": model_markers, "units": units, "up": up, "frames": frames, "columns": columns}
+    to_text(recording, out, suffix, force, options)
+
+
+def to_text(recording: Path, out: Path, suffix: str, force: bool, options: dict[str, Any]) -> None:
+    """Markers or a table in a file or on standard output; options : of `exported`."""
+    from rtsim.files.output import check_free
+    from rtsim.files.tables.export import export, exported
+
     if str(out) == STDOUT:
         if not suffix:
             raise ConfigError(
@@ -112,30 +122,12 @@ def command(
                 allowed=", ".join(f"--format {name}" for name in FORMATS),
                 remedy="add one; pictures go into files alone",
             )
-        text, notes = exported(
-            recording,
-            suffix,
-            recording.stem,
-            model_markers=model_markers,
-            units=units,
-            up=up,
-            frames=frames,
-            columns=columns,
-        )
+        text, notes = exported(recording, suffix, recording.stem, **options)
         sys.stdout.buffer.writelines(part.encode("utf-8") for part in text)
         sys.stdout.buffer.flush()
     else:
         check_free(out, overwrite=force)
-        notes = export(
-            recording,
-            out,
-            suffix=suffix,
-            model_markers=model_markers,
-            units=units,
-            up=up,
-            frames=frames,
-            columns=columns,
-        )
+        notes = export(recording, out, suffix=suffix, **options)
     for note in notes:
         tell(note)
     if str(out) != STDOUT:

@@ -63,13 +63,7 @@ def save_sticks(
     ]
     cameras, width = cameras_for(clouds, view, height, faced)
     width += BESIDE if names else 0.0
-    pictures = (width + APART) * len(shown) - APART
-    whole = paper.size[0] or max(WHOLE, pictures + 2.0 * MARGIN)
-    if whole < pictures + 2.0 * MARGIN:
-        raise ConfigError(
-            f"{len(shown)} pictures do not stand side by side", where="--at",
-            remedy="give fewer instants",
-        )  # fmt: skip
+    whole = whole_width(paper, len(shown), width)
     width = (whole - 2.0 * MARGIN + APART) / len(shown) - APART
 
     def draw(painter: QPainter) -> None:
@@ -108,6 +102,17 @@ def save_sticks(
         )
 
     draw_on(paper, whole, height + HEAD + FOOT + 2.0 * MARGIN, title, draw)
+
+
+def whole_width(paper: Paper, n_picture: int, width: float) -> float:
+    """Of a figure whose pictures are so wide [px]; ConfigError where the paper is too narrow for them."""
+    least = (width + APART) * n_picture - APART + 2.0 * MARGIN
+    whole = paper.size[0] or max(WHOLE, least)
+    if whole < least:
+        raise ConfigError(
+            f"{n_picture} pictures do not stand side by side", where="--at", remedy="give fewer instants"
+        )
+    return whole
 
 
 def data_of(results: Results, layout: WindowLayout, k: int) -> dict[str, Array]:
