@@ -362,24 +362,6 @@ def test_stamps_that_no_clock_has_are_left_out(stamp_ns):
         double.stop()
 
 
-def test_another_protocol_at_natnets_port_is_named():
-    """Protects against the wrong port: what answers without sense is told from silence; options at once."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as server:
-        server.bind(("127.0.0.1", 0))
-
-        def answer() -> None:
-            _, client = server.recvfrom(2048)
-            server.sendto(b"\1\0\4\0abcd", client)
-
-        thread = threading.Thread(target=answer, daemon=True)
-        thread.start()
-        with pytest.raises(CaptureError, match="no NatNet server"):
-            NatNetConnection(parse_capture(f"natnet://127.0.0.1:{server.getsockname()[1]}"))
-        thread.join()
-    with pytest.raises(CaptureError, match="mode is 'broadcast'"):
-        NatNetConnection(parse_capture("natnet://127.0.0.1:9?mode=broadcast"))
-
-
 def test_vicon_asks_again_where_frames_do_not_fit_what_is_tracked():
     """Protects names: a description that went wrong is asked for again; a block without an end is left."""
     double = ViconDouble(NAMES, 200.0)
