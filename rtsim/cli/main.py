@@ -51,7 +51,7 @@ COMMANDS = {
 
 
 class LazyGroup(click.Group):
-    """A group whose commands live in rtsim.cli.<name>."""
+    """A group whose commands live in rtsim.cli.commands.<name>."""
 
     # Closed pipes are not left to click, for which they are ordinary failures.
 
@@ -75,7 +75,7 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name not in COMMANDS:
             return None
-        return importlib.import_module(f"rtsim.cli.{name.replace('-', '_')}").command
+        return importlib.import_module(f"rtsim.cli.commands.{name.replace('-', '_')}").command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         # without importing every command for its help text

@@ -41,7 +41,7 @@ def set_of(model: str) -> tuple[str, str]:
 
 def is_set(path: Path) -> bool:
     """Whether a file is a set of generators: also where it lacks all that only these have."""
-    from rtsim.cli.check import kind_of
+    from rtsim.cli.commands.check import kind_of
     from rtsim.config.load import read_toml
     from rtsim.config.models.torque_generator_schema import GeneratorSet
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from rtsim.cli import analyse
+from rtsim.cli.commands import analyse
 
 
 @contextlib.contextmanager

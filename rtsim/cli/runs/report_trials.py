@@ -53,7 +53,7 @@ def solved_results(
 
 def solve_anew(source: str, options: dict[str, Any], anyway: bool, quiet: bool) -> Results:
     """Results of a recording that is solved now, with its gait events in their descriptor."""
-    from rtsim.cli.analyse import check_usable, solve
+    from rtsim.cli.commands.analyse import check_usable, solve
     from rtsim.cli.terminal.console import LastingConsole
     from rtsim.cli.terminal.options import make_run
     from rtsim.methods.gait.summary import gait_of, recorded_with

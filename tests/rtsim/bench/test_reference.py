@@ -18,7 +18,7 @@ from click.testing import CliRunner
 import rtsim.bench
 from rtsim.bench import reference
 from rtsim.bench.figures import BenchFigure
-from rtsim.cli.bench import command
+from rtsim.cli.commands.bench import command
 from rtsim.cli.main import cli
 
 SOURCES = {

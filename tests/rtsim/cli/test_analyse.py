@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from kernels.compiler.jit import allow_compilation
-from rtsim.cli.analyse import INTERRUPTED, AnalysedRecording, check_usable
+from rtsim.cli.commands.analyse import INTERRUPTED, AnalysedRecording, check_usable
 from rtsim.cli.main import cli, outcome
 from rtsim.errors import ConfigError
 from rtsim.files.markers.trc import trc_text
@@ -242,7 +242,7 @@ def test_a_comparison_tells_what_its_runs_say(monkeypatch):
             Results(session, {}, 0.01 * np.arange(len(status)), status), 0.1, "over", {}, said
         )
 
-    monkeypatch.setattr("rtsim.cli.analyse.solve", solved)
+    monkeypatch.setattr("rtsim.cli.commands.analyse.solve", solved)
     done = analyse("jaw:chewing", "--run", "mandible", "--compare")
     assert done.exit_code != 0
     assert done.output.count(said[0]) == 3

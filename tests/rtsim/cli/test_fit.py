@@ -5,7 +5,7 @@ from __future__ import annotations
 import pkgutil
 
 import rtsim.cli.fits
-from rtsim.cli.fit import command
+from rtsim.cli.commands.fit import command
 
 
 def test_every_module_of_the_folder_is_a_fit():

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from rtsim.bench.contacts.stoop_recording import BORNE_BY, markers_of, stoop_model, write_loads
-from rtsim.cli.check import check_config
+from rtsim.cli.commands.check import check_config
 from rtsim.files.model_toml import model_text
 from rtsim.methods.generators import torque_generator_fit
 from rtsim.methods.generators.torque_generator_figures import panels_of_curves

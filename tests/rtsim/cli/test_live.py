@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rtsim.cli.live import check_recorded
+from rtsim.cli.commands.live import check_recorded
 from rtsim.errors import ConfigError
 from rtsim.files.markers.markers import write_trc
 from rtsim.files.recording import read_results

@@ -34,13 +34,13 @@ def test_every_command_is_listed_and_there(here):
     assert done.code == 0
     for name in COMMANDS:
         assert f"\n  {name} " in done.out
-        assert importlib.import_module(f"rtsim.cli.{name.replace('-', '_')}").command.name == name
+        assert importlib.import_module(f"rtsim.cli.commands.{name.replace('-', '_')}").command.name == name
 
 
 def test_every_option_is_explained():
     """Protects the help: an option without a word is none."""
     for name in COMMANDS:
-        command = importlib.import_module(f"rtsim.cli.{name.replace('-', '_')}").command
+        command = importlib.import_module(f"rtsim.cli.commands.{name.replace('-', '_')}").command
         commands = command.commands.values() if isinstance(command, click.Group) else [command]
         for one in commands:
             assert one.help, name
@@ -96,7 +96,7 @@ def test_help_and_checks_need_no_heavy_imports():
 )  # fmt: skip
 def test_errors_made_on_purpose_are_sentences(here, monkeypatch, error, code, said):
     """Protects the user: one sentence and an exit code, no traceback."""
-    module = importlib.import_module("rtsim.cli.check")
+    module = importlib.import_module("rtsim.cli.commands.check")
 
     def fail() -> None:
         raise error
@@ -110,7 +110,7 @@ def test_errors_made_on_purpose_are_sentences(here, monkeypatch, error, code, sa
 
 def test_errors_of_ours_are_not_hidden(here, monkeypatch):
     """Protects the developer: what nobody foresaw keeps its traceback."""
-    module = importlib.import_module("rtsim.cli.check")
+    module = importlib.import_module("rtsim.cli.commands.check")
 
     def fail() -> None:
         raise ZeroDivisionError

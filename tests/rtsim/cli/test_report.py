@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from rtsim.cli.norms import trials_in
+from rtsim.cli.commands.norms import trials_in
 from rtsim.errors import ConfigError
 from rtsim.files.norms.norm_set import read_norms, write_norms
 from rtsim.files.tables.recorded import write_results

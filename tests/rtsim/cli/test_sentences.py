@@ -257,7 +257,7 @@ def test_speed_is_told_in_one_way(here) -> None:
 
 def test_an_offset_avoids_a_port_that_is_given(here, monkeypatch) -> None:
     """Protects --port-offset auto beside one address of the user's own: the others go elsewhere."""
-    from rtsim.cli import live
+    from rtsim.cli.commands import live
 
     found = []
     monkeypatch.setattr(live, "check_bound", lambda run, player=False: found.append(run.ports) or stop())

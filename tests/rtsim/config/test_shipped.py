@@ -7,7 +7,7 @@ import tomllib
 import numpy as np
 import pytest
 
-from rtsim.cli.check import check_config, kind_of
+from rtsim.cli.commands.check import check_config, kind_of
 from rtsim.cli.terminal.options import make_run
 from rtsim.config.paths import configs_root, find_config, shipped_names
 from rtsim.errors import ConfigError

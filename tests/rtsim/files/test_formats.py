@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-import rtsim.cli.analyse
-import rtsim.cli.check
+import rtsim.cli.commands.analyse
+import rtsim.cli.commands.check
 from rtsim.errors import ConfigError
 from rtsim.files.formats import (
     FORCES,
@@ -68,7 +68,7 @@ def test_lists_are_in_words() -> None:
 
 def test_help_texts_name_the_formats() -> None:
     """Protects `--help`: what the table has stands there, and no word that stands for it."""
-    helps = [str(module.command.help) for module in (rtsim.cli.analyse, rtsim.cli.check)]
+    helps = [str(module.command.help) for module in (rtsim.cli.commands.analyse, rtsim.cli.commands.check)]
     assert listed(MARKERS) in helps[0]
     assert listed(PRESSURE) in helps[1]
     assert "_FILES" not in "".join(helps)
@@ -80,4 +80,4 @@ def test_check_says_what_reads_a_recording(row: FileFormat, tmp_path: Path) -> N
     path = tmp_path / f"walk{row.suffix}"
     path.write_text("x")
     with pytest.raises(ConfigError, match=r"no config.*rtsim"):
-        rtsim.cli.check.check_config(path)
+        rtsim.cli.commands.check.check_config(path)

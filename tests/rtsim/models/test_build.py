@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from kernels.joints.kinds import BALL, FREE, HINGE, LAYOUTS
 from kernels.joints.tree import Tree
 from kernels.solver.constraints import HARD, OFF, SOFT, SPHERE_ON_PLANE
-from rtsim.cli.check import check_config
+from rtsim.cli.commands.check import check_config
 from rtsim.config.models.model_schema import MethodSpec, ModelSpec
 from rtsim.config.paths import configs_root, find_config
 from rtsim.errors import ConfigError

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rtsim.cli.calibrate import command
+from rtsim.cli.commands.calibrate import command
 from rtsim.errors import ConfigError
 from rtsim.subjects.conventional.measures import ConventionalMeasures, SideMeasures
 from rtsim.subjects.hip_centre import REGRESSIONS, hip_centres

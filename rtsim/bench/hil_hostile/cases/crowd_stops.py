@@ -35,7 +35,7 @@ COMMAND_S = 1.0
 PROCESS = """
 import sys
 from rtsim.cli.main import cli
-import rtsim.cli.command, streams.control.commands
+import rtsim.cli.commands.command, streams.control.commands
 try:
     import streams.control.emergency_stop
 except ImportError:

@@ -6,7 +6,7 @@ import click
 import msgspec
 import pytest
 
-from rtsim.cli.live import estimator_arguments
+from rtsim.cli.commands.live import estimator_arguments
 from rtsim.cli.terminal.options import make_run, run_arguments, run_options, tare_arguments
 from rtsim.config.runs.run_schema import MarkerCheck, RunConfig, Solver
 from rtsim.errors import ConfigError

@@ -7,7 +7,7 @@ import os
 import pytest
 from click.testing import CliRunner
 
-from rtsim.cli.hil import HilOptions, said_first
+from rtsim.cli.commands.hil import HilOptions, said_first
 from rtsim.cli.main import cli
 from rtsim.cli.terminal.emergency import EmergencySignal
 from rtsim.errors import ConfigError

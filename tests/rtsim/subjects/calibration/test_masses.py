@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from rtsim.cli.check import check_model
+from rtsim.cli.commands.check import check_model
 from rtsim.cli.main import cli
 from rtsim.config.paths import find_config
 from rtsim.errors import ConfigError

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rtsim.cli.check import check_config
+from rtsim.cli.commands.check import check_config
 from rtsim.cli.terminal.measure_options import BothLegs, measure_arguments, measures_given
 from rtsim.config.runs.measures_schema import PersonMeasures
 from rtsim.errors import ConfigError

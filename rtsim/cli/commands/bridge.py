@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from rtsim.cli.connect import stopped_after
+from rtsim.cli.commands.connect import stopped_after
 from rtsim.cli.terminal.lines import tell
 from rtsim.cli.terminal.ports import offset_option, placed
 from rtsim.cli.terminal.security import bind_options, bind_security, connect_options, connect_security

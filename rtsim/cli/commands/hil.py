@@ -108,7 +108,7 @@ def command(config: str, device: str | None, arm_s: float | None, **options: Any
     """
     press = EmergencySignal()
     click.get_current_context().call_on_close(press.close)
-    from rtsim.cli.live import require_window
+    from rtsim.cli.commands.live import require_window
     from rtsim.cli.terminal.compiling import compile_first
     from rtsim.cli.terminal.console import LastingConsole
     from rtsim.config.load import load_toml

@@ -1,0 +1,1 @@
+"""The commands of rtsim, a module each, found by its name."""
