@@ -41,6 +41,7 @@ COMMANDS = {
     "hil": "Let a simulated limb and a device exchange motion and torque, with hardware in the loop.",
     "tune": "Set parameters of a run with a device while it goes on, within their ranges; undo, snapshots.",
     "device": "Simulate an orthosis as a device in the loop, a process of its own.",
+    "show": "List the shipped configs; print one, or copy it to change it.",
     "check": "Check configs: models, labs, runs, subjects.",
     "command": "Send a command to a running estimator (set_method, set_downweighting, tare, status, stop).",
     "warmup": "Compile the kernels now, so that the next start is quick.",

@@ -71,18 +71,28 @@ def locate(path: str, data: Any, kind: Any) -> tuple[str, Any]:
             kind = get_type_hints(kind, include_extras=True)[name]
         if name:
             data, key = data.get(name), f"{key}.{name}" if key else name
-        kind = plain_type(kind)
+        kind = plain_type(kind, data)
     return key, kind
 
 
-def plain_type(kind: Any) -> Any:
-    """The type without its limits and without None; of several the one with keys, to which a path leads."""
+def plain_type(kind: Any, data: object) -> Any:
+    """The type without its limits and without None; of several the one with keys, to which a path leads.
+
+    Of several with keys it is the one whose kind the data say, as of a filter or of a joint.
+    """
     if get_origin(kind) is Annotated:
-        return plain_type(get_args(kind)[0])
+        return plain_type(get_args(kind)[0], data)
     if get_origin(kind) in (Union, UnionType):
-        choices = [plain_type(choice) for choice in get_args(kind) if choice is not type(None)]
-        return next(filter(is_record, choices), choices[0])
+        choices = [plain_type(choice, data) for choice in get_args(kind) if choice is not type(None)]
+        records = [choice for choice in choices if is_record(choice)]
+        return next((record for record in records if is_tagged_as(record, data)), (records or choices)[0])
     return kind
+
+
+def is_tagged_as(record: type[msgspec.Struct], data: object) -> bool:
+    """Whether the key by which records are told apart says that the data are of this one."""
+    said = record.__struct_config__
+    return isinstance(data, dict) and said.tag is not None and data.get(said.tag_field) == said.tag
 
 
 def fits(value: object, kind: Any) -> bool:

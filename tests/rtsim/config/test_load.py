@@ -37,6 +37,8 @@ MISTAKES = [
     (RUN + "backlog = 5000", RunConfig, "backlog", ("<= 1024",)),
     (RUN + "[solver]\ntolerance = 1.0", RunConfig, "solver.tolerance", ("<= 0.001",)),
     (RUN + "[solver]\nmax_iterations = 1.5", RunConfig, "solver.max_iterations", ("int", "float")),
+    (RUN + '[rates]\nkind = "savitzky_golay"\nwindow = 1', RunConfig, "window", ("window_s", "delay_s")),
+    (RUN + '[rates]\nkind = "butterworth"\nwindow_s = 1', RunConfig, "window_s", ("cutoff_hz",)),
     (RUN + "[markers]\nfloor_mm = -40.0", RunConfig, "markers.floor_mm", ("> 0",)),
     (RUN + 'side = "up"', RunConfig, "side", ("up", "right", "left")),
     (RUN + "side = 1979-05-27", RunConfig, "side", ("date",)),

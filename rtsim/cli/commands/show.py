@@ -1,0 +1,93 @@
+"""`rtsim show`: the shipped configs, to read and to copy as a beginning of one's own."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from pathlib import Path
+
+import click
+
+from rtsim.cli.terminal.lines import tell
+from rtsim.config.load import read_toml
+from rtsim.config.paths import configs_root
+from rtsim.errors import ConfigError
+from rtsim.files.output import check_free, write_text
+
+N_NEAREST = 3
+BY_SOURCE = ("labs", "subjects")
+"""Folders of which each config begins alike: what is different is where it comes from."""
+
+
+@click.command("show")
+@click.argument("name", required=False)
+@click.option(
+    "--out",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Write the config into FILE (.toml), to change it there.",
+)
+@click.option("--force", is_flag=True, help="Replace a file that exists already.")
+def command(name: str | None, out: Path | None, force: bool) -> None:
+    """Print the shipped config NAME, or write it into a file of your own; without NAME, list them all.
+
+    Where a model, a run and others have one name, say which is meant as models/NAME, runs/NAME, ...
+    """
+    if name is None:
+        if out is not None:
+            raise ConfigError("no config is named", where="--out", remedy="give the NAME of a shipped config")
+        list_all()
+        return
+    path = shipped_config(name)
+    text = path.read_text(encoding="utf-8")
+    if out is None:
+        click.echo(text, nl=False)
+        return
+    if out.suffix != ".toml":
+        raise ConfigError(f"{out} cannot be a config", where="--out", allowed="a name that ends in .toml")
+    check_free(out, overwrite=force)
+    write_text(out, text)
+    tell(f"wrote {out}; after a change: rtsim check {out}")
+
+
+def all_configs() -> dict[str, Path]:
+    """Return the shipped configs by folder and name, as models/knee."""
+    root = configs_root()
+    return {f"{path.parent.name}/{path.stem}": path for path in sorted(root.glob("*/*.toml"))}
+
+
+def shipped_config(name: str) -> Path:
+    """Return the shipped config of a name, with or without its folder; ConfigError where it is not one."""
+    known = all_configs()
+    given = name.removesuffix(".toml").removeprefix("configs/")
+    found = [key for key in known if given in (key, key.partition("/")[2])]
+    if len(found) == 1:
+        return known[found[0]]
+    if found:
+        raise ConfigError(
+            f"{name!r} is the name of {len(found)} shipped configs", where="NAME",
+            remedy=f"say which: {', '.join(found)}",
+        )  # fmt: skip
+    by_word = {word: key for key in known for word in (key, key.partition("/")[2])}
+    near = [by_word[word] for word in get_close_matches(given, by_word, N_NEAREST, 0.6)]
+    raise ConfigError(
+        f"no shipped config is named {name!r}", where="NAME",
+        remedy=f"perhaps {' or '.join(dict.fromkeys(near))}" if near else "`rtsim show` lists them all",
+    )  # fmt: skip
+
+
+def list_all() -> None:
+    """Print the configs by folder, each with what it says of itself."""
+    folder = ""
+    for key, path in all_configs().items():
+        kind, _, name = key.partition("/")
+        if kind != folder:
+            folder = kind
+            click.echo(f"{folder}/")
+        click.echo(f"  {name:<20} {what_it_is(path)}")
+
+
+def what_it_is(path: Path) -> str:
+    """Return what a config is, in words: the first line of its opening comment, or its source."""
+    if path.parent.name in BY_SOURCE:
+        return str(read_toml(path)["source"])
+    return path.read_text(encoding="utf-8").partition("\n")[0].lstrip("# ")
