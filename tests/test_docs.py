@@ -16,7 +16,11 @@ from rtsim.live.latency import StageTimes
 from streams.messages import Status
 
 ROOT = Path(__file__).resolve().parents[1]
-DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+DOCUMENTS = [
+    ROOT / "README.md",
+    *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "docs" / "papers").glob("*.md")),
+]
 PACKAGES = ("kernels", "streams", "rtsim")
 FOLDERS = (*PACKAGES, "configs", "docs", "tests", ".ci")
 MODULES = [path for package in PACKAGES for path in (ROOT / package).rglob("*.py")]

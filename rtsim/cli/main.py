@@ -24,6 +24,7 @@ COMMANDS = {
     "estimate": "Serve a marker stream without a table (what `live` starts behind the scenes).",
     "analyse": "Solve a recording by the stages of a live run, as fast as it goes; files and figures.",
     "report": "Report a person's gait: angles and moments over the cycle, steps, scores, quality.",
+    "paper": "Compute figures and tables of a paper anew, its numbers beside ours.",
     "norms": "Make norms of gait from trials of your own, or read them from .gcd and csv.",
     "connect": "Relay a capture system (Qualisys, ...) as live streams; list what answers.",
     "replay": "Play a recording, or the synthetic walker, as a live marker stream.",

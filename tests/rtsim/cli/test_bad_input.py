@@ -11,7 +11,7 @@ ESTIMATE = ("estimate", "--markers", "tcp://127.0.0.1:1", "--subject", "walker")
 
 # arguments, words of the sentence
 IN_PROCESS = [
-    (("dance",), ("there is no command 'dance'", "live, estimate, analyse, report, norms, connect, replay")),
+    (("dance",), ("there is no command 'dance'", "live, estimate, analyse, report, paper, norms, connect")),
     (("live", "--sped", "2"), ("No such option", "--sped")),
     (("live", "--duration", "soon"), ("--duration", "soon", "not a valid float")),
     (("live", "--side", "up"), ("--side", "up", "right", "left")),

@@ -1,0 +1,58 @@
+"""Papers and their items, found by folder: paper_NUMBER holds PUBLICATION, its modules hold ITEMS."""
+
+from __future__ import annotations
+
+import pkgutil
+import re
+from collections.abc import Sequence
+from importlib import import_module
+
+import rtsim.papers
+from rtsim.errors import ConfigError
+from rtsim.papers.item import Kind, PaperItem, Publication
+
+FOLDER = "paper_"
+
+
+def paper_numbers() -> list[str]:
+    """Numbers of the papers, in order."""
+    found = (module.name for module in pkgutil.iter_modules(rtsim.papers.__path__) if module.ispkg)
+    return sorted(name.removeprefix(FOLDER) for name in found if name.startswith(FOLDER))
+
+
+def publication_of(number: str) -> Publication:
+    """The paper of a number."""
+    found: Publication = import_module(f"{rtsim.papers.__name__}.{FOLDER}{number}").PUBLICATION
+    return found
+
+
+def items_of(number: str) -> list[PaperItem]:
+    """All figures, then all tables of a paper, by their numbers."""
+    package = import_module(f"{rtsim.papers.__name__}.{FOLDER}{number}")
+    names = sorted(module.name for module in pkgutil.iter_modules(package.__path__))
+    modules = [import_module(f"{package.__name__}.{name}") for name in names]
+    items = [item for module in modules for item in getattr(module, "ITEMS", ())]
+    return sorted(items, key=lambda item: (item.kind, printed_order(item.number)))
+
+
+def printed_order(number: str) -> list[tuple[int, int, str]]:
+    """Sorts "2" before "10", "5.9" before "5.15", and numbers before those of appendices."""
+    parts = re.findall(r"\d+|[^\d.]+", number)
+    return [(0, int(part), "") if part.isdigit() else (1, 0, part) for part in parts]
+
+
+def chosen_items(number: str, chosen: Sequence[tuple[Kind, str]]) -> list[PaperItem]:
+    """The items of a paper that are chosen by kind and number, all where none is chosen.
+
+    ConfigError for a figure or a table that is not there.
+    """
+    items = items_of(number)
+    for kind, wanted in chosen:
+        there = [item.number for item in items if item.kind == kind]
+        if wanted not in there:
+            raise ConfigError(
+                f"paper {number} has no {kind} {wanted!r} here",
+                where=f"--{kind}",
+                allowed=", ".join(there) or f"none: it has no {kind}s here",
+            )
+    return [item for item in items if not chosen or (item.kind, item.number) in chosen]

@@ -1,0 +1,147 @@
+"""Numbers of a paper beside ours, as text and as JSON."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from rtsim.papers.item import Comparison, ItemResult, PaperItem, Publication, StatedBound
+
+HEADS = ("", "unit", "paper", "ours", "bound", "held")
+WIDTH = 110
+OTHER_DATA = "The data are ours, not the paper's: {}."
+
+
+class ReproducedItem(NamedTuple):
+    """An item with its result, and the files of its drawing."""
+
+    item: PaperItem
+    result: ItemResult
+    files: Sequence[Path]
+
+
+def notes_of(item: PaperItem, result: ItemResult) -> list[str]:
+    """Sentences below a table and at the foot of a figure: whose data, then what the item says."""
+    whose = [] if item.has_data_of_paper else [OTHER_DATA.format(item.data)]
+    return [*whose, *result.notes]
+
+
+def missed_rows(found: Sequence[ReproducedItem]) -> list[str]:
+    """Item and quantity of every bound that is not kept."""
+    return [
+        f"{one.item.name}, {row.quantity}" for one in found for row in one.result.rows if row.is_held is False
+    ]
+
+
+def text_of(publication: Publication, found: Sequence[ReproducedItem]) -> str:
+    """The whole as lines: an aligned table for each item, reasons and notes below it."""
+    parts = [f"{publication.number}: {publication.title}\n{publication.cited}"]
+    for one in found:
+        lines = [f"{one.item.name}: {one.item.title}", *aligned([HEADS, *map(cells_of, one.result.rows)])]
+        reasons: dict[str, list[str]] = {}
+        for row in one.result.rows:
+            if row.reason:
+                reasons.setdefault(row.reason, []).append(row.quantity)
+        for reason, names in reasons.items():
+            lines += folded(f"{', '.join(names)}: {reason}")
+        for note in (f"Data: {one.item.data}.", *notes_of(one.item, one.result)):
+            lines += folded(note)
+        lines += [f"  wrote {path}" for path in one.files]
+        parts.append("\n".join(lines))
+    rows = [row for one in found for row in one.result.rows]
+    n_bound = sum(row.bound is not None for row in rows)
+    n_held = sum(bool(row.is_held) for row in rows)
+    parts.append(f"{n_held} of {n_bound} bounds held, {len(rows) - n_bound} numbers without a bound")
+    return "\n\n".join(parts)
+
+
+def folded(text: str) -> list[str]:
+    """A sentence in lines, set in."""
+    return textwrap.wrap(text, WIDTH, initial_indent="  ", subsequent_indent="    ")
+
+
+def cells_of(row: Comparison) -> tuple[str, ...]:
+    """A row as words."""
+    held = {True: "yes", False: "NO", None: ""}[row.is_held]
+    return (row.quantity, row.unit, number(row.paper), number(row.ours), bound_in_words(row.bound), held)
+
+
+def number(value: float | str | None) -> str:
+    """A number with four digits, or the words that stand for it."""
+    if value is None:
+        return "-"
+    if isinstance(value, str):
+        return value
+    return "none" if math.isnan(value) else f"{value:.4g}"
+
+
+def bound_in_words(bound: StatedBound | None) -> str:
+    """As "at most 4"."""
+    if bound is None:
+        return "-"
+    if bound.low == bound.high:
+        return f"{bound.low:.4g}"
+    if math.isinf(bound.low):
+        return f"at most {bound.high:.4g}"
+    if math.isinf(bound.high):
+        return f"at least {bound.low:.4g}"
+    return f"{bound.low:.4g} to {bound.high:.4g}"
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Rows in columns; numbers to the right."""
+    widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
+    left = (0, 1, 4, 5)
+    return [
+        "  " + "  ".join(
+            cell.ljust(width) if k in left else cell.rjust(width)
+            for k, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]  # fmt: skip
+
+
+def document_of(publication: Publication, found: Sequence[ReproducedItem]) -> dict[str, Any]:
+    """The whole as a document for programs; what is not known is null."""
+    return {
+        "paper": publication._asdict(),
+        "items": [
+            {
+                "kind": one.item.kind,
+                "number": one.item.number,
+                "title": one.item.title,
+                "data": one.item.data,
+                "has_data_of_paper": one.item.has_data_of_paper,
+                "rows": [row_document(row) for row in one.result.rows],
+                "notes": notes_of(one.item, one.result),
+                "files": [str(path) for path in one.files],
+            }
+            for one in found
+        ],
+        "missed": missed_rows(found),
+    }
+
+
+def row_document(row: Comparison) -> Mapping[str, Any]:
+    """A row; bounds that are open are null."""
+    bound = None
+    if row.bound is not None:
+        ends = {"low": finite(row.bound.low), "high": finite(row.bound.high)}
+        bound = {**ends, "source": row.bound.source}
+    return {
+        "quantity": row.quantity,
+        "unit": row.unit,
+        "paper": row.paper,
+        "ours": finite(row.ours),
+        "bound": bound,
+        "held": row.is_held,
+        "reason": row.reason,
+    }
+
+
+def finite(value: float) -> float | None:
+    """The number, None where there is none."""
+    return float(value) if math.isfinite(value) else None

@@ -1,0 +1,118 @@
+"""A figure or a table of a paper: its data, its numbers beside the printed ones, and its drawing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from rtsim.files.tables.panels import FigurePanel
+
+if TYPE_CHECKING:
+    from rtsim.monitor.figures.paper import Paper
+
+Kind = Literal["figure", "table"]
+
+
+class Publication(NamedTuple):
+    """A paper.
+
+    number : by which the command line knows it, and the name of its folder ends
+    cited : authors, year, journal, pages
+    """
+
+    number: str
+    title: str
+    cited: str
+
+
+class StatedBound(NamedTuple):
+    """Between which values a number has to lie, both included; source : who states it, as "section 3".
+
+    A bound is what the paper states, or what was demanded of the reproduction before it was computed: never
+    what came out.
+    """
+
+    source: str
+    low: float = -math.inf
+    high: float = math.inf
+
+    def __contains__(self, value: float) -> bool:
+        return self.low <= value <= self.high
+
+
+class Comparison(NamedTuple):
+    """One number beside that of the paper.
+
+    paper : the printed number, or words where it is none, as "about 16"; None = the paper gives none
+    ours : the computed number; NaN = it could not be computed, which misses every bound
+    reason : why there is no bound, or what differs; needed without a bound
+    """
+
+    quantity: str
+    unit: str
+    paper: float | str | None
+    ours: float
+    bound: StatedBound | None = None
+    reason: str = ""
+
+    @property
+    def is_held(self) -> bool | None:
+        """Whether the bound is kept; None without one."""
+        return None if self.bound is None else self.ours in self.bound
+
+
+class ItemResult(NamedTuple):
+    """What was computed for a figure or a table.
+
+    notes : sentences for the foot of the figure and below the table
+    draw : draws on the given paper, with a title and the notes, and returns the files; None = by the panels
+    """
+
+    rows: Sequence[Comparison]
+    panels: Sequence[FigurePanel] = ()
+    notes: Sequence[str] = ()
+    draw: Callable[[Paper, str, Sequence[str]], list[Path]] | None = None
+
+    @property
+    def is_drawn(self) -> bool:
+        """Whether there is something to draw."""
+        return bool(self.panels) or self.draw is not None
+
+
+class ItemInput(NamedTuple):
+    """What a user gives to an item, and where it says how far it is.
+
+    recording : markers instead of the item's own data; None = those
+    progress : takes a few words on what goes on
+    """
+
+    recording: Path | None = None
+    progress: Callable[[str], None] = lambda words: None
+
+
+class PaperItem(NamedTuple):
+    """A figure or a table that can be computed.
+
+    number : as printed, "2", "3.4", "A.6"
+    data : what it is computed from, in words
+    has_data_of_paper : whether that is what the paper used; if not, the figure says so
+    compute : gives the numbers and the drawing
+    kernels : groups of kernels that it calls (`rtsim.live.compiled.group_table`)
+    takes_recording : whether a recording may stand for its data
+    """
+
+    kind: Kind
+    number: str
+    title: str
+    data: str
+    has_data_of_paper: bool
+    compute: Callable[[ItemInput], ItemResult]
+    kernels: tuple[str, ...] = ()
+    takes_recording: bool = False
+
+    @property
+    def name(self) -> str:
+        """As "figure 2"."""
+        return f"{self.kind} {self.number}"

@@ -1,0 +1,72 @@
+"""Tables 2 and 3: what the shipped model has of the paper's."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rtsim.files.tables.panels import FigurePanel
+from rtsim.models.load import load_model
+from rtsim.papers.item import Comparison, ItemInput, ItemResult, PaperItem, StatedBound
+from rtsim.papers.paper_003.printed_tables import LIGAMENTS, POLYNOMIALS, WEIGHTS
+
+MODEL = "lower_limb"
+FLEXION_DEG = 90.0
+"""Up to which the fibres of table 2 are drawn."""
+
+
+def experimental_lengths(_given: ItemInput) -> ItemResult:
+    """Table 2, and the lengths of eq. 1 that follow from it over the flexion."""
+    spec = load_model(MODEL)
+    coefficients = {ligament.name: ligament.length.polynomial for ligament in spec.ligaments}
+    rows = [
+        Comparison(
+            f"{name}, largest difference of a1 to a7",
+            "%",
+            paper=0.0,
+            ours=100.0
+            * float(np.max(np.abs(np.array(coefficients[name]) / np.array(POLYNOMIALS[name]) - 1.0))),
+            bound=StatedBound("table 2", 0.0, 0.0),
+        )
+        for name in LIGAMENTS
+    ]
+    flexion = np.linspace(0.0, FLEXION_DEG, 181)
+    powers = (-flexion[:, None]) ** np.arange(1, 8)
+    curves = {name: 100.0 * powers @ np.array(coefficients[name]) for name in LIGAMENTS}
+    return ItemResult(rows, [FigurePanel("lengthening by eq. 1", "%", "knee flexion [deg]", flexion, curves)])
+
+
+def ligament_weights(_given: ItemInput) -> ItemResult:
+    """Table 3."""
+    spec = load_model(MODEL)
+    rows = [
+        Comparison(
+            f"{method}, {name}",
+            "1/m^2",
+            paper=weight,
+            ours=spec.methods[method].soft[name],
+            bound=StatedBound("table 3", weight, weight),
+        )
+        for method, weights in WEIGHTS.items()
+        for name, weight in weights.items()
+    ]
+    return ItemResult(rows)
+
+
+ITEMS = (
+    PaperItem(
+        kind="table",
+        number="2",
+        title="Coefficients of the experimental ligament lengths",
+        data="the shipped model lower_limb",
+        has_data_of_paper=True,
+        compute=experimental_lengths,
+    ),
+    PaperItem(
+        kind="table",
+        number="3",
+        title="Ligament weights of the penalty-based methods",
+        data="the shipped model lower_limb",
+        has_data_of_paper=True,
+        compute=ligament_weights,
+    ),
+)
