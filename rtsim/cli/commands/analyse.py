@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -31,22 +31,19 @@ from rtsim.cli.terminal.plotting import CURVES_OPTION, check_curves, draw_result
 from rtsim.cli.terminal.run_notes import ALL_NOTES_OPTION, tell_missing, tell_of_run
 from rtsim.cli.terminal.types import MarkerSource
 from rtsim.errors import ConfigError
-from rtsim.live.inputs.sources import check_there, is_driven, side_of_walker
+from rtsim.live.inputs.sources import check_there, is_driven
 from rtsim.live.processes.signals import Interrupted, exit_code, noting_requests
 from streams.addresses import is_stream
 
 if TYPE_CHECKING:
     from rtsim.config.runs.run_schema import RunConfig
     from rtsim.files.recording import Results
-    from rtsim.live.inputs.recorded import TimesInput
+    from rtsim.live.recorded_run import Ready
     from rtsim.methods.gait.summary import RunGait
-    from rtsim.stages.stage import Stage
 
 INTERRUPTED = "interrupted"
 IN_PASSING = "rtsim.in_passing"
 """In a context's meta: the files are for another command, which goes on with them and tells of its own."""
-OF_PLATES = ("joint_moments", "coordinate_moments", "coordinate_forces", "foot_contact_forces")
-"""Results that are worth nothing where the plates are not."""
 N_TOLD = 10
 """Sentences that are told at the most."""
 
@@ -148,23 +145,6 @@ def solve(run: RunConfig, anyway: bool, console: Any, curves: str = "") -> Analy
     return gone_through(run, ready, console, curves, anyway)
 
 
-class Ready(NamedTuple):
-    """A run that is ready to go.
-
-    n_frame : of the source; open_source : the input that tells how many frames are done
-    stages : warm; notes : that go with the results
-    wrong : with which nothing of the force plates can be used, a sentence; "" = nothing
-    person : who is solved of several, where the run does not say
-    """
-
-    n_frame: int
-    open_source: Callable[[Callable[[int], None]], TimesInput]
-    stages: Sequence[Stage]
-    notes: Sequence[str]
-    wrong: str = ""
-    person: str = ""
-
-
 def driven(run: RunConfig, console: Any) -> Ready:
     """A run of a motion that drives its model."""
     from rtsim.cli.terminal.compiling import compile_first
@@ -180,6 +160,8 @@ def driven(run: RunConfig, console: Any) -> Ready:
         stage = stage_of(run, notes.append)
     for note in notes:
         tell(note)
+    from rtsim.live.recorded_run import Ready
+
     times, session = stage.drivers.times, session_of(stage.drivers)
     return Ready(len(times), lambda progress: TimesInput(times, session, progress), [stage], notes)
 
@@ -189,7 +171,7 @@ def recorded(run: RunConfig, anyway: bool, console: Any) -> Ready:
     from rtsim.cli.terminal.compiling import compile_first
     from rtsim.live.checks import check_run
     from rtsim.live.compiled.group_table import groups_of
-    from rtsim.live.forces import check_forces, checked_before, forces_of
+    from rtsim.live.forces import check_forces
     from rtsim.live.subjects.persons import with_person
     from rtsim.live.subjects.subject_check import notes_before
 
@@ -200,36 +182,13 @@ def recorded(run: RunConfig, anyway: bool, console: Any) -> Ready:
     notes = (*whose, *notes_before(run, anyway=anyway))
     tell_of_run(notes)
     compile_first(console, groups_of(run))
-    from rtsim.live.inputs.recorded import RecordingInput
-    from rtsim.live.inputs.sources import load_trial
-    from rtsim.live.processes.serve import prepare
-    from rtsim.methods.plates.force_feed import ForceFeed
+    from rtsim.live.recorded_run import made_ready, trial_of
 
     with console.status("starting"):
-        trial = load_trial(
-            run.source,
-            units=run.units or None,
-            up=run.up or None,
-            side=side_of_walker(run),
-            person=run.person,
-            unnamed=run.label_unnamed,
-        )
-        forces = forces_of(run, trial)
-        feed = ForceFeed() if forces is not None else None
-        stages = prepare(run, feed)
-    wrong = ""
-    if forces is not None:
-        said, wrong = checked_before(run, trial, forces)
-        for note in (*forces.notes, *said):
-            tell(f"{forces.source}: {note}")
-    return Ready(
-        n_frame=len(trial.times),
-        open_source=lambda progress: RecordingInput(trial, progress, forces, feed),
-        stages=stages,
-        notes=notes,
-        wrong=wrong,
-        person=run.person,
-    )
+        ready = made_ready(run, trial_of(run), notes)
+    for note in ready.plates:
+        tell(note)
+    return ready
 
 
 def gone_through(
@@ -274,26 +233,10 @@ def gone_through(
 
 
 def check_usable(solved: AnalysedRecording, source: str) -> None:
-    """ConfigError where no frame can be meant, shows a marker and has a solution, and where nothing of the
-    force plates can be used that were asked for, or that results need. Plates that merely are in a C3D leave
-    angles as they are.
-    """
-    import numpy as np
+    """ConfigError where nothing of what was solved can be used, or nothing of the plates that it needs."""
+    from rtsim.live.recorded_run import check_results
 
-    from streams.messages import UNUSABLE
-
-    results = solved.results
-    good = (results.status.astype(np.int64) & int(UNUSABLE)) == 0
-    rms = results.fields.get("marker_rms")
-    if rms is not None:
-        good &= np.isfinite(rms.reshape(len(good), -1)).all(axis=1)
-    if not good.any():
-        raise ConfigError(
-            f"none of {len(good)} frames came out usable", where=source,
-            remedy="look at the sentences above; `rtsim check` tells of models and subjects",
-        )  # fmt: skip
-    if solved.wrong and (solved.plates or not results.fields.keys().isdisjoint(OF_PLATES)):
-        raise ConfigError(f"what comes of the force plates is of no use: {solved.wrong}", where=source)
+    check_results(solved.results, source, solved.wrong, solved.plates)
 
 
 def deliver(

@@ -1,0 +1,100 @@
+"""A run over a recording, from its config to its results, as fast as it goes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from rtsim.config.runs.run_schema import RunConfig
+from rtsim.errors import ConfigError
+from rtsim.files.markers.trial import MarkerTrial
+from rtsim.files.recording import Results
+from rtsim.live.forces import checked_before, forces_of
+from rtsim.live.inputs.recorded import RecordingInput, TimesInput
+from rtsim.live.inputs.sources import load_trial, side_of_walker
+from rtsim.live.processes.serve import prepare
+from rtsim.methods.plates.force_feed import ForceFeed
+from rtsim.stages.stage import Stage
+from streams.messages import UNUSABLE
+
+if TYPE_CHECKING:
+    from rtsim.files.forces.force_trial import ForceTrial
+
+OF_PLATES = ("joint_moments", "coordinate_moments", "coordinate_forces", "foot_contact_forces")
+"""Results that are worth nothing where the plates are not."""
+
+
+class Ready(NamedTuple):
+    """A run that is ready to go.
+
+    n_frame : of the source; open_source : the input that tells how many frames are done
+    stages : warm; notes : that go with the results
+    wrong : with which nothing of the force plates can be used, a sentence; "" = nothing
+    person : who is solved of several, where the run does not say
+    plates : sentences on the plates
+    """
+
+    n_frame: int
+    open_source: Callable[[Callable[[int], None]], TimesInput]
+    stages: Sequence[Stage]
+    notes: Sequence[str]
+    wrong: str = ""
+    person: str = ""
+    plates: Sequence[str] = ()
+
+
+def trial_of(run: RunConfig) -> MarkerTrial:
+    """The markers of a run's source."""
+    return load_trial(
+        run.source,
+        units=run.units or None,
+        up=run.up or None,
+        side=side_of_walker(run),
+        person=run.person,
+        unnamed=run.label_unnamed,
+    )
+
+
+def made_ready(run: RunConfig, trial: MarkerTrial, notes: Sequence[str]) -> Ready:
+    """The stages of a checked run over a trial, warm; its kernels are compiled where they are not."""
+    forces = forces_of(run, trial)
+    feed = ForceFeed() if forces is not None else None
+    stages = prepare(run, feed)
+    wrong, plates = plates_judged(run, trial, forces)
+    return Ready(
+        n_frame=len(trial.times),
+        open_source=lambda progress: RecordingInput(trial, progress, forces, feed),
+        stages=stages,
+        notes=notes,
+        wrong=wrong,
+        person=run.person,
+        plates=plates,
+    )
+
+
+def plates_judged(run: RunConfig, trial: MarkerTrial, forces: ForceTrial | None) -> tuple[str, list[str]]:
+    """With what nothing of the plates can be used, "" for nothing, and sentences on them."""
+    if forces is None:
+        return "", []
+    said, wrong = checked_before(run, trial, forces)
+    return wrong, [f"{forces.source}: {note}" for note in (*forces.notes, *said)]
+
+
+def check_results(results: Results, source: str, wrong: str = "", plates: bool = False) -> None:
+    """ConfigError where no frame can be meant, shows a marker and has a solution, and where nothing of the
+    force plates can be used (wrong) that were asked for (plates), or that results need. Plates that merely
+    are in a C3D leave angles as they are.
+    """
+    good = (results.status.astype(np.int64) & int(UNUSABLE)) == 0
+    rms = results.fields.get("marker_rms")
+    if rms is not None:
+        good &= np.isfinite(rms.reshape(len(good), -1)).all(axis=1)
+    if not good.any():
+        raise ConfigError(
+            f"none of {len(good)} frames came out usable", where=source,
+            remedy="look at the sentences above; `rtsim check` tells of models and subjects",
+        )  # fmt: skip
+    if wrong and (plates or not results.fields.keys().isdisjoint(OF_PLATES)):
+        raise ConfigError(f"what comes of the force plates is of no use: {wrong}", where=source)
