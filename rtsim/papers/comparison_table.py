@@ -25,8 +25,14 @@ class ReproducedItem(NamedTuple):
 
 def notes_of(item: PaperItem, result: ItemResult) -> list[str]:
     """Sentences below a table and at the foot of a figure: whose data, then what the item says."""
-    whose = [] if item.has_data_of_paper else [OTHER_DATA.format(item.data)]
-    return [*whose, *result.notes]
+    data, is_of_paper = data_of(item, result)
+    return [*([] if is_of_paper else [OTHER_DATA.format(data)]), *result.notes]
+
+
+def data_of(item: PaperItem, result: ItemResult) -> tuple[str, bool]:
+    """What the numbers were computed from, and whether that is what the paper used."""
+    own = item.has_data_of_paper if result.has_data_of_paper is None else result.has_data_of_paper
+    return result.data or item.data, own
 
 
 def missed_rows(found: Sequence[ReproducedItem]) -> list[str]:
@@ -47,7 +53,7 @@ def text_of(publication: Publication, found: Sequence[ReproducedItem]) -> str:
                 reasons.setdefault(row.reason, []).append(row.quantity)
         for reason, names in reasons.items():
             lines += folded(f"{', '.join(names)}: {reason}")
-        for note in (f"Data: {one.item.data}.", *notes_of(one.item, one.result)):
+        for note in (f"Data: {data_of(one.item, one.result)[0]}.", *notes_of(one.item, one.result)):
             lines += folded(note)
         lines += [f"  wrote {path}" for path in one.files]
         parts.append("\n".join(lines))
@@ -113,8 +119,8 @@ def document_of(publication: Publication, found: Sequence[ReproducedItem]) -> di
                 "kind": one.item.kind,
                 "number": one.item.number,
                 "title": one.item.title,
-                "data": one.item.data,
-                "has_data_of_paper": one.item.has_data_of_paper,
+                "data": data_of(one.item, one.result)[0],
+                "has_data_of_paper": data_of(one.item, one.result)[1],
                 "rows": [row_document(row) for row in one.result.rows],
                 "notes": notes_of(one.item, one.result),
                 "files": [str(path) for path in one.files],

@@ -67,12 +67,15 @@ class ItemResult(NamedTuple):
     """What was computed for a figure or a table.
 
     notes : sentences for the foot of the figure and below the table
+    data, has_data_of_paper : as of the item, where a recording stood for its data; "" and None = its own
     draw : draws on the given paper, with a title and the notes, and returns the files; None = by the panels
     """
 
     rows: Sequence[Comparison]
     panels: Sequence[FigurePanel] = ()
     notes: Sequence[str] = ()
+    data: str = ""
+    has_data_of_paper: bool | None = None
     draw: Callable[[Paper, str, Sequence[str]], list[Path]] | None = None
 
     @property
@@ -84,7 +87,7 @@ class ItemResult(NamedTuple):
 class ItemInput(NamedTuple):
     """What a user gives to an item, and where it says how far it is.
 
-    recording : markers instead of the item's own data; None = those
+    recording : markers, or whatever the item is computed from, instead of its own data; None = those
     progress : takes a few words on what goes on
     """
 

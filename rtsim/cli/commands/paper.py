@@ -29,7 +29,7 @@ FORMATS = ("png", "svg", "pdf")
 @click.option(
     "--recording",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Markers (.mcap, .c3d, .trc) instead of the shipped data, for items that are computed of markers.",
+    help="Markers (.mcap, .c3d, .trc), or the joints of a lift (004), instead of the shipped data.",
 )
 @click.option(
     "--out", type=click.Path(file_okay=False, path_type=Path), metavar="DIR",
@@ -93,9 +93,9 @@ def with_recording(items: Sequence[PaperItem], recording: Path, are_named: bool)
         raise ConfigError(f"{recording}: no such file", where="--recording")
     rest = [item.name for item in items if not item.takes_recording]
     if rest and (are_named or len(rest) == len(items)):
-        raise ConfigError(f"{rest[0]} is not computed of markers", where="--recording", remedy="leave it out")
+        raise ConfigError(f"{rest[0]} takes no recording", where="--recording", remedy="leave it out")
     for name in rest:
-        tell(f"{name} is left out: it is not computed of markers")
+        tell(f"{name} is left out: it takes no recording")
     return [item for item in items if item.takes_recording]
 
 

@@ -116,6 +116,7 @@ class FitSettings:
         joint's torque, or (n,) [N m]
     skip_unknown : whether frames in which a joint is not known are left out, instead of its generators
     most_passive : t^PE_max; low, high : bounds of x; several : whether more than the default start is tried
+    more_starts : x (5,) from which it is tried after the usual starts
     """
 
     cap: float = 1.0
@@ -127,6 +128,7 @@ class FitSettings:
     high: tuple[float, ...] = HIGH
     weight: tuple[float, ...] = (1.0,) * N_FIT
     several: bool = True
+    more_starts: tuple[tuple[float, ...], ...] = ()
     skip_unknown: bool = False
 
 
@@ -191,7 +193,8 @@ def fit_one(
     states = np.column_stack([q, qd, p[TORQUE_SIGN] * asked])
     before = assess(packed, states, demands)
     begun = replace(begun, theta=demands.theta, omega=demands.omega, demand=asked, before=before)
-    basins, default, holding, fault = search(demands, options, work, settings.several, stopped)
+    more = [np.array(x) for x in settings.more_starts]
+    basins, default, holding, fault = search(demands, options, work, settings.several, stopped, more)
     if not basins:
         return replace(begun, fault=INTERRUPTED if stopped() else fault)
     best = basins[0]

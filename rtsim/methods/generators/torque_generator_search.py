@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import log, sqrt
 from typing import NamedTuple
 
@@ -80,13 +80,17 @@ def starts_of(demands: Demands, now: Array) -> list[Array]:
 
 
 def search(
-    demands: Demands, options: FitOptions, work: GeneratorFitWork, several: bool, stopped: Callable[[], bool]
-) -> tuple[tuple[Basin, ...], int, tuple[tuple[int, str], ...], str]:
-    """Minima that starts lead to, the best first; which the default start led to; what holds the best."""
+    demands: Demands, options: FitOptions, work: GeneratorFitWork, several: bool,
+    stopped: Callable[[], bool], more: Sequence[Array] = (),
+) -> tuple[tuple[Basin, ...], int, tuple[tuple[int, str], ...], str]:  # fmt: skip
+    """Minima that starts lead to, the best first; which the default start led to; what holds the best.
+
+    more : starts (5,) after the usual ones
+    """
     found: list[list] = []
     default, least, impossible = -1, np.inf, True
     words = (ROW_WORDS[0], TOO_MUCH if demands.floor.any() else ROW_WORDS[1], ROW_WORDS[2])
-    for k, start in enumerate(starts_of(demands, options.target)):
+    for k, start in enumerate([*starts_of(demands, options.target), *more]):
         if stopped() or (not several and k and found):
             break
         x = start.copy()

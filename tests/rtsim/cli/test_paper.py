@@ -60,7 +60,7 @@ def test_a_missed_bound_ends_with_1(here, monkeypatch):
         (("9",), ("9", "003")),
         (("003", "--figure", "99"), ("--figure", "no figure '99'", "allowed")),
         (("003", "--table", "3", "--recording", "nowhere.c3d"), ("nowhere.c3d: no such file",)),
-        (("003", "--table", "3", "--recording", __file__), ("table 3 is not computed of markers",)),
+        (("003", "--table", "3", "--recording", __file__), ("table 3 takes no recording",)),
         (("003", "--force"), ("--force", "add --out DIR")),
         (("003", "--plot-dpi", "200"), ("--plot-dpi", "add --out DIR")),
         (("003", "--table", "2", "--out", f"{__file__}/x"), ("--out", "cannot be made")),

@@ -5,15 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kernels.dynamics.constrained import OK, constrained_dynamics
-from kernels.dynamics.inverse import inverse_dynamics
-from kernels.dynamics.system import new_dynamics_work
-from kernels.path.moment_arms import FORCE, force_of_muscle, moment_arms, new_leverage_work
 from rtsim.errors import ModelError
 from rtsim.methods.muscles.moment_arms import DIFFERENCES, METHODS, MomentArms
 from rtsim.models.load import load_model
 from rtsim.models.model import build
 from rtsim.models.roles import roles_of
+from rtsim.papers.paper_002.methods_compared import effective_torque
 
 SWEEPS = {
     ("pin", "flexion"): (-20.0, 140.0),
@@ -27,28 +24,6 @@ SWEEPS = {
 def arms_of(name: str, moving_point_work: bool = True) -> MomentArms:
     spec = load_model(name)
     return MomentArms(build(spec), roles_of(spec), moving_point_work)
-
-
-def effective_torque(arms: MomentArms, q: np.ndarray, muscle: str, angle: str, tension: float) -> float:
-    """Torque about an angle [N m] that accelerates the model under a muscle's tension [N] (eq. 24).
-
-    From the constrained forward dynamics at rest and without gravity, back through inverse dynamics: the
-    power of f = M v-dot along the angle's motion, which must equal r s.
-    """
-    C, names = arms.coupling(q, angle), arms.model.names
-    leverage = new_leverage_work(arms.leverage)
-    moment_arms(arms.leverage, q, FORCE, 1, leverage, np.zeros((len(names.muscles), len(names.angles))))
-    n_v, n = len(C), len(leverage.constraint.value)
-    system = arms.model.system._replace(gravity=np.zeros(3))
-    work, still = new_dynamics_work(system.tree, n), np.zeros((len(names.bodies), 6))
-    tau, rest, v_dot, f = (np.zeros(n_v) for _ in range(4))
-    force_of_muscle(arms.leverage, names.muscles.index(muscle), tension, 1, leverage, tau)
-    status = constrained_dynamics(
-        system, arms.constraints, q, rest, tau, still, work, leverage.constraint, v_dot, np.zeros(n)
-    )
-    assert status == OK
-    inverse_dynamics(system, q, rest, v_dot, still, work, f)
-    return float(C @ f)
 
 
 @pytest.fixture(scope="module")

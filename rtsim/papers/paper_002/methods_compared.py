@@ -1,0 +1,122 @@
+"""Moment arms by the four methods of Sherman, Seth, Delp (2010) over an angle, and the torque of eq. 24."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.dynamics.constrained import OK, constrained_dynamics
+from kernels.dynamics.inverse import inverse_dynamics
+from kernels.dynamics.system import new_dynamics_work
+from kernels.path.moment_arms import FORCE, force_of_muscle, moment_arms, new_leverage_work
+from rtsim.errors import ModelError
+from rtsim.methods.muscles.moment_arms import DIFFERENCES, METHODS, MomentArms
+from rtsim.models.load import load_model
+from rtsim.models.model import build
+from rtsim.models.roles import roles_of
+
+Array = NDArray[np.float64]
+
+EXACT = tuple(METHODS)
+"""The methods of eqs 18, 15 and 11, which the paper derives from one another."""
+EVERY = (*EXACT, DIFFERENCES)
+N_VALUE = 61
+TENSION_N = 250.0
+
+
+class ComparedArms(NamedTuple):
+    """Moment arms about one angle.
+
+    angle : name; values : (n,) - of the angle [rad]; muscles : names; lengths : (n, n_muscle) [m]
+    arms : method -> (n, n_muscle) [m]
+    """
+
+    angle: str
+    values: Array
+    muscles: tuple[str, ...]
+    lengths: Array
+    arms: dict[str, Array]
+
+    def apart(self, methods: tuple[str, ...]) -> float:
+        """The largest difference between some of the methods, of all muscles and values [m]."""
+        found = np.array([self.arms[method] for method in methods])
+        return float(np.ptp(found, axis=0).max())
+
+
+def arms_of(model: str) -> MomentArms:
+    """Moment arms of a shipped model."""
+    spec = load_model(model)
+    return MomentArms(build(spec), roles_of(spec))
+
+
+def compared(arms: MomentArms, angle: str, ends_deg: tuple[float, float], n: int = N_VALUE) -> ComparedArms:
+    """All methods between two values of an angle."""
+    values = np.radians(np.linspace(*ends_deg, n))
+    points = {method: list(arms.sweep(angle, values, method=method)) for method in EVERY}
+    return ComparedArms(
+        angle,
+        values,
+        arms.model.names.muscles,
+        np.array([point.lengths for point in points[EVERY[0]]]),
+        {method: np.array([point.arms for point in found]) for method, found in points.items()},
+    )
+
+
+def effective_torque(arms: MomentArms, q: Array, muscle: str, angle: str, tension: float) -> float:
+    """Torque about an angle [N m] that accelerates the model under a muscle's tension [N] (eq. 24).
+
+    From the constrained forward dynamics at rest and without gravity, back through inverse dynamics: the
+    power of f = M v-dot along the angle's motion, which must equal r s.
+    """
+    C, names = arms.coupling(q, angle), arms.model.names
+    leverage = new_leverage_work(arms.leverage)
+    moment_arms(arms.leverage, q, FORCE, 1, leverage, np.zeros((len(names.muscles), len(names.angles))))
+    n_v, n = len(C), len(leverage.constraint.value)
+    system = arms.model.system._replace(gravity=np.zeros(3))
+    work, still = new_dynamics_work(system.tree, n), np.zeros((len(names.bodies), 6))
+    tau, rest, v_dot, f = (np.zeros(n_v) for _ in range(4))
+    force_of_muscle(arms.leverage, names.muscles.index(muscle), tension, 1, leverage, tau)
+    status = constrained_dynamics(
+        system, arms.constraints, q, rest, tau, still, work, leverage.constraint, v_dot, np.zeros(n)
+    )
+    if status != OK:
+        raise ModelError(
+            "its constrained dynamics have no solution",
+            where=f"model {arms.model.name}: angle {angle}",
+            remedy="give every body that moves a mass, or choose other coordinates",
+        )
+    inverse_dynamics(system, q, rest, v_dot, still, work, f)
+    return float(C @ f)
+
+
+def torque_apart(arms: MomentArms, found: ComparedArms, every: int = 10) -> float:
+    """The largest difference of eq. 24's torque from r s, in parts of the largest r s; every few values."""
+    expected, torques = [], []
+    for k in range(0, len(found.values), every):
+        q = arms.assembled(angle=found.angle, value=float(found.values[k]))
+        for m, muscle in enumerate(found.muscles):
+            expected.append(TENSION_N * found.arms[EXACT[0]][k, m])
+            torques.append(effective_torque(arms, q, muscle, found.angle, TENSION_N))
+    return float(np.abs(np.subtract(torques, expected)).max() / np.abs(expected).max())
+
+
+def distance_from_pin(arms: MomentArms, muscle: int, body: str, values: Array, angle: str) -> Array:
+    """(n,) - distance of a straight muscle's line from the origin of a body: figure 1's moment arm [m]."""
+    stations, bodies, found = arms.model.stations, arms.model.names.bodies, []
+    m = arms.model.names.muscles.index(muscle)
+    for value in values:
+        q = arms.assembled(angle=angle, value=float(value))
+        places = arms.body_places(q)
+        rows = (int(stations.start[m]), int(stations.start[m + 1]) - 1)
+        first, last = (placed(stations.point[s], places[bodies[stations.body[s]]]) for s in rows)
+        along = (last - first) / np.linalg.norm(last - first)
+        found.append(np.linalg.norm(np.cross(first - places[body][1], along)))
+    return np.array(found)
+
+
+def placed(point: Array, place: tuple[Array, Array]) -> Array:
+    """(3,) - a point of a body in ground [m]."""
+    rotation, origin = place
+    return np.asarray(rotation @ point + origin)
