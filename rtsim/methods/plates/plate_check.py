@@ -30,6 +30,8 @@ GOES_ABOUT, AT_FLOOR = 0.25, 0.1
 """A foot that is slower [m/s] and lower above the lowest plate [m] may stand on the floor."""
 STANDS = 0.05
 """Feet slower than this stand [m/s]."""
+STANDS_S = 0.2
+"""Who stands for a shorter time in all [s] is not weighed: at a step both feet may rest for a moment."""
 AXIS_CLEAR = 2.0
 """Forces act along another axis than the vertical when they are so many times greater along it."""
 UNDER = 0.98
@@ -224,7 +226,7 @@ def _weight(contact: PlateContacts, times: FloatArray, mass: float | None) -> li
     stands &= (shares != NONE).any(axis=1).all(axis=1)
     measured = np.isfinite(contact.force).all(axis=(1, 2))  # else nobody knows what all plates bear
     stands &= measured
-    if not stands.any():
+    if stands.sum() * float(np.median(np.diff(times))) < STANDS_S:
         heights = contact.feet[..., 1].min(axis=2) - contact.plates.centre[:, 1].min()
         borne = (shares != NONE).any(axis=1)
         beside = ~borne & ((speed < GOES_ABOUT).any(axis=2) & (heights < AT_FLOOR) | np.isnan(heights))

@@ -241,6 +241,20 @@ def test_another_unit_of_force_is_named_where_nobody_stands(stand, factor, unit)
     assert "force_unit" not in [f.name for f in stand.check(feet=feet)]
 
 
+def test_feet_that_rest_for_a_moment_of_a_step_weigh_nobody(stand):
+    """Protects walks from `kilograms sent as newtons`: both feet at rest, the load still on neither plate."""
+    feet = stand.feet.copy()
+    resting = np.zeros(len(stand.times), bool)
+    resting[100:112] = True
+    feet[..., 0] += np.cumsum(np.where(resting, 0.0, 1e-3))[:, None, None]
+    force, moment = stand.force.copy(), stand.moment.copy()
+    force[resting] *= 0.12
+    moment[resting] *= 0.12
+    assert {"weight", "force_unit"}.isdisjoint(
+        f.name for f in stand.check(force=force, moment=moment, feet=feet)
+    )
+
+
 @pytest.mark.parametrize("seen", [True, False])
 def test_who_stands_with_one_foot_beside_the_plates_accuses_no_unit(stand, seen):
     """Protects from `check the unit of the forces and the mass`: half of the weight is on the floor; units by
