@@ -18,8 +18,7 @@ from streams.messages import Status
 ROOT = Path(__file__).resolve().parents[1]
 DOCUMENTS = [
     ROOT / "README.md",
-    *sorted((ROOT / "docs").glob("*.md")),
-    *sorted((ROOT / "docs" / "papers").glob("*.md")),
+    *(page for page in sorted((ROOT / "docs").rglob("*.md")) if page.parent.name != "decisions"),
 ]
 PACKAGES = ("kernels", "streams", "rtsim")
 FOLDERS = (*PACKAGES, "configs", "docs", "tests", ".ci")
@@ -261,3 +260,13 @@ def test_a_trouble_is_one_that_is_printed(symptom):
     pieces = [re.escape(piece.strip(" ")) for piece in symptom.split("...") if piece.strip(" ,")]
     pattern = re.compile(r"[^\n]*".join(pieces))
     assert any(pattern.search(text) for text in printed())
+
+
+def test_every_page_is_in_a_list_of_the_site() -> None:
+    """Protects readers of the site: `docs/index.md` lists each page once, and none that is not there."""
+    docs = ROOT / "docs"
+    lists = re.findall(r"```\{toctree\}\n(.*?)```", (docs / "index.md").read_text(encoding="utf-8"), re.S)
+    entries = [line for text in lists for line in text.splitlines() if line and not line.startswith(":")]
+    listed = [page for entry in entries for page in sorted(docs.glob(f"{entry}.md"))]
+    assert sorted(listed) == sorted(page for page in docs.rglob("*.md") if page != docs / "index.md")
+    assert all(list(docs.glob(f"{entry}.md")) for entry in entries)
