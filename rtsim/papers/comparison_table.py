@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from rtsim.papers.item import Comparison, ItemResult, PaperItem, Publication, StatedBound
 
-HEADS = ("", "unit", "paper", "ours", "bound", "held")
+HEADS = ("", "unit", "paper", "ours", "bound", "held", "why")
 WIDTH = 110
 OTHER_DATA = "The data are ours, not the paper's: {}."
 
@@ -43,17 +43,17 @@ def missed_rows(found: Sequence[ReproducedItem]) -> list[str]:
 
 
 def text_of(publication: Publication, found: Sequence[ReproducedItem]) -> str:
-    """The whole as lines: an aligned table for each item, reasons and notes below it."""
+    """The whole as lines: an aligned table for each item, reasons by their numbers and notes below it."""
     parts = [f"{publication.number}: {publication.title}\n{publication.cited}"]
     for one in found:
-        lines = [f"{one.item.name}: {one.item.title}", *aligned([HEADS, *map(cells_of, one.result.rows)])]
-        reasons: dict[str, list[str]] = {}
-        for row in one.result.rows:
-            if row.reason:
-                reasons.setdefault(row.reason, []).append(row.quantity)
-        for reason, names in reasons.items():
-            lines += folded(f"{', '.join(names)}: {reason}")
-        for note in (f"Data: {data_of(one.item, one.result)[0]}.", *notes_of(one.item, one.result)):
+        lines, rows = [f"{one.item.name}: {one.item.title}"], one.result.rows
+        reasons = list(dict.fromkeys(row.reason for row in rows if row.reason))
+        whys = [f"[{reasons.index(row.reason) + 1}]" if row.reason else "" for row in rows]
+        lines += aligned([HEADS, *((*cells_of(row), why) for row, why in zip(rows, whys, strict=True))])
+        for k, reason in enumerate(reasons):
+            lines += folded(f"[{k + 1}] {reason}")
+        data, is_of_paper = data_of(one.item, one.result)
+        for note in (*([f"Data: {data}."] if is_of_paper else []), *notes_of(one.item, one.result)):
             lines += folded(note)
         lines += [f"  wrote {path}" for path in one.files]
         parts.append("\n".join(lines))
@@ -100,7 +100,7 @@ def bound_in_words(bound: StatedBound | None) -> str:
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     """Rows in columns; numbers to the right."""
     widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
-    left = (0, 1, 4, 5)
+    left = (0, 1, 4, 5, 6)
     return [
         "  " + "  ".join(
             cell.ljust(width) if k in left else cell.rjust(width)

@@ -38,7 +38,8 @@ class StatedBound(NamedTuple):
     low: float = -math.inf
     high: float = math.inf
 
-    def __contains__(self, value: float) -> bool:
+    def is_kept_by(self, value: float) -> bool:
+        """Whether a number lies within; NaN does not."""
         return self.low <= value <= self.high
 
 
@@ -60,7 +61,7 @@ class Comparison(NamedTuple):
     @property
     def is_held(self) -> bool | None:
         """Whether the bound is kept; None without one."""
-        return None if self.bound is None else self.ours in self.bound
+        return None if self.bound is None else self.bound.is_kept_by(self.ours)
 
 
 class ItemResult(NamedTuple):

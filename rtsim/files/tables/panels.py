@@ -22,6 +22,8 @@ MANY_CELLS, MOST_CELLS = 24, 12
 """Of a field with more cells than the first, where none is chosen: so many, those that become largest."""
 CELLS = 3
 """Cells of a row."""
+DEVIATION, RANGE = "one standard deviation", "least to largest of all runs"
+"""What the band about a curve shows."""
 LEAST = 0.5
 """Shortest ordinate of a cell, in parts of the one that a window shows: what rests looks at rest."""
 NOT_KNOWN = "not determined"
@@ -34,7 +36,10 @@ class FigurePanel(NamedTuple):
     """Curves over one abscissa.
 
     enlarged : a part of the time, with an axis of its own
-    deviations : name of a curve -> its standard deviation, drawn as a band; None = none
+    deviations : name of a curve -> (len(x),) its standard deviation, drawn as a band, or (2, len(x)) how far
+        the band reaches below and above; None = none
+    band : what the band shows, in the words of the key, DEVIATION or RANGE
+    whole_band : the ordinate reaches as far as the bands, which are else cut off where they leave the curves
     flagged : (len(x),) bool - values that are not to be trusted as they are, shaded; None = none
     row : panels of one row, one after the other, stand side by side; "" = it has a row of its own
     sides : name of a curve -> right or left, by which it is drawn; None = curves are drawn by their numbers
@@ -57,6 +62,8 @@ class FigurePanel(NamedTuple):
     marks: tuple[tuple[float, str, bool], ...] = ()
     from_zero: bool = False
     group: str = ""
+    band: str = DEVIATION
+    whole_band: bool = False
 
 
 class FigureContent(NamedTuple):

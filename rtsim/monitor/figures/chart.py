@@ -106,7 +106,8 @@ class Chart:
         self.x_range = (float(x.min()), float(x.max())) if x.size else (0.0, 1.0)
         if self.x_range[0] == self.x_range[1]:
             self.x_range = (self.x_range[0] - 0.5, self.x_range[0] + 0.5)
-        values = np.concatenate([np.ravel(y) for y in panel.curves.values()] or [np.zeros(1)])
+        shown = self._values() if panel.whole_band and panel.curves else panel.curves.values()
+        values = np.concatenate([np.ravel(y) for y in shown] or [np.zeros(1)])
         values = values[np.isfinite(values)]
         low, high = (float(values.min()), float(values.max())) if values.size else (0.0, 1.0)
         from_zero = panel.from_zero and low >= 0.0
@@ -268,9 +269,9 @@ class Chart:
         deviations = self.panel.deviations
         if not deviations:
             return curves
-        unknown = np.full(len(self.panel.x), np.nan)
-        off = np.array([deviations.get(name, unknown) for name in self.panel.curves])
-        return np.concatenate([curves, curves - off, curves + off])
+        shape, unknown = (2, len(self.panel.x)), np.full(len(self.panel.x), np.nan)
+        off = np.array([np.broadcast_to(deviations.get(name, unknown), shape) for name in self.panel.curves])
+        return np.concatenate([curves, curves - off[:, 0], curves + off[:, 1]])
 
     def _paint_band(self, painter: QPainter, k: int, x: Array, low: Array, high: Array) -> None:
         """Everything between two edges (n_x,), in the colour of curve k; gaps where they are not known."""

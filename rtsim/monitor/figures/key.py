@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rtsim.files.tables.legs import SIDES
+from rtsim.files.tables.panels import DEVIATION, RANGE
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QPainter
@@ -13,9 +14,12 @@ if TYPE_CHECKING:
     from rtsim.files.tables.panels import FigurePanel
 
 KEY_LINE, SAMPLE, APART = 18.0, 26.0, 22.0  # px: of each line, a piece of a line in it, between entries
-BAND, FLAGGED, STRIKE, OFF, GAP_ENDS = (
-    "one standard deviation", "flagged frames", "foot strike", "foot off", "no values between or beyond",
+FLAGGED, STRIKE, OFF, GAP_ENDS = (
+    "flagged frames", "foot strike", "foot off", "no values between or beyond",
 )  # fmt: skip
+
+
+BANDS = (DEVIATION, RANGE)
 
 
 def key_of(panels: Sequence[FigurePanel]) -> list[str]:
@@ -25,7 +29,7 @@ def key_of(panels: Sequence[FigurePanel]) -> list[str]:
     sides = {side for panel in panels for side in (panel.sides or {}).values()}
     found = [side for side in SIDES if side in sides]
     rows = {
-        BAND: any(panel.deviations for panel in panels),
+        **{band: any(panel.deviations and panel.band == band for panel in panels) for band in BANDS},
         FLAGGED: any(panel.flagged is not None and panel.flagged.any() for panel in panels),
         STRIKE: any(mark[2] for panel in panels for mark in panel.marks),
         OFF: any(not mark[2] for panel in panels for mark in panel.marks),
@@ -87,7 +91,7 @@ def paint_sample(painter: QPainter, words: str, x: float, y: float) -> None:
 
     box, middle = QRectF(x, y - 5.0, SAMPLE, 10.0), x + 0.5 * SAMPLE
     colour = QColor(LIGHT.stick)
-    if words == BAND:
+    if words in BANDS:
         colour.setAlpha(ALPHA)
         painter.fillRect(box, colour)
     elif words == FLAGGED:

@@ -20,3 +20,37 @@ WEIGHTS = {
     "prescribed": dict.fromkeys(LIGAMENTS, 1e4),
 }
 """Table 3."""
+ANGLES = ("extension", "adduction", "internal rotation")
+"""Of the knee [deg], as figure 2 has them: flexion is negative."""
+DISPLACEMENTS = ("lateral displacement", "anterior displacement", "proximal displacement")
+"""Of the tibia in the joint coordinate system of the knee [mm]."""
+ROOT_MEAN_SQUARES = {
+    "zero": {"ACL": 1.7, "PCL": 1.8, "MCL": 0.05},
+    "minimised": {"ACL": 2.9, "PCL": 0.7, "MCL": 0.3, "LCL": 2.1},
+    "prescribed": {"ACL": 1.7, "PCL": 1.1, "MCL": 0.1, "LCL": 0.9},
+}
+"""Table 4: root mean square difference from eq. 1, in % of the neutral length."""
+STANDARD_DEVIATIONS = {
+    "ACL": (0.1, 0.3, 0.4, 2.5, 3.4, 0.0),
+    "PCL": (0.1, 0.9, 0.6, 2.8, 1.8, 0.3),
+    "MCL": (0.1, 0.5, 0.7, 1.5, 3.6, 0.1),
+    "LCL": (0.1, 0.6, 0.6, 2.9, 1.5, 0.2),
+}
+"""Table 5: mean maximal standard deviations by the ligament that has the largest weight; angles in degrees,
+then displacements in mm."""
+VARIATIONS = {
+    "adduction": (2.9, 0.5),
+    "lateral displacement": (6.7, 2.1),
+    "anterior displacement": (17.3, 0.6),
+    "ACL": (30.7, 1.7),
+    "PCL": (20.7, 1.1),
+    "MCL": (3.1, 0.1),
+    "LCL": (11.6, 0.8),
+}
+"""Section 3: largest variation between weights, over all of them and above 3000; mean over the subjects."""
+CUT = 3000.0
+"""Weight above which patterns are more consistent (section 3) [1/m^2]."""
+PATTERNS = {
+    "adduction": 4.0, "internal rotation": 5.0, "lateral displacement": 12.0, "anterior displacement": 20.0,
+}  # fmt: skip
+"""Section 3: up to which relative weights change the knee of one subject [deg, mm]."""

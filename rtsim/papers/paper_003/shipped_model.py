@@ -17,7 +17,9 @@ FLEXION_DEG = 90.0
 def experimental_lengths(_given: ItemInput) -> ItemResult:
     """Table 2, and the lengths of eq. 1 that follow from it over the flexion."""
     spec = load_model(MODEL)
-    coefficients = {ligament.name: ligament.length.polynomial for ligament in spec.ligaments}
+    coefficients = {
+        ligament.name: ligament.length.polynomial for ligament in spec.ligaments if ligament.length
+    }
     rows = [
         Comparison(
             f"{name}, largest difference of a1 to a7",

@@ -60,7 +60,8 @@ def test_the_text_says_it_all() -> None:
     assert rows["height"][-1] == "yes"
     assert rows["speed"][-1] == "NO"
     assert rows["time"][-5:] == ["none", "at", "least", "0.5", "NO"]
-    assert "apples: the paper counts none" in text
+    assert rows["apples"][-2:] == ["-", "[1]"]
+    assert "[1] the paper counts none" in text
     assert "The data are ours, not the paper's: an apple of ours." in text
     assert text.endswith("1 of 3 bounds held, 1 numbers without a bound")
     assert "The data are ours" not in text_of(PAPER, reproduced(False))

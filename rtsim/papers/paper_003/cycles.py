@@ -1,0 +1,130 @@
+"""Gait cycles for paper 003: five made-up persons who stand for its five subjects, or a recording.
+
+The persons are the shipped walker in five statures, as those of the paper 1.74 (0.09) m, each with joint
+angles of their own. Their bones move as the knee with the prescribed ligament lengths of eq. 1 has it, which
+is the natural motion that was measured in vitro; their markers move on the bones as skin does, by the sizes
+that were measured beside bone pins (`rtsim.bench.coverage.skin`). Each cycle has 131 frames at 100 Hz.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.bench.coverage.skin import SIZE_MM, draw_noise, draw_skin
+from rtsim.bench.coverage.truth import truth_of
+from rtsim.bench.coverage.walkers import draw_angles
+from rtsim.config.models.model_schema import ModelSpec
+from rtsim.config.runs.run_schema import RunConfig, Uncertainty
+from rtsim.errors import ConfigError
+from rtsim.live.inputs.sources import load_trial, resolve_subject, the_walker
+from rtsim.methods.kinematics.multibody import MultibodyEstimator
+from rtsim.models.load import ONE_LEG, load_model
+from rtsim.papers.item import ItemInput
+from rtsim.subjects.anatomy import Anatomy
+from rtsim.subjects.made_up.walker import body_poses
+from rtsim.subjects.markers.markers_of import markers_of
+from rtsim.subjects.subject import Subject, SubjectSegment
+
+Array = NDArray[np.float64]
+
+N_PERSON, SEED = 5, 2017
+MEAN_STATURE, DEVIATION, OF_WALKER = 1.74, 0.09, 1.75
+"""Of the paper's subjects (section 2.5), and of the shipped walker [m]."""
+N_FRAME, RATE = 131, 100.0
+LONGEST = 1000
+"""Frames of a recording; 400 runs of so many take minutes."""
+
+
+class MarkerCycle(NamedTuple):
+    """Markers of a person's right leg, and the person.
+
+    measured : (n_frame, n_marker, 3) - in the subject's order, in ground, Y up, NaN = not seen [m]
+    dt : between frames [s]
+    """
+
+    name: str
+    subject: Subject
+    measured: Array
+    dt: float
+
+
+def cycles_of(given: ItemInput) -> tuple[MarkerCycle, ...]:
+    """The cycles of an item: the made-up ones, or the recording that was given."""
+    if given.recording is None:
+        return made_up_cycles()
+    return (recorded_cycle(given.recording),)
+
+
+@cache
+def made_up_cycles() -> tuple[MarkerCycle, ...]:
+    """The five persons; the same at every call and in every process."""
+    spec, walker = load_model(ONE_LEG), the_walker()
+    rng = np.random.default_rng(SEED)
+    return tuple(draw_cycle(rng, spec, walker, k + 1) for k in range(N_PERSON))
+
+
+def draw_cycle(rng: np.random.Generator, spec: ModelSpec, walker: Subject, number: int) -> MarkerCycle:
+    """One person: stature, joint angles and skin are drawn."""
+    subject = in_size(walker, rng.normal(MEAN_STATURE, DEVIATION) / OF_WALKER)
+    phase = 2.0 * math.pi * np.arange(N_FRAME) / (N_FRAME - 1)
+    rotations, origins = body_poses(spec, Anatomy(spec, subject), phase, draw_angles(rng))
+    places = np.stack(
+        [
+            rotations[name] @ (1e-3 * np.array(local)) + origins[name]
+            for name, segment in subject.segments.items()
+            for local in segment.markers_mm.values()
+        ],
+        axis=1,
+    )
+    skin = np.concatenate(
+        [
+            draw_skin(rng, 1e-3 * np.array(list(segment.markers_mm.values())), 1e-3 * SIZE_MM[name], phase)
+            for name, segment in subject.segments.items()
+        ],
+        axis=1,
+    )
+    estimator = MultibodyEstimator(spec, subject, "prescribed", uncertainty=Uncertainty())
+    true = truth_of(estimator, places, 1.0 / RATE)
+    moved = true.markers + np.einsum("fmij,fmj->fmi", true.rotations, skin) + draw_noise(rng, skin.shape)
+    return MarkerCycle(f"person {number}", subject, moved, 1.0 / RATE)
+
+
+def in_size(subject: Subject, factor: float) -> Subject:
+    """The subject with all lengths times a factor."""
+
+    def segment_in_size(segment: SubjectSegment) -> SubjectSegment:
+        markers, points = (
+            {name: (factor * x, factor * y, factor * z) for name, (x, y, z) in places.items()}
+            for places in (segment.markers_mm, segment.points_mm)
+        )
+        length = factor * segment.length_mm
+        return msgspec.structs.replace(segment, length_mm=length, markers_mm=markers, points_mm=points)
+
+    segments = {name: segment_in_size(segment) for name, segment in subject.segments.items()}
+    return msgspec.structs.replace(subject, name="made up", segments=segments)
+
+
+@cache
+def recorded_cycle(path: Path) -> MarkerCycle:
+    """A recording from its first to its last frame; the person is calibrated from the movement itself, or is
+    in the file, as in one of natural coordinates (.npz).
+
+    ConfigError for a file that cannot be read, or one too long for hundreds of runs.
+    """
+    trial = load_trial(str(path))
+    if len(trial.times) > LONGEST:
+        raise ConfigError(
+            f"{path} has {len(trial.times)} frames",
+            where="--recording",
+            allowed=f"at most {LONGEST} frames",
+            remedy="cut one gait cycle out of it",
+        )
+    subject = resolve_subject(RunConfig(name="paper", source=str(path), model=ONE_LEG, side="right"))
+    return MarkerCycle(path.name, subject, markers_of(trial, subject), 1.0 / trial.rate)

@@ -1,0 +1,121 @@
+"""The three methods of paper 003 on a gait cycle, their weights changed between runs.
+
+Every marker weighs 1 whatever its residual, and targets of `minimised` are the means over the cycle of eq. 1
+at the flexion of `zero` (eq. 10), as in the paper.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from time import perf_counter
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.config.models.model_schema import ModelSpec
+from rtsim.config.runs.run_schema import MarkerCheck
+from rtsim.methods.kinematics.mean_lengths import experimental_lengths
+from rtsim.methods.kinematics.multibody import MultibodyEstimator
+from rtsim.models.load import ONE_LEG, load_model
+from rtsim.papers.paper_003.cycles import MarkerCycle
+from rtsim.papers.paper_003.printed_tables import LIGAMENTS, METHODS
+
+Array = NDArray[np.float64]
+
+KNEE = "knee_flexion"
+"""First angle of the joint that is looked at."""
+RECORDED = ("angles", "displacements", "lengthening", "contacts")
+
+
+class KneeRun(NamedTuple):
+    """The knee in every frame by one method; NaN in a frame that did not converge.
+
+    angles : (n_frame, 3) - extension, adduction, internal rotation [deg]
+    displacements : (n_frame, 3) - of the tibia to lateral, anterior, proximal [mm]
+    lengthening : (n_frame, 4) - of ACL, PCL, MCL, LCL, in % of the neutral lengths
+    contacts : (n_frame, 2, 3) - medial and lateral contact point in the axes of the tibia [mm]
+    experimental : (n_frame, 4) - lengthening by eq. 1 at this flexion [%]
+    residual : (n_frame,) - of the optimality conditions
+    seconds : of the whole run
+    """
+
+    angles: Array
+    displacements: Array
+    lengthening: Array
+    contacts: Array
+    experimental: Array
+    residual: Array
+    seconds: float
+
+
+class KneeSolver:
+    """Solves one person's cycle by the three methods, again and again with other weights."""
+
+    def __init__(self, cycle: MarkerCycle, spec: ModelSpec | None = None) -> None:
+        self.cycle = cycle
+        self.spec = spec or load_model(ONE_LEG)
+        self.frames = [np.ascontiguousarray(frame) for frame in cycle.measured]
+        self._estimator = self._prepared(cycle)
+        zero = self.run("zero")
+        mean = 1.0 + 0.01 * np.nanmean(zero.experimental, axis=0)
+        neutral = 1e3 * self._estimator.model.lengths.neutral[self._ligaments]
+        lengths = dict(zip(LIGAMENTS, (neutral * mean).tolist(), strict=True))
+        subject = msgspec.structs.replace(cycle.subject, ligament_mean_mm=lengths)
+        self.mean_lengths_mm = lengths
+        self._estimator = self._prepared(cycle._replace(subject=subject))
+
+    def _prepared(self, cycle: MarkerCycle) -> MultibodyEstimator:
+        check = MarkerCheck(downweight=False, fill_s=0.0)
+        estimator = MultibodyEstimator(self.spec, cycle.subject, METHODS[0], METHODS, check=check)
+        names = estimator.model.names
+        self._joint = names.joint_angles[::3].index(KNEE)
+        self._ligaments = np.array([names.elements.index(name) for name in LIGAMENTS])
+        reported = [names.elements[e] for e in estimator.model.reported.ligaments]
+        self._lengthening = np.array([reported.index(name) for name in LIGAMENTS])
+        self._signs = estimator.model.joint_signs[self._joint]
+        return estimator
+
+    def run(self, method: str, weights: Mapping[str, float] | None = None) -> KneeRun:
+        """Solve all frames from a fresh start.
+
+        weights : of ligaments that the method has soft, in place of those of table 3 [1/m^2]
+        """
+        estimator, usual = self._estimator, None
+        estimator.switch(method)
+        estimator.restart()
+        if weights is not None:  # in place: compiled code holds the array
+            usual = estimator.roles.weight.copy()
+            for name, weight in weights.items():
+                estimator.roles.weight[estimator.model.names.elements.index(name)] = weight
+        try:
+            return self._solved()
+        finally:
+            if usual is not None:
+                estimator.roles.weight[:] = usual
+
+    def _solved(self) -> KneeRun:
+        n, estimator, out = len(self.frames), self._estimator, self._estimator.outputs
+        rows = KneeRun(
+            angles=np.full((n, 3), np.nan),
+            displacements=np.full((n, 3), np.nan),
+            lengthening=np.full((n, 4), np.nan),
+            contacts=np.full((n, 2, 3), np.nan),
+            experimental=np.full((n, 4), np.nan),
+            residual=np.full(n, np.nan),
+            seconds=0.0,
+        )
+        neutral = estimator.model.lengths.neutral[self._ligaments]
+        start = perf_counter()
+        for k, frame in enumerate(self.frames):
+            solution = estimator.estimate(frame, self.cycle.dt if k else 0.0)
+            rows.residual[k] = solution.residual
+            if not solution.converged:
+                continue
+            rows.angles[k] = np.degrees(out.angles[self._joint])
+            rows.displacements[k] = 1e3 * out.displacements[self._joint]
+            rows.lengthening[k] = 100.0 * out.lengthening[self._lengthening]
+            rows.contacts[k] = 1e3 * out.contact_points
+            rows.experimental[k] = 100.0 * (experimental_lengths(estimator)[self._ligaments] / neutral - 1.0)
+        return rows._replace(seconds=perf_counter() - start)

@@ -1,0 +1,245 @@
+"""Figures 2 to 5 and table 4: the knee of the three methods over a gait cycle."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.errors import ConfigError
+from rtsim.files.tables.panels import FigurePanel
+from rtsim.papers.item import Comparison, ItemInput, ItemResult, Kind, PaperItem, StatedBound
+from rtsim.papers.paper_003.cycle_panels import CYCLE, RECORDING, mean_panel, percent
+from rtsim.papers.paper_003.cycles import cycles_of
+from rtsim.papers.paper_003.knee_runs import KneeRun, KneeSolver
+from rtsim.papers.paper_003.printed_tables import (
+    ANGLES,
+    DISPLACEMENTS,
+    LIGAMENTS,
+    METHODS,
+    ROOT_MEAN_SQUARES,
+)
+
+Array = NDArray[np.float64]
+
+OTHER_SUBJECTS = "the paper's is of its five subjects, whose recordings are not public"
+NO_NUMBER = "the paper gives no number"
+DATA = "five made-up persons (docs/papers/003.md)"
+RESIDUAL = 1e-11
+"""Of the optimality conditions; the paper's 1e-12 is below the round-off of the two penalty methods."""
+KEPT_PERCENT = 1e-6
+"""Change of a held length that the residual allows."""
+SECONDS = 5.0
+"""For one cycle."""
+MOST_UNSOLVED = 0.2
+"""Part of a recording's frames that may lack a solution."""
+
+
+class MethodRuns(NamedTuple):
+    """Runs of all persons by method, and the solvers that made them."""
+
+    runs: dict[str, list[KneeRun]]
+    solvers: list[KneeSolver]
+
+    def stacked(self, method: str, what: str) -> Array:
+        """(n_person, n_frame, ...) - a field of the runs."""
+        return np.array([getattr(run, what) for run in self.runs[method]])
+
+
+def method_runs(given: ItemInput) -> MethodRuns:
+    """The three methods on every person's cycle."""
+    return _method_runs(given.recording)
+
+
+@cache
+def _method_runs(recording: Path | None) -> MethodRuns:
+    solvers = [KneeSolver(cycle) for cycle in cycles_of(ItemInput(recording))]
+    runs = {method: [s.run(method) for s in solvers] for method in METHODS}
+    for method in METHODS:
+        unsolved = max(float(np.isnan(run.angles[:, 0]).mean()) for run in runs[method])
+        if unsolved > MOST_UNSOLVED:
+            raise ConfigError(
+                f"{100.0 * unsolved:.0f} % of the frames have no solution by the method {method}",
+                where="--recording",
+                remedy="give a gait cycle whose markers are seen",
+            )
+    return MethodRuns(runs, solvers)
+
+
+def x_title_of(given: ItemInput) -> str:
+    """Title of the abscissa."""
+    return CYCLE if given.recording is None else RECORDING
+
+
+def peak_time(values: Array) -> float:
+    """Where a curve (n_frame,) is largest [%]."""
+    return float(percent(len(values))[np.nanargmax(values)])
+
+
+def knee_angles(given: ItemInput) -> ItemResult:
+    """Figure 2."""
+    found = method_runs(given)
+    runs = [run for of_method in found.runs.values() for run in of_method]
+    angles = {method: found.stacked(method, "angles") for method in METHODS}
+    flexion = np.array([angles[method][:, :, 0] for method in METHODS])
+    rows = [
+        Comparison(
+            "largest residual of the optimality conditions", "m", "below 1e-12",
+            float(max(np.nanmax(run.residual) for run in runs)),
+            StatedBound("section 2.2.6, with 1e-11: 1e-12 is below the round-off", high=RESIDUAL),
+        ),
+        Comparison(
+            "frames without a solution", "1", 0.0,
+            float(sum(np.isnan(run.angles[:, 0]).sum() for run in runs)),
+            StatedBound("section 3: no numerical problems", 0.0, 0.0),
+        ),
+        Comparison(
+            "longest time for a cycle", "s", "below 5", max(run.seconds for run in runs),
+            StatedBound("section 3", high=SECONDS),
+        ),
+        Comparison(
+            "flexion, largest difference between the methods", "deg", "do not vary",
+            float(np.nanmax(np.ptp(flexion, axis=0), axis=1).mean()), reason=NO_NUMBER,
+        ),
+    ]  # fmt: skip
+    for method in METHODS:
+        mean = angles[method][:, :, 2].mean(axis=0)
+        rows.append(
+            Comparison(
+                f"{method}, peak internal rotation", "deg", "about 16", float(np.nanmax(mean)),
+                reason=OTHER_SUBJECTS,
+            )
+        )  # fmt: skip
+        at = "75" if method == "zero" else "55"
+        rows.append(
+            Comparison(f"{method}, when it peaks", "%", f"about {at}", peak_time(mean), reason=OTHER_SUBJECTS)
+        )
+    panels = [
+        mean_panel(name, "deg", {method: angles[method][:, :, k] for method in METHODS}, x_title_of(given))
+        for k, name in enumerate(ANGLES)
+    ]
+    return ItemResult(rows, panels)
+
+
+def knee_displacements(given: ItemInput) -> ItemResult:
+    """Figure 3."""
+    found = method_runs(given)
+    moved = {method: found.stacked(method, "displacements") for method in METHODS}
+    mean = moved["minimised"].mean(axis=0)
+    peaks = {
+        "medial": (8.0, -mean[:, 0]), "anterior": (7.0, mean[:, 1]), "distal": (3.0, -mean[:, 2]),
+    }  # fmt: skip
+    size = {method: float(np.sqrt(np.nanmean(np.sum(moved[method] ** 2, axis=2)))) for method in METHODS}
+    rows = [
+        Comparison(f"minimised, peak {name} displacement", "mm", printed, float(np.nanmax(curve)),
+                   reason=OTHER_SUBJECTS)
+        for name, (printed, curve) in peaks.items()
+    ]  # fmt: skip
+    rows += [
+        Comparison(f"{method}, root mean square", "mm", None, size[method], reason=NO_NUMBER)
+        for method in METHODS
+    ]
+    panels = [
+        mean_panel(name, "mm", {method: moved[method][:, :, k] for method in METHODS}, x_title_of(given))
+        for k, name in enumerate(DISPLACEMENTS)
+    ]
+    return ItemResult(rows, panels)
+
+
+def ligament_lengthening(given: ItemInput) -> ItemResult:
+    """Figure 4."""
+    found = method_runs(given)
+    longer = {method: found.stacked(method, "lengthening") for method in METHODS}
+    longer["eq. 1"] = found.stacked("zero", "experimental")
+    held = longer["zero"][:, :, :3]
+    acl = longer["minimised"][:, :, 0].mean(axis=0)
+    rows = [
+        Comparison(
+            "zero, largest change of ACL, PCL and MCL", "%", 0.0,
+            float(np.nanmax(np.nanmax(held, axis=1) - np.nanmin(held, axis=1))),
+            StatedBound("section 3: no change, to the residual", high=KEPT_PERCENT),
+        ),
+        Comparison("minimised, peak of the ACL", "%", 10.0, float(np.nanmax(acl)), reason=OTHER_SUBJECTS),
+        Comparison("minimised, when it peaks", "%", 75.0, peak_time(acl), reason=OTHER_SUBJECTS),
+    ]  # fmt: skip
+    panels = [
+        mean_panel(name, "%", {curve: values[:, :, k] for curve, values in longer.items()}, x_title_of(given))
+        for k, name in enumerate(LIGAMENTS)
+    ]
+    return ItemResult(rows, panels)
+
+
+def contact_points(given: ItemInput) -> ItemResult:
+    """Figure 5: medial and lateral contact points on the tibia, seen from above."""
+    found = method_runs(given)
+    rows, panels = [], []
+    for k, side in enumerate(("medial", "lateral")):
+        for method in METHODS:
+            points = found.stacked(method, "contacts")[:, :, k].mean(axis=0)
+            reach = float(np.nanmax(points[:, 0]) - np.nanmin(points[:, 0]))
+            rows.append(
+                Comparison(f"{method}, {side}: range to anterior", "mm", None, reach, reason=NO_NUMBER)
+            )
+            panels.append(
+                FigurePanel(
+                    title=f"{side} contact, {method}: to anterior",
+                    unit="mm",
+                    x_title="to lateral [mm]",
+                    x=points[:, 2],
+                    curves={"path": points[:, 0]},
+                    sides={"path": ""},
+                    enlarged=True,
+                    row=side,
+                )
+            )
+    note = "The paths are means over the persons, in the axes of the tibia; each panel has its own scale."
+    return ItemResult(rows, panels, [note])
+
+
+def length_differences(given: ItemInput) -> ItemResult:
+    """Table 4: from eq. 1 at the flexion of `zero`, which gives the targets."""
+    found = method_runs(given)
+    asked = found.stacked("zero", "experimental")
+    rows = []
+    for method in METHODS:
+        off = np.sqrt(np.nanmean((found.stacked(method, "lengthening") - asked) ** 2, axis=1)).mean(axis=0)
+        rows += [
+            Comparison(f"{method}, {name}", "%", printed, float(off[LIGAMENTS.index(name)]),
+                       reason=OTHER_SUBJECTS)
+            for name, printed in ROOT_MEAN_SQUARES[method].items()
+        ]  # fmt: skip
+    return ItemResult(rows)
+
+
+def item(kind: Kind, number: str, title: str, compute: Callable[[ItemInput], ItemResult]) -> PaperItem:
+    """An item that is computed of markers."""
+
+    def of_markers(given: ItemInput) -> ItemResult:
+        result = compute(given)
+        if given.recording is None:
+            return result
+        return result._replace(data=f"the recording {given.recording.name}")
+
+    return PaperItem(
+        kind=kind,
+        number=number,
+        title=title,
+        data=DATA,
+        has_data_of_paper=False,
+        compute=of_markers,
+        kernels=("solver",),
+        takes_recording=True,
+    )
+
+
+ITEMS = (
+    item("figure", "2", "Knee joint angles by the three methods", knee_angles),
+    item("figure", "3", "Knee joint displacements by the three methods", knee_displacements),
+    item("figure", "4", "Ligament lengthening by the three methods", ligament_lengthening),
+    item("figure", "5", "Contact points on the tibia by the three methods", contact_points),
+    item("table", "4", "Differences from the experimental ligament lengths", length_differences),
+)

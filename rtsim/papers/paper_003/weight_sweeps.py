@@ -1,0 +1,199 @@
+"""Figures 6 to 9 and table 5: what the weights of the ligaments do to the knee."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cache
+from itertools import product
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.files.tables.panels import RANGE, FigurePanel
+from rtsim.papers.item import Comparison, ItemInput, ItemResult, StatedBound
+from rtsim.papers.paper_003.cycle_panels import percent
+from rtsim.papers.paper_003.printed_tables import (
+    ANGLES,
+    CUT,
+    DISPLACEMENTS,
+    LIGAMENTS,
+    PATTERNS,
+    STANDARD_DEVIATIONS,
+    VARIATIONS,
+    WEIGHTS,
+)
+from rtsim.papers.paper_003.three_methods import NO_NUMBER, OTHER_SUBJECTS, item, method_runs, x_title_of
+
+Array = NDArray[np.float64]
+
+N_WEIGHT, LARGEST = 400, 2e4
+"""Weights of the sweep, from 1 on in equal steps, the same for all ligaments (section 2.4.1)."""
+LEVELS = (1.0, 1e2, 1e3, 1e4)
+"""Of which every combination is tried for the four ligaments (section 2.4.2)."""
+ROTATION_DEG, DISPLACEMENT_MM = 1.0, 4.0
+"""Section 3: below which standard deviations stay where one ligament weighs 1e4."""
+NAMES = (*ANGLES, *DISPLACEMENTS, *LIGAMENTS)
+UNITS = ("deg",) * 3 + ("mm",) * 3 + ("%",) * 4
+KINEMATIC, LENGTHS = NAMES[:6], NAMES[6:]
+
+
+class WeightRuns(NamedTuple):
+    """Runs with many weights.
+
+    weights : (n_run, 4) - of ACL, PCL, MCL, LCL [1/m^2]
+    values : of each person (n_run, n_frame, 10) - in the order of NAMES and the units of UNITS
+    """
+
+    weights: Array
+    values: list[Array]
+
+
+def absolute_runs(given: ItemInput) -> WeightRuns:
+    """The sweep of `prescribed`: 400 weights, the same for all ligaments."""
+    return _runs(given.recording, "prescribed")
+
+
+def relative_runs(given: ItemInput) -> WeightRuns:
+    """The 256 combinations of `minimised`."""
+    return _runs(given.recording, "minimised")
+
+
+@cache
+def _runs(recording: Path | None, method: str) -> WeightRuns:
+    if method == "prescribed":
+        weights = np.repeat(np.linspace(1.0, LARGEST, N_WEIGHT)[:, None], len(LIGAMENTS), axis=1)
+    else:
+        weights = np.array(list(product(LEVELS, repeat=len(LIGAMENTS))))
+    values = []
+    for solver in method_runs(ItemInput(recording)).solvers:
+        runs = []
+        for row in weights:
+            run = solver.run(method, dict(zip(LIGAMENTS, row.tolist(), strict=True)))
+            runs.append(np.hstack([run.angles, run.displacements, run.lengthening]))
+        values.append(np.array(runs))
+    return WeightRuns(weights, values)
+
+
+def variation(values: Sequence[Array], chosen: NDArray[np.bool_] | slice = slice(None)) -> Array:
+    """(10,) - between runs, the largest over the frames that all of them solve, the mean over the persons."""
+    return np.array([np.nanmax(v[chosen].max(axis=0) - v[chosen].min(axis=0), axis=0) for v in values]).mean(
+        axis=0
+    )
+
+
+def unsolved(runs: WeightRuns) -> Comparison:
+    """How many frames of all runs have no solution."""
+    return Comparison(
+        f"frames without a solution, all {len(runs.weights)} runs", "1", 0.0,
+        float(sum(np.isnan(v[:, :, 0]).sum() for v in runs.values)),
+        StatedBound("section 3: no numerical problems", 0.0, 0.0),
+    )  # fmt: skip
+
+
+def groups_of(weights: Array) -> Iterator[tuple[str, NDArray[np.bool_]]]:
+    """Ligament and the runs (n_run,) in which it alone has the largest weight."""
+    for k, name in enumerate(LIGAMENTS):
+        others = np.delete(weights, k, axis=1)
+        yield name, (weights[:, k] == LEVELS[-1]) & (others < LEVELS[-1]).all(axis=1)
+
+
+def band_panels(
+    names: Sequence[str], runs: WeightRuns, shown: dict[str, int], about: str, x_title: str
+) -> list[FigurePanel]:
+    """A panel for each quantity of the first person: some runs, and the range of all about one of them.
+
+    shown : runs to be drawn, by their names; about : the one that carries the band
+    """
+    values, panels = runs.values[0], list[FigurePanel]()
+    for name in names:
+        every = values[:, :, NAMES.index(name)]
+        curves = {words: every[k] for words, k in shown.items()}
+        reach = np.array([curves[about] - every.min(axis=0), every.max(axis=0) - curves[about]])
+        panels.append(
+            FigurePanel(
+                title=name,
+                unit=UNITS[NAMES.index(name)],
+                x_title=x_title,
+                x=percent(every.shape[1]),
+                curves=curves,
+                deviations={about: reach},
+                row=f"row {len(panels) // 2}",
+                band=RANGE,
+                whole_band=True,
+            )
+        )
+    return panels
+
+
+def absolute_weights(given: ItemInput, names: Sequence[str]) -> ItemResult:
+    """Figures 6 and 8: driving markers against ligaments."""
+    runs = absolute_runs(given)
+    weights = runs.weights[:, 0]
+    over_all, above = variation(runs.values), variation(runs.values, weights > CUT)
+    rows = [unsolved(runs)]
+    for k, name in ((NAMES.index(name), name) for name in names):
+        printed = VARIATIONS.get(name, (None, None))
+        reason = OTHER_SUBJECTS if name in VARIATIONS else NO_NUMBER
+        for words, at, ours in (("all weights", 0, over_all), (f"above {CUT:.0f}", 1, above)):
+            rows.append(Comparison(f"{name}, {words}", UNITS[k], printed[at], float(ours[k]), reason=reason))
+    chosen = {f"{w:.0f}": int(np.abs(weights - w).argmin()) for w in (1.0, CUT, 1e4, LARGEST)}
+    shown = {f"weight {words}": k for words, k in chosen.items()}
+    panels = band_panels(names, runs, shown, "weight 10000", x_title_of(given))
+    return ItemResult(
+        rows, panels, [f"Band: all {N_WEIGHT} weights from 1 to {LARGEST:.0f}; the first person."]
+    )
+
+
+def relative_weights(given: ItemInput, names: Sequence[str]) -> ItemResult:
+    """Figures 7 and 9: ligaments against each other."""
+    runs = relative_runs(given)
+    changed = variation(runs.values)
+    rows = [unsolved(runs)]
+    rows += [
+        Comparison(
+            f"{name}, all combinations", UNITS[NAMES.index(name)],
+            f"up to {PATTERNS[name]:g}" if name in PATTERNS else None, float(changed[NAMES.index(name)]),
+            reason=OTHER_SUBJECTS if name in PATTERNS else NO_NUMBER,
+        )
+        for name in names
+    ]  # fmt: skip
+    model = [WEIGHTS["minimised"][name] for name in LIGAMENTS]
+    shown = {"table 3": int(np.flatnonzero((runs.weights == model).all(axis=1))[0])}
+    panels = band_panels(names, runs, shown, "table 3", x_title_of(given))
+    note = f"Band: all {len(runs.weights)} combinations of weights; the first person."
+    return ItemResult(rows, panels, [note])
+
+
+def sensitivity(given: ItemInput) -> ItemResult:
+    """Table 5: of each group of 27 runs the largest standard deviation over the cycle, and the bounds."""
+    runs = relative_runs(given)
+    rows, largest = [], np.zeros(6)
+    for name, chosen in groups_of(runs.weights):
+        spread = np.array([np.nanmax(v[chosen].std(axis=0, ddof=1), axis=0) for v in runs.values]).mean(
+            axis=0
+        )
+        largest = np.maximum(largest, spread[:6])
+        for k, printed in enumerate(STANDARD_DEVIATIONS[name]):
+            rows.append(
+                Comparison(f"{name}: {NAMES[k]}", UNITS[k], printed, float(spread[k]), reason=OTHER_SUBJECTS)
+            )
+    bounds = (("rotation", "deg", 0, ROTATION_DEG), ("displacement", "mm", 3, DISPLACEMENT_MM))
+    for words, unit, first, most in bounds:
+        rows.append(
+            Comparison(
+                f"largest {words} where a ligament weighs 1e4", unit, f"below {most:g}",
+                float(largest[first : first + 3].max()), StatedBound("section 3", high=most),
+            )
+        )  # fmt: skip
+    return ItemResult(rows)
+
+
+ITEMS = (
+    item("figure", "6", "Knee by weights of the ligaments", lambda given: absolute_weights(given, KINEMATIC)),
+    item("figure", "7", "Knee by relative weights", lambda given: relative_weights(given, KINEMATIC)),
+    item("figure", "8", "Ligaments by their weights", lambda given: absolute_weights(given, LENGTHS)),
+    item("figure", "9", "Ligaments by relative weights", lambda given: relative_weights(given, LENGTHS)),
+    item("table", "5", "Sensitivity to relative weights", sensitivity),
+)
