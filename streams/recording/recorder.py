@@ -34,11 +34,12 @@ IDLE_MS = 20
 class Recorder(Closing):
     """Writes messages to a new MCAP file.
 
+    dated : whether it says on which day it began, and the clock at that time
     Raises StreamError when the file exists (a recording is never overwritten) or cannot be made.
     """
 
-    def __init__(self, path: Path | str) -> None:
-        self.path = Path(path)
+    def __init__(self, path: Path | str, dated: bool = True) -> None:
+        self.path, self._dated = Path(path), dated
         try:
             self._file = self.path.open("xb")
         except FileExistsError as fault:
@@ -59,13 +60,16 @@ class Recorder(Closing):
 
     def _begin(self) -> None:
         self._writer.start(library="rtsim")
+        began = {
+            "started": datetime.now(UTC).isoformat(timespec="seconds"),
+            "started_log_time": str(now_ns()),
+        }
         self._writer.add_metadata(
             "recording",
             {
                 "schema_version": str(SCHEMA_VERSION),
                 "log_time": "monotonic clock of the recording machine, ns",
-                "started": datetime.now(UTC).isoformat(timespec="seconds"),
-                "started_log_time": str(now_ns()),
+                **(began if self._dated else {}),
             },
         )
         self._file.flush()

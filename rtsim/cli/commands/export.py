@@ -44,6 +44,10 @@ N_PICTURE = 6
     "--into", type=click.Path(path_type=Path), metavar="C3D",
     help=".c3d: the recording that is written with the results (default: the one that was solved).",
 )  # fmt: skip
+@click.option(
+    "--anonymous", is_flag=True,
+    help=".mcap: a copy of the recording without names of persons, files and places, notes and the date.",
+)  # fmt: skip
 @click.option("--force", is_flag=True, help="Replace a file that exists already.")
 @file_options
 def command(
@@ -58,14 +62,15 @@ def command(
     names: bool,
     curves: str,
     into: Path | None,
+    anonymous: bool,
     force: bool,
     units: str | None,
     up: str | None,
 ) -> None:
     """Write RECORDING (.mcap) as OUT: .trc markers, .mot motion, moments and powers, .sto or .csv everything,
-    .c3d the whole of the C3D file that was solved with the results behind, .foxglove.mcap for Foxglove; or
-    draw .png, .svg or .pdf: its stick figure at some instants, side by side, or with --curves the curves that
-    these names choose.
+    .c3d the whole of the C3D file that was solved with the results behind, .foxglove.mcap for Foxglove,
+    .mcap with --anonymous a copy without names; or draw .png, .svg or .pdf: its stick figure at some
+    instants, side by side, or with --curves the curves that these names choose.
 
     OUT may be -, the standard output, with --format.
     """
@@ -83,6 +88,8 @@ def command(
         )  # fmt: skip
     usual = {"--frames": frames == USUAL_FRAMES, "--columns": columns == COLUMNS[0]}
     check_options(suffix or out.suffix.lower(), model_markers, usual, units, up)
+    is_copy = not suffix and out.suffix.lower() == ".mcap"
+    check_of_use("--anonymous", not anonymous or is_copy, "recordings (.mcap); export that copy further")
     check_of_use("--into", into is None or (not suffix and out.suffix.lower() == C3D), "C3D files (.c3d)")
     of_poses = {"--at": instants, "--view": view, "--names": names}
     if not suffix and out.suffix.lower() in PICTURES:
@@ -102,8 +109,8 @@ def command(
         check_free(out, overwrite=force)
         export_beside(recording, out, into, up, units)
         return
-    if not suffix and out.suffix.lower() == ".mcap":
-        to_foxglove(recording, out, force)
+    if is_copy:
+        (to_anonymous if anonymous else to_foxglove)(recording, out, force)
         return
     options = {"model_markers": model_markers, "units": units, "up": up, "frames": frames, "columns": columns}
     to_text(recording, out, suffix, force, options)
@@ -137,20 +144,47 @@ def to_text(recording: Path, out: Path, suffix: str, force: bool, options: dict[
 def to_foxglove(recording: Path, out: Path, force: bool) -> None:
     """What Foxglove opens; ConfigError for another name, and for that of the recording."""
     from rtsim.bridges.foxglove_file import export_foxglove
-    from rtsim.files.output import check_free
     from rtsim.files.tables.export import FOXGLOVE
 
     if not out.name.lower().endswith(FOXGLOVE):
         raise ConfigError(
             f"{out.name} would be another recording", where="OUT", allowed=f"names in {FOXGLOVE}",
-            remedy=f"give {out.stem}{FOXGLOVE} for Foxglove, or copy the recording",
+            remedy=f"give {out.stem}{FOXGLOVE} for Foxglove, or --anonymous for a copy without names",
         )  # fmt: skip
-    check_free(out, overwrite=force)
-    if out.exists() and recording.exists() and out.samefile(recording):
-        raise ConfigError(f"{out} is the recording itself", where="OUT", remedy="choose another name")
+    check_other(recording, out, force)
     for note in export_foxglove(recording, out):
         tell(note)
     click.echo(f"wrote {out}", err=True)
+
+
+def to_anonymous(recording: Path, out: Path, force: bool) -> None:
+    """A copy of the recording without names; what was taken out, and what nobody but the user can judge."""
+    from rtsim.files.anonymous import write_anonymous
+
+    check_other(recording, out, force)
+    copy = write_anonymous(recording, out)
+    for what, n in copy.n_text.items():
+        tell(f"taken out: {n} {what}")
+    if copy.prefixes:
+        tell(f"names before the colon of marker labels, now person_1 and so on: {', '.join(copy.prefixes)}")
+    if copy.n_bad:
+        tell(f"messages that could not be decoded, left out: {copy.n_bad}")
+    if copy.note:
+        tell(copy.note)
+    tell(
+        "kept: motion, forces, body size and mass, other labels of markers and plates, times since the "
+        "start; a person may be recognised by the motion itself (docs/privacy.md)"
+    )
+    click.echo(f"wrote {out}", err=True)
+
+
+def check_other(recording: Path, out: Path, force: bool) -> None:
+    """ConfigError where OUT may not be written, or is the recording itself."""
+    from rtsim.files.output import check_free
+
+    check_free(out, overwrite=force)
+    if out.exists() and recording.exists() and out.samefile(recording):
+        raise ConfigError(f"{out} is the recording itself", where="OUT", remedy="choose another name")
 
 
 def draw(recording: Path, out: Path, instants: tuple[float, ...], view: str, names: bool) -> None:

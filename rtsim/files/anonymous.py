@@ -1,0 +1,164 @@
+"""A copy of a recording without what names a person: for others to whom a name may not be given."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from itertools import chain
+from pathlib import Path
+from typing import Any, NamedTuple, get_args
+
+from msgspec.structs import replace
+
+from rtsim.config.paths import configs_root
+from rtsim.config.runs.rate_schema import RateSpec
+from rtsim.errors import ConfigError
+from rtsim.files.output import whole
+from streams.codec import decode, encode
+from streams.errors import DecodeError, StreamError
+from streams.messages import AnyMessage, Command, Device, End, FieldSpec, Session, Telemetry
+from streams.recording.recorded import read_messages
+from streams.recording.recorder import Recorder
+
+PERSON, REASON = "person", "the recording is over"
+NAMED = {"subject": PERSON, "source": "recording"}
+"""Keys of a descriptor that readers look for -> what stands there afterwards."""
+OF_PROTOCOL = frozenset({
+    "Y", "Z", "X", "right", "left", "both", "zero", "minimised", "prescribed", "foot_strike", "foot_off",
+    "plates", "markers", "file", "lockstep", "free", "secant", "split",
+    "ground", "stiffness_damping",
+})  # fmt: skip
+"""Words of the protocol that a descriptor may have as values, beside kinds of filters."""
+KEYS = frozenset({
+    "up", "speed", "time_base", "sample_rate", "corners", "zero", "side", "model", "method", "methods",
+    "config", "chosen", "commands", "stick", "rates", "ranges_deg", "bias_deg", "muscle_points", "mass_kg",
+    "model_mass_kg", "stature_m", "marker_weights", "foot", "device", "gait_events", "step_ms", "kinks",
+})  # fmt: skip
+"""Entries of a descriptor that rtsim reads; a sender may add others, which go."""
+
+
+class AnonymousCopy(NamedTuple):
+    """What was taken out.
+
+    n_text : texts that were left out or replaced, by what they were; n_bad : messages left out that could not
+    be decoded; prefixes : of marker names, that were replaced; note : on a tail that is cut, else ""
+    """
+
+    n_text: Counter[str]
+    n_bad: int
+    prefixes: tuple[str, ...]
+    note: str
+
+
+class Anonymiser:
+    """Takes out of messages, in their order, every text that may name a person, a place or a day.
+
+    What stays is what rtsim knows to be nobody's name: numbers, words of the protocol, names of shipped
+    configs, labels of fields (but for the part of a marker's name before its colon, as in Anna:LASI), and
+    words that are such labels.
+    """
+
+    def __init__(self) -> None:
+        self.n_text: Counter[str] = Counter()
+        self.prefixes: dict[str, str] = {}
+        filters = {str(spec.__struct_config__.tag) for spec in get_args(RateSpec)}
+        self._known = OF_PROTOCOL | filters | {path.stem for path in configs_root().glob("*/*.toml")}
+
+    def of(self, message: AnyMessage) -> AnyMessage:
+        """Return the message without them."""
+        if isinstance(message, Session):
+            return self._session(message)
+        if isinstance(message, Telemetry):
+            self.n_text["sentences"] += len(message.text)
+            return replace(message, text=[])
+        if isinstance(message, Command):
+            return replace(message, args=self._plain(message.args, self._known))
+        if isinstance(message, End):
+            return replace(message, reason=REASON)
+        if isinstance(message, Device) and message.fault:
+            self.n_text["faults of a device"] += 1
+            return replace(message, fault="a fault of the device")
+        return message
+
+    def _session(self, session: Session) -> Session:
+        """Return the descriptor, its labels and what else it says."""
+        fields = tuple(self._field(field, session.stream == "result") for field in session.fields)
+        words = chain.from_iterable((field.name, *field.labels, *field.parts) for field in fields)
+        table = {key: value for key, value in session.meta.items() if key in KEYS}
+        self.n_text["entries of descriptors"] += len(session.meta.keys() - KEYS - {*NAMED, PERSON})
+        meta = self._plain(table, self._known | set(words))
+        for key, value in NAMED.items():
+            if session.meta.get(key):
+                meta[key] = value
+        if isinstance(person := session.meta.get("person"), str) and person:
+            meta["person"] = self._prefix(person)
+        return replace(session, fields=fields, meta=meta)
+
+    def _field(self, field: FieldSpec, is_result: bool) -> FieldSpec:
+        """Return the description of an array, with the prefixes of its labels replaced.
+
+        Of results rtsim itself says in words what they are; those of a sender of markers or forces go.
+        """
+        labels = tuple(map(self._label, field.labels))
+        if is_result:
+            return replace(field, labels=labels)
+        return FieldSpec(field.name, field.shape, field.unit, labels, field.parts)
+
+    def _label(self, label: str) -> str:
+        prefix, colon, name = label.rpartition(":")
+        return f"{self._prefix(prefix)}:{name}" if colon else label
+
+    def _prefix(self, prefix: str) -> str:
+        """Return what stands for a person's name before the markers, the same everywhere."""
+        return self.prefixes.setdefault(prefix, f"{PERSON}_{len(self.prefixes) + 1}")
+
+    def _plain(self, table: Mapping[str, Any], known: frozenset[str] | set[str]) -> dict[str, Any]:
+        """Return a table of plain values without texts that are not known; empty lists and tables go, too."""
+        kept = {key: self._value(value, known) for key, value in table.items()}
+        return {key: value for key, value in kept.items() if value not in (None, [], {})}
+
+    def _value(self, value: Any, known: frozenset[str] | set[str]) -> Any:
+        if isinstance(value, str):
+            if value.rpartition(":")[0] in self.prefixes:
+                value = self._label(value)
+            if value in known:
+                return value
+            self.n_text["texts of descriptors and commands"] += 1
+            return None
+        if isinstance(value, Mapping):
+            return self._plain(value, known)
+        if isinstance(value, list | tuple):
+            found = [self._value(item, known) for item in value]
+            if any(new is None and isinstance(old, str) for old, new in zip(value, found, strict=True)):
+                return None  # a row of which a part is gone is no row any more
+            return [item for item in found if item is not None]
+        return value
+
+
+def write_anonymous(recording: Path, out: Path) -> AnonymousCopy:
+    """Write a copy of a recording without names of persons, files and places, notes and the date.
+
+    ConfigError for what is no recording, and where `out` cannot be written; a file that is there is replaced.
+    """
+    anonymiser, n_bad = Anonymiser(), 0
+    try:
+        messages = read_messages(recording)
+        with whole(out) as part:
+            part.unlink()  # a recorder makes its file itself
+            with Recorder(part, dated=False) as recorder:
+                for t_ns, topic, payload in messages:
+                    try:
+                        message = decode([topic, payload])
+                    except DecodeError:
+                        n_bad += 1
+                        continue
+                    recorder.write(*encode(anonymiser.of(message)), t_ns)
+            if not recorder.n_message:
+                raise ConfigError(
+                    "the recording holds no message", where=str(recording), remedy="give another"
+                )
+    except FileNotFoundError:
+        raise ConfigError("no such file", where=str(recording), remedy="check the path") from None
+    except (OSError, StreamError) as fault:
+        raise ConfigError(f"the recording cannot be copied ({fault})", where=str(recording)) from None
+    return AnonymousCopy(anonymiser.n_text, n_bad, tuple(anonymiser.prefixes), messages.note)
