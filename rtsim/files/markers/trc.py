@@ -87,7 +87,7 @@ def _read_raw(path: Path) -> RawTrial:
     header, after = _read_header(lines, path)
     written, n_on_axes, start = _read_names(lines, after, path)
     n_column = 2 + 3 * len(written)
-    rows, notes = table_lines(lines, start, n_column)
+    rows, notes = table_lines(lines, start, n_column, header.n_frame or 0)
     if not rows:
         raise ConfigError("no frames below the header", where=str(path), remedy="export the TRC file again")
     notes += _tell_counts(header, len(written), n_on_axes, len(rows))

@@ -98,14 +98,19 @@ def _check_commas(lines: Sequence[str], where: str) -> None:
         )  # fmt: skip
 
 
-def table_lines(lines: Sequence[str], start: int, n_column: int) -> tuple[list[Line], list[str]]:
-    """Lines from index `start` that hold something, numbered from 1, without a last row cut in mid-write."""
+def table_lines(
+    lines: Sequence[str], start: int, n_column: int, announced: int = 0
+) -> tuple[list[Line], list[str]]:
+    """Lines from index `start` that hold something, numbered from 1, without a last row cut in mid-write.
+
+    announced : how many rows the header says there are; 0 = it does not
+    """
     rows = [(index + 1, lines[index]) for index in range(start, len(lines)) if lines[index].strip()]
     # Only a last line without a line end can have been cut: then its last number is not to be trusted.
     if (
         len(rows) > 1
         and rows[-1][0] == len(lines)
-        and _n_cell(rows[-1][1]) < min(n_column, _n_cell(rows[-2][1]))
+        and (_n_cell(rows[-1][1]) < min(n_column, _n_cell(rows[-2][1])) or len(rows) < announced)
     ):
         return rows[:-1], [f"the last row (line {rows[-1][0]}) was cut off in mid-line: left out"]
     return rows, []

@@ -20,6 +20,7 @@ from rtsim.files.markers.landmarks import middle_of
 from rtsim.files.markers.markers import near_statics
 from rtsim.files.markers.trial import MarkerTrial, count_of, name_some, with_names_told
 from rtsim.subjects.calibration import plausible, proportions
+from rtsim.subjects.calibration.frames_used import notes_on_frames, thin
 from rtsim.subjects.calibration.keypoints import NOTES, landmarks_about
 from rtsim.subjects.calibration.landmarks import (
     back_of,
@@ -61,7 +62,6 @@ from rtsim.subjects.subject import Subject, SubjectSegment, check_person
 
 Array = NDArray[np.float64]
 
-MAX_FRAME = 400
 PELVIS = "pelvis"
 
 
@@ -139,7 +139,7 @@ def subject_for(
     stature = proportions.stored_stature({**moving.subject, **(still.subject if still else {})})
     found = msgspec.structs.replace(
         found,
-        notes=(*found.notes, *notes_on_places(legs)),
+        notes=(*(still.notes if still is not None else ()), *found.notes, *notes_on_places(legs)),
         stature_mm=1e3 * stature if stature else None,
     )
     return with_conventional_legs(found, marker_map or find_lab(moving.names, side), moving, still)
@@ -218,14 +218,16 @@ def measure(source: MarkerTrial, request: Request, remedy: str) -> CalibrationFr
     """Natural coordinates of the leg on the frames that are usable and agree with the others."""
     where = file_name(source)
     known = role_positions(source, request.table)
-    frames = thin(usable_frames(request.table, known, where, remedy))
+    usable = usable_frames(request.table, known, where, remedy)
+    frames = thin(usable)
     known = {role: x[frames] for role, x in known.items()}
     keypoints = request.table.is_keypoints
     known |= landmarks_about(known) if keypoints else {}
     found = find_side(known, request.label_side, where)
     mirror = MIRROR if found.side == "left" else np.ones(3)
     known = {role: mirror * x for role, x in known.items()}
-    notes, offset = [*found.notes, *(NOTES if keypoints else ())], None
+    notes, offset = [*notes_on_frames(source, len(usable)), *found.notes], None
+    notes += NOTES if keypoints else ()
     added: dict[str, Array] = {}
     person = hip_measures(source.subject, request.regression, found.side, where)
     if not lacks_pelvis(known) and not keypoints:
@@ -388,11 +390,6 @@ def tracked_markers(trial: MarkerTrial, wanted: tuple[str, ...]) -> dict[str, st
     found = find_markers(wanted, trial.names)
     seen: NDArray[np.bool_] = np.asarray(np.isfinite(trial.positions).all(axis=2))
     return {n: trial.names[m] for n, m in found.items() if len(trial.times) == 0 or seen[:, m].any()}
-
-
-def thin(frames: NDArray[np.int64]) -> NDArray[np.int64]:
-    """At most MAX_FRAME of the frames, evenly spread."""
-    return frames[np.linspace(0, len(frames) - 1, min(len(frames), MAX_FRAME)).astype(np.int64)]
 
 
 def file_name(trial: MarkerTrial) -> str:

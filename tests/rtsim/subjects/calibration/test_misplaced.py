@@ -26,7 +26,7 @@ recordings = pytest.mark.skipif(not DATA.is_dir(), reason="needs the recordings"
 STATICS = sorted({recording.static for recording in RECORDINGS if recording.static})
 
 
-def standing(without: str = "", tilted: float = 0.0, n_frame: int = 1, **shifted: Array) -> MarkerTrial:
+def standing(without: str = "", tilted: float = 0.0, n_frame: int = 12, **shifted: Array) -> MarkerTrial:
     """A person with both legs, bmc markers; `without` : first letter of the labels of a leg to leave out
 
     tilted : degrees by which the pelvis' markers are turned, ASIS down
@@ -95,7 +95,7 @@ def test_one_leg_alone_is_held_to_proportions() -> None:
 def test_a_followed_marker_that_was_elsewhere_in_the_static_trial_is_told(marker: str) -> None:
     """Protects the shape of segments between static trial and trial, by less than placement shows."""
     shift = np.array([0.02, 0.02, 0.0])
-    found = told(standing(n_frame=5), standing(**{marker.replace(".", "_"): shift}))
+    found = told(standing(n_frame=12), standing(**{marker.replace(".", "_"): shift}))
     assert any(f"check {marker}: by the other markers of the" in note for note in found)
 
 

@@ -65,7 +65,10 @@ OF_CONTACT = {"metatarsal_2", "metatarsal_3", "hallux"}
 
 
 def told(trial: MarkerTrial, side: str = "right") -> list[str]:
-    """Notes of a calibration that ask to look at something."""
+    """Notes of a calibration that ask to look at something; a lone frame is held for as long as others."""
+    if len(trial.times) == 1:
+        held = trial.positions.repeat(12, axis=0)
+        trial = trial._replace(times=np.arange(12.0) / trial.rate, positions=held)
     return [note for note in calibrate(trial, side=side).notes if note.startswith("check")]
 
 
