@@ -22,18 +22,26 @@ def slow_over_cycle(times: np.ndarray, values: np.ndarray, begin: float, end: fl
     return np.array(found)
 
 
-def slow_mean_and_deviation(strides: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Mean and standard deviation (n - 1) of the strides that are known at each percent."""
+def slow_mean_and_deviation(strides: np.ndarray) -> tuple[np.ndarray, np.ndarray, list[int]]:
+    """Mean and standard deviation (n - 1), and over which strides: those known at most points, and of these
+    as many as are known at the same ones (the first such where as many are known at others)."""
+    known = [tuple(k for k, x in enumerate(row) if not math.isnan(x)) for row in strides]
+    farthest = max((len(points) for points in known), default=0)
+    groups: dict[tuple[int, ...], list[int]] = {}
+    for n, points in enumerate(known):
+        if points and len(points) == farthest:
+            groups.setdefault(points, []).append(n)
+    chosen = max(groups.values(), key=len, default=[])
     means, deviations = [], []
-    for column in strides.T:
-        known = [x for x in column if not math.isnan(x)]
-        mean = sum(known) / len(known) if known else math.nan
+    for k in range(101):
+        values = [strides[n][k] for n in chosen if not math.isnan(strides[n][k])]
+        mean = sum(values) / len(values) if values else math.nan
         means.append(mean)
-        if len(known) < 2:
+        if len(values) < 2:
             deviations.append(math.nan)
         else:
-            deviations.append(math.sqrt(sum((x - mean) ** 2 for x in known) / (len(known) - 1)))
-    return np.array(means), np.array(deviations)
+            deviations.append(math.sqrt(sum((x - mean) ** 2 for x in values) / (len(values) - 1)))
+    return np.array(means), np.array(deviations), chosen
 
 
 def slow_profile_score(

@@ -163,12 +163,12 @@ def check_output(path: Path, force: bool) -> None:
 
 
 def person_of(trials: tuple[ReportTrial, ...]) -> str:
-    """Name or code of the person, as the results tell."""
-    for trial in trials:
-        meta = trial.results.session.meta
-        found = str(meta.get("person") or meta.get("subject") or "")
+    """Name or code of the person: of the recording itself, of its labels, else of the subject or a file."""
+    metas = [trial.results.session.meta for trial in trials]
+    for key in ("subject_name", "person", "subject"):
+        found = next((str(meta[key]) for meta in metas if meta.get(key)), "")
         if found:
-            return Path(found).stem
+            return Path(found).stem if key == "subject" else found
     return trials[0].name
 
 

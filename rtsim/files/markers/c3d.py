@@ -94,6 +94,7 @@ def raw_markers(
         subject=_subject(parameters),
         person=person,
         surfaces=_surfaces(parameters),
+        subject_name=_subject_name(parameters),
     )
 
 
@@ -182,6 +183,12 @@ def _surfaces(parameters: Mapping[str, Group]) -> np.ndarray | None:
         return None
     surfaces = np.array(corners[: 12 * n], dtype=np.float64).reshape(n, 4, 3)
     return surfaces if (np.abs(surfaces) <= FARTHEST).all() else None
+
+
+def _subject_name(parameters: Mapping[str, Group]) -> str:
+    """The name in SUBJECTS:NAMES where there is one alone."""
+    names = [name for name in dict.fromkeys(_texts(parameters["SUBJECTS"], "NAMES")) if name]
+    return names[0] if len(names) == 1 else ""
 
 
 def _subject(parameters: Mapping[str, Group]) -> dict[str, float]:

@@ -124,4 +124,5 @@ def to_ground(
         notes=(*raw.notes, *notes),
         subject=raw.subject,
         person=raw.person,
+        subject_name=raw.subject_name,
     )

@@ -26,6 +26,7 @@ class MarkerTrial(NamedTuple):
     notes : plain sentences: everything that was converted, assumed, dropped or repaired
     subject : measures of the person stored with the trial (name in the file -> SI value)
     person : whose markers they are, by what stood before their names; "" = nobody's name did, or several
+    subject_name : of the one person whom the file names apart from its labels; "" = none, or several
     """
 
     names: tuple[str, ...]
@@ -36,12 +37,13 @@ class MarkerTrial(NamedTuple):
     notes: tuple[str, ...] = ()
     subject: Mapping[str, float] = {}
     person: str = ""
+    subject_name: str = ""
 
 
 class RawTrial(NamedTuple):
     """A marker trial as it stands in its file: its own units and axes.
 
-    names, times, rate, source, notes, person : as in MarkerTrial
+    names, times, rate, source, notes, person, subject_name : as in MarkerTrial
     subject : as there, under the names of the file, a person's name before them as well
     positions : (n, n_marker, 3) float64 - in the units and axes of the file; NaN = missing
     units : unit of length the file declares, "" when it declares none
@@ -62,6 +64,7 @@ class RawTrial(NamedTuple):
     subject: Mapping[str, float] = {}
     person: str = ""
     surfaces: NDArray[np.float64] | None = None
+    subject_name: str = ""
 
 
 def unique_names(names: Sequence[str], seen: Sequence[int] = ()) -> tuple[tuple[str, ...], list[str]]:

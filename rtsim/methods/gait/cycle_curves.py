@@ -47,25 +47,47 @@ class CycleCurves(NamedTuple):
 
     @property
     def mean(self) -> FloatArray:
-        """(101,) over the strides that are usable there; NaN where none is."""
+        """(101,) over the strides of `averaged`; NaN where none is usable."""
         return mean_of(self.usable)
 
     @property
     def deviation(self) -> FloatArray:
-        """(101,) standard deviation over strides (n - 1); NaN where fewer than two are usable."""
+        """(101,) standard deviation (n - 1) over the strides of `averaged`; NaN of fewer than two."""
         return deviation_of(self.usable)
 
 
+def averaged(strides: FloatArray) -> BoolArray:
+    """(n_stride, ...) - which strides (n_stride, ..., 101) a mean is over: those that are known all the way.
+
+    Where none is, those that are known farthest, and of these as many as are known at the same points. So a
+    mean is over the same strides wherever it is known: strides that end half way would make it jump there.
+    """
+    known = np.isfinite(strides)
+    n_known = known.sum(axis=-1)
+    farthest = n_known.max(axis=0, initial=0)
+    chosen: BoolArray = (n_known == farthest) & (n_known > 0)
+    for curve in np.ndindex(farthest.shape):
+        if not 0 < farthest[curve] < strides.shape[-1]:
+            continue
+        of_curve = (slice(None), *curve)
+        rows, alike, n = np.unique(known[of_curve], axis=0, return_inverse=True, return_counts=True)
+        most = np.argmax(np.where(rows.sum(axis=-1) == farthest[curve], n, 0))
+        chosen[of_curve] = alike.reshape(-1) == most
+    return chosen
+
+
 def mean_of(strides: FloatArray) -> FloatArray:
-    """(101,) of (n_stride, 101), of the strides that are known there."""
-    n = np.isfinite(strides).sum(axis=0)
-    return np.where(n > 0, np.nansum(strides, axis=0) / np.maximum(n, 1), math.nan)
+    """(..., 101) of (n_stride, ..., 101), over the strides of `averaged`; NaN where these are not known."""
+    used = np.where(averaged(strides)[..., None], strides, math.nan)
+    n = np.isfinite(used).sum(axis=0)
+    return np.where(n > 0, np.nansum(used, axis=0) / np.maximum(n, 1), math.nan)
 
 
 def deviation_of(strides: FloatArray) -> FloatArray:
-    """(101,) standard deviation (n - 1) of (n_stride, 101); NaN where fewer than two are known."""
-    n = np.isfinite(strides).sum(axis=0)
-    squares = np.nansum((strides - mean_of(strides)) ** 2, axis=0)
+    """(..., 101) standard deviation (n - 1) over the strides of `averaged`; NaN of fewer than two."""
+    used = np.where(averaged(strides)[..., None], strides, math.nan)
+    n = np.isfinite(used).sum(axis=0)
+    squares = np.nansum((used - mean_of(strides)) ** 2, axis=0)
     return np.where(n > 1, np.sqrt(squares / np.maximum(n - 1, 1)), math.nan)
 
 

@@ -18,6 +18,9 @@ from rtsim.methods.gait_phase import ODD, STRIDE_S
 FloatArray = NDArray[np.float64]
 LEAST_STRIDE = 0.2
 """A foot that comes down nearer to where it was walks on a belt, or steps on the spot [m]."""
+LEAST_MOVEMENT = 0.1
+"""A foot that moves no farther between two strikes, in any direction, has made no stride, whatever events a
+file has: of somebody who stands [m]. On a belt and on the spot the foot moves, too."""
 UNITS = {
     "Cadence": "steps/min", "Walking Speed": "m/s", "Stride Time": "s", "Step Time": "s",
     "Opposite Foot Off": "%", "Opposite Foot Contact": "%", "Foot Off": "%", "Single Support": "s",
@@ -154,8 +157,31 @@ def _at(time: float, times: FloatArray, places: FloatArray) -> FloatArray:
     return np.array([np.interp(time, times, places[:, k]) for k in range(2)])
 
 
+def moving(results: Results, cycles: Sequence[GaitCycle]) -> tuple[list[GaitCycle], str]:
+    """The cycles in which their foot moves, and a sentence on those left out."""
+    places, times = feet_places(results), results.times
+    still = []
+    for cycle in cycles:
+        during = (times >= cycle.strike) & (times <= cycle.end)
+        path = places.get(cycle.side, np.empty((len(times), 3)))[during]
+        path = path[np.isfinite(path).all(axis=1)] if cycle.side in places else path[:0]
+        if len(path) > 1 and float(np.linalg.norm(path - path[0], axis=1).max()) < LEAST_MOVEMENT:
+            still.append(cycle)
+    if not still:
+        return list(cycles), ""
+    return [cycle for cycle in cycles if cycle not in still], (
+        f"{len(still)} of {len(cycles)} strides between the events left out: the foot moves less than "
+        f"{100.0 * LEAST_MOVEMENT:.0f} cm in them"
+    )
+
+
 def feet_of(results: Results) -> dict[str, FloatArray]:
     """Where the foot of each side is in the ground plane (n, 2) [m]."""
+    return {side: places[:, [0, 2]] for side, places in feet_places(results).items()}
+
+
+def feet_places(results: Results) -> dict[str, FloatArray]:
+    """Where the foot of each side is (n, 3) [m]."""
     spec = next((spec for spec in results.session.fields if spec.name == "segment_positions"), None)
     if spec is None:
         return {}
@@ -163,5 +189,5 @@ def feet_of(results: Results) -> dict[str, FloatArray]:
     for group in groups_of(spec.labels, own if own in SIDES else ""):
         if group.name == "foot":
             places = results.fields["segment_positions"]
-            return {side: places[:, spec.labels.index(label)][:, [0, 2]] for side, label in group.of.items()}
+            return {side: places[:, spec.labels.index(label)] for side, label in group.of.items()}
     return {}

@@ -13,7 +13,8 @@ from rtsim.errors import ConfigError
 from rtsim.files.gait.events import FILE, MARKERS, OFF, PLATES, STRIKE, GaitEvent, ToldEvents, read_events
 from rtsim.files.recording import Results
 from rtsim.files.tables.legs import SIDES
-from rtsim.methods.gait.cycles import UNITS, GaitCycle, cycles_of, feet_of, spatio_temporal
+from rtsim.methods.gait.cycle_curves import straight
+from rtsim.methods.gait.cycles import UNITS, GaitCycle, cycles_of, feet_of, moving, spatio_temporal
 from rtsim.methods.gait.found_events import SAME_S, found_events, nearest
 
 MOST_RECORDED = 2000
@@ -26,7 +27,8 @@ class RunGait(NamedTuple):
 
     told : by the recording's file; found : by plates and markers in the results
     used : those that the cycles are between; cycles : of both feet
-    values : side -> name -> spatio-temporal value; notes : plain sentences
+    straight : the cycles that are averaged: without turns, where there are others
+    values : side -> name -> spatio-temporal value, the mean over these; notes : plain sentences
     feet : sides of the feet that results show
     """
 
@@ -34,6 +36,7 @@ class RunGait(NamedTuple):
     found: tuple[GaitEvent, ...]
     used: tuple[GaitEvent, ...]
     cycles: tuple[GaitCycle, ...]
+    straight: tuple[GaitCycle, ...]
     values: dict[str, dict[str, float]]
     notes: tuple[str, ...]
     feet: tuple[str, ...] = ()
@@ -61,14 +64,16 @@ def gait_of(results: Results, source: str | Path, person: str = "", with_plates:
             told = ToldEvents(known, () if known else (f"its gait events were not read: {error.what}",))
     found = recorded_events(results) or found_events(results, with_plates)
     used = used_of(told.events, found)
-    cycles = cycles_of(used)
+    cycles, still = moving(results, cycles_of(used))
+    kept, turns = straight(results, cycles)
     return RunGait(
         told=told.events,
         found=found,
         used=used,
         cycles=tuple(cycles),
-        values=spatio_temporal(cycles, results),
-        notes=told.notes,
+        straight=tuple(kept),
+        values=spatio_temporal(kept, results),
+        notes=(*told.notes, *(note for note in (still, turns) if note)),
         feet=tuple(feet_of(results)),
     )
 
@@ -97,10 +102,14 @@ def without_stride(gait: RunGait) -> str:
     """One sentence where no full stride is known of feet that results show; else ""."""
     if gait.cycles or not gait.feet:
         return ""
-    n = ", ".join(
-        f"{side} {sum((e.side, e.kind) == (side, STRIKE) for e in gait.used)}" for side in gait.feet
+    n = {side: sum((e.side, e.kind) == (side, STRIKE) for e in gait.used) for side in gait.feet}
+    why = (
+        "no two strikes of a foot make a stride"
+        if max(n.values()) > 1
+        else "no foot is seen to come down twice in a row"
     )
-    return f"no full stride is known: no foot is seen to come down twice in a row (foot strikes: {n})"
+    strikes = ", ".join(f"{side} {count}" for side, count in n.items())
+    return f"no full stride is known: {why} (foot strikes: {strikes})"
 
 
 def offsets_ms(found: Sequence[GaitEvent], told: Sequence[GaitEvent]) -> dict[str, dict[str, float]]:
@@ -132,7 +141,7 @@ def as_figures(gait: RunGait) -> dict[str, Any]:
             for e in sorted((*gait.told, *gait.found), key=lambda event: event.time)
         ],
         "found_less_file_ms": offsets_ms(gait.found, gait.told),
-        "cycles": [cycle._asdict() for cycle in gait.cycles],
+        "cycles": [cycle._asdict() | {"averaged": cycle in gait.straight} for cycle in gait.cycles],
         "cycles_by": source_words(gait) if gait.cycles else "",
         "without_stride": without_stride(gait),
         "spatio_temporal": {
@@ -165,7 +174,7 @@ def in_sentences(gait: RunGait) -> list[str]:
         if words:
             said.append(f"{kind}, found minus the file's: {words}")
     for side, values in gait.values.items():
-        n_cycle = sum(cycle.side == side for cycle in gait.cycles)
+        n_cycle = sum(cycle.side == side for cycle in gait.straight)
         few = ", ".join(
             f"{name.lower()} {values[name]:.3g} {UNITS[name]}"
             for name in ("Cadence", "Walking Speed", "Stride Length", "Step Length", "Foot Off")

@@ -63,6 +63,9 @@ def draw_panel(
     if norm is not None:
         rows += [norm.mean - norm.deviation, norm.mean + norm.deviation]
     low, high = span_of(rows, LEAST.get(now.unit, 1e-3))
+    left_out = incomplete_in_words(now)
+    if left_out:  # they stand below the curves
+        low -= 0.12 * (high - low)
 
     def up(values: FloatArray) -> FloatArray:
         return bottom - (values - low) / (high - low) * (bottom - top)
@@ -83,7 +86,18 @@ def draw_panel(
             page.curve(x, up(before.mean(side)), COLOURS[side], 3.5, "3 8", 0.9)
         if side in now.strides:
             _strides(page, x, up, now, side)
+    if left_out:
+        wide = min(0.52 * 21.0 * len(left_out) + 16.0, right - left)
+        page.box(right - wide, bottom - 30.0, wide, 28.0, "#ffffff", 0.85)
+        page.text(right - 4.0, bottom - 10.0, left_out, 21.0, SOFT, "end", room=right - left - 12.0)
     page.panels.append(_data(now, before, norm, (left, right, top, bottom)))
+
+
+def incomplete_in_words(curve: ReportCurve) -> str:
+    """Over how many strides the means are, where some are left out as they are not known all the way."""
+    n = {side: (curve.n_averaged(side), len(rows)) for side, rows in curve.strides.items()}
+    few = [f"{side} {used} of {there}" for side, (used, there) in n.items() if used < there]
+    return f"mean of strides: {', '.join(few)}" if few else ""
 
 
 def _axes(
@@ -157,7 +171,7 @@ def legend(page: Page, x: float, y: float, sides: Sequence[str], before: str, no
         x += 200.0
     words = [
         "thin: single strides, paler where flagged",
-        "band: ± 1 SD over strides",
+        "band: ± 1 SD over complete strides",
         "vertical line: foot off",
     ]
     words += [f"dotted: {before}"] if before else []

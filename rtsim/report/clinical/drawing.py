@@ -21,6 +21,8 @@ COLOURS = {"right": "#00609c", "left": "#c1121f"}
 """Left red, right blue, as reports of gait have them."""
 DASHES = {"right": "", "left": "22 9"}
 """So that the sides can be told in a grey print."""
+SMALLEST = 0.75
+"""How much smaller a text may be, before it is cut."""
 WIDE = 0.62
 """Widest mean letter in parts of the size of a font, of the sans serif fonts that systems have."""
 
@@ -78,7 +80,8 @@ class Page:
         self, x: float, y: float, words: str, size: float = 32.0, colour: str = INK, anchor: str = "start",
         bold: bool = False, room: float = math.inf, upright: bool = False,
     ) -> None:  # fmt: skip
-        """A line of text, cut with an ellipsis where it has no room; upright : read from below."""
+        """A line of text, smaller where it has no room, then cut; upright : read from below."""
+        size = max(SMALLEST * size, min(size, room / (WIDE * max(1, len(words)))))
         words = cut(words, room, size)
         weight = ' font-weight="bold"' if bold else ""
         turn = f' transform="rotate(-90 {x:.1f} {y:.1f})"' if upright else ""
@@ -103,11 +106,15 @@ def printable(words: str) -> str:
 
 
 def cut(words: str, room: float, size: float) -> str:
-    """A text that has room, cut with an ellipsis where it is longer."""
+    """A text that has room, cut with an ellipsis where it is longer, between words where there are some."""
     if not math.isfinite(room):
         return words
-    n = max(1, int(room / (WIDE * size)))
-    return words if len(words) <= n else words[: n - 1].rstrip() + "\N{HORIZONTAL ELLIPSIS}"
+    n = max(1, int(room / (WIDE * size) + 1e-9))
+    if len(words) <= n:
+        return words
+    short = words[: n - 1]
+    whole = short.rpartition(" ")[0] if words[n - 1] != " " else short
+    return (whole if len(whole) > n // 2 else short).rstrip(" ,;:") + "\N{HORIZONTAL ELLIPSIS}"
 
 
 def folded(words: str, room: float, size: float) -> list[str]:

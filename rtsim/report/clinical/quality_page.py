@@ -9,27 +9,22 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rtsim.files.markers.trial import count_of
 from rtsim.files.tables.sound import flags_by_joint
 from rtsim.methods.gait.summary import source_words
 from rtsim.report.clinical.drawing import SOFT, Page
 from rtsim.report.clinical.frame import PageFlow
 from rtsim.report.clinical.report import GaitReport
 from rtsim.report.clinical.session import ReportTrial, number_of, spec_of
+from rtsim.report.clinical.sources import sources_of
+from rtsim.report.notes import calm
 from rtsim.report.tally import in_full
 from rtsim.units import DEGREES
 from streams.messages import Status
 
 FOLDERS = re.compile(r"(?:(?<=\s)|^)(?:/|[A-Za-z]:\\)\S*[/\\]")
 """Of files that notes name: their folders are of the machine, not of the person."""
-MOST_NOTES, MOST_MARKERS = 12, 60
-SOURCES = (
-    "Multi-body optimisation with anatomical knees: Sancisi et al. (2017)",
-    "Angles: Wu et al. (2002), J Biomech 35:543-548; Grood and Suntay (1983), J Biomech Eng 105:136-144; "
-    "conventional gait model: Kadaba et al. (1990), J Orthop Res 8:383-392; Davis et al. (1991), Hum Mov Sci "
-    "10:575-587",
-    "Gait events: plates at 20 N; Zeni et al. (2008), Gait Posture 27:710-714; O'Connor et al. (2007), Gait "
-    "Posture 25:469-474",
-)
+MOST_NOTES, MOST_MARKERS = 30, 60
 
 
 class MarkerQuality(NamedTuple):
@@ -127,9 +122,10 @@ def quality_pages(report: GaitReport) -> list[tuple[str, Page]]:
             _deviations(flow, trial)
             _notes(flow, trial)
     flow.head("Sources")
-    for words in SOURCES:
+    trials = [trial for session in report.sessions for trial in session.trials]
+    for words in sources_of(trials, report.convention):
         flow.words(words, 24.0, SOFT)
-    flow.words(f"rtsim {report.version}; {len(report.now.trials)} trials", 24.0, SOFT)
+    flow.words(f"rtsim {report.version}; {count_of(len(trials), 'trial')}", 24.0, SOFT)
     return flow.pages
 
 
@@ -171,13 +167,21 @@ def _deviations(flow: PageFlow, trial: ReportTrial) -> None:
 
 
 def _notes(flow: PageFlow, trial: ReportTrial) -> None:
-    notes = notes_of(trial)
+    notes = calm_notes(trial)
     for note in notes[:MOST_NOTES]:
         flow.words(f"- {note}", 23.0)
     if len(notes) > MOST_NOTES:
         flow.words(
             f"{len(notes) - MOST_NOTES} more notes are in the tables and in the recording.", 23.0, SOFT
         )
+
+
+def calm_notes(trial: ReportTrial) -> list[str]:
+    """Sentences for the page: what goes without saying in one, both legs together."""
+    own = {FOLDERS.sub("", note) for note in trial.notes}
+    of_files = [note for note in notes_of(trial) if ": " in note and note not in own]
+    others = [note for note in notes_of(trial) if note not in of_files]
+    return [*others, *(note.replace(" (--all-notes)", "") for note in calm(of_files))]
 
 
 def notes_of(trial: ReportTrial) -> list[str]:

@@ -15,7 +15,7 @@ from rtsim.files.recording import Results
 from rtsim.files.tables.legs import SIDES, groups_of
 from rtsim.files.tables.sound import Sound
 from rtsim.files.tables.tables import labels_of
-from rtsim.methods.gait.cycle_curves import deviation_of, mean_of, straight, strides_of
+from rtsim.methods.gait.cycle_curves import averaged, deviation_of, mean_of, strides_of
 from rtsim.methods.gait.cycles import GaitCycle
 from rtsim.methods.gait.summary import RunGait, gait_of, without_stride
 from rtsim.units import DEGREES
@@ -73,12 +73,16 @@ class ReportCurve(NamedTuple):
         return np.where(self.sound[side], self.strides[side], math.nan)
 
     def mean(self, side: str) -> FloatArray:
-        """(101,) over usable strides."""
+        """(101,) over the strides of `averaged`."""
         return mean_of(self.usable(side))
 
     def deviation(self, side: str) -> FloatArray:
-        """(101,) over usable strides (n - 1)."""
+        """(101,) over the strides of `averaged` (n - 1)."""
         return deviation_of(self.usable(side))
+
+    def n_averaged(self, side: str) -> int:
+        """How many strides the mean is over."""
+        return int(averaged(self.usable(side)).sum())
 
 
 class CurveSource(NamedTuple):
@@ -109,13 +113,12 @@ def number_of(meta: Mapping[str, Any], key: str) -> float:
 
 
 def trial_of(results: Results, name: str) -> ReportTrial:
-    """A trial of results; strides that are turns are left out where there are others."""
+    """A trial of results."""
     meta = results.session.meta
     gait = gait_of(results, str(meta.get("source") or ""), str(meta.get("person") or ""))
-    cycles, turns = straight(results, gait.cycles)
     lacks = without_stride(gait) or ("" if gait.feet else WITHOUT_FEET)
-    notes = (*results.notes, *gait.notes, *((turns,) if turns else ()), *((lacks,) if lacks else ()))
-    return ReportTrial(name, results, gait, tuple(cycles), notes)
+    notes = (*results.notes, *gait.notes, *((lacks,) if lacks else ()))
+    return ReportTrial(name, results, gait, gait.straight, notes)
 
 
 def curve_of(session: ReportSession, source: CurveSource) -> ReportCurve:

@@ -135,7 +135,7 @@ def _bars(flow: PageFlow, report: GaitReport) -> None:
     most = max(numbers, default=1.0) * 1.08 or 1.0
     height = (len(SIDES) * BAR + 18.0) * len(rows) + 70.0
     top = flow.room(height)
-    left, right = MARGIN + NAMES_WIDTH, MARGIN + ROOM - 150.0
+    left, right = MARGIN + NAMES_WIDTH, MARGIN + ROOM - (220.0 if old else 110.0)
     scale = (right - left) / most
     for value in ticks(0.0, most):
         x = left + value * scale
@@ -145,13 +145,12 @@ def _bars(flow: PageFlow, report: GaitReport) -> None:
     for title, now, before in rows:
         flow.page.text(left - 16.0, y + BAR + 8.0, title, 28.0, INK, "end", room=NAMES_WIDTH - 20.0)
         for side in SIDES:
-            x = now.get(side, math.nan)
+            x, past = now.get(side, math.nan), before.get(side, math.nan)
             if math.isfinite(x):
                 flow.page.box(left, y, x * scale, BAR - 5.0, COLOURS[side], 0.85 if side == "left" else 0.6)
-                past = before.get(side, math.nan)
-                beyond = max(x, past) if math.isfinite(past) else x
-                flow.page.text(left + beyond * scale + 12.0, y + 20.0, f"{x:.1f}", 24.0, INK)
-            if math.isfinite(past := before.get(side, math.nan)):
+                flow.page.text(right + 90.0, y + 20.0, f"{x:.1f}", 24.0, INK, "end")
+            if math.isfinite(past):
+                flow.page.text(right + 200.0, y + 20.0, f"({past:.1f})", 24.0, SOFT, "end")
                 at = left + past * scale
                 flow.page.line(at, y - 3.0, at, y + BAR - 2.0, INK, 5.0)
             y += BAR
@@ -167,7 +166,7 @@ def _bars(flow: PageFlow, report: GaitReport) -> None:
     if lacking:
         words += f"No score, for want of a stride without gaps or of norms: {', '.join(lacking)}. "
     if old is not None:
-        words += f"Black marks: {report.before.label if report.before else ''}. "
+        words += f"Black marks and brackets: {report.before.label if report.before else ''}. "
     flow.words(f"{words}Baker et al. (2009), Gait Posture 30:265-269.", 26.0, SOFT)
 
 

@@ -9,8 +9,6 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from rtsim.errors import ConfigError
 from rtsim.files.output import whole, write_text
 from rtsim.methods.gait.cycles import UNITS
@@ -123,8 +121,8 @@ def _strides(label: str, curve: ReportCurve) -> Iterable[tuple[Cell, ...]]:
 def _means(label: str, curve: ReportCurve) -> Iterable[tuple[Cell, ...]]:
     """Mean and standard deviation over strides at each percent, and of how many strides."""
     for side in curve.strides:
-        n = np.isfinite(curve.usable(side)).sum(axis=0).tolist()
         mean, deviation = curve.mean(side).tolist(), curve.deviation(side).tolist()
+        n = [curve.n_averaged(side) if math.isfinite(x) else 0 for x in mean]
         for percent in range(len(mean)):
             yield (
                 label, side, percent, curve.name, curve.unit, mean[percent], deviation[percent], n[percent],

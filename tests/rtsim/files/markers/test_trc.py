@@ -379,7 +379,7 @@ def test_commas_and_semicolons_between_cells(trc_text, write):
 
 
 def test_a_last_number_cut_in_its_digits_is_left_out(trc_text, write):
-    """A row with all its cells but no end, of a file that lacks rows which its header counts, is not trusted."""
+    """A row with all its cells but no end, of a file that lacks rows, is not trusted."""
     whole = trc_text(n_frame=4)
     cut = "\n".join(whole.splitlines()[:-1])[:-2]
     trial = read_trc(write("a.trc", cut))

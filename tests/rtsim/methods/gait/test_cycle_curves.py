@@ -11,6 +11,7 @@ from msgspec import structs
 from rtsim.files.recording import Results
 from rtsim.methods.gait.cycle_curves import (
     PERCENT,
+    averaged,
     curves_over,
     deviation_of,
     mean_of,
@@ -58,15 +59,46 @@ def test_a_frame_at_a_point_needs_no_neighbour() -> None:
 
 
 def test_mean_and_deviation_over_strides_are_those_of_a_slow_twin() -> None:
-    """Protects both from strides that are not known everywhere."""
-    rows = np.random.default_rng(2).normal(size=(4, 101))
-    rows[1:, 30] = np.nan
-    rows[:, 40] = np.nan
-    mean, deviation = slow_mean_and_deviation(rows)
-    np.testing.assert_allclose(mean_of(rows), mean, atol=1e-12)
-    np.testing.assert_allclose(deviation_of(rows), deviation, atol=1e-12)
-    assert math.isnan(deviation_of(rows)[30])
-    assert math.isnan(mean_of(rows)[40])
+    """Protects both from strides that are not known everywhere, whatever is missing in which."""
+    random = np.random.default_rng(2)
+    for case in range(30):
+        rows = random.normal(size=(int(random.integers(1, 7)), 101))
+        rows[random.uniform(size=len(rows)) < 0.05 * case, 60:] = np.nan
+        rows[random.uniform(size=len(rows)) < 0.03 * case, 30] = np.nan
+        mean, deviation, used = slow_mean_and_deviation(rows)
+        if len({tuple(np.isfinite(row)) for row in rows if np.isfinite(row).sum() == 101 - 41}) > 1:
+            continue  # as many at other points: any of them will do
+        np.testing.assert_allclose(mean_of(rows), mean, atol=1e-12)
+        np.testing.assert_allclose(deviation_of(rows), deviation, atol=1e-12)
+        assert np.flatnonzero(averaged(rows)).tolist() == used
+
+
+def test_a_stride_that_ends_half_way_does_not_make_the_mean_jump() -> None:
+    """Protects means: a stride 20 off that ends at 50 % would pull the mean of the first half alone."""
+    rows = np.array([np.full(101, 1.0), np.full(101, 3.0), np.full(101, 22.0)])
+    rows[2, 51:] = np.nan
+    np.testing.assert_array_equal(mean_of(rows), np.full(101, 2.0))
+    np.testing.assert_allclose(deviation_of(rows), np.full(101, math.sqrt(2.0)), atol=1e-12)
+    assert averaged(rows).tolist() == [True, True, False]
+
+
+def test_where_no_stride_is_whole_the_mean_is_of_those_known_farthest() -> None:
+    """Protects moments of strides that leave the plates: one set of strides, nothing where it ends."""
+    rows = np.full((4, 101), np.nan)
+    rows[0, :50], rows[1, :80], rows[2, :80], rows[3, :0] = 9.0, 1.0, 3.0, 5.0
+    mean = mean_of(rows)
+    np.testing.assert_array_equal(mean[:80], np.full(80, 2.0))
+    assert np.isnan(mean[80:]).all()
+    assert averaged(rows).tolist() == [False, True, True, False]
+    assert np.isnan(mean_of(rows[3:])).all()
+
+
+def test_each_curve_of_several_has_strides_of_its_own() -> None:
+    """Protects the monitor's means, which are made for all of its curves at once."""
+    rows = np.random.default_rng(5).normal(size=(3, 2, 101))
+    rows[0, 1, 40:] = np.nan
+    np.testing.assert_allclose(mean_of(rows)[0], rows[:, 0].mean(axis=0), atol=1e-12)
+    np.testing.assert_allclose(mean_of(rows)[1], rows[1:, 1].mean(axis=0), atol=1e-12)
 
 
 def test_each_leg_is_read_over_its_own_cycles() -> None:

@@ -1,0 +1,126 @@
+"""What the pages of a report say: counts of strides, sources, notes, names, scores beside earlier ones."""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from rtsim.cli.commands.report import person_of
+from rtsim.report.clinical.document import pages_of
+from rtsim.report.clinical.drawing import Page, cut
+from rtsim.report.clinical.report import GaitReport
+from rtsim.report.clinical.session import trial_of
+from rtsim.report.clinical.tables import tables_of
+from tests.rtsim.report.clinical.made_up import gait_results, report_of
+
+
+def words_of(report: GaitReport, number: int | None = None) -> list[str]:
+    """All lines of text, of a page from 0 or of all."""
+    pages = pages_of(report)
+    chosen = pages if number is None else [pages[number]]
+    return [
+        e.text or "" for page in chosen for e in ElementTree.fromstring(page.svg()).iter()
+        if e.tag.endswith("text")
+    ]  # fmt: skip
+
+
+def test_a_stride_that_ends_half_way_is_left_out_counted_and_drawn() -> None:
+    """Protects means from a jump where a stride ends, and a reader from not knowing of how many they are."""
+    results = gait_results()
+    angles = results.fields["joint_angles"]
+    whole = report_of(results)
+    n = len(whole.kinematics["now"][6].strides["right"])
+    cycle = [cycle for cycle in whole.now.trials[0].cycles if cycle.side == "right"][-1]
+    angles[(results.times > cycle.strike + 0.5) & (results.times < cycle.end), 3] = np.nan
+    report = report_of(results)
+    knee = report.kinematics["now"][6]
+    assert knee.name == "knee_flexion"
+    assert knee.n_averaged("right") == n - 1
+    assert np.isfinite(knee.mean("right")).all()
+    assert len(knee.strides["right"]) == n
+    assert f"mean of strides: right {n - 1} of {n}" in words_of(report, 0)
+    assert not any("mean of strides" in line for line in words_of(whole, 0))
+    means = next(table for table in tables_of(report) if table.name == "means")
+    assert {row[-1] for row in means.rows if row[1] == "right" and row[3] == "knee_flexion"} == {n - 1}
+
+
+@pytest.mark.parametrize(
+    ("method", "field", "wanted", "other"),
+    [
+        ("zero", "knee_displacements", "Sancisi", "Lu and"),
+        ("hinge", "knee_displacements", "Lu and", "Sancisi"),
+        ("default", "", "Lu and", "Sancisi"),
+    ],
+)
+def test_the_sources_are_those_of_the_run(method: str, field: str, wanted: str, other: str) -> None:
+    """Protects a page from citing a knee that the run does not have, or plates that were not there."""
+    results = gait_results(forces=False, method=method)
+    if field:
+        results = results._replace(fields={**results.fields, field: np.zeros((600, 3))})
+    text = " ".join(words_of(report_of(results)))
+    assert wanted in text
+    assert other not in text
+    assert "conventional gait model: Kadaba" not in text
+    assert "force plates at 20 N" not in text
+    assert "force plates at 20 N" in " ".join(words_of(report_of(gait_results())))
+
+
+def test_a_recruited_run_cites_recruitment() -> None:
+    """Protects the sources of muscle forces, and of force-dependent kinematics and the foot's contact."""
+    results = gait_results()
+    more = {name: np.zeros((600, 1)) for name in ("muscle_activations", "fdk_forces", "foot_contact_forces")}
+    text = " ".join(words_of(report_of(results._replace(fields={**results.fields, **more}))))
+    for words in ("Muscle recruitment", "Force-dependent kinematics", "Brown (2017)"):
+        assert words in text
+
+
+def test_notes_that_say_something_are_not_crowded_out() -> None:
+    """Protects the notes that matter from how files were read, of which there may be a dozen."""
+    routine = [
+        f"{file}.c3d: lengths were converted to metres (factor 0.{k})" for file in "ab" for k in range(8)
+    ]
+    text = " ".join(words_of(report_of(gait_results(notes=[*routine, "a.c3d: check the foot", "no colon"]))))
+    assert "check the foot" in text
+    assert "no colon" in text
+    assert "a.c3d: 8 notes on its units" in text
+    assert "more notes are in the tables" not in text
+    assert "1 trial " in f"{text} "
+
+
+def test_scores_now_and_before_stand_apart() -> None:
+    """Protects the numbers of the profile: each in its own column, none behind the mark of the other."""
+    report = report_of(gait_results(), before=gait_results(seed=2), norms=True)
+    page = next(p for p in pages_of(report) if "Movement analysis profile" in p.svg())
+    texts = [e for e in ElementTree.fromstring(page.svg()).iter() if e.tag.endswith("text") and e.text]
+    old = [e for e in texts if (e.text or "").startswith("(") and (e.text or "").endswith(")")]
+    score = report.scores["now"].profile["left"]["knee_flexion"]
+    now = [e for e in texts if e.text == f"{score:.1f}"]
+    assert len(old) == 20
+    assert len({e.get("x") for e in old}) == 1
+    assert now
+    assert float(now[-1].get("x", "0")) < float(old[0].get("x", "0")) - 60.0
+
+
+def test_a_name_is_the_recordings_own_before_the_static_files() -> None:
+    """Protects the person's name: of the C3D, else of its labels or --person, else of the subject's file."""
+    names = {"subject_name": "HC 002.D", "person": "Anna", "subject": "folder/anna_static.toml"}
+    trial = trial_of(gait_results(**names), "walk.c3d")
+    assert person_of((trial,)) == "HC 002.D"
+    del names["subject_name"]
+    assert person_of((trial_of(gait_results(**names), "walk.c3d"),)) == "Anna"
+    del names["person"]
+    assert person_of((trial_of(gait_results(**names), "walk.c3d"),)) == "anna_static"
+    assert person_of((trial_of(gait_results(), "walk.c3d"),)) == "walk.c3d"
+
+
+def test_titles_are_smaller_rather_than_cut() -> None:
+    """Protects the title of a page that goes on from an ellipsis, and words from being cut inside."""
+    page = Page()
+    title = "Gait report: quality and settings, continued"
+    page.text(0.0, 0.0, title, 43.0, room=1000.0)
+    assert title in page.svg()
+    assert "\N{HORIZONTAL ELLIPSIS}" not in page.svg()
+    assert cut("one two three four", 0.62 * 10.0 * 11, 10.0) == "one two\N{HORIZONTAL ELLIPSIS}"
+    assert cut("oneverylongword", 0.62 * 10.0 * 8, 10.0) == "oneveryl"[:7] + "\N{HORIZONTAL ELLIPSIS}"
