@@ -1,0 +1,104 @@
+"""The stoop lift that generators are fitted to: the paper's own where a user gives it, else a made-up one.
+
+The authors publish their trial (github.com/mjhmilla/MillardSreenivasaMombaur2017, ID_2D/q_stoop2.csv with its
+other tables beside it); `--recording` takes it, or joints of another lift.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.bench.mechanics.torque_generators import MADE_UP, RECORDED, made_up
+from rtsim.errors import ConfigError
+from rtsim.methods.generators.joint_motion import JointMotion, read_joint_motion
+from rtsim.methods.generators.torque_generator_fit import FitSettings, FittedGenerator, fit_all
+from rtsim.models.generator_sets import generators_of, load_set
+from rtsim.models.packing.torque_generators import PlacedGenerator
+
+Array = NDArray[np.float64]
+
+N_SAMPLE, DEEPEST_DEG = 196, 121.0
+"""Of the paper's trial: samples (section 2.3) and greatest hip flexion (figure 4)."""
+PASSIVE_OF_PAPER = 1.0
+"""t^PE_max by which the published fits come out; the text has 1.4."""
+HIPS = {
+    RECORDED: ("Hip_R_extensor", "Hip_L_extensor"),
+    MADE_UP: ("hip_flexion_r_extensor", "hip_flexion_l_extensor"),
+}
+BENT, LOADED = 0.42, 0.3
+"""Hip torque of the made-up lift in parts of the isometric one: of the bent body, and of the load."""
+MADE_UP_DATA = "a made-up lift as deep as the paper's; --recording takes the authors' q_stoop2.csv"
+N_RANDOM, FARTHEST = 30, (2.0, 2.0, np.pi / 2.0, 1.0, 2.0)
+"""Random starts beside the usual ones, and how far they go: s_A, s_V, Delta_P [rad], lambda_P, s_tau."""
+
+
+class LiftMotion(NamedTuple):
+    """A lift and the generators at its joints.
+
+    is_of_paper : whether it is the paper's own trial, by its samples and its depth
+    data : what it is, for the foot of a figure
+    """
+
+    motion: JointMotion
+    placed: tuple[PlacedGenerator, ...]
+    hips: tuple[str, str]
+    is_of_paper: bool
+    data: str
+
+
+def lift_of(recording: Path | None) -> LiftMotion:
+    """The lift of a file, or the made-up one."""
+    if recording is None:
+        placed = generators_of(MADE_UP)
+        return LiftMotion(deep_lift(placed), placed, HIPS[MADE_UP], False, MADE_UP_DATA)
+    body = load_set(RECORDED)
+    motion = read_joint_motion(recording, [joint.coordinate for joint in body.joints], body.columns)
+    placed = generators_of(RECORDED)
+    hip = next(one for one in placed if one.name == HIPS[RECORDED][0])
+    if hip.joint.coordinate not in motion.names:
+        raise ConfigError(
+            f"the lift has no joint {hip.joint.coordinate}", where=str(recording),
+            allowed=", ".join(joint.coordinate for joint in body.joints),
+        )  # fmt: skip
+    deepest = float(np.degrees(np.nanmax(hip.joint.flexion_sign * motion.of(hip.joint.coordinate)[0])))
+    own = len(motion.times) == N_SAMPLE and abs(deepest - DEEPEST_DEG) <= 0.5
+    whose = "the paper's own trial, by its samples and its depth" if own else "another lift than the paper's"
+    return LiftMotion(motion, placed, HIPS[RECORDED], own, f"{recording.name}, {whose}")
+
+
+def deep_lift(placed: tuple[PlacedGenerator, ...]) -> JointMotion:
+    """The bench's made-up lift with both hips as deep as the paper's, and heavier on the way up."""
+    motion = made_up(placed)
+    part = (motion.times - motion.times[0]) / (motion.times[-1] - motion.times[0])
+    bend = 0.5 * (1.0 - np.cos(2.0 * np.pi * part))
+    loaded = 1.0 / (1.0 + np.exp(-(part - 0.52) / 0.01))
+    for name in HIPS[MADE_UP]:
+        one = next(one for one in placed if one.name == name)
+        k = motion.names.index(one.joint.coordinate)
+        motion.angle[:, k] = one.joint.flexion_sign * np.radians(DEEPEST_DEG) * bend
+        motion.speed[:, k] = np.gradient(motion.angle[:, k], motion.times)
+        size = one.spec.strength_Nm * bend * (BENT + LOADED * loaded)
+        motion.moment[:, k] = one.torque_sign * size
+    return motion
+
+
+def fit_of(lift: LiftMotion, name: str, **settings: object) -> FittedGenerator:
+    """The fit of one generator; ConfigError where it has none."""
+    one = next(one for one in lift.placed if one.name == name)
+    if one.joint.coordinate not in lift.motion.names:
+        raise ConfigError(f"the lift has no joint {one.joint.coordinate}", where="--recording")
+    (fit,) = fit_all([one], lift.motion, FitSettings(**settings))  # type: ignore[arg-type]
+    if fit.fault:
+        raise ConfigError(f"{name} was not fitted: {fit.fault}", where="--recording")
+    return fit
+
+
+def random_starts(n: int = N_RANDOM, seed: int = 0) -> tuple[tuple[float, ...], ...]:
+    """Starts (5,), even over the room between the default and FARTHEST, the passive shift both ways."""
+    drawn = np.random.default_rng(seed).uniform(size=(n, len(FARTHEST)))
+    low = np.array([1.0, 1.0, -FARTHEST[2], 0.0, 1.0])
+    return tuple(tuple(row) for row in (low + drawn * (np.array(FARTHEST) - low)).tolist())

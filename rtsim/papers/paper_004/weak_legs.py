@@ -1,0 +1,180 @@
+"""Figure B.7 and tables B.3, B.4: the least strength of legs that a walk tells.
+
+The paper's child walks in crouch gait; the trial is that of Sreenivasa et al. (2017). Here the built-in
+walker walks over its made-up plate; of a person `rtsim fit torque-generators --bounds` tells the same.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+from msgspec.structs import replace
+
+from rtsim.config.paths import find_config
+from rtsim.config.runs.choices import load_run
+from rtsim.live.forces import forces_of
+from rtsim.live.inputs.recorded import KeptResults, RecordingInput
+from rtsim.live.inputs.sources import load_trial
+from rtsim.live.loop import Loop
+from rtsim.live.processes.serve import prepare
+from rtsim.methods.generators.joint_motion import JointMotion
+from rtsim.methods.generators.strength_bounds import FLEXOR_RATIOS, StrengthBounds, strength_bounds
+from rtsim.methods.generators.torque_generator_figures import panels_of_fit
+from rtsim.methods.generators.torque_generator_fit import FitSettings
+from rtsim.methods.plates.force_feed import ForceFeed
+from rtsim.models.generator_sets import generators_of
+from rtsim.papers.item import Comparison, ItemInput, ItemResult, PaperItem, StatedBound
+from rtsim.subjects.made_up.walker_forces import MASS_KG
+
+SET, RUN = "leg", "walker"
+CYCLES_S = (2.2, 5.5)
+"""Three cycles of the walker, of which the filter knows all [s]."""
+TABLE_B_3 = {
+    "hip_extension": (13.3, 1.22, 1.51, 0.00, 0.00, 1.81),
+    "knee_extension": (14.4, 1.00, 1.00, 0.00, 0.00, 1.17),
+    "ankle_plantarflexion": (12.9, 1.00, 1.00, 0.00, 1.00, 1.17),
+    "hip_flexion": (16.8, 1.04, 1.10, 0.00, 0.00, 1.19),
+    "knee_flexion": (9.00, 1.00, 1.00, 0.00, 0.00, 1.00),
+    "ankle_dorsiflexion": (5.22, 1.08, 1.07, 0.00, 0.00, 1.15),
+}
+"""Of the paper's child on the right."""
+QUANTITIES = (
+    ("tau_o*", "N m"),
+    ("s^A", "1"),
+    ("s^V", "1"),
+    ("Delta^P", "deg"),
+    ("lambda^P", "1"),
+    ("s^tau", "1"),
+)
+SLACK, ROUNDING = 1e-6, 1e-9
+STRONGER = StatedBound("appendix B: extensors were weakened enough, s^tau > 1", low=1.0 + ROUNDING)
+OTHER_PERSON = "of another person than the paper's child, whose trial is not shipped"
+BEFORE = f"{OTHER_PERSON}; and the paper prints tau_o* before the fit, where its text has the fitted one"
+WALKER_DATA = "the built-in walker on its made-up plate"
+
+
+@lru_cache(maxsize=1)
+def legs_of_walker() -> tuple[StrengthBounds, ...]:
+    """Bounds of all generators of the right leg."""
+    return tuple(strength_bounds(generators_of(SET), walker_motion(), FitSettings(), {}))
+
+
+def walker_motion() -> JointMotion:
+    """Angles, speeds and moments of the walker's right leg over some cycles, by the stages of a run."""
+    run = replace(load_run(find_config(RUN, "runs")), forces=RUN, mass_kg=MASS_KG)
+    trial, feed, kept = load_trial(run.source), ForceFeed(), KeptResults()
+    forces, stages = forces_of(run, trial), prepare(run, feed)
+    Loop(RecordingInput(trial, lambda n: None, forces, feed), stages, kept, {}).run()
+    results = kept.results()
+    assert results is not None
+    labels = {spec.name: spec.labels for spec in results.session.fields}
+    rows = (results.times >= CYCLES_S[0]) & (results.times < CYCLES_S[1])
+    delay = float(results.session.meta["rates"]["delay_s"][0])
+    names = tuple(dict.fromkeys(one.joint.coordinate for one in generators_of(SET)))
+    columns: dict[str, list[np.ndarray]] = {}
+    for field in ("joint_angles", "joint_angle_speeds", "joint_moments"):
+        at = [labels[field].index(name.removesuffix("_r")) for name in names]
+        values = results.fields[field][:, at]
+        if field == "joint_angles":  # speeds and moments are as late as the filter, angles are not
+            late = [np.interp(results.times - delay, results.times, column) for column in values.T]
+            values = np.stack(late, axis=1)
+        columns[field] = values[rows]
+    return JointMotion(
+        names=names,
+        times=results.times[rows],
+        angle=columns["joint_angles"],
+        speed=columns["joint_angle_speeds"],
+        moment=columns["joint_moments"],
+    )
+
+
+def table_b_3(given: ItemInput) -> ItemResult:
+    """Strength before the fit and fitted parameters of the right leg."""
+    rows = []
+    for one in legs_of_walker():
+        muscle, fit = one.fit.placed.muscle, one.fit
+        values = (fit.placed.spec.strength_Nm, fit.x[0], fit.x[1], np.degrees(fit.x[2]), fit.x[3], fit.x[4])
+        words, weakened = muscle.replace("_", " "), muscle not in FLEXOR_RATIOS
+        for (name, unit), printed, value in zip(QUANTITIES, TABLE_B_3[muscle], values, strict=True):
+            bound = STRONGER if weakened and name == "s^tau" else None
+            reason = "" if bound else OTHER_PERSON
+            rows.append(Comparison(f"{words}: {name}", unit, printed, float(value), bound, reason=reason))
+        assert fit.after is not None
+        rows.append(
+            Comparison(
+                f"{words}: greatest activation after the fit", "1", "at most 1",
+                float(fit.after.activation.max()),
+                StatedBound("eq. 10, a_max = 1", high=1.0 + SLACK),
+            )
+        )  # fmt: skip
+    return ItemResult(rows)
+
+
+def table_b_4(given: ItemInput) -> ItemResult:
+    """The least strength, which the paper prints as it was before the fit."""
+    found = legs_of_walker()
+    rows = []
+    for one in found:
+        muscle = one.fit.placed.muscle
+        rows.append(
+            Comparison(
+                f"{muscle.replace('_', ' ')}: least strength, fitted", "N m", TABLE_B_3[muscle][0], one.least,
+                reason=BEFORE,
+            )
+        )  # fmt: skip
+    by_muscle = {one.fit.placed.muscle: one for one in found}
+    for flexor, ratio in FLEXOR_RATIOS.items():
+        extensor = next(
+            one
+            for one in found
+            if one.fit.placed.joint == by_muscle[flexor].fit.placed.joint and one is not by_muscle[flexor]
+        )
+        begun = by_muscle[flexor].fit.placed.spec.strength_Nm / extensor.least
+        rows.append(
+            Comparison(
+                f"{flexor.replace('_', ' ')}: strength before the fit in parts of its extensor's", "1", ratio,
+                begun,
+                StatedBound("appendix B, of Anderson et al. (2007)", ratio - ROUNDING, ratio + ROUNDING),
+            )
+        )  # fmt: skip
+    return ItemResult(rows)
+
+
+def figure_b_7(given: ItemInput) -> ItemResult:
+    """The plantarflexor before and after the fit."""
+    fit = next(one.fit for one in legs_of_walker() if one.fit.placed.muscle == "ankle_plantarflexion")
+    assert fit.before is not None
+    assert fit.after is not None
+    rows = [
+        Comparison("greatest activation before the fit", "1", "above 1: too weak",
+                   float(fit.before.activation.max()), StatedBound("figure B.7: too weak", low=1.0)),
+        Comparison("greatest activation after the fit", "1", 1.0, float(fit.after.activation.max()),
+                   StatedBound("eq. 10, a_max = 1", high=1.0 + SLACK)),
+        Comparison("least activation after the fit", "1", "at least 0", float(fit.after.activation.min()),
+                   StatedBound("eq. 11", low=-SLACK)),
+        Comparison("lambda^P", "1", 1.0, float(fit.x[3]), reason=OTHER_PERSON),
+        Comparison("s^tau", "1", 1.17, float(fit.x[4]), reason=OTHER_PERSON),
+    ]  # fmt: skip
+    panels = [panel._replace(row=f"row {k // 2}") for k, panel in enumerate(panels_of_fit(fit)[:4])]
+    return ItemResult(rows, panels)
+
+
+def item(kind: str, number: str, title: str, compute) -> PaperItem:  # type: ignore[no-untyped-def]
+    """An item of the walk."""
+    return PaperItem(
+        kind=kind,  # type: ignore[arg-type]
+        number=number,
+        title=title,
+        data=WALKER_DATA,
+        has_data_of_paper=False,
+        compute=compute,
+        kernels=("solver", "deviations", "muscles", "forces", "torque-generator-fit"),
+    )
+
+
+ITEMS = (
+    item("figure", "B.7", "the plantarflexor, weakened and fitted", figure_b_7),
+    item("table", "B.3", "strength before the fit and fitted parameters of the right leg", table_b_3),
+    item("table", "B.4", "least strength of the right leg", table_b_4),
+)
