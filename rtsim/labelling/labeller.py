@@ -17,7 +17,7 @@ from rtsim.labelling.name_certainty import NameCertainty
 from rtsim.labelling.person_search import FoundPerson, PersonSearch, search_person
 from rtsim.labelling.regained import regained, regained_segments
 from rtsim.labelling.segment_fit import SegmentFits
-from rtsim.labelling.tracks import UNKNOWN, PointTracks
+from rtsim.labelling.tracks import UNKNOWN, PointTracks, assigned
 
 SEEK_S = 0.05
 """Nobody is sought more often [s], and in vain ever more seldom, as it takes longer than a frame has."""
@@ -86,6 +86,7 @@ class Labeller:
         self.n_search = self.n_regained = 0
         self._tracks, self._hidden, self._fits = PointTracks(), HiddenMarkers(body), SegmentFits(body)
         self.certainty = NameCertainty(body)
+        assigned(np.zeros((1, 1)), np.ones(1))  # what it imports is not waited for in a frame
         self.forget()
 
     def forget(self) -> None:

@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linear_sum_assignment
 
 from rtsim.labelling.body import Array, Indices
 
@@ -56,6 +55,8 @@ def paired(places: Array, reach: Array, cloud: Array) -> PairedPoints:
 
 def assigned(apart: Array, reach: Array) -> PairedPoints:
     """Rows and columns of (k, n) distances paired by the least sum of squares, within (k,) reach."""
+    from scipy.optimize import linear_sum_assignment  # a quarter of a second that runs with names do not wait
+
     if not apart.size:
         return PairedPoints(np.zeros(0, np.int64), np.zeros(0, np.int64))
     can = apart <= reach[:, None]

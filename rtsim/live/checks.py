@@ -32,9 +32,8 @@ def check_run(run: RunConfig) -> None:
     from rtsim.methods.kinematics.choice import followed_by, methods_of
     from rtsim.models.load import load_model
     from rtsim.models.roles import check_fits_markers
-    from rtsim.stages.electromyograms import check_emg
-    from rtsim.stages.find import check_named
-    from rtsim.stages.run_checks import check_run
+    from rtsim.stages.building.find import check_named
+    from rtsim.stages.building.run_checks import check_run
     from rtsim.subjects.markers.labs import load_lab
     from rtsim.subjects.subject import load_subject
 
@@ -46,7 +45,6 @@ def check_run(run: RunConfig) -> None:
     # a static trial may need what the walker beside it does not
     check_corrections("" if run.static and run.source == WALKER else run.source, run.units, run.up)
     check_forces(run)
-    check_emg(run.source, run.emg)
     check_measured(run, spec)
     check_run(run, spec, of_model=brings_markers(run, spec), forces=has_forces(run))
     if run.subject:

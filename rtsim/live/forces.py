@@ -132,7 +132,9 @@ def has_forces(run: RunConfig) -> bool:
 
 def weighs(run: RunConfig) -> bool:
     """Whether a stage that is asked for needs the mass of the person, with force plates or without."""
-    return bool({"ground_reaction", "foot_contact"} & {*run.stages})
+    from rtsim.stages.building.find import find_stages
+
+    return any(stage.weighs for stage in find_stages(run.stages).values())
 
 
 def part_of(forces: ForceTrial, start: float, end: float) -> ForceTrial:

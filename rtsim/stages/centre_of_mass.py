@@ -12,7 +12,8 @@ import numpy as np
 from rtsim.config.models.model_schema import ModelSpec
 from rtsim.methods.kinematics.deviations import mean_place
 from rtsim.quantity import AXES, GROUND, Quantity
-from rtsim.stages.find import StageContext
+from rtsim.stages.building.context import StageContext
+from rtsim.stages.building.declaration import StageDeclaration
 from rtsim.stages.kinematics import Kinematics
 from rtsim.stages.poses.kinematic_results import mirror
 from rtsim.stages.stage import FINE, Stage, StageOutcome
@@ -24,8 +25,6 @@ from streams.receiving.ring import ReceivedFrame
 
 class CentreOfMass(Stage):
     """The centre of mass of a model's segments; NaN where the frame has no pose."""
-
-    needs = ("kinematics",)
 
     def __init__(self, kinematics: Kinematics, mass: np.ndarray, centre: np.ndarray) -> None:
         """mass : (n_body,) [kg]; centre : (n_body, 3) - of each, in its own axes [m]."""
@@ -78,9 +77,9 @@ def masses_of(spec: ModelSpec, subject: Subject | None) -> tuple[np.ndarray, np.
     return mass, 1e-3 * np.array([body.mass_centre_mm for body in spec.bodies], float)
 
 
-def make(setting: StageContext) -> CentreOfMass | None:
+def make(setting: StageContext) -> CentreOfMass:
     """Where there is a pose."""
-    kinematics = setting.before.get("kinematics")
-    if not isinstance(kinematics, Kinematics):
-        return None
-    return CentreOfMass(kinematics, *masses_of(setting.spec, setting.subject))
+    return CentreOfMass(setting.stage(Kinematics), *masses_of(setting.spec, setting.subject))
+
+
+STAGE = StageDeclaration(make=make, needs=("kinematics",))

@@ -16,7 +16,8 @@ from kernels.conventional.leg import ANGLES, AS_MARKED, CENTRES, FLAT, WALKING, 
 from rtsim.config.models.both_sides_schema import SUFFIXES
 from rtsim.methods.walking_axis import WalkingAxis
 from rtsim.quantity import AXES, GROUND, Quantity
-from rtsim.stages.find import StageContext
+from rtsim.stages.building.context import StageContext
+from rtsim.stages.building.declaration import PERSON, StageDeclaration
 from rtsim.stages.kinematics import Kinematics
 from rtsim.stages.stage import FINE, Stage, StageOutcome
 from rtsim.subjects.conventional.axes import SIGNS
@@ -44,7 +45,6 @@ LEAST = 10.0 / DEGREES
 class ConventionalAngles(Stage):
     """Angles and joint centres of the conventional gait model; NaN where a marker for them is not seen."""
 
-    needs = ("kinematics",)
     rehearses = True
 
     def __init__(
@@ -164,9 +164,8 @@ def legs_of(records: dict[str, ConventionalLeg], names: tuple[str, ...], *, itse
 
 def make(setting: StageContext) -> ConventionalAngles | None:
     """Of a person whose record has legs of the conventional gait model."""
-    kinematics, subject = setting.before.get("kinematics"), setting.subject
-    if not isinstance(kinematics, Kinematics) or subject is None:
-        return None
+    subject = setting.subject
+    assert subject is not None
     names = set(subject.marker_names)
     records: dict[str, ConventionalLeg] = {
         side: leg
@@ -175,6 +174,9 @@ def make(setting: StageContext) -> ConventionalAngles | None:
     }
     if not records:
         return None
-    return ConventionalAngles(
-        kinematics, records, itself=not is_stream(setting.run.source), walk=setting.oblique_walk
-    )
+    itself = not is_stream(setting.run.source)
+    return ConventionalAngles(setting.stage(Kinematics), records, itself=itself, walk=setting.oblique_walk)
+
+
+STAGE = StageDeclaration(make=make, needs=("kinematics",), inputs=(PERSON,), usual=(), order=20)
+"""Its kernels are no group of every run, as few persons have a record of the conventional gait model."""

@@ -5,18 +5,24 @@ Each envelope is that of the newest sample up to the frame: causal filters, as o
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
+
 import numpy as np
 
+from rtsim.config.models.model_schema import ModelSpec
+from rtsim.config.runs.run_schema import RunConfig
 from rtsim.errors import ConfigError
 from rtsim.files.c3d_emg import C3dEmg, read_c3d_emg
 from rtsim.methods.muscles.emg_envelope import EmgEnvelope
 from rtsim.quantity import Quantity
-from rtsim.stages.find import StageContext
+from rtsim.stages.building.context import StageContext
+from rtsim.stages.building.declaration import EMG, Facts, StageDeclaration
 from rtsim.stages.stage import FINE, Stage, StageOutcome
 from streams.messages import Curves
 from streams.receiving.ring import ReceivedFrame
 
-EMG = Curves("EMG", "envelope", 2, 0.0, True)
+CURVES = Curves("EMG", "envelope", 2, 0.0, True)
 HALF_STEP_S = 1e-6
 """A frame at the time of a sample has it, whatever rounding says [s]."""
 
@@ -59,7 +65,7 @@ class Electromyograms(Stage):
         return [
             Quantity(
                 name="emg_envelope", array=self._shown, unit=self._recorded.unit,
-                labels=self._recorded.names, curves=EMG,
+                labels=self._recorded.names, curves=CURVES,
                 meaning="electromyogram: high-passed, rectified, low-passed, "
                 f"{1e3 * self.delay_s:.0f} ms late; NaN = no sample",
             )
@@ -79,18 +85,22 @@ def envelopes_of(recorded: C3dEmg) -> tuple[np.ndarray, float]:
     return envelope(recorded.samples - np.where(there.any(axis=0), first, 0.0)), envelope.delay_s
 
 
-def check_emg(source: str, wanted: str) -> None:
+def check_emg(run: RunConfig, spec: ModelSpec, facts: Facts, before: Sequence[str]) -> None:
     """ConfigError for channels that cannot be shown."""
-    if not wanted:
-        return
-    recorded = read_c3d_emg(source, wanted)
+    source = Path(run.source)
+    if not run.emg or (source.suffix.lower() == ".c3d" and not source.is_file()):
+        return  # of a recording that may come, as `rtsim check` allows
+    recorded = read_c3d_emg(run.source, run.emg)
     try:
         envelopes_of(recorded)
     except ConfigError as fault:
-        raise ConfigError(f"{', '.join(recorded.names)} of {source}: {fault}", where="--emg") from None
+        raise ConfigError(f"{', '.join(recorded.names)} of {run.source}: {fault}", where="--emg") from None
 
 
-def make(setting: StageContext) -> Electromyograms | None:
-    """Where the run names channels."""
+def make(setting: StageContext) -> Electromyograms:
+    """Of the channels that the run names."""
     run = setting.run
-    return Electromyograms(read_c3d_emg(run.source, run.emg)) if run.emg else None
+    return Electromyograms(read_c3d_emg(run.source, run.emg))
+
+
+STAGE = StageDeclaration(make=make, inputs=(EMG,), usual=(EMG,), order=100, joins=True, check=check_emg)

@@ -18,7 +18,8 @@ from rtsim.files.markers.trial import MarkerTrial
 from rtsim.methods.foot.foot_contact import FootContact, centre_on, contact_foot
 from rtsim.models.named_feet import feet_of
 from rtsim.quantity import AXES, GROUND, Quantity
-from rtsim.stages.find import StageContext
+from rtsim.stages.building.context import StageContext
+from rtsim.stages.building.declaration import PERSON, WHOLE_BODY, StageDeclaration
 from rtsim.stages.ground_reaction import GroundReaction
 from rtsim.stages.loads.filtered_loads import FilteredLoads
 from rtsim.stages.loads.followed_feet import FollowedFeet, axes_of
@@ -55,8 +56,6 @@ Plane = tuple[np.ndarray, np.ndarray]
 
 class FootContacts(Stage):
     """Force, centre of pressure, free moment and pressure of each foot; NaN without settled rates."""
-
-    needs = ("kinematics", "rates")
 
     def __init__(
         self,
@@ -276,19 +275,17 @@ class FootContacts(Stage):
         return point, normal
 
 
-def make(setting: StageContext) -> FootContacts | None:
+def make(setting: StageContext) -> FootContacts:
     """The feet of a person whose motion has rates."""
-    motion, loads = setting.before.get("rates"), setting.before.get("plates")
-    if not isinstance(motion, FilteredMotion) or setting.subject is None:
-        return None
-    plates = loads if isinstance(loads, FootLoads) else None
+    motion, plates = setting.stage(FilteredMotion), setting.find(FootLoads)
+    assert setting.subject is not None
     if setting.run.foot.level == "plates" and plates is None:
         raise ConfigError(
             "the height of the feet is to come from force plates, and the run has none", where="foot.level",
             remedy='give --forces, or level = "given"',
         )  # fmt: skip
-    total = setting.before.get("ground_reaction")
-    if setting.run.foot.level == "whole_body" and not isinstance(total, GroundReaction):
+    total = setting.find(GroundReaction)
+    if setting.run.foot.level == WHOLE_BODY and total is None:
         raise ConfigError(
             "what the feet bear is to come from the motion of the whole body", where="foot.level",
             remedy='put "ground_reaction" before "foot_contact" in stages',
@@ -299,7 +296,7 @@ def make(setting: StageContext) -> FootContacts | None:
     if run.static:
         whose, known = run.person or subject.person, (run.up or None, run.units or None)
         static = read_one(run.static, share_of_labs(lab), whose, *known)
-    shared = total if run.foot.level == "whole_body" and isinstance(total, GroundReaction) else None
+    shared = total if run.foot.level == WHOLE_BODY else None
     return FootContacts(
         spec=run.foot,
         motion=motion,
@@ -310,3 +307,8 @@ def make(setting: StageContext) -> FootContacts | None:
         mass_kg=setting.mass_kg,
         total=shared,
     )
+
+
+STAGE = StageDeclaration(
+    make=make, needs=("kinematics", "rates"), inputs=(PERSON,), weighs=True, kernels={"foot": ()}
+)

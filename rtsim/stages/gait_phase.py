@@ -26,7 +26,8 @@ from rtsim.models.model import Model, build
 from rtsim.models.named_feet import feet_of
 from rtsim.models.neutral import neutral_places
 from rtsim.quantity import Quantity
-from rtsim.stages.find import StageContext
+from rtsim.stages.building.context import StageContext
+from rtsim.stages.building.declaration import GAIT, StageDeclaration
 from rtsim.stages.kinematics import Kinematics
 from rtsim.stages.plates import FootLoads
 from rtsim.stages.stage import FINE, Stage, StageOutcome
@@ -48,8 +49,6 @@ class GaitPhases(Stage):
     ----------
     marked : times [s] of foot strikes that the file of a recording tells, and the side of each, in order
     """
-
-    needs = ("kinematics",)
 
     def __init__(
         self,
@@ -237,9 +236,7 @@ def feet_in(model: Model, setting: StageContext) -> list[tuple[int, int]]:
 
 def make(setting: StageContext) -> GaitPhases | None:
     """Where a model has feet and something that they are before."""
-    kinematics, loads = setting.before.get("kinematics"), setting.before.get("plates")
-    if not isinstance(kinematics, Kinematics):
-        return None
+    kinematics = setting.stage(Kinematics)
     model = kinematics.estimator.model
     feet = [(b, side) for b, side in feet_in(model, setting) if model.tree.parent[b] >= 0]
     if not feet:
@@ -248,7 +245,7 @@ def make(setting: StageContext) -> GaitPhases | None:
     if setting.subject is None:
         _, rotation = neutral_places(model)
         forwards = rotation[root_of(model.tree.parent, feet[0][0])].T @ FORWARDS
-    stage = GaitPhases(kinematics, feet, forwards, loads if isinstance(loads, FootLoads) else None)
+    stage = GaitPhases(kinematics, feet, forwards, setting.find(FootLoads))
     stage.marked = marked_strikes(setting.run.source, setting.run.person)
     return stage
 
@@ -280,3 +277,6 @@ MEANINGS: dict[str, tuple[str, Curves | None, str]] = {
     "heel_strikes": ("1", None, "so far"),
     "toe_offs": ("1", None, "so far"),
 }
+
+
+STAGE = StageDeclaration(make=make, needs=("kinematics",), provides=(GAIT,))

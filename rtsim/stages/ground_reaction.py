@@ -20,7 +20,8 @@ from rtsim.errors import ConfigError
 from rtsim.methods.foot.foot_contact import centre_on
 from rtsim.methods.inverse_dynamics import InverseDynamics, dynamics_of_methods
 from rtsim.quantity import AXES, GROUND, Quantity
-from rtsim.stages.find import StageContext
+from rtsim.stages.building.context import StageContext
+from rtsim.stages.building.declaration import MASS, PERSON, StageDeclaration
 from rtsim.stages.loads.filtered_loads import FilteredLoads
 from rtsim.stages.plates import FootLoads
 from rtsim.stages.rates import FilteredMotion
@@ -47,8 +48,6 @@ class GroundReaction(Stage):
     force : (3,) [N]; moment : (3,) - about the origin of ground [N m]
     person : whose masses; weight : [N]
     """
-
-    needs = ("kinematics", "rates")
 
     def __init__(
         self,
@@ -143,15 +142,17 @@ def check_whole(subject: Subject) -> None:
         )
 
 
-def make(setting: StageContext) -> GroundReaction | None:
+def make(setting: StageContext) -> GroundReaction:
     """The whole body of a person whose mass is known."""
-    motion, loads, subject = setting.before.get("rates"), setting.before.get("plates"), setting.subject
-    if not isinstance(motion, FilteredMotion) or subject is None:
-        return None
+    motion, loads, subject = setting.stage(FilteredMotion), setting.find(FootLoads), setting.subject
+    assert subject is not None
     check_whole(subject)
-    if not setting.mass_kg:
-        return None
     person = person_of(subject, load_inertia_table(), setting.mass_kg)
     of = dynamics_of_methods(setting.spec, subject, person, motion.kinematics.estimator)
-    plates = FilteredLoads(motion, loads) if isinstance(loads, FootLoads) else None
+    plates = FilteredLoads(motion, loads) if loads is not None else None
     return GroundReaction(of, person, motion, plates)
+
+
+STAGE = StageDeclaration(
+    make=make, needs=("kinematics", "rates"), inputs=(MASS, PERSON), weighs=True, kernels={"forces": ()}
+)

@@ -15,7 +15,8 @@ from rtsim.methods.inverse_dynamics import dynamics_of_methods, dynamics_of_mode
 from rtsim.models.entries import coordinate_names, turning
 from rtsim.models.named_feet import feet_of
 from rtsim.quantity import AXES, GROUND, Quantity
-from rtsim.stages.find import StageContext
+from rtsim.stages.building.context import StageContext
+from rtsim.stages.building.declaration import FORCES, MASS, StageDeclaration
 from rtsim.stages.foot_contact import FootContacts
 from rtsim.stages.loads.applied_loads import AppliedLoads
 from rtsim.stages.loads.filtered_loads import FilteredLoads, FootWrenches
@@ -50,8 +51,6 @@ class PersonLoads(JointLoads):
                 remedy="call a body foot, foot_r, foot_l, calcn_r or calcn_l",
             )  # fmt: skip
         super().__init__(dynamics_of_methods(spec, subject, person, estimator), motion, wrenches, feet)
-        if wrenches.loads is None:
-            self.needs = ("kinematics", "rates", "foot_contact")
         self._sign = MIRROR if subject.side == "left" else np.ones(6)
         self._of_leg = kind_of_segment(self._bodies[0]) in LEG  # whose root bears what the hip does
         model = estimator.model
@@ -265,16 +264,20 @@ def make(setting: StageContext) -> JointLoads | None:
     """Inverse dynamics of a run with a known mass, of a person or of the model itself, with forces on the
     feet: of plates, or of a person what the motion of the whole body tells.
     """
-    motion, loads, feet = (setting.before.get(name) for name in ("rates", "plates", "foot_contact"))
-    subject = setting.subject
-    if not isinstance(motion, FilteredMotion) or not setting.mass_kg:
-        return None
+    motion, subject = setting.stage(FilteredMotion), setting.subject
+    loads, feet = setting.find(AppliedLoads), setting.find(FootContacts)
     if subject is None:
-        return ModelLoads(motion, loads) if isinstance(loads, AppliedLoads) else None
-    wrenches: FootWrenches | None = feet.shared if isinstance(feet, FootContacts) else None
-    if wrenches is None and isinstance(loads, AppliedLoads):
+        return ModelLoads(motion, loads) if loads is not None else None
+    wrenches: FootWrenches | None = feet.shared if feet is not None else None
+    if wrenches is None and loads is not None:
         wrenches = FilteredLoads(motion, loads)
     if wrenches is None:
         return None
     person = person_of(subject, load_inertia_table(), setting.mass_kg)
     return PersonLoads(setting.spec, subject, person, motion, wrenches)
+
+
+STAGE = StageDeclaration(
+    make=make, needs=("kinematics", "rates"), either=("plates", "foot_contact"), inputs=(MASS,),
+    usual=(FORCES, MASS), order=60, kernels={"forces": ()},
+)  # fmt: skip

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from rtsim.methods.kinematics.choice import followed_by, method_of, methods_of
 from rtsim.methods.kinematics.multibody import NO_FRAME, MultibodyEstimator, Solution
 from rtsim.quantity import Quantity
-from rtsim.stages.find import StageContext
+from rtsim.stages.building.context import StageContext
+from rtsim.stages.building.declaration import OWN_MARKERS, PERSON, StageDeclaration
 from rtsim.stages.markers.identity import OTHER_PERSON, WHOSE, Identity
 from rtsim.stages.markers.marker_faults import faults_in_words
 from rtsim.stages.markers.marker_input import MarkerInput, known_labels
@@ -374,11 +375,10 @@ class Kinematics(Stage):
 def make(setting: StageContext) -> Kinematics:
     """The kinematics of a run."""
     run, spec, subject = setting.run, setting.spec, setting.subject
-    following = followed_by(run, spec) if subject is None else None
-    methods = methods_of(run, spec)
     estimator = MultibodyEstimator(
-        spec=spec, subject=subject, method=method_of(run, spec), methods=methods, solver=run.solver,
-        check=run.markers, following=following, uncertainty=run.uncertainty,
+        spec=spec, subject=subject, method=method_of(run, spec), methods=methods_of(run, spec),
+        solver=run.solver, check=run.markers, uncertainty=run.uncertainty,
+        following=followed_by(run, spec) if subject is None else None,
     )  # fmt: skip
     return Kinematics(estimator, subject, run.person, run.label_unnamed)
 
@@ -393,3 +393,8 @@ def status_of(solution: Solution, plausible: bool) -> Status:
     if solution.n_fault:
         status |= Status.SUSPECT
     return status if solution.converged else status | Status.NOT_CONVERGED
+
+
+GROUPS = {PERSON: ("solver", "deviations"), OWN_MARKERS: ("model", "model-deviations")}
+KERNELS = {name: (who,) for who, names in GROUPS.items() for name in names}
+STAGE = StageDeclaration(make=make, usual=(), kernels=KERNELS)

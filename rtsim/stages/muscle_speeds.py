@@ -8,7 +8,8 @@ import numpy as np
 
 from rtsim.methods.muscles.moment_arms import MomentArms
 from rtsim.quantity import Quantity
-from rtsim.stages.find import StageContext
+from rtsim.stages.building.context import StageContext
+from rtsim.stages.building.declaration import FORCES, MASS, MUSCLES, OWN_MARKERS, StageDeclaration
 from rtsim.stages.rates import FilteredMotion
 from rtsim.stages.stage import FINE, Stage, StageOutcome
 from streams.receiving.ring import ReceivedFrame
@@ -16,8 +17,6 @@ from streams.receiving.ring import ReceivedFrame
 
 class MuscleSpeeds(Stage):
     """Rates of the lengths of a model's muscles at the coordinates and speeds of the filter."""
-
-    needs = ("kinematics", "rates")
 
     def __init__(self, motion: FilteredMotion) -> None:
         super().__init__()
@@ -71,9 +70,12 @@ class MuscleSpeeds(Stage):
         ]  # fmt: skip
 
 
-def make(setting: StageContext) -> MuscleSpeeds | None:
+def make(setting: StageContext) -> MuscleSpeeds:
     """The muscles of a run with rates, where its model has some."""
-    motion = setting.before.get("rates")
-    if not setting.spec.muscles or not isinstance(motion, FilteredMotion):
-        return None
-    return MuscleSpeeds(motion)
+    return MuscleSpeeds(setting.stage(FilteredMotion))
+
+
+STAGE = StageDeclaration(
+    make=make, needs=("kinematics", "rates"), inputs=(MUSCLES,), usual=(FORCES, MASS, OWN_MARKERS), order=70,
+    kernels={"moment-arms": (OWN_MARKERS,)},
+)  # fmt: skip

@@ -6,7 +6,8 @@ import numpy as np
 
 from rtsim.methods.muscles.muscle_arms import CoordinateArms, MuscleArms, arms_at
 from rtsim.quantity import Quantity
-from rtsim.stages.find import StageContext
+from rtsim.stages.building.context import StageContext
+from rtsim.stages.building.declaration import MUSCLES, OWN_MARKERS, PERSON, StageDeclaration
 from rtsim.stages.kinematics import Kinematics
 from rtsim.stages.stage import FINE, Stage, StageOutcome
 from streams.receiving.ring import ReceivedFrame
@@ -21,7 +22,6 @@ SIGN = "-d(length)/d(angle), positive where tension turns the angle the positive
 class MuscleLengths(Stage):
     """Lengths and moment arms of a model's muscles; a path that fails is NaN, counted and named."""
 
-    needs = ("kinematics",)
     rehearses = True
 
     def __init__(self, kinematics: Kinematics) -> None:
@@ -89,9 +89,12 @@ class MuscleLengths(Stage):
         ]  # fmt: skip
 
 
-def make(setting: StageContext) -> MuscleLengths | None:
+def make(setting: StageContext) -> MuscleLengths:
     """The muscles of a run, where its model has some."""
-    kinematics = setting.before.get("kinematics")
-    if not setting.spec.muscles or not isinstance(kinematics, Kinematics):
-        return None
-    return MuscleLengths(kinematics)
+    return MuscleLengths(setting.stage(Kinematics))
+
+
+STAGE = StageDeclaration(
+    make=make, needs=("kinematics",), inputs=(MUSCLES,), usual=(), order=30,
+    kernels={"muscles": (PERSON,), "moment-arms": (OWN_MARKERS,)},
+)  # fmt: skip

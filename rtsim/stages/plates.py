@@ -28,7 +28,8 @@ from rtsim.methods.plates.force_feed import ForceFeed
 from rtsim.models.feet import PlacedFeet, find_feet
 from rtsim.models.model import build
 from rtsim.quantity import Quantity
-from rtsim.stages.find import StageContext
+from rtsim.stages.building.context import StageContext
+from rtsim.stages.building.declaration import FORCES, WHOLE_BODY, StageDeclaration
 from rtsim.stages.kinematics import Kinematics
 from rtsim.stages.loads.applied_loads import AppliedLoads
 from rtsim.stages.loads.belt import Belt
@@ -282,12 +283,10 @@ def call_plates() -> None:
     StatedLoads(None, feed, {"plate": {"body": 1.0}}, ("body",)).call()  # type: ignore[arg-type]
 
 
-def make(setting: StageContext) -> AppliedLoads | None:
+def make(setting: StageContext) -> AppliedLoads:
     """The force plates of a run that has some."""
-    kinematics = setting.before.get("kinematics")
-    if setting.forces is None or not isinstance(kinematics, Kinematics):
-        return None
-    run, placed = setting.run, None
+    kinematics, run, placed = setting.stage(Kinematics), setting.run, None
+    assert setting.forces is not None
     if run.plates.borne_by:
         bodies = kinematics.estimator.model.names.bodies
         return StatedLoads(kinematics, setting.forces, run.plates.borne_by, bodies, run.uncertainty)
@@ -302,3 +301,10 @@ def make(setting: StageContext) -> AppliedLoads | None:
         placed=placed,
         stated=run.uncertainty,
     )
+
+
+STAGE = StageDeclaration(
+    make=make, needs=("kinematics",), inputs=(FORCES,), usual=(FORCES,), order=50, spared=(WHOLE_BODY,),
+    kernels={"forces": ()},
+)  # fmt: skip
+"""Where the whole body tells the forces, plates are there to compare, or not at all."""

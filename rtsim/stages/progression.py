@@ -13,7 +13,8 @@ import numpy as np
 from rtsim.methods.walking_axis import WalkingAxis
 from rtsim.models.named_feet import feet_of
 from rtsim.quantity import Quantity
-from rtsim.stages.find import StageContext
+from rtsim.stages.building.context import StageContext
+from rtsim.stages.building.declaration import PERSON, StageDeclaration
 from rtsim.stages.kinematics import Kinematics
 from rtsim.stages.poses.kinematic_results import mirror
 from rtsim.stages.stage import FINE, Stage, StageOutcome
@@ -28,8 +29,6 @@ LEAST = 10.0 / DEGREES
 
 class Progression(Stage):
     """Tilt, obliquity and rotation of the pelvis, and where the feet point; NaN without a pose."""
-
-    needs = ("kinematics",)
 
     def __init__(
         self, kinematics: Kinematics, feet: list[tuple[int, str]], walk: np.ndarray | None = None
@@ -96,10 +95,12 @@ class Progression(Stage):
 
 def make(setting: StageContext) -> Progression | None:
     """Of a person with a pelvis."""
-    kinematics, subject = setting.before.get("kinematics"), setting.subject
-    if not isinstance(kinematics, Kinematics) or subject is None:
-        return None
+    kinematics, subject = setting.stage(Kinematics), setting.subject
+    assert subject is not None
     names = kinematics.estimator.model.names.bodies
     if names[0] != PELVIS:
         return None
     return Progression(kinematics, feet_of(names, subject.side), setting.oblique_walk)
+
+
+STAGE = StageDeclaration(make=make, needs=("kinematics",), inputs=(PERSON,), usual=(), order=10)

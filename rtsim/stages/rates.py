@@ -16,7 +16,8 @@ from rtsim.methods.kinematics.rates import FASTEST, RateEstimator, Response, res
 from rtsim.models.entries import coordinate_names
 from rtsim.models.model import Model
 from rtsim.quantity import Quantity
-from rtsim.stages.find import StageContext
+from rtsim.stages.building.context import StageContext
+from rtsim.stages.building.declaration import FORCES, MASS, StageDeclaration
 from rtsim.stages.kinematics import Kinematics
 from rtsim.stages.stage import FINE, Stage, StageOutcome
 from streams.messages import Session, time_rate
@@ -34,8 +35,6 @@ class FilteredMotion(Stage):
     rates : the newest results; settled : whether they have the stated delay
     deviations : of these; None where there are none
     """
-
-    needs = ("kinematics",)
 
     def __init__(self, kinematics: Kinematics, spec: RateSpec) -> None:
         super().__init__()
@@ -137,7 +136,11 @@ def stated(spec: RateSpec, rate: float) -> Response:
     return response(spec, rate)
 
 
-def make(setting: StageContext) -> FilteredMotion | None:
+def make(setting: StageContext) -> FilteredMotion:
     """Speeds and accelerations of a run's kinematics."""
-    kinematics = setting.before.get("kinematics")
-    return FilteredMotion(kinematics, setting.run.rates) if isinstance(kinematics, Kinematics) else None
+    return FilteredMotion(setting.stage(Kinematics), setting.run.rates)
+
+
+STAGE = StageDeclaration(
+    make=make, needs=("kinematics",), usual=(FORCES, MASS), order=40, kernels={"forces": (FORCES,)}
+)

@@ -10,10 +10,18 @@ from kernels.recruitment.problem import NOT_CONVERGED, VIOLATED
 from rtsim.config.runs.recruitment_schema import RecruitmentSpec
 from rtsim.methods.muscles.recruitment import MuscleRecruitment
 from rtsim.quantity import ACTIVATIONS, Quantity
-from rtsim.stages.find import StageContext
+from rtsim.stages.building.context import StageContext
+from rtsim.stages.building.declaration import (
+    FORCES,
+    MASS,
+    MUSCLES,
+    OWN_MARKERS,
+    RECRUITMENT,
+    StageDeclaration,
+)
 from rtsim.stages.inverse_dynamics import ModelLoads
+from rtsim.stages.loads.recruited_runs import RECRUITMENT_USE, check_recruited
 from rtsim.stages.loads.unbalanced_dofs import unbalanced_dofs
-from rtsim.stages.run_checks import of_person_otherwise
 from rtsim.stages.stage import FINE, Stage, StageOutcome
 from streams.messages import Status
 from streams.receiving.ring import ReceivedFrame
@@ -21,8 +29,6 @@ from streams.receiving.ring import ReceivedFrame
 
 class SharedLoads(Stage):
     """The load of every frame shared among the muscles of a model that brings its own markers."""
-
-    needs = ("kinematics", "rates", "inverse_dynamics")
 
     def __init__(self, loads: ModelLoads, spec: RecruitmentSpec) -> None:
         super().__init__()
@@ -110,11 +116,13 @@ class SharedLoads(Stage):
         ]  # fmt: skip
 
 
-def make(setting: StageContext) -> SharedLoads | None:
+def make(setting: StageContext) -> SharedLoads:
     """The recruitment of a run with inverse dynamics of a model that brings its own markers."""
-    loads = setting.before.get("inverse_dynamics")
-    if not setting.spec.muscles or loads is None:
-        return None
-    if not isinstance(loads, ModelLoads):
-        raise of_person_otherwise()
-    return SharedLoads(loads, setting.run.recruitment or RecruitmentSpec())
+    return SharedLoads(setting.stage(ModelLoads), setting.run.recruitment or RecruitmentSpec())
+
+
+STAGE = StageDeclaration(
+    make=make, needs=("inverse_dynamics",), inputs=(OWN_MARKERS, MUSCLES),
+    usual=(FORCES, MASS, RECRUITMENT), order=90, kernels={"recruitment": (RECRUITMENT,), "moment-arms": ()},
+    tables={RECRUITMENT: RECRUITMENT_USE}, check=check_recruited,
+)  # fmt: skip

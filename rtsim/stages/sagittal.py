@@ -16,7 +16,8 @@ from rtsim.methods.sagittal import UP, ForwardDistance, faced, inclined, moved
 from rtsim.models.model import Model
 from rtsim.models.packing.joints import rotations, translations
 from rtsim.quantity import Quantity
-from rtsim.stages.find import StageContext
+from rtsim.stages.building.context import StageContext
+from rtsim.stages.building.declaration import StageDeclaration
 from rtsim.stages.rates import FilteredMotion
 from rtsim.stages.stage import FINE, Stage, StageOutcome
 from streams.messages import Session
@@ -28,8 +29,6 @@ TRUNK = ("pelvis_x", "pelvis_y", "pelvis_tilt")
 
 class SagittalMotion(Stage):
     """Coordinates with their rates in the plane that the pelvis faces; NaN while the filter settles."""
-
-    needs = ("kinematics", "rates")
 
     def __init__(self, motion: FilteredMotion) -> None:
         super().__init__()
@@ -112,7 +111,9 @@ def thighs_of(model: Model) -> list[int]:
     return found
 
 
-def make(setting: StageContext) -> SagittalMotion | None:
+def make(setting: StageContext) -> SagittalMotion:
     """Of a person with rates."""
-    motion = setting.before.get("rates")
-    return SagittalMotion(motion) if isinstance(motion, FilteredMotion) else None
+    return SagittalMotion(setting.stage(FilteredMotion))
+
+
+STAGE = StageDeclaration(make=make, needs=("kinematics", "rates"))

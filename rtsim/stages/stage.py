@@ -60,15 +60,13 @@ class Stage:
 
     Attributes
     ----------
-    needs : names of the stages whose results it reads; they come before it
     rehearses : whether a copy of it may go through frames for practice: it has no effect but on its arrays,
-        and those of its needs rehearse as well
+        and the stages that it needs rehearse as well
     orders : command -> what becomes of it
     counters : faults by name, since the start of the run
     sentences : what is to be told with the next telemetry; n_frame : frames so far, for `count`
     """
 
-    needs: tuple[str, ...] = ()
     rehearses = False
 
     def __init__(self) -> None:

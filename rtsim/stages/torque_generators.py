@@ -9,7 +9,8 @@ import numpy as np
 from kernels.compiler.jit import hold
 from kernels.torque_generator.needed import needed_activations
 from rtsim.quantity import ACTIVATIONS, Quantity
-from rtsim.stages.find import StageContext
+from rtsim.stages.building.context import StageContext
+from rtsim.stages.building.declaration import FORCES, MASS, OWN_MARKERS, TORQUE_GENERATORS, StageDeclaration
 from rtsim.stages.inverse_dynamics import ModelLoads
 from rtsim.stages.stage import FINE, Stage, StageOutcome
 from streams.receiving.ring import ReceivedFrame
@@ -27,8 +28,6 @@ class NeededActivations(Stage):
     activations, torques, limits : (n_generator,) - needed [1]; asked of each [N m]; -1 where its passive
         torque is too high (activation below 0), 1 where it is too weak (above 1), else 0
     """
-
-    needs = ("kinematics", "rates", "inverse_dynamics")
 
     def __init__(self, loads: ModelLoads) -> None:
         super().__init__()
@@ -99,9 +98,12 @@ class NeededActivations(Stage):
         ]  # fmt: skip
 
 
-def make(setting: StageContext) -> NeededActivations | None:
+def make(setting: StageContext) -> NeededActivations:
     """The generators of a model with inverse dynamics and markers of its own, where it has some."""
-    loads = setting.before.get("inverse_dynamics")
-    if setting.spec.torque_generators is None or not isinstance(loads, ModelLoads):
-        return None
-    return NeededActivations(loads)
+    return NeededActivations(setting.stage(ModelLoads))
+
+
+STAGE = StageDeclaration(
+    make=make, needs=("inverse_dynamics",), inputs=(OWN_MARKERS, TORQUE_GENERATORS), usual=(FORCES, MASS),
+    order=80, kernels={"torque-generators": ()},
+)  # fmt: skip

@@ -12,7 +12,7 @@ from rtsim.files.markers.c3d import read_c3d
 from rtsim.live.inputs.recorded import RecordingInput
 from rtsim.live.result_session import ResultSession
 from rtsim.models.load import load_model
-from rtsim.stages.find import make_stages
+from rtsim.stages.building.find import make_stages
 from rtsim.subjects.calibration.calibration import subject_for
 
 JOINTS = {"pelvis": "Pelvis", "hip": "Hip", "knee": "Knee", "ankle": "Ankle", "foot": "FootProgress"}

@@ -23,7 +23,7 @@ from rtsim.live.loop import Loop
 from rtsim.methods.agreement import Agreement, cycles_of, humps, opening_over_closing, over_cycles
 from rtsim.methods.kinematics.rates import response
 from rtsim.models.load import load_model
-from rtsim.stages.find import make_stages
+from rtsim.stages.building.find import make_stages
 from rtsim.subjects.made_up.jaw import CONDYLE_M, TASKS, jaw_in_skull, move_jaw
 
 Array = NDArray[np.float64]

@@ -27,7 +27,7 @@ from rtsim.files.output import write_text
 from rtsim.files.recording import Results
 from rtsim.models.model import Model
 from rtsim.models.planar_body import BODIES, COORDINATES, GENERATORS
-from rtsim.stages.find import StageContext
+from rtsim.stages.building.context import StageContext
 from rtsim.stages.kinematics import make
 from rtsim.subjects.markers.marker_names import find_markers
 

@@ -21,7 +21,7 @@ from rtsim.files.markers.trial import MarkerTrial
 from rtsim.live.inputs.recorded import RecordingInput
 from rtsim.live.result_session import ResultSession
 from rtsim.models.load import load_model
-from rtsim.stages.find import make_stages
+from rtsim.stages.building.find import make_stages
 from rtsim.subjects.calibration.calibration import subject_for
 from rtsim.subjects.conventional.alignment import DEVICE_SPACING, by_device
 from rtsim.subjects.conventional.chord import TURNS

@@ -31,7 +31,7 @@ from rtsim.cli.terminal.plotting import CURVES_OPTION, check_curves, draw_result
 from rtsim.cli.terminal.run_notes import ALL_NOTES_OPTION, tell_missing, tell_of_run
 from rtsim.cli.terminal.types import MarkerSource
 from rtsim.errors import ConfigError
-from rtsim.live.inputs.sources import check_there, is_driven
+from rtsim.live.inputs.sources import check_there
 from rtsim.live.processes.signals import Interrupted, exit_code, noting_requests
 from streams.addresses import is_stream
 
@@ -141,6 +141,8 @@ def solve(run: RunConfig, anyway: bool, console: Any, curves: str = "") -> Analy
     """A run over its recording, checked and told of before; ConfigError where no frame came of it, and for
     names of curves that its results do not have.
     """
+    from rtsim.live.inputs.prescribed_motion_run import is_driven
+
     ready = driven(run, console) if is_driven(run) else recorded(run, anyway, console)
     return gone_through(run, ready, console, curves, anyway)
 
@@ -148,11 +150,11 @@ def solve(run: RunConfig, anyway: bool, console: Any, curves: str = "") -> Analy
 def driven(run: RunConfig, console: Any) -> Ready:
     """A run of a motion that drives its model."""
     from rtsim.cli.terminal.compiling import compile_first
-    from rtsim.live.inputs.prescribed_motion_run import GROUPS, check_driven, session_of, stage_of
+    from rtsim.live.inputs.prescribed_motion_run import check_driven, groups_of_motion, session_of, stage_of
 
     check_driven(run)
     tell_notes(run)
-    compile_first(console, GROUPS)
+    compile_first(console, groups_of_motion(run))
     from rtsim.live.inputs.recorded import TimesInput
 
     notes: list[str] = []

@@ -248,8 +248,9 @@ def check_run(run: RunConfig, path: Path) -> list[str]:
     from rtsim.live.inputs.sources import brings_markers
     from rtsim.live.subjects.subject_check import notes_before
     from rtsim.models.load import load_model
-    from rtsim.stages.find import check_named
-    from rtsim.stages.run_checks import BALANCED, check_run
+    from rtsim.stages.building.declaration import OWN_MARKERS
+    from rtsim.stages.building.find import find_stages
+    from rtsim.stages.building.run_checks import check_run
     from rtsim.subjects.calibration.person_measures import AskedMeasures, all_measures
     from rtsim.subjects.markers.labs import load_lab
     from rtsim.subjects.subject import load_subject
@@ -278,16 +279,15 @@ def check_run(run: RunConfig, path: Path) -> list[str]:
             f"unknown method {unknown!r}", where=f"{path}: method", allowed=", ".join(methods),
             remedy="correct the value",
         )  # fmt: skip
-    check_named(run.stages)
+    stages = find_stages(run.stages).values()
     of_model = brings_markers(run, spec)
     # of another model, which the command line may name, is nothing known
     told = []
-    if run.recruitment is not None and not WHOSE & read_toml(path).keys() and BALANCED not in run.stages:
+    of_either = any(stage.tables and OWN_MARKERS not in stage.inputs for stage in stages)
+    if run.recruitment is not None and not WHOSE & read_toml(path).keys() and not of_either:
         told.append("[recruitment] was not compared with a model: the file names none, and nobody who moves")
-    elif of_model or BALANCED in run.stages or run.recruitment is not None:
+    elif of_model or of_either or run.recruitment is not None or run.options:
         check_run(run, spec, of_model=of_model, forces=True)
-        if run.recruitment is not None and not of_model and not run.side:
-            check_either(run)
     if run.subject:
         load_subject(find_config(run.subject, "subjects"))
     if run.lab:
@@ -300,22 +300,6 @@ def check_run(run: RunConfig, path: Path) -> list[str]:
     if is_stream(run.source) or run.source in MADE_UP or not all(Path(file).is_file() for file in files):
         return [f"note: {note}" for note in told]
     return [f"note: {note}" for note in (*told, *notes_before(run))]
-
-
-def check_either(run: RunConfig) -> None:
-    """ConfigError for a share of the load that neither one leg can have, nor both, where a trial decides."""
-    from rtsim.models.load import load_model, model_for
-    from rtsim.stages.run_checks import check_balanced
-
-    faults = []
-    for model in dict.fromkeys(model_for(run.model, side) for side in ("right", "both")):
-        try:
-            check_balanced(run, load_model(model))
-        except ConfigError as error:
-            faults.append(error)
-        else:
-            return
-    raise faults[0]
 
 
 def check_model(spec: ModelSpec, note: Callable[[str], None] = lambda text: None) -> None:

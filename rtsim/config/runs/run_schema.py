@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -207,6 +207,8 @@ class RunConfig(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     fdk: FdkSpec = FdkSpec()
     # of the stage foot_contact
     foot: FootSpec = FootSpec()
+    # tables of single stages, [options.NAME]; what each may have is declared by the stage
+    options: dict[str, dict[str, Any]] = {}
     # NAME=CHOICE of the choices that its config offers, as taken by --set
     chosen: tuple[str, ...] = ()
     # of `rtsim analyse --compare`

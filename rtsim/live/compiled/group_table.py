@@ -70,7 +70,6 @@ ON_DEMAND = {
 }
 """What few runs call; `rtsim warmup` leaves it to them."""
 ALL = {**GROUPS, **ON_DEMAND}
-LIVE = ("solver", "deviations", "muscles")
 
 
 def group_of_simulation(spec: ModelSpec) -> str:
@@ -83,16 +82,13 @@ def group_of_simulation(spec: ModelSpec) -> str:
 
 
 def groups_of(run: RunConfig) -> tuple[str, ...]:
-    """What a run calls of a frame."""
+    """What a run calls of a frame: the groups of its stages, and of the force plates; the longest first."""
     from rtsim.live.forces import has_forces
     from rtsim.models.load import load_model
+    from rtsim.stages.building.declaration import facts_of
+    from rtsim.stages.building.find import groups_of_stages
 
-    spec = load_model(run.model)
-    forces = ("forces",) if has_forces(run) or "ground_reaction" in run.stages else ()
-    balanced = [name for name, stage in (("fdk", "fdk"), ("foot", "foot_contact")) if stage in run.stages]
-    if not brings_markers(run, spec):
-        return (*balanced, *LIVE, *forces)
-    muscles = ("moment-arms",) if spec.muscles else ()
-    recruited = ("recruitment",) if spec.muscles and run.recruitment is not None else ()
-    turned = ("torque-generators",) if spec.torque_generators is not None and forces else ()
-    return (*balanced, "model", "model-deviations", *muscles, *recruited, *turned, *forces)
+    spec, forces = load_model(run.model), has_forces(run)
+    facts = facts_of(run, spec, own_markers=brings_markers(run, spec), forces=forces)
+    called = groups_of_stages(run, facts) | ({"forces"} if forces else set())
+    return tuple(name for name in (*ON_DEMAND, *GROUPS) if name in called)

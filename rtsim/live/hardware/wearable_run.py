@@ -35,11 +35,12 @@ from rtsim.live.subjects.persons import with_person
 from rtsim.live.subjects.unnamed_check import unnamed_of
 from rtsim.live.ticks import Ticks
 from rtsim.methods.plates.force_feed import ForceFeed
+from rtsim.stages.building.declaration import GAIT
+from rtsim.stages.building.find import REST, find_stages
 from rtsim.stages.device.exchange import DeviceTorque, TorqueCommand
 from rtsim.stages.device.wearable import RATE_OFF, WornJoint
 from rtsim.stages.gait_phase import GaitPhases
 from rtsim.stages.kinematics import Kinematics
-from rtsim.stages.run_checks import REST
 from rtsim.stages.stage import Args, Stage, StageCommand
 from streams.addresses import is_stream
 from streams.clock import now_ns
@@ -69,7 +70,7 @@ def run_of(spec: HilSpec, source: str = "") -> RunConfig:
     if not is_stream(run.source):
         check_forces(run, streamed=False)
     law_of(spec.controller)
-    if spec.controller.needs_gait and "gait_phase" not in run.stages:
+    if spec.controller.needs_gait and not any(GAIT in one.provides for one in find_stages(stages).values()):
         raise ConfigError(
             f"{spec.controller.kind} has no torque without the phase of the gait",
             where=f"{spec.name}: markers.run", remedy="name a run whose stages have gait_phase, as gait",

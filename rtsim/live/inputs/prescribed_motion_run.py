@@ -7,26 +7,38 @@ from pathlib import Path
 
 import numpy as np
 
-from rtsim.config.runs.recruitment_schema import RecruitmentSpec
 from rtsim.config.runs.run_schema import RunConfig
 from rtsim.errors import ConfigError
+from rtsim.files.tables.storage import STORAGE_SUFFIXES
 from rtsim.live.compiled.warm_up import warm_up
 from rtsim.methods.kinematics.choice import method_of, methods_of
 from rtsim.models.load import load_model
 from rtsim.models.model import build
-from rtsim.models.roles import roles_of
 from rtsim.simulation.drivers import Drivers, check_drivers
+from rtsim.stages.building.declaration import StageDeclaration
+from rtsim.stages.building.find import find_stages
+from rtsim.stages.loads.recruited_runs import check_balanced
 from rtsim.stages.poses.fdk_driven import DrivenJoint
-from rtsim.stages.run_checks import BALANCED, check_balanced
 from streams.messages import Session, new_session_id
 
-GROUPS = ("fdk",)
-"""Of kernels that such a run calls (rtsim/live/compiled/group_table)."""
 UNUSED = {
     "subject": "--subject", "static": "--static", "forces": "--forces", "lab": "--lab", "side": "--side",
     "ik_setup": "--ik-setup", "units": "--units", "up": "--up", "mass_kg": "--mass",
 }  # fmt: skip
 """What is of markers or plates, by its option."""
+
+
+def is_driven(run: RunConfig) -> bool:
+    """Whether the source of a run is a motion that drives the model, as one of its stages can follow it."""
+    if Path(run.source).suffix.lower() not in STORAGE_SUFFIXES:
+        return False
+    return any(stage.of_motion is not None for stage in find_stages(run.stages).values())
+
+
+def balanced_stage(run: RunConfig) -> tuple[str, StageDeclaration]:
+    """The name and the declaration of the stage of a run that can follow a motion."""
+    stages = find_stages(run.stages).items()
+    return next((name, declared) for name, declared in stages if declared.of_motion is not None)
 
 
 def check_driven(run: RunConfig) -> None:
@@ -41,33 +53,27 @@ def check_driven(run: RunConfig) -> None:
                 "it is for markers or force plates, and the source is a motion", where=option,
                 remedy="leave it out",
             )  # fmt: skip
-    others = [name for name in run.stages if name not in ("kinematics", BALANCED)]
+    name, declared = balanced_stage(run)
+    others = [other for other in run.stages if other not in (*declared.needs, name)]
     if others:
         raise ConfigError(
-            f"{others[0]!r} cannot follow a motion", where="stages", allowed=BALANCED, remedy="leave it out"
+            f"{others[0]!r} cannot follow a motion", where="stages", allowed=name, remedy="leave it out"
         )
     check_balanced(run, spec)
     check_drivers(build(spec, None, method_of(run, spec)), run.fdk.drivers)
 
 
-def stage_of(run: RunConfig, note: Callable[[str], None]) -> DrivenJoint:
-    """The stage of a run of a motion, after check_driven: it stands in the place of kinematics and fdk.
+def groups_of_motion(run: RunConfig) -> tuple[str, ...]:
+    """The groups of kernels that such a run calls (rtsim/live/compiled/group_table)."""
+    return tuple(balanced_stage(run)[1].groups(frozenset()))
 
-    note : told what is odd about the motion
-    """
-    spec = load_model(run.model)
-    method = method_of(run, spec)
-    model, recruitment = build(spec, None, method), run.recruitment or RecruitmentSpec()
-    drivers = Drivers(spec, model, run.fdk.drivers, run.source, note)
-    stage = DrivenJoint(
-        model=model,
-        roles=roles_of(spec, method),
-        spec=run.fdk,
-        recruitment=recruitment,
-        drivers=drivers,
-        method=method,
-    )
-    warm_up([stage], session_of(drivers))
+
+def stage_of(run: RunConfig, note: Callable[[str], None]) -> DrivenJoint:
+    """The stage of a run of a motion, warm, after check_driven; note : told what is odd about the motion"""
+    _, declared = balanced_stage(run)
+    assert declared.of_motion is not None
+    stage = declared.of_motion(run, note)
+    warm_up([stage], session_of(stage.drivers))
     return stage
 
 

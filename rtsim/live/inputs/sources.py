@@ -10,7 +10,6 @@ from rtsim.config.paths import find_config
 from rtsim.config.runs.run_schema import RunConfig
 from rtsim.errors import ConfigError
 from rtsim.files.formats import MARKERS, in_words
-from rtsim.stages.run_checks import BALANCED
 from streams.addresses import is_stream
 
 if TYPE_CHECKING:
@@ -39,13 +38,6 @@ STREAM_OVER = "the marker stream is over"
 def is_c3d(source: str) -> bool:
     """Whether a source is a C3D file, which may have force plates beside the markers."""
     return Path(source).suffix.lower() == ".c3d"
-
-
-def is_driven(run: RunConfig) -> bool:
-    """Whether the source of a run is a motion that drives the model, as joints are balanced."""
-    from rtsim.files.tables.storage import STORAGE_SUFFIXES
-
-    return Path(run.source).suffix.lower() in STORAGE_SUFFIXES and BALANCED in run.stages
 
 
 def check_there(source: str, where: str = "SOURCE", or_else: str = "") -> None:

@@ -24,7 +24,7 @@ from rtsim.live.subjects.unnamed_check import check_named, unnamed_of
 from rtsim.methods.kinematics.choice import methods_of
 from rtsim.methods.plates.force_feed import ForceFeed
 from rtsim.models.load import load_model, model_for
-from rtsim.stages.find import make_stages
+from rtsim.stages.building.find import make_stages
 from rtsim.stages.kinematics import Kinematics
 from rtsim.stages.stage import Stage
 from rtsim.subjects.anatomy import for_person

@@ -14,7 +14,7 @@ from rtsim.files.markers.trial import MarkerTrial, name_some
 from rtsim.live.inputs.sources import brings_markers, is_c3d
 from rtsim.models.feet import NAMED, PlacedFeet, find_feet, in_words
 from rtsim.models.model import build
-from rtsim.stages.find import StageContext
+from rtsim.stages.building.context import StageContext
 from rtsim.stages.kinematics import make
 from rtsim.subjects.markers.marker_names import find_markers
 

@@ -107,8 +107,6 @@ class LiveSubjectCheck(Stage):
     unsettled : the same of the newest stream that was judged, also after its end
     """
 
-    needs = ("kinematics",)
-
     def __init__(self, kinematics: Kinematics, where: str) -> None:
         super().__init__()
         self.refused = self.unsettled = ""

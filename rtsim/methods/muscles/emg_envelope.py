@@ -11,7 +11,6 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.signal import butter, sosfilt
 
 from rtsim.errors import ConfigError
 
@@ -38,6 +37,8 @@ class EmgEnvelope:
     def __init__(
         self, rate: float, n_channel: int, high_pass: float = HIGH_PASS_HZ, low_pass: float = LOW_PASS_HZ
     ) -> None:
+        from scipy.signal import butter, sosfilt  # half a second that runs without EMG do not wait
+
         if not rate >= LEAST_PER_PASS * high_pass:
             raise ConfigError(
                 f"an electromyogram of {rate:g} Hz", allowed=f"at least {LEAST_PER_PASS * high_pass:g} Hz",
@@ -48,6 +49,7 @@ class EmgEnvelope:
         self._high = butter(ORDER, high_pass, "highpass", fs=rate, output="sos")
         self._low = butter(ORDER, low_pass, "lowpass", fs=rate, output="sos")
         self._states = [np.zeros((sos.shape[0], 2, n_channel)) for sos in (self._high, self._low)]
+        self._filter = sosfilt
         self.delay_s = math.sqrt(2.0) / (2.0 * math.pi * low_pass)
 
     def __call__(self, samples: FloatArray) -> FloatArray:
@@ -57,6 +59,6 @@ class EmgEnvelope:
         """
         gone = ~np.isfinite(samples)
         raw = np.where(gone, 0.0, samples)
-        passed, self._states[0] = sosfilt(self._high, raw, axis=0, zi=self._states[0])
-        envelope, self._states[1] = sosfilt(self._low, np.abs(passed), axis=0, zi=self._states[1])
+        passed, self._states[0] = self._filter(self._high, raw, axis=0, zi=self._states[0])
+        envelope, self._states[1] = self._filter(self._low, np.abs(passed), axis=0, zi=self._states[1])
         return np.where(gone, np.nan, envelope)

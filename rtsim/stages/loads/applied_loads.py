@@ -40,8 +40,6 @@ class AppliedLoads(Stage):
     force, moment : (n_bearer, 3) - about the ground origin [N], [N m]; NaN = unknown
     """
 
-    needs = ("kinematics",)
-
     def __init__(
         self,
         kinematics: Kinematics,

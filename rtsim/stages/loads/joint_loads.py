@@ -27,8 +27,6 @@ class JointLoads(Stage):
     Where the force on a foot is not known, all that it reaches is NaN.
     """
 
-    needs = ("kinematics", "rates", "plates")
-
     def __init__(
         self,
         of: Mapping[str, InverseDynamics],

@@ -6,6 +6,7 @@ Andersen et al. 2017, eqs 1 to 3: the stage that comes without kinematics before
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,11 +15,15 @@ from kernels.fdk.problem import NOT_PLACED
 from kernels.solver.constraints import Roles
 from rtsim.config.runs.fdk_schema import FdkSpec
 from rtsim.config.runs.recruitment_schema import RecruitmentSpec
+from rtsim.config.runs.run_schema import RunConfig
 from rtsim.errors import ConfigError
-from rtsim.models.model import Model
+from rtsim.methods.kinematics.choice import method_of
+from rtsim.models.load import load_model
+from rtsim.models.model import Model, build
+from rtsim.models.roles import roles_of
 from rtsim.quantity import Quantity
 from rtsim.simulation.drivers import KEY, Drivers
-from rtsim.stages.fdk import KNOWN, Balance
+from rtsim.stages.poses.balance import KNOWN, Balance
 from rtsim.stages.poses.coordinates import CoordinateValues
 from rtsim.stages.stage import StageOutcome
 from streams.messages import Session
@@ -78,3 +83,21 @@ class DrivenJoint(Balance):
 
     def meta(self) -> dict[str, Any]:
         return {"model": self.balanced.model.name, "method": self._method}
+
+
+def driven_joint(run: RunConfig, note: Callable[[str], None]) -> DrivenJoint:
+    """The balance of a run whose source is a motion, in the place of kinematics and fdk.
+
+    note : told what is odd about the motion
+    """
+    spec = load_model(run.model)
+    method = method_of(run, spec)
+    model, recruitment = build(spec, None, method), run.recruitment or RecruitmentSpec()
+    return DrivenJoint(
+        model=model,
+        roles=roles_of(spec, method),
+        spec=run.fdk,
+        recruitment=recruitment,
+        drivers=Drivers(spec, model, run.fdk.drivers, run.source, note),
+        method=method,
+    )

@@ -18,7 +18,7 @@ from rtsim.live.inputs.recorded import KeptResults, RecordingInput
 from rtsim.live.loop import Loop
 from rtsim.methods.plates.force_feed import ForceFeed
 from rtsim.models.load import load_model
-from rtsim.stages.find import make_stages
+from rtsim.stages.building.find import make_stages
 from rtsim.stages.kinematics import Kinematics
 from rtsim.stages.stage import Stage
 from rtsim.subjects.made_up.walker import walk

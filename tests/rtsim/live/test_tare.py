@@ -22,7 +22,7 @@ from rtsim.live.inputs.recorded import KeptResults, RecordingInput
 from rtsim.live.loop import Loop
 from rtsim.methods.plates.force_feed import ForceFeed
 from rtsim.models.load import load_model
-from rtsim.stages.find import make_stages
+from rtsim.stages.building.find import make_stages
 from rtsim.subjects.made_up.walker import CYCLE_S, walk
 from rtsim.subjects.made_up.walker_forces import MASS_KG, STANCE, walker_forces
 from rtsim.subjects.subject import load_subject

@@ -24,7 +24,7 @@ from rtsim.methods.plates.force_feed import SLACK_S, ForceFeed
 from rtsim.methods.plates.plate_loads import plate_loads
 from rtsim.models.load import load_model
 from rtsim.models.named_feet import feet_of
-from rtsim.stages.find import make_stages
+from rtsim.stages.building.find import make_stages
 from rtsim.stages.inverse_dynamics import MIRROR
 from rtsim.subjects.both_sides import symmetric
 from rtsim.subjects.calibration.masses import load_inertia_table, person_of

@@ -25,7 +25,7 @@ from rtsim.models.planar_body import planar_body
 from rtsim.quantity import Fields
 from rtsim.simulation.load import load_simulator
 from rtsim.simulation.quantities import SimulatedQuantities
-from rtsim.stages.find import make_stages
+from rtsim.stages.building.find import make_stages
 from rtsim.stages.kinematics import Kinematics
 from rtsim.stages.muscles import MuscleLengths
 from rtsim.subjects.anatomy import for_person

@@ -9,8 +9,8 @@ import pytest
 from rtsim.config.runs.run_schema import RunConfig
 from rtsim.errors import ConfigError
 from rtsim.live.result_session import ResultSession
+from rtsim.stages.building.find import make_stages
 from rtsim.stages.centre_of_mass import masses_of
-from rtsim.stages.find import make_stages
 
 RUN = RunConfig(name="test", stages=("kinematics", "centre_of_mass"))
 

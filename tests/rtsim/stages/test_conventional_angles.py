@@ -10,8 +10,8 @@ import pytest
 
 from kernels.conventional.leg import FLAT, WALKING
 from rtsim.config.runs.run_schema import RunConfig
+from rtsim.stages.building.context import StageContext
 from rtsim.stages.conventional_angles import ConventionalAngles, legs_of, make
-from rtsim.stages.find import StageContext
 from rtsim.stages.kinematics import Kinematics
 from rtsim.subjects.calibration.calibration import subject_for
 from rtsim.subjects.subject import Subject

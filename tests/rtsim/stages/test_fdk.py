@@ -18,8 +18,8 @@ from rtsim.live.inputs.recorded import KeptResults, RecordingInput
 from rtsim.live.loop import Loop
 from rtsim.models.jaw.jaw_surfaces import of_formulas
 from rtsim.models.load import load_model
+from rtsim.stages.building.find import make_stages
 from rtsim.stages.fdk import BalancedJoint
-from rtsim.stages.find import make_stages
 from rtsim.subjects.made_up.jaw import jaw_in_skull, move_jaw
 from streams.messages import Status, marker_session
 

@@ -13,7 +13,7 @@ from rtsim.config.runs.run_schema import RunConfig
 from rtsim.errors import ConfigError
 from rtsim.live.compiled.group_table import groups_of
 from rtsim.live.result_session import ResultSession
-from rtsim.stages.find import make_stages
+from rtsim.stages.building.find import make_stages
 from rtsim.stages.foot_contact import UNCOVERED, FootContacts
 from rtsim.stages.rates import stated
 from rtsim.subjects.markers.labs import load_lab

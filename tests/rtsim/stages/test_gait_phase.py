@@ -13,7 +13,7 @@ from rtsim.live.inputs.recorded import KeptResults, RecordingInput
 from rtsim.live.loop import Loop
 from rtsim.live.result_session import ResultSession
 from rtsim.methods.plates.force_feed import ForceFeed
-from rtsim.stages.find import make_stages
+from rtsim.stages.building.find import make_stages
 from rtsim.stages.gait_phase import MEANINGS, marked_strikes
 from rtsim.subjects.made_up.walker import CYCLE_S, walk
 from rtsim.subjects.made_up.walker_forces import MASS_KG, walker_forces

@@ -21,7 +21,7 @@ from rtsim.live.compiled.group_table import groups_of
 from rtsim.live.forces import weighs
 from rtsim.live.result_session import ResultSession
 from rtsim.models.load import load_model
-from rtsim.stages.find import make_stages
+from rtsim.stages.building.find import make_stages
 from rtsim.stages.ground_reaction import LOST, GroundReaction, check_whole
 from rtsim.stages.rates import FilteredMotion
 from rtsim.stages.stage import Stage

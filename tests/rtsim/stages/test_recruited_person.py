@@ -22,8 +22,8 @@ from rtsim.methods.plates.force_feed import ForceFeed
 from rtsim.models.load import load_model
 from rtsim.models.model import build
 from rtsim.models.roles import roles_of
-from rtsim.stages.find import make_stages
-from rtsim.stages.run_checks import check_run
+from rtsim.stages.building.find import make_stages
+from rtsim.stages.building.run_checks import check_run
 from rtsim.subjects.made_up.walker import walk
 from rtsim.subjects.made_up.walker_forces import MASS_KG, walker_forces
 from rtsim.subjects.subject import load_subject

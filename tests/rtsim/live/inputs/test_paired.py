@@ -18,7 +18,7 @@ from rtsim.live.inputs.recorded import KeptResults, RecordingInput
 from rtsim.live.loop import Loop
 from rtsim.methods.plates.force_feed import ForceFeed
 from rtsim.models.load import load_model
-from rtsim.stages.find import make_stages
+from rtsim.stages.building.find import make_stages
 from rtsim.subjects.made_up.walker import walk
 from rtsim.subjects.made_up.walker_forces import MASS_KG, walker_forces
 from rtsim.subjects.subject import load_subject

@@ -14,9 +14,8 @@ from rtsim.config.runs.choices import load_run
 from rtsim.config.runs.fdk_schema import FdkSpec
 from rtsim.config.runs.run_schema import RunConfig
 from rtsim.errors import ConfigError
-from rtsim.live.inputs.prescribed_motion_run import check_driven, session_of, stage_of
+from rtsim.live.inputs.prescribed_motion_run import check_driven, is_driven, session_of, stage_of
 from rtsim.live.inputs.recorded import KeptResults, TimesInput
-from rtsim.live.inputs.sources import is_driven
 from rtsim.live.loop import Loop
 from rtsim.methods.fdk.fdk import ForceDependentKinematics
 from rtsim.models.load import load_model

@@ -13,7 +13,7 @@ from rtsim.config.paths import find_config
 from rtsim.config.runs.run_schema import RunConfig
 from rtsim.errors import ConfigError
 from rtsim.models.load import load_model
-from rtsim.stages.run_checks import check_run
+from rtsim.stages.building.run_checks import check_run
 from tests.rtsim.models import legs
 
 BALANCED = {"stages": ["kinematics", "fdk"]}

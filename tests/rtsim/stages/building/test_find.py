@@ -13,24 +13,30 @@ from rtsim.config.runs.recruitment_schema import RecruitmentSpec
 from rtsim.config.runs.run_schema import RunConfig
 from rtsim.errors import ConfigError
 from rtsim.live.result_session import ResultSession
-from rtsim.stages.find import check_named, find_stage, make_stages, names_of, stage_names
-from rtsim.stages.run_checks import REST
+from rtsim.stages.building.find import REST, check_named, find_stage, make_stages, names_of, stage_names
+from rtsim.stages.building.run_checks import check_run
 
 STAGE = '''
 """Height of the knee, by a lab that needs it."""
 
 import numpy as np
 
+import msgspec
+
 from rtsim.quantity import Quantity
+from rtsim.stages.building.declaration import StageDeclaration
+from rtsim.stages.kinematics import Kinematics
 from rtsim.stages.stage import FINE, Stage, StageCommand
 
 
-class KneeHeight(Stage):
-    needs = ("kinematics",)
+class Options(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    sign: float = 1.0
 
-    def __init__(self, kinematics):
+
+class KneeHeight(Stage):
+    def __init__(self, kinematics, sign=1.0):
         super().__init__()
-        self.kinematics, self.height, self.sign = kinematics, np.zeros(1), 1.0
+        self.kinematics, self.height, self.sign = kinematics, np.zeros(1), sign
         self.orders = {"turn_over": StageCommand(lambda args: (True, "It is turned over."), self.turn)}
 
     def turn(self, args):
@@ -52,6 +58,13 @@ def make(setting):
     return KneeHeight(setting.before["kinematics"]) if "kinematics" in setting.before else None
 
 
+def make_above(setting):
+    return KneeHeight(setting.stage(Kinematics), setting.options.sign)
+
+
+STAGE = StageDeclaration(make=make_above, needs=("rates",), options=Options)
+
+
 number = 3
 
 
@@ -69,6 +82,7 @@ def package(tmp_path, monkeypatch):
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: labs-own\nVersion: 1.0\n", encoding="utf-8")
     points = (
         "[rtsim.stages]\nknee_height = labs_own:make\nnumber = labs_own:number\nlost = labs_own:nothing\n"
+        "knee_above = labs_own:STAGE\n"
     )
     (info / "entry_points.txt").write_text(points, encoding="utf-8")
     monkeypatch.syspath_prepend(str(tmp_path))
@@ -91,6 +105,30 @@ def test_a_stage_of_a_users_own_package_runs(package, spec, subject, session, tr
     counters, said = stages[1].collect()
     assert (counters["under_ground"], said) == (1, ["The knee is below the ground."])
     assert next(f for f in course.fields.session.fields if f.name == "knee_height").meaning
+
+
+def test_a_stage_declares_what_it_needs_and_its_options(package, spec, subject):
+    """Protects a stage that declares itself: its needs are looked for, its table is read and checked."""
+
+    def made(*before: str, **table: object):
+        options = {"knee_above": table} if table else {}
+        run = RunConfig(name="test", stages=("kinematics", *before, "knee_above"), options=options)
+        check_run(run, spec, of_model=False, forces=False)
+        return make_stages(run, spec, subject)[-1]
+
+    assert (made("rates").sign, made("rates", sign=-1.0).sign) == (1.0, -1.0)
+    with pytest.raises(ConfigError, match=r"'knee_above' needs 'rates' before it"):
+        made()
+    with pytest.raises(ConfigError, match=r"options.knee_above: .*unknown field `sing`; allowed: sign"):
+        made("rates", sing=1.0)
+    with pytest.raises(ConfigError, match=r"options.knee_above: key sign: .*float"):
+        made("rates", sign="up")
+    run = RunConfig(name="test", stages=("kinematics",), options={"knee_above": {}})
+    with pytest.raises(ConfigError, match="is none of the stages of the run; allowed: kinematics"):
+        check_run(run, spec, of_model=False, forces=False)
+    run = RunConfig(name="test", options={"muscles": {"sign": 1}})
+    with pytest.raises(ConfigError, match="'muscles' takes no options"):
+        check_run(run, spec, of_model=False, forces=False)
 
 
 def test_our_own_stages_are_found_by_folder():

@@ -1,0 +1,1 @@
+"""How the stages of a run are found, checked and built from what each declares."""

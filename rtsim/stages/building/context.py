@@ -1,0 +1,78 @@
+"""What a stage is built from: the run, its model, who is followed, and the stages before it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.config.models.model_schema import ModelSpec
+from rtsim.config.runs.run_schema import RunConfig
+from rtsim.files.formats import MARKERS, has_format
+from rtsim.files.markers.markers import read_markers
+from rtsim.methods.plates.force_feed import ForceFeed
+from rtsim.methods.walking_axis import oblique_way
+from rtsim.stages.building.declaration import Facts, facts_of
+from rtsim.stages.stage import Stage
+from rtsim.subjects.markers.marker_names import find_markers
+from rtsim.subjects.subject import Subject
+
+PELVIS = "pelvis"
+SHOWN = 0.5
+"""Part of the frames that shows a marker by which the way of a pelvis is judged."""
+OneStage = TypeVar("OneStage", bound=Stage)
+
+
+@dataclass
+class StageContext:
+    """What a stage is built from.
+
+    subject : None where the model brings its own markers; before : the stages that come before it, by name
+    forces : what force plates say, where the run has some
+    mass_kg : of the person, or of the model, 0 = not known
+    options : the record of the stage's own table [options.NAME]; None of a stage that has none
+    """
+
+    run: RunConfig
+    spec: ModelSpec
+    subject: Subject | None
+    before: dict[str, Stage] = field(default_factory=dict)
+    forces: ForceFeed | None = None
+    mass_kg: float = 0.0
+    options: Any = None
+
+    @property
+    def facts(self) -> Facts:
+        """What there is in the run, for the declarations of the stages."""
+        return facts_of(
+            self.run, self.spec, own_markers=self.subject is None, forces=self.forces is not None,
+            mass=bool(self.mass_kg),
+        )  # fmt: skip
+
+    def find(self, kind: type[OneStage]) -> OneStage | None:
+        """The stage of this class before it; None without one."""
+        return next((stage for stage in self.before.values() if isinstance(stage, kind)), None)
+
+    def stage(self, kind: type[OneStage]) -> OneStage:
+        """The stage of this class, which it needs: its declaration says so, and it has been looked for."""
+        found = self.find(kind)
+        if found is None:
+            raise LookupError(f"there is no {kind.__name__} before: name its stage among the needs")
+        return found
+
+    @cached_property
+    def oblique_walk(self) -> NDArray[np.float64] | None:
+        """(3,) - the way of a recording that is oblique to the axes of the laboratory; None of others, and of
+        streams."""
+        run, source = self.run, Path(self.run.source)
+        pelvis = self.subject.segments.get(PELVIS) if self.subject is not None else None
+        if pelvis is None or not has_format(source, MARKERS) or not source.is_file():
+            return None
+        trial = read_markers(source, up=run.up or None, units=run.units or None, person=run.person)
+        tracks = trial.positions[:, list(find_markers(pelvis.markers_mm, trial.names).values())]
+        shown = np.isfinite(tracks).all(axis=2).mean(axis=0) >= SHOWN
+        return oblique_way(tracks[:, shown].mean(axis=1)) if shown.any() else None

@@ -1,0 +1,130 @@
+"""What a stage says of itself before it is built: what it needs, when it is usual, which kernels it calls.
+
+Each module of rtsim/stages that is a stage ends in `STAGE = StageDeclaration(...)`. The builder of a run's
+stages, the checks before a run and the groups of kernels that are compiled read these, so that nothing else
+knows a stage by its name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+
+from rtsim.errors import ConfigError
+
+if TYPE_CHECKING:
+    from rtsim.config.models.model_schema import ModelSpec
+    from rtsim.config.runs.run_schema import RunConfig
+    from rtsim.stages.building.context import StageContext
+    from rtsim.stages.poses.fdk_driven import DrivenJoint
+    from rtsim.stages.stage import Stage
+
+PERSON, OWN_MARKERS = "person", "own_markers"
+"""Who is followed: a person of a subject's file or a static trial, or a model that brings its own markers."""
+FORCES, MASS, EMG = "forces", "mass", "emg"
+MUSCLES, TORQUE_GENERATORS = "muscles", "torque_generators"
+"""What the model has."""
+RECRUITMENT, WHOLE_BODY = "recruitment", "whole_body"
+"""What the run asks for: a table [recruitment], and feet that bear what the whole body's motion tells."""
+FACTS = (PERSON, OWN_MARKERS, FORCES, MASS, EMG, MUSCLES, TORQUE_GENERATORS, RECRUITMENT, WHOLE_BODY)
+"""All that a declaration can ask of a run."""
+GIVEN_BY = {FORCES: ("force plates", "--forces"), MASS: ("the mass of the person", "--mass")}
+"""Facts that an option gives: in words, and the option."""
+GAIT = "gait"
+"""What a stage can provide to a device: the phase of the gait."""
+
+Facts = frozenset[str]
+Check = Callable[["RunConfig", "ModelSpec", Facts, Sequence[str]], None]
+MakeOfMotion = Callable[["RunConfig", Callable[[str], None]], "DrivenJoint"]
+
+
+class TableUse(NamedTuple):
+    """What is told where none of a run's stages takes one of its tables: what is wrong, and the remedy.
+
+    unnamed : where the stages are named; unbuilt : where the usual ones have nothing to do, "" = as unnamed
+    """
+
+    unnamed: tuple[str, str]
+    unbuilt: tuple[str, str] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class StageDeclaration:
+    """What is known of a stage before a run; all but `make` may be left out. Facts are those of FACTS.
+
+    make : builds the stage, or returns None where it has nothing to do with the model
+    needs : names of the stages that come before it; what those need is not repeated
+    either : names of stages of which one at least comes before it
+    inputs : facts without which it has nothing to do
+    usual : facts with which a run that names no stages has it; None = only where it is named
+    order : its place among the usual stages
+    joins : whether, where it is usual, it follows the stages that a run names, too
+    spared : facts with which it is left out in silence where it is named and its inputs are not there
+    weighs : whether the mass of the person is looked for even where there are no force plates
+    kernels : group of kernels -> facts with which the stage calls it (rtsim/live/compiled/group_table.py)
+    tables : tables of the run that are for this stage, and what is told where no stage takes them
+    options : the record of its own table [options.NAME]; None = it has none
+    check : of run, model, facts and the stages before it, before the run; ConfigError for what cannot be
+    provides : what it gives to others, as GAIT
+    of_motion : builds the stage that stands for it and its needs where a motion is the source of the run
+    """
+
+    make: Callable[[StageContext], Stage | None]
+    needs: tuple[str, ...] = ()
+    either: tuple[str, ...] = ()
+    inputs: tuple[str, ...] = ()
+    usual: tuple[str, ...] | None = None
+    order: int = 0
+    joins: bool = False
+    spared: tuple[str, ...] = ()
+    weighs: bool = False
+    kernels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    tables: Mapping[str, TableUse] = field(default_factory=dict)
+    options: type[msgspec.Struct] | None = None
+    check: Check | None = None
+    provides: tuple[str, ...] = ()
+    of_motion: MakeOfMotion | None = None
+
+    def is_usual(self, facts: Facts) -> bool:
+        """Whether a run of these facts that names no stages has it."""
+        return self.usual is not None and facts.issuperset((*self.usual, *self.inputs))
+
+    def is_spared(self, facts: Facts) -> bool:
+        """Whether it may be named in a run of these facts though it has nothing to do there."""
+        return bool(self.spared) and facts.issuperset(self.spared)
+
+    def lacks(self, facts: Facts) -> list[str]:
+        """Its inputs that are not among the facts."""
+        return [name for name in self.inputs if name not in facts]
+
+    def groups(self, facts: Facts) -> list[str]:
+        """The groups of kernels that it calls in a run of these facts."""
+        return [group for group, takes in self.kernels.items() if facts.issuperset(takes)]
+
+
+def facts_of(run: RunConfig, spec: ModelSpec, *, own_markers: bool, forces: bool, mass: bool = True) -> Facts:
+    """The facts of a run; mass : whether it is known, which before a run nobody can say."""
+    there: dict[str, Any] = {
+        PERSON: not own_markers,
+        OWN_MARKERS: own_markers,
+        FORCES: forces,
+        MASS: mass,
+        EMG: run.emg,
+        MUSCLES: spec.muscles,
+        TORQUE_GENERATORS: spec.torque_generators is not None,
+        RECRUITMENT: run.recruitment is not None,
+        WHOLE_BODY: run.foot.level == WHOLE_BODY,
+    }
+    return frozenset(name for name, value in there.items() if value)
+
+
+def without(fact: str) -> ConfigError:
+    """Stages asked for in a run that lacks a fact of GIVEN_BY."""
+    what, option = GIVEN_BY[fact]
+    return ConfigError(
+        f"its stages need {what}, and this run has none", where="stages",
+        remedy=f"give {option}, or leave stages out",
+    )  # fmt: skip

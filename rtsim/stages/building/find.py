@@ -1,0 +1,191 @@
+"""The stages of a run by name: modules of this folder, and those that other packages bring.
+
+A stage is a module of this folder with a `STAGE = StageDeclaration(...)`, called as the module, or, at an
+entry point of the group `rtsim.stages`, such a declaration, or a function that builds the stage.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+
+import msgspec
+
+import rtsim.stages
+from rtsim.config.mistake import explain
+from rtsim.config.models.model_schema import ModelSpec
+from rtsim.config.runs.run_schema import RunConfig
+from rtsim.errors import ConfigError
+from rtsim.methods.keypoint_limits import for_keypoints
+from rtsim.methods.plates.force_feed import ForceFeed
+from rtsim.stages.building.context import StageContext
+from rtsim.stages.building.declaration import GIVEN_BY, Facts, StageDeclaration, without
+from rtsim.stages.stage import Stage
+from rtsim.subjects.subject import Subject
+
+GROUP = "rtsim.stages"
+REST = "usual"
+"""In the stages of a run: all usual ones that it does not name, which have something to do."""
+PLAIN = RunConfig(name="plain")
+"""What a run has that says nothing."""
+
+
+@cache
+def own_stages() -> dict[str, StageDeclaration]:
+    """The stages of this folder, by name."""
+    names = sorted(module.name for module in pkgutil.iter_modules(rtsim.stages.__path__))
+    found = {name: getattr(import_module(f"rtsim.stages.{name}"), "STAGE", None) for name in names}
+    return {name: stage for name, stage in found.items() if stage is not None}
+
+
+def stage_names() -> list[str]:
+    """Names of all stages there are."""
+    return sorted({*own_stages(), *(point.name for point in entry_points(group=GROUP))})
+
+
+def check_named(names: Sequence[str]) -> None:
+    """ConfigError for a name among the stages of a run that none has, nor stands for the usual ones."""
+    find_stages(names)
+
+
+def find_stage(name: str) -> StageDeclaration:
+    """The declaration of a stage; ConfigError for a name that none has, or a package that cannot be used."""
+    return find_stages((name,))[name]
+
+
+def find_stages(names: Iterable[str]) -> dict[str, StageDeclaration]:
+    """The declarations of these stages, by name; ConfigError as of `find_stage`."""
+    points = {point.name: point for point in entry_points(group=GROUP)}
+    found: dict[str, StageDeclaration] = {}
+    for name in names:
+        if name in points:
+            found[name] = loaded(points[name])
+        elif name in own_stages():
+            found[name] = own_stages()[name]
+        elif name != REST:
+            raise ConfigError(f"unknown stage {name!r}", where="stages", allowed=", ".join(stage_names()))
+    return found
+
+
+def loaded(point: EntryPoint) -> StageDeclaration:
+    """The stage of another package; ConfigError where that cannot be loaded, or is no stage."""
+    try:
+        found = point.load()
+    except Exception as fault:  # whatever a stranger's package does
+        raise ConfigError(
+            f"the stage {point.name!r} cannot be loaded ({type(fault).__name__}: {fault})",
+            where=f"entry point {point.value}",
+            remedy="correct or uninstall the package that brings it",
+        ) from fault
+    if isinstance(found, StageDeclaration):
+        return found
+    if not callable(found):
+        raise ConfigError(
+            f"the stage {point.name!r} is no function", where=f"entry point {point.value}",
+            allowed="a StageDeclaration, or make(setting)",
+        )  # fmt: skip
+    return StageDeclaration(make=found)
+
+
+def usual_stages(facts: Facts) -> list[str]:
+    """The stages of a run of these facts that names none, in order."""
+    usual = {name: stage.order for name, stage in own_stages().items() if stage.is_usual(facts)}
+    return sorted(usual, key=usual.__getitem__)
+
+
+def names_of(named: Sequence[str], usual: Sequence[str]) -> list[str]:
+    """The stages of a run by name: those that it names, or the usual ones, which REST stands for."""
+    rest = [name for name in usual if name not in named]
+    return [name for word in named or (REST,) for name in (rest if word == REST else (word,))]
+
+
+def stages_of(run: RunConfig, facts: Facts) -> dict[str, StageDeclaration]:
+    """The stages of a run of these facts in order, by name: named, usual, and those that join."""
+    usual = usual_stages(facts)
+    names = names_of(run.stages, usual)
+    names += [name for name in usual if own_stages()[name].joins and name not in names]
+    return find_stages(names)
+
+
+def groups_of_stages(run: RunConfig, facts: Facts) -> set[str]:
+    """The groups of kernels that the stages of a run call."""
+    return {group for stage in stages_of(run, facts).values() for group in stage.groups(facts)}
+
+
+def make_stages(
+    run: RunConfig,
+    spec: ModelSpec,
+    subject: Subject | None,
+    forces: ForceFeed | None = None,
+    mass_kg: float = 0.0,
+) -> list[Stage]:
+    """The stages of a run in order; ConfigError where one needs another that does not come before it."""
+    run = for_keypoints(run) if subject is not None and subject.keypoints else run
+    setting = StageContext(run, spec, subject, forces=forces, mass_kg=mass_kg)
+    facts, stages = setting.facts, stages_of(run, setting.facts)
+    for name, declared in stages.items():
+        named = name in run.stages and not declared.is_spared(facts)
+        missing = missing_before(declared, setting.before)
+        if missing and named and not declared.lacks(facts):
+            raise misplaced(name, missing)
+        setting.options = options_of(name, declared, run)
+        stage = None if missing or declared.lacks(facts) else declared.make(setting)
+        if stage is not None:
+            setting.before[name] = stage
+        elif named:
+            raise idle(name, declared, facts, spec.name)
+    check_tables(run, {name: stages[name] for name in setting.before})
+    return list(setting.before.values())
+
+
+def missing_before(declared: StageDeclaration, before: Iterable[str]) -> str:
+    """The first stage that is needed and is not among those before; "" where all are."""
+    there = {*before}
+    missing = next((name for name in declared.needs if name not in there), "")
+    return missing or (declared.either[0] if declared.either and not there & {*declared.either} else "")
+
+
+def misplaced(name: str, need: str) -> ConfigError:
+    """A stage without another that it needs before it."""
+    return ConfigError(
+        f"{name!r} needs {need!r} before it", where="stages",
+        remedy=f"put {need!r}, and what that needs, before {name!r}, or leave stages out",
+    )  # fmt: skip
+
+
+def check_tables(run: RunConfig, stages: Mapping[str, StageDeclaration]) -> None:
+    """ConfigError for a table of the run that is for stages of which it has none."""
+    taken = {key for stage in stages.values() for key in stage.tables}
+    usual = not run.stages or REST in run.stages
+    for key, use in ((key, use) for stage in own_stages().values() for key, use in stage.tables.items()):
+        if key not in taken and getattr(run, key) != getattr(PLAIN, key):
+            what, remedy = use.unbuilt if use.unbuilt and usual else use.unnamed
+            raise ConfigError(what, where=key, remedy=remedy)
+
+
+def options_of(name: str, declared: StageDeclaration, run: RunConfig) -> msgspec.Struct | None:
+    """The record of a stage's own table [options.NAME], its defaults where the run has none; ConfigError for
+    a table that the stage does not take, and for what cannot stand in it.
+    """
+    table = run.options.get(name)
+    where = f"options.{name}"
+    if declared.options is None:
+        if table is None:
+            return None
+        raise ConfigError(f"the stage {name!r} takes no options", where=where, remedy="leave the table out")
+    try:
+        return msgspec.convert(table or {}, declared.options)
+    except msgspec.ValidationError as fault:
+        what, allowed, remedy = explain(str(fault), table, declared.options)
+        raise ConfigError(what, where=where, allowed=allowed or "", remedy=remedy) from None
+
+
+def idle(name: str, declared: StageDeclaration, facts: Facts, model: str) -> ConfigError:
+    """A stage asked for that has nothing to do in a run of these facts, with the model of this name."""
+    lacking = next((fact for fact in declared.lacks(facts) if fact in GIVEN_BY), "")
+    if lacking:
+        return without(lacking)
+    return ConfigError(f"{name!r} has nothing to do with {model}", where="stages", remedy="leave it out")

@@ -1,0 +1,129 @@
+"""What a run asks of muscles and joints, held against its model by names, before anything is compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rtsim.config.models.model_names import coordinate_names
+from rtsim.config.models.model_schema import ModelSpec
+from rtsim.config.runs.recruitment_schema import RecruitmentSpec
+from rtsim.config.runs.run_schema import RunConfig
+from rtsim.errors import ConfigError
+from rtsim.stages.building.declaration import FORCES, PERSON, RECRUITMENT, Facts, TableUse, without
+
+RECRUITMENT_USE = TableUse(
+    unnamed=(
+        "the table does nothing, as none of the stages recruits muscles",
+        'add "recruitment" to stages, or leave [recruitment] out',
+    ),
+    unbuilt=(
+        "muscles can be recruited where inverse dynamics tells the load, and the model has muscles",
+        "give --forces and a model with masses and muscles, or leave [recruitment] out",
+    ),
+)
+FDK_USE = TableUse(
+    unnamed=(
+        "the table does nothing, as no stage balances joints",
+        'give stages = ["kinematics", "fdk"], or leave [fdk] out',
+    )
+)
+
+
+def check_recruited(run: RunConfig, spec: ModelSpec, facts: Facts, before: Sequence[str]) -> None:
+    """ConfigError for the recruitment of a person, and for reserves of what is no coordinate."""
+    from rtsim.methods.muscles.recruitment import check_reserves
+
+    if PERSON in facts:
+        raise of_person_otherwise()
+    if run.recruitment is not None:
+        check_reserves(run.recruitment, (*coordinate_names(spec), *(angle.name for angle in spec.angles)))
+
+
+def check_balance(run: RunConfig, spec: ModelSpec, facts: Facts, *, loaded: bool) -> None:
+    """ConfigError for what the balance cannot have; loaded : whether inverse dynamics come before it."""
+    if PERSON not in facts:
+        check_balanced(run, spec)
+        return
+    if not loaded:
+        raise without_load_of_person()
+    if FORCES not in facts:
+        raise without(FORCES)
+    if RECRUITMENT in facts:
+        check_holds(run, spec)
+    check_balanced_of_person(run)
+
+
+def check_balanced_of_person(run: RunConfig) -> None:
+    """ConfigError for what the balance cannot have of the legs that the run follows; where a trial is to tell
+    which, of one leg and of both.
+    """
+    from rtsim.models.load import load_model, model_for
+
+    faults = []
+    for model in dict.fromkeys(model_for(run.model, side) for side in ([run.side] if run.side else SIDES)):
+        try:
+            check_balanced(run, load_model(model))
+        except ConfigError as error:
+            faults.append(error)
+        else:
+            return
+    raise faults[0]
+
+
+SIDES = ("right", "both")
+"""Of a person whose trial tells which legs there are."""
+
+
+def check_balanced(run: RunConfig, spec: ModelSpec) -> None:
+    """ConfigError for what the balance of the model's joints cannot have.
+
+    A model that needs a person's anatomy is built with the shipped subject, as names are the same.
+    """
+    from rtsim.methods.fdk.fdk import check, held_of
+    from rtsim.methods.fdk.fdk_coordinates import with_coordinates
+    from rtsim.methods.fdk.joint_forces import check_joints
+    from rtsim.methods.kinematics.choice import method_of
+    from rtsim.models.model import build
+    from rtsim.models.roles import roles_of
+    from rtsim.simulation.drivers import check_drivers
+    from rtsim.subjects.both_sides import stand_in
+
+    method, subject = method_of(run, spec), stand_in(spec)
+    model, roles = build(spec, subject, method), roles_of(spec, method, subject)
+    model, roles = with_coordinates(model, roles, run.fdk.dofs)
+    check(model, roles, run.fdk, run.recruitment or RecruitmentSpec())
+    if run.fdk.drivers:
+        check_drivers(model, run.fdk.drivers)
+    check_joints(run.fdk.joints, model, held_of(model, roles, run.fdk))
+
+
+def check_holds(run: RunConfig, spec: ModelSpec) -> None:
+    """ConfigError for a person's joints by a method whose soft elements bear nothing."""
+    from rtsim.methods.kinematics.choice import method_of
+
+    method = method_of(run, spec)
+    how = spec.methods.get(method)  # of one that the model has not, its own check tells
+    if how is not None and how.soft:
+        firm = [name for name, one in spec.methods.items() if not one.soft]
+        raise ConfigError(
+            f"{', '.join(how.soft)} are soft in the method {method}, so that only muscles would bear the "
+            "load along them",
+            where=RECRUITMENT, allowed=f"methods {', '.join(firm) or 'none'}",
+            remedy=f"give --method {firm[0]}" if firm else "leave [recruitment] out",
+        )  # fmt: skip
+
+
+def of_person_otherwise() -> ConfigError:
+    """The stage of models with their own markers asked for with a person."""
+    return ConfigError(
+        "a person's muscles are recruited where the joints are balanced", where="stages",
+        remedy='put "fdk" in place of "recruitment", or leave stages out',
+    )  # fmt: skip
+
+
+def without_load_of_person() -> ConfigError:
+    """The balance of a person's joints asked for without inverse dynamics before it."""
+    return ConfigError(
+        "the joints of a person are balanced where inverse dynamics come before", where="stages",
+        remedy='put "rates", "plates", "inverse_dynamics" before "fdk"; give --forces and --mass',
+    )  # fmt: skip

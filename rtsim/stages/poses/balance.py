@@ -1,0 +1,215 @@
+"""The balance of a joint's muscles, reactions and place, however the motion of its model is known."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from kernels.fdk.problem import BALANCED, NOT_BALANCED, NOT_BORNE, NOT_PLACED
+from kernels.forces.ligament import LINEAR
+from kernels.forces.lines import TENSION
+from kernels.solver.constraints import PATH_LENGTH, Roles
+from rtsim.config.runs.fdk_schema import FdkSpec
+from rtsim.config.runs.recruitment_schema import RecruitmentSpec
+from rtsim.methods.fdk.fdk import ForceDependentKinematics
+from rtsim.methods.fdk.joint_forces import JointForces
+from rtsim.models.model import Model
+from rtsim.quantity import ACTIVATIONS, AXES, Quantity
+from rtsim.stages.loads.unbalanced_dofs import unbalanced_dofs
+from rtsim.stages.stage import FINE, Stage, StageOutcome
+from streams.messages import Curves, Status
+
+TORN = "No equilibrium of the joint was found: it is pulled apart, or too few steps are allowed."
+PART = "Muscles bear the load of the joint's bodies only in part"
+NO_MUSCLES = (
+    "No activations: a muscle's path fails, held elements or coordinates repeat each other, or the solver "
+    "found none."
+)
+NO_LOAD = "The force on a foot is not known: no balance of the joint."
+KNOWN = (BALANCED, NOT_BORNE)
+"""What a balance ended with that has numbers."""
+
+CARRIES = "the body that carries them"
+"""Axes of what is told of the joints that a run names."""
+
+
+class Balance(Stage):
+    """The balance of a model, however its motion is known: what it comes to, and its quantities.
+
+    Attributes
+    ----------
+    balanced, joints : the solver and the joints that are told of
+    lateness : how the meaning of a result ends that is as late as a filter
+    unplaced : why there may be no pose, in words
+    """
+
+    lateness, unplaced = "", ""
+
+    def __init__(self, model: Model, roles: Roles, spec: FdkSpec, recruitment: RecruitmentSpec) -> None:
+        super().__init__()
+        self.balanced = ForceDependentKinematics(model, roles, spec, recruitment)
+        self.joints = JointForces(self.balanced, spec.joints)
+        self._stiffness = np.full(1, math.nan)
+        # not the solver's own, which it goes on from where a frame has no balance
+        turns = self.balanced.rotates
+        self._lengths, self._angles = np.flatnonzero(~turns), np.flatnonzero(turns)
+        self._length, self._force = np.full((2, len(self._lengths)), math.nan)
+        self._angle, self._moment = np.full((2, len(self._angles)), math.nan)
+        lines = self.balanced.model.forces.lines
+        self._ligaments = np.flatnonzero(lines.law != LINEAR)
+        self._tension = np.full(len(self._ligaments), math.nan)
+        self._pull = np.full(len(self.balanced.model.names.wrapping), math.nan)
+        for name in ("not_balanced", "load_not_borne", "unstable_joint"):
+            self.counters[name] = 0
+
+    def _why(self, status: int) -> str:
+        """A sentence; of a joint without balance, or a part of it, with contacts nothing presses in."""
+        own = self.balanced
+        part = f"{PART}: {unbalanced_dofs(own.freedoms, own.not_borne(), own.turns)} too little."
+        paths = np.flatnonzero(own.model.elements.kind == PATH_LENGTH)
+        unplaced = self.unplaced
+        if len(paths):
+            held = ", ".join(own.model.names.elements[e] for e in paths)
+            unplaced += f" Or the path of {held} is not found: a point of it is inside its surface."
+        why = {NOT_BALANCED: TORN, NOT_BORNE: part, NOT_PLACED: unplaced}
+        apart = self.joints.apart() if status in (NOT_BALANCED, NOT_BORNE) else ()
+        told = f" Nothing presses in {', '.join(apart)}." if apart else ""
+        return why.get(status, NO_MUSCLES) + told
+
+    def come_to(self, status: int) -> StageOutcome:
+        """What the balance of a frame ended with, told and published."""
+        if status not in KNOWN:
+            self.count("not_balanced", self._why(status))
+            self.without()
+            return StageOutcome(Status.NOT_CONVERGED, self.balanced.iterations)
+        self.joints.update(known=True)
+        own = self.balanced
+        self._stiffness[0] = own.least_stiffness
+        self._length[:], self._force[:] = own.alpha[self._lengths], own.residual[self._lengths]
+        np.divide(own.alpha[self._angles], own.arc[self._angles], out=self._angle)
+        np.multiply(own.residual[self._angles], own.arc[self._angles], out=self._moment)
+        self._tension[:] = self.balanced.work.forces.lines.state[self._ligaments, TENSION]
+        self._pull[:] = own.at.tension
+        told = Status.OK
+        if self._stiffness[0] <= 0.0:
+            self.count("unstable_joint", "The joint balances where a small deviation would grow: not stable.")
+            told |= Status.SUSPECT
+        if status == NOT_BORNE:
+            self.count("load_not_borne", self._why(status))
+            told |= Status.DEGRADED
+        return StageOutcome(told, self.balanced.iterations)
+
+    def without(self) -> StageOutcome:
+        """NaN in all results."""
+        own = self.balanced
+        for array in (
+            own.activations, own.forces, own.pushes, own.reserves, self._stiffness, self._length, self._force,
+            self._angle, self._moment, self._tension, self._pull,
+        ):  # fmt: skip
+            array[:] = math.nan
+        self.joints.update(known=False)
+        return FINE
+
+    def quantities(self) -> list[Quantity]:
+        """Muscles, reactions, the FDK degrees of freedom, the joints."""
+        late = self.lateness
+        own, names = self.balanced, self.balanced.model.names
+        one_way = tuple(own.hard[row] for row in own.joint.pushing)
+        found = [
+            Quantity(
+                "muscle_activations", own.activations, "1", own.acting, curves=ACTIVATIONS,
+                meaning=f"share of a muscle's strength in the balance of the joint{late}",
+            ),
+            Quantity(
+                "muscle_forces", own.forces, "N", own.acting,
+                meaning=f"along the tendon, activation times strength plus passive force{late}",
+            ),
+        ]  # fmt: skip
+        if one_way:
+            found += [
+                Quantity(
+                    "unilateral_reactions", own.pushes, "N", one_way,
+                    curves=Curves("Joint reactions", "force", 2, 10.0),
+                    meaning=f"of elements that push or pull one way alone{late}",
+                )
+            ]  # fmt: skip
+        if own.reserve_names:
+            found += [
+                Quantity(
+                    "reserve_moments", own.reserves, "N m", own.reserve_names,
+                    meaning=f"of the reserves of the run, of lengths in newtons{late}",
+                )
+            ]  # fmt: skip
+        if len(self._ligaments):
+            found += [
+                Quantity(
+                    "ligament_forces", self._tension, "N", tuple(names.lines[e] for e in self._ligaments),
+                    meaning=f"tension, 0 = slack{late}",
+                )
+            ]  # fmt: skip
+        if len(self._pull):
+            found += [
+                Quantity(
+                    "wrapping_ligament_forces", self._pull, "N", names.wrapping,
+                    meaning=f"tension of ligaments that go over surfaces, 0 = slack{late}",
+                )
+            ]  # fmt: skip
+        return found + self._of_freedoms() + self._of_joints()
+
+    def _of_freedoms(self) -> list[Quantity]:
+        """The FDK degrees of freedom: where they are, what is left along them, how stiff they are."""
+        own, late = self.balanced, self.lateness
+        decided = tuple(own.model.names.elements[e] for e in own.joint.element)
+        lengths, angles = (tuple(decided[k] for k in rows) for rows in (self._lengths, self._angles))
+        found: list[Quantity] = []
+        if lengths:
+            found += [
+                Quantity(
+                    "fdk_displacements", self._length, "m", lengths,
+                    curves=Curves("Joint displacements", "displacement", 1, 0.001),
+                    meaning=f"of FDK degrees of freedom that are lengths, beyond elements' targets{late}",
+                ),
+                Quantity(
+                    "fdk_residuals", self._force, "N", lengths, meaning="left along them; NaN = no balance"
+                ),
+            ]  # fmt: skip
+        if angles:
+            found += [
+                Quantity(
+                    "fdk_rotations", self._angle, "rad", angles,
+                    curves=Curves("Joint rotations", "rotation", 1, 0.01),
+                    meaning=f"of FDK degrees of freedom that are angles, from the neutral pose{late}",
+                ),
+                Quantity(
+                    "fdk_residual_moments", self._moment, "N m", angles,
+                    meaning="left about them; NaN = no balance",
+                ),
+            ]  # fmt: skip
+        if decided:
+            found += [
+                Quantity(
+                    "fdk_stiffness", self._stiffness, "N/m",
+                    meaning="least real part of the eigenvalues of the slopes of what is left along lengths "
+                    "and the arcs of angles: stable above 0",
+                )
+            ]  # fmt: skip
+        return found
+
+    def _of_joints(self) -> list[Quantity]:
+        """Displacements and forces of the joints that the run names."""
+        joints, late = self.joints, self.lateness
+        if not joints.names:
+            return []
+        return [
+            Quantity(
+                name="joint_point_displacements", array=joints.displacement, unit="m", labels=joints.names,
+                parts=AXES, frame=CARRIES,
+                meaning=f"of joints' points from the neutral pose, in the axes of what carries them{late}",
+            ),
+            Quantity(
+                name="joint_point_forces", array=joints.force, unit="N", labels=joints.names, parts=AXES,
+                frame=CARRIES,
+                meaning=f"on the points' bodies by contacts or reactions, in the same axes{late}",
+            ),
+        ]  # fmt: skip
