@@ -152,7 +152,8 @@ def write_anonymous(recording: Path, out: Path) -> AnonymousCopy:
                     except DecodeError:
                         n_bad += 1
                         continue
-                    recorder.write(*encode(anonymiser.of(message)), t_ns)
+                    topic, payload = encode(anonymiser.of(message))
+                    recorder.write(topic, payload, t_ns)
             if not recorder.n_message:
                 raise ConfigError(
                     "the recording holds no message", where=str(recording), remedy="give another"
