@@ -26,7 +26,7 @@ _STATE_AFTER = {
 _ENDLESS = "{} sends messages that do not end, {} so far; cut the connection to make a new one."
 _ATTEMPTS = (zmq.EVENT_CONNECT_DELAYED, zmq.EVENT_CONNECT_RETRIED)
 _SENTENCES = {
-    "connecting": "Nobody answers at {} yet; trying on.",
+    "connecting": "Nobody answers at {} yet; still trying.",
     "connected": "Connected to {}.",
     "closed": "The other side closed the connection to {}; trying to connect again.",
     "refused": "{} refuses this client's key; ask for its public key to be put on the allow-list.",

@@ -42,7 +42,7 @@ class Reservation:
             except OSError as fault:
                 claim.close()
                 self.close()
-                raise AddressInUseError(f"{address} is another program's in a moment") from fault
+                raise AddressInUseError(f"{address} is about to be taken by another program") from fault
             _claims[int(port)] = claim
             self._ports.append(int(port))
 

@@ -85,7 +85,7 @@ class EmgRelay:
             rate = inlet.rate or self._rate
             if not rate:
                 raise ConfigError(
-                    f"the stream {self._name!r} does not tell its rate", where="--rate", remedy="give it"
+                    f"the stream {self._name!r} does not state its rate", where="--rate", remedy="give it"
                 )
             if len(inlet.channels) > MOST_CHANNELS:
                 raise ConfigError(f"{len(inlet.channels)} channels", allowed=f"up to {MOST_CHANNELS}")

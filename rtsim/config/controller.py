@@ -41,7 +41,8 @@ class ControllerSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw
             if not low <= value <= high or (low < 0.0 and not self.is_signed(name)):
                 raise ValueError(
                     f"controller.ranges.{name}: {[low, high]}; allowed: the smaller one first, "
-                    f"{name} = {value:g} between, nothing below zero but what may be so"
+                    f"{name} = {value:g} between, and no bound below zero unless this parameter may be "
+                    f"negative"
                 )
 
     @property

@@ -296,7 +296,7 @@ class DeviceExchange:
         if self.n_missed > exchange.missed_most:
             return f"the device has not answered for {self.n_missed} ticks"
         if not self.lockstep and self.age_s > 1e-3 * exchange.deadline_ms:
-            return f"the device's newest word is older than {exchange.deadline_ms:g} ms"
+            return f"the device's newest message is older than {exchange.deadline_ms:g} ms"
         wrong = unbelievable(newest, self.spec.limits)
         return wrong + self.sensors.hint(newest) if wrong else self.obedience.lifeless()
 

@@ -46,7 +46,7 @@ class PassiveTorque:
             return ""
         of = "its actuator's" if newest.actuator else "what is commanded"
         return (
-            f"the device tells {newest.torque[0]:.3g} N m, {beyond:.3g} N m more than {of}, "
+            f"the device reports a torque of {newest.torque[0]:.3g} N m, {beyond:.3g} N m more than {of}, "
             f"{applied:.3g} N m, and its mechanics allow, for more than {self.limits.tracking_ms:g} ms"
         )
 

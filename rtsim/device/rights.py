@@ -45,7 +45,7 @@ class DeviceRights:
         """Why somebody may not give a command, in words; empty where they may."""
         if self._replay and command not in OF_REPLAY:
             return (
-                f"What is run again has its commands from the recording, {command} among them; it takes "
+                f"A replayed run takes its commands, {command} among them, from the recording; it accepts "
                 f"{', '.join(OF_REPLAY)}."
             )
         needed = next((role for role, names in NEEDS.items() if command in names), ROLES[-1])

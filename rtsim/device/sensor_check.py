@@ -165,7 +165,7 @@ class SensorCheck:
         fit.solve()
         offset = math.degrees(fit.offset)
         self._offset = (
-            f"the device's angle is {offset:.3g} deg off the joint's in the mean of a second; "
+            f"the device's angle is {offset:.3g} deg off the joint's on average over a second; "
             f"allowed: {most:g} deg{hint_of_turns(offset)}"
             if abs(offset) > most
             else ""

@@ -52,7 +52,8 @@ class Tuning:
         """Why a command cannot be done, in words; empty where it can."""
         if not 0.0 <= number_of(args.get(OVER_S, self.over_s)) <= LONGEST_RAMP_S:
             return (
-                f"{OVER_S} = {args[OVER_S]!s:.32} is no time of a change; allowed: 0 to {LONGEST_RAMP_S:g}."
+                f"{OVER_S} = {args[OVER_S]!s:.32} is not the duration of a change; allowed: 0 to "
+                f"{LONGEST_RAMP_S:g}."
             )
         if name == "undo":
             return "" if self._undo else "There is nothing to undo."

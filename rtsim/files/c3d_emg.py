@@ -156,10 +156,14 @@ def scales_of(units: Sequence[str], names: Sequence[str], source: str) -> tuple[
         return np.array([known[unit.lower()] for unit in units]), "V", []
     if len(untold) < len(names):
         raise ConfigError(
-            f"{untold[0]} of {source} tells no unit, and {next(n for n in names if n not in untold)} does",
+            f"{untold[0]} of {source} states no unit, and {next(n for n in names if n not in untold)} does",
             where=OPTION, remedy="choose channels of one kind",
         )  # fmt: skip
-    return np.ones(len(names)), "1", [f"{', '.join(names)}: no unit is told, the numbers are the file's."]
+    return (
+        np.ones(len(names)),
+        "1",
+        [f"{', '.join(names)}: no unit is stated, the numbers are as in the file."],
+    )
 
 
 def oddities(name: str, samples: FloatArray) -> list[str]:
@@ -167,7 +171,7 @@ def oddities(name: str, samples: FloatArray) -> list[str]:
     there = samples[np.isfinite(samples) & (np.abs(samples) <= GREATEST)]
     if len(there) < len(samples):
         share = 100.0 * (1.0 - len(there) / len(samples))
-        return [f"{name}: {share:.1f} % of its samples are none, the envelope has gaps there."]
+        return [f"{name}: {share:.1f} % of its samples are missing, the envelope has gaps there."]
     if np.ptp(there) == 0.0:
         return [f"{name} is constant: was its electrode connected?"]
     if len(np.unique(there)) < LEAST_VALUES:

@@ -56,7 +56,7 @@ def resolve_units(
                 f"{fitting[0]} apart; give --units to override"
             ]
         raise ConfigError(
-            "the file declares no units of length and the data do not tell them",
+            "the file declares no units of length and the data do not show them",
             where=source,
             remedy="give --units with the unit the file is in (m, cm or mm)",
         )

@@ -46,7 +46,7 @@ def check_forces(run: RunConfig, streamed: bool = True) -> None:
     if run.forces == WALKER:
         if run.source != WALKER:
             raise ConfigError(
-                f"the made-up plate is for {WALKER} as the source", where="--forces", allowed=allowed
+                f"the synthetic plate is for {WALKER} as the source", where="--forces", allowed=allowed
             )
         return
     if is_stream(run.forces):
@@ -281,8 +281,8 @@ def told_bodies(run: RunConfig) -> list[str]:
     if not others:
         return []
     return [
-        f"The loads act on {name_some(others)}, no foot by name: which foot bears which plate is told by "
-        "where it is pressed, whatever body they name."
+        f"The loads act on {name_some(others)}, none of which has the name of a foot: which foot bears "
+        f"which plate is found by where it is pressed, whatever body they name."
     ]
 
 

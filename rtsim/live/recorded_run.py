@@ -96,7 +96,7 @@ def check_results(results: Results, source: str, wrong: str = "", plates: bool =
     if not good.any():
         raise ConfigError(
             f"none of {len(good)} frames came out usable", where=source,
-            remedy="look at the sentences above; `rtsim check` tells of models and subjects",
+            remedy="look at the sentences above; `rtsim check` checks models and subjects",
         )  # fmt: skip
     if wrong and (plates or not results.fields.keys().isdisjoint(OF_PLATES)):
-        raise ConfigError(f"what comes of the force plates is of no use: {wrong}", where=source)
+        raise ConfigError(f"the results of the force plates cannot be used: {wrong}", where=source)

@@ -40,7 +40,9 @@ def judge_standing(
     unit = description.unit
     if not unit:
         unit = unit_of(positions[seen])
-        notes.append(f"The system does not tell its unit of length: {unit} was taken, by the person's size.")
+        notes.append(
+            f"The system does not report its unit of length: {unit} was taken, by the person's size."
+        )
     up = description.up
     if not up:
         by_names = up_by_names(description.names, METRES[unit] * positions) if seen.any() else None
@@ -65,10 +67,10 @@ def told_up(up: str, height: float) -> str:
     remedy = "add for example ?up=Z to its address to correct it"
     if height:
         return (
-            f"The system does not tell which axis is up: {up} was taken, as pelvis and trunk markers lie "
+            f"The system does not report which axis is up: {up} was taken, as pelvis and trunk markers lie "
             f"{height:.2f} m above the foot markers along it; {remedy}."
         )
     return (
-        f"The system does not tell which axis is up, nor does a standing person: {up} was taken, as is "
+        f"The system does not report which axis is up, nor does a standing person: {up} was taken, as is "
         f"usual; {remedy}."
     )

@@ -43,7 +43,7 @@ class ToolBar(QWidget):
         flow.addWidget(self.name)
         self.methods: dict[str, QPushButton] = {}
         self._holds = False  # the other side, as far as it said so
-        self.hold = _button("Pause", "Let the simulation hold, and go on (H)", "H")
+        self.hold = _button("Pause", "Pause the simulation, and resume it (H)", "H")
         self.hold.clicked.connect(lambda: self.commanded.emit("resume" if self._holds else "pause"))
         self.step = _button("Step", "One tick of a paused limb (N)", "N")
         self.step.clicked.connect(_calling(self.commanded.emit, "step"))

@@ -169,7 +169,8 @@ def held_of(held: dict[str, Any] | None) -> list[str]:
         moved = f"the start was off by {MM * held['gap_m']:.3g} mm ({held['at']}); it was turned by"
         said += f"\n{moved} {turned:.3g} deg and shifted by {shifted:.3g} mm at the most"
     if held["parting_m_s"] > LOST:
-        said += f"\nits speeds parted what is held by {MM * held['parting_m_s']:.3g} mm/s; others follow them"
+        parting = f"{MM * held['parting_m_s']:.3g} mm/s"
+        said += f"\nthe stated speeds opened what is held at {parting}; the other speeds were fitted to them"
     return [said]
 
 

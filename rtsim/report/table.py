@@ -146,9 +146,9 @@ def print_summary(console: Console, summary: dict) -> None:
     if odd:
         console.print(Text("flagged frames: " + ", ".join(f"{k} {v}" for k, v in odd.items())))
     for said in summary["told"][:MOST_TOLD]:
-        console.print(Text(f"told: {said}"))
+        console.print(Text(f"note: {said}"))
     if len(summary["told"]) > MOST_TOLD:
-        console.print(Text(f"told: {len(summary['told']) - MOST_TOLD} more (--json has them)"))
+        console.print(Text(f"notes: {len(summary['told']) - MOST_TOLD} more (--json has them)"))
     if summary["implausible"]:
         named = ", ".join(f"{name} on {n} frames" for name, n in summary["implausible"].items())
         console.print(Text(f"implausible angles: {named}"))

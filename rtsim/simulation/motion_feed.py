@@ -145,7 +145,7 @@ class MotionFeed:
         else:
             raise ConfigError(
                 f"its motion cannot be that of {', '.join(self.names)}", where="--again",
-                remedy="run it again with the model, --motion and --prescribe of then",
+                remedy="replay it with the model, --motion and --prescribe of that run",
             )  # fmt: skip
 
     def drive(self, time: float) -> Status:

@@ -90,7 +90,7 @@ class SharedLoads(Stage):
         reactions = [
             Quantity(
                 "unilateral_reactions", sharing.reactions, "N", sharing.reaction_names,
-                meaning="of elements that push or pull one way alone; filtered",
+                meaning="of elements that push or pull in one direction only; filtered",
             )
         ]  # fmt: skip
         return [

@@ -32,7 +32,7 @@ def check_width(width: float, label_side: str, joint: str, where: str) -> None:
         return
     said = f"; no {width_name(label_side, joint)} is stored with it"
     if width:
-        said = f", and {1e3 * width:.3g} mm is none"
+        said = f", and {1e3 * width:.3g} mm is no such width"
         if low <= 1e3 * width <= high:
             said += f": metres, where mm are due? {1e6 * width:.0f} mm would do"
     raise ConfigError(

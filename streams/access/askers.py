@@ -33,7 +33,7 @@ class Asker(NamedTuple):
 
 ANYBODY = Asker("whoever may connect", "arm")
 """Where nobody tells: no keys, and no system that says whose a connection is."""
-NOT_TOLD = Asker("a connection that the system does not tell the user of", "")
+NOT_TOLD = Asker("a connection whose user the system does not reveal", "")
 
 
 class Askers:

@@ -30,7 +30,9 @@ def resolved(host: str, port: int) -> tuple[str, int]:
     try:
         found = socket.getaddrinfo(host, port, socket.AF_INET, socket.SOCK_DGRAM)
     except (OSError, UnicodeError) as fault:
-        raise CaptureError("unreachable", f"{host!r} is the name of no computer here: {fault}") from fault
+        raise CaptureError(
+            "unreachable", f"{host!r} is not the name of a computer that is known here: {fault}"
+        ) from fault
     return str(found[0][4][0]), port
 
 

@@ -105,11 +105,11 @@ def words_of_change(before: CaptureDescription, after: CaptureDescription) -> st
         if names
     ]
     if not words and after.names != before.names:
-        words = ["the order of the names is another one"]
+        words = ["the order of the names has changed"]
     if after.rate != before.rate:
         words.append(f"the rate is {after.rate:g} Hz")
     if after.plates != before.plates:
         words.append(
             f"there are {len(after.plates)} force plates" if after.plates else "there are no force plates"
         )
-    return ", ".join(words) or "unit or axes are others"
+    return ", ".join(words) or "the unit or the axes have changed"

@@ -113,10 +113,12 @@ class CaptureSystem(NamedTuple):
 
 COMMON_OPTIONS: Mapping[str, str] = {
     "force_sign": "check (by who stands on the plates, the default), person (the floor on it) or plate",
-    "latency_ms": "least time from exposure to arrival, taken off t_capture (default: as the system tells)",
-    "up": "the axis that points up, where the system does not tell it or tells it wrongly (Y, Z, -X, ...)",
-    "units": "m, cm or mm, likewise",
-    "unnamed": "so many rows for markers without a name, unnamed_1 and so on (default 0)",
+    "latency_ms": "least time from exposure to arrival, taken off t_capture (default: as the system "
+    "reports it)",
+    "up": "the axis that points up, where the system does not report it, or reports it wrongly (Y, Z, "
+    "-X, ...)",
+    "units": "the unit of length (m, cm or mm), where the system does not report it, or reports it wrongly",
+    "unnamed": "number of rows for markers without a name, unnamed_1 and so on (default 0)",
 }
 """Options of addresses that the relay itself obeys."""
 

@@ -138,9 +138,9 @@ def count_frames(n: int) -> str:
 # What is said of each kind of event; {n} is a number of frames, {detail} says where or what.
 SENTENCES = {
     "lost": "{n} lost on the way here; {detail}.",
-    "duplicate": "{n} came twice, so dropped the copies; {detail}.",
-    "out_of_order": "{n} came out of order and dropped; {detail}.",
-    "skipped": "{n} skipped because the reader was busy; kept the newest.",
+    "duplicate": "{n} came twice, the copies were dropped; {detail}.",
+    "out_of_order": "{n} came out of order, dropped; {detail}.",
+    "skipped": "{n} skipped because the reader was busy, the newest kept.",
     "oversize": "{n} too large and dropped: {detail}.",
     "malformed": "{n} unreadable and dropped: {detail}.",
     "bad_version": "{n} of another protocol version and dropped: {detail}.",
@@ -154,7 +154,7 @@ SENTENCES = {
     "other_user": "{n} of a device of another user of this machine, dropped: {detail}.",
     "session": "A new session {detail} began.",
     "end": "The stream ended after {detail}.",
-    "end_beside": "A session beside the one that goes on ended after {detail}.",
+    "end_beside": "Another session, beside the one that is read, ended after {detail}.",
 }
 
 

@@ -121,7 +121,7 @@ def repeat(folder: Path | None, words: str) -> str:
         raise ConfigError(f"no use for {'; '.join(workshop.left_out[case.recording])}", where="--case")
     damage = workshop.damage(case, clean.scene)
     if damage is None:
-        raise ConfigError(f"{case.recording} cannot be damaged so", where="--case")
+        raise ConfigError(f"{case.recording} cannot be damaged in this way", where="--case")
     person = clean.person.damaged(damage)
     person.use(case.method)
     solved = solve(person, clean.scene, damage)

@@ -106,7 +106,7 @@ def foxglove_command(
 @click.option("--address", type=Address(binding=True), default=None, show_default="tcp://127.0.0.1:5565",
               help="Where to publish; port 0 takes any.")  # fmt: skip
 @click.option(
-    "--rate", type=float, default=0.0, help="Samples per second, where the stream does not tell it."
+    "--rate", type=float, default=0.0, help="Samples per second, where the stream does not state it."
 )
 @click.option("--duration", "duration_s", type=float, help="Stop after this many seconds.")
 @bind_options

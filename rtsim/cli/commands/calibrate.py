@@ -68,9 +68,11 @@ SECONDS, WITHIN_S = 3.0, 60.0
 @file_options
 @ANYWAY_OPTION
 @ALL_NOTES_OPTION
-@click.option("--seconds", type=float, help="Of a stream: to stand still with all markers seen (default: 3).")
 @click.option(
-    "--within", "within_s", type=float, help="Of a stream: seconds after which it is refused (default: 60)."
+    "--seconds", type=float, help="For a stream: seconds to stand still with all markers seen (default: 3)."
+)
+@click.option(
+    "--within", "within_s", type=float, help="For a stream: seconds after which it is given up (default: 60)."
 )
 @connect_options
 @click.option("--force", is_flag=True, help="Replace a subject file that exists already.")

@@ -67,7 +67,7 @@ FOLDERS = {
     "--ik-setup",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Tell what this setup of OpenSim's inverse kinematics tool (.xml) asks of the one model in PATHS.",
+    help="Show what this setup of OpenSim's inverse kinematics tool (.xml) asks of the one model in PATHS.",
 )
 def command(paths: tuple[Path, ...], ik_setup: Path | None) -> None:
     """Check configs (PATHS or shipped names; none: all shipped ones): models, labs, inertias, torque
@@ -87,7 +87,9 @@ def command(paths: tuple[Path, ...], ik_setup: Path | None) -> None:
         raise ConfigError(f"{faults} of {len(chosen)} configs are not right", where="check")
     if ik_setup is not None:
         if len(paths) != 1:
-            raise ConfigError("it is told for one model", where="--ik-setup", remedy="give one PATH, a model")
+            raise ConfigError(
+                "it is shown for one model", where="--ik-setup", remedy="give one PATH, a model"
+            )
         for text in asked_of(paths[0], ik_setup):
             tell(f"{ik_setup}: {text}", err=False)
 
@@ -285,7 +287,7 @@ def check_run(run: RunConfig, path: Path) -> list[str]:
     told = []
     of_either = any(stage.tables and OWN_MARKERS not in stage.inputs for stage in stages)
     if run.recruitment is not None and not WHOSE & read_toml(path).keys() and not of_either:
-        told.append("[recruitment] was not compared with a model: the file names none, and nobody who moves")
+        told.append("[recruitment] was not compared with a model: the file names no model and no person")
     elif of_model or of_either or run.recruitment is not None or run.options:
         check_run(run, spec, of_model=of_model, forces=True)
     if run.subject:

@@ -29,9 +29,11 @@ FIND_S = 2.0
 @click.option("--address", type=Address(binding=True), show_default=MARKERS_ADDRESS,
               help="Where to publish; port 0 takes any.")  # fmt: skip
 @offset_option()
-@click.option("--lab", type=Config("labs"), help="Tell which markers of this map the system does not have.")
+@click.option(
+    "--lab", type=Config("labs"), help="List the markers of this map that the system does not have."
+)
 @click.option("--duration", "duration_s", type=float, help="Stop after this many seconds.")
-@click.option("--states", is_flag=True, help="Say states as JSON lines (for programs).")
+@click.option("--states", is_flag=True, help="Print states as JSON lines (for programs).")
 @click.option("--json", "as_json", is_flag=True, help="What was found, or counted by the end, as JSON.")
 @bind_options
 def command(

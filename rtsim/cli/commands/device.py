@@ -24,7 +24,12 @@ from streams.sockets import DEVICE_ADDRESS
     "--log", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE.csv",
     help="Write a row for each tick of the device.",
 )  # fmt: skip
-@click.option("--urgent", "urgently", is_flag=True, help="Before all other work, where the system grants it.")
+@click.option(
+    "--urgent",
+    "urgently",
+    is_flag=True,
+    help="Run at a higher priority than all other work, where the system grants it.",
+)
 @click.option(
     "--tunnel", is_flag=True,
     help="The address is of this machine, but leads to a model on another one: their clocks differ.",

@@ -26,7 +26,10 @@ from streams.capture.system import is_capture
 )
 @click.option("--wait", "wait_s", type=float, default=0.0, help="Wait this long for a first subscriber [s].")
 @click.option(
-    "--subscribers", type=click.IntRange(0), default=1, help="Wait for this many, not only for one."
+    "--subscribers",
+    type=click.IntRange(0),
+    default=1,
+    help="Wait for this many subscribers, not only for one.",
 )
 @click.option("--note", "notes", multiple=True, hidden=True, help="Goes with the results (for programs).")
 @run_options
@@ -54,7 +57,7 @@ def command(
         raise ConfigError("no marker stream given", where="--markers", allowed="tcp://HOST:PORT")
     if is_capture(address) or is_capture(run.forces):
         raise ConfigError(
-            f"{address} is a capture system, no stream", where="--markers", allowed="tcp://HOST:PORT",
+            f"{address} is a capture system, not a stream", where="--markers", allowed="tcp://HOST:PORT",
             remedy="relay it with `rtsim connect`, and give that address, or use `rtsim live`",
         )  # fmt: skip
     if run.forces and not is_stream(run.forces):

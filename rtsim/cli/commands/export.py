@@ -80,7 +80,7 @@ def command(
     suffix = f".{form}" if form else ""
     if out is None:
         raise ConfigError(
-            f"where {recording} is written to is not said" + (
+            f"no output is given for {recording}" + (
                 "" if recording.suffix.lower() == ".mcap" else ", and it is no recording (.mcap)"
             ), where="OUT",
             allowed=f"a file ({', '.join((*EXPORT_SUFFIXES, C3D, FOXGLOVE, *PICTURES))}), or - with --format",

@@ -53,18 +53,24 @@ def _address(name: str, what: str) -> Any:
     "--device", "device", type=Config("devices"),
     help=f"Simulated device to start beside [config]; {NO_DEVICE}: wait for one that somebody else starts.",
 )  # fmt: skip
-@click.option("--mode", type=click.Choice(["lockstep", "free"]), help="How ticks are shared [config].")
+@click.option(
+    "--mode",
+    type=click.Choice(["lockstep", "free"]),
+    help="Whether model and device tick in lockstep, or each by its own clock [config].",
+)
 @click.option("--rate", "rate_hz", type=float, help="Ticks per second [config].")
 @click.option(
     "--fast",
     is_flag=True,
-    help="For simulated devices: not in step with the clock, but as fast as both go; all times are 1 s.",
+    help="For simulated devices: run as fast as both sides can, not in step with the clock; every "
+    "timeout is 1 s.",
 )
 @click.option(
     "--duration", "duration_s", type=float, help="Length of the run [s]; 0 = until stopped [config]."
 )
 @click.option("--arm", "arm_s", type=float, is_flag=False, flag_value=0.5, metavar="[S]",
-              help="Arm by itself at this time of the model [s]; without a number at 0.5.")  # fmt: skip
+              help="Arm automatically at this time of the model [s]; at 0.5 where no number "
+              "follows.")  # fmt: skip
 @_address("results", "Results go here")
 @_address("control", "Commands come here")
 @_address("port", "The device connects here")
@@ -76,14 +82,19 @@ def _address(name: str, what: str) -> Any:
     help="Motion of coordinates that take one: .mot, .sto, or results of a live run at tcp://HOST:PORT.",
 )
 @click.option("--prescribe", "prescribed", multiple=True, metavar="COORDINATE",
-              help="A coordinate that --motion moves beside the model's own.")  # fmt: skip
-@click.option("--urgent", "urgently", is_flag=True, help="Before all other work, where the system grants it.")
+              help="A coordinate that --motion moves, too, beside those that the model names.")  # fmt: skip
+@click.option(
+    "--urgent",
+    "urgently",
+    is_flag=True,
+    help="Run at a higher priority than all other work, where the system grants it.",
+)
 @click.option("--cpu", type=click.IntRange(min=0), metavar="N", help="Keep the loop on this processor.")
 @click.option("--monitor", "monitor", is_flag=True, help="Open the monitor window too.")
 @click.option("--record", "record", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE.mcap",
               help="Record everything that is published, from the first tick to the last.")  # fmt: skip
 @click.option("--again", "again", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE.mcap",
-              help="Run a recording in lockstep again, with what the device said then.")  # fmt: skip
+              help="Replay a recording in lockstep, with the device's messages of that run.")  # fmt: skip
 @click.option(
     "--from",
     "source",
@@ -294,7 +305,7 @@ def run(
         )  # fmt: skip
         loop.control_events = server.events
         stack.enter_context(noting_requests(lambda number: loop.stop("interrupted")))
-        no_effect = partial(tell, "rtsim: no emergency stop: what is run again has no device under torque")
+        no_effect = partial(tell, "rtsim: no emergency stop: a replayed run has no device under torque")
         stack.enter_context(ways.signal.calling(press or no_effect))
         beside = stack.enter_context(Beside(publisher.events.append))
         if ways.record is not None:

@@ -47,7 +47,8 @@ def command() -> None:
 @click.option(
     "--movement",
     type=click.Path(path_type=Path),
-    help="A movement with the same set: what is not in it is on in the static trial alone.",
+    help="A movement with the same marker set: markers that it lacks are taken to be on in the static "
+    "trial alone.",
 )
 @click.option(
     "--plot",
@@ -169,10 +170,10 @@ def print_roles(found: LabProposal) -> None:
 def remarks(static: Path, found: LabProposal) -> list[str]:
     """Sentences for the head of the map."""
     return [
-        f"Proposed by `rtsim lab new` from {static.name}: a person has to look at it.",
-        "Roles without a comment follow from name and place alike; `check` stands at those that one of both "
-        "alone tells,",
-        "UNSURE at those that neither tells for certain, or where name and place contradict each other.",
+        f"Proposed by `rtsim lab new` from {static.name}: a person has to check it.",
+        "Roles without a comment follow from name and place alike; `check` stands at those that only "
+        "one of the two gives,",
+        "UNSURE at those that neither gives for certain, or where name and place contradict each other.",
     ]
 
 

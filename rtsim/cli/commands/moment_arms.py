@@ -125,7 +125,10 @@ def ways_of(arms: MomentArms) -> tuple[str, ...]:
     rolls = arms.model.names.rolls
     if not rolls:
         return WAYS
-    tell(f"note: differences are left out: {rolls[0]} rolls without slipping, which no position knows")
+    tell(
+        f"note: differences are left out: {rolls[0]} rolls without slipping, a constraint of velocity, "
+        f"which no position shows"
+    )
     return WAYS[:-1]
 
 

@@ -19,7 +19,7 @@ _OUT = click.option("-o", "--out", required=True, type=click.Path(path_type=Path
 _FORCE = click.option("--force", is_flag=True, help="Replace a file that exists already.")
 _NAME = click.option("--name", default="", help="Name of the norms (default: of the file).")
 _SOURCE = click.option("--source", default="", help="Where they are from, on every page that uses them.")
-_LICENCE = click.option("--licence", default="", help="What one may do with them.")
+_LICENCE = click.option("--licence", default="", help="Licence of the norms: what others may do with them.")
 
 
 @click.group("norms")
@@ -124,7 +124,7 @@ def static_of(trial: Path, beside: list[Path]) -> Path | None:
 @click.argument("file", type=click.Path(path_type=Path))
 @_OUT
 @click.option("--convention", required=True, type=click.Choice([*CONVENTIONS]),
-              help="By which rules its angles are computed; files of Polygon and Nexus: cgm.")  # fmt: skip
+              help="Convention of its angles; for files of Polygon and Nexus: cgm.")  # fmt: skip
 @_NAME
 @_SOURCE
 @_LICENCE

@@ -47,7 +47,7 @@ from streams.sockets import MARKERS_ADDRESS
     help="Force plates played beside: a file, or walker (default: those of a C3D).",
 )
 @TARE_OPTION
-@click.option("--states", is_flag=True, help="Say states as JSON lines (for programs).")
+@click.option("--states", is_flag=True, help="Print states as JSON lines (for programs).")
 @click.option("--side", type=click.Choice(["right", "both"]), help="Legs of the synthetic walker.")
 @PERSON_OPTION
 @click.option("--unnamed", is_flag=True, help="Play trajectories of a C3D file that have no name, too.")

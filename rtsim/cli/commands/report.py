@@ -34,7 +34,8 @@ NOW, BEFORE = "now", "before"
 @click.option("--norms", "norms_path", type=click.Path(path_type=Path), metavar="FILE",
               help="Norms (.toml, see `rtsim norms`): bands, and gait profile scores.")  # fmt: skip
 @click.option("--angles", type=click.Choice([*CONVENTIONS]),
-              help="Which angles (default: those of the norms, else `cgm` where there).")  # fmt: skip
+              help="Which angles (default: those of the norms, else `cgm` where the trials have "
+              "it).")  # fmt: skip
 @click.option("-o", "--out", "outputs", multiple=True, type=click.Path(path_type=Path), metavar="PATH",
               help=".html, .pdf, .png, .xlsx, or a folder for csv and a spreadsheet (repeatable; default: "
               "the name of the first source with .html).")  # fmt: skip
@@ -147,7 +148,7 @@ def check_output(path: Path, force: bool) -> None:
         return
     if suffix not in (HTML, PDF, PNG, XLSX):
         raise ConfigError(
-            f"{path.name} is of no known kind", where="--out",
+            f"{path.name} is not a known kind of file", where="--out",
             allowed=f"a name ending in {HTML}, {PDF}, {PNG} or {XLSX}, or a folder",
         )  # fmt: skip
     for each in pages_there(path) or [numbered(path, 1)] if suffix == PNG else [path]:

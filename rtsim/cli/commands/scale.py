@@ -32,7 +32,7 @@ STATURES_MM, PER_SQUARE = (500.0, 2500.0), (8.0, 120.0)
 )
 @PERSON_OPTION
 @click.option("--mass", "mass_kg", type=float, help="Mass of the person [kg], instead of the setup's.")
-@click.option("--stature", "stature_mm", type=float, help="Of the person [mm]: for planar_body.")
+@click.option("--stature", "stature_mm", type=float, help="Stature of the person [mm], for planar_body.")
 @click.option("--sex", type=click.Choice(["male", "female"]), help="Whose table: for planar_body.")
 @click.option(
     "--out",
@@ -143,7 +143,7 @@ def body_of(
     low, high = PER_SQUARE
     if not low <= 1e6 * mass_kg / stature_mm**2 <= high:
         raise ConfigError(
-            f"{mass_kg:g} kg at {stature_mm:g} mm are no person", where="--mass, --stature",
+            f"{mass_kg:g} kg at {stature_mm:g} mm fit no person", where="--mass, --stature",
             allowed=f"{low:g} to {high:g} kg per square metre of stature",
         )  # fmt: skip
     for note in notes_on_size(mass_kg, 1e-3 * stature_mm):

@@ -27,9 +27,11 @@ FILE = click.Path(dir_okay=False, path_type=Path)
 @click.option("--certificate", type=FILE, help="Certificate for TLS (PEM), which other machines need.")
 @click.option("--certificate-key", "key", type=FILE, help="Key of the certificate (PEM).")
 @click.option(
-    "--token-file", type=FILE, help="File of the token that viewers bring; else one is made up where TLS is."
+    "--token-file",
+    type=FILE,
+    help="File with the token that viewers have to give; without it one is generated where TLS is used.",
 )
-@click.option("--states", is_flag=True, hidden=True, help="Say the state as JSON lines (for `live`).")
+@click.option("--states", is_flag=True, hidden=True, help="Print the state as JSON lines (for `live`).")
 @click.option("--duration", "duration_s", type=float, help="Stop after this many seconds.")
 @connect_options
 def command(

@@ -47,14 +47,15 @@ MOST_VALUES = 200_000_000
 @click.option(
     "--kinks",
     type=click.Choice(get_args(KINDS["kinks"])),
-    help="Where sliding turns round within a step: split it, take the secant slope, or do nothing.",
+    help="What to do where sliding reverses within a step: split it, take the secant slope, or nothing.",
 )
 @click.option(
     "--split",
     type=float,
     nargs=2,
     metavar="FRACTION FLOOR",
-    help="How much of itself, and of the transition velocity, sliding may change in a part of a split step.",
+    help="Most that sliding may change in a part of a split step: a fraction of itself, and a floor in "
+    "parts of the transition velocity.",
 )
 @click.option("--load", "loads", multiple=True, metavar="NAME=GAIN", help="Scale a load (repeatable).")
 @click.option(
@@ -72,7 +73,10 @@ MOST_VALUES = 200_000_000
     help="Motion of coordinates that take one: a .mot or .sto file, or with --live tcp://HOST:PORT.",
 )
 @click.option(
-    "--prescribe", multiple=True, metavar="COORDINATE", help="Let --motion move this one, too (repeatable)."
+    "--prescribe",
+    multiple=True,
+    metavar="COORDINATE",
+    help="Let --motion move this coordinate, too (repeatable).",
 )
 @click.option(
     "--subject",

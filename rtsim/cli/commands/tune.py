@@ -24,7 +24,7 @@ OF_SEARCHES = ("offline", "costs", "operator", "budget", "seed", "processes", "t
 @click.command("tune")
 @click.argument("config", required=False, type=Config("hil"))
 @click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="Set a parameter (repeatable).")
-@click.option("--undo", is_flag=True, help="Back to before the last change.")
+@click.option("--undo", is_flag=True, help="Undo the last change.")
 @click.option("--save", metavar="NAME", help="Keep the parameters as a snapshot.")
 @click.option("--switch", metavar="NAME", help="Go to a snapshot; `start` is that of the config.")
 @click.option("--over", "over_s", type=float, metavar="S", help="How long the change takes [s] [config].")
@@ -32,17 +32,25 @@ OF_SEARCHES = ("offline", "costs", "operator", "budget", "seed", "processes", "t
               help="Search for the setting of CONFIG that costs least, by this method.")  # fmt: skip
 @click.option("--validate", is_flag=True,
               help="Compare default, best of --file and zero torque in random mirrored order.")  # fmt: skip
-@click.option("--offline", is_flag=True, help="In simulations, not in the running `rtsim hil`.")
+@click.option("--offline", is_flag=True, help="Search in simulations, not in the running `rtsim hil`.")
 @click.option("--cost", "costs", multiple=True, metavar="FIELD[.LABEL][:REDUCTION]",
               help="What a cycle costs, in place of tuning.costs (repeatable: their sum).")  # fmt: skip
-@click.option("--operator", is_flag=True, help="Costs, or which of two is better, are typed.")
+@click.option(
+    "--operator", is_flag=True, help="Have the operator type costs, or which of two settings is better."
+)
 @click.option("--budget", type=click.IntRange(2, 100_000), help="Settings to be tried [config].")
-@click.option("--seed", type=click.IntRange(0), help="Of the search, and of the order of --validate [0].")
-@click.option("--processes", type=click.IntRange(1, 256), help="With --offline: at a time [processors].")
+@click.option(
+    "--seed", type=click.IntRange(0), help="Seed of the search, and of the order of --validate [0]."
+)
+@click.option(
+    "--processes",
+    type=click.IntRange(1, 256),
+    help="With --offline: simulations that run at a time [processors].",
+)
 @click.option("--together", type=click.IntRange(1, 64),
               help="Bayesian with --offline: settings tried at a time after the first [2].")  # fmt: skip
 @click.option("--file", "file", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE.json",
-              help="Keep every trial; one that is there is gone on with.")  # fmt: skip
+              help="Keep every trial in this file; a file that exists is continued.")  # fmt: skip
 @click.option("--blocks", type=click.IntRange(2, 1000), help="Of --validate [6].")
 @plot_options
 @click.option("--results", type=Address(), help="Results of the run [config].")

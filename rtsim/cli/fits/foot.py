@@ -62,13 +62,17 @@ IN_TIME = [row for row in PRESSURE if not row.peaks_only]
     "--plate", "plates", multiple=True, help="Plate whose step is fitted; several: several together."
 )
 @click.option("--pressure", type=FILE, help=f"Pressure under the one fitted step ({listed(IN_TIME)}).")
-@click.option("--pressure-delay", type=float, default=0.0, help="Of its clock behind the trial's [s].")
-@click.option("--pressure-as-scaled", is_flag=True, help="Do not scale it to the plate's force.")
-@click.option("--pressure-as-placed", is_flag=True, help="Do not lay it by the centre of pressure.")
+@click.option("--pressure-delay", type=float, default=0.0, help="Delay of its clock behind the trial's [s].")
+@click.option("--pressure-as-scaled", is_flag=True, help="Do not scale the pressure to the plate's force.")
+@click.option(
+    "--pressure-as-placed", is_flag=True, help="Do not place the pressure mat by the centre of pressure."
+)
 @click.option("--footprint", "footprints", multiple=True, type=FILE,
               help=f"Recorded peak pressure ({listed(PRESSURE)}), compared by shape.")  # fmt: skip
 @click.option("--friction", is_flag=True, help="Fit friction and spinning as well (weights 1).")
-@click.option("--no-pressure", is_flag=True, help="Leave pressure out of the cost, and only tell its error.")
+@click.option(
+    "--no-pressure", is_flag=True, help="Leave pressure out of the cost, and only report its error."
+)
 @click.option("--starts", type=click.IntRange(1, 1000), default=10, show_default=True,
               help="Starts within 10 % of the initial guess.")  # fmt: skip
 @click.option("--hops", type=click.IntRange(0, 1000), default=0, show_default=True,
@@ -82,7 +86,7 @@ IN_TIME = [row for row in PRESSURE if not row.peaks_only]
 )
 @click.option("--lab", default="", help="Marker map (default: found by the names).")
 @click.option(
-    "--mass", "mass_kg", type=float, help="Of the person [kg] (default: from whole strides on plates)."
+    "--mass", "mass_kg", type=float, help="Mass of the person [kg] (default: from whole strides on plates)."
 )
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Model of the foot (.toml).")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")

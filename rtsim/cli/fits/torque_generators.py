@@ -37,13 +37,15 @@ if TYPE_CHECKING:
 @click.option(
     "--forces", type=click.Path(path_type=Path), help="Force plates, where MOTION is a file of markers."
 )
-@click.option("--config", help="Run config of their analysis, as of which body bears which plate.")
+@click.option(
+    "--config", help="Run config of that analysis, for example to state which body bears which plate."
+)
 @click.option(
     "--a-max",
     "a_max",
     multiple=True,
     metavar="[NAME=]ACTIVATION",
-    help="Activation that is reached at most, of all (default: 1) or of one (repeatable).",
+    help="Greatest activation that is reached, of all generators (default: 1) or of one (repeatable).",
 )
 @click.option(
     "--emg",
@@ -64,7 +66,7 @@ if TYPE_CHECKING:
     type=float,
     default=1.4,
     show_default=True,
-    help="Passive torque at most, in parts of the isometric one.",
+    help="Greatest passive torque, as a part of the isometric torque.",
 )
 @click.option(
     "--co-contraction",
@@ -77,7 +79,7 @@ if TYPE_CHECKING:
     "--co-contraction-table",
     "against_table",
     type=click.Path(path_type=Path),
-    help="The same over time: table (.sto, .mot) of torques [N m], columns by coordinates.",
+    help="That torque over time: a table (.sto, .mot) of torques [N m], columns by coordinates.",
 )
 @click.option(
     "--strength",
@@ -132,7 +134,7 @@ if TYPE_CHECKING:
 @click.option(
     "--parameters",
     type=click.Path(path_type=Path),
-    help="Draw what the fitted parameters do to the curves of a generator (--muscle), likewise.",
+    help="Draw what the fitted parameters do to the curves of a generator (--muscle), into such a file.",
 )
 @plot_options
 @click.option("--json", "as_json", is_flag=True, help="Everything as JSON, in rad and N m.")

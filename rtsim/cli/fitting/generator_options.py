@@ -138,10 +138,12 @@ def check_together(said: Said) -> None:
     over_time = said.within is not None
     for option, given, other, there, why in (
         ("--strength", bool(said.strength), "--bounds", said.bounds, "these begin from the peak moments"),
-        ("--emg-within", over_time, "--bounds", said.bounds, "EMG over time says how active everybody is"),
-        ("--emg-within", over_time, "--co-contraction", bool(said.against), "both say what is borne"),
+        ("--emg-within", over_time, "--bounds", said.bounds, "EMG over time states the activation of "
+        "every generator already"),
+        ("--emg-within", over_time, "--co-contraction", bool(said.against), "both state the torque that "
+        "the two bear against each other"),
         ("--emg-within", over_time, "--co-contraction-table", said.against_table is not None,
-         "both say what is borne"),
+         "both state the torque that the two bear against each other"),
     ):  # fmt: skip
         if given and there:
             raise ConfigError(f"it contradicts {other}: {why}", where=option, remedy="leave one out")

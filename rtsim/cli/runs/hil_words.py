@@ -28,7 +28,7 @@ def said_of_access(ways: HilOptions, server: ControlServer) -> list[str]:
     """Who may do what, where it is not as usual."""
     told = []
     if ways.again is not None:
-        told.append("what is run again has its commands, and its emergency stops, from the recording alone")
+        told.append("a replayed run takes its commands, and its emergency stops, from the recording alone")
     elif not server.stop_address:
         told.append(
             f"no datagrams go to {server.address}: the emergency stop comes by command, from the terminal, "
@@ -36,8 +36,8 @@ def said_of_access(ways: HilOptions, server: ControlServer) -> list[str]:
         )
     if not server.askers.tells:
         told.append(
-            "this system does not tell whose a connection is: whoever may connect may arm; "
-            "--key and --clients say who may"
+            "this system does not reveal which user a connection belongs to: whoever can connect may "
+            "arm; --key and --clients limit that"
         )
     return [f"rtsim: {words}" for words in told]
 

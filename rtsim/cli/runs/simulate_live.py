@@ -71,7 +71,9 @@ LIVE_OPTIONS = (
     ),
     offset_option(),
     click.option(
-        "--urgent", is_flag=True, help="With --live: before all other work, where the system grants it."
+        "--urgent",
+        is_flag=True,
+        help="With --live: run at a higher priority than all other work, where the system grants it.",
     ),
     click.option("--monitor", is_flag=True, help="With --live: open the monitor window too."),
 )

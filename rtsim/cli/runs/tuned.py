@@ -132,7 +132,7 @@ def check(asking: Asking, options: dict[str, Any], over_s: float | None, paramet
     """ConfigError for options that do not go together, before anything slow."""
     wrong = {
         "--operator": (asking.operator and (asking.offline or not asking.method),
-                       "nobody feels a simulation, and --validate compares numbers"),
+                       "nobody can feel a simulation, and --validate compares numbers"),
         "--auto dial": (asking.method == "dial" and asking.offline, "nobody turns a dial at simulations"),
         "--processes, --together": ((options["processes"] or options["together"]) and not asking.offline,
                                     "a running model has one setting at a time"),
@@ -246,7 +246,7 @@ def begun(spec: HilSpec, parameters: Parameters, asking: Asking, together: int) 
                 where=str(asking.file),
                 remedy="give the same options, or the name of a new file",
             )  # fmt: skip
-    tell(f"going on behind {kept.n_tried} settings of {asking.file}")
+    tell(f"continuing after {kept.n_tried} settings of {asking.file}")
     return kept
 
 

@@ -31,14 +31,14 @@ PORTS = ("markers", *BOUND)
 FILE_OPTIONS = (
     click.option(
         "--units",
-        help="Unit of length in files that say it wrongly (markers, static trial, plates; points of "
-        "--forces, unless the feet tell another): m, cm, mm, dm, in, ft. Behind a comma that of the "
-        "moments of plates: Nm, Ncm, Ndm, Nmm, kNm (mm,Nm, or ,Nm alone).",
+        help="Unit of length of files that state it wrongly (markers, static trial, plates; points of "
+        "--forces, unless the feet show another): m, cm, mm, dm, in, ft. After a comma, the unit of the "
+        "plates' moments: Nm, Ncm, Ndm, Nmm, kNm (mm,Nm, or ,Nm alone).",
     ),
     click.option(
         "--up",
-        help="Axis that points up in files that say it wrongly: X, Y, Z, -X, -Y, -Z; in --forces the one "
-        "along which they act.",
+        help="Axis that points up of files that state it wrongly: X, Y, Z, -X, -Y, -Z; for --forces, "
+        "the axis along which they act.",
     ),
 )
 
@@ -168,7 +168,8 @@ def table_options(function: Callable[..., Any]) -> Callable[..., Any]:
         type=click.Choice(["marked", "all", "ok"]),
         default=USUAL_FRAMES,
         show_default=True,
-        help="Rows of tables: all with a column status, all without it, or what is ok, the rest blank.",
+        help="Rows of tables: all with a column status, all without it, or only those that are ok, the "
+        "rest blank.",
     )(function)
 
 
@@ -315,7 +316,7 @@ def check_measures_given(run: RunConfig) -> None:
     for argument in given[:1]:
         option = argument.partition("=")[0]
         check_of_use(option, not run.subject, "a calibration, and the subject has been calibrated")
-        check_of_use(option, run.source not in MADE_UP, f"a calibration, and {run.source} is made up")
+        check_of_use(option, run.source not in MADE_UP, f"a calibration, and {run.source} is synthetic")
 
 
 def check_addresses(run: RunConfig, config: str) -> None:

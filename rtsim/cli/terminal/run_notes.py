@@ -9,7 +9,7 @@ import click
 from rtsim.cli.terminal.lines import tell
 
 ALL_NOTES_OPTION = click.option(
-    "--all-notes", is_flag=True, help="Tell every note on the source and the subject, one a line."
+    "--all-notes", is_flag=True, help="Print every note on the source and the subject, one on each line."
 )
 
 

@@ -69,7 +69,7 @@ class Ligament(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
                 f"{key}: slack_length_mm and reference_strain both say how long it is; remove one"
             )
         if self.stiffness_N is not None and self.slack_length_mm is None and self.reference_strain is None:
-            raise ValueError(f"{key}: how long it is is missing; add slack_length_mm or reference_strain")
+            raise ValueError(f"{key}: its length is missing; add slack_length_mm or reference_strain")
         if self.reference_length_mm is not None and self.reference_strain is None:
             raise ValueError(f"{key}: reference_length_mm goes with reference_strain; add it")
 
@@ -85,7 +85,7 @@ class Ligament(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     def check_through(self, key: str) -> None:
         """ValueError for what a path over surfaces cannot have."""
         if not self.pulls:
-            raise ValueError(f"{key}: through is the way of a force; add a stiffness, or remove it")
+            raise ValueError(f"{key}: through is the path of a force; add a stiffness, or remove it")
         if self.length is not None:
             raise ValueError(f"{key}: methods hold straight lengths; remove length or through")
         if any(station.within or station.moving for station in self.through):

@@ -98,7 +98,10 @@ def check_inertias(spec: ModelSpec, note: Note) -> None:
                 remedy="correct the value",
             )
         if not is_semidefinite(half - xx, half - yy, half - zz, -xy, -xz, -yz, size):
-            note(f"{where}: no body has it, a principal one is above the sum of the others; used as given")
+            note(
+                f"{where}: no real body has this inertia, as one principal moment is above the sum of "
+                f"the others; it is used as given"
+            )
 
 
 def is_semidefinite(xx: float, yy: float, zz: float, xy: float, xz: float, yz: float, size: float) -> bool:

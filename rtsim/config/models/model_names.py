@@ -22,7 +22,9 @@ def check_names(spec: ModelSpec) -> None:
     angles = [body.angles.names[0] for body in spec.bodies if body.angles]
     check_once(bodies, "bodies")
     if GROUND in bodies:
-        raise ValueError(f"bodies.{GROUND}: that is the name of what does not move; choose another")
+        raise ValueError(
+            f"bodies.{GROUND}: that is the name of the ground, which does not move; choose another"
+        )
     check_once([body.joint_name or body.name for body in spec.bodies], "joints")
     held = [
         *(contact.name for contact in spec.contacts),

@@ -96,7 +96,7 @@ class Station(Place, forbid_unknown_fields=True, frozen=True):
         if self.side is not None and not (self.over and any(self.side)):
             raise ValueError("side is a vector of a station that goes over a surface, not all of it 0")
         if (self.yields or self.passing) and not self.over:
-            raise ValueError("yields and passing are of a station that goes over a surface")
+            raise ValueError("yields and passing belong to a station that goes over a surface")
 
 
 class Hill(msgspec.Struct, forbid_unknown_fields=True, frozen=True):

@@ -88,7 +88,7 @@ def read_c3d_forces(path: str | Path, *, up: str | None = None, units: str | Non
         raise ConfigError(f"the rate of the analog samples is {rate:g} Hz", where=str(path))
     notes += _tell_uncorrected(content, plates)
     wrenches = [_without_zero(content, plate, *_wrench(plate), notes) for plate in plates]
-    or_up = "; or the up axis is wrong, as is told of the markers" if settled.doubted else ""
+    or_up = "; or the up axis is wrong, as noted for the markers" if settled.doubted else ""
     notes += [f"{note}{or_up}" for note in _tell_odd(plates)]
     if settled.up != "+Y":
         notes.append(f"forces and plates were rotated from {settled.up} up, as the markers, to Y up")

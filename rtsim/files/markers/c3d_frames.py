@@ -161,7 +161,7 @@ def _scaling(content: Content, n_channel: int) -> Scaling:
     if not word and bool((offset <= HALF_RANGE).any()):
         is_unsigned = True
         notes = (
-            f"ANALOG:OFFSET is {offset.min() % MOST:.0f}, and no FORMAT is said: the samples were taken as "
+            f"ANALOG:OFFSET is {offset.min() % MOST:.0f}, and no FORMAT is stated: the samples were taken as "
             "unsigned numbers of 16 bits",
         )
     return Scaling(general * factor, np.where(is_unsigned, offset % MOST, offset), is_unsigned, notes)

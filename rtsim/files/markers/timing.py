@@ -49,11 +49,11 @@ def _in_seconds(times: NDArray[np.float64], rate: float) -> tuple[NDArray[np.flo
     if rate > 0.0 and (mixed := _some_in_milliseconds(times, rate)) is not None:
         n = int((mixed != times).sum())
         return mixed, [
-            f"{n} of {len(times)} times are in milliseconds, as the header's {rate:g} Hz tell: {TO_S}"
+            f"{n} of {len(times)} times are in milliseconds, as the header's {rate:g} Hz show: {TO_S}"
         ]
     for factor, unit in SMALLER.items():
         if rate > 0.0 and abs(rate * factor * typical - 1.0) <= SAME_RATE:
-            return factor * times, [f"the time column is in {unit}, as the header's {rate:g} Hz tell: {TO_S}"]
+            return factor * times, [f"the time column is in {unit}, as the header's {rate:g} Hz show: {TO_S}"]
     if typical < SELDOM:
         return times, []
     steps = f"from row to row the times rise by {typical:g}"

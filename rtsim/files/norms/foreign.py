@@ -36,7 +36,9 @@ def read_foreign(path: Path) -> ForeignNorms:
     """Norms from a .gcd or csv file, at 101 points; ConfigError for others, and where nothing is of use."""
     suffix = path.suffix.lower()
     if suffix not in (GCD, CSV):
-        raise ConfigError(f"{path.name} is of no known kind", where=str(path), allowed=f"{GCD}, {CSV}")
+        raise ConfigError(
+            f"{path.name} is not a known kind of file", where=str(path), allowed=f"{GCD}, {CSV}"
+        )
     columns, left_out = (_gcd if suffix == GCD else _csv)(path)
     curves = {name: _resampled(name, *rows, str(path)) for name, rows in columns.items()}
     if not curves:

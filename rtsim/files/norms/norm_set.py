@@ -136,7 +136,7 @@ def check_convention(norms: NormSet, convention: str, where: str) -> None:
     if norms.convention != convention:
         raise ConfigError(
             f"norms of {CONVENTIONS[norms.convention]}, and angles of {CONVENTIONS[convention]}: "
-            "one must not be held against the other",
+            "one must not be compared with the other",
             where=where,
             remedy=f"give norms of `{convention}`, or report the angles of `{norms.convention}`",
         )

@@ -72,7 +72,7 @@ def joint_table(joint: OsimJoint, followers: Collection[str], named: Collection[
     if joint.node.tag == "FreeJoint" and not any(c.name in named or c.held is not None for c in coordinates):
         kind = "free"
         joint.node.document.note(
-            f"{joint.node.label}: a free joint here turns without angles, so its coordinates have no names "
+            f"{joint.node.label}: a free joint here has no angles, so its coordinates have no names "
             "and no ranges; it starts at their default values"
         )
     elif joint.node.tag in ("FreeJoint", "BallJoint"):
@@ -114,12 +114,13 @@ def tell_ellipsoidal(joint: OsimJoint, followers: Collection[str], named: Collec
     for coordinate in joint.coordinates:
         if coordinate.name in named or coordinate.name in followers or coordinate.held is not None:
             joint.node.fail(
-                f"its coordinate {coordinate.name} is locked or named elsewhere; here it has none",
+                f"its coordinate {coordinate.name} is locked or named elsewhere; here the joint has no "
+                f"coordinates",
                 remedy="leave that out",
             )
     turned = ", and starts without a turn" if any(c.default for c in joint.coordinates) else ""
     joint.node.document.note(
-        f"{joint.node.label}: an ellipsoidal joint here turns without angles, so its coordinates have no "
+        f"{joint.node.label}: an ellipsoidal joint here has no angles, so its coordinates have no "
         f"names and no ranges{turned}"
     )
 

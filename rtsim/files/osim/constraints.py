@@ -35,7 +35,9 @@ def read_constraints(
     held = [(c, c.held) for joint in joints for c in joint.coordinates if c.held is not None]
     for coordinate, value in held:
         if coordinate.name in follows:
-            coordinate.node.document.note(f"coordinate {coordinate.name}: its coupler goes before its lock")
+            coordinate.node.document.note(
+                f"coordinate {coordinate.name}: its coupler takes precedence over its lock"
+            )
         else:
             couplers.append({"coordinate": coordinate.name, "constant": value})
     return couplers, elements

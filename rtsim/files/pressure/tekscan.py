@@ -57,7 +57,7 @@ def read_tekscan(path: str | Path) -> PressureTrial:
         full = pressure >= most * pascals_per_unit(unit, f"{path}: SATURATION_PRESSURE")
         if full.any():
             notes.append(
-                f"{count_of(int(full.sum()), 'cell')} at the sensor's limit: pressed harder than told"
+                f"{count_of(int(full.sum()), 'cell')} at the sensor's limit: pressed harder than measured"
             )
     return pressure_trial(str(path), 1.0 / step, cell, pressure, (0.0, 0.0), notes)
 

@@ -94,10 +94,11 @@ def measures_from(rows: Iterable[tuple[str, str, float]], source: str) -> Measur
             f"numbers that are no measure of a person, left out ({len(unknown)}): {name_some(unknown)}"
         )
     if odd:
-        notes.append(f"{name_some(odd)} left out: not a number, or told twice with different values")
+        notes.append(f"{name_some(odd)} left out: not a number, or stated twice with different values")
     if degrees:
         notes.append(
-            f"{name_some(degrees)} left out: angles of such a file are in radians, and this is none; "
+            f"{name_some(degrees)} left out: angles of such a file are in radians, and this is no such "
+            f"angle; "
             "give it as an option"
         )
     return Measures(values, units, source, tuple(notes))

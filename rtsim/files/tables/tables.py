@@ -40,7 +40,7 @@ def chosen(results: Results, frames: str) -> tuple[Results, tuple[str, ...]]:
                 f"are left blank (of all frames {joints})"
             )
     if not kept.all():
-        told.append(f"{count_of(int((~kept).sum()), 'frame')} of {len(kept)} left out, which are flagged")
+        told.append(f"{count_of(int((~kept).sum()), 'frame')} of {len(kept)} left out, as they are flagged")
     fields = {name: values[kept] for name, values in results.fields.items()}
     few = results._replace(times=results.times[kept], status=results.status[kept], fields=fields)
     return few, tuple(told)

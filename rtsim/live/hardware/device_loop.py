@@ -321,7 +321,9 @@ def hil_loop(
     exchange.watches = [energy.wrong]
     if feed is None and again is not None and again.moved:
         raise ConfigError(
-            "a stream moved the limb of this run", where="--again", remedy="give --motion ADDRESS as then"
+            "a stream moved the limb of this run",
+            where="--again",
+            remedy="give --motion ADDRESS as in that run",
         )
     if feed is not None:
         feed.restart()

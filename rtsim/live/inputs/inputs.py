@@ -160,7 +160,7 @@ class StreamInput:
             since = now
             if self.alone and came is not None and not came.leads:
                 self._n_turned_away += 1
-                self._said.say("Another session beside the one that leads is not followed.")
+                self._said.say("A second session runs on the stream beside the first; it is not followed.")
                 came = None
             frame = came or self._put_off
             if frame is None:
@@ -270,7 +270,7 @@ class ClockInput:
         return False
 
     def _answer_pause(self, args: Args) -> tuple[bool, str]:
-        return True, "The simulation holds from the next tick on."
+        return True, "The simulation is paused from the next tick on."
 
     def _answer_resume(self, args: Args) -> tuple[bool, str]:
         return True, "The simulation goes on."

@@ -59,7 +59,7 @@ class MotionStream:
                 self.feed.admit(message)
             else:
                 self._n_beside += 1
-                self._said.say("Another session beside the one that leads moves nothing.")
+                self._said.say("A second session runs on the stream beside the first; it moves nothing.")
         if self.feed.counters["motion_taken"] != before:
             self.heard_ns = now_ns()
 

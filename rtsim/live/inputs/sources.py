@@ -197,7 +197,7 @@ def check_subject_given(run: RunConfig) -> None:
     """ConfigError where nothing says who moves."""
     if run.label_unnamed and not (run.subject or run.static):
         raise ConfigError(
-            "markers without names are found by the shape of the person, which nothing tells",
+            "markers without names are found by the shape of the person, which is not known",
             where="--label-unnamed", allowed="with --static FILE or --subject FILE",
             remedy="give the static trial of this person and session, with names",
         )  # fmt: skip

@@ -326,7 +326,8 @@ def check(model: Model, roles: Roles, spec: FdkSpec, recruitment: RecruitmentSpe
             )
     if recruitment.criterion != "power" or recruitment.weight != "equal":
         raise ConfigError(
-            "force-dependent kinematics shares the load by a power of the activations, all of one weight",
+            "force-dependent kinematics shares the load by a power of the activations, all with the "
+            "same weight",
             where="recruitment",
             remedy="leave criterion and weight out",
         )

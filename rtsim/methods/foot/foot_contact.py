@@ -73,7 +73,7 @@ def foot_axes(marks: Mapping[str, Array], side: int, up: Array = UP) -> tuple[Fo
     y = normal / np.linalg.norm(normal) * (-1.0 if side else 1.0)
     if not y @ up > UPRIGHT:
         raise ConfigError(
-            "heel and metatarsals lie in a plane that is no sole's", where="foot",
+            "heel and metatarsals lie in a plane that cannot be that of a sole", where="foot",
             remedy="check the labels of the foot, and which axis is up",
         )  # fmt: skip
     return FootAxes(heel, np.stack([x, y, np.cross(x, y)], axis=1), side, float(across @ x)), notes

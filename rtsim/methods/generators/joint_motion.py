@@ -174,7 +174,7 @@ def gathered(
         raise ConfigError(
             f"it has no {lacks} of {half}" if half else "it has none of the joints", where=str(path),
             allowed="an angle and a moment of " + ", ".join(names),
-            remedy="name a body of which the file is with --model",
+            remedy="name with --model the body that the file is of",
         )  # fmt: skip
     angle, speed, moment = (np.column_stack([row[k] for row in rows]) for k in range(len(FIELDS)))
     told += judged(path, found, times, angle, speed, moment)

@@ -117,7 +117,8 @@ def why_none(impossible: bool, least: float, options: FitOptions) -> str:
     """Why no start led to a minimum; least : the least violation that one ended with [tau_o]."""
     if not impossible and least <= options.fulfilled:
         return (
-            f"no fit was finished: what fulfils all rows was found, the nearest of it not within "
+            f"no fit was finished: points that fulfil all rows were found, but the nearest of them not "
+            f"within "
             f"{options.n_iteration} steps, as where hardly any activation is allowed"
         )
     why = "nothing within the bounds can do this motion" if impossible else "no fit was finished"

@@ -83,7 +83,7 @@ class PanelChooser(QDialog):
         for task, button in self.tasks.items():
             any_there = any(group in groups for group in TASKS[task])
             button.setEnabled(any_there)
-            button.setToolTip("" if any_there else "This stream has nothing that goes with it.")
+            button.setToolTip("" if any_there else "This stream has nothing to show for this task.")
         del blocker
         self._mark()
 

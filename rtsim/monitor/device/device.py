@@ -111,7 +111,7 @@ class DevicePanel(QFrame):
         self.why.setObjectName("message")
         self.arm = self._commanding("Arm", "arm", "Torque rises from zero by a ramp")
         self.disarm = self._commanding("Disarm", "disarm", "No torque from the next tick on")
-        self.undo = self._commanding("Undo", "undo", "Back to before the last change")
+        self.undo = self._commanding("Undo", "undo", "Undo the last change")
         self.start = self._commanding("To start", "switch", "The parameters of the config", name="start")
         self.save, self.switch = {}, {}
         for name in SNAPSHOTS:

@@ -99,7 +99,7 @@ def check_path(path: Path, option: str) -> None:
     """Raise a ConfigError when a figure cannot be saved there, before the run rather than after it."""
     if path.suffix.lower() not in SUFFIXES:
         raise ConfigError(
-            f"{str(path)!r} is of no known kind of figure",
+            f"{str(path)!r} is not a known kind of figure",
             where=option,
             allowed=f"a name ending in {', '.join(SUFFIXES)}",
         )

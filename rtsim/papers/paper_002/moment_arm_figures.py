@@ -88,11 +88,12 @@ def equal_rows(name: str, found: ComparedArms, torque: float) -> list[Comparison
     """That the methods give one number."""
     return [
         Comparison(
-            f"{name}: three exact methods apart, at most", "mm", "equal", 1e3 * found.apart(EXACT),
+            f"{name}: largest difference between three exact "
+            f"methods", "mm", "equal", 1e3 * found.apart(EXACT),
             StatedBound(EQUAL, high=ROUNDING_MM),
         ),
         Comparison(
-            f"{name}: finite differences beside them, at most", "mm", "approximate",
+            f"{name}: largest difference of finite differences from them", "mm", "approximate",
             1e3 * found.apart(EVERY), StatedBound("eq. 10: r = dl/dtheta", high=DIFFERENCES_MM),
         ),
         Comparison(

@@ -127,7 +127,7 @@ class EnergyAccount(Stage):
 
 
 PANEL = Curves("Energy", "energy", 2, 1.0)
-MEANING = "of motion and of gravity; work of the sources since the start; what is there or lacks beyond it"
+MEANING = "kinetic and potential energy; work of the sources since the start; the difference between both"
 
 
 def balance_of(values: NDArray[np.float64]) -> Quantity:

@@ -28,7 +28,9 @@ TUNING = ("set", "undo", "save", "switch")
 OFF = ("disarmed", "stopped")
 PAUSED = "the limb is paused"
 ENDED = "Device: not armed: torque was to end in the same tick."
-UNWATCHED = "The device does not tell its actuator's torque: commanded against delivered is not watched."
+UNWATCHED = (
+    "The device does not report its actuator's torque: commanded and delivered torque are not compared."
+)
 UNCOMPARED = "The device's angle and speed are not compared with the joint's: limits.watch_sensors is false."
 Publish = Callable[[AnyMessage], None]
 UNANSWERED = StageOutcome(Status.DEGRADED)
@@ -222,7 +224,7 @@ class DeviceTorque(Stage):
         was_ready, self._ready = self._ready, not x.refusal
         if ended or x.arming.n_fault or (was_ready and wrong):
             why = wrong or ("torque was to end" if ended else x.arming.reason)
-            x.arming.told.append(f"Device: it does not arm by itself any more: {why}.")
+            x.arming.told.append(f"Device: it will not arm automatically any more: {why}.")
             self.arm_s = None
         elif self._ready and x.passed_s > self.arm_s - 0.5 * x.period_s:
             self.arm_s = None

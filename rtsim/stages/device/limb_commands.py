@@ -8,10 +8,10 @@ from rtsim.stages.stage import Args
 
 MOST_STEPS = 10_000
 MOVING = {
-    "pause": "The device is disarmed; the limb stands as soon as it is off.",
-    "step": "The limb goes on for so many ticks.",
+    "pause": "The device is disarmed; the limb is paused as soon as the torque is off.",
+    "step": "The limb goes on for that number of ticks.",
     "resume": "The limb goes on from the next tick on; the device stays disarmed.",
-    "reset": "The device is disarmed; the limb goes back to its start as soon as it is off.",
+    "reset": "The device is disarmed; the limb goes back to its start as soon as the torque is off.",
 }
 """The commands, and the answer to each."""
 
@@ -21,7 +21,7 @@ def refusal(x: DeviceExchange, name: str, args: Args) -> str:
     if x.spec.markers is not None:
         return "A person wears the device, whom no command stops: disarm it."
     if name in ("pause", "step") and not x.lockstep:
-        return "In a free run the wall clock ticks on either side: the limb cannot be paused; disarm it."
+        return "In a free run each side goes by its own clock: the limb cannot be paused; disarm it."
     if name == "step":
         n = number_of(args.get("ticks", 1))
         if not (1 <= n <= MOST_STEPS and n == int(n)):

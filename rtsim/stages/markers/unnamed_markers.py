@@ -74,7 +74,8 @@ class UnnamedMarkers:
         if not self._labeller.following:
             n = int(np.count_nonzero(np.isfinite(self.points[:, 0])))
             return (
-                f"Nobody with the distances of whom is followed is found among {n} markers without names yet."
+                f"The person or model that is followed is not yet found among {n} markers without "
+                f"names, by the distances between markers."
             )
         if not self._labeller.doubted:
             return ""

@@ -131,7 +131,7 @@ class Balance(Stage):
                 Quantity(
                     "unilateral_reactions", own.pushes, "N", one_way,
                     curves=Curves("Joint reactions", "force", 2, 10.0),
-                    meaning=f"of elements that push or pull one way alone{late}",
+                    meaning=f"of elements that push or pull in one direction only{late}",
                 )
             ]  # fmt: skip
         if own.reserve_names:
@@ -168,10 +168,12 @@ class Balance(Stage):
                 Quantity(
                     "fdk_displacements", self._length, "m", lengths,
                     curves=Curves("Joint displacements", "displacement", 1, 0.001),
-                    meaning=f"of FDK degrees of freedom that are lengths, beyond elements' targets{late}",
+                    meaning=f"displacement along FDK degrees of freedom that are lengths, from their "
+                    f"targets{late}",
                 ),
                 Quantity(
-                    "fdk_residuals", self._force, "N", lengths, meaning="left along them; NaN = no balance"
+                    "fdk_residuals", self._force, "N", lengths, meaning="force left along them; NaN "
+                    "= no balance"
                 ),
             ]  # fmt: skip
         if angles:
@@ -179,11 +181,11 @@ class Balance(Stage):
                 Quantity(
                     "fdk_rotations", self._angle, "rad", angles,
                     curves=Curves("Joint rotations", "rotation", 1, 0.01),
-                    meaning=f"of FDK degrees of freedom that are angles, from the neutral pose{late}",
+                    meaning=f"rotation about FDK degrees of freedom that are angles, from neutral{late}",
                 ),
                 Quantity(
                     "fdk_residual_moments", self._moment, "N m", angles,
-                    meaning="left about them; NaN = no balance",
+                    meaning="moment left about them; NaN = no balance",
                 ),
             ]  # fmt: skip
         if decided:
@@ -205,7 +207,7 @@ class Balance(Stage):
             Quantity(
                 name="joint_point_displacements", array=joints.displacement, unit="m", labels=joints.names,
                 parts=AXES, frame=CARRIES,
-                meaning=f"of joints' points from the neutral pose, in the axes of what carries them{late}",
+                meaning=f"displacement of joints' points from the neutral pose, in their bodies' axes{late}",
             ),
             Quantity(
                 name="joint_point_forces", array=joints.force, unit="N", labels=joints.names, parts=AXES,

@@ -49,5 +49,5 @@ def unobservable_angles(
     estimator.switch(chosen)
     estimator.restart()
     others = OTHERS if len(said) < len(estimator.methods) else ""
-    why = f"leaves angles uncertain in any frame, and {REMEDY}{others} would do"
+    why = f"leaves angles uncertain in every frame, and {REMEDY}{others} would do"
     return {method: f"By these markers {method} {why}: {listed}." for method, listed in said.items()}

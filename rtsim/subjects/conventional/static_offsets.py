@@ -147,7 +147,8 @@ def standing_foot(
         stored = FootOffsets(own.static_plant_flexion, own.static_rotation)
     if markers.heel is None or not stands_still(hip, markers.toe, markers.heel):
         still = source.walk.source != source.static.source
-        what = f"{source.where} is none: the leg moves" if still else "there is none; give one with --static"
+        none = "there is none; give one with --static"
+        what = f"{source.where} is not a static trial: the leg moves" if still else none
         told = (
             f"no angles of the {side} ankle and foot by the conventional gait model: the offsets of the foot "
             f"are of a static trial, and {what}"

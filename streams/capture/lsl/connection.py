@@ -128,7 +128,7 @@ class LslConnection:
         if len(stamps) < LEAST_FOR_RATE or stamps[-1] <= stamps[0]:
             return 0.0
         rate = (len(stamps) - 1) * 1e9 / (stamps[-1] - stamps[0])
-        self._sentences.append(f"The stream does not tell its rate; its first frames come at {rate:.1f} Hz.")
+        self._sentences.append(f"The stream does not state its rate; its first frames come at {rate:.1f} Hz.")
         return float(f"{rate:.2g}") if rate < 1e5 else 0.0
 
 

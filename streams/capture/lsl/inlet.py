@@ -57,7 +57,7 @@ class LslInlet:
             raise CaptureError(
                 "refused",
                 f"the stream {self.words} has {info.channel_count()} channels, of texts or more than "
-                f"{MOST_CHANNELS}; it is none of markers",
+                f"{MOST_CHANNELS}; it is not a marker stream",
             )
         # A lost stream is searched for anew by who opened this: that takes milliseconds, liblsl's own three
         # seconds, and it would not take a stream with other channels for the same.

@@ -63,7 +63,7 @@ SYSTEM = CaptureSystem(
     usual_up="+Y",
     check=check,
     silence="is Motive live or playing, and does the firewall let UDP 1511 in (mode= and interface= "
-    "tell another way)?",
+    "choose another way)?",
     options={
         "mode": "unicast or multicast (default: as the server says)",
         "interface": "address of this computer's network card (default: the one that leads to the server)",

@@ -99,7 +99,7 @@ class QtmConnection:
             if kind == XML:
                 break
         else:
-            raise CaptureError("refused", "the server tells no settings of markers; load a project in QTM")
+            raise CaptureError("refused", "the server reports no settings of markers; load a project in QTM")
         self._question = question
         try:
             self._use(read_settings(xml.rstrip(b"\0")), xml)

@@ -233,7 +233,8 @@ class ViconConnection:
             self._n_refused += 1
             if self._n_refused > MOST_REFUSED:
                 self._fault = CaptureError(
-                    "malformed", f"{self._address.text} has sent {MOST_REFUSED} blocks in a row without sense"
+                    "malformed",
+                    f"{self._address.text} has sent {MOST_REFUSED} blocks in a row that make no sense",
                 )
             self._doubt()
             return

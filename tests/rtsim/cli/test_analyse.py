@@ -91,7 +91,7 @@ def test_plates_that_cannot_be_right_end_with_a_fault(shared, tmp_path):
     options = ["--run", "foot", "--forces", tmp_path / "turned.forces", f"--out={out}", "--json"]
     done = analyse(folder / "walk1.trc", *options)
     assert done.exit_code == 1
-    assert "what comes of the force plates is of no use: The forces act along" in str(done.exception)
+    assert "the results of the force plates cannot be used: The forces act along" in str(done.exception)
     assert json.loads(done.stdout)["kinetics"] is None
     assert out.is_file()
 
@@ -113,7 +113,7 @@ def test_wrong_plates_are_a_fault_of_what_needs_them_alone(plates, fields, refus
     if not refused:
         check_usable(solved, "a.c3d")
         return
-    with pytest.raises(ConfigError, match="of the force plates is of no use: askew"):
+    with pytest.raises(ConfigError, match="results of the force plates cannot be used: askew"):
         check_usable(solved, "a.c3d")
 
 

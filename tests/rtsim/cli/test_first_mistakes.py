@@ -44,7 +44,8 @@ AT_ONCE = [
     (("simulate", "knee", "--rate", "10"), ("--rate: it is for live runs", "--live")),
     (("simulate", "kick", "--motion", "tcp://127.0.0.1:7000"), ("a stream has a clock of its own", "--live")),
     (("analyse", "a.trc", "--static", "a.trc", "--static", "b.trc"), ("--static: 2 are given",)),
-    (("live", "--source", "walker", "--knee-width", "99"), ("--knee-width: it is for", "walker is made up")),
+    (("live", "--source", "walker", "--knee-width", "99"), ("--knee-width: it is for", "walker is "
+    "synthetic")),
     (("calibrate", "a.trc", "--knee-width", "wide"), ("--knee-width: 'wide'", "RIGHT,LEFT")),
     (("live", *STREAM, "--knee-width", "99"), ("--knee-width: it is for a calibration", "leave it out")),
     (("calibrate", "a.trc", "--out", "anna.txt"), ("anna.txt cannot be a subject", ".toml")),
@@ -82,7 +83,7 @@ def test_what_can_be_told_at_once_is(here, monkeypatch, tmp_path, arguments, wor
 def test_a_source_that_does_not_answer_is_told(start, any_ports, port):
     """Protects who mistyped an address: before the first frame there is no table, but a sentence."""
     live = start("live", "--source", f"tcp://127.0.0.1:{port}", "--subject", "walker", *any_ports)
-    live.said(f"Nobody answers at tcp://127.0.0.1:{port} yet; trying on.")
+    live.said(f"Nobody answers at tcp://127.0.0.1:{port} yet; still trying.")
     live.popen.terminate()
     done = live.wait()
     assert "0 frames" in done.out

@@ -79,11 +79,11 @@ def test_norms_sessions_and_tables_in_one_command(run, trial, tmp_path):
     ("words", "says"),
     [
         (("--norms", "cgm.toml"), "convention 'cgm'"),
-        (("--norms", "cgm.toml", "--angles", "isb"), "must not be held against the other"),
+        (("--norms", "cgm.toml", "--angles", "isb"), "must not be compared with the other"),
         (("--norms", "none.toml"), "no such file"),
         (("--norms", "walk.mcap"), "no file of norms"),
         (("--angles", "cgm"), "convention 'cgm'"),
-        (("-o", "x.docx"), "of no known kind"),
+        (("-o", "x.docx"), "is not a known kind of file"),
         (("-o", "plain"), "plain is a file"),
         (("-o", "-"), "standard output"),
         (("--before", "walk.mcap"), "is given twice"),

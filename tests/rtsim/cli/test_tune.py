@@ -37,7 +37,7 @@ def test_a_tuning_is_kept_gone_on_with_drawn_and_validated(
     assert runs.cost(RunRequest(first.trials[5].settings[0])).value == first.trials[5].costs[0]
     done = here(*SEARCH, "--budget", "8", "--processes", "1", "--file", file, "--plot", figure)
     assert done.code == 0, done.err
-    assert "going on behind 6 settings" in done.err
+    assert "continuing after 6 settings" in done.err
     assert "best of 8 settings: neutral_deg" in done.out
     assert read_kept(file).trials[:6] == first.trials
     assert "neutral_deg" in figure.read_text(encoding="utf-8")
@@ -60,7 +60,7 @@ def test_a_tuning_is_kept_gone_on_with_drawn_and_validated(
         (("--auto", "cma"), "name one"),
         (("ankle", "--auto", "cma", "--undo"), "two ways"),
         (("ankle", "--auto", "cma", "--validate"), "two ways"),
-        (("ankle", "--auto", "bayesian", "--offline", "--operator"), "nobody feels"),
+        (("ankle", "--auto", "bayesian", "--offline", "--operator"), "nobody can feel"),
         (("ankle", "--auto", "dial", "--offline"), "nobody turns"),
         (("ankle", "--auto", "bayesian", "--processes", "2"), "one setting at a time"),
         (("ankle", "--validate", "--offline"), "needs the file"),

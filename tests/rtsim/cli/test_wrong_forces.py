@@ -82,7 +82,7 @@ def test_points_that_are_elsewhere_end_with_a_fault(walk, here, change, said):
     done = here(*walk("odd.mot", change))
     assert done.code == 1
     assert said in done.err
-    assert "what comes of the force plates is of no use" in done.err
+    assert "the results of the force plates cannot be used" in done.err
 
 
 def test_exchanged_components_are_refused(walk, here):
@@ -123,14 +123,14 @@ def test_loads_on_bodies_that_are_no_feet_are_told(walk, here, tmp_path):
         )
         done = here(*arguments, "loads.xml")
         assert done.code == 0, done.err
-        assert (f"The loads act on {body}, no foot by name" in done.err) == told
+        assert (f"The loads act on {body}, none of which has the name of a foot" in done.err) == told
 
 
 def test_help_says_what_units_are_of(here):
     """Protects from a unit for the markers that is taken for the forces: both are named, and moments."""
     for command in ("analyse", "live", "replay"):
         said = " ".join(here(command, "--help").out.split())
-        assert "points of --forces, unless the feet tell another" in said
+        assert "points of --forces, unless the feet show another" in said
         assert "Nm, Ncm, Ndm, Nmm, kNm (mm,Nm, or ,Nm alone)" in said
 
 

@@ -30,7 +30,7 @@ BAD = [
     ({"kind": "magic"}, "controller.kind: 'magic'; allowed: python, stiffness_damping, torque_spline"),
     ({"stifness": 1.0}, r"unknown field `stifness`; allowed: kind, .*neutral_deg"),
     ({"ranges": {"peak_Nm": [0.0, 1.0]}}, "unknown key 'peak_Nm'; allowed: neutral_deg"),
-    ({"ranges": {"stiffness_N_m_rad": [-1.0, 1.0]}}, "nothing below zero"),
+    ({"ranges": {"stiffness_N_m_rad": [-1.0, 1.0]}}, "no bound below zero"),
     ("soft", r"controller: 'soft' is no table; allowed: \[controller\]"),
     (SPLINE | {"rise_time": 0.9, "fall_time": 0.3}, "rise_time and fall_time can come to 1.2"),
     (SPLINE | {"rise_time": 0.0}, "controller.*rise_time|Expected `float` > 0"),

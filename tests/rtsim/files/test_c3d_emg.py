@@ -62,7 +62,7 @@ def test_a_channel_is_chosen_once_and_the_exact_name_comes_first(c3d):
         ("X*", "no analog channel 'X"),
         ("Fz1", "is a channel of a force plate"),
         ("Angle", "is in deg, so no electromyogram"),
-        ("EMG 1,Plain", "Plain of .* tells no unit"),
+        ("EMG 1,Plain", "Plain of .* states no unit"),
     ],
 )
 def test_what_is_no_electromyogram_is_told_in_a_sentence(c3d, wanted, words):
@@ -83,7 +83,7 @@ def test_a_channel_without_a_unit_is_the_files_number(c3d):
     """Protects from invented volts: no unit is told as none."""
     emg = read_c3d_emg(c3d(), "Plain")
     assert emg.unit == "1"
-    assert "no unit is told" in emg.notes[0]
+    assert "no unit is stated" in emg.notes[0]
 
 
 def test_oddities_of_a_channel_are_told():
@@ -94,6 +94,7 @@ def test_oddities_of_a_channel_are_told():
     assert "is saturated" in oddities("A", np.clip(np.repeat(sound, 4), -1.5, 1.5))[0]
     assert "is constant" in oddities("A", np.full(100, 2.5))[0]
     assert (
-        "1.0 % of its samples are none" in oddities("A", np.where(np.arange(20_000) % 100, sound, np.nan))[0]
+        "1.0 % of its samples are missing"
+        in oddities("A", np.where(np.arange(20_000) % 100, sound, np.nan))[0]
     )
     assert "100.0 %" in oddities("A", np.full(100, np.nan))[0]

@@ -207,7 +207,7 @@ def test_addresses_and_what_was_told_are_there(render, make_frame):
     summary = tally.summary()
     assert summary["told"] == ["2 frames lost on the way here.", "sentence 0", "sentence 1", "sentence 2"]
     text = render(lambda console: print_summary(console, summary), 200)
-    assert text.count("told: 2 frames lost on the way here.") == 1
+    assert text.count("note: 2 frames lost on the way here.") == 1
     assert lines_with(text, "(zero, left)")
 
 

@@ -129,8 +129,8 @@ def test_angles_that_these_markers_leave_uncertain_are_told_before_the_first_fra
     stage = Solving(spec, estimator, lean, session).kinematics
     (said,) = stage.collect()[1]
     assert said.startswith(
-        "By these markers free leaves angles uncertain in any frame, and more markers on the segments beside "
-        "them, or another method, would do: hip_internal_rotation ("
+        "By these markers free leaves angles uncertain in every frame, and more markers on the "
+        "segments beside them, or another method, would do: hip_internal_rotation ("
     )  # what would do before the list: of both legs the sentence is longer than may be told
     assert "zero" not in said
     stage.orders["set_method"].apply({"method": "zero"})

@@ -130,13 +130,13 @@ def test_each_kind_is_said_once_per_second_with_its_count():
         log.note("duplicate", 1, f"the last was frame {t}", t)
     log.note("lost", 3, "the last gap was before frame 9", 501)
     assert list(log.sentences) == [
-        "1 frame came twice, so dropped the copies; the last was frame 1.",
+        "1 frame came twice, the copies were dropped; the last was frame 1.",
         "3 frames lost on the way here; the last gap was before frame 9.",
     ]
     log.flush(S - 1)
     assert len(log.sentences) == 2
     log.flush(S)
-    assert log.sentences[-1] == "500 frames came twice, so dropped the copies; the last was frame 500."
+    assert log.sentences[-1] == "500 frames came twice, the copies were dropped; the last was frame 500."
     log.flush(10 * S)
     assert len(log.sentences) == 3
 

@@ -79,7 +79,7 @@ def test_what_is_told_under_an_axis_that_is_doubted(tmp_path):
     path = plate_file(tmp_path / "t.c3d", (2,), [CORNERS], [channels_of(2, CORNERS, LOAD)])
     odd = [n for n in read_forces(path, up="-Z").notes if "turned round" in n or "ORIGIN" in n]
     assert odd
-    assert all(note.endswith("or the up axis is wrong, as is told of the markers") for note in odd)
+    assert all(note.endswith("or the up axis is wrong, as noted for the markers") for note in odd)
 
 
 def test_plates_of_several_types_in_one_file(tmp_path):

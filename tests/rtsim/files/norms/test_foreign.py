@@ -80,7 +80,7 @@ def test_a_csv_file_is_read(tmp_path) -> None:
         ("a.csv", "variable;percent;mean;sd\nhip_flexion;0;5,5;\n", "a cell is empty"),
         ("a.csv", "variable;percent;mean;sd\nhip_flexion;0;1.000,5;1\n", "is no number"),
         ("a.csv", in_radians(), "radians"),
-        ("a.txt", "x", "of no known kind"),
+        ("a.txt", "x", "not a known kind"),
     ],
 )
 def test_a_file_that_is_no_norms_is_refused_in_a_sentence(tmp_path, name: str, text: str, says: str) -> None:

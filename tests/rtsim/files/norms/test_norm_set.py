@@ -64,5 +64,5 @@ def test_one_convention_is_not_held_against_the_other() -> None:
     """Protects from norms of Plug-in Gait beside angles of the ISB, and the other way round."""
     check_convention(some("isb"), "isb", "x")
     for norms, angles in (("cgm", "isb"), ("isb", "cgm")):
-        with pytest.raises(ConfigError, match="must not be held against the other"):
+        with pytest.raises(ConfigError, match="must not be compared with the other"):
             check_convention(some(norms), angles, "x")

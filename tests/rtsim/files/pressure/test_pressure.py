@@ -101,7 +101,7 @@ def test_tekscan(put):
     )
     assert trial.force.tolist() == pytest.approx([1.5, 1.5])
     assert trial.centre[1].tolist() == pytest.approx([0.0, 0.01])
-    assert trial.notes == ("1 cell at the sensor's limit: pressed harder than told",)
+    assert trial.notes == ("1 cell at the sensor's limit: pressed harder than measured",)
 
 
 def test_emed_shows_parts_of_one_platform(put):

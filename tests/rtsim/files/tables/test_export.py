@@ -138,7 +138,7 @@ def test_frames_are_marked_left_out_or_neither(recording, tmp_path):
     assert [float(row[1]) for row in rows["marked"]] == [0.0, 0.0, 8.0, 0.0, 0.0]
     assert heads["all"] == heads["ok"] == [name for name in heads["marked"] if "status" not in name]
     assert (len(rows["all"]), len(rows["ok"])) == (5, 4)
-    assert "1 frame of 5 left out, which are flagged" in notes["ok"]
+    assert "1 frame of 5 left out, as they are flagged" in notes["ok"]
 
 
 def test_csv_names_units(recording, tmp_path):

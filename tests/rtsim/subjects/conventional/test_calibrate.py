@@ -117,7 +117,7 @@ def test_a_static_trial_that_moves_is_named() -> None:
     """Protects who gives a walk as static trial: the sentence says which file, and that it moves."""
     legs, notes = legs_of(person(**WALK), person(source="other.c3d", speed=0.05))
     assert {leg.plant_flexion_deg for leg in legs.values()} == {None}
-    assert sum("other.c3d is none: the leg moves" in note for note in notes) == 2
+    assert sum("other.c3d is not a static trial: the leg moves" in note for note in notes) == 2
 
 
 def test_one_leg_does_not_suffer_for_the_other() -> None:
