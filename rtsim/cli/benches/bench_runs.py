@@ -65,9 +65,7 @@ def adapters(as_json: bool, quick: bool, only: tuple[str, ...], endurance: bool)
     help="Model: .toml or a shipped name.",
 )
 @click.option("--rate", type=float, default=1000.0, show_default=True, help="Ticks per second [Hz].")
-@click.option(
-    "--urgent", is_flag=True, help="Run at a higher priority than all other work, where the system grants it."
-)
+@click.option("--urgent", is_flag=True, help="Run before all other work, where the system grants it.")
 def paced(as_json: bool, seconds: float, model: str, rate: float, urgent: bool) -> None:
     """`rtsim simulate MODEL --live`: time of a tick, missed deadlines, compilations, collections."""
     from rtsim.bench import figures
@@ -102,14 +100,8 @@ def monitor(as_json: bool, seconds: float) -> None:
     show_default=True,
     help="Ticks per second [Hz].",
 )
-@click.option(
-    "--urgent",
-    is_flag=True,
-    help="Run model and device at a higher priority than all other work, where the system grants it.",
-)
-@click.option(
-    "--hostile", is_flag=True, help="Run hostile peers instead, which lie, stall, flood and vanish."
-)
+@click.option("--urgent", is_flag=True, help="Run both before all other work, where the system grants it.")
+@click.option("--hostile", is_flag=True, help="Instead: peers that lie, stall, flood and vanish.")
 @click.option("--only", default="", metavar="NAME", help="With --hostile: cases with this in their name.")
 def hil(
     as_json: bool, seconds: float, config: str, rate: float, urgent: bool, hostile: bool, only: str
@@ -144,8 +136,7 @@ def hil(
 @AS_JSON
 @click.option("--seeds", type=click.IntRange(1), default=20, show_default=True, help="Searches of a kind.")
 @click.option("--spline-seeds", type=click.IntRange(0), default=3, show_default=True,
-              help="Trials of the torque spline's search, which are simulations; 0 leaves it "
-              "out.")  # fmt: skip
+              help="Simulations for the torque spline's search; 0 leaves it out.")  # fmt: skip
 @QUICK
 def tune(as_json: bool, seeds: int, spline_seeds: int, quick: bool) -> None:
     """`rtsim tune --auto` offline: regret of each search against a fine grid, without noise and with it.
@@ -171,9 +162,7 @@ def tune(as_json: bool, seeds: int, spline_seeds: int, quick: bool) -> None:
     show_default=True,
     help="Length of each attack.",
 )
-@click.option(
-    "--only", default="", help="Run the attacks whose name begins with this, as 3 or 1d; 0 runs none."
-)
+@click.option("--only", default="", help="Attacks whose name begins with this, as 3 or 1d; 0: none.")
 @click.option(
     "--slow",
     type=click.IntRange(1, 8),
@@ -331,11 +320,7 @@ def trials(as_json: bool, folder: Path, methods: tuple[str, ...], table_path: Pa
     "--walkers", type=click.IntRange(1), default=200, show_default=True, help="So many made-up persons."
 )
 @click.option(
-    "--seed",
-    type=click.IntRange(0),
-    default=1,
-    show_default=True,
-    help="Seed of all that is drawn at random.",
+    "--seed", type=click.IntRange(0), default=1, show_default=True, help="Seed of all random numbers."
 )
 @click.option(
     "--model", type=click.Path(exists=True, dir_okay=False, path_type=Path),
@@ -364,10 +349,7 @@ def coverage(as_json: bool, walkers: int, seed: int, model: Path | None) -> None
     "--table", "table_path", type=click.Path(dir_okay=False, path_type=Path), help="Write a Markdown table."
 )
 @click.option(
-    "--worst",
-    type=click.IntRange(0),
-    default=0,
-    help="Number of the worst cases of each class that are listed.",
+    "--worst", type=click.IntRange(0), default=0, help="Number of worst cases to list of each class."
 )
 @click.option("--case", "words", default="", help="Repeat one case that --worst has listed.")
 def damage(

@@ -87,7 +87,7 @@ def _address(name: str, what: str) -> Any:
     "--urgent",
     "urgently",
     is_flag=True,
-    help="Run at a higher priority than all other work, where the system grants it.",
+    help="Run before all other work, where the system grants it.",
 )
 @click.option("--cpu", type=click.IntRange(min=0), metavar="N", help="Keep the loop on this processor.")
 @click.option("--monitor", "monitor", is_flag=True, help="Open the monitor window too.")

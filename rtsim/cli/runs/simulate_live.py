@@ -73,7 +73,7 @@ LIVE_OPTIONS = (
     click.option(
         "--urgent",
         is_flag=True,
-        help="With --live: run at a higher priority than all other work, where the system grants it.",
+        help="With --live: run before all other work, where the system grants it.",
     ),
     click.option("--monitor", is_flag=True, help="With --live: open the monitor window too."),
 )

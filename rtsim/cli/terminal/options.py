@@ -168,8 +168,7 @@ def table_options(function: Callable[..., Any]) -> Callable[..., Any]:
         type=click.Choice(["marked", "all", "ok"]),
         default=USUAL_FRAMES,
         show_default=True,
-        help="Rows of tables: all with a column status, all without it, or only those that are ok, the "
-        "rest blank.",
+        help="Rows of tables: all with a column status, all without it, or the ok ones, the rest blank.",
     )(function)
 
 
