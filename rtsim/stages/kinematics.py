@@ -25,6 +25,8 @@ from rtsim.stages.poses.angle_ranges import AngleRanges
 from rtsim.stages.poses.joint_status import JointStatus
 from rtsim.stages.poses.kinematic_results import KinematicResults
 from rtsim.stages.poses.observability_check import unobservable_angles
+from rtsim.stages.poses.pose_steps import POSE_STEPPED, PoseSteps
+from rtsim.stages.poses.solution_status import status_of
 from rtsim.stages.poses.stick import figure_of
 from rtsim.stages.stage import Args, Stage, StageCommand, StageOutcome
 from rtsim.subjects.calibration.trunk import TRUNK
@@ -63,6 +65,7 @@ class Kinematics(Stage):
     person : whose markers are followed, where a stream has those of several; "" = nobody is asked for
     dt : time since the frame before [s], 0 where the stream does not tell
     identity : whether it is the person of the frames before; stepped : segments that are off as one body
+    pose_steps : joints that a marker makes step as it comes back, or is left out
     admitted : whether the newest frame could be a person, and the solver saw it
     status : of the newest frame
     solved : whether its pose is a solution, too, and not where the solver gave up
@@ -86,6 +89,7 @@ class Kinematics(Stage):
         self.marker_input: MarkerInput | None = None
         self.identity = Identity(estimator.model.markers.body, estimator.model.markers.position)
         self.stepped = SteppedSegments(estimator)
+        self.pose_steps = PoseSteps(estimator)
         self.unknown = np.zeros(0, bool)
         self.measured = np.zeros((0, 3))
         self.dt = 0.0
@@ -132,6 +136,7 @@ class Kinematics(Stage):
         self.estimator.restart()
         self.identity.forget()
         self.stepped.forget()
+        self.pose_steps.forget()
         self.marker_input, self._former = None, Counter()
         self._square_sum, self._n_square = 0.0, 0
 
@@ -145,6 +150,7 @@ class Kinematics(Stage):
         self.estimator.restart()
         self.identity.forget()
         self.stepped.forget()
+        self.pose_steps.forget()
         self.marker_input = MarkerInput(
             self.reference_length, session, self.person, known_labels(self.subject), self.unnamed
         )
@@ -223,6 +229,9 @@ class Kinematics(Stage):
             self.count(STEPPED, self.stepped.said())
         stepped = self.stepped.off if off else ()
         self.by_joint.tell(status, near_last, health, self._vague, unusual, beyond, stepped)
+        if self.pose_steps.look(self.by_joint, self.dt, new and not near_last):
+            status |= Status.SUSPECT
+            self.count(POSE_STEPPED, self.pose_steps.said())
         if self.marker_input.in_doubt:
             status |= Status.SUSPECT
             self.by_joint.doubt()
@@ -381,18 +390,6 @@ def make(setting: StageContext) -> Kinematics:
         following=followed_by(run, spec) if subject is None else None,
     )  # fmt: skip
     return Kinematics(estimator, subject, run.person, run.label_unnamed)
-
-
-def status_of(solution: Solution, plausible: bool) -> Status:
-    """Status bits of a solution."""
-    if not plausible:
-        return Status.INVALID_INPUT
-    status = Status.OK
-    if solution.n_open or not solution.n_visible:
-        status |= Status.DEGRADED
-    if solution.n_fault:
-        status |= Status.SUSPECT
-    return status if solution.converged else status | Status.NOT_CONVERGED
 
 
 GROUPS = {PERSON: ("solver", "deviations"), OWN_MARKERS: ("model", "model-deviations")}

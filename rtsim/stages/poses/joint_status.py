@@ -38,6 +38,7 @@ class JointStatus:
     joints : (n_joint,), segments : (n_body,) - bits of streams.messages.Status as numbers
     names : of the joints, with a joint for every three angles of a person, or one for every body of a model
     of_angles : (n_angle,) - joint of each angle of `joint_angles`
+    ends : (n_joint,) twice - segments that each joint lies between, where both are bodies; else its own twice
     """
 
     def __init__(self, model: Model) -> None:
@@ -54,6 +55,7 @@ class JointStatus:
             self.names = model.names.joints
             proximal, distal = model.tree.parent, np.arange(len(self._bodies))
             self.of_angles = model.tree.dof_body[model.coordinates.dof[turns]]
+        self.ends = np.where(proximal >= 0, proximal, distal), np.asarray(distal)
         self._at_root = (proximal >= 0) & (model.tree.parent[proximal] < 0) & ~self._is_trunk[distal]
         self._distal, self._parent = np.asarray(distal), model.tree.parent
         self._regards = regards(model.tree.parent, proximal, self._distal)
@@ -112,6 +114,11 @@ class JointStatus:
         self._clear = False
         for told in (self.segments, self.joints):
             told[:] = told.astype(np.int64) | SUSPECT
+
+    def suspect(self, joints: NDArray[np.int64]) -> None:
+        """Some joints are suspect, whatever is wrong with segments."""
+        self._clear = False
+        self.joints[joints] = self.joints[joints].astype(np.int64) | SUSPECT
 
     def joints_of(self, bodies: Sequence[int] | NDArray[np.int64]) -> tuple[tuple[str, ...], ...]:
         """For each of some bodies the joint that carries it; none where it is none of these."""

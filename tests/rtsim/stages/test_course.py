@@ -9,7 +9,7 @@ import pytest
 
 from kernels.markers.marker_health import OUTLIER
 from rtsim.methods.kinematics.multibody import Solution
-from rtsim.stages.kinematics import status_of
+from rtsim.stages.poses.solution_status import status_of
 from streams.messages import Status
 
 SOLVED = Solution(converged=True, iterations=3, residual=1e-14, n_open=0, n_visible=17, n_swap=0, n_fault=0)

@@ -1,0 +1,103 @@
+"""Joints that step where other markers take part in a solution than in the frame before.
+
+A marker that is left out as it does not fit, or is hidden, and one that comes back, changes what the pose is
+made of: where it does not agree with the others, all that hangs on them steps, also joints of which no marker
+is at fault.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.methods.kinematics.multibody import MultibodyEstimator
+from rtsim.stages.poses.joint_status import JointStatus
+
+Array = NDArray[np.float64]
+
+POSE_STEPPED = "pose_stepped"
+"""What such frames are counted as."""
+STEP_RAD = math.radians(1.0)
+"""A joint may turn by so much more or less than from the frame before to the one before that. A choice: below
+what is read from an angle, and hardly ever reached by the skin of who walks."""
+N_NAMED = 4
+
+
+class PoseSteps:
+    """Watches which markers take part, and by how much joints turn where these are others."""
+
+    def __init__(self, estimator: MultibodyEstimator) -> None:
+        self._estimator = estimator
+        model = estimator.model
+        self._names = model.names.markers
+        self._taken = np.zeros(len(self._names), bool)
+        self._changed = np.zeros(len(self._names), bool)
+        self._axes = np.zeros((2, len(model.names.bodies), 3, 3))  # one frame ago, and two
+        self._times = [math.nan, math.nan]  # from each of these to the frame after it [s]
+        self._n_known = 0
+        self._said = ""
+
+    def forget(self) -> None:
+        """Nothing is known of any frame before."""
+        self._n_known = 0
+
+    def look(self, by_joint: JointStatus, dt: float, solved: bool) -> bool:
+        """Take in the frame at hand; whether joints step, which are then suspect.
+
+        dt : since the frame before [s]
+        solved : whether there is a new pose that markers determine: where one was held before, it is
+            no step
+        """
+        if not solved:
+            self.forget()
+            return False
+        taken = self._estimator.health.weight > 0.0
+        np.not_equal(taken, self._taken, out=self._changed)
+        rotation = self._estimator.pose[1]
+        found = self._n_known > 1 and bool(self._changed.any()) and self._steps(by_joint, rotation, dt)
+        self._taken[:] = taken
+        self._axes[1], self._axes[0] = self._axes[0], rotation
+        self._times = [dt, self._times[0]]
+        self._n_known += 1
+        return found
+
+    def said(self) -> str:
+        """Of the newest frame in which joints stepped, which and why."""
+        return self._said
+
+    def _steps(self, by_joint: JointStatus, rotation: Array, dt: float) -> bool:
+        """Whether joints turn otherwise than before; they are told."""
+        before = self._times[0]
+        if not (dt > 0.0 and before > 0.0):
+            return False
+        proximal, distal = by_joint.ends
+        newest, last, older = (
+            np.swapaxes(R[proximal], 1, 2) @ R[distal] for R in (rotation, self._axes[0], self._axes[1])
+        )
+        turned = _vector(np.swapaxes(last, 1, 2) @ newest) - dt / before * _vector(
+            np.swapaxes(older, 1, 2) @ last
+        )
+        size = np.linalg.norm(turned, axis=1)
+        joints = np.flatnonzero(size > STEP_RAD)
+        if not joints.size:
+            return False
+        by_joint.suspect(joints)
+        markers = _some([self._names[m] for m in np.flatnonzero(self._changed)])
+        names = _some([by_joint.names[j] for j in joints])
+        self._said = (
+            f"Where {markers} is left out or comes back the pose steps, suspect: {names} (by up to "
+            f"{math.degrees(float(size.max())):.0f} degrees)."
+        )
+        return True
+
+
+def _some(names: list[str]) -> str:
+    more = f" and {len(names) - N_NAMED} more" if len(names) > N_NAMED else ""
+    return ", ".join(names[:N_NAMED]) + more
+
+
+def _vector(R: Array) -> Array:
+    """(n, 3) of rotations (n, 3, 3): axis times the sine of the angle, that of a small turn."""
+    return 0.5 * np.stack([R[:, 2, 1] - R[:, 1, 2], R[:, 0, 2] - R[:, 2, 0], R[:, 1, 0] - R[:, 0, 1]], axis=1)
