@@ -39,6 +39,7 @@ COMMANDS = {
     "fit": "Fit parameters of a model to what was measured of a person.",
     "moment-arms": "Lengths and moment arms of a model's muscles, at one pose or along a sweep.",
     "simulate": "Move a model forward in time under its contacts, ligaments, springs and loads.",
+    "study": "Solve an analysis, a simulation or a fit over many values of its keys, into one table.",
     "hil": "Let a simulated limb and a device exchange motion and torque, with hardware in the loop.",
     "tune": "Set parameters of a run with a device while it goes on, within their ranges; undo, snapshots.",
     "device": "Simulate an orthosis as a device in the loop, a process of its own.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from kernels.path.muscle_path import STATUS_NAMES
 from kernels.rosenbrock.step import ERROR_LARGE, NON_FINITE, OK, UNHELD
 from kernels.rosenbrock.trace import N_LARGE, N_PART, RECORDED, Trace
-from rtsim.errors import ModelError
+from rtsim.errors import ConfigError, ModelError
 from rtsim.simulation.simulator import Simulator
 
 Array = NDArray[np.float64]
@@ -21,6 +22,10 @@ CHUNK = 1000
 """Steps between two looks at whether to stop."""
 LARGE_PART = 0.1
 """Part of the steps that may have a large error before the step counts as too large for the model."""
+
+
+MOST_STEPS = 1_000_000_000
+ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -93,6 +98,20 @@ def run(
         wall=wall,
         stopped=stopped and n_done < n_step,
     )
+
+
+def whole_steps(simulator: Simulator) -> int:
+    """How many whole steps the duration has: a motion from a file is not known any further."""
+    settings = simulator.settings
+    n_step = settings.duration_s / (1e-3 * settings.step_ms)
+    if not 1.0 - ROUNDING <= n_step <= MOST_STEPS:
+        raise ConfigError(
+            f"a duration of {settings.duration_s:g} s has {n_step:.3g} steps of {settings.step_ms:g} ms",
+            where=f"{simulator.model.name}: simulation",
+            allowed=f"1 to {MOST_STEPS} steps",
+            remedy="change --duration or --step",
+        )
+    return max(1, math.floor(n_step * (1.0 + ROUNDING)))
 
 
 def warm_up(simulator: Simulator) -> SimulatedRun:

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from rtsim.simulation.simulator import Simulator
 
 KINDS = get_type_hints(SimulationSpec)
-MOST_STEPS = 1_000_000_000
-ROUNDING = 1e-9
 SPLIT = ("split_fraction", "split_floor")
 MOST_ROWS = 10_000
 """Rows that are kept where the command does not say how often."""
@@ -122,6 +120,7 @@ def command(
     from rtsim.live.compiled.group_table import group_of_simulation
     from rtsim.simulation.load import read_setup, simulator_of
     from rtsim.simulation.motion import moved_names
+    from rtsim.simulation.run import whole_steps
 
     console = LastingConsole(stderr=True)
     changes = changes_of(options, live)
@@ -143,7 +142,7 @@ def command(
         moved = (motion, moved_names(setup.spec)) if is_stream(motion) else None
         raise SystemExit(run_live(simulator, paced, moved, options["monitor"], as_json))
     with console.status("warming up"):
-        n_step = steps_of(simulator)
+        n_step = whole_steps(simulator)
         rows = rows_of(simulator, n_step, every)
         warmed_up(simulator, over)
     finish(simulator, run_told(console, simulator, n_step, rows), outputs, paper, over, as_json)
@@ -226,20 +225,6 @@ def check_split(setup: Setup, split: tuple[float, float] | None) -> None:
     """ConfigError where no step is split of which --split says how."""
     if split and setup.settings.kinks != "split":
         raise ConfigError("steps are not split", where="--split", remedy="add --kinks split")
-
-
-def steps_of(simulator: Simulator) -> int:
-    """How many whole steps the duration has: a motion from a file is not known any further."""
-    settings = simulator.settings
-    n_step = settings.duration_s / (1e-3 * settings.step_ms)
-    if not 1.0 - ROUNDING <= n_step <= MOST_STEPS:
-        raise ConfigError(
-            f"a duration of {settings.duration_s:g} s has {n_step:.3g} steps of {settings.step_ms:g} ms",
-            where=f"{simulator.model.name}: simulation",
-            allowed=f"1 to {MOST_STEPS} steps",
-            remedy="change --duration or --step",
-        )
-    return max(1, math.floor(n_step * (1.0 + ROUNDING)))
 
 
 def rows_of(simulator: Simulator, n_step: int, every: int | None) -> int:

@@ -66,6 +66,9 @@ IN_PROCESS = [
     (("check", "bad.toml"), ("1 of 1 configs",)),
     (("keys", "there.mcap/keys", "me"), ("there.mcap",)),
     (("keys", ".", "../me"), ("plain file name",)),
+    (("study", "nowhere.toml"), ("nowhere.toml: no such file",)),
+    (("study", "bad.toml", "--shard", "3/2"), ("--shard", "1/N to N/N")),
+    (("study", "bad.toml"), ("bad.toml", "duratoin_s")),
     (("doctor", "nonsense"), ("'nonsense' is not an address",)),
     (("doctor", "tcp://127.0.0.1:1", "--seconds", "-1"), ("--seconds",)),
 ]  # fmt: skip

@@ -1,0 +1,42 @@
+"""`rtsim study`: an analysis, simulation or fit over many values of its keys."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import click
+
+
+@click.command("study")
+@click.argument("study", type=click.Path(path_type=Path), metavar="STUDY.toml")
+@click.option("--workers", type=click.IntRange(0, 1024), metavar="N",
+              help="Processes that solve (default: one for each processor); 0 = in this one.")  # fmt: skip
+@click.option("--scheduler", default="", metavar="ADDRESS",
+              help="Solve by the workers of this Dask scheduler (extra `study`).")  # fmt: skip
+@click.option(
+    "--shard", default="1/1", metavar="K/N", help="Every Nth case alone, from the Kth: one of N jobs."
+)
+@click.option(
+    "--plan", "plan_only", is_flag=True, help="Print cases, cost and time left; solve nothing else."
+)
+@click.option("--out", type=click.Path(path_type=Path), metavar="FOLDER",
+              help="Where the table goes, and what is done (default: STUDY.study).")  # fmt: skip
+def command(
+    study: Path, workers: int | None, scheduler: str, shard: str, plan_only: bool, out: Path | None
+) -> None:
+    """Solve every case of STUDY.toml: any analysis, simulation or fit over a grid, a list or a sample of its
+    keys, into one table (docs/studies.md).
+
+    What is done is kept, whatever ends the command: the same one goes on. The numbers are the same on any
+    number of workers and shards. `rtsim report FOLDER` prints indices and draws figures.
+    """
+    from rtsim.cli.terminal.options import check_of_use
+    from rtsim.studies.threads import one_thread
+
+    one_thread()
+    from rtsim.cli.runs.studied import parsed_shard, studied
+
+    check_of_use("--workers", not (scheduler and workers is not None), "processes of this machine")
+    n = (os.cpu_count() or 1) if workers is None else workers
+    studied(study, n, scheduler, parsed_shard(shard), plan_only, out)

@@ -1,0 +1,132 @@
+"""`rtsim study`: what it plans, how far it is, and what it tells at the end."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from rtsim.bench.progress import BenchProgress, duration
+from rtsim.cli.terminal.compiling import compile_first
+from rtsim.cli.terminal.console import LastingConsole
+from rtsim.cli.terminal.lines import tell
+from rtsim.errors import ConfigError
+from rtsim.live.processes.signals import exit_code, noting_requests
+from rtsim.studies.drive import StudyDrive, shard_of
+from rtsim.studies.estimate import StudyCost, cost_of
+from rtsim.studies.executors import StudyWorkers, by_scheduler, in_processes, in_this_process
+from rtsim.studies.plan import StudyPlan, read_plan
+from rtsim.studies.solving import OK, SolvedCase
+from rtsim.studies.store import StudyStore
+from rtsim.studies.table import write_table
+
+N_SHOWN = 5
+"""Cases, and reasons, that are printed at the most."""
+MANY = 1_000_000
+
+
+def studied(
+    path: Path, workers: int, scheduler: str, shard: tuple[int, int], plan_only: bool, out: Path | None
+) -> None:
+    """Plan a study and, unless only that is wanted, solve what is left of a shard of it."""
+    console = LastingConsole(stderr=True)
+    with console.status("planning"):
+        plan = read_plan(path)
+    folder = out if out is not None else path.with_suffix(".study")
+    store = StudyStore(folder, plan)
+    numbers = shard_of(len(plan.cases), *shard)
+    rows = store.rows()
+    compile_first(console, plan.task.groups)
+    if plan_only:
+        with console.status("solving a case, to know what it takes"):
+            cost, tried = cost_of(plan, rows, numbers, workers)
+        click.echo(plan_in_words(plan, cost, workers, shard, folder))
+        if tried is not None and tried.status != OK:
+            tell(f"the first case has no results: {tried.reason}")
+        return
+    left = [number for number in numbers if number not in rows]
+    store.make()
+    complete = True
+    if left:
+        where = workers_of(workers, scheduler)
+        if rows:
+            tell(f"going on in {folder}: {len(numbers) - len(left)} of {len(numbers)} cases are done")
+        complete = driven(plan, store, where, left, shard, console)
+    paths = write_table(store)
+    done = store.rows()
+    click.echo(in_words(plan, done, paths, folder))
+    if not complete:
+        tell(f"interrupted; the same command goes on with the {sum(n not in done for n in numbers)} left")
+        raise SystemExit(exit_code() or 130)
+
+
+def workers_of(n: int, scheduler: str) -> StudyWorkers:
+    """Who solves."""
+    if scheduler:
+        return by_scheduler(scheduler)
+    return in_processes(n) if n else in_this_process()
+
+
+def driven(
+    plan: StudyPlan, store: StudyStore, workers: StudyWorkers, left: Sequence[int], shard: tuple[int, int],
+    console: Any,
+) -> bool:  # fmt: skip
+    """Solve what is left, with a bar; whether all of it is done."""
+    name = f"{shard[0]}-of-{shard[1]}"
+    with BenchProgress(f"study {plan.spec.name}", len(left), console) as progress:
+        progress.begin()
+        drive = StudyDrive(plan, store, workers, left, name, lambda row: progress.begin())
+        with noting_requests(drive.stop):
+            complete = drive.run()
+    if drive.n_break:
+        tell(f"{drive.n_break} times a worker ended; its cases were solved again")
+    return complete
+
+
+def plan_in_words(
+    plan: StudyPlan, cost: StudyCost, workers: int, shard: tuple[int, int], folder: Path
+) -> str:
+    """Cases, cost and time left."""
+    names = [one.name for one in plan.spec.parameters]
+    lines = [
+        f"study {plan.spec.name}, hash {plan.digest}, in {folder}",
+        f"{cost.n_case} cases, a {plan.spec.design.kind} of {len(names)} parameters: {', '.join(names)}",
+    ]
+    lines += [case_in_words(plan, number) for number in range(min(N_SHOWN, cost.n_case))]
+    lines += [f"  ... to {case_in_words(plan, cost.n_case - 1).strip()}"] if cost.n_case > N_SHOWN else []
+    if shard[1] > 1:
+        lines.append(f"shard {shard[0]} of {shard[1]}: {cost.n_shard} cases")
+    per = "" if workers <= 1 else f" on {workers} workers"
+    lines.append(f"{cost.n_shard - cost.n_left} done, {cost.n_left} left; a case takes {cost.case_s:.3g} s")
+    lines.append(f"about {duration(cost.left_s)} left{per}, beside the start of the workers")
+    return "\n".join(lines)
+
+
+def case_in_words(plan: StudyPlan, number: int) -> str:
+    """A case with its values."""
+    pairs = zip(plan.spec.parameters, plan.cases[number], strict=True)
+    shown = (f"{x:.6g}" if isinstance(x, float) else str(x) for _, x in pairs)
+    names = (one.name for one in plan.spec.parameters)
+    return f"  {number}: " + ", ".join(f"{name} {x}" for name, x in zip(names, shown, strict=True))
+
+
+def in_words(plan: StudyPlan, rows: dict[int, SolvedCase], paths: Sequence[Path], folder: Path) -> str:
+    """What is done, how it went, and where it stands."""
+    counted = Counter(row.status for row in rows.values())
+    told = ", ".join(f"{n} {status}" for status, n in counted.most_common())
+    lines = [f"{len(rows)} of {len(plan.cases)} cases done{': ' if told else ''}{told}"]
+    reasons = Counter(row.reason for row in rows.values() if row.status != OK)
+    lines += [f"  {n} times: {reason}" for reason, n in reasons.most_common(N_SHOWN)]
+    lines.append(f"{folder}: {', '.join(path.name for path in paths)}; `rtsim report {folder}` draws it")
+    return "\n".join(lines)
+
+
+def parsed_shard(text: str) -> tuple[int, int]:
+    """k and n of a word like 2/7; ConfigError for another."""
+    k, slash, n = text.partition("/")
+    if not (slash and k.isdecimal() and n.isdecimal() and 1 <= int(k) <= int(n) <= MANY):
+        raise ConfigError(f"{text!r} is no part of a study", where="--shard", allowed="1/N to N/N, as 2/7")
+    return int(k), int(n)

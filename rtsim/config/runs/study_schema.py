@@ -1,0 +1,204 @@
+"""Schema of a study: what is solved over and over, which keys change, and what is kept of every case."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+from rtsim.config.bounds import check_texts
+from rtsim.config.runs.run_schema import LONGEST_S
+
+Word = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z][A-Za-z0-9_]*$", max_length=60)]
+Value = float | int | bool | str
+Seconds = Annotated[float, msgspec.Meta(ge=0.0, le=LONGEST_S)]
+Pair = Annotated[tuple[float, ...], msgspec.Meta(min_length=2, max_length=2)]
+TIMED = ("at", "time_to")
+FIXED = ("case", "status", "reason", "seed", "versions", "plan", "frames", "unusable")
+"""Columns that every table of a study has."""
+SAMPLED = ("sobol", "latin_hypercube", "saltelli", "morris")
+
+
+class AnalysedRun(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """A run over a recording, as by `rtsim analyse`."""
+
+    # a run config, by file or shipped name, and choices that it offers
+    config: str = ""
+    choices: tuple[str, ...] = ()
+    # keys of the run, on top of the config
+    run: dict[str, Any] = {}
+    # go on with a trial that does not fit its subject
+    anyway: bool = False
+
+
+class SimulatedModel(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """A model forward in time, as by `rtsim simulate`."""
+
+    model: str
+    subject: str = ""
+    # motion of coordinates that take one: a .mot or .sto file
+    motion: str = ""
+    prescribe: tuple[str, ...] = ()
+    # part of each load that acts; excitation of muscles and torque generators
+    load: dict[str, float] = {}
+    excite: dict[str, float] = {}
+    # rows that are kept for results and curves, at the most
+    rows: Annotated[int, msgspec.Meta(ge=2, le=100_000)] = 2000
+
+
+class FittedMeasurements(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """A fit, as by `rtsim fit NAME ARGUMENTS --OPTION VALUE`."""
+
+    name: str
+    arguments: tuple[str, ...] = ()
+    # by the names of the options, without the dashes
+    options: dict[str, Value | tuple[Value, ...]] = {}
+
+
+class StudyInput(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """What of a recording is solved, and what is added to it."""
+
+    start_s: Seconds = 0.0
+    # 0 = to the end
+    end_s: Seconds = 0.0
+    # standard deviation of white noise on every coordinate of every marker, another one in each case
+    noise_mm: Annotated[float, msgspec.Meta(ge=0.0, le=100.0)] = 0.0
+
+
+class Design(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """How cases are chosen.
+
+    grid: every combination of the values; list: the first values of all parameters, the second ones, ...;
+    sobol, latin_hypercube: n points of a quasi-random sample; saltelli: n (d + 2) cases for Sobol indices;
+    morris: n trajectories of d + 1 cases.
+    """
+
+    kind: Literal["grid", "list", "sobol", "latin_hypercube", "saltelli", "morris"] = "grid"
+    n: Annotated[int, msgspec.Meta(ge=0)] = 0
+    # of a Morris design: levels of each parameter
+    levels: Annotated[int, msgspec.Meta(ge=4, le=100)] = 4
+
+    def __post_init__(self) -> None:
+        if self.kind in SAMPLED and self.n < 1:
+            raise ValueError(f"design.n: 0 cases of a design {self.kind}; allowed: 1 or more")
+        if self.kind not in SAMPLED and self.n:
+            raise ValueError(f"design.n: a {self.kind} has as many cases as its values give; leave it out")
+        if self.kind in ("sobol", "saltelli") and self.n & (self.n - 1):
+            raise ValueError(f"design.n: {self.n} is no power of two, which a Sobol sequence needs")
+        if self.kind == "morris" and self.levels % 2:
+            raise ValueError(f"design.levels: {self.levels} is odd; allowed: even numbers")
+
+
+class StudyParameter(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """A key, or several that are set alike, and the values that it takes."""
+
+    name: Word
+    # dotted path below model, run, subject or input
+    key: str | tuple[str, ...]
+    # of grids and lists
+    values: tuple[Value, ...] = ()
+    # of samples: lowest and highest, spread evenly on a linear or a logarithmic scale
+    range: Pair | None = None
+    scale: Literal["linear", "log"] = "linear"
+    # of samples, instead: mean and standard deviation of a normal distribution
+    normal: Pair | None = None
+    # whether a value replaces that of the key, is added to it, or multiplies it
+    change: Literal["set", "add", "multiply"] = "set"
+
+    def __post_init__(self) -> None:
+        n_given = bool(self.values) + (self.range is not None) + (self.normal is not None)
+        if n_given > 1:
+            raise ValueError(f"parameters.{self.name}: give one of values, range and normal")
+        if self.range is not None:
+            low, high = self.range
+            if not low < high:
+                raise ValueError(f"parameters.{self.name}.range: [{low:g}, {high:g}]; allowed: low < high")
+            if self.scale == "log" and low <= 0.0:
+                raise ValueError(f"parameters.{self.name}.range: {low:g} has no logarithm; allowed: above 0")
+        if self.normal is not None and not self.normal[1] > 0.0:
+            raise ValueError(
+                f"parameters.{self.name}.normal: a deviation of {self.normal[1]:g}; allowed: above 0"
+            )
+        if self.change != "set" and not all(
+            isinstance(value, (int, float)) and not isinstance(value, bool) for value in self.values
+        ):
+            raise ValueError(f"parameters.{self.name}.values: what is to {self.change} must be numbers")
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """All keys that are set."""
+        return (self.key,) if isinstance(self.key, str) else self.key
+
+
+class StudyResult(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """A number of every case: what becomes of a column of its results."""
+
+    name: Word
+    # as in a table of csv, without its unit: joint_angles.knee_flexion; of a fit: a path into its JSON
+    column: str
+    # peak: the largest magnitude, with its sign; largest, smallest, mean, rms, range, deviation, first, last,
+    # number (of a fit); at: at a time; time_to: when it first crosses a threshold; time_of_peak
+    take: Literal[
+        "peak", "largest", "smallest", "mean", "rms", "range", "deviation", "first", "last", "number", "at",
+        "time_to", "time_of_peak",
+    ] = "peak"  # fmt: skip
+    at_s: float = 0.0
+    # in the unit of the column
+    threshold: float | None = None
+    # times between which it is taken; 0 = to the end
+    start_s: Seconds = 0.0
+    end_s: Seconds = 0.0
+
+    def __post_init__(self) -> None:
+        if (self.threshold is None) == (self.take == "time_to"):
+            raise ValueError(f"results.{self.name}: threshold belongs to time_to, and that needs one")
+
+
+class KeptCurves(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """Columns of every case that are kept as curves, at equal parts of its time."""
+
+    columns: Annotated[tuple[str, ...], msgspec.Meta(min_length=1, max_length=1000)]
+    points: Annotated[int, msgspec.Meta(ge=2, le=10_001)] = 101
+
+
+class StudySpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """A study."""
+
+    name: Word
+    parameters: Annotated[tuple[StudyParameter, ...], msgspec.Meta(min_length=1, max_length=1000)]
+    results: tuple[StudyResult, ...] = ()
+    # one of these
+    analyse: AnalysedRun | None = None
+    simulate: SimulatedModel | None = None
+    fit: FittedMeasurements | None = None
+    input: StudyInput = StudyInput()
+    design: Design = Design()
+    curves: KeptCurves | None = None
+    # of samples, and of noise
+    seed: Annotated[int, msgspec.Meta(ge=0, le=2**31)] = 0
+
+    def __post_init__(self) -> None:
+        check_texts(msgspec.to_builtins(self))
+        given = [key for key in ("analyse", "simulate", "fit") if getattr(self, key) is not None]
+        if len(given) != 1:
+            what = " and ".join(given) or "nothing"
+            raise ValueError(f"a study solves one thing, and here is {what}; allowed: analyse, simulate, fit")
+        if self.input != StudyInput() and self.analyse is None:
+            raise ValueError("input: it is of recordings, and nothing is analysed; leave it out")
+        names = [*(one.name for one in self.parameters), *(one.name for one in self.results)]
+        twice = next((name for name in names if names.count(name) > 1 or name in FIXED), None)
+        if twice is not None:
+            raise ValueError(f"{twice!r} is the name of two columns; allowed: each name once")
+        if not self.results and self.curves is None:
+            raise ValueError("results: nothing is kept of a case; give [[results]] or [curves]")
+        for one in self.parameters:
+            sampled = self.design.kind in SAMPLED
+            if sampled == bool(one.values):
+                raise ValueError(
+                    f"parameters.{one.name}: a design {self.design.kind} needs "
+                    f"{'range or normal' if sampled else 'values'}; allowed: "
+                    f"{'a range, or mean and deviation' if sampled else 'one value or more'}"
+                )
+        lengths = {len(one.values) for one in self.parameters}
+        if self.design.kind == "list" and len(lengths) > 1:
+            raise ValueError("parameters: those of a list have as many values as each other")

@@ -1,0 +1,24 @@
+"""Other weights of soft elements for an estimator that is there already: nothing else is built anew."""
+
+from __future__ import annotations
+
+from rtsim.config.models.model_schema import MethodSpec, ModelSpec
+from rtsim.methods.kinematics.multibody import MultibodyEstimator
+from rtsim.models.packing.elements import scalar_elements
+from rtsim.models.roles import find_method, roles_among
+
+
+def can_reweigh(spec: ModelSpec, method: str) -> bool:
+    """Whether the weights of a method's soft elements may be replaced: it is solved by them alone."""
+    how = find_method(spec, method)
+    return bool(how.soft) and not (how.follows and find_method(spec, how.follows).soft)
+
+
+def reweigh(estimator: MultibodyEstimator, spec: ModelSpec, how: MethodSpec) -> None:
+    """Take the weights of a method's soft elements from `how`, in place, so that what the kernels hold sees
+    them; the next frame is to be a first one.
+
+    spec : the estimator's model; how : its method in use, with other weights
+    """
+    weights = roles_among(scalar_elements(spec), how).weight
+    estimator.roles.weight[: len(weights)] = weights

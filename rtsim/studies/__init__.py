@@ -1,0 +1,1 @@
+"""Studies: one analysis, simulation or fit over many values of any of its keys."""

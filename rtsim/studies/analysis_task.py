@@ -1,0 +1,208 @@
+"""Runs over a recording as the cases of a study: as `rtsim analyse` with a model, run or subject of its own.
+
+What cases share is read once in each process: the recording, and the person where no case changes anything
+of it. Where cases change nothing but the weights of soft elements, the stages stay as well, and the weights
+are replaced in place.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from rtsim.config.bounds import check_numbers
+from rtsim.config.load import check_record
+from rtsim.config.models.model_schema import MethodSpec, ModelSpec
+from rtsim.config.paths import find_config
+from rtsim.config.runs.choices import load_run, overlay
+from rtsim.config.runs.run_schema import RunConfig
+from rtsim.config.runs.study_schema import StudyInput, StudySpec
+from rtsim.errors import ConfigError
+from rtsim.files.markers.trial import MarkerTrial
+from rtsim.files.model_toml import model_text
+from rtsim.files.output import write_text
+from rtsim.files.recording import Results
+from rtsim.live.checks import check_run
+from rtsim.live.compiled.group_table import groups_of
+from rtsim.live.forces import check_forces
+from rtsim.live.inputs.prescribed_motion_run import GROUPS, check_driven, session_of, stage_of
+from rtsim.live.inputs.recorded import KeptResults, TimesInput
+from rtsim.live.inputs.sources import MADE_UP, brings_markers, check_there, is_driven, resolve_subject
+from rtsim.live.loop import Loop
+from rtsim.live.processes.serve import meta_of
+from rtsim.live.recorded_run import Ready, check_results, made_ready, trial_of
+from rtsim.live.subjects.persons import with_person
+from rtsim.live.subjects.subject_check import notes_before
+from rtsim.methods.kinematics.choice import method_of
+from rtsim.methods.kinematics.weights import can_reweigh, reweigh
+from rtsim.models.load import load_model, model_for
+from rtsim.stages.kinematics import Kinematics
+from rtsim.studies.changes import checked_subject, placed
+from rtsim.studies.outcome import ResultColumns
+from rtsim.subjects.anatomy import for_person
+from rtsim.subjects.subject import Subject, save_subject
+from streams.addresses import is_stream
+
+SOURCES = ("source", "static", "forces", "subject", "ik_setup", "measures", "lab", "model")
+"""Keys of a run that may name files."""
+
+
+class AnalysisTask:
+    """Runs over recordings (rtsim/studies/task)."""
+
+    def __init__(self, spec: StudySpec, folder: str) -> None:
+        assert spec.analyse is not None
+        self._folder, self._anyway = folder, spec.analyse.anyway
+        run = base_run(spec, folder)
+        if is_stream(run.source):
+            raise ConfigError(
+                f"{run.source!r} is a stream", where="analyse.run.source", allowed="walker, or a file"
+            )
+        check_there(run.source)
+        self._driven = is_driven(run)
+        subject: Subject | None = None
+        if self._driven:
+            check_driven(run)
+        else:
+            check_run(run)
+            run, _ = with_person(run)
+            subject = None if brings_markers(run, load_model(run.model)) else resolve_subject(run)
+        self._model_name = model_for(run.model, subject.side) if subject else run.model
+        self._side = subject.side if subject else run.side
+        self.run, self.spec, self.input = run, load_model(self._model_name), spec.input
+        self.bases: Mapping[str, Any] = {
+            "run": msgspec.to_builtins(run),
+            "model": msgspec.to_builtins(self.spec),
+            **({"subject": msgspec.to_builtins(subject)} if subject else {}),
+            "input": msgspec.to_builtins(spec.input),
+        }
+        self.groups = GROUPS if self._driven else groups_of(run)
+        named = (Path(str(getattr(run, key))) for key in SOURCES)
+        self.files = tuple(path for path in named if path.is_file())
+        self._trials: dict[tuple[str, ...], MarkerTrial] = {}
+        self._noted: set[tuple[str, ...]] = set()
+        self._reweighed = only_weights(spec, method_of(run, self.spec)) and not self._driven
+        self._reweighed = self._reweighed and can_reweigh(self.spec, method_of(run, self.spec))
+        self._ready: Ready | None = None
+        self._bodies = for_person(self.spec, subject) if subject else self.spec
+
+    def solve(self, changed: Mapping[str, Any], seed: int) -> ResultColumns:
+        """Solve a case (rtsim/studies/task)."""
+        if self._reweighed and changed.keys() == {"model"}:
+            return ResultColumns(self._with_weights(changed["model"]))
+        with tempfile.TemporaryDirectory(prefix="rtsim-study-") as folder:
+            run = self._run_of(changed, Path(folder))
+            what = check_record(dict(changed.get("input", self.bases["input"])), StudyInput, "input")
+            return ResultColumns(solved(run, self._ready_for(run, what, seed)))
+
+    def _with_weights(self, tables: dict[str, Any]) -> Results:
+        """The results with the weights of a model, by the stages that are there."""
+        method = method_of(self.run, self.spec)
+        how = check_record(tables["methods"][method], MethodSpec, "model")
+        try:
+            check_numbers(how, f"methods.{method}")
+        except ValueError as error:
+            raise ConfigError(str(error), where="model") from None
+        if self._ready is None:
+            self._ready = self._ready_for(self.run, self.input, 0)
+        kinematics = self._ready.stages[0]
+        assert isinstance(kinematics, Kinematics)
+        reweigh(kinematics.estimator, self._bodies, how)
+        return solved(self.run, self._ready)
+
+    def _run_of(self, changed: Mapping[str, Any], folder: Path) -> RunConfig:
+        """The run of a case, its model and subject in files of a folder; ConfigError for refused values."""
+        run = self.run
+        if "run" in changed:
+            tables = {key: placed(x, self._folder) for key, x in changed["run"].items()}
+            run = check_record(tables, RunConfig, "run")
+        if "model" in changed:
+            spec = check_record(changed["model"], ModelSpec, "model")
+            write_text(folder / "model.toml", model_text(spec))
+            run = msgspec.structs.replace(run, model=str(folder / "model.toml"), side=self._side)
+        if "subject" in changed:
+            subject = checked_subject(changed["subject"])
+            save_subject(folder / "subject.toml", subject)
+            run = msgspec.structs.replace(run, subject=str(folder / "subject.toml"))
+        return run
+
+    def _ready_for(self, run: RunConfig, what: StudyInput, seed: int) -> Ready:
+        """The stages and the input of a case."""
+        if self._driven:
+            check_driven(run)
+            stage = stage_of(run, lambda text: None)
+            times, session = stage.drivers.times, session_of(stage.drivers)
+            times = times[span_of(times, what)]
+            return Ready(len(times), lambda progress: TimesInput(times, session, progress), [stage], ())
+        check_run(run)
+        check_forces(run, streamed=False)
+        who = tuple(str(getattr(run, key)) for key in (*SOURCES, "person", "side", "units", "up"))
+        if who not in self._noted:  # whose trial it is has been looked at once
+            run, _ = with_person(run)
+            notes_before(run, anyway=self._anyway)
+            self._noted.add(who)
+        key = (run.source, run.units, run.up, run.person, run.side, str(run.label_unnamed))
+        if key not in self._trials:
+            self._trials = {key: trial_of(run)}  # of several the last: they are large
+        return made_ready(run, part_of_trial(self._trials[key], what, seed), ())
+
+
+def base_run(spec: StudySpec, folder: str) -> RunConfig:
+    """The run before anything changes."""
+    how = spec.analyse
+    assert how is not None
+    if how.choices and not how.config:
+        raise ConfigError("choices are of a run config", where="analyse.choices", remedy="add analyse.config")
+    config = placed(how.config, folder)
+    run = load_run(find_config(config, "runs"), how.choices) if config else RunConfig(name="study")
+    tables = msgspec.to_builtins(run)
+    overlay(tables, {key: placed(value, folder) for key, value in how.run.items()})
+    tables |= {key: placed(tables[key], folder) for key in SOURCES if key in tables}
+    return check_record(tables, RunConfig, f"study {spec.name}: analyse.run")
+
+
+def only_weights(spec: StudySpec, method: str) -> bool:
+    """Whether cases change nothing but the weights of the soft elements of a method."""
+    start = f"model.methods.{method}.soft."
+    keys = [key for one in spec.parameters for key in one.keys]
+    return all(key.startswith(start) for key in keys) and not spec.input.noise_mm
+
+
+def span_of(times: np.ndarray, what: StudyInput) -> slice:
+    """The frames that are solved; ConfigError where there are none."""
+    start, stop = np.searchsorted(times - times[0], [what.start_s, what.end_s or np.inf])
+    if stop <= start:
+        raise ConfigError(
+            f"no frame lies between {what.start_s:g} and {what.end_s:g} s", where="input",
+            allowed=f"0 to {times[-1] - times[0]:g} s",
+        )  # fmt: skip
+    return slice(int(start), int(stop))
+
+
+def part_of_trial(trial: MarkerTrial, what: StudyInput, seed: int) -> MarkerTrial:
+    """The frames of a trial that are solved, with the noise of a case."""
+    span = span_of(trial.times, what)
+    positions = trial.positions[span]
+    if what.noise_mm:
+        noise = np.random.default_rng(seed).normal(0.0, 1e-3 * what.noise_mm, positions.shape)
+        positions = positions + noise
+    return trial._replace(times=trial.times[span], positions=np.ascontiguousarray(positions))
+
+
+def solved(run: RunConfig, ready: Ready) -> Results:
+    """The results of a run; ConfigError where nothing came of it."""
+    kept = KeptResults()
+    loop = Loop(ready.open_source(lambda n_done: None), ready.stages, kept, meta_of(run, ready.notes))
+    loop.run()
+    if loop.failure:
+        raise ConfigError(loop.failure, where=run.source if run.source in MADE_UP else Path(run.source).name)
+    results = kept.results()
+    if results is None:
+        raise ConfigError("no frame was solved", where=run.source)
+    check_results(results, run.source, ready.wrong, bool(run.forces))
+    return results

@@ -1,0 +1,100 @@
+"""Values of a case put into the tables of what is solved."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from rtsim.config.bounds import check_numbers
+from rtsim.config.load import check_record
+from rtsim.config.runs.study_schema import StudyParameter
+from rtsim.errors import ConfigError
+from rtsim.studies.keys import Step, place_of, value_at, with_value
+from rtsim.subjects.subject import Subject, check_person
+
+Tables = Mapping[str, Any]
+
+
+class ChangedKey(NamedTuple):
+    """A key that a parameter sets: which of the tables, and where in it."""
+
+    root: str
+    steps: tuple[Step, ...]
+    base: Any
+
+
+def changed_keys(parameter: StudyParameter, bases: Tables) -> tuple[ChangedKey, ...]:
+    """The keys of a parameter; ConfigError for one that no table has, or that is no number to change."""
+    found = []
+    for key in parameter.keys:
+        where = f"parameters.{parameter.name}.key"
+        root, _, below = key.partition(".")
+        if root not in bases or not below:
+            raise ConfigError(
+                f"the key {key!r} is of no table", where=where,
+                allowed=", ".join(f"{name}.KEY" for name in bases),
+                remedy="write it from the top, as model.NAME",
+            )  # fmt: skip
+        steps = place_of(bases[root], below, where)
+        base = value_at(bases[root], steps)
+        if parameter.change != "set" and (isinstance(base, bool) or not isinstance(base, (int, float))):
+            raise ConfigError(
+                f"{key} is {base!r}, to which nothing is added", where=where, allowed="a key that is a number"
+            )
+        if isinstance(base, (dict, list, tuple)):
+            raise ConfigError(
+                f"{key} holds several values",
+                where=where,
+                remedy="go on to one of them, as KEY.0 or KEY.NAME",
+            )
+        found.append(ChangedKey(root, steps, base))
+    return tuple(found)
+
+
+def with_values(
+    bases: Tables,
+    keys: Sequence[Sequence[ChangedKey]],
+    parameters: Sequence[StudyParameter],
+    values: Sequence[Any],
+) -> dict[str, Any]:
+    """Of the tables those that a case changes, changed."""
+    changed: dict[str, Any] = {}
+    for parameter, places, value in zip(parameters, keys, values, strict=True):
+        for place in places:
+            new = value
+            if parameter.change != "set":
+                new = place.base + value if parameter.change == "add" else place.base * value
+            tables = changed.get(place.root, bases[place.root])
+            changed[place.root] = with_value(tables, place.steps, typed(new, place.base))
+    return changed
+
+
+def typed(value: Any, base: Any) -> Any:
+    """A whole number where the key has one and the value is whole; else the value."""
+    if (
+        isinstance(base, int)
+        and not isinstance(base, bool)
+        and isinstance(value, float)
+        and value.is_integer()
+    ):
+        return int(value)
+    return value
+
+
+def placed(value: Any, folder: str) -> Any:
+    """A text that names a file beside the study, with that folder; anything else as it is."""
+    if isinstance(value, str) and value and (Path(folder) / value).is_file():
+        return str((Path(folder) / value).resolve())
+    return value
+
+
+def checked_subject(tables: dict[str, Any]) -> Subject:
+    """The person of some tables; ConfigError for what no person has."""
+    subject = check_record(tables, Subject, "subject")
+    try:
+        check_person(subject)
+        check_numbers(subject)
+    except ValueError as error:
+        raise ConfigError(str(error), where="subject") from None
+    return subject

@@ -1,0 +1,187 @@
+"""The loop of a study: cases out to workers, rows back, and onto the disk.
+
+A case whose worker ends is given out again; one that was out three times when that happened is then solved
+by itself, and where its worker ends three times more it is lost: a row with that reason.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import CancelledError, Executor, Future, wait
+from contextlib import suppress
+from pathlib import Path
+from time import monotonic
+
+from rtsim.errors import ConfigError
+from rtsim.studies.executors import StudyWorkers
+from rtsim.studies.plan import StudyPlan
+from rtsim.studies.solving import LOST, SolvedCase, StudyOrder, failed_case, solve_cases
+from rtsim.studies.store import StudyStore
+
+POLL_S = 0.1
+CHUNK_S, MOST_CHUNK = 0.25, 64
+"""Cases go out together so that they take about so long, and at most so many."""
+AHEAD = 2
+"""Chunks for each worker that are out at a time."""
+TOGETHER, ALONE = 3, 3
+"""How often a case may be out when a worker ends, with others and by itself."""
+MOST_BREAKS = 8
+"""Workers that end before any case is done."""
+FIRST_FLUSH_S, LAST_FLUSH_S = 1.0, 30.0
+LOST_REASON = "its worker ended each time that it was solved (out of memory, or killed)"
+
+
+def shard_of(n_case: int, k: int, n: int) -> range:
+    """The cases of a shard, from 1 to n: every n-th one."""
+    return range(k - 1, n_case, n)
+
+
+class StudyDrive:
+    """A shard of a study, on its way.
+
+    Parameters
+    ----------
+    plan, store : what is solved, and where rows go; workers : who solves
+    cases : numbers to be solved; shard : in the names of files; told : is given each row that comes
+
+    Attributes
+    ----------
+    n_done : rows that came; n_break : workers that ended
+    """
+
+    def __init__(
+        self, plan: StudyPlan, store: StudyStore, workers: StudyWorkers, cases: Sequence[int], shard: str,
+        told: Callable[[SolvedCase], None] = lambda row: None,
+    ) -> None:  # fmt: skip
+        self._plan, self._store, self._workers, self._shard, self._told = plan, store, workers, shard, told
+        self._order = StudyOrder(plan.text, plan.folder, plan.digest)
+        self._waiting, self._alone = deque(cases), deque[int]()
+        self._out: dict[Future[list[SolvedCase]], list[int]] = {}
+        self._ended: Counter[int] = Counter()
+        self._unwritten: list[SolvedCase] = []
+        self._parts: list[Path] = []
+        self._seconds = 0.0
+        self._flush_s, self._flushed = FIRST_FLUSH_S, monotonic()
+        self._submitting = self._stopped = False
+        self.n_done = self.n_break = 0
+
+    def stop(self, number: int = 0) -> None:
+        """End after what is done by now; from a handler of requests to end, as which it may raise one."""
+        self._stopped = True
+        if self._workers.here and self._submitting:
+            raise KeyboardInterrupt
+
+    def run(self) -> bool:
+        """Solve all cases; whether they all are done. What is done is on the disk, however this ends."""
+        executor = self._workers.start()
+        try:
+            while (self._waiting or self._alone or self._out) and not self._stopped:
+                try:
+                    self._give_out(executor)
+                    self._take_in()
+                except self._workers.lost:
+                    self._workers.stop(executor)
+                    self._worker_ended()
+                    executor = self._workers.start()
+                self._flush()
+        except KeyboardInterrupt:
+            self._stopped = True
+        finally:
+            complete = not (self._waiting or self._alone or self._out)
+            try:
+                with suppress(*self._workers.lost):
+                    self._take_finished()
+            finally:
+                if complete:
+                    executor.shutdown()
+                self._workers.stop(executor)
+                self._flush(now=True)
+        self._store.put_together(self._parts, self._shard)
+        return complete
+
+    def _give_out(self, executor: Executor) -> None:
+        """Let all workers have something to do."""
+        most = 1 if self._workers.here else AHEAD * self._workers.n
+        first = not self.n_done
+        while self._waiting and len(self._out) < most and not self._stopped:
+            chunk = [self._waiting.popleft() for _ in range(self._chunk())]
+            self._submit(executor, chunk, first)
+        if self._alone and not self._out and not self._waiting:
+            self._submit(executor, [self._alone.popleft()], first)
+
+    def _submit(self, executor: Executor, chunk: list[int], first: bool) -> None:
+        self._submitting = True
+        try:
+            future = executor.submit(solve_cases, self._order, chunk, first)
+        except BaseException:
+            self._waiting.extendleft(reversed(chunk))
+            raise
+        finally:
+            self._submitting = False
+        self._out[future] = chunk
+
+    def _chunk(self) -> int:
+        """How many cases go out together: fewer at the end, so that workers end at the same time."""
+        if not self._seconds:
+            return 1
+        together = int(CHUNK_S / max(self._seconds, 1e-9))
+        fair = -(-len(self._waiting) // (2 * AHEAD * self._workers.n))
+        return max(1, min(together, fair, MOST_CHUNK, len(self._waiting)))
+
+    def _take_in(self) -> None:
+        """Wait for what comes next."""
+        wait(self._out, POLL_S, "FIRST_COMPLETED")
+        self._take_finished()
+
+    def _take_finished(self) -> None:
+        for future in [future for future in self._out if future.done()]:
+            try:
+                rows = future.result()
+            except (CancelledError, TimeoutError, OSError) as error:
+                raise ConfigError(
+                    f"{self._workers.name} cannot be reached any more ({error or type(error).__name__})",
+                    where=f"study {self._plan.spec.name}",
+                    remedy="what is done is kept; give the same command to go on",
+                ) from None
+            del self._out[future]
+            for row in rows:
+                self._keep(row)
+
+    def _keep(self, row: SolvedCase) -> None:
+        self.n_done += 1
+        self._seconds = row.seconds if not self._seconds else 0.8 * self._seconds + 0.2 * row.seconds
+        self._unwritten.append(row)
+        self._told(row)
+
+    def _worker_ended(self) -> None:
+        """Give out again what was out, or, where that has happened too often, by itself."""
+        self.n_break += 1
+        lone = len(self._out) == 1 and len(next(iter(self._out.values()))) == 1
+        for future, chunk in [*self._out.items()]:
+            if future.done() and not future.cancelled() and future.exception() is None:
+                for row in future.result():
+                    self._keep(row)
+                continue
+            for number in chunk:
+                self._ended[number] += 1
+                if self._ended[number] < TOGETHER:
+                    self._waiting.append(number)
+                elif self._ended[number] < TOGETHER + ALONE or not lone:
+                    self._alone.append(number)
+                else:
+                    self._keep(failed_case(self._plan, number, LOST, LOST_REASON))
+        self._out.clear()
+        if not self.n_done and self.n_break >= MOST_BREAKS:
+            raise ConfigError(
+                f"{self.n_break} times a worker ended before a case was solved",
+                where=f"study {self._plan.spec.name}", remedy="try --workers 0, and read what it tells",
+            )  # fmt: skip
+
+    def _flush(self, now: bool = False) -> None:
+        """Bring rows to the disk, at first often, then now and then."""
+        if not self._unwritten or (not now and monotonic() - self._flushed < self._flush_s):
+            return
+        rows, self._unwritten = self._unwritten, []
+        self._parts.append(self._store.add(sorted(rows, key=lambda row: row.number), self._shard))
+        self._flush_s, self._flushed = min(2.0 * self._flush_s, LAST_FLUSH_S), monotonic()

@@ -1,0 +1,46 @@
+"""What a study will take: the time of a case, from those that are done or from one that is solved now."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from rtsim.studies.plan import StudyPlan
+from rtsim.studies.solving import SolvedCase, StudyOrder, solve_cases
+
+
+class StudyCost(NamedTuple):
+    """Cases in all, those of the shard, those of them that are left; seconds of one, and of those on so many
+    workers, the first start of kernels aside."""
+
+    n_case: int
+    n_shard: int
+    n_left: int
+    case_s: float
+    left_s: float
+
+
+def cost_of(
+    plan: StudyPlan, rows: Mapping[int, SolvedCase], shard: range, n_worker: int
+) -> tuple[StudyCost, SolvedCase | None]:
+    """The cost of what is left, and the case that was solved to find out, None where none was needed.
+
+    A case is solved twice, as the first one in a process reads, compiles and allocates what the others use.
+    """
+    left = [number for number in shard if number not in rows]
+    tried = None
+    taken = [row.seconds for row in rows.values() if row.seconds]
+    if left and not taken:
+        order = StudyOrder(plan.text, plan.folder, plan.digest)
+        solve_cases(order, left[:1], first=True)
+        (tried,) = solve_cases(order, left[:1])
+        taken = [tried.seconds]
+    case_s = float(np.median(taken)) if taken else 0.0
+    n_worker = max(1, n_worker)
+    cost = StudyCost(
+        n_case=len(plan.cases), n_shard=len(shard), n_left=len(left), case_s=case_s,
+        left_s=case_s * -(-len(left) // n_worker),
+    )  # fmt: skip
+    return cost, tried

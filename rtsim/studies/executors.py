@@ -1,0 +1,123 @@
+"""Where cases are solved: in this process, in processes of this machine, or by a Dask scheduler.
+
+All are executors of concurrent.futures, so that one loop (rtsim/studies/drive) drives them.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Callable
+from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+from rtsim.errors import ConfigError
+from rtsim.studies.solving import begin_worker
+from rtsim.studies.threads import one_thread
+
+CONNECT_S = 10.0
+
+
+class HereExecutor(Executor):
+    """Solves in this process, while it is asked to."""
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """The outcome, which is there already; a request to end is raised."""
+        future: Future[Any] = Future()
+        try:
+            future.set_result(fn(*args, **kwargs))
+        except Exception as error:
+            future.set_exception(error)
+        return future
+
+
+class StudyWorkers(NamedTuple):
+    """Executors of a kind.
+
+    n : cases that are solved at a time; here : in this process
+    start : a new one; stop : ends one at once, with what it is at
+    lost : what a future raises whose worker has ended; name : in words
+    """
+
+    n: int
+    here: bool
+    start: Callable[[], Executor]
+    stop: Callable[[Executor], None]
+    lost: tuple[type[BaseException], ...]
+    name: str
+
+
+def in_this_process() -> StudyWorkers:
+    """Without other processes."""
+    return StudyWorkers(
+        n=1, here=True, start=HereExecutor, stop=lambda executor: None, lost=(), name="this process"
+    )
+
+
+def in_processes(n: int) -> StudyWorkers:
+    """So many processes on this machine."""
+
+    def start() -> Executor:
+        one_thread()
+        return ProcessPoolExecutor(n, multiprocessing.get_context("spawn"), begin_worker)
+
+    return StudyWorkers(
+        n=n, here=False, start=start, stop=killed, lost=(BrokenExecutor,),
+        name="1 process" if n == 1 else f"{n} processes",
+    )  # fmt: skip
+
+
+def killed(executor: Executor) -> None:
+    """End a pool of processes: nobody wants what they are at."""
+    for child in multiprocessing.active_children():
+        child.kill()
+    executor.shutdown(wait=False, cancel_futures=True)
+
+
+def by_scheduler(address: str) -> StudyWorkers:
+    """The workers of a Dask scheduler; ConfigError without Dask, a scheduler or a worker."""
+    try:
+        from distributed import Client, KilledWorker
+    except ImportError:
+        raise ConfigError(
+            "Dask is not installed",
+            where="--scheduler",
+            remedy="install the extra: pip install 'rtsim[study]'",
+        ) from None
+    clients: list[Client] = []
+
+    def start() -> Executor:
+        for client in clients:
+            close(client)
+        try:
+            clients[:] = [Client(address, timeout=CONNECT_S, set_as_default=False)]
+        except (OSError, TimeoutError, ValueError) as error:
+            raise ConfigError(
+                f"no Dask scheduler answers at {address} ({error})", where="--scheduler",
+                remedy="start one with `dask scheduler`, and give the address that it tells",
+            ) from None  # fmt: skip
+        return clients[0].get_executor(pure=False, retries=0)
+
+    def stop(executor: Executor) -> None:
+        executor.shutdown(wait=False)
+        for client in clients:
+            close(client)
+
+    executor = start()
+    n = sum(clients[0].nthreads().values())
+    if not n:
+        stop(executor)
+        raise ConfigError(
+            f"the scheduler at {address} has no workers", where="--scheduler",
+            remedy="start some with `dask worker ADDRESS`, of one thread each",
+        )  # fmt: skip
+    return StudyWorkers(
+        n=n, here=False, start=start, stop=stop, lost=(KilledWorker,),
+        name=f"{n} workers of {address}",
+    )  # fmt: skip
+
+
+def close(client: Any) -> None:
+    """Leave a scheduler, whether it still is there or not."""
+    with suppress(Exception):
+        client.close(timeout=1.0)

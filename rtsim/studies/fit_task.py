@@ -1,0 +1,79 @@
+"""Fits as the cases of a study: the command `rtsim fit`, a process of its own, whose JSON is the outcome.
+
+A fit takes seconds to minutes, beside which the start of a process is little; and none of its options needs
+a second description here.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from rtsim.config.runs.study_schema import StudySpec
+from rtsim.errors import ConfigError
+from rtsim.live.processes.children import APART, CHILD, LAST
+from rtsim.studies.changes import placed
+from rtsim.studies.outcome import FigureColumns
+
+
+class FitTask:
+    """Fits (rtsim/studies/task)."""
+
+    groups: tuple[str, ...] = ()
+
+    def __init__(self, spec: StudySpec, folder: str) -> None:
+        assert spec.fit is not None
+        how = spec.fit
+        self._name = how.name
+        arguments = [placed(word, folder) for word in how.arguments]
+        options = {
+            name: [placed(x, folder) for x in value] if isinstance(value, tuple) else placed(value, folder)
+            for name, value in how.options.items()
+        }
+        self._folder = folder
+        self.bases: Mapping[str, Any] = {"input": {"arguments": arguments, **options}}
+        every = [*arguments, *options.values()]
+        self.files = tuple(Path(word) for word in every if isinstance(word, str) and Path(word).is_file())
+
+    def solve(self, changed: Mapping[str, Any], seed: int) -> FigureColumns:
+        """Solve a case (rtsim/studies/task); ConfigError with the last sentence of a fit that fails."""
+        tables = dict(changed.get("input", self.bases["input"]))
+        arguments = [str(placed(word, self._folder)) for word in tables.pop("arguments")]
+        for name, value in tables.items():
+            arguments += words_of(name, value, self._folder)
+        command = [sys.executable, "-m", "rtsim.cli.main", "fit", self._name, *arguments, "--json"]
+        with (
+            tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as said,
+            tempfile.TemporaryDirectory(prefix="rtsim-study-") as folder,
+            # its standard input closes with this process, by which it ends as well
+            subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=said, encoding="utf-8",
+                errors="replace", cwd=folder, env={**os.environ, CHILD: "1"}, **APART,
+            ) as process,
+        ):  # fmt: skip
+            assert process.stdout is not None
+            out = process.stdout.read()
+            process.wait()
+            said.seek(0)
+            err = said.read()
+        if process.returncode != 0:
+            lines = err.strip().splitlines() or ["it told nothing"]
+            raise ConfigError(lines[-1].removeprefix(LAST), where=f"fit {self._name}")
+        try:
+            return FigureColumns(json.loads(out))
+        except json.JSONDecodeError:
+            raise ConfigError("it told no figures as JSON", where=f"fit {self._name}") from None
+
+
+def words_of(name: str, value: Any, folder: str) -> list[str]:
+    """An option of a fit as words of a command line; one that is true is a flag."""
+    if isinstance(value, bool):
+        return [f"--{name}"] if value else []
+    values = value if isinstance(value, list) else [value]
+    return [f"--{name}={placed(one, folder)}" for one in values]

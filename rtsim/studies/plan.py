@@ -1,0 +1,94 @@
+"""The plan of a study: its numbered cases, and a hash of all that the numbers follow from."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+import numpy as np
+
+from rtsim.config.load import check_record, parse_toml
+from rtsim.config.reading import read_bounded
+from rtsim.config.runs.study_schema import StudySpec
+from rtsim.errors import ConfigError
+from rtsim.studies.changes import ChangedKey, changed_keys, placed
+from rtsim.studies.designs import cases_of
+from rtsim.studies.task import StudyTask, task_of
+
+MOST_BYTES = 4_000_000
+
+
+class StudyPlan(NamedTuple):
+    """A study that can be solved.
+
+    text, folder : of its file; task : what is solved; keys : (n_parameter,) of what each parameter sets
+    cases : (n_case,) values of the parameters; digest : hash of cases, bases and files
+    """
+
+    text: str
+    folder: str
+    spec: StudySpec
+    task: StudyTask
+    keys: tuple[tuple[ChangedKey, ...], ...]
+    cases: Sequence[tuple[Any, ...]]
+    digest: str
+
+    def seed(self, case: int) -> int:
+        """The seed of a case, another one in each."""
+        return int(np.random.SeedSequence([self.spec.seed, case]).generate_state(1)[0])
+
+
+def read_plan(path: Path) -> StudyPlan:
+    """The plan of a study's file; ConfigError for what cannot be studied."""
+    data = read_bounded(path, MOST_BYTES, "no study needs so much; give a UTF-8 TOML file")
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"cannot be read ({error})", where=str(path), remedy="give a UTF-8 TOML") from None
+    return plan_of(text, str(path.resolve().parent), str(path))
+
+
+def plan_of(text: str, folder: str, where: str) -> StudyPlan:
+    """The plan of a study's text; folder : of its files; where : it comes from, for errors."""
+    spec = check_record(parse_toml(text, where), StudySpec, where)
+    cases = cases_of(spec)
+    task = task_of(spec, folder)
+    keys = tuple(changed_keys(one, task.bases) for one in spec.parameters)
+    digest = digest_of(spec, cases, task, folder)
+    return StudyPlan(text=text, folder=folder, spec=spec, task=task, keys=keys, cases=cases, digest=digest)
+
+
+def digest_of(spec: StudySpec, cases: Sequence[tuple[Any, ...]], task: StudyTask, folder: str) -> str:
+    """Hash of a study: what it says, its cases, the tables it starts from, and the content of its files.
+
+    Not of where files lie: shards on several machines are one study.
+    """
+    values = {value for row in cases for value in row if isinstance(value, str)}
+    files = {*task.files, *(Path(path) for x in values if (path := placed(x, folder)) != x)}
+    lies = {str(path): path.name for path in files}
+    content = sorted((path.name, hash_of_file(path)) for path in files)
+    told = (msgspec.to_builtins(spec), list(cases), without_folders(task.bases, lies), content)
+    text = json.dumps(told, sort_keys=True, default=list)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def without_folders(value: Any, lies: dict[str, str]) -> Any:
+    """Tables in which files stand by their names alone."""
+    if isinstance(value, dict):
+        return {str(key): without_folders(one, lies) for key, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [without_folders(one, lies) for one in value]
+    return lies.get(value, value) if isinstance(value, str) else value
+
+
+def hash_of_file(path: Path) -> str:
+    """Hash of a file's content; ConfigError where it cannot be read."""
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise ConfigError(f"cannot be read ({error.strerror})", where=str(path)) from None

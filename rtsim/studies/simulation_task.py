@@ -1,0 +1,102 @@
+"""Simulations as the cases of a study: as `rtsim simulate` with a model, subject or input of its own."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from rtsim.config.load import check_record
+from rtsim.config.models.model_schema import ModelSpec
+from rtsim.config.paths import find_config
+from rtsim.config.runs.study_schema import SimulatedModel, StudySpec
+from rtsim.errors import ConfigError
+from rtsim.files.model_toml import model_text
+from rtsim.files.output import write_text
+from rtsim.live.compiled.group_table import group_of_simulation
+from rtsim.models.load import load_model
+from rtsim.models.packing.driven_generators import generator_names
+from rtsim.simulation.load import read_setup, simulator_of
+from rtsim.simulation.results import results_of
+from rtsim.simulation.run import check_run, run, warm_up, whole_steps
+from rtsim.studies.changes import checked_subject, placed
+from rtsim.studies.outcome import ResultColumns
+from rtsim.subjects.subject import load_subject, save_subject
+from streams.addresses import is_stream
+
+
+class SimulationTask:
+    """Simulations (rtsim/studies/task)."""
+
+    def __init__(self, spec: StudySpec, folder: str) -> None:
+        assert spec.simulate is not None
+        how = spec.simulate
+        if is_stream(how.motion):
+            raise ConfigError(f"{how.motion!r} is a stream", where="simulate.motion", allowed="a file")
+        self._how = msgspec.structs.replace(
+            how,
+            model=placed(how.model, folder),
+            subject=placed(how.subject, folder),
+            motion=placed(how.motion, folder),
+        )
+        self.spec = load_model(self._how.model)
+        subject = load_subject(find_config(self._how.subject, "subjects")) if self._how.subject else None
+        self._input = input_tables(self._how, self.spec)
+        self.bases: Mapping[str, Any] = {
+            "model": msgspec.to_builtins(self.spec),
+            **({"subject": msgspec.to_builtins(subject)} if subject else {}),
+            "input": self._input,
+        }
+        self.groups: tuple[str, ...] = (group_of_simulation(self.spec),)
+        named = (Path(name) for name in (self._how.model, self._how.subject, self._how.motion))
+        self.files = tuple(path for path in named if path.is_file())
+
+    def solve(self, changed: Mapping[str, Any], seed: int) -> ResultColumns:
+        """Solve a case (rtsim/studies/task); nothing of a simulation is random."""
+        how, given = self._how, changed.get("input", self._input)
+        with tempfile.TemporaryDirectory(prefix="rtsim-study-") as name:
+            model, subject = how.model, how.subject
+            if "model" in changed:
+                spec = check_record(changed["model"], ModelSpec, "model")
+                model = str(Path(name) / "model.toml")
+                write_text(Path(model), model_text(spec))
+            if "subject" in changed:
+                subject = str(Path(name) / "subject.toml")
+                save_subject(Path(subject), checked_subject(changed["subject"]))
+            setup = read_setup(
+                model,
+                subject or None,
+                gains=stated(given["load"], self._input["load"], how.load),
+                motion=given["motion"],
+                prescribed=how.prescribe,
+                excited=stated(given["excite"], self._input["excite"], how.excite),
+            )
+            simulator = simulator_of(setup)
+            warm_up(simulator)
+            n_step = whole_steps(simulator)
+            done = run(simulator, n_step, -(-n_step // how.rows))
+        check_run(done, simulator)
+        return ResultColumns(results_of(simulator, done))
+
+
+def input_tables(how: SimulatedModel, spec: ModelSpec) -> dict[str, Any]:
+    """What goes into a simulation beside its model: parts of loads, excitations, the motion."""
+    excited = {muscle.name: muscle.excitation for muscle in spec.muscles if muscle.hill is not None}
+    driven = spec.torque_generators
+    for name in generator_names(spec):
+        excited[name] = driven.excitation.get(name, 0.0) if driven is not None else 0.0
+    return {
+        "load": {**{load.name: 1.0 for load in spec.loads}, **how.load},
+        "excite": {**excited, **how.excite},
+        "motion": how.motion,
+    }
+
+
+def stated(
+    given: Mapping[str, float], base: Mapping[str, float], named: Mapping[str, float]
+) -> dict[str, float]:
+    """The numbers that the study names, and those that the case changes: all others are the model's own."""
+    return {name: value for name, value in given.items() if name in named or value != base[name]}

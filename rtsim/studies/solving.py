@@ -1,0 +1,168 @@
+"""Cases solved in a process: what every worker does, whoever started it.
+
+A worker makes the plan once, from the text of the study, and keeps it; its kernels are compiled or loaded by
+the first case. It works on one thread, so that numbers do not follow from how many processors there are.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import signal
+import traceback
+from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, version
+from time import perf_counter
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.errors import ConfigError, RtsimError
+from rtsim.live.processes.gc_control import gc_paused
+from rtsim.live.processes.signals import REQUESTS
+from rtsim.studies.changes import with_values
+from rtsim.studies.outcome import MissingColumnError, curve_of, number_of
+from rtsim.studies.plan import StudyPlan, plan_of
+from rtsim.studies.threads import one_thread
+
+OK, REFUSED, FAILED, LOST = "ok", "refused", "failed", "lost"
+"""Status of a case: solved; values that a schema refuses; no results; its worker ended again and again."""
+PACKAGES = ("rtsim", "numpy", "scipy", "numba")
+LONGEST_REASON = 500
+
+
+class StudyChangedError(ConfigError):
+    """A worker finds another study than the one that it was asked for."""
+
+
+class SolvedCase(NamedTuple):
+    """A case that is done.
+
+    number : from 0; numbers : (n_result,), NaN where there is none; units : of them, () where none is known
+    curves : (n_curve, n_point) or None; seconds : that it took; versions : of what solved it
+    """
+
+    number: int
+    status: str
+    reason: str
+    numbers: tuple[float, ...]
+    units: tuple[str, ...]
+    frames: int
+    unusable: int
+    curves: NDArray[np.float64] | None
+    seconds: float
+    versions: str
+
+
+class StudyOrder(NamedTuple):
+    """What a worker needs to know of a study."""
+
+    text: str
+    folder: str
+    digest: str
+
+
+_plans: dict[str, StudyPlan] = {}
+"""Of this process, by their hash; one at a time."""
+_to_the_end = contextlib.ExitStack()
+_alone: list[bool] = []
+"""Whether this process does nothing but to solve cases, so that garbage of its own waits to its end."""
+
+
+def solve_cases(order: StudyOrder, cases: Sequence[int], first: bool = False) -> list[SolvedCase]:
+    """Solve some cases of a study, in this process.
+
+    first : nothing is known to work yet: a column that is missing is an error of the study, and is raised
+    """
+    if order.digest not in _plans:
+        _plans.clear()
+        plan = plan_of(order.text, order.folder, "study")
+        if plan.digest != order.digest:
+            raise StudyChangedError(
+                "the study's files or configs are not what they were when it was planned", where="study",
+                remedy="give every machine the same files, and leave them as they are until the end",
+            )  # fmt: skip
+        _plans[order.digest] = plan
+        if _alone:
+            _to_the_end.close()
+            _to_the_end.enter_context(gc_paused())
+    with gc_paused():
+        return [solve_case(_plans[order.digest], number, first) for number in cases]
+
+
+def solve_case(plan: StudyPlan, number: int, first: bool = False) -> SolvedCase:
+    """Solve one case; a case without results says why."""
+    begun = perf_counter()
+    status, reason = OK, ""
+    spec = plan.spec
+    numbers: tuple[float, ...] = (math.nan,) * len(spec.results)
+    units: tuple[str, ...] = ()
+    frames = unusable = 0
+    curves = empty_curves(plan)
+    try:
+        changed = with_values(plan.task.bases, plan.keys, spec.parameters, plan.cases[number])
+        found = plan.task.solve(changed, plan.seed(number))
+        taken = [number_of(one, found) for one in spec.results]
+        numbers, units = tuple(x for x, _ in taken), tuple(unit for _, unit in taken)
+        frames, unusable = found.n_frame, found.n_unusable
+        if spec.curves is not None:
+            kept = spec.curves
+            curves = np.array([curve_of(found, name, kept.points) for name in kept.columns])
+    except MissingColumnError as error:
+        if first:
+            raise
+        status, reason = FAILED, str(error)
+    except ConfigError as error:
+        status, reason = (REFUSED if is_of_schema(error) else FAILED), str(error)
+    except RtsimError as error:
+        status, reason = FAILED, str(error)
+    except Exception as error:
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        status = FAILED
+        reason = f"{type(error).__name__}: {error} ({os.path.basename(place.filename)}, {place.name})"
+    return SolvedCase(
+        number=number, status=status, reason=reason[:LONGEST_REASON], numbers=numbers, units=units,
+        frames=frames, unusable=unusable, curves=curves, seconds=perf_counter() - begun,
+        versions=versions_here(),
+    )  # fmt: skip
+
+
+def is_of_schema(error: ConfigError) -> bool:
+    """Whether a schema refused what a case sets, before anything was solved."""
+    return error.where in ("model", "run", "subject", "input")
+
+
+def versions_here() -> str:
+    """Versions of what numbers follow from."""
+    return ", ".join(f"{name} {version_of(name)}" for name in PACKAGES)
+
+
+def version_of(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "?"
+
+
+def begin_worker() -> None:
+    """Make ready a process that works for another, which alone decides on Ctrl-C."""
+    for number in REQUESTS:
+        signal.signal(number, signal.SIG_IGN)
+    one_thread()
+    _alone.append(True)
+
+
+def failed_case(plan: StudyPlan, number: int, status: str, reason: str) -> SolvedCase:
+    """The row of a case that no worker could solve."""
+    return SolvedCase(
+        number=number, status=status, reason=reason, numbers=(math.nan,) * len(plan.spec.results), units=(),
+        frames=0, unusable=0, curves=empty_curves(plan), seconds=0.0, versions=versions_here(),
+    )  # fmt: skip
+
+
+def empty_curves(plan: StudyPlan) -> NDArray[np.float64] | None:
+    """(n_curve, n_point) NaN of a case without results; None where no curves are kept."""
+    kept = plan.spec.curves
+    return None if kept is None else np.full((len(kept.columns), kept.points), np.nan)

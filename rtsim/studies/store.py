@@ -1,0 +1,211 @@
+"""The folder of a study: its plan, and the rows of the cases that are done, in files that are whole.
+
+`plan.json` says which study it is. Rows come into `parts` a file at a time: written beside, brought to the
+disk, renamed; so a file is there as a whole or not at all, whatever ends the process. A case that stands in
+two files, as after a kill between two steps of putting parts together, counts once.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import zipfile
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+import numpy as np
+
+from rtsim.config.reading import read_bounded
+from rtsim.errors import ConfigError
+from rtsim.files.output import check_writable, whole
+from rtsim.studies.plan import StudyPlan
+from rtsim.studies.solving import LOST, SolvedCase
+
+PLAN, PARTS = "plan.json", "parts"
+COLUMNS = (
+    "plan",
+    "number",
+    "status",
+    "reason",
+    "numbers",
+    "units",
+    "frames",
+    "unusable",
+    "seconds",
+    "versions",
+)
+MOST_BYTES = 16_000_000
+
+
+class PlanRecord(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """What a study's folder says of it."""
+
+    hash: str
+    name: str
+    n_case: int
+    parameters: tuple[str, ...]
+    results: tuple[str, ...]
+    # the text of the study
+    study: str
+    # where it lay
+    folder: str
+    version: int = 1
+
+
+def read_record(folder: Path) -> PlanRecord:
+    """The plan of a study's folder; ConfigError where there is none."""
+    path = folder / PLAN
+    data = read_bounded(path, MOST_BYTES, "give a folder that `rtsim study` has made")
+    try:
+        return msgspec.json.decode(data, type=PlanRecord)
+    except msgspec.DecodeError as error:
+        raise ConfigError(f"it holds no plan of a study ({error})", where=str(path)) from None
+
+
+class StudyStore:
+    """The folder of one study.
+
+    Parameters
+    ----------
+    folder : made where it is not there; plan : whose rows it holds; ConfigError where it holds another's
+    """
+
+    def __init__(self, folder: Path, plan: StudyPlan) -> None:
+        self.folder, self.plan = folder, plan
+        check_folder_of(folder, plan)
+
+    def make(self) -> None:
+        """Make the folder, unless it is there."""
+        plan = self.plan
+        try:
+            (self.folder / PARTS).mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise ConfigError(f"cannot be made ({error.strerror})", where=str(self.folder)) from None
+        if (self.folder / PLAN).exists():
+            return
+        record = PlanRecord(
+            hash=plan.digest, name=plan.spec.name, n_case=len(plan.cases),
+            parameters=tuple(one.name for one in plan.spec.parameters),
+            results=tuple(one.name for one in plan.spec.results), study=plan.text, folder=plan.folder,
+        )  # fmt: skip
+        write_lasting(self.folder / PLAN, msgspec.json.format(msgspec.json.encode(record), indent=1) + b"\n")
+
+    def rows(self) -> dict[int, SolvedCase]:
+        """All cases that are done, by their numbers."""
+        found: dict[int, SolvedCase] = {}
+        for path in self.parts():
+            try:
+                part = read_part(path, self.plan)
+            except FileNotFoundError:  # put together with others by another process, whose file comes later
+                return self.rows()
+            for row in part:
+                if row.number not in found or found[row.number].status == LOST:
+                    found[row.number] = row
+        return dict(sorted(found.items()))
+
+    def parts(self) -> list[Path]:
+        """The files of rows."""
+        return sorted((self.folder / PARTS).glob("*.npz"))
+
+    def add(self, rows: Sequence[SolvedCase], shard: str) -> Path:
+        """Bring rows to the disk; ConfigError where it does not take them."""
+        path = self.folder / PARTS / f"{shard}-{secrets.token_hex(6)}.npz"
+        write_part(path, rows, self.plan)
+        return path
+
+    def put_together(self, paths: Sequence[Path], shard: str) -> None:
+        """One file instead of many."""
+        if len(paths) < 2:
+            return
+        self.add([row for path in paths for row in read_part(path, self.plan)], shard)
+        for path in paths:
+            with suppress(OSError):
+                path.unlink()
+
+
+def check_folder_of(folder: Path, plan: StudyPlan) -> None:
+    """ConfigError where a folder holds another study, or anything else that is none."""
+    if (folder / PLAN).exists():
+        record = read_record(folder)
+        if record.hash != plan.digest:
+            raise ConfigError(
+                f"it holds the study {record.name} with the hash {record.hash}; this one has {plan.digest}",
+                where=str(folder), remedy="give another folder by --out, or remove this one",
+            )  # fmt: skip
+    elif folder.exists() and not folder.is_dir():
+        raise ConfigError("this is a file", where=str(folder), remedy="give a new folder by --out")
+    elif folder.is_dir() and any(path.name != PARTS for path in folder.iterdir()):
+        raise ConfigError(
+            "it holds other files and no study", where=str(folder), remedy="give a new folder by --out"
+        )
+    elif not folder.exists():
+        if not folder.absolute().parent.is_dir():
+            raise ConfigError(f"there is no folder {folder.parent}", where="--out", remedy="make it first")
+        check_writable(folder, "--out")
+
+
+def write_lasting(path: Path, data: bytes) -> None:
+    """Write a file that is whole and on the disk when this returns."""
+    with whole(path) as part, part.open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def write_part(path: Path, rows: Iterable[SolvedCase], plan: StudyPlan) -> None:
+    """Write rows as a file of arrays, on the disk when this returns."""
+    rows = list(rows)
+    n_result = len(plan.spec.results)
+    units = next((row.units for row in rows if row.units), ())
+    arrays = {
+        "plan": np.array(plan.digest),
+        "number": np.array([row.number for row in rows], np.int64),
+        "status": np.array([row.status for row in rows]),
+        "reason": np.array([row.reason for row in rows]),
+        "numbers": np.array([row.numbers for row in rows]).reshape(len(rows), n_result),
+        "units": np.array(units, dtype="U32"),
+        "frames": np.array([row.frames for row in rows], np.int64),
+        "unusable": np.array([row.unusable for row in rows], np.int64),
+        "seconds": np.array([row.seconds for row in rows]),
+        "versions": np.array([row.versions for row in rows]),
+    }
+    curves = [row.curves for row in rows if row.curves is not None]
+    if curves:
+        arrays["curves"] = np.array(curves)
+    write_arrays(path, arrays)
+
+
+def write_arrays(path: Path, arrays: dict[str, np.ndarray]) -> None:
+    """Write a file of arrays (.npz), on the disk when this returns."""
+    with whole(path) as part, part.open("wb") as file:
+        np.savez(file, **arrays)  # type: ignore[arg-type]
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def read_part(path: Path, plan: StudyPlan) -> list[SolvedCase]:
+    """The rows of a file; ConfigError where it is damaged or another study's."""
+    try:
+        with np.load(path, allow_pickle=False) as found:
+            arrays = {name: found[name] for name in (*COLUMNS, *(["curves"] if "curves" in found else []))}
+    except FileNotFoundError:
+        raise
+    except (OSError, KeyError, ValueError, zipfile.BadZipFile, EOFError) as error:
+        raise ConfigError(
+            f"it is damaged ({error})", where=str(path), remedy="remove it; its cases are solved again"
+        ) from None
+    if str(arrays["plan"]) != plan.digest:
+        raise ConfigError("its rows are of another study", where=str(path), remedy="remove it")
+    units = tuple(map(str, arrays["units"]))
+    curves = arrays.get("curves")
+    return [
+        SolvedCase(
+            number=int(arrays["number"][k]), status=str(arrays["status"][k]), reason=str(arrays["reason"][k]),
+            numbers=tuple(map(float, arrays["numbers"][k])), units=units, frames=int(arrays["frames"][k]),
+            unusable=int(arrays["unusable"][k]), curves=None if curves is None else curves[k],
+            seconds=float(arrays["seconds"][k]), versions=str(arrays["versions"][k]),
+        )
+        for k in range(len(arrays["number"]))
+    ]  # fmt: skip

@@ -1,0 +1,117 @@
+"""The table of a study: a row for each case that is done, as csv, npz and, with its extra, Parquet.
+
+It follows from the rows alone, case by case, so that it is the same whoever solved which of them.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rtsim.studies.plan import StudyPlan
+from rtsim.studies.solving import SolvedCase
+from rtsim.studies.store import StudyStore, write_arrays, write_lasting
+
+CSV, NPZ, PARQUET, CURVES = "table.csv", "table.npz", "table.parquet", "curves.npz"
+
+Columns = dict[str, np.ndarray]
+
+
+def columns_of(plan: StudyPlan, rows: Mapping[int, SolvedCase]) -> tuple[Columns, dict[str, str]]:
+    """The columns of the table, (n_row,) each, and the units of those that have one."""
+    numbers = sorted(rows)
+    columns: Columns = {"case": np.array(numbers, np.int64)}
+    for k, parameter in enumerate(plan.spec.parameters):
+        columns[parameter.name] = plain_array([plan.cases[number][k] for number in numbers])
+    found = np.array([rows[number].numbers for number in numbers]).reshape(len(numbers), -1)
+    for k, result in enumerate(plan.spec.results):
+        columns[result.name] = found[:, k].astype(np.float64)
+    columns |= {
+        "frames": np.array([rows[number].frames for number in numbers], np.int64),
+        "unusable": np.array([rows[number].unusable for number in numbers], np.int64),
+        "status": np.array([rows[number].status for number in numbers], dtype=np.str_),
+        "reason": np.array([rows[number].reason for number in numbers], dtype=np.str_),
+        "seed": np.array([plan.seed(number) for number in numbers], np.int64),
+        "versions": np.array([rows[number].versions for number in numbers], dtype=np.str_),
+        "plan": np.array([plan.digest] * len(numbers), dtype=np.str_),
+    }
+    units = next((rows[number].units for number in numbers if rows[number].units), ())
+    return columns, {one.name: unit for one, unit in zip(plan.spec.results, units, strict=False) if unit}
+
+
+def plain_array(values: list[Any]) -> np.ndarray:
+    """Values as numbers where all are, else as texts."""
+    if all(isinstance(value, bool) for value in values):
+        return np.array(values)
+    if all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in values):
+        return np.array(values, np.float64)
+    return np.array([str(value) for value in values], dtype=np.str_)
+
+
+def write_table(store: StudyStore) -> list[Path]:
+    """Write the table of all rows that are there; anew where more came meanwhile, as of other shards."""
+    while True:
+        before = store.parts()
+        rows = store.rows()
+        columns, units = columns_of(store.plan, rows)
+        paths = [store.folder / CSV, store.folder / NPZ]
+        write_lasting(paths[0], csv_text(columns, units).encode())
+        write_arrays(paths[1], columns | {f"unit_{name}": np.array(unit) for name, unit in units.items()})
+        paths += write_parquet(store.folder / PARQUET, columns, units)
+        if store.plan.spec.curves is not None:
+            paths.append(store.folder / CURVES)
+            write_curves(paths[-1], store.plan, rows)
+        if store.parts() == before:
+            return paths
+
+
+def csv_text(columns: Columns, units: Mapping[str, str]) -> str:
+    """The table as csv; numbers in full, an empty cell where there is none."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow([f"{name} [{units[name]}]" if name in units else name for name in columns])
+    for row in zip(*(column.tolist() for column in columns.values()), strict=True):
+        writer.writerow(["" if isinstance(x, float) and math.isnan(x) else x for x in row])
+    return text.getvalue()
+
+
+def write_parquet(path: Path, columns: Columns, units: Mapping[str, str]) -> list[Path]:
+    """Write the table as Parquet, where pyarrow is there; units are metadata of the fields."""
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError:
+        return []
+    fields = [
+        pyarrow.field(
+            name,
+            pyarrow.string() if column.dtype.kind == "U" else pyarrow.from_numpy_dtype(column.dtype),
+            metadata={"unit": units[name]} if name in units else None,
+        )
+        for name, column in columns.items()
+    ]
+    arrays = [
+        pyarrow.array(column.tolist(), type=one.type)
+        for column, one in zip(columns.values(), fields, strict=True)
+    ]
+    sink = io.BytesIO()
+    parquet.write_table(pyarrow.Table.from_arrays(arrays, schema=pyarrow.schema(fields)), sink)
+    write_lasting(path, sink.getvalue())
+    return [path]
+
+
+def write_curves(path: Path, plan: StudyPlan, rows: Mapping[int, SolvedCase]) -> None:
+    """Write the curves of all cases: case (n,), part of the time (n_point,), and each column (n, n_point)."""
+    kept = plan.spec.curves
+    assert kept is not None
+    numbers = sorted(rows)
+    curves = np.array([rows[number].curves for number in numbers], np.float64)
+    arrays = {"case": np.array(numbers, np.int64), "part_of_time": np.linspace(0.0, 1.0, kept.points)}
+    curves = curves.reshape(len(numbers), len(kept.columns), kept.points)
+    write_arrays(path, arrays | {name: curves[:, k] for k, name in enumerate(kept.columns)})

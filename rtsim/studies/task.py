@@ -1,0 +1,44 @@
+"""What a study solves over and over: the face of all kinds, and which one a study asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+from rtsim.config.runs.study_schema import StudySpec
+from rtsim.studies.outcome import CaseOutcome
+
+
+class StudyTask(Protocol):
+    """What is solved in each case.
+
+    Attributes
+    ----------
+    bases : root of keys (model, run, subject, input) -> the tables that it has before anything changes
+    files : that it reads beside configs; their content belongs to the study
+    groups : of kernels that it calls (rtsim/live/compiled/group_table)
+    """
+
+    bases: Mapping[str, Any]
+    files: tuple[Path, ...]
+    groups: tuple[str, ...]
+
+    def solve(self, changed: Mapping[str, Any], seed: int) -> CaseOutcome:
+        """Solve a case; changed : those of the bases that it changes; ConfigError where it has no results."""
+        ...
+
+
+def task_of(spec: StudySpec, folder: str) -> StudyTask:
+    """The task of a study; folder : beside which its files stand. ConfigError for what it cannot solve."""
+    if spec.analyse is not None:
+        from rtsim.studies.analysis_task import AnalysisTask
+
+        return AnalysisTask(spec, folder)
+    if spec.simulate is not None:
+        from rtsim.studies.simulation_task import SimulationTask
+
+        return SimulationTask(spec, folder)
+    from rtsim.studies.fit_task import FitTask
+
+    return FitTask(spec, folder)
