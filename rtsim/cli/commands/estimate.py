@@ -5,14 +5,15 @@ from __future__ import annotations
 import click
 import msgspec
 
-from rtsim.cli.terminal.options import ANYWAY_OPTION, check_bound, make_run, run_options
+from rtsim.cli.terminal.options import ANYWAY_OPTION, REQUEST_OPTION, check_bound, make_run, run_options
 from rtsim.cli.terminal.security import bind_options, bind_security, connect_options, connect_security
-from rtsim.cli.terminal.states import say
+from rtsim.cli.terminal.states import request_of_parent, say
 from rtsim.cli.terminal.types import Address
-from rtsim.config.runs.run_schema import LONGEST_S
+from rtsim.config.runs.run_schema import LONGEST_S, RunConfig
 from rtsim.errors import ConfigError
 from rtsim.live.checks import check_run
 from rtsim.live.forces import check_tare
+from rtsim.live.processes.requests import EstimatorRequest, estimator_request
 from streams.addresses import is_stream
 from streams.capture.system import is_capture
 
@@ -31,7 +32,7 @@ from streams.capture.system import is_capture
     default=1,
     help="Wait for this many subscribers, not only for one.",
 )
-@click.option("--note", "notes", multiple=True, hidden=True, help="Goes with the results (for programs).")
+@REQUEST_OPTION
 @run_options
 @bind_options
 @connect_options
@@ -44,11 +45,31 @@ def command(
     clients: str | None,
     client_key: str | None,
     server_key: str | None,
-    notes: tuple[str, ...],
     anyway: bool,
+    request: bool,
     **options: str,
 ) -> None:
     """Estimate a marker stream and publish the results; one JSON line on standard output per state."""
+    bind, connect = bind_security(key, clients), connect_security(client_key, server_key)
+    if request:
+        asked = estimator_request(request_of_parent())
+    else:
+        run, address = run_and_markers(markers, options)
+        if not 0.0 <= wait_s <= LONGEST_S:
+            raise ConfigError(f"{wait_s}", where="--wait", allowed=f"0 to {LONGEST_S:g} s")
+        asked = EstimatorRequest(
+            run=run, markers=address, wait_s=wait_s, n_subscriber=subscribers, anyway=anyway
+        )
+    check_run(asked.run)
+    check_bound(asked.run, bind)
+
+    from rtsim.live.processes.serve import serve
+
+    serve(asked, say, bind, connect)
+
+
+def run_and_markers(markers: str | None, options: dict[str, str]) -> tuple[RunConfig, str]:
+    """The run of these options, and the address of its marker stream; ConfigError where there is none."""
     if markers and not options["config"] and not options["source"]:
         options["source"] = markers  # not the walker, whose subject would be taken
     run = make_run(**options)
@@ -67,13 +88,4 @@ def command(
         )  # fmt: skip
     if options["tare"] or is_stream(run.source):
         check_tare(msgspec.structs.replace(run, source=address))
-    bind, connect = bind_security(key, clients), connect_security(client_key, server_key)
-
-    if not 0.0 <= wait_s <= LONGEST_S:
-        raise ConfigError(f"{wait_s}", where="--wait", allowed=f"0 to {LONGEST_S:g} s")
-    check_run(run)
-    check_bound(run, bind)
-
-    from rtsim.live.processes.serve import serve
-
-    serve(run, address, say, wait_s, subscribers, bind, connect, notes, anyway)
+    return run, address

@@ -17,11 +17,8 @@ from rtsim.cli.terminal.options import (
     ANYWAY_OPTION,
     check_bound,
     check_recording,
-    file_arguments,
     make_run,
-    run_arguments,
     run_options,
-    tare_arguments,
     tell_notes,
 )
 from rtsim.cli.terminal.page_options import check_page, page_option
@@ -31,7 +28,8 @@ from rtsim.config.runs.run_schema import RunConfig
 from rtsim.errors import ConfigError
 from rtsim.live.checks import check_run
 from rtsim.live.forces import check_tare
-from rtsim.live.inputs.sources import MADE_UP, WALKER, check_playing, side_of_walker
+from rtsim.live.inputs.sources import MADE_UP, WALKER, check_playing
+from rtsim.live.processes.requests import EstimatorRequest, PlayerRequest, encoded
 from rtsim.live.processes.signals import exit_code
 from streams.account import bounded
 from streams.addresses import is_stream
@@ -82,12 +80,15 @@ def command(
     check_bound(run, player=captured or not is_stream(run.source))
     tell_notes(run)
     run, whose = with_person(run)
-    playing = playing_arguments(speed, rate, loop, start_s, end_s, length_s)
+    played = PlayerRequest(
+        run=run, speed=speed, rate=rate, loop=loop, start_s=start_s, end_s=end_s, duration_s=length_s,
+        wait_s=READY_S,
+    )  # fmt: skip
     console = LastingConsole(stderr=as_json, quiet=as_json)
     with contextlib.ExitStack() as stack:
         # one that reads no files has nothing to tell: it starts while kernels are looked at
         at_once = run.source in MADE_UP and not run.forces
-        players = [start_player(stack, run, "", playing)] if at_once else []
+        players = [start_player(stack, played, "")] if at_once else []
         if captured:
             players = [start_connector(stack, run)]
         bound = [run.ports.results, run.ports.control]
@@ -99,17 +100,18 @@ def command(
             notes = (*whose, *notes_before(run, anyway=anyway))
             tell_of_run(notes)
             compile_first(LastingConsole(stderr=True), groups_of(run))
-            played = played_forces(run)
+            forces = played_forces(run)
         with console.status("starting"):
             if not players and not is_stream(run.source):
-                players = [start_player(stack, run, played, playing)]
+                players = [start_player(stack, played, forces)]
             address = players[0].wait_ready(READY_S)["markers"] if players else run.source
-            beside = played or is_capture(run.forces)
+            beside = forces or is_capture(run.forces)
             run = msgspec.structs.replace(run, forces=address if beside else run.forces)
-            of_config = options.get("config"), options["choices"]
-            arguments = estimator_arguments(run, address, 2 if record else 1, loop, *of_config)
-            arguments += [*(f"--note={note}" for note in bounded(notes)), *(["--anyway"] if anyway else [])]
-            estimator = start(stack, "estimator", arguments)
+            recorded = record is not None
+            estimator = start_estimator(
+                stack,
+                asked_of_estimator(run, address, recorded=recorded, loop=loop, notes=notes, anyway=anyway),
+            )
             ready = estimator.wait_ready(READY_S, players)
         children = [estimator, *players]
         children += started_beside(stack, ready, record, monitor, page)
@@ -166,17 +168,6 @@ def counted_by(connector: Child) -> dict[str, Any]:
     return {key: counted.get(key, {}) for key in ("counters", "gauges")}
 
 
-def playing_arguments(
-    speed: float, rate: float | None, loop: bool, start_s: float, end_s: float | None, length_s: float
-) -> list[str]:
-    """What a player is told of the pace and of the part that it plays."""
-    playing = ["--states", f"--wait={READY_S}", f"--speed={speed}", f"--start={start_s}"]
-    playing += [f"--end={end_s}"] if end_s is not None else []
-    playing += [f"--rate={rate}"] if rate is not None else []
-    playing += [f"--duration={length_s}"] if length_s else []
-    return [*playing, "--loop"] if loop else playing
-
-
 def played_forces(run: RunConfig) -> str:
     """The forces that the player has beside the markers, "" = none; what is wrong with them is told."""
     from rtsim.live.forces import has_forces, load_forces, tared, told_before
@@ -197,23 +188,27 @@ def played_forces(run: RunConfig) -> str:
     return run.forces or run.source
 
 
-def start(stack: contextlib.ExitStack, name: str, arguments: list[str]) -> Child:
-    """Start a child that ends with the stack."""
+def start(stack: contextlib.ExitStack, name: str, arguments: list[str], message: bytes = b"") -> Child:
+    """Start a child that ends with the stack; message : what it is told at its start"""
     from rtsim.live.processes.children import Child
 
-    child = Child(name, arguments)
+    child = Child(name, arguments, message)
     stack.callback(child.close)
     return child
 
 
-def start_player(stack: contextlib.ExitStack, run: RunConfig, forces: str, playing: list[str]) -> Child:
+def start_player(stack: contextlib.ExitStack, request: PlayerRequest, forces: str) -> Child:
     """The process that plays the run's source, and forces beside it, "" = none."""
-    files = file_arguments(run.units, run.up) if run.source != WALKER else walker_arguments(run)
-    files += ["--person", run.person] if run.person else []
-    files += ["--unnamed"] if run.label_unnamed else []
-    beside = ["--forces", forces, *tare_arguments(run)] if forces else []
-    where = ["--address", run.ports.markers, *files, *beside]
-    return start(stack, "player", ["replay", run.source, *where, *playing])
+    run = msgspec.structs.replace(request.run, forces=forces)
+    if run.source == WALKER:  # whose units and axes are known: what is given is of the static trial
+        run = msgspec.structs.replace(run, units="", up="")
+    message = encoded(msgspec.structs.replace(request, run=run))
+    return start(stack, "player", ["replay", run.source, "--states", "--request"], message)
+
+
+def start_estimator(stack: contextlib.ExitStack, request: EstimatorRequest) -> Child:
+    """The process that estimates the run."""
+    return start(stack, "estimator", ["estimate", "--request"], encoded(request))
 
 
 def start_connector(stack: contextlib.ExitStack, run: RunConfig) -> Child:
@@ -230,32 +225,21 @@ def check_captured_forces(run: RunConfig) -> None:
         )  # fmt: skip
 
 
-def walker_arguments(run: RunConfig) -> list[str]:
-    """Which legs its player plays."""
-    side = side_of_walker(run)
-    return ["--side", side] if side else []
-
-
-def estimator_arguments(
-    run: RunConfig, markers: str, n_subscriber: int, loop: bool = False, config: str | None = None,
-    choices: Sequence[str] = (),
-) -> list[str]:  # fmt: skip
-    """Command line of the estimator's process."""
+def asked_of_estimator(
+    run: RunConfig, markers: str, *, recorded: bool, loop: bool, notes: Sequence[str], anyway: bool
+) -> EstimatorRequest:
+    """What the estimator of a run is asked for; recorded : whether a recorder listens, too."""
     # a made-up source of that length ends by itself, and then no frame of it may be cut off
     duration_s = run.duration_s if loop or run.source not in MADE_UP else 0.0
-    return [
-        "estimate",
-        *run_arguments(run, config, choices),
-        "--markers",
-        markers,
-        "--wait",
+    return EstimatorRequest(
+        run=msgspec.structs.replace(run, duration_s=duration_s),
+        markers=markers,
         # a recording shall have the first frame, however long its recorder takes to start
-        str(READY_S) if n_subscriber > 1 else "10",
-        "--subscribers",
-        str(n_subscriber),
-        "--duration",
-        str(duration_s),
-    ]
+        wait_s=READY_S if recorded else 10.0,
+        n_subscriber=2 if recorded else 1,
+        notes=tuple(bounded(notes)),
+        anyway=anyway,
+    )
 
 
 def tell_addresses(addresses: dict[str, str]) -> None:

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Literal
+
 import click
 import numpy as np
 
 from rtsim.cli.terminal.format_names import naming_formats
 from rtsim.cli.terminal.lines import tell
 from rtsim.cli.terminal.marker_options import PERSON_OPTION
-from rtsim.cli.terminal.options import TARE_OPTION, file_options
+from rtsim.cli.terminal.options import REQUEST_OPTION, TARE_OPTION, file_options
 from rtsim.cli.terminal.ports import check_ports, offset_option, placed
 from rtsim.cli.terminal.security import bind_options, bind_security
-from rtsim.cli.terminal.states import say
+from rtsim.cli.terminal.states import request_of_parent, say
 from rtsim.cli.terminal.types import Address, MarkerSource
-from rtsim.config.runs.run_schema import LONGEST_S, RunConfig
+from rtsim.config.runs.run_schema import LONGEST_S, PlateUse, Ports, RunConfig
 from rtsim.errors import ConfigError
 from rtsim.live.forces import check_forces, load_forces, part_of, tared
-from rtsim.live.inputs.sources import check_playing, load_trial
+from rtsim.live.inputs.sources import check_playing, load_trial, side_of_walker
+from rtsim.live.processes.requests import PlayerRequest, player_request
 from streams.sockets import MARKERS_ADDRESS
+
+if TYPE_CHECKING:
+    from rtsim.files.markers.trial import MarkerTrial
+    from streams.access.security import Security
 
 
 @click.command("replay")
@@ -51,16 +58,56 @@ from streams.sockets import MARKERS_ADDRESS
 @click.option("--side", type=click.Choice(["right", "both"]), help="Legs of the synthetic walker.")
 @PERSON_OPTION
 @click.option("--unnamed", is_flag=True, help="Play trajectories of a C3D file that have no name, too.")
+@REQUEST_OPTION
 @file_options
 @bind_options
 def command(
     source: str, address: str | None, port_offset: int | str, speed: float, rate: float | None, loop: bool,
     start_s: float, end_s: float | None, duration_s: float, wait_s: float, forces: str | None,
-    tare: tuple[float, float] | None, states: bool,
+    tare: tuple[float, float] | None, states: bool, request: bool,
     key: str | None, clients: str | None, units: str | None, up: str | None,
-    side: str | None, person: str | None, unnamed: bool,
+    side: Literal["right", "both"] | None, person: str | None, unnamed: bool,
 ) -> None:  # fmt: skip
     """Play SOURCE (walker, jaw:TASK, MARKER_FILES) as a live stream at its rate, with force plates."""
+    security = bind_security(key, clients)
+    if request:
+        play_request(player_request(request_of_parent()), security, states)
+        return
+    check_forces(RunConfig(name="replay", source=source, forces=forces or ""), streamed=False)
+    check_playing(source, speed, rate, duration_s, start_s, end_s)
+    if not 0.0 <= wait_s <= LONGEST_S:
+        raise ConfigError(f"{wait_s}", where="--wait", allowed=f"0 (start at once) to {LONGEST_S:g} s")
+    where = placed({"--address": address}, {"--address": MARKERS_ADDRESS}, port_offset)["--address"]
+    run = RunConfig(
+        name="replay", source=source, forces=forces or "", side=side or "", person=person or "",
+        units=units or "", up=up or "", label_unnamed=unnamed, plates=PlateUse(tare=tare),
+        ports=Ports(markers=where),
+    )  # fmt: skip
+    played = PlayerRequest(
+        run=run, speed=speed, rate=rate, loop=loop, start_s=start_s, end_s=end_s, duration_s=duration_s,
+        wait_s=wait_s,
+    )  # fmt: skip
+    play_request(played, security, states)
+
+
+def trial_of(request: PlayerRequest) -> MarkerTrial:
+    """The part of the run's source that is played; ConfigError where there is no frame in it."""
+    run, units, up = request.run, request.run.units or None, request.run.up or None
+    trial = load_trial(
+        run.source, request.duration_s, request.rate, units=units, up=up, side=side_of_walker(run),
+        person=run.person, unnamed=run.label_unnamed,
+    )  # fmt: skip
+    since = trial.times - trial.times[0]
+    inside = (since >= request.start_s) & (since <= (np.inf if request.end_s is None else request.end_s))
+    if not inside.any():
+        raise ConfigError(
+            "no frames between --start and --end", where=run.source, allowed=f"0 to {since[-1]:.2f} s"
+        )
+    return trial._replace(times=trial.times[inside], positions=np.ascontiguousarray(trial.positions[inside]))
+
+
+def play_request(request: PlayerRequest, security: Security | None, states: bool) -> None:
+    """Play the run's source at its address for markers, forces beside; states : tell them as JSON lines"""
     from rtsim.files.forces.force_stream import force_channel
     from streams.account import bounded
     from streams.clock import now_ns
@@ -68,24 +115,10 @@ def command(
     from streams.publisher import Publisher
     from streams.recording.player import play
 
-    check_forces(RunConfig(name="replay", source=source, forces=forces or ""), streamed=False)
-    check_playing(source, speed, rate, duration_s, start_s, end_s)
-    if not 0.0 <= wait_s <= LONGEST_S:
-        raise ConfigError(f"{wait_s}", where="--wait", allowed=f"0 (start at once) to {LONGEST_S:g} s")
-    address = placed({"--address": address}, {"--address": MARKERS_ADDRESS}, port_offset)["--address"]
-    security = bind_security(key, clients)
-    check_ports({"--address": address}, security)
-    trial = load_trial(
-        source, duration_s, rate, units=units, up=up, side=side or "", person=person or "", unnamed=unnamed
-    )
-    since = trial.times - trial.times[0]
-    inside = (since >= start_s) & (since <= (np.inf if end_s is None else end_s))
-    if not inside.any():
-        raise ConfigError(
-            "no frames between --start and --end", where=source, allowed=f"0 to {since[-1]:.2f} s"
-        )
-    trial = trial._replace(times=trial.times[inside], positions=np.ascontiguousarray(trial.positions[inside]))
-    plates = tared(load_forces(source, forces or "", trial, units, up), tare)
+    run, source, speed = request.run, request.run.source, request.speed
+    check_ports({"--address": run.ports.markers}, security)
+    trial = trial_of(request)
+    plates = tared(load_forces(source, run.forces, trial, run.units or None, run.up or None), run.plates.tare)
     beside, base = [], {}
     if plates is not None:
         base = {"time_base": new_session_id()}
@@ -98,7 +131,7 @@ def command(
     if not states:
         for note in notes:
             tell(note)
-    with Publisher(address, security) as publisher:
+    with Publisher(run.ports.markers, security) as publisher:
         if states:
             say(
                 {
@@ -120,7 +153,7 @@ def command(
             meta={"source": str(source), "speed": speed, "notes": bounded(notes), **base},
         )
         n_sent = play(
-            publisher, session, trial, speed, loop, beside=beside, wait_s=wait_s,
+            publisher, session, trial, speed, request.loop, beside=beside, wait_s=request.wait_s,
             say=None if states else tell,
         )  # fmt: skip
         if states:

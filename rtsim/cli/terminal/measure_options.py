@@ -89,13 +89,8 @@ def measures_given(options: Mapping[str, Any], usual: PersonMeasures) -> PersonM
         raise ConfigError(str(error), where="the options", remedy="correct the value") from None
 
 
-def measure_arguments(path: str, given: PersonMeasures) -> list[str]:
-    """The command line of these options, for a child process."""
-    arguments = [f"--measures={path}"] if path else []
+def given_measures(path: str, given: PersonMeasures) -> list[str]:
+    """The options of these measures that are not as usual; path : of the file of --measures."""
     usual = PersonMeasures()
-    for name, option in SPELT.items():
-        value = getattr(given, name)
-        if value != getattr(usual, name):
-            text = ",".join(repr(x) for x in value) if isinstance(value, tuple) else str(value)
-            arguments.append(f"{option}={text}")
-    return arguments
+    changed = [option for name, option in SPELT.items() if getattr(given, name) != getattr(usual, name)]
+    return [*(["--measures"] if path else []), *changed]

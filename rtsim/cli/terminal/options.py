@@ -11,7 +11,7 @@ import msgspec
 
 from rtsim.cli.terminal.lines import tell
 from rtsim.cli.terminal.marker_options import EMG_OPTION, PERSON_OPTION, UNNAMED_OPTION
-from rtsim.cli.terminal.measure_options import MEASURE_OPTIONS, measure_arguments, measures_given
+from rtsim.cli.terminal.measure_options import MEASURE_OPTIONS, given_measures, measures_given
 from rtsim.cli.terminal.ports import check_ports, offset_option, placed
 from rtsim.cli.terminal.types import Address, Config, MarkerSource, MethodName, Span, checked, checked_capture
 from rtsim.config.paths import find_config
@@ -153,6 +153,11 @@ ANYWAY_OPTION = click.option(
 )
 
 
+REQUEST_OPTION = click.option(
+    "--request", is_flag=True, hidden=True, help="All else is one line on standard input (for programs)."
+)
+
+
 def table_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add --frames and --columns: what stands in tables."""
     function = click.option(
@@ -195,13 +200,6 @@ def file_options(function: Callable[..., Any]) -> Callable[..., Any]:
     for option in reversed(FILE_OPTIONS):
         function = option(function)
     return function
-
-
-def file_arguments(units: str | None, up: str | None) -> list[str]:
-    """The command line of these options, for a child process."""
-    pairs = (("--units", units), ("--up", up))
-    # with "=", as -Y alone would be taken for an option
-    return [f"{name}={value}" for name, value in pairs if value]
 
 
 def run_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -311,9 +309,7 @@ def check_plates_given(run: RunConfig, given: dict[str, object]) -> None:
 
 def check_measures_given(run: RunConfig) -> None:
     """ConfigError for measures of a person who is not calibrated in the run."""
-    given = [*measure_arguments(run.measures, run.measured)]
-    for argument in given[:1]:
-        option = argument.partition("=")[0]
+    for option in given_measures(run.measures, run.measured)[:1]:
         check_of_use(option, not run.subject, "a calibration, and the subject has been calibrated")
         check_of_use(option, run.source not in MADE_UP, f"a calibration, and {run.source} is synthetic")
 
@@ -335,31 +331,6 @@ def check_bound(run: RunConfig, security: Security | None = None, player: bool =
     """
     named = {f"--{key}": getattr(run.ports, key) for key in BOUND}
     check_ports({"ports.markers": run.ports.markers, **named} if player else named, security)
-
-
-def run_arguments(run: RunConfig, config: str | None = None, choices: Sequence[str] = ()) -> list[str]:
-    """The command line of a run, for a child process; `config` and `choices` are what it was made from."""
-    from rtsim.live.forces import weighs
-
-    arguments = ["--config", config] if config else []
-    arguments += [f"--set={choice}" for choice in choices]
-    names = ("source", "subject", "static", "forces", "lab", "side", "person", "model", "method", "ik_setup")
-    for option in (*names, "emg"):
-        if value := getattr(run, option):
-            arguments += [f"--{option.replace('_', '-')}", str(value)]
-    arguments += ["--label-unnamed"] if run.label_unnamed else []
-    if run.forces:
-        arguments += ["--wait-ms", str(run.plates.wait_ms)]
-        arguments += ["--feet", ",".join(run.plates.feet)] if run.plates.feet else []
-    if run.forces or weighs(run):
-        arguments += ["--mass", str(run.mass_kg)] if run.mass_kg else []
-    arguments += [*measure_arguments(run.measures, run.measured), *file_arguments(run.units, run.up)]
-    return [*arguments, "--results", run.ports.results, "--control", run.ports.control]
-
-
-def tare_arguments(run: RunConfig) -> list[str]:
-    """The command line of the tare of a run, for its player."""
-    return [f"--tare={run.plates.tare[0]!r}:{run.plates.tare[1]!r}"] if run.plates.tare else []
 
 
 def tell_notes(run: RunConfig) -> None:

@@ -1,17 +1,25 @@
 """How a child process and its parent know of each other.
 
 The child says its states as JSON lines on standard output. The parent holds the other end of the child's
-standard input, which closes with the parent, however that ends.
+standard input, which closes with the parent, however that ends; its first line may be a request.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import queue
 import signal
 import sys
 import threading
 from contextlib import suppress
+
+from rtsim.errors import ConfigError
+
+REQUEST_S = 30.0
+"""How long a child waits for the request of its parent [s]."""
+_requests: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+_has_parent = threading.Event()
 
 
 def say(state: dict) -> None:
@@ -20,15 +28,33 @@ def say(state: dict) -> None:
 
 
 def end_with_parent() -> None:
-    """End this process, as by a request to terminate, when its parent is gone or closes this end of it."""
+    """End this process, as by a request to terminate, when its parent is gone or closes this end of it; keep
+    the first line that it writes for `request_of_parent`.
+    """
 
     def watch() -> None:
+        line, is_whole = b"", False
         with suppress(OSError):
-            while os.read(0, 4096):  # not sys.stdin, which would hold a lock when the interpreter shuts down
-                pass
+            while part := os.read(0, 65536):  # not sys.stdin, whose lock would outlive the interpreter
+                line = line if is_whole else line + part
+                if not is_whole and b"\n" in line:
+                    is_whole = True
+                    _requests.put(line.partition(b"\n")[0])
         if sys.platform == "win32":
             signal.raise_signal(signal.SIGTERM)  # os.kill would be a hard end there
         else:
             os.kill(os.getpid(), signal.SIGTERM)
 
+    _has_parent.set()
     threading.Thread(target=watch, name="parent", daemon=True).start()
+
+
+def request_of_parent() -> bytes:
+    """The line that the parent wrote at the start; ConfigError where none comes."""
+    try:
+        return _requests.get(block=_has_parent.is_set(), timeout=REQUEST_S)
+    except queue.Empty:
+        raise ConfigError(
+            "no request has come on standard input", where="--request",
+            remedy="it is for processes that rtsim starts itself; give the options instead",
+        ) from None  # fmt: skip

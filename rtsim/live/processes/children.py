@@ -39,15 +39,18 @@ class ChildFailedError(RtsimError):
 
 
 class Child:
-    """One `rtsim` process that says its states as JSON lines."""
+    """One `rtsim` process that says its states as JSON lines.
 
-    def __init__(self, name: str, arguments: list[str]) -> None:
+    message : a line that it is told at its start
+    """
+
+    def __init__(self, name: str, arguments: list[str], message: bytes = b"") -> None:
         self.name = name
         self._process = subprocess.Popen(
             [sys.executable, "-m", "rtsim.cli.main", *arguments],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            # never written to: it closes when this process ends, which is how the child learns of that
+            # open to the end: it closes when this process ends, which is how the child learns of that
             stdin=subprocess.PIPE,
             encoding="utf-8",
             errors="replace",
@@ -63,6 +66,15 @@ class Child:
         ]
         for reader in self._readers:
             reader.start()
+        if message:
+            self._tell(message)
+
+    def _tell(self, message: bytes) -> None:
+        """Write a line to the process; one that has ended already says itself why."""
+        assert self._process.stdin is not None
+        with suppress(OSError):
+            self._process.stdin.write(message.decode() + "\n")
+            self._process.stdin.flush()
 
     @property
     def pid(self) -> int:

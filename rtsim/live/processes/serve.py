@@ -18,6 +18,7 @@ from rtsim.live.inputs.inputs import StreamInput
 from rtsim.live.inputs.paired import PairedInput
 from rtsim.live.inputs.sources import brings_markers, resolve_subject
 from rtsim.live.loop import Loop
+from rtsim.live.processes.requests import EstimatorRequest
 from rtsim.live.subjects.live_subject_check import LiveSubjectCheck
 from rtsim.live.subjects.subject_check import notes_of_person
 from rtsim.live.subjects.unnamed_check import check_named, unnamed_of
@@ -73,31 +74,26 @@ REMEDIES = {
 
 
 def serve(
-    run: RunConfig,
-    markers: str,
+    request: EstimatorRequest,
     say: Say,
-    wait_s: float = 0.0,
-    n_subscriber: int = 1,
     security: Security | None = None,
     markers_security: Security | None = None,
-    notes: Sequence[str] = (),
-    anyway: bool = False,
 ) -> None:
-    """Estimate the marker stream at `markers` until it ends.
+    """Estimate the marker stream of a request until it ends.
 
     Parameters
     ----------
+    request : the run, its marker stream, and for whom it waits; without notes those of the calibration go
+        with the results
     say : told {"state": "preparing"}, at the first start time and again
         {"state": "compiling", "n_done": ..., "n_kernel": ...}, then
         {"state": "ready", "results": ..., "control": ...} and at the end {"state": "over", "reason": ...}
-    wait_s, n_subscriber : wait so long for so many subscribers of the results, that they miss nothing [s]
-    notes : sentences that go with the results; those of the calibration if not given
     security, markers_security : keys of this server, and of this client of the marker stream
-    anyway : a stream that is not the subject's is told, and no error at the end
 
     ConfigError at the end where the source of the run is a stream that is not the subject's, or its markers
     without names were not.
     """
+    run, markers, anyway = request.run, request.markers, request.anyway
     say({"state": "preparing"})
     groups = groups_of(run)
     compile_groups(groups, lambda p: say({"state": "compiling", "n_done": p.n_done, "n_kernel": p.n_kernel}))
@@ -121,11 +117,11 @@ def serve(
         else:
             source = StreamInput.at(markers, run.backlog, markers_security, run.duration_s)
         source.rehearsal = CacheWarming(stages, FASTEST if feed is None else FASTEST_WITH_FORCES)
-        loop = Loop(source, stages, publisher, meta_of(run, notes or notes_of(stages, run), markers))
+        loop = Loop(source, stages, publisher, meta_of(run, request.notes or notes_of(stages, run), markers))
         with ControlServer(run.ports.control, loop.command, loop.commands, security) as control:
             loop.control_events = control.events
             say({"state": "ready", "results": publisher.address, "control": control.address})
-            await_subscribers(publisher, n_subscriber, wait_s)
+            await_subscribers(publisher, request.n_subscriber, request.wait_s)
             reason = loop.run()
     say({"state": "over", "reason": reason})
     if not anyway:

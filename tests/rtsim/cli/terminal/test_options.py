@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import click
-import msgspec
 import pytest
 
-from rtsim.cli.commands.live import estimator_arguments
-from rtsim.cli.terminal.options import make_run, run_arguments, run_options, tare_arguments
+from rtsim.cli.commands.live import asked_of_estimator
+from rtsim.cli.terminal.options import make_run
 from rtsim.config.runs.run_schema import MarkerCheck, RunConfig, Solver
 from rtsim.errors import ConfigError
+from rtsim.live.processes.requests import PlayerRequest, encoded, estimator_request, player_request
 
+STREAM = "tcp://127.0.0.1:1"
 CONFIG = """
 name = "mine"
 source = "tcp://127.0.0.1:1"
@@ -38,20 +38,10 @@ def config(tmp_path) -> str:
     return str(path)
 
 
-def understood(arguments: list[str]) -> RunConfig:
-    """The run that the estimator makes of its command line."""
-    runs = []
-
-    @click.command()
-    @click.option("--markers")
-    @click.option("--wait")
-    @click.option("--subscribers")
-    @run_options
-    def estimate(markers: str, wait: str, subscribers: str, **options: str) -> None:
-        runs.append(make_run(**options))
-
-    estimate.main(arguments, standalone_mode=False)
-    return runs[0]
+def received(run: RunConfig, *, loop: bool = False) -> RunConfig:
+    """The run that the estimator of `rtsim live` is told of."""
+    asked = asked_of_estimator(run, STREAM, recorded=False, loop=loop, notes=(), anyway=False)
+    return estimator_request(encoded(asked)).run
 
 
 def test_a_run_without_options_is_the_default():
@@ -74,24 +64,21 @@ def test_options_come_before_the_config(config):
 def test_the_estimators_process_is_told_the_whole_run(config, options):
     """Protects run configs: solver, marker checks, backlog and methods reach the process that uses them."""
     run = make_run(config, **options)
-    arguments = estimator_arguments(run, "tcp://127.0.0.1:5", 1, config=config)
-    assert arguments[0] == "estimate"
-    assert understood(arguments[1:]) == run
-    assert understood(run_arguments(run, config)).markers == MarkerCheck(downweight=False, unknown_mm=80.0)
+    assert received(run) == run
+    assert received(run).markers == MarkerCheck(downweight=False, unknown_mm=80.0)
 
 
 def test_a_run_without_config_is_told_too():
     """Protects plain options on their way to the estimator."""
     run = make_run(source="a.trc", static="b.trc", lab="bmc", method="free", duration_s=3.0)
-    told = understood(estimator_arguments(run, "tcp://127.0.0.1:5", 1)[1:])
-    assert told == msgspec.structs.replace(run, name=told.name)
+    assert received(run) == run
 
 
 def test_the_walker_ends_by_itself(config):
     """Protects its last frames: its length is its player's, only an endless one is stopped by the clock."""
     run = make_run(duration_s=2.0)
-    assert understood(estimator_arguments(run, "tcp://127.0.0.1:5", 1)[1:]).duration_s == 0.0
-    assert understood(estimator_arguments(run, "tcp://127.0.0.1:5", 1, loop=True)[1:]).duration_s == 2.0
+    assert received(run).duration_s == 0.0
+    assert received(run, loop=True).duration_s == 2.0
 
 
 @pytest.mark.parametrize("duration", [-1.0, float("nan"), float("inf"), 1e9])
@@ -105,15 +92,14 @@ def test_the_wait_for_forces_reaches_the_estimator():
     """Protects --wait-ms: it goes over the run config's, and to the process that waits."""
     run = make_run(wait_ms=35.0, forces="tcp://127.0.0.1:1")
     assert run.plates.wait_ms == 35.0
-    assert understood(run_arguments(run)).plates.wait_ms == 35.0
-    assert "--wait-ms" not in run_arguments(make_run())
+    assert received(run).plates.wait_ms == 35.0
 
 
 def test_named_feet_and_a_wait_are_both_kept():
     """Protects the wait from the feet: both are told of plates, and neither undoes the other."""
     run = make_run(wait_ms=35.0, feet="a, b", forces="tcp://127.0.0.1:1")
     assert (run.plates.wait_ms, run.plates.feet) == (35.0, ("a", "b"))
-    assert understood(run_arguments(run)).plates == run.plates
+    assert received(run).plates == run.plates
 
 
 def test_a_wait_that_is_no_number_is_refused():
@@ -134,10 +120,10 @@ def test_options_of_plates_need_plates(tmp_path, option, given):
     config = tmp_path / "mine.toml"
     config.write_text('name = "mine"\nmass_kg = 70.0\n[plates]\nfeet = ["a"]\n')
     run = make_run(str(config))
-    assert not {"--feet", "--mass"} & set(run_arguments(run, str(config)))  # a child would refuse them
+    assert received(run) == run
 
 
-STREAM, SUBJECT = "tcp://127.0.0.1:1", ("--subject", "walker")
+SUBJECT = ("--subject", "walker")
 
 
 @pytest.mark.parametrize(
@@ -166,15 +152,19 @@ def test_a_tare_without_effect_is_refused(refused, arguments, words):
     assert words in refused(*arguments)
 
 
+def played(run: RunConfig) -> RunConfig:
+    """The run that the player of `rtsim live` is told of."""
+    return player_request(encoded(PlayerRequest(run=run))).run
+
+
 def test_the_tare_of_a_run_reaches_its_player(tmp_path):
     """Protects the key of a run config and the option over it: seconds for the player, to the last digit."""
     config = tmp_path / "mine.toml"
     config.write_text('name = "mine"\nsource = "walker"\nforces = "walker"\n[plates]\ntare = [0, 0.1]\n')
-    assert tare_arguments(make_run(str(config))) == ["--tare=0.0:0.1"]
+    assert played(make_run(str(config))).plates.tare == (0.0, 0.1)
     over = make_run(str(config), tare=(-0.25, 1 / 3))
-    assert over.plates.tare == (-0.25, 1 / 3)
-    assert tare_arguments(over) == ["--tare=-0.25:0.3333333333333333"]
-    assert tare_arguments(make_run()) == []
+    assert played(over).plates.tare == (-0.25, 1 / 3)
+    assert played(make_run()).plates.tare is None
     config.write_text('name = "mine"\n[plates]\ntare = [2.0, 1.0]\n')
     with pytest.raises(ConfigError, match=r"tare.*start first"):
         make_run(str(config))
@@ -187,4 +177,4 @@ def test_the_walkers_plate_and_mass_are_nobody_elses():
     assert (own.forces, own.mass_kg, own.model) == ("", 0.0, "knee_fdk")
     given = make_run("knee_fdk", source="walk.trc", forces="grf.mot", mass_kg=65.0)
     assert (given.forces, given.mass_kg) == ("grf.mot", 65.0)
-    assert understood(run_arguments(own, "knee_fdk")).mass_kg == 0.0
+    assert received(own).mass_kg == 0.0

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from rtsim.cli.terminal.options import make_run, run_arguments
+from rtsim.cli.terminal.options import make_run
 from rtsim.config.paths import find_config
 from rtsim.config.runs.choices import choices_of, load_run
 from rtsim.errors import ConfigError
+from rtsim.live.processes.requests import EstimatorRequest, encoded, estimator_request
 from rtsim.live.processes.serve import meta_of
 
 TEXT = """
@@ -57,9 +58,10 @@ def test_choices_without_tables_are_refused(mine, tables) -> None:
 
 
 def test_choices_reach_the_processes_of_a_run(mine) -> None:
-    """Protects `live`: the estimator's process makes the same run of its command line."""
+    """Protects `live`: the estimator's process is told the run with its choices, and what they were."""
     run = make_run(str(mine), ("skin=tight",))
-    assert run_arguments(run, str(mine), ("skin=tight",))[:3] == ["--config", str(mine), "--set=skin=tight"]
+    told = estimator_request(encoded(EstimatorRequest(run=run, markers="", wait_s=0.0, n_subscriber=1))).run
+    assert (told, told.chosen) == (run, ("skin=tight",))
     with pytest.raises(ConfigError, match="add --config RUN"):
         make_run(None, ("skin=tight",))
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rtsim.cli.commands.check import check_config
-from rtsim.cli.terminal.measure_options import BothLegs, measure_arguments, measures_given
+from rtsim.cli.terminal.measure_options import BothLegs, given_measures, measures_given
 from rtsim.config.runs.measures_schema import PersonMeasures
 from rtsim.errors import ConfigError
 from rtsim.files.markers.trial import MarkerTrial
@@ -88,18 +88,12 @@ def test_wrong_files(tmp_path: Path, text: str, said: str) -> None:
         all_measures(AskedMeasures(str(path), PersonMeasures()))
 
 
-def test_options_reach_a_child_process() -> None:
-    """Protects `live`, whose estimator is another process: options come back as they were given."""
+def test_options_that_are_given_are_known() -> None:
+    """Protects who gives measures in vain: each option is named as it was given."""
     given = measures_given(
         {"knee_width_mm": (104.0, 102.5), "hip": "davis1991", "marker_standoff_mm": 9.0}, PersonMeasures()
     )
-    arguments = measure_arguments("anna.vsk", given)
-    assert arguments == [
-        "--measures=anna.vsk",
-        "--knee-width=104.0,102.5",
-        "--marker-standoff=9.0",
-        "--hip=davis1991",
-    ]
+    assert given_measures("anna.vsk", given) == ["--measures", "--knee-width", "--marker-standoff", "--hip"]
     assert BothLegs().convert("104.0,102.5", None, None) == given.knee_width_mm
     assert BothLegs().convert("104", None, None) == (104.0, 104.0)
-    assert measure_arguments("", PersonMeasures()) == []
+    assert given_measures("", PersonMeasures()) == []

@@ -1,0 +1,80 @@
+"""What a run asks of its child processes: the whole run, in one message, and what only they need to know.
+
+The parent writes the message as the first line on the child's standard input, so that no option can be
+forgotten on the way.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TypeVar
+
+import msgspec
+
+from rtsim.config.runs.run_schema import RunConfig
+from rtsim.errors import ConfigError
+
+
+class EstimatorRequest(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """What an estimator is asked for.
+
+    markers : address of the marker stream
+    wait_s, n_subscriber : wait so long for so many subscribers of the results [s]
+    notes : sentences that go with the results; anyway : a stream that is not the subject's is no error
+    """
+
+    run: RunConfig
+    markers: str
+    wait_s: float
+    n_subscriber: int
+    notes: tuple[str, ...] = ()
+    anyway: bool = False
+
+
+class PlayerRequest(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """What a player is asked for: the source of a run at its address for markers, its forces beside.
+
+    speed : times the recorded rate; rate : of the synthetic walker and jaw [Hz]
+    loop : start over at the end; start_s, end_s : the part that is played [s]
+    duration_s : of the synthetic walker and jaw [s]; wait_s : for a subscriber [s]
+    """
+
+    run: RunConfig
+    speed: float = 1.0
+    rate: float | None = None
+    loop: bool = False
+    start_s: float = 0.0
+    end_s: float | None = None
+    duration_s: float = 0.0
+    wait_s: float = 60.0
+
+
+Request = TypeVar("Request", EstimatorRequest, PlayerRequest)
+
+
+def encoded(request: EstimatorRequest | PlayerRequest) -> bytes:
+    """The message of a request: one line of JSON in ASCII, in which every number keeps its last digit and a
+    name of a file all its bytes, also where they are no text.
+    """
+    return json.dumps(msgspec.to_builtins(request)).encode("ascii")
+
+
+def estimator_request(message: bytes) -> EstimatorRequest:
+    """The request in a message; ConfigError for what is none."""
+    return decoded(message, EstimatorRequest)
+
+
+def player_request(message: bytes) -> PlayerRequest:
+    """The request in a message; ConfigError for what is none."""
+    return decoded(message, PlayerRequest)
+
+
+def decoded(message: bytes, kind: type[Request]) -> Request:
+    """A request of this kind; ConfigError for what is none."""
+    try:
+        return msgspec.convert(json.loads(message), kind)
+    except (ValueError, RecursionError) as fault:  # of JSON, and of msgspec
+        raise ConfigError(
+            f"the request is none ({fault})", where="--request",
+            remedy="it is for processes that rtsim starts itself; give the options instead",
+        ) from None  # fmt: skip
