@@ -1,4 +1,4 @@
-"""What is closed at the end of a `with` block."""
+"""Objects that are closed at the end of a `with` block."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Self
 
 
 class Closing:
-    """Base of what has `close`: a `with` block calls it at its end, whatever happened inside."""
+    """Base of classes with `close`: a `with` block calls it at its end, whatever happened inside."""
 
     def close(self) -> None:
-        """Give back what is held."""
+        """Release what is held."""
         raise NotImplementedError
 
     def __enter__(self) -> Self:

@@ -191,7 +191,7 @@ def _check_decoded(message: AnyMessage) -> None:
 
 
 def check_channels(message: Output | Device) -> None:
-    """Refuse (StreamError) numbers of a device's joints that are not finite, or not as many as the others."""
+    """StreamError for numbers of a device's joints that are not finite, or of unequal length."""
     n, most = len(message.torque), message.torque_max
     lists = [message.torque, message.angle, message.speed]
     if isinstance(message, Output):
@@ -229,7 +229,7 @@ def _check_plain(value: dict[str, Any], where: str) -> None:
 
 
 class FieldLayout:
-    """Where each field of a session's frames lies, and how it becomes bytes.
+    """Where each field of a session's frames lies, and how it is converted to bytes.
 
     Raises StreamError when the descriptor contradicts itself.
     """

@@ -50,7 +50,7 @@ Kind = TypeVar("Kind", Output, Device)
 
 
 class ExchangeIntake(Generic[Kind]):
-    """Judges the messages of one kind; no sockets here.
+    """Checks the messages of one kind of the exchange; it has no sockets.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class ExchangeIntake(Generic[Kind]):
         self._session = ""
 
     def accept(self, parts: Sequence[bytes], t_arrived: int) -> Kind | None:
-        """The message, or None where it is not to be used."""
+        """Return the message, or None where it is not to be used."""
         try:
             message = decode(parts)
         except DecodeError as fault:
@@ -91,7 +91,7 @@ class ExchangeIntake(Generic[Kind]):
         return message
 
     def begin(self) -> None:
-        """Another sender: its numbers begin anew."""
+        """Begin with another sender, whose numbers start anew."""
         self._session, self._order = "", OrderCheck()
 
     def _misfit(self, message: Kind, parts: Sequence[bytes], t_arrived: int) -> str:
@@ -104,7 +104,7 @@ class ExchangeIntake(Generic[Kind]):
 
 
 class OutputIntake(ExchangeIntake[Output]):
-    """Judges outputs, for a device.
+    """Checks outputs, for a device.
 
     n_joint : of the device; one_clock : model and device are one machine, whose stamps are of one clock
     """
@@ -168,12 +168,12 @@ class DevicePort(Closing):
 
     @property
     def counters(self) -> dict[str, int]:
-        """What became of the device's messages."""
+        """Counters of the device's messages, by what was done with them."""
         others = {"other_device": self.n_other, "other_user": self.n_other_user}
         return {**self._intake.counters, **others, "skipped": self.n_skipped}
 
     def sentences(self) -> list[str]:
-        """What was wrong, since the last time."""
+        """Sentences on what was wrong since the last call."""
         self._intake.events.flush(now_ns())
         told: list[str] = []
         for events in (self._intake.events.sentences, self._bound.events):
@@ -181,7 +181,7 @@ class DevicePort(Closing):
         return told
 
     def receive(self) -> bool:
-        """Take what has come, into `taken`; whether anything usable was among it.
+        """Take all messages that have come, into `taken`; whether any of them was usable.
 
         Everything of the device is taken from the socket, and the newest of it read: what stayed there would
         be old when the next look finds it.
@@ -212,7 +212,7 @@ class DevicePort(Closing):
         return bool(self.taken)
 
     def poll(self, timeout_ms: int) -> bool:
-        """Wait until something comes, at the most so long; whether it did."""
+        """Wait until something comes, at most this long [ms]; whether it did."""
         return bool(self._socket.poll(timeout_ms))
 
     def send(self, output: Output) -> None:
@@ -296,11 +296,11 @@ class ModelLink(Closing):
 
     @property
     def counters(self) -> dict[str, int]:
-        """What became of the outputs."""
+        """Counters of the outputs, by what was done with them."""
         return self._intake.counters
 
     def newest(self, timeout_ms: int) -> tuple[Output, int] | None:
-        """The newest output that has come, waiting at the most so long for one, and when it came [ns]."""
+        """The newest output and when it came [ns], waiting at most this long for one [ms]."""
         found = None
         for _ in range(MOST_AT_ONCE if timeout_ms <= 0 or self._socket.poll(timeout_ms) else 0):
             try:
@@ -320,14 +320,14 @@ class ModelLink(Closing):
         return found
 
     def send(self, device: Device) -> None:
-        """Send what was measured; dropped where the model is not there."""
+        """Send a measurement; it is dropped where no model is connected."""
         try:
             self._socket.send_multipart(encode(device), DONTWAIT)
         except zmq.Again:
             return
 
     def close(self) -> None:
-        """Close at once: what was not read is old."""
+        """Close at once; unread messages are outdated."""
         if not self._context.closed:
             self._link.close()
             self._socket.close(0)

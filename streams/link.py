@@ -1,4 +1,4 @@
-"""What became of a connection, in plain sentences, and a new attempt where the library makes none."""
+"""The state of a connection, in plain sentences, and a new attempt where the library makes none."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class ClientLink:
         self.n_ended = 0
 
     def heard(self) -> None:
-        """A whole message was received."""
+        """Note that a whole message was received."""
         self._unfinished.heard()
 
     def check(self, over: bool = False) -> str | None:

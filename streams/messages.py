@@ -127,7 +127,7 @@ SessionId = Annotated[str, Meta(pattern=r"\A[0-9a-f]{16}\Z")]
 
 
 class Message(Struct, frozen=True, kw_only=True):
-    """The keys every message has: schema version, type, session id (16 hex digits)."""
+    """Keys that every message has: schema version, type, session id (16 hex digits)."""
 
     v: int = SCHEMA_VERSION
     type: str
@@ -218,7 +218,7 @@ DeviceState = Literal["disarmed", "armed", "falling", "stopped"]
 
 
 class Output(Message, frozen=True, kw_only=True):
-    """What a device shall do: model -> device, each with its own time to live.
+    """A command to a device: model -> device, each with its own time to live.
 
     t_sent, valid_for_ms : model's clock [ns], and how long after it the torque may act [ms]
     torque, torque_max : of each joint [N m]; armed : False = no torque, whatever `torque` says
@@ -242,12 +242,12 @@ class Output(Message, frozen=True, kw_only=True):
 
 
 class Device(Message, frozen=True, kw_only=True):
-    """What a device measures: device -> model.
+    """A measurement of a device: device -> model.
 
     t : device's clock [ns]; command : seq of the newest output that it took, -1 = none yet
     angle, speed, torque : of its joints [rad, rad/s, N m]; torque : all that it applies
     actuator : part of it that follows commands [N m]; may be left out
-    torque_max : what the actuator applies at the most [N m]; may be left out
+    torque_max : what the actuator applies at most [N m]; may be left out
     state : disarmed, armed, falling (its safe state acts) or stopped; fault : why, in words
     """
 

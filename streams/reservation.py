@@ -21,7 +21,7 @@ def is_claimed(port: int) -> bool:
 
 
 def release(port: int) -> None:
-    """Give one claim back; nothing where there is none."""
+    """Release one claim; nothing happens where there is none."""
     claim = _claims.pop(port, None)
     if claim is not None:
         claim.close()
@@ -47,7 +47,7 @@ class Reservation:
             self._ports.append(int(port))
 
     def close(self) -> None:
-        """Give all claims back."""
+        """Release all claims."""
         for port in self._ports:
             release(port)
         self._ports.clear()

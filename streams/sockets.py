@@ -115,8 +115,8 @@ class BoundSocket:
 
 
 def hasten(context: ZmqContext) -> None:
-    """Let libzmq's own thread, which moves the bytes, come before all ordinary work. Call it before there is
-    a socket, and only where the system grants that to this process: libzmq aborts where it does not.
+    """Let libzmq's own thread, which moves the bytes, run before all ordinary work. Call it before there
+    is a socket, and only where the system grants that to this process: libzmq aborts where it does not.
     """
     context.set(zmq.THREAD_SCHED_POLICY, os.SCHED_FIFO)
     context.set(zmq.THREAD_PRIORITY, URGENCY)

@@ -18,7 +18,7 @@ PACKAGES = ("numba", "numpy", "pyzmq", "msgspec")
 
 
 class BenchFigure(NamedTuple):
-    """One measured number; limit and better say what it is held against."""
+    """One measured number; `limit` and `better` state what it is compared with."""
 
     name: str
     value: float
@@ -106,5 +106,5 @@ def report(bench: str, measured: list[BenchFigure], as_json: bool) -> str:
 
 
 def say(text: str) -> None:
-    """Progress, beside the figures."""
+    """Print progress, apart from the figures."""
     print(text, file=sys.stderr, flush=True)

@@ -16,7 +16,9 @@ PENALTY_NS = 500_000_000
 
 
 class Admission:
-    """Answers libzmq for all sockets of a context; for use by one thread, which polls `socket`."""
+    """Answers libzmq's requests to admit connections, for all sockets of a context; for use by one
+    thread, which polls `socket`.
+    """
 
     def __init__(self, context: zmq.Context[zmq.Socket[bytes]]) -> None:
         self.socket = context.socket(zmq.REP)
@@ -25,11 +27,11 @@ class Admission:
         self._closed_until_ns = 0
 
     def pause(self) -> None:
-        """Let nobody in for a while."""
+        """Admit no connections for a while."""
         self._closed_until_ns = now_ns() + PENALTY_NS
 
     def answer(self) -> None:
-        """Answer the request that waits: no, in a pause."""
+        """Answer the request that waits; the answer is no during a pause."""
         version, request, *_ = self.socket.recv_multipart()
         if now_ns() < self._closed_until_ns:
             status, text = b"300", b"try again later"
@@ -38,5 +40,5 @@ class Admission:
         self.socket.send_multipart([version, request, status, text, b"", b""])
 
     def close(self) -> None:
-        """Answer no more."""
+        """Stop answering."""
         self.socket.close()

@@ -28,14 +28,14 @@ class Allowance:
         self.spent_ns = 0
 
     def earn(self, passed_ns: int) -> None:
-        """So much other time has passed [ns]."""
+        """Add the share of other time that has passed [ns]."""
         self.left_ns = min(MOST_NS, self.left_ns + self._share * passed_ns)
 
     def spend(self, cost_ns: int) -> None:
-        """So much was spent [ns]."""
+        """Take off the time that was spent [ns]."""
         self.left_ns -= cost_ns
         self.spent_ns += cost_ns
 
     def affords(self, cost_ns: float = 0.0) -> bool:
-        """Whether something may be begun that is likely to cost so much [ns]."""
+        """Whether there is enough left to begin something that is likely to cost this much [ns]."""
         return self.left_ns > cost_ns

@@ -51,7 +51,7 @@ class Askers:
             guard.is_foreign = is_foreign
 
     def of(self, frame: zmq.Frame, drained_ns: int) -> Asker:
-        """Who sent a message; drained_ns : when the socket was last seen to be empty, before it [ns]."""
+        """Who sent a message; drained_ns : when the socket was last seen to be empty before it came [ns]."""
         if self._known is not None:
             return self._known.get(str(frame.get("User-Id")), NOT_TOLD)
         if not self.tells:

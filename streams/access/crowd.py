@@ -1,4 +1,4 @@
-"""Who has to go where more are connected to a bound socket than it has places for: never a newcomer.
+"""Which connections are closed where a bound socket has more than its places: never a newcomer.
 
 Whoever has connected has a moment to say what it came for. After that the oldest of those who said nothing is
 the first to go, then the one whose last message is the longest ago. What is still beyond the most that there
@@ -72,7 +72,8 @@ class AcceptedConnection:
         return not self.former_ns or self.former_ns < drained_ns
 
     def look(self, burst: int, rate: int) -> bool:
-        """Find it guilty when it has sent more than it may; whether it has sent anything.
+        """Look at what it has sent, and mark it as guilty where that is more than allowed; whether it has
+        sent anything.
 
         burst, rate : how much may come at once [bytes], and in the long run [bytes/s]
         """
@@ -89,14 +90,18 @@ class AcceptedConnection:
         return n_new > 0
 
     def takes_nothing(self, now: int) -> bool:
-        """Whether what is sent to it has waited for too long, as of the last look; now : [ns]."""
+        """Whether its peer takes nothing: what is sent to it had waited for too long at the last look;
+        now : [ns].
+        """
         return now - self._took_ns > TAKES_NOTHING_NS
 
 
 def condemn(
     connections: Mapping[int, AcceptedConnection], is_foreign: Callable[[AcceptedConnection], bool]
 ) -> None:
-    """Write into `guilty` of those who have to go why they do; is_foreign : whether it is another user's."""
+    """Write into `guilty` of the connections that have to go why they do; is_foreign : whether a
+    connection is another user's.
+    """
     if len(connections) <= PLACES:
         return
     now = now_ns()

@@ -78,7 +78,7 @@ class Guard:
         self._thread.start()
 
     def connection(self, fd: int) -> AcceptedConnection | None:
-        """The connection that libzmq has under this file descriptor now; None where it is not known (yet).
+        """The connection that libzmq has under this file descriptor now; None where it is not known yet.
 
         From any thread. A message that was read before may be of the one before it: see `Connection.sent`.
         """

@@ -1,4 +1,4 @@
-"""Whether nobody else could have put a key file where it is, or could put another there.
+"""Whether anybody else could have put a key file in its place, or could replace it.
 
 A key is trusted for what its file holds, so that whoever may write the file, its folder or a folder above
 decides who is let in. Each step of the way, links among them, must belong to this user or to root, who may

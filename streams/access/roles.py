@@ -24,7 +24,9 @@ PEOPLE = ("watch", "set", "arm")
 
 
 def read_roles(folder: Path) -> dict[str, Asker]:
-    """Who may what, by public key. StreamError for a folder that is no role, a key in two places, none."""
+    """Who may do what, by public key. StreamError for a folder that names no role, a key in two places,
+    and no keys at all.
+    """
     if not folder.is_dir():
         raise StreamError(f"{folder} is no folder; it holds the public .key files of those who may connect")
     found: dict[str, Asker] = {}
@@ -52,7 +54,8 @@ def read_roles(folder: Path) -> dict[str, Asker]:
 
 
 class RoleKeys(Closing):
-    """The keys of a run: its own, those who may connect, and a pair for the programs that it starts itself.
+    """The keys of a run: its own, those of clients that may connect, and a pair for the programs that it
+    starts itself.
 
     The pair is made anew for each run, in a folder that only its user can read, and is gone with the run.
 
@@ -73,17 +76,17 @@ class RoleKeys(Closing):
 
     @property
     def people(self) -> Security:
-        """For results and commands."""
+        """The keys for results and commands."""
         return self._for(PEOPLE)
 
     @property
     def devices(self) -> Security:
-        """For the endpoint of the device."""
+        """The keys for the endpoint of the device."""
         return self._for(("device",))
 
     @property
     def options(self) -> list[str]:
-        """What a program that the run starts is given, to be let in."""
+        """Options that let a program connect which the run starts."""
         return ["--client-key", str(self._secret), "--server-key", str(self._server_key)]
 
     def close(self) -> None:

@@ -56,7 +56,7 @@ class Security:
         return Security(server_key=Path(server_key), allowed_clients=Path(allowed_clients))
 
     def check(self) -> None:
-        """Read every key once: StreamError where a file is none, before anything is started."""
+        """Read every key once, before anything is started; StreamError where a file is not a key."""
         if self.server_key is not None:
             _load_pair(self.server_key)
         if self.allowed_clients is not None and self.known is None:

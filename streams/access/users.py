@@ -26,8 +26,8 @@ Place = tuple[ipaddress.IPv4Address | ipaddress.IPv6Address, int]
 
 
 def uid_of(wire: socket.socket) -> int | None:
-    """User of the program that made this connection to us; None where the system does not tell, as of another
-    machine, of another container, or of a connection that was hung up.
+    """User of the program at the other end of this connection; None where the system does not reveal it,
+    as for another machine, another container, or a connection that was hung up.
     """
     try:
         ours, theirs = _place(wire.getsockname()), _place(wire.getpeername())
@@ -53,7 +53,7 @@ def is_own(uid: int | None) -> bool:
 
 
 def name_of(uid: int) -> str:
-    """A user in words."""
+    """Name of a user for sentences."""
     with suppress(ImportError, KeyError):
         import pwd
 
@@ -62,7 +62,7 @@ def name_of(uid: int) -> str:
 
 
 def own_name() -> str:
-    """The user who runs this process, in words."""
+    """Name of the user who runs this process, for sentences."""
     return name_of(os.geteuid()) if hasattr(os, "geteuid") else "the user who runs it"
 
 

@@ -32,7 +32,7 @@ def port_of(endpoint: str) -> int | None:
 def open_wire(
     fd: int, *, local_port: int | None = None, peer_port: int | None = None
 ) -> socket.socket | None:
-    """A second handle of the TCP connection that libzmq has under `fd`.
+    """Open a second handle of the TCP connection that libzmq has under `fd`.
 
     None where this is no longer a connection from, or to, that port: libzmq closes its descriptors in a
     thread of its own, and their numbers are used again. While the handle is open, so is the connection.
@@ -53,7 +53,7 @@ def open_wire(
 
 
 class Traffic(NamedTuple):
-    """What has gone over a connection.
+    """Bytes that have gone over a connection, each way.
 
     received : bytes that have arrived since it was made
     taken : bytes sent that the other side has confirmed; waits : whether some are still to be confirmed
@@ -67,7 +67,7 @@ class Traffic(NamedTuple):
 
 
 def traffic(wire: socket.socket) -> Traffic:
-    """The account of a connection; one without traffic where the kernel, before 4.2, has none."""
+    """The system's account of a connection; one without traffic where the kernel, before 4.2, keeps none."""
     info = wire.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _UNSENT_AT + _UNSENT.size)
     established = len(info) > _STATE_AT and _STATE.unpack_from(info, _STATE_AT)[0] == _ESTABLISHED
     if len(info) < _BYTES_AT + _BYTES.size:
@@ -85,7 +85,9 @@ def n_received(wire: socket.socket) -> int:
 
 
 def inode_of(fd: int) -> int:
-    """What a descriptor stands for now: a number that no other open file has; 0 where it is closed."""
+    """Inode of what a descriptor stands for now, a number that no other open file has; 0 where it is
+    closed.
+    """
     try:
         return os.fstat(fd).st_ino
     except OSError:
@@ -93,7 +95,7 @@ def inode_of(fd: int) -> int:
 
 
 def n_unread(wire: socket.socket) -> int:
-    """Of these, the bytes that libzmq has not taken yet."""
+    """Number of the received bytes that libzmq has not taken yet."""
     import fcntl
     import termios
 
@@ -102,7 +104,7 @@ def n_unread(wire: socket.socket) -> int:
 
 
 def shut(wire: socket.socket) -> str:
-    """Shut the connection down, which libzmq notices; who was at the other end."""
+    """Shut the connection down, which libzmq notices; returns who was at the other end."""
     try:
         host, port = wire.getpeername()[:2]
         # Reset when libzmq closes it, or a peer that goes on sending would wait for a minute.

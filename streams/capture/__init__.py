@@ -1,1 +1,3 @@
-"""Capture systems, live: what they tell as records, their clocks mapped to ours, a relay that publishes."""
+"""Live capture systems: what they send as records, their clocks mapped to ours, and a relay that
+publishes.
+"""

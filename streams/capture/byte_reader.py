@@ -25,7 +25,7 @@ def malformed(text: str) -> DecodeError:
 
 
 class ByteReader:
-    """A place in a packet, that moves on with every field.
+    """A position in a packet that advances with every field that is read.
 
     Parameters
     ----------
@@ -47,11 +47,11 @@ class ByteReader:
 
     @property
     def left(self) -> int:
-        """Bytes up to the end."""
+        """Number of bytes up to the end."""
         return self.end - self.at
 
     def skip(self, n_byte: int) -> int:
-        """Go on by so many bytes; returns where they begin."""
+        """Advance by this many bytes; returns where they begin."""
         start = self.at
         if n_byte < 0 or n_byte > self.end - start:
             raise malformed(f"{n_byte} bytes are announced where {self.end - start} are left")
@@ -59,38 +59,42 @@ class ByteReader:
         return start
 
     def u8(self) -> int:
-        """A byte."""
+        """Read one byte."""
         return self.data[self.skip(1)]
 
     def u16(self) -> int:
-        """An unsigned number of two bytes."""
+        """Read an unsigned number of two bytes."""
         return int(_U16.unpack_from(self.data, self.skip(2))[0])
 
     def u32(self) -> int:
-        """An unsigned number of four bytes."""
+        """Read an unsigned number of four bytes."""
         return int(_U32.unpack_from(self.data, self.skip(4))[0])
 
     def i32(self) -> int:
-        """A signed number of four bytes."""
+        """Read a signed number of four bytes."""
         return int(_I32.unpack_from(self.data, self.skip(4))[0])
 
     def u64(self) -> int:
-        """An unsigned number of eight bytes."""
+        """Read an unsigned number of eight bytes."""
         return int(_U64.unpack_from(self.data, self.skip(8))[0])
 
     def count(self, n_byte: int) -> int:
-        """A number of things of at least `n_byte` bytes each, which must fit into what is left."""
+        """Read a number of items of at least `n_byte` bytes each, which must fit into the rest of the
+        packet.
+        """
         n = self.u32()
         if n * n_byte > self.left:
             raise malformed(f"{n} things of at least {n_byte} bytes are announced where {self.left} are left")
         return n
 
     def array(self, kind: np.dtype[Any], n: int) -> NDArray[Any]:
-        """n values of a type, as a view of the packet: not to be written to, copied by who keeps them."""
+        """Read n values of a type, as a view of the packet: not to be written to, and copied by whoever
+        keeps them.
+        """
         return np.frombuffer(self.data, kind, n, self.skip(n * kind.itemsize))
 
     def terminated(self) -> str:
-        """A name that ends with a byte of zero."""
+        """Read a name that ends with a byte of zero."""
         stop = self.data.find(b"\0", self.at, self.end)
         if stop < 0:
             raise malformed("a name without an end")
@@ -99,14 +103,14 @@ class ByteReader:
         return text
 
     def counted(self) -> str:
-        """A name behind its number of bytes."""
+        """Read a name that follows its number of bytes."""
         n = self.count(1)
         start = self.skip(n)
         return as_text(self.data[start : start + n])
 
 
 def as_text(raw: bytes) -> str:
-    """A name as text: UTF-8, or Latin 1 where it is none, as older programs write it."""
+    """A name as text: UTF-8, or Latin 1 where it is not UTF-8, as older programs write it."""
     if len(raw) > LONGEST_NAME:
         raise malformed(f"a name of {len(raw)} bytes; {LONGEST_NAME} are the most")
     try:

@@ -18,7 +18,7 @@ MOST_AT_ONCE = 32
 
 
 class Datagram(NamedTuple):
-    """What came, when [ns], and from where."""
+    """A datagram: what came, when [ns], and from where."""
 
     packet: bytes
     arrived_ns: int
@@ -37,7 +37,7 @@ def resolved(host: str, port: int) -> tuple[str, int]:
 
 
 def interface_to(server: tuple[str, int]) -> str:
-    """Address of the network card that leads to a server, so that no other one is listened at."""
+    """Address of the network card that leads to a server; no other card is listened at."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
             probe.connect(server)  # of datagrams: chooses the way, sends nothing

@@ -36,8 +36,8 @@ class ForceSign:
         self._balance = 0
 
     def judge(self, vertical: FloatArray) -> str:
-        """Look at vertical forces of plates (n_plate, n_sample) [N], upwards as the system has it; the
-        sentence with which it becomes known how they act, otherwise "".
+        """Look at vertical forces of plates (n_plate, n_sample) [N], upwards in the system's axes;
+        returns a sentence once it becomes known how they act, otherwise "".
         """
         if self.factor:
             return ""

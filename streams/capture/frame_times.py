@@ -52,14 +52,14 @@ class FrameTimes:
         self.begin()
 
     def begin(self) -> None:
-        """A session begins: its time is 0 at its first frame."""
+        """Begin a session, whose time is 0 at its first frame."""
         self._time = self._anchor_time = 0.0
         self._anchor_stamp_ns: int | None = None
         self._t_capture = 0
         self._first = True
 
     def reconnect(self) -> None:
-        """The connection is a new one: whether its clock is, the first stamp tells."""
+        """Begin a new connection; the first stamp shows whether its clock is new as well."""
         self._anew, self._anchor_stamp_ns, self._number = True, None, -1
         self._skipped.clear()
 

@@ -16,7 +16,7 @@ LONGEST = 253
 
 
 def check_host(source: str, host: str) -> None:
-    """CaptureError for a host that no server can have."""
+    """Raise CaptureError for a host name that no server can have."""
     try:
         number = ipaddress.ip_address(host)
     except ValueError:

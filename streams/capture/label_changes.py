@@ -1,4 +1,4 @@
-"""Lists of markers that change: what is other, how often sessions may begin, whose rows stay.
+"""Lists of markers that change: what differs, how often sessions may begin, and which rows stay.
 
 A session costs every subscriber a new descriptor and the estimator a new start, so that a system that
 describes itself anew with every frame must not begin one with every frame. Between two sessions its frames go
@@ -86,7 +86,7 @@ def _numbered(names: Sequence[str]) -> list[tuple[str, int]]:
 def rows_kept(
     frames: Sequence[CaptureFrame], before: CaptureDescription, after: CaptureDescription
 ) -> list[CaptureFrame]:
-    """Those of the frames that can be handed on under another description, as its rows."""
+    """Those of the frames that can be published under another description, with its rows."""
     if before.names == after.names:  # unit, axis or rate are told late
         return list(frames)
     rows = RowsByName(before, after)
@@ -95,7 +95,7 @@ def rows_kept(
 
 
 def words_of_change(before: CaptureDescription, after: CaptureDescription) -> str:
-    """What is other, in words."""
+    """What differs between two descriptions, in words."""
     former, present = set(before.names), set(after.names)
     added = [name for name in after.names if name not in former]
     gone = [name for name in before.names if name not in present]

@@ -1,4 +1,4 @@
-"""What capture systems tell, whatever their protocol: descriptions, frames, clocks, and what goes wrong."""
+"""Records of what capture systems send, whatever their protocol: descriptions, frames, clocks, and errors."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class CaptureError(StreamError):
 
     @property
     def final(self) -> bool:
-        """Whether another try can change nothing, so that the command ends."""
+        """Whether another attempt cannot succeed, so that the command ends."""
         return self.reason in ("address", "missing")
 
 
@@ -55,7 +55,8 @@ class PlateDescription(NamedTuple):
 
 
 class CaptureDescription(NamedTuple):
-    """What does not change from frame to frame. Two that are equal describe one session.
+    """The description of a stream, which does not change from frame to frame; two that are equal describe one
+    session.
 
     names : of the markers, in the order of the frames' rows; () = there are none yet
     unit : of positions; "" = not told, judged by the standing person
@@ -74,7 +75,7 @@ class CaptureDescription(NamedTuple):
 
 
 class ForceSamples(NamedTuple):
-    """Samples of all plates that came with a frame, as the system has them.
+    """Samples of all plates that came with a frame, in the system's own axes and units.
 
     stamps : (n_sample,) - when each was taken, on the clock of the frames' stamps [ns], increasing
     force : (n_plate, n_sample, 3) - in the markers' axes [N]; NaN = not measured

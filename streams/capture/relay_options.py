@@ -1,4 +1,4 @@
-"""Options of addresses that the relay itself obeys, whatever the capture system."""
+"""Options of addresses that the relay itself follows, whatever the capture system."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class RelayOptions(NamedTuple):
 
     @classmethod
     def of(cls, given: Mapping[str, str]) -> RelayOptions:
-        """The options of an address; CaptureError for a value that is none."""
+        """The options of an address; CaptureError for an invalid value."""
         latency_ms = _number(given.get("latency_ms", "0"), "latency_ms", LONGEST_LATENCY_MS)
         unnamed = _number(given.get("unnamed", "0"), "unnamed", MOST_UNNAMED)
         if unnamed != int(unnamed):

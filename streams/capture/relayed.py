@@ -32,7 +32,7 @@ MOST_NUMBERS = 100_000
 
 
 class Labelled(NamedTuple):
-    """What the relay makes of a description, once unit and axes are known.
+    """A description with unit and axes known, as the relay uses it.
 
     n_unnamed : rows behind those of the names, for markers without one
     notes : sentences for the descriptor
@@ -86,7 +86,9 @@ class RelayedSession:
         self._seq = {"markers": 0, "forces": 0}
 
     def positions(self, frame: CaptureFrame) -> FloatArray | None:
-        """(n_marker, 3) - the rows of a frame as they are published; None where their number is another."""
+        """(n_marker, 3) - the rows of a frame as they are published; None where the number of rows does
+        not fit.
+        """
         named = frame.positions
         if named.shape != (self.n_named, 3):
             return None
@@ -113,8 +115,8 @@ class RelayedSession:
     def force_messages(
         self, samples: ForceSamples, stamp_ns: int, t_capture: int, time: float
     ) -> tuple[list[Forces], str]:
-        """Messages of samples that came with a frame of that stamp and time, and what became known of the
-        sign; none where they are of other plates than described.
+        """The messages of force samples that came with a frame of that stamp and time, and a sentence on
+        their sign where it becomes known; no messages for other plates than those described.
         """
         n_sample = len(samples.stamps)
         expected = (len(self._plates), n_sample, 3)
@@ -165,7 +167,9 @@ class RelayedSession:
 
 
 def unique(names: list[str]) -> list[str]:
-    """Names, those that occur again with a number behind them: two markers of one name are two markers."""
+    """Names made unique: those that occur again get a number behind them, as two markers of one name are
+    two markers.
+    """
     taken: set[str] = set()
     found = []
     for name in names:

@@ -1,4 +1,4 @@
-"""What a capture system is to the rest: a scheme, a port, how to open a connection; found by folder.
+"""The interface of a capture system: a scheme, a port, how to open a connection; modules are found by folder.
 
 A new system is two files: a module in streams/capture/systems whose `SYSTEM` is a `CaptureSystem`, and one
 beside this module with its messages and their decoding.
@@ -52,7 +52,7 @@ class CaptureAddress(NamedTuple):
 
     @property
     def text(self) -> str:
-        """As it is told to users."""
+        """The address as it is shown to users."""
         host = f"[{self.host}]" if ":" in self.host and self.port else self.host
         return f"{self.scheme}://{host}" + (f":{self.port}" if self.port else "")
 
@@ -70,20 +70,22 @@ class CaptureConnection(Protocol):
         """
 
     def counters(self) -> Mapping[str, int]:
-        """What was counted since it was opened: refused_packets, and what else its protocol tells."""
+        """Counters since the connection was opened: refused_packets, and others of its protocol."""
 
     def gauges(self) -> Mapping[str, float]:
         """Current values for the telemetry."""
 
     def sentences(self) -> list[str]:
-        """What is to be told since the last call: events of the system and what is strange, a few at most."""
+        """What is to be reported since the last call: events of the system and what is strange, a few at
+        most.
+        """
 
     def close(self) -> None:
         """Say good-bye as the protocol has it, without waiting; may be called more than once."""
 
 
 def no_check(address: CaptureAddress) -> None:
-    """Of systems whose options are names, which only the network knows."""
+    """Check nothing: for systems whose options are names, which only the network knows."""
 
 
 class CaptureSystem(NamedTuple):
@@ -141,7 +143,7 @@ def is_capture(source: str) -> bool:
 
 
 def parse_capture(source: str) -> CaptureAddress:
-    """The parts of an address; CaptureError, with what is wrong and what is allowed, for what is none."""
+    """The parts of an address; CaptureError, with what is wrong and what is allowed, for an invalid one."""
     scheme, separator, rest = source.partition("://")
     if not separator or scheme not in systems():
         known = ", ".join(f"{name}://" for name in systems())
@@ -183,6 +185,6 @@ def parse_capture(source: str) -> CaptureAddress:
 
 
 def example(system: CaptureSystem) -> str:
-    """What to give instead, in words."""
+    """An example of a valid address, in words."""
     host = "192.168.0.10" if system.default_port else "NAME"
     return f"give for example {system.scheme}://{host}"

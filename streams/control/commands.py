@@ -54,7 +54,7 @@ class CommandRights(Protocol):
         ...
 
     def done(self, command: str, asker: Asker) -> None:
-        """A command of somebody was done."""
+        """Note that a command was carried out, for whom."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""The emergency stop: datagrams to an endpoint of its own, which nobody can fill with anything else.
+"""The emergency stop: datagrams to an endpoint of its own, which cannot be filled up with anything else.
 
 A connection can be kept out by others; a datagram needs none. Whatever begins with MARK is a stop, and on
 Linux the kernel drops everything else before it takes room (a filter, which needs no privileges): what fills
@@ -109,8 +109,8 @@ class StopEndpoint(Closing):
 
 
 def answer_to(stop: bytes) -> bytes:
-    """What a stop is answered, never more than came; empty where it has no room for it, or is an answer: two
-    endpoints would answer each other for ever.
+    """The answer to a stop, never longer than the stop; empty where it has no room for one, or is an
+    answer itself, as two endpoints would answer each other for ever.
     """
     if len(stop) < len(ANSWER) or stop.startswith(ANSWER):
         return b""
@@ -118,7 +118,8 @@ def answer_to(stop: bytes) -> bytes:
 
 
 def request_stop(control: str, timeout_s: float = 2.0) -> bool:
-    """Send a stop to what has this control address, again and again until it is answered; whether it was.
+    """Send a stop to the program with this control address, again and again until it is answered; whether it
+    was.
 
     StreamError where there is no such host, or the address is none that datagrams go to.
     """

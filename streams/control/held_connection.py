@@ -83,7 +83,7 @@ class HeldControl(Closing):
             self._wake.send(b"x")
 
     def close(self) -> None:
-        """Hang up; what waits gets no answer."""
+        """Close the connection; commands that wait get no answer."""
         self._over = True
         with suppress(OSError):
             self._wake.send(b"x")

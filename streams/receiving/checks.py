@@ -159,7 +159,7 @@ SENTENCES = {
 
 
 class EventLog:
-    """Says what happened in plain sentences, each kind at most once per second, with the count."""
+    """Logs events in plain sentences, each kind at most once per second, with the count."""
 
     def __init__(self, n_kept: int = 256) -> None:
         self.sentences: deque[str] = deque(maxlen=n_kept)
@@ -167,16 +167,16 @@ class EventLog:
         self._said_ns: dict[str, int] = {}
 
     def say(self, sentence: str) -> None:
-        """A sentence that cannot come in floods."""
+        """Log a sentence of a kind that cannot come in floods."""
         self.sentences.append(plain(sentence))
 
     def note(self, kind: str, n: int, detail: str, t_ns: int) -> None:
-        """`n` more of `kind`; said at once when this kind was silent for a second."""
+        """Log `n` more events of `kind`; written at once when this kind was silent for a second."""
         self._pending[kind] = (self._pending.get(kind, (0, ""))[0] + n, detail)
         self.flush(t_ns)
 
     def flush(self, t_ns: int) -> None:
-        """Say what is due. Call it now and then, so that the last of a flood is said too."""
+        """Write what is due. Call it now and then, so that the last of a flood is written too."""
         if not self._pending:
             return
         for kind in list(self._pending):
@@ -185,7 +185,7 @@ class EventLog:
                 self._say_pending(kind)
 
     def close(self) -> None:
-        """Say what is still to be said, due or not."""
+        """Write everything that is still waiting, due or not."""
         for kind in list(self._pending):
             self._say_pending(kind)
 

@@ -1,4 +1,4 @@
-"""What becomes of each arriving message: adopted, handed over, or counted and named."""
+"""How each arriving message is treated: adopted, handed over, or counted and named."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class Intake:
 
     @property
     def ended(self) -> bool:
-        """Whether the last session has ended: one has, and none goes on, or is silent since."""
+        """Whether the last session has ended: one has, and no other goes on."""
         leader = self._sessions.leader
         return self._over or (self._over_beside and (leader is None or leader.pauses(self._clock())))
 
@@ -145,7 +145,7 @@ class Intake:
                     self._learn(len(parts[-1]), spent)
 
     def _learn(self, n_byte: int, spent_ns: int) -> None:
-        """A descriptor of so many bytes took so long."""
+        """A descriptor of this many bytes took so long."""
         if self._n_byte > REMEMBERED:
             self._n_byte, self._bytes_ns = 0.5 * self._n_byte, 0.5 * self._bytes_ns
         self._n_byte, self._bytes_ns = self._n_byte + n_byte, self._bytes_ns + spent_ns
@@ -168,7 +168,9 @@ class Intake:
         return False
 
     def refuse(self, fault: Exception, t_arrived: int) -> None:
-        """Count a message that `accept` failed on in a way nobody foresaw; the next finds all in order."""
+        """Count a message on which `accept` failed in an unforeseen way; the next message is treated as
+        usual.
+        """
         self._count("malformed", 1, f"{type(fault).__name__}: {fault}", t_arrived)
 
     def _descriptor(self, session: Session, payload: bytes, t_arrived: int) -> None:
@@ -291,7 +293,9 @@ def _stamp(slot: ReceivedFrame, message: AnyFrame, t_arrived: int) -> None:
 
 
 def dearest_byte_ns(work: Callable[[], int]) -> float:
-    """What a byte of a large descriptor takes at the most on this machine [ns], by one of many small maps."""
+    """Longest time that a byte of a large descriptor takes on this machine [ns], measured on one of many
+    small maps.
+    """
     session = Session(
         session="0" * 16, stream="markers", t_start=0, rate=0.0, fields=(), meta={"maps": [{"a": 1}] * 1000}
     )

@@ -1,4 +1,4 @@
-"""The sessions of a stream that a receiver knows, and which of them comes first.
+"""The sessions of a stream that a receiver knows, and which of them takes precedence.
 
 Whoever can send on a stream can begin sessions on it. So a descriptor takes nothing away from the session
 whose frames come: the receiver knows some sessions at a time, and among them leads the one whose frames have
@@ -54,15 +54,17 @@ class KnownSession:
         self._n_frame = self._n_stretch = 0
 
     def begin_again(self) -> None:
-        """Its descriptor comes again after that of another: numbers and clock may begin anew."""
+        """Begin again: its descriptor has come after that of another, so that numbers and clock may start
+        anew.
+        """
         self.order, self.clock, self.ended = OrderCheck(), CaptureClockCheck(), False
 
     def forget(self) -> None:
-        """Its frames so far count no more."""
+        """Forget its frames so far."""
         self._n_frame = self._n_stretch = 0
 
     def hear(self, t_ns: int) -> None:
-        """A good frame came at `t_ns`."""
+        """Note that a good frame came at `t_ns`."""
         self._heard_ns = t_ns
         self._n_frame += 1
         if t_ns - self._counted_ns >= STRETCH_NS:
@@ -70,7 +72,7 @@ class KnownSession:
             self._counted_ns = t_ns
 
     def excuse(self, busy_ns: int) -> None:
-        """Its frames could not be heard for so long, as others were; that is no pause of it."""
+        """Do not count as a pause a time in which its frames could not be received, as others were."""
         self._heard_ns += max(0, busy_ns)
 
     def pauses(self, t_ns: int) -> bool:
@@ -90,11 +92,13 @@ class KnownSession:
         return t_ns - self._beside_ns >= STRETCH_NS
 
     def holds(self, t_ns: int) -> bool:
-        """Whether its id is its own: it has been there for a while, and goes on."""
+        """Whether its id belongs to it: it has been there for a while, and goes on."""
         return self._n_stretch > AHEAD and not self.pauses(t_ns)
 
     def outranks(self, other: KnownSession) -> bool:
-        """Whether it comes before another that does not pause; two that are alike stay as they are."""
+        """Whether it takes precedence over another session that does not pause; of two that are alike
+        none does.
+        """
         if self._n_stretch > other._n_stretch + AHEAD:
             return True
         return self._n_stretch >= other._n_stretch and self._n_frame > 2 * other._n_frame
@@ -104,7 +108,7 @@ class KnownSession:
         return len(payload) <= 8 * self.layout.n_value + ROOM and self.word in payload
 
     def worth(self, t_ns: int) -> tuple[bool, int, int, int]:
-        """By which sessions are kept: the greater, the longer."""
+        """Order in which sessions are kept: the greater, the longer."""
         return not self.pauses(t_ns), self._n_stretch, self._n_frame, self._heard_ns
 
 
@@ -142,7 +146,7 @@ class KnownSessions:
         return len(payload) <= SHORT and any(known.word in payload for known in self._by_id.values())
 
     def add(self, known: KnownSession, t_ns: int) -> None:
-        """A new session, in the place of any other of its id; others may have to go for it."""
+        """Add a session, in place of any other with its id; others may be dropped for it."""
         former = self._by_id.pop(known.session.session, None)
         if former is not None and former is self.leader:
             self.leader = None
@@ -168,7 +172,7 @@ class KnownSessions:
             self.leader = known
 
     def end(self, known: KnownSession, t_ns: int) -> bool:
-        """A session has ended; whether another goes on, which then leads."""
+        """End a session; whether another goes on, which then leads."""
         known.ended = True
         going_on = [k for k in self._by_id.values() if k.holds(t_ns)]
         if known is self.leader and going_on:
@@ -177,7 +181,7 @@ class KnownSessions:
 
 
 def silence_ns(rate: float) -> int:
-    """After how long without a frame a session of so many a second pauses [ns]."""
+    """Time without a frame after which a session of this rate is taken to pause [ns]."""
     if rate <= 0.0:
         return IRREGULAR_SILENCE_NS
     return int(min(max(1e10 / rate, SHORTEST_SILENCE_NS), LONGEST_SILENCE_NS))

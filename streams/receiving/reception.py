@@ -1,4 +1,6 @@
-"""What of a stream arrived where everything should: the frames that are missing, and whether it is over."""
+"""Which part of a stream arrived where all of it should: the frames that are missing, and whether it is
+over.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,7 @@ class Reception:
         self._orders: dict[str, OrderCheck] = {}
 
     def take(self, parts: Sequence[bytes], t_ns: int) -> None:
-        """Follow one message that arrived at `t_ns`; what cannot be decoded says nothing."""
+        """Take in one message that arrived at `t_ns`; one that cannot be decoded is ignored."""
         try:
             message = decode(parts)
         except DecodeError:

@@ -90,7 +90,7 @@ class Subscriber(Closing):
 
     @property
     def strangers_ns(self) -> int:
-        """Processor time that all but the frames of who leads have taken to receive [ns]."""
+        """Processor time that was spent to receive anything but the frames of the leading session [ns]."""
         return self._intake.strangers.spent_ns
 
     def keep(self) -> None:

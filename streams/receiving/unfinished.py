@@ -27,15 +27,15 @@ class Unfinished:
         self._mark_ns = 0
 
     def connected(self, fd: int) -> None:
-        """A new connection under this file descriptor."""
+        """Note a new connection under this file descriptor."""
         self._fd, self._heard = fd, True
 
     def gone(self) -> None:
-        """The connection is over."""
+        """Note that the connection is over."""
         self._fd = None
 
     def heard(self) -> None:
-        """A whole message has come."""
+        """Note that a whole message has come."""
         self._heard = True
 
     def cut(self) -> bool:

@@ -125,7 +125,7 @@ class Recorder(Closing):
 
 
 class RecordingSummary(NamedTuple):
-    """What `record` did.
+    """Result of `record`.
 
     n_message : messages written
     n_refused : messages left out because they are none of this protocol

@@ -87,12 +87,12 @@ class AdapterChain:
         self.close()
 
     def tell(self, *words: object) -> None:
-        """Say a line to the double."""
+        """Send a command line to the double."""
         assert self._driver.stdin is not None
         print(*words, file=self._driver.stdin, flush=True)
 
     def asked(self, *words: object) -> dict[str, Any]:
-        """Say a line to the double, and take frames until it says that this is done."""
+        """Send a command line to the double, and take frames until it reports that the command is done."""
         self.tell(*words)
         assert self._driver.stdout is not None
         os.set_blocking(self._driver.stdout.fileno(), False)
@@ -105,7 +105,7 @@ class AdapterChain:
         return dict(json.loads(line))
 
     def take(self, seconds: float) -> None:
-        """Take what arrives within so long [s]."""
+        """Take what arrives within this time [s]."""
         due_ns = now_ns() + round(1e9 * seconds)
         while (left_ns := due_ns - now_ns()) > 0:
             frame = self._subscriber.wait(1e-9 * left_ns)
@@ -139,7 +139,9 @@ class AdapterChain:
         return float("nan")
 
     def ended(self) -> NDArray[np.int64]:
-        """End the double; (n, 3) - of each frame that it sent: its number, when it was due and sent [ns]."""
+        """End the double; (n, 3) - of each frame that it sent: its number, when it was due and when it
+        was sent [ns].
+        """
         assert self._driver.stdin is not None
         self._driver.stdin.close()
         self.take(0.5)

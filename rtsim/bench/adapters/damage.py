@@ -1,4 +1,4 @@
-"""Messages of a server, damaged from a seed: bytes that are others, counts that cannot be."""
+"""Messages of a server, damaged at random by a seed: wrong bytes, impossible counts."""
 
 from __future__ import annotations
 

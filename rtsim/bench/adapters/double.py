@@ -1,4 +1,4 @@
-"""What a double of a capture system's server does, and what it is told to send."""
+"""The double of a capture system's server: what it does, and what it is ordered to send."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class DoubledFrame(NamedTuple):
 
 
 class CaptureDouble(Protocol):
-    """A server on this machine that any client of the protocol takes for the real one.
+    """The double of a server on this machine; any client of the protocol takes it for the real one.
 
     It is told what to send; times are the caller's. All of it may be called from any thread.
     """
@@ -50,7 +50,7 @@ class CaptureDouble(Protocol):
 
     @property
     def address(self) -> str:
-        """Of the running server, as `rtsim connect` and `--source` have it."""
+        """Address of the running server, as `rtsim connect` and `--source` take it."""
 
     @property
     def n_client(self) -> int:
@@ -63,16 +63,16 @@ class CaptureDouble(Protocol):
         """Hang up on everybody and listen no more, as a server that ends."""
 
     def describe(self, names: Sequence[str]) -> None:
-        """From now on these are the markers; whether clients are told is the protocol's affair."""
+        """Change the markers from now on; whether clients are notified depends on the protocol."""
 
     def send(self, frame: DoubledFrame) -> None:
-        """Send a frame to everybody who wants frames."""
+        """Send a frame to every client that wants frames."""
 
     def keep_clock(self, given: Callable[[int], int]) -> None:
-        """The server's clock by ours [ns], for protocols that tell it by itself."""
+        """Follow this clock as the server's [ns], for protocols that send the time by themselves."""
 
     def decoder(self, frame: DoubledFrame) -> Callable[[], object]:
-        """A call that decodes the message of this frame by our decoder, to be timed."""
+        """Return a call that decodes the message of this frame by our decoder, to be timed."""
 
 
 class ByteDouble(CaptureDouble, Protocol):

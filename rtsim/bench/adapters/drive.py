@@ -1,10 +1,10 @@
-"""A double in a process of its own, which sends frames on time and does what it is told, line by line.
+"""A double in a process of its own, which sends frames on time and carries out commands line by line.
 
 Standard output: {"address": ...}, and an answer to each line: {"done": ...}. Standard input:
 
-    go SECONDS             frames at the rate, for so long, answered at the end
+    go SECONDS             frames at the rate, for this time, answered at the end
     restart PAUSE          the server ends and comes back
-    describe N EXCHANGED   so many markers, the first two exchanged or not (1, 0)
+    describe N EXCHANGED   this many markers, the first two exchanged or not (1, 0)
     storm 1                the first marker has another name in every frame (0: it has not)
     stuck 1                frame numbers stand still (0: they do not)
     damaged N              so many damaged messages
@@ -49,12 +49,12 @@ ZEROMQ = "zeromq"
 
 
 def server_ns(local_ns: int) -> int:
-    """The server's clock at a time of ours [ns]."""
+    """The server's clock at a time of our clock [ns]."""
     return HOUR_NS + local_ns + local_ns * DRIFT_PPM // 1_000_000
 
 
 def positions_of(k: int, n_marker: int) -> np.ndarray:
-    """(n_marker, 3) - of frame k [m]."""
+    """(n_marker, 3) - positions of frame k [m]."""
     rows = np.arange(3 * n_marker, dtype=np.float64).reshape(n_marker, 3) / PER_METRE
     rows[-1, 0] = k / PER_METRE
     return rows
@@ -69,7 +69,7 @@ def names_of(n_marker: int, exchanged: bool = False) -> list[str]:
 
 
 class DoubledWalker:
-    """Names and positions of the synthetic walker, over and over, with others behind them."""
+    """Names and positions of the synthetic walker, over and over, followed by further markers."""
 
     def __init__(self, rate: float, n_marker: int, z_up: bool) -> None:
         trial = load_trial(WALKER, WALK_S, rate)
@@ -79,12 +79,12 @@ class DoubledWalker:
         self._others = others
 
     def positions(self, k: int) -> np.ndarray:
-        """(n_marker, 3) - of frame k [m]."""
+        """(n_marker, 3) - positions of frame k [m]."""
         return np.vstack((self._places[k % len(self._places)], self._others))
 
 
 class ZeroMqSource:
-    """Frames by our own publisher, as the double of no system."""
+    """Frames sent by our own publisher, in place of the double of a system."""
 
     def __init__(self, names: list[str], rate: float) -> None:
         self._publisher = Publisher("tcp://127.0.0.1:0")
@@ -136,13 +136,13 @@ class AdapterDrive:
         self._told: queue.SimpleQueue[list[str]] = queue.SimpleQueue()
 
     def hear(self) -> None:
-        """Take lines from standard input, in a thread of its own."""
+        """Read command lines from standard input, in a thread of its own."""
         for line in sys.stdin:
             self._told.put(line.split())
         self._told.put(["over"])
 
     def run(self) -> None:
-        """Send a frame at each tick, and obey in between, until the input closes."""
+        """Send a frame at each tick, and carry out commands in between, until the input closes."""
         k, until_ns = 0, 0
         while True:
             due_ns = self._start_ns + k * self._step_ns
@@ -210,7 +210,7 @@ class AdapterDrive:
 
 
 def say(state: dict[str, Any]) -> None:
-    """A line on standard output."""
+    """Print a line on standard output."""
     print(json.dumps(state), flush=True)
 
 

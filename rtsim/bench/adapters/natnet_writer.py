@@ -43,17 +43,17 @@ class Stamps(NamedTuple):
 
 
 def header(kind: int, payload: bytes) -> bytes:
-    """A message."""
+    """Encode a message."""
     return struct.pack("<HH", kind, len(payload)) + payload
 
 
 def text(name: str) -> bytes:
-    """A name with its end."""
+    """Encode a name with its end."""
     return name.encode() + b"\0"
 
 
 def server_info(version: Version, tick_rate: int, data_port: int, multicast: bool, group: str) -> bytes:
-    """Who the server is."""
+    """The message of who the server is."""
     parts = [b"Motive".ljust(256, b"\0"), bytes((3, 1, 0, 1)), bytes((*version, 0, 0))]
     parts += [struct.pack("<QHB", tick_rate, data_port, multicast), bytes(map(int, group.split(".")))]
     return header(1, b"".join(parts))
@@ -67,7 +67,9 @@ def echo(client_stamp: bytes, ticks: int) -> bytes:
 def definitions(
     version: Version, bodies: Sequence[Body], plates: Sequence[Plate] = (), trained: Sequence[Body] = ()
 ) -> bytes:
-    """What is tracked: bodies, a set of all, plates; trained sets as assets alone (4.1 and later)."""
+    """The message of what is tracked: bodies, a set of all, plates; trained sets as assets alone (4.1 and
+    later).
+    """
     items: list[tuple[int, bytes]] = []
     for body in bodies:
         names = b"".join(map(text, body.markers))
@@ -137,7 +139,7 @@ def frame(
     plates: Mapping[int, NDArray[np.float64]] | None = None,
     params: int = 0,
 ) -> bytes:
-    """A frame: marker sets, labelled markers, and beside them so many skeletons of a bone.
+    """A frame: marker sets, labelled markers, and beside them `skeletons` skeletons of one bone each.
 
     bodies : number -> (3,) place [m]
     plates : number -> (n_channel, n_sample)
@@ -168,7 +170,7 @@ def frame(
 
 
 def asset_markers(rows: bytes) -> bytes:
-    """Markers of an asset in a frame."""
+    """The markers of an asset in a frame."""
     return struct.pack("<I", len(rows) // 26) + rows
 
 

@@ -55,7 +55,7 @@ def endurance(scheme: str, minutes: float = MINUTES) -> list[BenchFigure]:
 
 
 def lost(taken: list[Taken], log: NDArray[np.int64], gaps: list[tuple[int, int]]) -> int:
-    """Frames that were sent and did not arrive, but for those sent while the server was away.
+    """Frames that were sent and did not arrive, except those sent while the server was away.
 
     log : (n, 3) - number, when due, when sent; gaps : from and until when nobody was connected [ns]
     """

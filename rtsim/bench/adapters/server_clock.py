@@ -21,9 +21,9 @@ class ServerClock:
         self._offset_ns = HOUR_NS
 
     def learn(self, stamp_ns: int) -> None:
-        """A frame with that stamp is sent now."""
+        """Note that a frame with that stamp is sent now."""
         self._offset_ns = stamp_ns - now_ns()
 
     def at(self, local_ns: int) -> int:
-        """The server's clock [ns]."""
+        """The server's clock at a time of our clock [ns]."""
         return self.given(local_ns) if self.given is not None else local_ns + self._offset_ns

@@ -92,7 +92,7 @@ def figures_of(prefix: str, spec: ModelSpec, motions: dict[str, TaskMarkers]) ->
 
 
 def timing_figures(by_task: dict[str, TimedFrames]) -> list[BenchFigure]:
-    """Of the frames of all tasks: time, steps, those without balance."""
+    """Figures of the frames of all tasks: time, steps, frames without balance."""
     every = [ms for timing in by_task.values() for ms in timing.ms]
     busy = [ms for timing in by_task.values() for ms in timing.busy_ms]
     steps = [n for timing in by_task.values() for n in timing.steps]
@@ -111,7 +111,9 @@ def timing_figures(by_task: dict[str, TimedFrames]) -> list[BenchFigure]:
 
 
 def cartilage_figures(spec: ModelSpec, motions: dict[str, TaskMarkers]) -> list[BenchFigure]:
-    """Of real cartilage: time, steps, frames without balance; both Jacobians where no triangle changes."""
+    """Figures on real cartilage: time, steps, frames without balance; both Jacobians where no triangle
+    changes.
+    """
     say("fdk: cartilage")
     jaw = mandible(spec, tolerance_N=0.1)
     _, apart, ended = compared(spec, motions["chewing"], difference_mm=FINE_MM)
@@ -131,8 +133,8 @@ def mandible(spec: ModelSpec, **options: Any) -> ForceDependentKinematics:
 
 
 class TimedFrames(NamedTuple):
-    """Of every frame milliseconds, those of the processor, Newton steps; frames without balance, and those
-    borne in part.
+    """Milliseconds of every frame, those of the processor, Newton steps; frames without balance, and
+    frames borne in part.
     """
 
     ms: list[float]
@@ -143,7 +145,7 @@ class TimedFrames(NamedTuple):
 
 
 def filtered(task: str, seconds: float) -> TaskMarkers:
-    """A task as the filter of a run gives it, from where it has settled on."""
+    """A task filtered as in a run, from where the filter has settled on."""
     trial = move_jaw(load_model(MODEL), task, seconds)
     n, shape = trial.positions[0].size, trial.positions[0].shape
     estimator = RateEstimator(ButterworthSpec(), plain(n), trial.rate)
@@ -157,7 +159,7 @@ def filtered(task: str, seconds: float) -> TaskMarkers:
 
 
 def timed(jaw: ForceDependentKinematics, motion: TaskMarkers) -> TimedFrames:
-    """Every frame, one after the other; the first is balanced before."""
+    """Solve every frame, one after the other; the first one is balanced beforehand."""
     weight = np.ones(motion.position.shape[1])
     jaw.forget()
     jaw.balance(motion.position[0], motion.velocity[0], motion.acceleration[0], weight)
@@ -181,8 +183,8 @@ def timed(jaw: ForceDependentKinematics, motion: TaskMarkers) -> TimedFrames:
 def compared(
     spec: ModelSpec, motion: TaskMarkers, **differences: float
 ) -> tuple[list[float], list[float], float]:
-    """How far both Jacobians are apart, in parts of the largest slope, and alpha by either [m], of frames in
-    which both end at a micronewton; the part of frames in which they do.
+    """How far both Jacobians are apart, relative to the largest slope, and alpha by either [m], in frames in
+    which both end at a micronewton; the share of frames in which they do.
 
     differences : the settings of the other one, the paper's if none are given
     """
@@ -231,8 +233,9 @@ def switched_figures(spec: ModelSpec, motion: TaskMarkers) -> list[BenchFigure]:
 
 
 def pressed_places(jaw: ForceDependentKinematics) -> Array:
-    """(n, 6) - of every vertex that touches: number; triangle whose face is closest, or -1; whether an edge
-    or a corner is, and along which edge, either way, as any of its triangles may have been found.
+    """(n, 6) - of every vertex that touches: its number; the triangle whose face is closest, or -1;
+    whether an edge or a corner is closest, and along which edge, either way, as any of its triangles may
+    have been found.
     """
     meshes, contacts = jaw.model.forces.contacts.meshes, jaw.model.forces.contacts.pressed
     mesh, rows = jaw.work.forces.contacts.meshes, []
@@ -251,5 +254,5 @@ def pressed_places(jaw: ForceDependentKinematics) -> Array:
 
 
 def percentile(ms: list[float], q: float) -> float:
-    """Of frames that were timed."""
+    """A percentile of the frames that were timed [ms]."""
     return float(np.percentile(ms, q))

@@ -63,14 +63,14 @@ class RecordedStep(NamedTuple):
 
 @entry
 def repeat_wrenches(model, motion, work, n):
-    """contact_wrenches n times : int."""
+    """Call contact_wrenches n times : int."""
     for _ in range(n):
         contact_wrenches(model, motion, work)
 
 
 @entry
 def repeat_derivatives(model, motion, work, with_parameters, n):
-    """contact_derivatives n times.
+    """Call contact_derivatives n times.
 
     model : Prescribed
     motion : Motion
@@ -141,13 +141,13 @@ def rolled_step() -> RecordedStep:
 
 
 def toes_of(model: Model) -> tuple[Array, Array, Array]:
-    """Origin of the toes on the foot [m], their axes there, and what they turn about."""
+    """Origin of the toes on the foot [m], their axes there, and the axis that they turn about."""
     tree = model.tree
     return tree.position_in_parent[1].copy(), tree.rotation_in_parent[1].copy(), tree.parameter[1].copy()
 
 
 def correction_knots(toes: Array) -> Array:
-    """(N_SPLINE, N_KNOT) - some correction within the thesis' bounds, and the toes' own turn."""
+    """(N_SPLINE, N_KNOT) - a correction within the thesis' bounds, and the turn of the toes."""
     knots = np.zeros((N_SPLINE, N_KNOT))
     rng = np.random.default_rng(0)
     knots[SHIFT:TURN] = rng.uniform(-0.0005, 0.0005, (3, N_KNOT))
@@ -163,7 +163,7 @@ def spline(knots: Array, start: float, step: float) -> Correction:
 
 
 def contact_figures(step: RecordedStep) -> list[BenchFigure]:
-    """Of one contact of three, all pressed as in the middle of the step."""
+    """Figures of one contact of three, all pressed as in the middle of the step."""
     model, n = step.contacts, len(step.contacts.contacts.pair)
     frames = new_corrected_work(model, 1)
     figures: list[BenchFigure] = []
@@ -191,7 +191,7 @@ RECORDED = ("time", "position", "rotation", "velocity", "turning")
 
 
 def step_seconds(step: RecordedStep, work: CorrectedWork) -> Array:
-    """(N_LAP,) - of the whole step, splines and all, in one call [s]."""
+    """(N_LAP,) - time of the whole step, splines and all, in one call [s]."""
     arguments = step.contacts, step.motion, step.correction, step.grid, work
     kernel = bind(corrected_wrenches, arguments)
     return timed(lambda: kernel(*arguments))
@@ -213,7 +213,7 @@ def timed(call: Callable[[], object]) -> Array:
 
 
 def touching(step: RecordedStep) -> float:
-    """How many contacts a frame of the step has, in the mean."""
+    """Mean number of contacts in a frame of the step."""
     work, total = new_corrected_work(step.contacts, 1), 0
     for n in range(len(step.motion.time)):
         frame = step.motion._replace(**{name: getattr(step.motion, name)[n : n + 1] for name in RECORDED})
@@ -223,7 +223,7 @@ def touching(step: RecordedStep) -> float:
 
 
 def pressure_error(step: RecordedStep, work: CorrectedWork) -> float:
-    """By how much the pressure adds up to another normal force, of the largest one."""
+    """Difference between the summed pressure and the normal force, relative to the largest normal force."""
     cell = float(np.prod(step.grid.cell))
     total, normal = cell * work.pressure.sum(axis=(1, 2)), work.wrench[:, 4]
     return float(np.abs(total - normal).max() / normal.max())

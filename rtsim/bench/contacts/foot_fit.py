@@ -89,7 +89,7 @@ def run(data: Path | None = None) -> list[BenchFigure]:
 
 
 def find(known: SyntheticStep, weights: Weights) -> BestFit:
-    """The best of some searches for the parameters of a step."""
+    """Find the parameters of a step: the best of some searches."""
     trial = known.trial
     around = guess(trial.frame)
     seconds, best, least = [], None, np.inf
@@ -118,8 +118,8 @@ def find(known: SyntheticStep, weights: Weights) -> BestFit:
 
 
 def real_figures(data: Path) -> list[BenchFigure]:
-    """Each step of gait_bmc fitted, then both steps of one foot together; the other steps held against that.
-    The other foot is a mirrored one; the thesis had one foot.
+    """Fit each step of gait_bmc, then both steps of one foot together, with which the other steps are
+    compared. The other foot is a mirrored one; the thesis had one foot.
     """
     figures = []
     for name in ("walk1", "walk2"):
@@ -137,7 +137,7 @@ def real_figures(data: Path) -> list[BenchFigure]:
 
 
 def real_fit(key: str, steps: list[FootTrial], others: dict[str, FootTrial]) -> list[BenchFigure]:
-    """Figures of steps that are fitted together, and of others that are held against them."""
+    """Figures of steps that are fitted together, and of others that are compared with the fit."""
     toes = steps[0].frame.toe_origin, steps[0].frame.toe_axes
     steps = [step._replace(frame=with_toes(step.frame, *toes)) for step in steps]
     weights, around = Weights(pressure=0.0), guess(steps[0].frame)

@@ -57,7 +57,9 @@ def run(seconds: float = 10.0) -> list[BenchFigure]:
 def results(
     task: str, joint: str, seconds: float, flatter_deg: float = 0.0, spec: ModelSpec | None = None
 ) -> Results:
-    """A task through the loop, with this choice of the shipped run; flatter_deg : by which the fossae are."""
+    """Results of a task through the loop, with this choice of the shipped run; flatter_deg : angle by
+    which the fossae are flattened.
+    """
     setting, kept = load_run(find_config(MODEL, "runs"), [f"joint={joint}"]), KeptResults()
     spec = with_slope(spec or load_model(MODEL), flatter_deg)
     Loop(RecordingInput(move_jaw(spec, task, seconds)), make_stages(setting, spec, None), kept, {}).run()
@@ -73,7 +75,7 @@ def condyles(task: str, times: Array) -> Array:
 
 
 def table_1(task: str, by_model: dict[str, Results]) -> list[BenchFigure]:
-    """Places of the condyles in the skull beside the truth."""
+    """Figures of the places of the condyles in the skull, compared with the truth."""
     found = []
     delay = float(response(ButterworthSpec(), RATE).delay_s[0])
     for name, own in by_model.items():
@@ -89,7 +91,9 @@ def table_1(task: str, by_model: dict[str, Results]) -> list[BenchFigure]:
 
 
 def table_2(task: str, by_model: dict[str, Results]) -> list[BenchFigure]:
-    """Forces of points on planes beside those of force-dependent kinematics; magnitude below 0: smaller."""
+    """Figures of the forces of points on planes, compared with those of force-dependent kinematics; a
+    magnitude below 0 means smaller.
+    """
     found = []
     fdk, pop = (by_model[name].fields["joint_point_forces"] for name in ("fdk", "pop"))
     cycles = cycles_of(by_model["fdk"].times, TASKS[task].frequency_hz, start_s=SETTLED_S)
@@ -101,7 +105,7 @@ def table_2(task: str, by_model: dict[str, Results]) -> list[BenchFigure]:
 
 
 def by_slope(task: str, pop: Results, seconds: float) -> list[BenchFigure]:
-    """Table 2's upward magnitude beside fossae of other slopes than the planes, which stay as they are."""
+    """Upward magnitude of table 2 for fossae of other slopes than the planes, which stay as they are."""
     cycles = cycles_of(pop.times, TASKS[task].frequency_hz, start_s=SETTLED_S)
     found, upwards = [], AXES.index("si")
     for flatter_deg in FLATTER_DEG:
@@ -118,8 +122,8 @@ def by_slope(task: str, pop: Results, seconds: float) -> list[BenchFigure]:
 
 
 def by_ligament(task: str, usual: Results, seconds: float) -> list[BenchFigure]:
-    """Of the 15 runs of the paper's parameter study: standard deviation over runs, beside that over cycles;
-    means over the cycle [mm], [N].
+    """Figures of the 15 runs of the paper's parameter study: standard deviation over runs and over
+    cycles; means over the cycle [mm], [N].
     """
     runs = [
         results(task, "fdk", seconds, spec=with_ligaments(load_model(MODEL), stiffness, strain))
@@ -200,7 +204,7 @@ def shapes(task: str, kind: str, own: Results) -> list[BenchFigure]:
 
 
 def rows(name: str, mean: Agreement, unit: str, limit: float | None = None) -> list[BenchFigure]:
-    """One line of a table."""
+    """The figures of one line of a table."""
     return [
         BenchFigure(f"{name}.rmsd", mean.rmsd, unit, limit, "lower" if limit else ""),
         BenchFigure(f"{name}.r2", mean.r2, "1"),

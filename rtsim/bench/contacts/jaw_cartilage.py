@@ -58,7 +58,9 @@ def there(folder: Path) -> bool:
 
 
 def of_cartilage(spec: ModelSpec, folder: Path, into: Path) -> ModelSpec:
-    """The mandible on the cartilage of a folder; surfaces in its frame are written into another one."""
+    """The mandible on the cartilage of folder `folder`; surfaces in the mandible's frame are written into
+    folder `into`.
+    """
     top = {}
     for side in SIDES:
         x = read_surface(folder / FILES[f"{side}_condyle"], "mm").vertices / METRES["mm"]

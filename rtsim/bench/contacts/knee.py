@@ -1,6 +1,6 @@
 """The volumetric knee: how far its default run is from a tight solution, how fast, and five pulses.
 
-The reference of the default run is SciPy's adaptive solution of the same accelerations, held against our own
+The reference of the default run is SciPy's adaptive solution of the same accelerations, compared with our own
 steps a hundred times shorter; both are taken in the same run. The pulses are compared with figures of an
 independent program (free leg, Newton-Euler equations, adaptive steps) for the same model.
 """
@@ -135,7 +135,7 @@ def times(trace: Trace, step: float) -> Array:
 
 
 def row_figures(spec: ModelSpec, name: str, solution: Solution, peak: float, n_run: int) -> list[BenchFigure]:
-    """Error and speed of a run with the model's settings; held against the limits if it has no name."""
+    """Error and speed of a run with the model's settings; compared with the limits if it has no name."""
     trace = whole_run(spec)
     simulator = Simulator(build(spec), spec.simulation)
     step, n_step = simulator.options.step, len(trace.q) - 1

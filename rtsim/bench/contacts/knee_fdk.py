@@ -85,7 +85,7 @@ def figures_of(name: str, of: RunConfig, published: float | None) -> list[BenchF
 
 
 def balanced(of: RunConfig) -> TimedBalances:
-    """A run over its recording, its balances timed."""
+    """Run over a recording and time its balances."""
     trial, feed, kept = load_trial(of.source), ForceFeed(), KeptResults()
     forces, stages = forces_of(of, trial), prepare(of, feed)
     stage = stages[-1]
@@ -101,7 +101,7 @@ def balanced(of: RunConfig) -> TimedBalances:
 
 
 def clocked(balance: Callable[..., int], ms: list[float], statuses: list[int]) -> Callable[..., int]:
-    """The balance, which notes how long it took and what it ended with."""
+    """Wrap the balance so that it notes its duration and its final status."""
 
     def noted(*markers: np.ndarray) -> int:
         begun = perf_counter_ns()

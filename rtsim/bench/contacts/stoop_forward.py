@@ -63,7 +63,7 @@ EVERY = 80
 
 
 class Driven(NamedTuple):
-    """A motion under constraints and what it needs.
+    """A motion under constraints and the moments and activations that it needs.
 
     q, v : (n, n_q), (n, n_v); torque : (n, n_v) - of the joints [N m]; activation : (n, n_generator)
     """
@@ -75,7 +75,7 @@ class Driven(NamedTuple):
 
 
 class Forward(NamedTuple):
-    """What a simulation did beside the motion that it came from.
+    """What a simulation did, compared with the motion that it came from.
 
     names : of the coordinates; off, off_free : (n, n_coordinate) - from the motion under constraints, and
         from the one that the markers say without them, smoothed alike [rad, m]
@@ -140,7 +140,7 @@ def forward(spec: ModelSpec, folder: Path, first: int, n_frame: int, *, holds_bo
 
 
 def box_places(folder: Path) -> Array:
-    """(n, 3) - of the box's centre in stoop2 [m]."""
+    """(n, 3) - the centre of the box in stoop2 [m]."""
     table = table_of(folder, "VUA2UHEI/2D/stoop2_15kgBox_2D.csv")
     return np.column_stack([table[:, 1:3], np.zeros(len(table))])
 
@@ -213,7 +213,7 @@ def simulator_at(tables: dict[str, Any], q: Array) -> Simulator:
 
 
 def neutral(name: str, value: float) -> dict[str, Any]:
-    """A coordinate with its neutral value [m, rad]."""
+    """Table of a coordinate with its neutral value [m, rad]."""
     if name in LENGTHS:
         return {"name": name, "neutral_mm": 1e3 * value}
     return {"name": name, "neutral_deg": float(np.degrees(value))}
@@ -259,7 +259,7 @@ def driven_by(spec: ModelSpec, simulator: Simulator, q: Array) -> Driven:
 
 
 def splines(model: Model, activation: Array) -> dict[str, Any]:
-    """Of every generator a spline over the time since the first frame [s]; activation : (n, n_generator)."""
+    """A spline for every generator over the time since the first frame [s]; activation : (n, n_generator)."""
     times = (np.arange(len(activation)) / RATE).tolist()
     return {
         name: {"spline": {"at": times, "value": column.tolist()}}

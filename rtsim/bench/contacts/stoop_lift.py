@@ -131,8 +131,9 @@ def hip_extensor(activation: NDArray[np.float64], flexion: NDArray[np.float64]) 
 
 
 def forward_again(spec: ModelSpec, folder: Path) -> list[BenchFigure]:
-    """Off the motion after 0.2 s: the one under constraints, and the one that the markers say without them,
-    wrists apart, whose points slide on the box; energy less the work of the generators."""
+    """Distance from the motion after 0.2 s: under constraints, and as the markers show it without them,
+    wrists apart, whose points slide on the box; energy minus the work of the generators.
+    """
     figures = []
     for first, holds_box in STARTS.items():
         say(f"stoop lift: forward from {first / 50:.1f} s")

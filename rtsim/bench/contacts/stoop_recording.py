@@ -68,25 +68,27 @@ COLUMNS = (
 
 
 def own_name(theirs: str) -> str:
-    """Our name of a body of theirs, as Thigh_R."""
+    """Our name of a body of the authors' model, such as Thigh_R."""
     name, _, side = theirs.partition("_")
     return THEIRS[name] + (f"_{LATERAL[side]}" if side else "")
 
 
 def signs() -> Array:
-    """(18,) - of our coordinates in COLUMNS relative to theirs."""
+    """(18,) - signs of our coordinates in COLUMNS relative to the authors' coordinates."""
     about = dict(COORDINATES.values())
     stems = [name[:-2] if name[-2:] in ("_r", "_l") else name for name in COLUMNS]
     return np.array([1.0 if stem in ("pelvis_x", "pelvis_y") else -about[stem] for stem in stems])
 
 
 def millimetres(place: list[float]) -> list[float]:
-    """A place of theirs [m] in our axes [mm]."""
+    """A point of the authors' model [m] in our axes [mm]."""
     return [1e3 * place[0], 1e3 * place[2], -1e3 * place[1]]
 
 
 def moments_of(inertia: list[list[float]]) -> list[float]:
-    """xx, yy, zz of our axes of a tensor of theirs; see above of one that is not symmetric."""
+    """Moments xx, yy, zz in our axes of an inertia tensor of the authors' model; see above for one that
+    is not symmetric.
+    """
     xx, yy, zz = inertia[0][0], inertia[1][1], inertia[2][2]
     if not xx:
         xx, yy = sorted((abs(inertia[0][1]), abs(inertia[1][0])), reverse=True)
@@ -124,7 +126,7 @@ def markers_of(folder: Path, trial: str) -> Path:
 
 
 def table_of(folder: Path, name: str) -> Array:
-    """A table of numbers below the recording."""
+    """Read a table of numbers below the recording."""
     return np.loadtxt(folder / name, delimiter=",")
 
 
@@ -141,7 +143,7 @@ class FollowedModel(NamedTuple):
     rotation: Array
 
     def places(self, body: str, local: Array) -> Array:
-        """(n, 3) - where a point of a body is in ground; local : (3,) - in the body [m]."""
+        """(n, 3) - places of a point of a body in ground; local : (3,) - the point in the body [m]."""
         b = self.model.names.bodies.index(body)
         return self.position[:, b] + self.rotation[:, b] @ local
 
@@ -149,7 +151,7 @@ class FollowedModel(NamedTuple):
 def follow(
     spec: ModelSpec, path: Path, more: Mapping[str, Array] | None = None, frames: slice | None = None
 ) -> FollowedModel:
-    """The markers of a trial, followed; more : markers beside those of the file, name -> (n, 3) [m]."""
+    """Follow the markers of a trial; more : markers beside those of the file, name -> (n, 3) [m]."""
     trial = read_markers(path)
     estimator = make(StageContext(RunConfig(name="follow", source="", model=""), spec, None)).estimator
     names = estimator.model.names.markers

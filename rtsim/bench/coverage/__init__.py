@@ -1,1 +1,1 @@
-"""Standard deviations held against made-up walkers of known truth: how often an interval holds it."""
+"""Standard deviations compared with the truth of synthetic walkers: how often an interval contains it."""

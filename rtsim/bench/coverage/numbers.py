@@ -39,7 +39,9 @@ class CoverageNumbers:
         self._of_pose = np.zeros(0)
 
     def take(self) -> Array:
-        """(n,) - of the frame that was just estimated; rates NaN before the filter has settled."""
+        """(n,) - the numbers of the frame that was just estimated; rates are NaN before the filter has
+        settled.
+        """
         out, rates = self._estimator.outputs, self._filter.rates
         self._arms.measure()
         self._settled = self._filter.take(self._n_frame / self._rate, self._estimator.q) == OK
@@ -50,8 +52,9 @@ class CoverageNumbers:
         return np.concatenate([np.ravel(part) for part in parts])
 
     def deviations(self) -> Array:
-        """(n,) - of the same, after the frame's own deviations. As in a live run, those that follow from the
-        covariance of the pose stay as they are until it is made anew.
+        """(n,) - standard deviations of these numbers, after the frame's own deviations. As in a live
+        run, those that follow from the covariance of the pose stay as they are until it is computed
+        again.
         """
         found = self._estimator.deviations
         assert found is not None
@@ -79,7 +82,7 @@ class CoverageNumbers:
 
 
 def names_of(estimator: MultibodyEstimator) -> list[str]:
-    """Of all numbers, in their order."""
+    """Names of all numbers, in their order."""
     model = estimator.model
     names, motions = model.names, coordinate_names(model)[1]
     displaced = displaced_joints(names.bodies, model.joints.distal)

@@ -44,7 +44,7 @@ SHARES = ((0.8, 0.5), (0.5, 0.3))
 
 
 def run(path: Path, n_motion: int, seed: int = 1) -> list[BenchFigure]:
-    """Figures of so many motions of a model's file."""
+    """Figures of this many motions of a model's file."""
     base, rng = load_model(str(path)), np.random.default_rng(seed)
     tallies: dict[str, CoverageCount] = {}
     names: tuple[str, ...] = ()
@@ -81,7 +81,7 @@ def count(rng: Generator, spec: ModelSpec, tallies: dict[str, CoverageCount]) ->
 
 
 def estimator_of(spec: ModelSpec, stated: Uncertainty) -> MultibodyEstimator:
-    """With the settings of a live run."""
+    """The estimator of a model with the settings of a live run."""
     return MultibodyEstimator(spec, None, next(iter(spec.methods)), check=MarkerCheck(), uncertainty=stated)
 
 
@@ -129,7 +129,7 @@ def draw_errors(rng: Generator, estimator: MultibodyEstimator, alone: bool) -> A
 
 
 def tell(estimator: MultibodyEstimator, measured: Array) -> Told:
-    """All frames from a fresh start; measured : (n_frame, n_marker, 3) [m]."""
+    """Estimate all frames from a fresh start; measured : (n_frame, n_marker, 3) [m]."""
     coordinates, deviations = estimator.model.coordinates, estimator.deviations
     assert deviations is not None
     estimator.restart()

@@ -41,7 +41,7 @@ KEPT = 1e-7
 
 
 class CoverageCount(NamedTuple):
-    """Frames of one method and one case; of each output.
+    """Counts over the frames of one method and one case, for each output.
 
     held : those whose interval holds the truth; n : all that have a deviation
     error, stated : sums of squares of errors and of deviations; uncertain : frames flagged, and all
@@ -55,12 +55,12 @@ class CoverageCount(NamedTuple):
 
 
 def new_tally(n: int) -> CoverageCount:
-    """Of n outputs, nothing counted yet."""
+    """A count for n outputs, with nothing counted yet."""
     return CoverageCount(np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n), [0, 0])
 
 
 def run(n_walker: int, seed: int = 1) -> list[BenchFigure]:
-    """Figures of so many walkers."""
+    """Figures of this many walkers."""
     tallies, names = count(n_walker, seed)
     return figures_of(tallies, names)
 
@@ -84,7 +84,7 @@ def count(n_walker: int, seed: int) -> tuple[dict[str, CoverageCount], list[str]
 
 
 def estimator_of(spec: ModelSpec, walker: Walker) -> MultibodyEstimator:
-    """With the settings of a live run."""
+    """The estimator of a walker with the settings of a live run."""
     return MultibodyEstimator(
         spec, walker.subject, METHODS[0], METHODS, check=MarkerCheck(), uncertainty=Uncertainty()
     )
@@ -129,13 +129,13 @@ def draw_errors(rng: Generator, walker: Walker) -> Array:
 
 
 def draw_hidden(rng: Generator, body: NDArray[np.int64], n: int) -> NDArray[np.int64]:
-    """So many markers of one segment."""
+    """Draw markers of one segment at random, `n` of them."""
     own = np.flatnonzero(body == rng.choice(np.unique(body)))
     return np.asarray(rng.permutation(own)[:n])
 
 
 def add(true: Array, told: Told, frames: NDArray[np.int64], tally: CoverageCount) -> None:
-    """Count frames; true : (n, n_output) - in them."""
+    """Count frames; true : (n, n_output) - the truth in them."""
     stated = told.deviations[frames]
     error = told.numbers[frames] - true
     turns = error[:, : told.n_angle]
@@ -152,7 +152,7 @@ def add(true: Array, told: Told, frames: NDArray[np.int64], tally: CoverageCount
 
 
 def figures_of(tallies: dict[str, CoverageCount], names: list[str]) -> list[BenchFigure]:
-    """Of each method and case how far the worst output is off the aim, then all outputs.
+    """Figures of each method and case: how far the worst output is off the aim, then all outputs.
 
     ratio.CASE.OUTPUT is the root of the mean squared error over that of the mean squared deviation.
     """

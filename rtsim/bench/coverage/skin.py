@@ -36,7 +36,7 @@ def draw_noise(rng: Generator, shape: tuple[int, ...]) -> Array:
 
 
 def draw_skin(rng: Generator, local: Array, size: float, phase: Array) -> Array:
-    """(n_frame, n_marker, 3) - by how much the markers of a segment are moved, in its frame [m].
+    """(n_frame, n_marker, 3) - displacement of the markers of a segment, in its frame [m].
 
     local : (n_marker, 3) - places in the segment [m]; size : root mean square along each axis [m]
     phase : (n_frame,) - of the cycle [rad]

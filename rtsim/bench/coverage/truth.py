@@ -1,4 +1,4 @@
-"""What is true of a walker whose knee is that of a method, and what a method says of moved markers."""
+"""The truth about a walker whose knee is that of a method, and a method's results for displaced markers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ N_ROUND = 6
 
 
 class Truth(NamedTuple):
-    """True of every frame.
+    """The true values of every frame.
 
     numbers : (n_frame, n_output) - as bench/coverage/numbers has them, angles first [rad, m, 1; rad/s, ...]
     markers : (n_frame, n_marker, 3) - in ground [m]; rotations : (n_frame, n_marker, 3, 3) - of their bodies
@@ -29,7 +29,7 @@ class Truth(NamedTuple):
 
 
 class Told(NamedTuple):
-    """What a method says of every frame; NaN where it was not solved.
+    """A method's results for every frame; NaN where it was not solved.
 
     numbers, deviations : (n_frame, n_output), as in Truth, the first n_angle of them angles
     uncertain : (n_frame,) - whether an angle is

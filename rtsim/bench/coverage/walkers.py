@@ -1,4 +1,4 @@
-"""Made-up persons who walk: sizes, places of markers, joint angles and speed are drawn."""
+"""Synthetic persons who walk: sizes, places of markers, joint angles and speed are drawn at random."""
 
 from __future__ import annotations
 

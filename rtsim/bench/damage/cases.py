@@ -1,4 +1,6 @@
-"""Cases: recording, side, method, class of damage and seed; which of them a run takes, and one alone."""
+"""Cases: recording, side, method, class of damage and seed; which of them a run takes, and how one is
+repeated.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,7 @@ N_CLEAN = 256
 
 
 class DamageCase(NamedTuple):
-    """What repeats a case; in words RECORDING:SIDE:METHOD:CLASS:SEED."""
+    """The identity of a case, by which it can be repeated; in words RECORDING:SIDE:METHOD:CLASS:SEED."""
 
     recording: str
     side: str
@@ -39,7 +41,7 @@ class DamageCase(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """What cases are made of."""
+    """The lists that cases are combined from."""
 
     recordings: tuple[str, ...]
     sides: tuple[str, ...]
@@ -69,7 +71,7 @@ class Clean(NamedTuple):
 
 
 def parse_case(words: str, kinds: Sequence[str]) -> DamageCase:
-    """The case of its words; ConfigError where they are none."""
+    """The case that these words name; ConfigError where they name none."""
     parts = words.rsplit(":", 4)
     if len(parts) != 5 or not parts[4].isdecimal() or parts[3] not in kinds:
         raise ConfigError(
@@ -81,7 +83,7 @@ def parse_case(words: str, kinds: Sequence[str]) -> DamageCase:
 
 
 def quick_cases(workshop: Workshop, plan: Plan) -> Iterator[DamageCase]:
-    """Each class QUICK_ROUNDS times, round by round, over all recordings, sides and methods evenly.
+    """Each class QUICK_ROUNDS times, round by round, evenly over all recordings, sides and methods.
 
     A recording is taken with one side and every method; each of these has seeds of its own.
     """
@@ -155,12 +157,14 @@ class Workshop:
         return self._clean[key]
 
     def damage(self, case: DamageCase, scene: DamagedMarkers) -> Damage | None:
-        """The damage of a case, the same whatever the method."""
+        """The damage of a case, which is the same for every method."""
         rng = np.random.default_rng([case.seed, crc32(case.kind.encode()), crc32(case.recording.encode())])
         return self.kinds[case.kind].damage(rng, scene)
 
     def do(self, case: DamageCase) -> Done | None:
-        """Solve and score a case; None where the recording cannot be used or damaged so."""
+        """Solve and score a case; None where the recording cannot be used, or cannot be damaged in this
+        way.
+        """
         clean = self.clean(case)
         damage = self.damage(case, clean.scene) if clean else None
         if clean is None or damage is None:
@@ -178,7 +182,9 @@ class Workshop:
         )
 
     def score_of(self, clean: Clean, damage: Damage, method: str) -> Score:
-        """The score of a damage; a static trial that is refused, or noted, is told before the first frame."""
+        """The score of a damage; a static trial that is refused, or noted, counts as reported before the
+        first frame.
+        """
         try:
             person = clean.person.damaged(damage)
         except ConfigError:

@@ -1,6 +1,6 @@
-"""Frames whose angles hang on one marker: leaving it out moves them by more than their limit.
+"""Frames whose angles depend on one marker: leaving it out moves them by more than their limit.
 
-Such a frame may be flagged however clean its markers are: what is told of it is true.
+Such a frame may be flagged however clean its markers are: what is reported of it is true.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from rtsim.bench.damage.solving import SolvedScene, solve
 def hang_on_one(
     person: RecordedPerson, scene: DamagedMarkers, clean: SolvedScene, asked: NDArray[np.bool_]
 ) -> NDArray[np.bool_]:
-    """(n_frame,) - of the frames asked for, those in which an angle hangs on one marker, by that method.
+    """(n_frame,) - those of the frames asked for in which an angle depends on one marker, by the method in
+    use.
 
     That is where leaving out some one marker of the subject throughout moves an angle beyond its limit.
     """
@@ -35,7 +36,9 @@ def hang_on_one(
 
 
 def limits_of(person: RecordedPerson, n_angle: int) -> NDArray[np.float64]:
-    """(n_angle,) - deviations from which angles are uncertain, of third ones another one [rad]."""
+    """(n_angle,) - limits of the deviations from which angles are uncertain; the third angle of a joint
+    has another one [rad].
+    """
     stated = person.run.uncertainty
     limits = (stated.limit_deg, stated.limit_deg, stated.limit_rotation_deg)
     return np.radians(np.tile(limits, n_angle // len(limits)))

@@ -95,7 +95,7 @@ class RecordedPerson:
         )
 
     def damaged(self, damage: Damage) -> RecordedPerson:
-        """The person of a damage: another one where it is in the static trial.
+        """The person after a damage: another person where the static trial is damaged.
 
         ConfigError where that trial is refused.
         """
@@ -111,12 +111,14 @@ class RecordedPerson:
             return RecordedPerson(self.folder, self.recording, self.side, static)
 
     def warns_more_than(self, other: RecordedPerson) -> bool:
-        """Whether a warning before the first frame is none of the other's, whatever its numbers and files."""
+        """Whether a warning before the first frame is not among those of the other person, whatever its
+        numbers and files.
+        """
         return not self.warnings <= other.warnings
 
     @property
     def warnings(self) -> set[str]:
-        """Notes that something should be checked, without what is before that word and without numbers."""
+        """Notes that something should be checked, without their beginnings and without numbers."""
         found = (note.partition(CHECK) for note in self.notes)
         return {re.sub(r"[0-9.]+", "#", said) for _, check, said in found if check}
 

@@ -27,7 +27,7 @@ SETTLED_DEG = 0.05
 
 
 class DamageOutcome(NamedTuple):
-    """What a run came to.
+    """The outcome of a run of the bench.
 
     left_out : recording -> sides and why; alarms : frames of clean runs
     interrupted : whether it was asked to end before it was done
@@ -41,11 +41,11 @@ class DamageOutcome(NamedTuple):
     interrupted: bool
 
     def figures(self) -> list[BenchFigure]:
-        """Of all classes."""
+        """Figures of all classes of damage."""
         return figures_of(self.done, self.kinds, self.alarms)
 
     def table(self) -> str:
-        """In Markdown."""
+        """The figures as a table in Markdown."""
         return table(self.done, self.kinds, self.methods)
 
     def worst(self, n: int) -> list[str]:
@@ -100,13 +100,13 @@ def run(
 
 
 def chosen(name: str, allowed: Sequence[str], where: str) -> None:
-    """ConfigError for a name that is none of those allowed."""
+    """ConfigError for a name that is not among those allowed."""
     if name and name not in allowed:
         raise ConfigError(f"there is no {name!r}", where=where, allowed=", ".join(allowed))
 
 
 def repeat(folder: Path | None, words: str) -> str:
-    """One case alone, frame by frame from the damage on: status, RMS, deviations of the flexions, how many
+    """Repeat one case, frame by frame from the damage on: status, RMS, deviations of the flexions, how many
     markers are missing, and which are distrusted, with their weights.
 
     ConfigError for a case that cannot be.

@@ -50,7 +50,7 @@ class DamagedMarkers(NamedTuple):
 
     @property
     def usable(self) -> list[int]:
-        """Markers of the subject that are seen in enough frames."""
+        """Indices of the subject's markers that are seen in enough frames."""
         seen = np.isfinite(self.positions).all(axis=2).mean(axis=0) >= SEEN
         return [m for m, group in enumerate(self.groups) if group and seen[m]]
 
@@ -62,7 +62,7 @@ class DamagedMarkers(NamedTuple):
 
     @property
     def determined(self) -> NDArray[np.bool_]:
-        """(n_frame,) - whether so many markers of every segment are seen that its pose is no guess."""
+        """(n_frame,) - whether enough markers of every segment are seen for its pose to be determined."""
         determined = np.ones(self.n_frame, bool)
         for group in {group for group in self.groups if group}:
             own = [m for m, other in enumerate(self.groups) if other == group]
@@ -81,7 +81,7 @@ class DamagedMarkers(NamedTuple):
         return sound
 
     def segments(self, least: int = 1) -> dict[str, list[int]]:
-        """Usable markers of each segment that has so many of them."""
+        """Usable markers of each segment that has at least `least` of them."""
         found: dict[str, list[int]] = {}
         for m in self.usable:
             found.setdefault(self.groups[m], []).append(m)
@@ -112,7 +112,7 @@ Damaging = Callable[[Generator, DamagedMarkers], Damage | None]
 
 
 class DamageKind(NamedTuple):
-    """One class of damage, named as its function.
+    """One class of damage; it has the name of its function.
 
     in_deviations : what counts is not the size of the error, but its part of the stated standard deviation:
         of damage that is small, or that slides in as skin does
@@ -125,12 +125,12 @@ class DamageKind(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Of the function."""
+        """Name of the function."""
         return self.damage.__name__
 
 
 def damaged(scene: DamagedMarkers, positions: Array, frames: slice, what: str) -> Damage:
-    """Damage of positions alone in frames first to stop - 1."""
+    """A damage of positions only, in frames first to stop - 1."""
     return Damage(
         positions=positions,
         times=scene.times,
@@ -166,7 +166,7 @@ def some_marker(rng: Generator, scene: DamagedMarkers) -> int:
 
 
 def some_segment(rng: Generator, scene: DamagedMarkers, least: int = 1) -> tuple[str, list[int]] | None:
-    """A segment with at least so many usable markers, and these; None where there is none."""
+    """A segment with at least `least` usable markers, and these; None where there is none."""
     segments = scene.segments(least)
     if not segments:
         return None

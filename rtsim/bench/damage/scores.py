@@ -1,4 +1,4 @@
-"""One damaged scene beside the clean one: how far off the angles are, and what the status said.
+"""Comparison of a damaged scene with the clean one: how far off the angles are, and what the status said.
 
 A frame counts where it was sent, the recording determines every segment, the clean run calls it ok and both
 have angles: where the recording itself has large gaps, the clean run is nothing to be held to. A frame is
@@ -27,7 +27,7 @@ DOUBTS = int(Status.UNCERTAIN | Status.SUSPECT)
 
 
 class Score(NamedTuple):
-    """Frames and deviations of one case; the flexions unless said.
+    """Counts of frames and deviations of one case; of the flexions unless stated otherwise.
 
     unflagged_deg : largest deviation on frames called ok, from the first damaged one on; worst : that frame
     unflagged_all_deg : the same of all angles
@@ -110,7 +110,9 @@ def score(
 def recovery_of(
     after: NDArray[np.bool_], good: NDArray[np.bool_], stop: int, rate: float
 ) -> tuple[float, bool]:
-    """Time from frame `stop` until all later frames that count are good [s], and whether the last one is."""
+    """Time from frame `stop` until all later frames that count are good [s], and whether the last one is
+    good.
+    """
     counted = np.flatnonzero(after)
     if not counted.size:
         return math.nan, True
@@ -122,7 +124,7 @@ def recovery_of(
 def stated_ratio(
     damaged: SolvedScene, apart: Array, frames: NDArray[np.bool_], flexions: NDArray[np.bool_]
 ) -> float:
-    """Largest deviation over the stated one in these frames; NaN where nothing is stated."""
+    """Largest deviation relative to the stated one in these frames; NaN where nothing is stated."""
     if damaged.stated is None:
         return math.nan
     stated = damaged.stated[frames][:, flexions]

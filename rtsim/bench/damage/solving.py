@@ -20,7 +20,7 @@ WEIGHTS, RESIDUALS, RMS = "marker_weights", "marker_residuals", "marker_rms"
 
 
 class SolvedScene(NamedTuple):
-    """What was told of every frame of a scene; frames that were not sent are NaN, with status -1.
+    """The results of every frame of a scene; frames that were not sent are NaN, with status -1.
 
     labels : of the angles; markers : of the weights
     status : (n_frame,) int64 - bits; angles : (n_frame, n_angle) [rad]; rms : (n_frame,) [m]

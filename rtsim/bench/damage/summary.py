@@ -21,8 +21,8 @@ LATE = 95.0
 
 
 class Alarms(NamedTuple):
-    """Frames of recordings as they are: those with all markers of the subject, those of them in which every
-    segment keeps its shape, those with gaps, and how many of each are flagged.
+    """Counts of frames of undamaged recordings: those with all markers of the subject, those of them in which
+    every segment keeps its shape, those with gaps, and how many of each are flagged.
 
     An alarm is false where no angle hangs on one marker (`hang_on_one`); false ones may call a frame suspect.
     """
@@ -125,12 +125,12 @@ def percent(part: int, whole: int) -> float:
 
 
 def missed_percent(done: Sequence[Done]) -> float:
-    """Of the wrong frames of the damage, those called ok [%]."""
+    """Share of the wrong frames during the damage that are called ok [%]."""
     return percent(sum(one.score.n_missed for one in done), sum(one.score.n_wrong for one in done))
 
 
 def missed_after_percent(done: Sequence[Done]) -> float:
-    """Of the wrong frames after the damage, those called ok [%]."""
+    """Share of the wrong frames after the damage that are called ok [%]."""
     return percent(
         sum(one.score.n_missed_after for one in done), sum(one.score.n_wrong_after for one in done)
     )
@@ -147,7 +147,7 @@ def late_of(recoveries: Sequence[float]) -> float:
 
 
 def table(done: Sequence[Done], kinds: Mapping[str, DamageKind], methods: Sequence[str]) -> str:
-    """Markdown: a row per class; unflagged deviation by method as well."""
+    """The row of a class in the table."""
     lines = [
         "| damage | cases | unflagged deg | " + " | ".join(methods)
         + " | all angles deg | of stated | wrong frames % | missed % | missed after % | needless % | "
@@ -188,7 +188,7 @@ def cells(name: str, own: Sequence[Done], methods: Sequence[str]) -> list[str]:
 
 
 def worst_cases(done: Sequence[Done], kinds: Iterable[str], n: int) -> list[str]:
-    """Of each class the n cases with the largest deviation on frames called ok, and how to repeat each."""
+    """The n cases of each class with the largest deviation on frames called ok, and how to repeat each."""
     ordered = sorted(done, key=lambda one: one.score.unflagged_deg, reverse=True)
     return [
         f"{one.score.unflagged_deg:6.1f} deg in frame {one.worst}: {one.what} from frame {one.first}; "

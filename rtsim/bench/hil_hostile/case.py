@@ -1,4 +1,4 @@
-"""What a case is, and what it leaves to be judged: torque by the clock, sentences, who armed when."""
+"""Cases and the evidence that they leave: torque by the clock, sentences, who armed when."""
 
 from __future__ import annotations
 

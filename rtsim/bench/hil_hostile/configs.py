@@ -44,7 +44,7 @@ QUIET = {"sensors": {"angle_noise_deg": 0.0, "speed_noise_deg_s": 0.0, "torque_n
 
 
 def merged(table: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
-    """A table with what another one says otherwise; one of another `kind` takes its place."""
+    """A table with the entries of another one on top; a table of another `kind` replaces it."""
     found = dict(table)
     for key, value in other.items():
         before = found.get(key)
@@ -78,18 +78,20 @@ def device_config(folder: Path) -> Path:
 
 
 class Declared(NamedTuple):
-    """How long torque may last after what ends it [ms], by a run's config, a busy machine left out."""
+    """How long torque may last after the fault that ends it [ms], by a run's config, apart from delays of
+    a busy machine.
+    """
 
     spec: HilSpec
 
     @property
     def tick(self) -> float:
-        """The tick in which it is found, and the next."""
+        """The tick in which a fault is found, and the next."""
         return 2e3 / self.spec.exchange.rate_hz
 
     @property
     def silence(self) -> float:
-        """No answer from the device; free: no word."""
+        """A device that does not answer; in a free run, one that sends nothing."""
         x = self.spec.exchange
         if x.mode == "free":
             return x.deadline_ms + self.tick
@@ -97,45 +99,47 @@ class Declared(NamedTuple):
 
     @property
     def patience(self) -> float:
-        """A device that is not as it is told, or whose clock stands."""
+        """A device that is not in the state it is told to be in, or whose clock stands still."""
         x = self.spec.exchange
         free = x.deadline_ms + x.valid_for_ms if x.mode == "free" else 0.0
         return (x.missed_most + FOLLOWS) * 1e3 / x.rate_hz + free + self.tick
 
     @property
     def clock(self) -> float:
-        """A clock that does not go as this computer's."""
+        """A clock that does not run like this computer's."""
         return 2.0 * WINDOW_MS + self.tick
 
     @property
     def tracking(self) -> float:
-        """An actuator off what is commanded."""
+        """An actuator whose torque is not the commanded one."""
         return self.spec.limits.tracking_ms + self.tick
 
     @property
     def lie(self) -> float:
-        """A sensor that differs from what the model or the markers know."""
+        """A sensor that differs from what the model or the markers show."""
         return WINDOW_MS + self.spec.limits.agreement_ms + self.tick
 
     @property
     def following(self) -> float:
-        """An angle that follows the joint's wrongly: by the motion of a second, and of the one before."""
+        """An angle that follows the joint's wrongly: found by the motion of a second, and of the one
+        before.
+        """
         return 2.0 * WINDOW_MS + self.spec.limits.agreement_ms + self.tick
 
     @property
     def lost(self) -> float:
-        """Markers that are lost; the device hears of it every 50 ms."""
+        """Markers that are lost; the device is informed every 50 ms."""
         assert self.spec.markers is not None
         return self.spec.markers.lost_ms + 50.0 + self.tick
 
     @property
     def person(self) -> float:
-        """Markers that are no walking person, or another one."""
+        """Markers that are not those of a walking person, or those of another person."""
         return self.lost + WINDOW_MS
 
     @property
     def walk(self) -> float:
-        """A walk that is none, by the spline."""
+        """An impossible walk, found by the spline."""
         return WALK_MS + self.tick
 
     @property

@@ -46,7 +46,7 @@ class Crowd:
 
 
 def silent(n: int, kind: bytes = b"DEALER", again: bool = True) -> Member:
-    """n connections that shake hands and say nothing more; one that is cut comes back."""
+    """n connections that complete the handshake and send nothing more; one that is cut comes back."""
 
     def member(address: str, over: threading.Event) -> None:
         peers: list[socket.socket] = []
@@ -70,7 +70,7 @@ def silent(n: int, kind: bytes = b"DEALER", again: bool = True) -> Member:
 
 
 def silent_before_the_handshake(n: int) -> Member:
-    """n connections that do not even shake hands."""
+    """n connections that do not even complete the handshake."""
 
     def member(address: str, over: threading.Event) -> None:
         peers: list[socket.socket] = []
@@ -96,7 +96,7 @@ def churn(address: str, over: threading.Event) -> None:
 
 
 def flooding(*names: str) -> Member:
-    """Commands as fast as they are taken; who is cut off comes back."""
+    """Send commands as fast as they are taken; a connection that is cut off comes back."""
     messages = b""
     for name in names:
         topic, payload = packed("command", {"session": "", "name": name, "args": {}})
@@ -105,7 +105,7 @@ def flooding(*names: str) -> Member:
 
 
 def pouring(kind: bytes, make: Callable[[], bytes], pause_s: float = COMMAND_PAUSE_S) -> Member:
-    """Bytes after the handshake, again and again; who is cut off comes back."""
+    """Send bytes after the handshake, again and again; a connection that is cut off comes back."""
 
     def member(address: str, over: threading.Event) -> None:
         while not over.is_set():
@@ -122,7 +122,7 @@ def pouring(kind: bytes, make: Callable[[], bytes], pause_s: float = COMMAND_PAU
 
 
 def endless_parts() -> bytes:
-    """Of a message that has no last part."""
+    """The bytes of a message that has no last part."""
     return frame(b"", more=True) * 1000
 
 
@@ -132,7 +132,7 @@ def rubbish() -> bytes:
 
 
 def drip(address: str, over: threading.Event) -> None:
-    """A large command, a byte every ten milliseconds."""
+    """Send a large command, a byte every ten milliseconds."""
     while not over.is_set():
         try:
             with dial(address, b"DEALER") as peer:
@@ -146,7 +146,7 @@ def drip(address: str, over: threading.Event) -> None:
 
 
 def datagrams(make: Callable[[random.Random], bytes]) -> Member:
-    """Datagrams to the port of the control address, as fast as they go."""
+    """Send datagrams to the port of the control address, as fast as possible."""
 
     def member(address: str, over: threading.Event) -> None:
         rng = random.Random(3)
@@ -167,7 +167,7 @@ def place(address: str) -> tuple[str, int]:
 
 
 def is_open(peer: socket.socket) -> bool:
-    """Whether a connection that says nothing has not been cut."""
+    """Whether a connection that sends nothing has not been cut."""
     try:
         peer.setblocking(False)
         while True:
@@ -180,7 +180,9 @@ def is_open(peer: socket.socket) -> bool:
 
 
 def stop_by_datagram(address: str) -> tuple[int, bool]:
-    """Ask for a stop at the endpoint that nobody can fill; when first [ns], and whether it was answered."""
+    """Ask for a stop at the endpoint that cannot be filled up; when first [ns], and whether it was
+    answered.
+    """
     token = os.urandom(TOKEN)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one:
         one.settimeout(AGAIN_S)

@@ -1,4 +1,4 @@
-"""A device by the protocol's page, honest until it is told to lie: measures, obeys, answers, speaks."""
+"""A device that follows the protocol's page, honest until it is told to lie: measures, obeys, answers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ RAMP_NS = 50_000_000
 
 
 class Moment(NamedTuple):
-    """When a message is made.
+    """The moment at which a message is made.
 
     s, n : seconds and messages since the lie began; history : (t_ns, angle, speed), newest last
     device : who speaks
@@ -37,7 +37,7 @@ class Moment(NamedTuple):
     device: FalseDevice
 
     def ago(self, ms: float) -> tuple[float, float]:
-        """Angle and speed so long ago, between two measurements [rad, rad/s]."""
+        """Angle and speed this long ago, interpolated between two measurements [rad, rad/s]."""
         due = self.history[-1][0] - 1e6 * ms
         after = self.history[-1]
         for one in reversed(self.history):
@@ -95,12 +95,12 @@ class FalseDevice:
         self.close()
 
     def close(self) -> None:
-        """Vanish."""
+        """Close the connection without notice."""
         self._over.set()
         self._thread.join()
 
     def begin(self, lie: Lie, of_angle: bool = False) -> int:
-        """Lie from now on; the time [ns]."""
+        """Lie from now on; returns the time [ns]."""
         self.lied_ns = self._n_lies = 0
         self._began_ns, self.of_angle = now_ns(), of_angle
         self.lie = lie

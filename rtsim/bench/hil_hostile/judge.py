@@ -1,4 +1,4 @@
-"""From what was seen and heard to a verdict: how long torque lasted, whether it was told, who had armed."""
+"""From evidence to a verdict: how long torque lasted, whether the fault was reported, who had armed."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ class Verdict(NamedTuple):
 
     @property
     def excess_ms(self) -> float:
-        """How much longer than declared torque lasted; NaN without a fault."""
+        """How much longer than declared the torque lasted; NaN without a fault."""
         return self.after_ms - self.declared_ms
 
     @property
     def missed(self) -> bool:
-        """Whether it is a lie that was not found: torque went on, or nobody told."""
+        """Whether it is a lie that was not found: torque went on, or nothing was reported."""
         return self.case.lie and not (self.ended and self.told)
 
     @property
@@ -71,12 +71,13 @@ def judge(case: HostileCase, seen: Evidence) -> Verdict:
 
 
 def acts(sample: Sample, nothing: float) -> bool:
-    """Whether there is torque."""
+    """Whether a sample has torque."""
     return abs(sample.torque) > nothing
 
 
 def torque_after(seen: Evidence) -> tuple[float, bool]:
-    """From the fault to the end of the last torque [ms], and whether it had ended when the case was over.
+    """Time from the fault to the end of the last torque [ms], and whether torque had ended when the case was
+    over.
 
     A sample acts until the next one, and no longer than `hold_ms`.
     """
@@ -92,7 +93,8 @@ def torque_after(seen: Evidence) -> tuple[float, bool]:
 
 
 def without_arming(seen: Evidence) -> int:
-    """Samples with torque before anybody armed, or again after it was off without anybody arming anew.
+    """Number of samples with torque before anybody armed, or again after torque was off without anybody
+    arming anew.
 
     What falls by its safe state is off, and its torque is judged by `torque_after`.
     """
@@ -109,8 +111,9 @@ def without_arming(seen: Evidence) -> int:
 
 
 def stop_after(seen: Evidence) -> float:
-    """From the request to the first sample that is off [ms]; infinite where there is none, NaN where nobody
-    asked."""
+    """Time from the request of a stop to the first sample that is off [ms]; infinite where there is none,
+    NaN where nobody asked.
+    """
     if not seen.stop_ns:
         return math.nan
     off = (sample.t_ns for sample in seen.torque if sample.t_ns >= seen.stop_ns and not sample.on)

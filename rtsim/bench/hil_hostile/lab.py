@@ -1,4 +1,4 @@
-"""What cases share: models that run on, streams, victims; made when the first case asks for them."""
+"""Shared parts of cases: running models, streams, devices; each is made when the first case asks for it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class RunningModels:
         self._folder.cleanup()
 
     def begin(self, case: str) -> None:
-        """Another case: what is drawn follows from its name alone."""
+        """Begin another case: random numbers follow from its name alone."""
         self.rng = random.Random(crc32(case.encode()))
 
     def rig(self, name: str) -> Rig:
@@ -57,7 +57,7 @@ class RunningModels:
         return rig
 
     def fresh(self, name: str, *options: str, **changed: object) -> Rig:
-        """A model that only one case has, which closes it."""
+        """A model that only one case has; the case closes it."""
         if name not in WORN:
             return Rig(run_config(self.folder, name, **changed), None, *options)
         stream = FalseStream()

@@ -38,7 +38,7 @@ class OutputListener:
         self._thread.start()
 
     def close(self) -> None:
-        """Listen no more."""
+        """Stop listening."""
         self._over.set()
         self._thread.join()
 
@@ -48,7 +48,7 @@ class OutputListener:
         return bool(self.torque) and self.torque[-1].on
 
     def faults_since(self, t_ns: int) -> list[str]:
-        """Sentences of faults that latched."""
+        """Sentences of faults that latched since a time [ns]."""
         return [text for t, text in list(self.said) if t >= t_ns and LATCHED in text]
 
     def _listen(self) -> None:

@@ -26,11 +26,11 @@ HELD_S = 0.3
 
 
 class NotArmedError(RtsimError):
-    """Nobody could arm the device: the case says nothing."""
+    """Nobody could arm the device, so that the case has no result."""
 
 
 def until(asked: Callable[[], object], seconds: float) -> bool:
-    """Wait for something at the most so long; whether it came."""
+    """Wait for something at most this long; whether it came."""
     due = time.monotonic() + seconds
     while not asked():
         if time.monotonic() > due:
@@ -79,11 +79,11 @@ class Rig:
             os.kill(self.child.pid, number)
 
     def ask(self, command: str, timeout_s: float = 2.0, /, **args: object) -> tuple[bool, str]:
-        """A command of the person."""
+        """Give a command as the person does."""
         return ask(self.control, command, timeout_s, **args)
 
     def device(self) -> FalseDevice:
-        """An honest device; where another one was there, after its silence."""
+        """An honest device; where another one was there before, after a pause in which that is dropped."""
         time.sleep(HELD_S)
         self._seed += 1
         return FalseDevice(self.port, self._seed, self.stream)
@@ -124,12 +124,12 @@ class Rig:
         until(lambda: not self.listener.on, 1.0)
 
     def watch(self, seconds: float, settle_s: float = 0.1) -> None:
-        """Look on until there is no torque any more, at the most so long."""
+        """Watch until there is no torque any more, at most this long."""
         until(lambda: not self.listener.on, seconds)
         time.sleep(settle_s)
 
     def evidence(self, since_ns: int, fault_ns: int, declared_ms: float, **more: object) -> Evidence:
-        """What was heard since a time, with what the case knows."""
+        """Evidence of what was heard since a time, with what the case knows."""
         listener = self.listener
         known = {
             "torque": [sample for sample in list(listener.torque) if sample.t_ns >= since_ns],

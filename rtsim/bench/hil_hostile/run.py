@@ -27,7 +27,7 @@ TRIES = 2
 
 
 class HostileOutcome(NamedTuple):
-    """What a run came to.
+    """The outcome of a run of the bench.
 
     left_out : cases that cannot be tried on this machine, and why; failed : those that did not come so far
     interrupted : it was asked to end before it was done
@@ -40,7 +40,7 @@ class HostileOutcome(NamedTuple):
     interrupted: bool
 
     def figures(self) -> list[BenchFigure]:
-        """Of all cases that are done."""
+        """Figures of all cases that are done."""
         return [
             *figures_of(self.verdicts),
             BenchFigure("left_out", float(len(self.left_out)), listed("cases", self.left_out)),
@@ -85,7 +85,9 @@ def run(only: str = "") -> HostileOutcome:
 
 
 def done(lab: RunningModels, case: HostileCase) -> Verdict:
-    """Do a case, anew where a busy machine was in its way: it could not begin, or a stall alone was told."""
+    """Do a case, and do it anew where a busy machine was in its way: it could not begin, or only a stall
+    was reported.
+    """
     for k in range(TRIES):
         lab.begin(case.name)
         try:
@@ -103,7 +105,7 @@ def done(lab: RunningModels, case: HostileCase) -> Verdict:
 
 @contextmanager
 def switching_often() -> Iterator[None]:
-    """Threads take turns quickly."""
+    """Let threads take turns quickly."""
     before = sys.getswitchinterval()
     sys.setswitchinterval(SWITCH_S)
     try:

@@ -1,4 +1,4 @@
-"""How cases go: a device that lies under torque, a stream that does, a model that says other things."""
+"""How cases go: a device that lies under torque, a stream that lies, a model that sends something else."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def device_lies(
     run: str, lie: device.Lie, declared: Time, seconds: float = 1.0, of_angle: bool = False,
     check: Callable[[Rig, Evidence], tuple[str, ...]] | None = None,
 ) -> Act:  # fmt: skip
-    """Armed, then the device lies for so long, or until torque ends and a little longer.
+    """The device is armed, then lies for this time, or until torque ends and a little longer.
 
     declared : how long torque may last after the lie has begun to count
     of_angle : it counts from the first angle that is farther off than a lie may be
@@ -56,7 +56,7 @@ def stream_lies(
     run: str, lie: stream.Lie, declared: Time, seconds: float = 1.5, pace: float = stream.RATE,
     walk_s: float = 0.5, by_torque: bool = False,
 ) -> Act:  # fmt: skip
-    """A person walks under torque, then the stream lies for so long, or until torque ends.
+    """A person walks under torque, then the stream lies for this time, or until torque ends.
 
     by_torque : it may stay armed without torque, as a spline of which nobody knows the phase
     """
@@ -110,7 +110,7 @@ def torque_goes_on(rig: Rig, since_ns: int, **more: object) -> Evidence:
 
 
 def model_says(say: Callable[[Victim], Keys | Parts], seconds: float = 0.6) -> Act:
-    """All devices under torque, then a model that says something else for so long: torque falls."""
+    """All devices are under torque, then a model sends something else for this time: torque falls."""
 
     def act(lab: RunningModels) -> Evidence:
         def others(all_: Victims) -> int:
@@ -130,7 +130,7 @@ def on_all(
     lab: RunningModels, act: Callable[[Victims], int | None], wrong: Callable[[Victim, int], str] | None =
     None, ends: bool = False, after_ms: Callable[[Victim], float] | None = None, only: str = "",
 ) -> Evidence:  # fmt: skip
-    """All devices under torque, then what `act` does; the evidence of the one with the worst of it.
+    """All devices are under torque, then `act` is called; the evidence of the worst device.
 
     act : returns when it began [ns]; wrong : what of a device is otherwise than it must be
     ends : torque has to end, after_ms later (default: time to live and safe state); only : this device's
@@ -164,5 +164,7 @@ def on_all(
 
 
 def torque_of(victim: Victim, since_ns: int) -> list[Sample]:
-    """What acted, by the device's own log where it keeps one, as its messages may be heard by nobody."""
+    """The torque that acted, by the device's own log where it keeps one, as its messages may be heard by
+    nobody.
+    """
     return list(victim.torque) if victim.log is None else rows_of(victim.log, since_ns)

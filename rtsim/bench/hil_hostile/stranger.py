@@ -19,7 +19,7 @@ PATIENCE_S = 2.0
 
 
 def asked_by_another(address: str, *names: str) -> list[tuple[bool, str]]:
-    """What another user is answered; LeftOut where this user cannot become another."""
+    """The answers that another user gets; LeftOut where this user cannot become another."""
     if not hasattr(os, "geteuid") or os.geteuid() != 0:
         raise LeftOut("only root can become another user")
     try:

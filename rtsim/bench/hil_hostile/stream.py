@@ -1,4 +1,4 @@
-"""A stream of markers by the protocol's page: the walker, honest until it is told to lie."""
+"""A stream of markers that follows the protocol's page: the walker, honest until it is told to lie."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class FalseStream:
         self._thread.start()
 
     def close(self) -> None:
-        """Vanish."""
+        """Close the socket without notice."""
         self._over.set()
         self._thread.join()
         if not self._socket.closed:
@@ -97,7 +97,7 @@ class FalseStream:
             self._context.term()
 
     def descriptor(self, **changed: Any) -> Keys:
-        """Of a new session of the walker."""
+        """The descriptor of a new session of the walker."""
         field = {"name": "positions", "shape": [len(self.names), 3], "unit": "m", "labels": list(self.names)}
         return {
             "session": new_session(self.rng), "stream": "markers", "t_start": now_ns(), "rate": RATE,
@@ -105,21 +105,21 @@ class FalseStream:
         }  # fmt: skip
 
     def renew(self, **changed: Any) -> Keys:
-        """Begin another session with the next frame; its descriptor."""
+        """Begin another session with the next frame; returns its descriptor."""
         self.seq, self.time = 0, 0.0
         self.session = self.descriptor(**changed)
         self._announced_ns = 0
         return self.session
 
     def begin(self, lie: Lie, pace: float = RATE) -> int:
-        """Lie from now on; the time [ns]."""
+        """Lie from now on; returns the time [ns]."""
         self._n_lies, self.lied_ns, self._began_ns = 0, 0, now_ns()
         self.held = []
         self.pace, self.lie = pace, lie
         return self._began_ns
 
     def honest(self) -> None:
-        """A new session without lies."""
+        """Begin a new session without lies."""
         self.lie, self.pace, self.silent = None, RATE, False
         self.renew()
 
@@ -128,7 +128,7 @@ class FalseStream:
         return len(self._joint) == N_STRIDE
 
     def forget(self) -> None:
-        """The joint's angle of a stride is to be heard anew."""
+        """Forget the joint's angle over the stride, so that it is learnt anew."""
         self._joint.clear()
 
     def joint(self, angle: float, speed: float) -> tuple[float, float]:

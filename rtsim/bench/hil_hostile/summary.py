@@ -17,7 +17,7 @@ ALL_PERCENT = 100.0
 
 
 def figures_of(verdicts: Sequence[Verdict]) -> list[BenchFigure]:
-    """All figures; what has names tells them in its unit."""
+    """All figures; where a figure has names, its unit states them."""
     honest = [v for v in verdicts if v.case.family == "honest"]
     hostile = [v for v in verdicts if v.case.family != "honest"]
     lies = [v for v in hostile if v.case.lie]
@@ -46,7 +46,9 @@ def figures_of(verdicts: Sequence[Verdict]) -> list[BenchFigure]:
 
 
 def of_torque(ended: Sequence[Verdict]) -> list[BenchFigure]:
-    """How long torque lasted after a fault: the largest, and the largest beyond what is declared."""
+    """Figures of how long torque lasted after a fault: the largest, and the largest beyond what is
+    declared.
+    """
     if not ended:
         return []
     longest = max(ended, key=lambda v: v.after_ms)
@@ -65,7 +67,7 @@ def of_torque(ended: Sequence[Verdict]) -> list[BenchFigure]:
 
 
 def of_telling(told: Sequence[Verdict]) -> list[BenchFigure]:
-    """How many were told by a sentence."""
+    """Figures of how many faults were reported by a sentence."""
     if not told:
         return []
     untold = [v for v in told if not v.told]
@@ -77,7 +79,7 @@ def of_telling(told: Sequence[Verdict]) -> list[BenchFigure]:
 
 
 def of_stops(asked: Sequence[Verdict]) -> list[BenchFigure]:
-    """How many stops were heard that have to be, and how soon."""
+    """Figures of how many of the mandatory stops were heard, and how soon."""
     asked = [v for v in asked if v.case.promised]
     if not asked:
         return []
@@ -98,7 +100,9 @@ def of_stops(asked: Sequence[Verdict]) -> list[BenchFigure]:
 
 
 def of_crowded_sockets(asked: Sequence[Verdict]) -> list[BenchFigure]:
-    """Stops by the plain command while the control socket is flooded, where nobody promises to hear them."""
+    """Figures of stops by the plain command while the control socket is flooded, where nothing is
+    promised.
+    """
     if not asked:
         return []
     deaf = [v for v in asked if not v.stop_heard]
@@ -118,7 +122,7 @@ def listed(unit: str, names: Iterable[str]) -> str:
 
 
 def line_of(v: Verdict) -> str:
-    """A verdict in a line."""
+    """A verdict as one line of text."""
     told = [] if v.told is None else [f"told: {v.sentence}" if v.told else f"NOT TOLD (last: {v.sentence})"]
     parts = [*told, *v.wrong]
     if not math.isnan(v.after_ms):

@@ -1,4 +1,4 @@
-"""Devices that a hostile model speaks to: `rtsim device` and the example clients, each a process."""
+"""The devices under attack by a hostile model: `rtsim device` and the example clients, each a process."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class DeviceProcess(NamedTuple):
     popen: subprocess.Popen[bytes] | None
 
     def close(self) -> None:
-        """End it."""
+        """End the process."""
         if self.child is not None:
             self.child.close()
         if self.popen is not None:
@@ -63,7 +63,7 @@ class DeviceProcess(NamedTuple):
 
 
 def rows_of(log: Path, since_ns: int) -> list[Sample]:
-    """What the actuator applied, by the log of `rtsim device`, from a time on [ns]."""
+    """Torque that the actuator applied, by the log of `rtsim device`, from a time on [ns]."""
     found = []
     with log.open(encoding="utf-8", newline="") as file:
         for row in csv.reader(file):
@@ -76,7 +76,7 @@ Start = Callable[[str], DeviceProcess]
 
 
 class Victim:
-    """A device, and the model that has it.
+    """A device under attack, and the model that it is connected to.
 
     Attributes
     ----------
@@ -101,12 +101,12 @@ class Victim:
         self.process = start(self.address)
 
     def restart(self) -> None:
-        """Another process in the place of one that does not come back."""
+        """Start another process in place of one that does not come back."""
         self.process.close()
         self.process = self._start(self.address)
 
     def bind(self, address: str) -> None:
-        """Be there."""
+        """Bind the model's socket."""
         self.socket = self._context.socket(zmq.ROUTER)
         self.socket.linger = 0
         for _ in range(100):
@@ -118,7 +118,7 @@ class Victim:
         self.address = self.socket.getsockopt_string(zmq.LAST_ENDPOINT)
 
     def vanish(self) -> None:
-        """Close the socket, without a word."""
+        """Close the socket without notice."""
         self.socket.close(0)
 
     def close(self) -> None:
@@ -128,7 +128,7 @@ class Victim:
         self._context.term()
 
     def listen(self) -> None:
-        """Take what the device says."""
+        """Take the messages of the device."""
         if self.socket.closed:
             return
         for identity, *parts in drained(self.socket):
@@ -163,7 +163,7 @@ class Victim:
 
 
 class Victims:
-    """All devices, spoken to in turn a hundred times a second."""
+    """All devices under attack, spoken to in turn a hundred times a second."""
 
     def __init__(self, folder: Path, rng: Any) -> None:
         config, log = device_config(folder), folder / "victim.csv"
@@ -178,12 +178,12 @@ class Victims:
         ]
 
     def close(self) -> None:
-        """End all."""
+        """End all devices."""
         for victim in self.all:
             victim.close()
 
     def begin(self) -> None:
-        """Another run of the model for all, with nothing remembered; armed with 5 N m.
+        """Begin another run of the model for all devices, with nothing remembered; armed with 5 N m.
 
         Who does not come so far is started anew; NotArmedError where that is of no use.
         """
@@ -229,7 +229,7 @@ class Victims:
                 victim.listen()
 
     def go_on(self, seconds: float, **changed: Any) -> None:
-        """Honest outputs, or changed ones, for so long."""
+        """Send honest outputs, or changed ones, for this time."""
         due = time.monotonic() + seconds
         while time.monotonic() < due:
             for victim in self.all:
@@ -237,7 +237,7 @@ class Victims:
             self.turn()
 
     def listen(self, seconds: float) -> None:
-        """Say nothing for so long."""
+        """Send nothing for this time."""
         due = time.monotonic() + seconds
         while time.monotonic() < due:
             self.turn()
@@ -257,7 +257,7 @@ def started_client(command: list[str], address: str) -> DeviceProcess:
 
 
 def built_client(folder: Path) -> list[str]:
-    """How the client in C is started, after it was compiled; empty where it cannot be."""
+    """The command line of the client in C, after it was compiled; empty where it cannot be."""
     if not (shutil.which("cc") and shutil.which("pkg-config")):
         return []
     built = str(folder / "device_client")

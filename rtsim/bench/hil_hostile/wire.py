@@ -21,7 +21,7 @@ def packed(kind: str, keys: Keys) -> Parts:
 
 
 def unpacked(parts: Parts) -> Keys:
-    """The map of a message; empty where it is none."""
+    """The map of a message; empty where it is not a map."""
     try:
         found = msgspec.msgpack.decode(parts[-1])
     except msgspec.DecodeError:

@@ -1,1 +1,1 @@
-"""Benches of the marker methods, on made-up walkers and recordings."""
+"""Benches of the marker methods, on synthetic walkers and recordings."""

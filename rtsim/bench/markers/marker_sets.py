@@ -203,7 +203,9 @@ def bare(trial: MarkerTrial) -> MarkerTrial:
 
 
 def device_off() -> float:
-    """Largest error of a thigh's rotation by a knee alignment device, of made-up legs on both sides [deg]."""
+    """Largest error of a thigh's rotation by a knee alignment device, of synthetic legs on both sides
+    [deg].
+    """
     rng, most, radius = np.random.default_rng(7), 0.0, 0.055
     for side, turn in TURNS.items():
         for rotation in (-0.4, -0.1, 0.0, 0.2, 0.5):

@@ -1,4 +1,4 @@
-"""The two friction experiments solved by SciPy, from their own equations: what a simulation is held against.
+"""The two friction experiments solved by SciPy, from their own equations: what a simulation is compared with.
 
 Brown (2017), MASc thesis, University of Waterloo, section 4.3, with the laws of equations 4.1 to 4.4 as
 printed, mu_v for the k_v of 4.3 and 4.2 continued as an odd function. Nothing here is shared with the

@@ -1,4 +1,4 @@
-"""The same system in Pinocchio, the peer that dynamics are held against; and how its variables relate.
+"""The same system in Pinocchio, the peer that dynamics are compared with; and how its variables relate.
 
 Pinocchio (Carpentier et al. 2019, IEEE/SICE SII, 614-619) numbers bodies depth first, writes quaternions
 x, y, z, w and the angle of a planar joint as cosine and sine, and gives the velocity of free and planar

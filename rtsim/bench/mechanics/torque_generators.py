@@ -1,6 +1,6 @@
 """Torque generators: time of a torque with all derivatives, and of fits of a whole body to a lift.
 
-The lift is the one of Millard et al. (2019) where its folder is there, else made up: 196 samples of the 15
+The lift is the one of Millard et al. (2019) where its folder is there, else synthetic: 196 samples of the 15
 joints of the planar body, at which some generators are too weak and some too stiff, as there. With the cases
 of the authors' own tests, a knee's and a hip's extensor in half a second, where these are there: beside the
 folder of data with the lift.
@@ -120,8 +120,8 @@ def cases_beside(folder: Path) -> Path:
 
 
 def cases(folder: Path) -> list[BenchFigure]:
-    """Figures of the authors' own cases: the best minimum, and off that of their start; none of what is not
-    there, which is told.
+    """Figures of the authors' own cases: the best minimum, and off that of their start; none of what is
+    not there, which is reported.
     """
     found = []
     for name, case in (("hard", HARD), ("easy", EASY)):

@@ -2,7 +2,7 @@
 
 Arms are compared where OpenSim's arm equals minus the slope of its own length. The kneecap's coordinate has
 the motion type Coupled, so that a file in degrees holds it in radians: OpenSim's inverse dynamics of our file
-is held against that of the same motion in radians.
+is compared with that of the same motion in radians.
 """
 
 from __future__ import annotations

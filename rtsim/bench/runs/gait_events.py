@@ -1,7 +1,7 @@
 """Gait events by markers against those of force plates, of recordings by `rtsim analyse`.
 
 A plate tells of a foot strike where the force under a foot passes 20 N, between frames by a straight line. Of
-markers the events of every run are held against it, as they are where no plate is.
+markers the events of every run are compared with it, as they are where no plate is.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Phase of the gait: how far it is off on walks of twenty strides, and between strikes on plates.
 
-Errors are parts of the stride, after the second one, whatever the confidence says. Made-up walks have a phase
-that is known: joint angles of the built-in walker in any course of time, and feet on a belt (`belt`), that
-shuffle (`short`) or limp (`limp`); 2 mm of noise at 100 Hz. In recordings the phase between two heel
+Errors are parts of the stride, after the second one, whatever the confidence says. Synthetic walks have a
+phase that is known: joint angles of the built-in walker in any course of time, and feet on a belt (`belt`),
+that shuffle (`short`) or limp (`limp`); 2 mm of noise at 100 Hz. In recordings the phase between two heel
 strikes of one foot on plates is the time since the first in parts of the time between them; the estimate is
 that of the markers alone, which the plates do not help.
 """
@@ -204,7 +204,7 @@ def stopped(walk: Walk, cadence: Callable[[Array], Array], stop_at: float) -> tu
 
 
 def run(folder: Path | None = None) -> list[BenchFigure]:
-    """Figures of all made-up walks, and of the recordings below a folder."""
+    """Figures of all synthetic walks, and of the recordings below a folder."""
     figures = []
     for name, (make, shift) in WALKS.items():
         walk = make()

@@ -32,7 +32,9 @@ SEGMENTS = ("pelvis", "thigh_r", "shank_r", "foot_r", "thigh_l", "shank_l", "foo
 
 
 def run(seconds: float) -> list[BenchFigure]:
-    """Figures of a window on a made-up walk for so long, and of the loop with and without a window [s]."""
+    """Figures of a window on a synthetic walk for this time, and of the loop with and without a window
+    [s].
+    """
     say(f"monitor: {N_FIELD * N_JOINT * N_MOVEMENT} curves at {RATE_HZ:g} Hz for {seconds:g} s")
     account = drawn(seconds)
     say(f"monitor: the loop without, with, and with a window that is stopped, {N_TURN} times {seconds:g} s")
@@ -54,7 +56,7 @@ def run(seconds: float) -> list[BenchFigure]:
 
 
 def drawn(seconds: float) -> dict[str, float]:
-    """The account of a window on the made-up walk."""
+    """The account of a window on the synthetic walk."""
     over = threading.Event()
     with Publisher("tcp://127.0.0.1:0") as publisher:
         sender = threading.Thread(target=_walk, args=(publisher, over), daemon=True)
@@ -108,7 +110,7 @@ def _environment() -> dict[str, str]:
 
 
 def _walk(publisher: Publisher, over: threading.Event) -> None:
-    """Publish the made-up walk until it is over."""
+    """Publish the synthetic walk until it is over."""
     labels = [f"joint{j}_{m}" for j in range(N_JOINT) for m in ("flexion", "adduction", "rotation")]
     n = len(labels)
     fields = [

@@ -90,8 +90,8 @@ class Ended(NamedTuple):
 def run(
     n_seed: int = SEEDS, n_spline_seed: int = SPLINE_SEEDS, n_node: int = NODES, budget: int = BUDGET
 ) -> list[BenchFigure]:
-    """Figures of so many seeds; n_spline_seed = 0 leaves the spline out. n_node : of the fine grid; budget :
-    evaluations of a search of it.
+    """Figures of this many seeds; n_spline_seed = 0 leaves the spline out. n_node : of the fine grid;
+    budget : evaluations of a search of it.
     """
     spec = load_toml(find_config(CONFIG, "hil"), HilSpec)
     n_process = os.cpu_count() or 1
@@ -122,7 +122,7 @@ def run(
 
 
 def quick() -> list[BenchFigure]:
-    """Figures of a part, which are held against no limits."""
+    """Figures of a part, which are compared with no limits."""
     return [figure._replace(limit=None, better="") for figure in run(**QUICK)]
 
 

@@ -68,7 +68,7 @@ ENDLESS_SOURCE = "5_markers"
 
 
 def flood(name: str, address: str, seconds: float) -> dict:
-    """Attack a bound socket for so long; {"first_ns", "last_ns", "bytes", "connections"}."""
+    """Attack a bound socket for this time; {"first_ns", "last_ns", "bytes", "connections"}."""
     kind, make = FLOODS[name]
     done = {"first_ns": now_ns(), "bytes": 0, "connections": 0}
     until = time.perf_counter() + seconds

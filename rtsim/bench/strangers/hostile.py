@@ -115,7 +115,7 @@ class Attack:
         return int(done["bytes"])
 
     def _read(self, results: Subscriber, seconds: float, until_end: bool = False) -> None:
-        """Take results in for so long."""
+        """Take results in for this time."""
         until = time.perf_counter() + seconds
         while (left := until - time.perf_counter()) > 0.0 and not (until_end and results.ended):
             frame = results.wait(min(left, 0.02))

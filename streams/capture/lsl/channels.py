@@ -28,7 +28,7 @@ FORCES = ("fx", "fy", "fz", "mx", "my", "mz")
 
 
 class LslChannel(NamedTuple):
-    """What a stream says of a channel: label, marker, object, type, unit; "" = nothing."""
+    """What a stream says of a channel: label, marker, object, type, unit; "" = not given."""
 
     label: str = ""
     marker: str = ""

@@ -69,7 +69,7 @@ class LslConnection:
             )
 
     def description(self) -> CaptureDescription:
-        """What the stream says; it does not change while the connection lasts."""
+        """The description that the stream gives; it does not change while the connection lasts."""
         plates = self._forces.plates if self._forces is not None else ()
         markers = self._markers
         up = UP.get(self._inlet.up, "")
@@ -91,15 +91,15 @@ class LslConnection:
         return self._ready.popleft() if self._ready else None
 
     def counters(self) -> Mapping[str, int]:
-        """Samples whose stamps cannot be."""
+        """Number of samples with impossible stamps."""
         return {"refused_packets": 0, **self._counters}
 
     def gauges(self) -> Mapping[str, float]:
-        """None beside the clock's, which the relay has."""
+        """No gauges but those of the clock, which the relay has."""
         return {}
 
     def sentences(self) -> list[str]:
-        """What is to be told since the last call."""
+        """What is to be reported since the last call."""
         told, self._sentences = self._sentences, []
         return told
 

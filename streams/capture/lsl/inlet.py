@@ -41,7 +41,7 @@ class LslSample(NamedTuple):
 
 
 class LslInlet:
-    """One stream that was found.
+    """One Lab Streaming Layer stream that was found, opened to be read.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The library liblsl by its Python package, which is wanted only where streams of it are used."""
+"""The library liblsl through its Python package, which is needed only where its streams are used."""
 
 from __future__ import annotations
 

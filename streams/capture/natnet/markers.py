@@ -38,7 +38,7 @@ class NamedRows:
 
     @property
     def disagreeing(self) -> int:
-        """Sets whose labelled markers have another numbering than their names."""
+        """Number of sets whose labelled markers have another numbering than their names."""
         return sum(one.numbering is False for one in self._sets)
 
     def positions(self, frame: NatNetFrame) -> NDArray[np.float64] | None:
@@ -125,7 +125,7 @@ def _agree(points: NDArray[Any], labelled: NDArray[Any], seen: NDArray[np.bool_]
 
 
 def unnamed_markers(frame: NatNetFrame) -> NDArray[np.float64]:
-    """(n, 3) markers of a frame that are seen and nobody's [m]."""
+    """(n, 3) - markers of a frame that are seen and belong to no set [m]."""
     params = frame.labelled["params"]
     nobody = (params & (UNLABELLED | OCCLUDED)) == UNLABELLED
     return frame.labelled["position"][nobody].astype(np.float64)

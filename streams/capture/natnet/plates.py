@@ -30,7 +30,7 @@ class _Plate:
 
 
 class NatNetPlates:
-    """The plates of the definitions that can be used.
+    """The force plates of the definitions that can be used.
 
     unused : names of those that cannot: uncalibrated, without an area, or with other channels
     """
@@ -48,11 +48,14 @@ class NatNetPlates:
                 self._plates.append(_Plate(definition, place, scale, order))
 
     def descriptions(self, rate: float) -> tuple[PlateDescription, ...]:
-        """What they are, in the order of the samples; rate : samples per second, told elsewhere."""
+        """Descriptions of the plates, in the order of the samples; rate : samples per second, known from
+        elsewhere.
+        """
         return tuple(plate.description._replace(rate=rate) for plate in self._plates)
 
     def samples(self, frame: NatNetFrame, stamp_ns: int | None, period_ns: int) -> ForceSamples | None:
-        """What came with a frame, spread over its time from its stamp on, as analog samples are in C3D.
+        """Force samples that came with a frame, spread over its period from its stamp on, as analog samples
+        are in C3D.
 
         None where there are no plates, no stamps, or no samples.
         """

@@ -1,4 +1,4 @@
-"""What a NatNet server is asked in words: rate, axis, unit, samples; one question at a time.
+"""The questions that a NatNet server is asked: rate, axis, unit, samples; one question at a time.
 
 The words and the forms of the answers are those of NaturalPoint's SampleClient (NatNet SDK 4.1).
 """
@@ -26,7 +26,7 @@ ROUNDS = 3
 
 
 class Questions:
-    """Questions in words, and what was answered."""
+    """The questions to a server, and its answers."""
 
     def __init__(self) -> None:
         self._known: dict[bytes, float] = {}
@@ -34,12 +34,12 @@ class Questions:
 
     @property
     def answered(self) -> bool:
-        """Whether any is answered."""
+        """Whether any question is answered."""
         return bool(self._known)
 
     @property
     def complete(self) -> bool:
-        """Whether all are answered."""
+        """Whether all questions are answered."""
         return len(self._known) == len(QUESTIONS)
 
     @property
@@ -54,7 +54,7 @@ class Questions:
 
     @property
     def unit(self) -> LengthUnit:
-        """Of positions; metres where it is not answered, as NatNet has them."""
+        """The unit of positions; metres where it is not answered, as NatNet has them."""
         return UNITS[round(self._known.get(b"UnitsToMillimeters", 1000.0), 3)]
 
     @property
@@ -63,7 +63,7 @@ class Questions:
         return self.rate * self._known.get(b"AnalogSamplesPerMocapFrame", 0.0)
 
     def next(self) -> bytes:
-        """The message with the next question; nothing where all is known or was asked in vain."""
+        """The message with the next question; empty where all is known, or was asked without success."""
         unknown = [name for name in QUESTIONS if name not in self._known]
         if not unknown or self._n_asked >= ROUNDS * len(QUESTIONS):
             return b""

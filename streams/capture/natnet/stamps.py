@@ -24,7 +24,7 @@ class StampCheck:
         self._n_odd = 0
 
     def believed(self, stamp_ns: int, arrived_ns: int) -> bool:
-        """Whether a stamp is one of the clock so far; where it is not, the frame has none."""
+        """Whether a stamp fits the clock so far; a frame whose stamp does not has none."""
         newest = (stamp_ns, arrived_ns)
         if self._last is not None and _leap(self._last, newest):
             agrees = self._odd is not None and not _leap(self._odd, newest)

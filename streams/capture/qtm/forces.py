@@ -44,7 +44,7 @@ class QtmForces:
         self.n_unknown = self.n_beside = 0
 
     def samples(self, plates: list[QtmPlateSamples], stamp_ns: int) -> ForceSamples | None:
-        """What came with a frame of that stamp; None where there is nothing of plates that are known.
+        """Force samples that came with a frame of that stamp; None without samples of known plates.
 
         The first sample of a frame is taken for one of its own moment, the others follow at the plates' rate.
         """
@@ -97,6 +97,6 @@ class QtmForces:
 
 
 def are_finite(rows: FloatArray) -> BoolArray:
-    """(n,) - which of rows (n, m) hold numbers alone."""
+    """(n,) - which of the rows (n, m) hold finite numbers only."""
     finite: BoolArray = np.logical_and.reduce(np.isfinite(rows), axis=1)
     return finite

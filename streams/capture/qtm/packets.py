@@ -126,7 +126,7 @@ def decode_data(body: memoryview) -> DataPacket:
 
 
 def decode_markers(part: memoryview, n_word: int) -> tuple[FloatArray, int, int]:
-    """Positions (n, 3) [mm], and how many frames per thousand were dropped and out of sync."""
+    """Positions (n, 3) [mm], and how many frames per thousand were dropped or out of sync."""
     if len(part) < MARKER_HEADER.size:
         raise MalformedPacketError("markers without a count")
     n, dropped, out_of_sync = MARKER_HEADER.unpack_from(part)

@@ -287,7 +287,7 @@ class QtmConnection:
 
 
 def words_of(body: bytes | memoryview) -> str:
-    """A text that the server sent, fit to be quoted."""
+    """A text that the server sent, made fit to be quoted."""
     return plain(bytes(body[:LONGEST_WORDS]).rstrip(b"\0").decode("utf-8", "replace"), LONGEST_WORDS)
 
 

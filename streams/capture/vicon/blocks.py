@@ -128,30 +128,30 @@ def block(*parts: tuple[int, bytes]) -> bytes:
 
 
 def numbers(values: frozenset[int] | set[int]) -> bytes:
-    """A set of numbers, as it is sent."""
+    """A set of numbers, encoded for sending."""
     return struct.pack(f"<I{len(values)}I", len(values), *sorted(values))
 
 
 def read_numbers(reader: ByteReader) -> frozenset[int]:
-    """A set of numbers."""
+    """Read a set of numbers."""
     return frozenset(reader.array(_NUMBERS, reader.count(4)).tolist())
 
 
 def read_unchanged(reader: ByteReader) -> frozenset[int]:
-    """Of a frame's contents the kinds that are as before and are not sent again."""
+    """Read which kinds of a frame's contents are unchanged and are not sent again."""
     reader.skip(8 * reader.count(8))  # how many objects of each kind there are, which the block shows itself
     return read_numbers(reader)
 
 
 def read_period_ns(reader: ByteReader) -> int:
-    """Period of frames [ns]; 0 for one that cannot be."""
+    """Read the period of frames [ns]; 0 for an impossible one."""
     ticks = int(_I64.unpack_from(reader.data, reader.skip(8))[0])
     period_ns = ticks * 1_000_000_000 // TICKS_PER_S
     return period_ns if 10_000 <= period_ns <= 10_000_000_000 else 0
 
 
 def read_subject(reader: ByteReader) -> ViconSubject:
-    """A subject, without its segments."""
+    """Read a subject, without its segments."""
     number, name = reader.u32(), reader.counted()
     for _ in range(reader.count(36)):
         reader.skip(8 + 24)
@@ -164,19 +164,19 @@ def read_subject(reader: ByteReader) -> ViconSubject:
 
 
 def read_device(reader: ByteReader) -> tuple[int, int, str]:
-    """A device: number, period of its frames [ticks], name."""
+    """Read a device: number, period of its frames [ticks], name."""
     return reader.u32(), reader.u64(), reader.counted()
 
 
 def read_channel(reader: ByteReader) -> tuple[int, int, tuple[str, ...]]:
-    """A channel: device, number, names of its components."""
+    """Read a channel: device, number, names of its components."""
     device, channel = reader.u32(), reader.u32()
     reader.counted()
     return device, channel, tuple(reader.counted() for _ in range(reader.count(4)))
 
 
 def read_plate(reader: ByteReader) -> PlatePose:
-    """Where a force plate lies."""
+    """Read the pose of a force plate."""
     device = reader.u32()
     values = reader.array(_FLOATS, 18).astype(np.float64)
     if not np.isfinite(values).all():
@@ -185,7 +185,7 @@ def read_plate(reader: ByteReader) -> PlatePose:
 
 
 def read_samples(reader: ByteReader) -> DeviceSamples:
-    """Samples of a channel of three components."""
+    """Read the samples of a channel of three components."""
     frame, device, channel = reader.u32(), reader.u32(), reader.u32()
     n = reader.count(4)
     samples = reader.array(_FLOATS, n)
@@ -193,7 +193,7 @@ def read_samples(reader: ByteReader) -> DeviceSamples:
 
 
 def read_latency_s(reader: ByteReader) -> float:
-    """Sum of the delays that the server names [s]; 0 where it is no time that can be."""
+    """Read the sum of the delays that the server states [s]; 0 where it is not a possible time."""
     total = 0.0
     for _ in range(reader.count(12)):
         reader.skip(reader.u32())  # its name
@@ -202,7 +202,7 @@ def read_latency_s(reader: ByteReader) -> float:
 
 
 def read_recons(block: bytes, start: int, end: int, kind: np.dtype[Any]) -> NDArray[Any]:
-    """(n,) of LABELLED or UNLABELLED, as a view of the block."""
+    """(n,) - labelled or unlabelled markers, as a view of the block."""
     if end - start < 4:
         raise malformed("a list of markers without a count")
     n = _COUNT.unpack_from(block, start)[0]

@@ -19,7 +19,7 @@ CORNERS = ((1, 1), (0, 1), (0, 0), (1, 0))
 
 
 class ViconPlates:
-    """Plates whose place is known.
+    """The force plates whose pose is known.
 
     in_millimetres : whether moments come in N mm; the SDK's source says N/mm, its manual N m, and so it is
         told from the data: a plate's moment has no lever of metres
@@ -33,14 +33,18 @@ class ViconPlates:
         self._names = [names.get(pose.device, "") or f"plate {pose.device}" for pose in self._poses]
 
     def descriptions(self, rate: float) -> tuple[PlateDescription, ...]:
-        """What they are, in the order of the samples; rate : samples per second, seen in frames."""
+        """Descriptions of the plates, in the order of the samples; rate : samples per second, as counted
+        in frames.
+        """
         return tuple(
             PlateDescription(name, _corners(pose, place), rate)
             for name, pose, place in zip(self._names, self._poses, self._places, strict=True)
         )
 
     def samples(self, frame: ViconFrame, stamp_ns: int, period_ns: int) -> ForceSamples | None:
-        """What came with a frame, spread over its time from its stamp on; None where there is nothing."""
+        """Force samples that came with a frame, spread over its period from its stamp on; None without
+        samples.
+        """
         if not self._poses or "force" not in frame.samples:
             return None
         pairs = [self._of(pose.device, frame) for pose in self._poses]

@@ -1,4 +1,4 @@
-"""What a Vicon server has said so far: its subjects, plates and clock, and the frame of a block."""
+"""The state of a Vicon stream: its subjects, plates and clock, and the frame of a block."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _SAMPLES = {FORCE_FRAME: "force", MOMENT_FRAME: "moment", PRESSURE_FRAME: "press
 
 
 class ViconStatics(NamedTuple):
-    """What a server sends when it changes. Two that are equal describe the same.
+    """What a server sends only when it changes; two that are equal describe the same.
 
     period_ns : of frames, 0 = not told; up : "" = not told
     subjects : in the order sent; plates : those with a place; devices : number -> name
@@ -82,7 +82,7 @@ class ViconFrame(NamedTuple):
 
 
 class ViconStream:
-    """Blocks in, frames out.
+    """Turns blocks into frames.
 
     statics : what is known; n_change : how often it changed
     offered : kinds that the server can send, once it has said so; None = not yet
@@ -96,7 +96,7 @@ class ViconStream:
         self.pings: list[int] = []
 
     def take(self, block: bytes) -> ViconFrame | None:
-        """Take in a block; its frame, or None for a block without one.
+        """Take in a block; returns its frame, or None for a block without one.
 
         Raises DecodeError for a block that contradicts itself; then nothing of it counts.
         """
@@ -176,7 +176,7 @@ _STATIC_READERS = {
 
 
 class ViconRows:
-    """Where the markers of subjects stand among the rows that are published.
+    """Which published rows the markers of the subjects are in.
 
     names : "Anna:LASI"; a marker that a frame does not have is occluded
     """
@@ -195,11 +195,13 @@ class ViconRows:
         self._last = (b"", np.zeros(0, np.intp), np.zeros(0, np.bool_), 0)
 
     def same_numbers(self, other: ViconRows) -> bool:
-        """Whether the markers have the same numbers in another one."""
+        """Whether the markers have the same numbers as in another one."""
         return np.array_equal(self._keys, other._keys) and np.array_equal(self._order, other._order)
 
     def positions(self, labelled: NDArray[Any] | None) -> tuple[NDArray[np.float64], int]:
-        """(n_marker, 3) [mm], NaN = not in the frame; and how many of the frame's markers no subject has."""
+        """(n_marker, 3) [mm], NaN = not in the frame; and how many markers of the frame belong to no
+        subject.
+        """
         found = np.empty((len(self.names), 3))
         found.fill(np.nan)
         if labelled is None or not len(labelled) or not self.names:

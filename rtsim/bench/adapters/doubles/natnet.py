@@ -1,4 +1,4 @@
-"""A double of Motive: a NatNet server on this computer that sends what it is told to."""
+"""A double of Motive: a NatNet server on this computer that sends what it is ordered to."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ class NatNetDouble:
         )
 
     def definitions(self) -> bytes:
-        """What is tracked, as it is now."""
+        """What is tracked, at this moment."""
         plates = [Plate(k + 1, plate.name, plate.corners, OFFSET) for k, plate in enumerate(self.plates)]
         return definitions(self.version, [Body(self.person, ASSET, self.names)], plates)
 

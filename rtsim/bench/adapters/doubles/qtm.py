@@ -75,7 +75,7 @@ class QtmDouble:
         self.names = list(names)
 
     def event(self, number: int) -> None:
-        """Tell everybody that something has happened."""
+        """Send an event to every client."""
         self._send_all(wrapped(EVENT, bytes([number])), everybody=True)
 
     def send(self, frame: DoubledFrame) -> None:
@@ -95,7 +95,7 @@ class QtmDouble:
         return HEADER.size
 
     def keep_clock(self, given: Callable[[int], int]) -> None:
-        """Nothing: stamps of frames are all that this protocol tells of the clock."""
+        """Do nothing: the stamps of frames are all that this protocol shows of the clock."""
 
     def message(self, frame: DoubledFrame) -> bytes:
         """The data packet of a frame."""
@@ -120,7 +120,7 @@ class QtmDouble:
         return wrapped(FRAME, head + b"".join(parts))
 
     def settings(self) -> bytes:
-        """The settings in XML, as they are now."""
+        """The settings in XML, at this moment."""
         labels = "".join(f"<Label><Name>{escape(name)}</Name></Label>" for name in self.names)
         plates = "".join(plate_settings(k + 1, plate) for k, plate in enumerate(self.plates))
         forces = f"<Force><Unit_Length>mm</Unit_Length><Unit_Force>N</Unit_Force>{plates}</Force>"
@@ -216,22 +216,22 @@ Double = QtmDouble
 
 
 def wrapped(kind: int, body: bytes) -> bytes:
-    """A message of any type."""
+    """Encode a message of any type."""
     return HEADER.pack(HEADER.size + len(body), kind) + body
 
 
 def text(kind: int, words: str) -> bytes:
-    """A message of words."""
+    """Encode a text message."""
     return wrapped(kind, words.encode() + b"\0")
 
 
 def component(kind: int, body: bytes) -> bytes:
-    """A part of a data packet."""
+    """Encode a component of a data packet."""
     return HEADER.pack(HEADER.size + len(body), kind) + body
 
 
 def floats(values: np.ndarray) -> bytes:
-    """Numbers as the protocol has them."""
+    """Encode numbers as the protocol has them."""
     return np.asarray(values, dtype="<f4").tobytes()
 
 

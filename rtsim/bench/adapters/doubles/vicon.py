@@ -137,7 +137,7 @@ class ViconDouble:
         return self.block(frame, frozenset(OFFERED), True)
 
     def block(self, frame: DoubledFrame, wanted: frozenset[int], told: bool, age_s: float = 0.0) -> bytes:
-        """The block of a frame; static objects are in it unless a client has been told them."""
+        """The block of a frame; static objects are in it unless a client has received them."""
         number = struct.pack("<I", frame.number)
         delays = struct.pack("<I", 2) + _text("Camera") + struct.pack("<d", 0.5 * age_s)
         delays += _text("Core") + struct.pack("<d", 0.5 * age_s)

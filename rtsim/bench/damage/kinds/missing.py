@@ -1,4 +1,4 @@
-"""Markers that are not there."""
+"""Markers that are missing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Positions that are not exact."""
+"""Markers whose positions are not exact."""
 
 from __future__ import annotations
 

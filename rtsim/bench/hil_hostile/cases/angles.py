@@ -20,7 +20,7 @@ DRIFT_DEG_S = 10.0
 
 
 def turned(amount: Callable[[Moment, float], float]) -> Lie:
-    """Angles of this amount [deg] by the moment and the true angle [deg], speeds as they are."""
+    """Add this amount to the angle [deg], by the moment and the true angle [deg]; speeds stay as they are."""
 
     def lie(told: Keys, m: Moment) -> list[Keys]:
         return [{**told, "angle": [math.radians(amount(m, math.degrees(told["angle"][0])))]}]
@@ -29,12 +29,12 @@ def turned(amount: Callable[[Moment, float], float]) -> Lie:
 
 
 def off(deg: float, over_s: float = 0.0) -> Lie:
-    """Off by so much, at once or along a drift."""
+    """An angle that is off by this amount, at once or along a drift."""
     return turned(lambda m, true: true + deg * (min(1.0, m.s / over_s) if over_s else 1.0))
 
 
 def late(ms: float) -> Lie:
-    """Angle and speed of so long ago; the delay grows slowly, so that nothing leaps."""
+    """Angle and speed as they were this long ago; the delay grows slowly, so that nothing leaps."""
 
     def lie(told: Keys, m: Moment) -> list[Keys]:
         angle, speed = m.ago(ms * min(1.0, m.s / 0.3))
@@ -44,7 +44,9 @@ def late(ms: float) -> Lie:
 
 
 def mirrored(told: Keys, m: Moment) -> list[Keys]:
-    """Angle and speed of the other sign, about the angle at which the lie begins, so that nothing leaps."""
+    """Angle and speed with the opposite sign, about the angle at which the lie begins, so that nothing
+    leaps.
+    """
     if m.n == 0:
         m.device.pivot = told["angle"][0]
     pivot = m.device.pivot
@@ -52,7 +54,7 @@ def mirrored(told: Keys, m: Moment) -> list[Keys]:
 
 
 def frozen(noise_deg: float) -> Lie:
-    """The angle of the first moment, with noise; speed zero."""
+    """The angle of the first moment, with noise; the speed is zero."""
 
     def lie(told: Keys, m: Moment) -> list[Keys]:
         if m.n == 0:
@@ -64,12 +66,14 @@ def frozen(noise_deg: float) -> Lie:
 
 
 def scaled(by: float) -> Lie:
-    """Another scale, which comes within a second, so that nothing leaps."""
+    """An angle of another scale, which comes within a second, so that nothing leaps."""
     return turned(lambda m, true: true * (1.0 + (by - 1.0) * min(1.0, m.s)))
 
 
 def in_swing(deg: float) -> Lie:
-    """Off the more the faster the joint moves, as a strap that is loose in swing: half of it at 40 deg/s."""
+    """An angle that is the more off the faster the joint moves, as with a strap that is loose in swing:
+    half of it at 40 deg/s.
+    """
 
     def lie(told: Keys, m: Moment) -> list[Keys]:
         share = min(1.0, abs(math.degrees(told["speed"][0])) / 80.0)
@@ -79,7 +83,7 @@ def in_swing(deg: float) -> Lie:
 
 
 def in_turns(told: Keys, m: Moment) -> list[Keys]:
-    """Off by up to 8 degrees and back, five times a second."""
+    """An angle that is off by up to 8 degrees and back, five times a second."""
     share = min(1.0, 2.0 * math.sin(math.pi * (m.s % 0.2) / 0.2))
     return [{**told, "angle": [told["angle"][0] + math.radians(8.0) * share]}]
 

@@ -1,4 +1,4 @@
-"""An emergency stop beside crowds: by datagram, by command, by `rtsim command`, by signal."""
+"""An emergency stop amid crowds: by datagram, by command, by `rtsim command`, by signal."""
 
 from __future__ import annotations
 
@@ -50,12 +50,12 @@ Stop = Callable[[Rig], int]
 
 
 def by_datagram(rig: Rig) -> int:
-    """At the endpoint that nobody can fill."""
+    """Stop by a datagram to the endpoint that cannot be filled up."""
     return stop_by_datagram(rig.control)[0]
 
 
 def by_command(rig: Rig) -> int:
-    """The plain command on a connection of its own, once more where it is not answered."""
+    """Stop by a plain command on a connection of its own, repeated where it is not answered."""
     began = now_ns()
     for _ in range(2):
         if rig.ask("emergency_stop", COMMAND_S)[0]:
@@ -75,26 +75,26 @@ def by_process(rig: Rig) -> int:
 
 
 def by_signal(rig: Rig) -> int:
-    """SIGUSR2 to the process of the model."""
+    """Stop by SIGUSR2 to the process of the model."""
     began = now_ns()
     os.kill(rig.child.pid, signal.SIGUSR2)
     return began
 
 
 def junk(rng: random.Random) -> bytes:
-    """Anything but a stop."""
+    """Random bytes that are no stop."""
     return rng.randbytes(rng.choice((0, 1, 7, 8, 64, 1400)))
 
 
 def almost(rng: random.Random) -> bytes:
-    """What begins almost as a stop does."""
+    """Bytes that begin almost like a stop."""
     return b"rtsim:s" + rng.choice((b"", b"x", b"\0", b" top"))
 
 
 def stopped(
     run: str, stop: Stop, where: str = "control", *members: Member
 ) -> Callable[[RunningModels], Evidence]:
-    """Armed, then a crowd comes, then somebody asks for a stop.
+    """A case: the device is armed, then a crowd comes, then somebody asks for a stop.
 
     where : endpoint that the crowd goes to: control, results or port (the device's)
     """

@@ -23,27 +23,27 @@ FLOOD = 40
 
 
 def silence(told: Keys, m: Moment) -> list[Keys]:
-    """Nothing."""
+    """Nothing is sent."""
     return []
 
 
 def silent_for(seconds: float) -> Lie:
-    """Nothing for so long, then honest again."""
+    """Send nothing for this time, then be honest again."""
     return lambda told, m: [] if m.s < seconds else [told]
 
 
 def floods(told: Keys, m: Moment) -> list[Keys]:
-    """Each message forty times, under numbers of their own: 20 000 a second."""
+    """Send each message forty times, under numbers of their own: 20 000 a second."""
     return [{**told, "seq": told["seq"] * FLOOD + k, "t": told["t"] + 1000 * k} for k in range(FLOOD)]
 
 
 def giant(told: Keys, m: Moment) -> list[Parts]:
-    """One part of 3 MiB, then nothing of use."""
+    """Send one part of 3 MiB, then nothing usable."""
     return [[b"device", bytes(3 << 20)]] if m.n == 0 else []
 
 
 def vanishes(run: str) -> Callable[[RunningModels], Evidence]:
-    """The connection is closed."""
+    """The device's connection is closed."""
 
     def act(lab: RunningModels) -> Evidence:
         rig, since = lab.rig(run), now_ns()
@@ -60,7 +60,9 @@ def vanishes(run: str) -> Callable[[RunningModels], Evidence]:
 
 
 def comes_again_under_torque(lab: RunningModels) -> Evidence:
-    """It vanishes, and another one that says it is armed comes at once: no torque without arming."""
+    """The device vanishes, and another one that calls itself armed comes at once: no torque without
+    arming.
+    """
     rig, since = lab.rig("ankle"), now_ns()
     first = rig.device()
     try:
@@ -91,7 +93,7 @@ def beside(run: str, member: Member, wrong: Callable[[Rig], str]) -> Callable[[R
 
 
 def second_device(address: str, over: threading.Event) -> None:
-    """Another device that says 50 N m and an angle of its own."""
+    """Be another device that reports 50 N m and an angle of its own."""
     with FalseDevice(address, 5) as other:
         other.begin(lambda told, m: [{**told, "angle": [0.6], "torque": [50.0], "state": "armed"}])
         over.wait()
@@ -110,7 +112,7 @@ def unmoved(rig: Rig) -> str:
 
 
 def drips(lab: RunningModels) -> Evidence:
-    """A device by hand: honest messages, a byte every ten milliseconds; nobody is armed by it."""
+    """A device whose honest messages come a byte every ten milliseconds; nobody is armed by it."""
     rig, since = lab.rig("ankle"), now_ns()
     time.sleep(HELD_S)
     topic, payload = packed(
@@ -155,7 +157,7 @@ def armed_without_device(lab: RunningModels) -> Evidence:
 
 
 def another_protocol() -> bytes:
-    """A request of a browser."""
+    """A request as a browser sends it."""
     return b"GET / HTTP/1.1\r\nHost: device\r\n\r\n"
 
 

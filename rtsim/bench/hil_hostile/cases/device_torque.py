@@ -1,4 +1,4 @@
-"""Actuators that do otherwise than told, and speeds and leaps that no joint has."""
+"""Actuators that do not apply what is commanded, and speeds and leaps that no joint has."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ACTUATOR = ("actuator", "torque", "drives")
 
 
 def applies(own: float, passive: float = 0.0, share: float = 1.0) -> Lie:
-    """A share of what is commanded, and torque of its own and of passive parts beside it [N m]."""
+    """Apply a share of what is commanded, and torque of its own and of passive parts besides [N m]."""
 
     def lie(told: Keys, m: Moment) -> list[Keys]:
         actuator = share * told["actuator"][0] + own
@@ -33,7 +33,7 @@ def sticks(told: Keys, m: Moment) -> list[Keys]:
 
 
 def tells_what_it_should(told: Keys, m: Moment) -> list[Keys]:
-    """The actuator's own number is as commanded; what the whole device applies is 25 N m beyond it."""
+    """The number of the actuator is as commanded, but the whole device applies 25 N m more."""
     return [{**told, "torque": [told["actuator"][0] - 25.0]}]
 
 
@@ -50,12 +50,12 @@ def leaps_and_returns(told: Keys, m: Moment) -> list[Keys]:
 
 
 def wrong_speed(told: Keys, m: Moment) -> list[Keys]:
-    """A speed of 8 rad/s where the joint turns as it does."""
+    """A speed of 8 rad/s while the joint turns at another one."""
     return [{**told, "speed": [told["speed"][0] + 8.0]}]
 
 
 def armed_while_stopped(lab: RunningModels) -> Evidence:
-    """After an emergency stop it says that it is armed, and pushes: nobody arms meanwhile."""
+    """After an emergency stop the device calls itself armed, and pushes: nobody can arm meanwhile."""
     rig, since = lab.rig("ankle"), now_ns()
     with rig.device() as liar:
         rig.arm()
@@ -74,7 +74,7 @@ def armed_while_stopped(lab: RunningModels) -> Evidence:
 
 
 def pushes_unarmed(lab: RunningModels) -> Evidence:
-    """It applies 10 N m though nobody has armed: told, and arming is refused."""
+    """The device applies 10 N m though nobody has armed: reported, and arming is refused."""
     rig, since = lab.rig("ankle"), now_ns()
     with rig.device() as liar:
         until(lambda: liar.n_heard > 50, 5.0)
@@ -88,7 +88,7 @@ def pushes_unarmed(lab: RunningModels) -> Evidence:
 
 
 def leaps_and_is_armed(lab: RunningModels) -> Evidence:
-    """The angle leaps by 20 degrees and stays there; a person arms again, and it is still the lie."""
+    """The angle leaps by 20 degrees and stays there; a person arms again, and the angle is still wrong."""
     rig, since = lab.rig("ankle"), now_ns()
     with rig.device() as liar:
         rig.arm()

@@ -16,49 +16,49 @@ UNHEARD = ("answer", "older than", "silent", "no word", "malformed", "not unders
 
 
 def says(**changed: Any) -> Lie:
-    """Other values of some keys."""
+    """Send other values of some keys."""
     return lambda told, m: [{**told, **changed}]
 
 
 def without(key: str) -> Lie:
-    """A key left out."""
+    """Leave a key out."""
     return lambda told, m: [{k: v for k, v in told.items() if k != key}]
 
 
 def raw(make: Any) -> Lie:
-    """A whole message made of the honest one."""
+    """Send a whole message made from the honest one."""
     return lambda told, m: [make(told)]
 
 
 def replays(told: Keys, m: Moment) -> list[Keys]:
-    """The first message of the lie, byte for byte, again and again."""
+    """Send the first message of the lie, byte for byte, again and again."""
     if m.n == 0:
         m.device.kept = dict(told)
     return [m.device.kept]
 
 
 def answers_the_future(told: Keys, m: Moment) -> list[Keys]:
-    """As the answer to an output that comes in a second."""
+    """Answer an output that has not been sent yet."""
     return [{**told, "command": told["command"] + 500}]
 
 
 def leaps_in_seq(told: Keys, m: Moment) -> list[Keys]:
-    """Numbers that leap by a million at each message."""
+    """Send message numbers that leap by a million at each message."""
     return [{**told, "seq": told["seq"] + 1_000_000 * (m.n + 1)}]
 
 
 def nothing_finite(told: Keys) -> Parts:
-    """An angle that is no number."""
+    """Send an angle that is no number."""
     return packed("device", {**told, "angle": [math.nan]})
 
 
 def extension(told: Keys) -> Parts:
-    """An angle of an extension type."""
+    """Send an angle of an extension type."""
     return packed("device", {**told, "angle": msgspec.msgpack.Ext(5, b"12345678")})
 
 
 def deep(told: Keys) -> Parts:
-    """An angle nested a thousand deep."""
+    """Send an angle nested a thousand deep."""
     head = msgspec.msgpack.encode({"v": 1, "type": "device"})[1:]
     return [b"device", b"\x83" + head + b"\xa5angle" + b"\x91" * 1000 + b"\x00"]
 

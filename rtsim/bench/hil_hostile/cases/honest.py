@@ -1,4 +1,4 @@
-"""Nobody is hostile: each fault is a false alarm."""
+"""Cases in which nobody is hostile: each fault is a false alarm."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RUNS = {"ankle": "in lockstep", "swing": "of a swinging leg in lockstep", "free"
 
 
 def clean(run: str) -> Callable[[RunningModels], Evidence]:
-    """A device by the page, armed for six seconds."""
+    """A device that follows the protocol's page, armed for six seconds."""
 
     def act(lab: RunningModels) -> Evidence:
         rig, since = lab.rig(run), now_ns()
@@ -48,7 +48,7 @@ def simulated(run: str, device: str) -> Callable[[RunningModels], Evidence]:
 
 
 def looked_on(rig: Rig, since_ns: int) -> Evidence:
-    """Arm, and look on."""
+    """Arm, and observe."""
     rig.arm()
     armed = now_ns()
     time.sleep(CLEAN_S)

@@ -1,4 +1,4 @@
-"""Models that stall, vanish, flood, alternate, begin armed, or send what does not end."""
+"""Models that stall, vanish, flood, alternate, begin armed, or send endless messages."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ STOPPED_S = 0.6
 
 
 def stalls(all_: Victims) -> int:
-    """Nothing for a second, connected."""
+    """The model sends nothing for a second, but stays connected."""
     began = now_ns()
     all_.listen(0.8)
     return began
 
 
 def floods(all_: Victims) -> int:
-    """Outputs as fast as they go for half a second, then nothing."""
+    """The model sends outputs as fast as it can for half a second, then nothing."""
     due = time.monotonic() + 0.5
     while time.monotonic() < due:
         for victim in all_.all:
@@ -43,7 +43,7 @@ def floods(all_: Victims) -> int:
 
 
 def alternates(all_: Victims) -> int:
-    """Two runs in turns, both armed."""
+    """Two runs send in turns, both armed."""
     sessions = ("a" * 16, "b" * 16)
     began = now_ns()
     for k in range(80):
@@ -54,7 +54,7 @@ def alternates(all_: Victims) -> int:
 
 
 def changes_session(all_: Victims) -> int:
-    """Another run begins with an armed output, and goes on so."""
+    """Another run begins with an armed output, and goes on armed."""
     for victim in all_.all:
         victim.renew()
     began = now_ns()
@@ -148,14 +148,14 @@ def is_stopped_while_it_falls(lab: RunningModels) -> Any:
 
 
 def send(all_: Victims, number: int, only: str = "") -> None:
-    """A signal to the devices."""
+    """Send a signal to the devices."""
     for victim in all_.all:
         if only in ("", victim.name):
             os.kill(victim.process.pid, number)
 
 
 def vanishes(all_: Victims) -> int:
-    """The sockets are closed; after a while the model is there again, and is heard again."""
+    """The model's sockets are closed; after a while it is there again, and is heard again."""
     for victim in all_.all:
         victim.listen()
         victim.vanish()
@@ -166,7 +166,7 @@ def vanishes(all_: Victims) -> int:
 
 
 def comes_back(all_: Victims) -> None:
-    """The model is bound again; what devices say is heard, where they come back at all."""
+    """Bind the model again, and note the messages of the devices that come back."""
     for victim in all_.all:
         if victim.socket.closed:
             victim.bind(victim.address)
@@ -235,13 +235,13 @@ def bound(marker_input: socket.socket, host: tuple[str, int]) -> None:
 
 
 def armed_output(victim: Victim) -> bytes:
-    """An armed output as it is on the wire."""
+    """An armed output as bytes on the wire."""
     topic, payload = packed("output", victim.output())
     return frame(topic, more=True) + frame(payload)
 
 
 def returned(victim: Victim, since_ns: int) -> str:
-    """What there is to say of a device that has not come back."""
+    """A sentence on a device that has not come back."""
     return "" if back(victim, since_ns) else f"{victim.name} does not come back"
 
 

@@ -105,7 +105,7 @@ def huge_number(output: Keys) -> Parts:
 
 
 def within(limit_Nm: float, **keys: Any) -> Act:
-    """Torque stays within a limit, whatever is said; it may go on."""
+    """Torque stays within a limit, whatever the outputs say; it may go on."""
 
     def act(lab: RunningModels) -> Any:
         return on_all(lab, lambda all_: all_.go_on(0.6, **keys), lambda v, since: limited(v, limit_Nm))
@@ -136,7 +136,7 @@ def lowered(lab: RunningModels) -> Any:
 
 
 def not_armed(lab: RunningModels) -> Any:
-    """armed = false with 5 N m: no torque."""
+    """Outputs with armed = false and 5 N m: no torque."""
 
     def act(all_: Victims) -> None:
         all_.go_on(0.1, armed=False)

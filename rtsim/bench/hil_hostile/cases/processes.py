@@ -28,7 +28,7 @@ Happens = Callable[[Rig, Child], int]
 def together(
     happens: Happens, of_device: bool = True, seconds: float = 1.0
 ) -> Callable[[RunningModels], Evidence]:
-    """Both under torque, then something happens; judged by the log of the device, or by outputs."""
+    """Both run under torque, then something happens; judged by the log of the device, or by outputs."""
 
     def act(lab: RunningModels) -> Evidence:
         rig, since = lab.rig("ankle"), now_ns()
@@ -70,7 +70,9 @@ def signalled(number: int, to_device: bool, then: int = 0) -> Happens:
 
 
 def on_a_full_disk(lab: RunningModels) -> Evidence:
-    """A run that records where there is no room any more: told, and its exit code is none of success."""
+    """A run that records where there is no room any more: reported, and its exit code is not that of
+    success.
+    """
     with ExitStack() as stack:
         before = resource.getrlimit(resource.RLIMIT_FSIZE)
         resource.setrlimit(resource.RLIMIT_FSIZE, (DISK_BYTES, before[1]))
@@ -94,7 +96,7 @@ def on_a_full_disk(lab: RunningModels) -> Evidence:
 
 
 def ends_in_a_fault(lab: RunningModels) -> Evidence:
-    """A run that ends while a fault is latched: its exit code is none of success."""
+    """A run that ends while a fault is latched: its exit code is not that of success."""
     rig, since = lab.fresh("ankle"), now_ns()
     try:
         with rig.device() as device:

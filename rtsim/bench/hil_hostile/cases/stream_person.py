@@ -19,23 +19,23 @@ def moved(move: object) -> Lie:
 
 
 def jumps(x: Positions, f: OutgoingFrame) -> Positions:
-    """3 m away from one frame to the next."""
+    """The person is 3 m away from one frame to the next."""
     return x + np.array([3.0, 0.0, 0.0])
 
 
 def jumps_now_and_then(x: Positions, f: OutgoingFrame) -> Positions:
-    """3 m away and back, every ten frames."""
+    """The person is 3 m away and back, every ten frames."""
     return x + np.array([3.0, 0.0, 0.0]) * (f.n // 10 % 2 == 0)
 
 
 def turns_round(x: Positions, f: OutgoingFrame) -> Positions:
-    """Turned by 180 degrees about the vertical through the middle, at once."""
+    """The person is turned by 180 degrees about the vertical through the middle, at once."""
     centre = np.nanmean(x, axis=0)
     return centre + (x - centre) * np.array([-1.0, 1.0, -1.0])
 
 
 def falls_down(x: Positions, f: OutgoingFrame) -> Positions:
-    """Turned by 90 degrees about the way ahead, within a fifth of a second."""
+    """The person is turned by 90 degrees about the direction ahead, within a fifth of a second."""
     a = 0.5 * np.pi * min(1.0, f.s / 0.2)
     centre = np.nanmean(x, axis=0)
     y, z = x[:, 1] - centre[1], x[:, 2] - centre[2]
@@ -50,18 +50,18 @@ def mirrored(x: Positions, f: OutgoingFrame) -> Positions:
 
 
 def upside_down(x: Positions, f: OutgoingFrame) -> Positions:
-    """Head down."""
+    """The person is upside down."""
     x[:, 1:] = -x[:, 1:]
     return x
 
 
 def larger(x: Positions, f: OutgoingFrame) -> Positions:
-    """Somebody who is a quarter taller."""
+    """The person is a quarter taller."""
     return 1.25 * x
 
 
 def exchanged(x: Positions, f: OutgoingFrame) -> Positions:
-    """Names are given to other markers, in a circle."""
+    """The names are given to other markers, in a circle."""
     return np.roll(x, 5, axis=0)
 
 
@@ -71,22 +71,22 @@ def infinite(x: Positions, f: OutgoingFrame) -> Positions:
 
 
 def far(x: Positions, f: OutgoingFrame) -> Positions:
-    """At 1e300 m."""
+    """The positions are at 1e300 m."""
     return np.full_like(x, 1e300)
 
 
 def at_the_origin(x: Positions, f: OutgoingFrame) -> Positions:
-    """All markers at zero, as some systems have what they do not see."""
+    """All markers are at zero, as some systems send those that they do not see."""
     return np.zeros_like(x)
 
 
 def noisy(x: Positions, f: OutgoingFrame) -> Positions:
-    """Noise of 10 cm."""
+    """The positions have noise of 10 cm."""
     return x + np.random.default_rng(f.n).normal(scale=0.1, size=x.shape)
 
 
 def frozen(f: OutgoingFrame) -> list[Keys]:
-    """The picture of the first frame, its times going on."""
+    """The first frame is sent again and again, its times going on."""
     if f.n == 0:
         f.stream.frozen = f.positions.copy()
     return [as_markers(f.keys, f.stream.frozen)]
@@ -99,7 +99,7 @@ def backwards(f: OutgoingFrame) -> list[Keys]:
 
 
 def five_times_as_fast(f: OutgoingFrame) -> list[Keys]:
-    """A walk that no person can."""
+    """The walk is faster than any person can walk."""
     trial = f.stream.trial
     return [as_markers(f.keys, trial[(f.stream.at + 4 * f.n) % len(trial)])]
 

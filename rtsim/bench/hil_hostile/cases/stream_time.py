@@ -24,7 +24,7 @@ STRIDES_S = 4.5
 
 
 def gone(positions: Any) -> Any:
-    """Markers that nobody sees."""
+    """Markers that nobody sees: NaN."""
     return np.full_like(positions, np.nan)
 
 
@@ -54,17 +54,17 @@ def goes_back(f: OutgoingFrame) -> float:
 
 
 def leaps(f: OutgoingFrame) -> float:
-    """A hundred seconds on."""
+    """Time leaps by a hundred seconds."""
     return f.keys["time"] + 100.0
 
 
 def silence(f: OutgoingFrame) -> list[Keys]:
-    """Nothing."""
+    """Send no frames."""
     return []
 
 
 def silent_for(seconds: float) -> Lie:
-    """Nothing for so long."""
+    """Send no frames for this time."""
     return lambda f: [] if f.s < seconds else [as_markers(f.keys, f.positions)]
 
 
@@ -79,7 +79,7 @@ def bursts(f: OutgoingFrame) -> list[Keys]:
 
 
 def dense(f: OutgoingFrame) -> list[Keys]:
-    """Twenty frames in the place of one, numbered on, at times as stated: time runs twenty times too fast."""
+    """Time runs backwards at its usual pace."""
     first, seq = f.keys["time"] * 20.0, f.keys["seq"] * 20
     return [as_markers(f.keys, f.positions, seq=seq + k, time=first + k / RATE) for k in range(20)]
 
@@ -126,24 +126,24 @@ def end(f: OutgoingFrame) -> list[Keys | Parts]:
 
 
 def rubbish_between(f: OutgoingFrame) -> list[Keys | Parts]:
-    """Ten messages that are none before each frame."""
+    """Send ten invalid messages before each frame."""
     return [*([b"markers", b"\xc1" * 300] for _ in range(10)), as_markers(f.keys, f.positions)]
 
 
 def rubbish_alone(f: OutgoingFrame) -> list[Parts]:
-    """Messages that are none in the place of frames."""
+    """Send invalid messages in place of frames."""
     return [[b"markers", b"\xc1" * 300]]
 
 
 def duplicates(f: OutgoingFrame) -> list[Keys]:
-    """One frame again and again."""
+    """Send one frame again and again."""
     if f.n == 0:
         f.stream.held = [as_markers(f.keys, f.positions)]
     return f.stream.held
 
 
 def leaps_in_seq(f: OutgoingFrame) -> list[Keys]:
-    """Numbers that leap by a million each."""
+    """Send frame numbers that leap by a million each."""
     return [as_markers(f.keys, f.positions, seq=f.keys["seq"] + 1_000_000 * (f.n + 1))]
 
 
@@ -154,12 +154,12 @@ def old_frames(f: OutgoingFrame) -> list[Keys]:
 
 
 def no_finite_time(f: OutgoingFrame) -> list[Keys]:
-    """A time that is no number."""
+    """Send a time that is no number."""
     return [as_markers(f.keys, f.positions, time=math.nan)]
 
 
 def short_data(f: OutgoingFrame) -> list[Keys]:
-    """Fewer bytes than the descriptor says."""
+    """Send fewer bytes than the descriptor says."""
     return [{**f.keys, "data": {"positions": bytes(24)}}]
 
 
