@@ -26,7 +26,7 @@ STRAY_NS = 1_000_000_000
 
 
 def export_foxglove(recording: Path, out: Path) -> list[str]:
-    """Write what a recording of results holds; sentences on what was left out.
+    """Write the results of a recording for Foxglove; returns sentences on what was left out.
 
     ConfigError for what is no recording, or has no results, and where `out` cannot be written. A file that is
     there already is replaced.
@@ -41,7 +41,9 @@ def export_foxglove(recording: Path, out: Path) -> list[str]:
 
 
 def foxglove_messages(recording: Path, notes: list[str]) -> Iterator[FoxgloveMessage]:
-    """The messages of a recording of results in their order; what was left out is put behind the notes."""
+    """The messages of a recording of results in their order; sentences on what was left out are appended
+    to the notes.
+    """
     frames = FoxgloveFrames((), lambda sentence: None)
     results, n_bad, n_frame = _ResultFrames(wall_offset_ns(recording)), 0, 0
     try:
@@ -156,7 +158,9 @@ class _Written:
 
 
 def wall_offset_ns(recording: Path) -> int:
-    """From the recorder's clock to the time of day, as its beginning tells it [ns]; 0 where it does not."""
+    """Offset from the recorder's clock to the time of day, by the beginning of the recording [ns]; 0
+    where it is not known.
+    """
     try:
         with recording.open("rb") as file:
             for found in make_reader(file).iter_metadata():

@@ -37,7 +37,7 @@ STATUS_SCHEMA["properties"] = {**STATUS_SCHEMA["properties"], "words": {"type": 
 
 
 class FoxgloveMessage(NamedTuple):
-    """A message: its topic, name and content of its schema, what it says, when [ns]."""
+    """A message: its topic, name and content of its schema, data, and time [ns]."""
 
     topic: str
     schema_name: str
@@ -110,7 +110,9 @@ class FoxgloveFrames:
 
 
 def is_sent(spec: FieldSpec) -> bool:
-    """Whether the numbers of a field are sent where none is asked for: not those that the scene shows."""
+    """Whether the numbers of a field are sent where no field is asked for: all but those that the scene
+    shows.
+    """
     return (
         has_columns(spec) and spec.role == "value" and spec.name not in FIGURE_FIELDS and 0 not in spec.shape
     )
@@ -126,7 +128,7 @@ def log_message(sentence: str, level: int, t_ns: int) -> FoxgloveMessage:
 
 
 def finite(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Numbers, and maps of numbers, without those that are none."""
+    """Numbers, and maps of numbers, without those that are not finite."""
     kept: dict[str, Any] = {}
     for key, value in values.items():
         if isinstance(value, Mapping):

@@ -69,7 +69,7 @@ def transform(
 
 
 def quaternion_of(matrix: Array) -> list[float] | None:
-    """(x, y, z, w) of a rotation matrix; None for what is none."""
+    """(x, y, z, w) of a rotation matrix; None where the matrix is no rotation."""
     if not np.abs(matrix @ matrix.T - np.eye(3)).max() < ROTATION_ERROR or np.linalg.det(matrix) < 0.0:
         return None
     quaternion: list[float] = Rotation.from_matrix(matrix).as_quat().tolist()
@@ -103,7 +103,7 @@ def entity(
 
 
 def spheres(name: str, places: Array) -> list[dict[str, Any]]:
-    """A sphere at each of (n, 3) places [m] that there is."""
+    """Spheres at those of (n, 3) places [m] that are known."""
     look = LOOKS[name]
     return [
         {
@@ -116,7 +116,9 @@ def spheres(name: str, places: Array) -> list[dict[str, Any]]:
 
 
 def lines(name: str, ends: Array) -> list[dict[str, Any]]:
-    """A list of pieces between (n, 2, 3) ends [m], of those that have both; empty where there is none."""
+    """A list of pieces between (n, 2, 3) ends [m], of those of which both ends are known; empty without
+    any.
+    """
     look = LOOKS[name]
     there = ends[drawn(ends).all(axis=1)]
     if not len(there):

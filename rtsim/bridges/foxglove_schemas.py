@@ -20,13 +20,13 @@ LINE_LIST = 2
 
 
 def record(title: str, properties: Mapping[str, Schema], required: Sequence[str] | None = None) -> Schema:
-    """An object of these properties, all of them required unless others are said."""
+    """A JSON schema of an object with these properties, all of them required unless stated otherwise."""
     wanted = list(properties) if required is None else list(required)
     return {"type": "object", "title": title, "properties": dict(properties), "required": wanted}
 
 
 def listed(items: Schema) -> Schema:
-    """A list."""
+    """A JSON schema of a list."""
     return {"type": "array", "items": items}
 
 
@@ -97,8 +97,8 @@ SCHEMAS: Mapping[str, Schema] = {
 
 
 def numbers_schema(field: str, labels: Sequence[str], parts: Sequence[str], unit: str) -> Schema:
-    """The schema of a field's numbers: a key for each label, below it one for each part; what a frame says is
-    not to be used is left out, as JSON has no NaN.
+    """The schema of a field's numbers: a key for each label, and below it one for each part; numbers that
+    a frame marks as not usable are left out, as JSON has no NaN.
     """
     number = {**NUMBER, "description": unit}
     of_label = record("", dict.fromkeys(parts, number), ()) if parts else number

@@ -15,7 +15,7 @@ N_KEPT = 64
 
 
 class ShownGaitEvent(NamedTuple):
-    """A heel strike or toe-off: time in the trial [s], side, what it is."""
+    """A heel strike or toe-off: time in the trial [s], side, kind."""
 
     time: float
     side: str
@@ -38,7 +38,7 @@ class GaitEvents:
         self._counted: dict[str, list[float]] = {}
 
     def look(self, frame: ReceivedFrame) -> None:
-        """Take in a frame. What was counted before the first one of a session is told of nowhere."""
+        """Take in a frame. Events before the first frame of a session are not reported."""
         if frame.session is not self._session:
             self._session = frame.session
             self._labels = {

@@ -56,7 +56,7 @@ class LslOutlets:
 
     @property
     def names(self) -> list[str]:
-        """Of the streams that there are."""
+        """Names of the streams that exist."""
         return ["rtsim_events", *(f"rtsim_{name}" for name in self._streams)]
 
     def send(self, frame: ReceivedFrame) -> None:
@@ -156,7 +156,7 @@ def flat_labels(spec: FieldSpec) -> tuple[str, ...]:
 
 
 def type_of(name: str) -> str:
-    """The type of a field's stream: JointAngles of joint_angles."""
+    """The type of a field's stream, such as JointAngles for joint_angles."""
     return "".join(word.capitalize() for word in name.split("_"))
 
 

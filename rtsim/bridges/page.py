@@ -24,7 +24,7 @@ from streams.receiving.subscriber import Subscriber
 class PageOptions(NamedTuple):
     """Where the page is served, and what a viewer must have.
 
-    place : HOST:PORT; token_file : file of the token, None = one that is made up where it is needed
+    place : HOST:PORT; token_file : file of the token, None = one that is synthetic where it is needed
     certificate, key : PEM files for TLS, None = none
     """
 
@@ -35,7 +35,7 @@ class PageOptions(NamedTuple):
 
 
 class Watched:
-    """The subscriber as a source of the feed; every frame is looked at for gait events, too."""
+    """The subscriber as a source of the feed; gait events are looked for in every frame, too."""
 
     def __init__(self, subscriber: Subscriber, events: GaitEvents) -> None:
         self._subscriber, self._events = subscriber, events

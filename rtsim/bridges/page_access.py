@@ -79,12 +79,12 @@ class Access:
         return cookie is not None and self.fits(cookie.value)
 
     def fits(self, token: str) -> bool:
-        """Whether this is the token, in a time that tells nothing of it."""
+        """Whether this is the token, compared in a time that reveals nothing of it."""
         return secrets.compare_digest(token.encode("utf-8", "replace"), self.token.encode())
 
     def allows_host(self, host: str) -> bool:
-        """Whether a request asks for this machine by a name of its own: a page of a stranger's whose name is
-        made to lead here does not. With a token anybody may call it what they like.
+        """Whether a request addresses this machine by a name of its own; a stranger's page whose name is
+        made to lead here does not. With a token any name is allowed.
         """
         return bool(self.token) or HERE.fullmatch(host) is not None
 

@@ -1,4 +1,4 @@
-"""What the page is told: once what there is to draw, then again and again what has changed, as plain values.
+"""What is sent to the page: first what there is to draw, then what has changed, as plain values.
 
 Names, panels, sticks, colours and words are those of the monitor; the page adds none of its own.
 """
@@ -77,7 +77,7 @@ def layout_message(layout: WindowLayout) -> dict[str, Any]:
 
 
 def look_message() -> dict[str, Any]:
-    """Colours, captions and views, which no session changes."""
+    """Colours, captions and views, which are the same for every session."""
     return {
         "themes": {theme.name: asdict(theme) for theme in (LIGHT, DARK)},
         "chips": {
@@ -127,7 +127,9 @@ def drawn_places(places: Array) -> list[Any]:
 
 
 def curves_message(feed: Feed, panels: Sequence[int], n_sent: int) -> tuple[dict[str, Any], int]:
-    """Points of some panels after the first `n_sent` samples of the history, and how many are told then."""
+    """Points of some panels after the first `n_sent` samples of the history, and how many samples are
+    sent then.
+    """
     layout, history = feed.layout, feed.history
     if layout is None:
         return {}, n_sent

@@ -73,14 +73,14 @@ class Showing:
             self.news.notify_all()
 
     def close(self) -> None:
-        """Let the viewers go."""
+        """Release the viewers."""
         with self.news:
             self.over = True
             self.news.notify_all()
 
 
 class Viewer:
-    """What one viewer has been told."""
+    """What has been sent to one viewer."""
 
     def __init__(self, showing: Showing, panels: list[int]) -> None:
         self._showing, self._panels = showing, panels
@@ -118,7 +118,9 @@ class Viewer:
 
 
 class PageServer(ThreadingHTTPServer):
-    """Serves the page at a place; each connection in a daemon thread, so many at the most."""
+    """Serves the page at an address; each connection in a daemon thread, and only a limited number of
+    them.
+    """
 
     daemon_threads = True
     block_on_close = False
@@ -152,7 +154,7 @@ class PageServer(ThreadingHTTPServer):
         self.url = f"{scheme}://{host}:{self.server_address[1]}/{query}"
 
     def server_bind(self) -> None:
-        """Without looking up the host's name, which may take a minute without a network."""
+        """Bind without looking up the host's name, which may take a minute without a network."""
         socket_server_bind = super(ThreadingHTTPServer, self).server_bind
         with contextlib.suppress(AttributeError):
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -205,7 +207,7 @@ class PageRequest(BaseHTTPRequestHandler):
     server_version, sys_version = "rtsim", ""
 
     def do_GET(self) -> None:
-        """A file, the stream of events, or why not."""
+        """Answer with a file, the stream of events, or the reason of a refusal."""
         self.server.has_asked(self.connection)
         parts = urlsplit(self.path)
         query = parse_qs(parts.query, max_num_fields=8)
@@ -222,7 +224,7 @@ class PageRequest(BaseHTTPRequestHandler):
     do_HEAD = do_GET  # noqa: N815 - the library calls it so
 
     def log_message(self, *_: Any) -> None:
-        """Nothing: addresses of the page hold the token."""
+        """Log nothing: addresses of the page contain the token."""
 
     def _admitted(self, path: str, query: dict[str, list[str]]) -> bool:
         access = self.server.access

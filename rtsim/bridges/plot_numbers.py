@@ -99,7 +99,7 @@ def named(values: NDArray[np.float64], labels: Sequence[str], parts: tuple[str, 
 
 
 def distinct(labels: Sequence[str]) -> list[str]:
-    """Labels as keys of a map: of two alike the second has its place behind it."""
+    """Labels as keys of a map: of two equal labels the second gets its number appended."""
     return [label if label not in labels[:k] else f"{label} {k + 1}" for k, label in enumerate(labels)]
 
 

@@ -32,7 +32,7 @@ def check_into(outputs: Sequence[Path], source: str) -> None:
 def write_beside(
     out: Path, results: Results, gait: RunGait, source: str | Path, up: str | None, units: str | None
 ) -> tuple[str, ...]:
-    """Write the whole of the source and the results into a new C3D file; sentences.
+    """Write the whole source and the results into a new C3D file; returns sentences for the user.
 
     up, units : as they were told of the markers of the source
     """
@@ -52,7 +52,7 @@ def write_beside(
 
 
 def export_beside(recording: Path, out: Path, into: Path | None, up: str | None, units: str | None) -> None:
-    """Write the results in a recording (.mcap) into a copy of the C3D file that was solved, and tell of it.
+    """Write the results in a recording (.mcap) into a copy of the C3D file that was solved, and report it.
 
     into : that file, where the recording does not name it or it is elsewhere
     """

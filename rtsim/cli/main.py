@@ -127,7 +127,7 @@ def main(args: list[str] | None = None) -> None:
 
 
 def tell_former_names(is_child: bool) -> None:
-    """Former names in configs are told in one sentence each, by the process that the user started."""
+    """Report former names in configs in one sentence each, by the process that the user started."""
     from rtsim.config.former_names import FormerName
 
     usual = warnings.showwarning
@@ -142,8 +142,8 @@ def tell_former_names(is_child: bool) -> None:
 
 
 def open_closed() -> None:
-    """Where the caller closed an output, as with `>&-`, what is said there is said to nobody; what the
-    encoding of an output lacks is written as \\xb0, as `line` writes control characters.
+    """Redirect outputs that the caller closed, as with `>&-`, to nowhere; characters that the encoding of
+    an output lacks are written as \\xb0, as `line` writes control characters.
     """
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
@@ -154,7 +154,7 @@ def open_closed() -> None:
 
 
 def outcome(args: list[str] | None) -> int:
-    """Run a command; its exit code, once everything was told."""
+    """Run a command; returns its exit code, once everything was printed."""
     try:
         from rtsim.cli.terminal.lines import line
         from streams.errors import StreamError
@@ -187,14 +187,14 @@ def outcome(args: list[str] | None) -> int:
 
 
 def say_last(text: str, code: int) -> int:
-    """The last sentence; returns the exit code."""
+    """Print the last sentence; returns the exit code."""
     with contextlib.suppress(OSError):  # nobody reads any more
         print(f"rtsim: {text}", file=sys.stderr, flush=True)
     return code
 
 
 def leave_pipe() -> int:
-    """Whoever read the output, as `head`, has gone: say no more; returns the exit code."""
+    """Say nothing more, as whoever read the output, such as `head`, has gone; returns the exit code."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     for stream in (sys.stdout, sys.stderr):
         try:

@@ -1,4 +1,4 @@
-"""Numbers and texts of a config that cannot be meant: not finite, beyond any plausible size, unprintable.
+"""Implausible numbers and texts of a config: not finite, beyond any plausible size, unprintable.
 
 The unit is the end of a key, as in mass_kg. The bounds are wide: they stop slips of the keyboard and what
 would overflow, and leave everything that moves like a body.
@@ -45,7 +45,7 @@ RANGES = {"range_deg": 1e9, "range_mm": 1e9}
 
 
 def check_numbers(value: Any, key: str = "", name: str = "", floor: str = "") -> None:
-    """ValueError, a sentence with the key and what is allowed, for a number that cannot be meant.
+    """ValueError, a sentence with the key and what is allowed, for an implausible number.
 
     value : a record and all that is in it; key : where it stands; name : the field that holds it;
     floor : what the schema says of it: "> 0", ">= 0" or nothing
@@ -115,7 +115,7 @@ def fields_of(record: type[msgspec.Struct]) -> tuple[tuple[str, str], ...]:
 
 
 def floor_of(hint: Any) -> str:
-    """What a type says, > 0 or >= 0, where a type bounds its numbers from below by 0."""
+    """The lower bound in a type, > 0 or >= 0, where the type has one at 0; "" otherwise."""
     if isinstance(hint, msgspec.Meta):
         return "> 0" if hint.gt == 0.0 else ">= 0" if hint.ge == 0.0 else ""
     parts = (*get_args(hint), *getattr(hint, "__metadata__", ()))

@@ -1,5 +1,5 @@
-"""What a geometry of contacts is for the model's files and tables: the row that every module of the folder
-rtsim/config/contact_geometries brings as GEOMETRY.
+"""Description of a geometry of contacts for the model's files and tables: the row that every module of
+the folder rtsim/config/contact_geometries provides as GEOMETRY.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ NONE = (0.0, 0.0, 0.0)
 
 
 class ContactShape(NamedTuple):
-    """The surfaces of a contact in millimetres, in the axes of what carries them."""
+    """The surfaces of a contact in millimetres, in the axes of the bodies that carry them."""
 
     radii_a_mm: tuple[float, float, float]
     radii_b_mm: tuple[float, float, float] = NONE
@@ -23,7 +23,7 @@ class ContactShape(NamedTuple):
 
 
 def held_by_none(a: Any) -> None:
-    """Methods hold no contact of the geometry."""
+    """Return None, as methods hold no contact of the geometry."""
 
 
 class Geometry(NamedTuple):

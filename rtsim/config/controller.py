@@ -1,4 +1,5 @@
-"""What a controller of a device is for a config: its kind, parameters with units and ranges, how stiff it is.
+"""Description of a controller of a device for a config: its kind, parameters with units and ranges,
+stiffness.
 
 The kinds are modules of rtsim/config/controllers, found by folder, each with a record `Controller`. The
 law of each is the module of the same name in rtsim/device/controllers.
@@ -14,7 +15,7 @@ Pair = Annotated[tuple[float, ...], msgspec.Meta(min_length=2, max_length=2)]
 
 
 class ControllerSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True, tag_field="kind"):
-    """Common to all kinds.
+    """Base of the settings of all kinds of controllers.
 
     Attributes
     ----------
@@ -47,17 +48,17 @@ class ControllerSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw
 
     @property
     def kind(self) -> str:
-        """Its name in configs."""
+        """Name of the kind in configs."""
         return str(self.__struct_config__.tag)
 
     @property
     def values(self) -> dict[str, float]:
-        """Parameters by name."""
+        """Values of the parameters by name."""
         return {name: getattr(self, name) for name in self.UNITS}
 
     @property
     def units(self) -> tuple[str, ...]:
-        """Of the parameters, in their order."""
+        """Units of the parameters, in their order."""
         return tuple(self.UNITS.values())
 
     def is_signed(self, name: str) -> bool:
@@ -74,12 +75,12 @@ class ControllerSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw
 
     @property
     def stiffest(self) -> float:
-        """How fast torque changes with the measured angle, at the most [N m/rad]."""
+        """How fast torque changes with the measured angle, at most [N m/rad]."""
         return 0.0
 
     @property
     def most_damping(self) -> float:
-        """How fast it changes with the measured speed, at the most [N m s/rad]."""
+        """How fast it changes with the measured speed, at most [N m s/rad]."""
         return 0.0
 
     @property
@@ -88,5 +89,5 @@ class ControllerSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw
         return False
 
     def beyond(self, torque_max: float) -> str:
-        """What of it is beyond a largest torque [N m], in words; empty where nothing is."""
+        """A phrase on what exceeds a largest torque [N m]; empty where nothing does."""
         return ""

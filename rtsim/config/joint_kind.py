@@ -1,5 +1,5 @@
-"""What a kind of joint is for the model's files, tables and results: the row that every module of the folder
-rtsim/config/joint_kinds brings as KIND.
+"""Description of a kind of joint for the model's files, tables and results: the row that every module of
+the folder rtsim/config/joint_kinds provides as KIND.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ class ChainStep(NamedTuple):
 
 
 def nothing(body: Any, directed: Directed) -> Sequence[float]:
-    """Kinds whose kernels read no numbers."""
+    """No numbers, for kinds whose kernels read none."""
     return ()
 
 
 def no_offset(numbers: Array) -> Array:
-    """Kinds whose frames lie on top of each other without motion."""
+    """No offset, for kinds whose frames coincide in the neutral position."""
     return np.zeros(3)
 
 
 def along_none(body: Any, k: int) -> None:
-    """Kinds none of whose coordinates moves the body along an axis of its table."""
+    """None, for kinds none of whose coordinates moves the body along an axis of its table."""
 
 
 def unscaled(body: Any, factors: Array) -> dict[str, Any]:
-    """Kinds without sizes of their own."""
+    """No changes, for kinds without sizes of their own."""
     return {}
 
 

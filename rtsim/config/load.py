@@ -84,7 +84,7 @@ def check_record(
 
 
 def value_at(data: dict[str, Any], key: str) -> Any:
-    """What stands at a key of tables, as `exchange.rate_hz`."""
+    """The value at a key of nested tables, as `exchange.rate_hz`."""
     for name in key.split("."):
         data = data[name]
     return data

@@ -29,7 +29,9 @@ STEP = re.compile(r"\.([^.\[]+)|\[(\d+|\.\.\.)\]")
 
 
 def explain(message: str, data: object, record: type[msgspec.Struct]) -> tuple[str, str | None, str]:
-    """What is wrong, what is allowed (None where that says it) and the remedy, by a schema's message."""
+    """What is wrong, what is allowed (None where the first says it) and the remedy, from a schema's
+    message.
+    """
     found = PATH.search(message)
     what = message[: found.start()] if found else message
     key, kind = locate(found.group(1) if found else "", data, record)
@@ -76,7 +78,8 @@ def locate(path: str, data: Any, kind: Any) -> tuple[str, Any]:
 
 
 def plain_type(kind: Any, data: object) -> Any:
-    """The type without its limits and without None; of several the one with keys, to which a path leads.
+    """The type without its limits and without None; of several types the one with keys, to which a path
+    leads.
 
     Of several with keys it is the one whose kind the data say, as of a filter or of a joint.
     """

@@ -1,4 +1,4 @@
-"""Whole files of a bounded size, as bytes; every way to fail is one sentence."""
+"""Reading of whole files of a bounded size, as bytes; every failure is one sentence."""
 
 from __future__ import annotations
 

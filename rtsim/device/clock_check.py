@@ -1,4 +1,4 @@
-"""The device's clock held against this computer's.
+"""The device's clock compared with this computer's.
 
 A message measured at t on the device's clock comes at T on ours. T - t is the difference of two clocks that
 have no common origin, and the way, which is never less than some least. The least T - t of a second, against

@@ -73,7 +73,7 @@ class DeafPort:
         """Nobody hears it."""
 
     def sentences(self) -> list[str]:
-        """Nothing to tell."""
+        """Nothing to report."""
         return []
 
 
@@ -117,7 +117,7 @@ class DeviceExchange:
     clocked : those of them that look at the clock where a run is otherwise repeatable: a record has them
     by_clock : whether ticks count by this computer's clock: in a free run, and where frames come live
     tick_s : what the tick counts for in ramps, rates, energies and patience [s]: in lockstep the period, by
-        the clock the time since the tick before, MOST_PERIODS periods at the most; so neither frames that
+        the clock the time since the tick before, MOST_PERIODS periods at most; so neither frames that
         come densely nor those that come late have torque change faster than stated
     passed_s : sum of these since the first tick [s]
     """

@@ -50,7 +50,7 @@ class LagFit:
         self.offset = math.nan
 
     def add(self, measured: float, angle: float, speed: float, passed_s: float) -> None:
-        """A sample [rad, rad, rad/s] that stands for so long [s]."""
+        """A sample [rad, rad, rad/s] that stands for this time [s]."""
         k, u = math.exp(-passed_s / MEMORY_S), passed_s
         x, y, z = u * angle, u * speed, u * measured
         self._w = k * self._w + u

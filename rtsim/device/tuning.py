@@ -98,7 +98,7 @@ class Tuning:
         return f"Parameters: {told}, over {over_s:g} s{least}."
 
     def tick(self, tick_s: float) -> None:
-        """Go along the ramps for so long [s]."""
+        """Go along the ramps for this time [s]."""
         for name, left_s in list(self._left_s.items()):
             target = self.targets[name]
             if left_s - tick_s > ROUNDED_S:

@@ -80,7 +80,7 @@ class Watchdog:
     ----------
     state : disarmed, armed, falling or stopped; fault : why it fell, empty where it did not
     output : the newest command, None before there is one
-    most : torque of the safe state at the most, by the command at the fall [N m]
+    most : torque of the safe state at most, by the command at the fall [N m]
     """
 
     def __init__(self, safe: SafeState, period_s: float, one_clock: bool = True) -> None:

@@ -141,8 +141,8 @@ def check_no_plates(content: Content, columns: Sequence[int], labels: Sequence[s
 
 
 def scales_of(units: Sequence[str], names: Sequence[str], source: str) -> tuple[FloatArray, str, list[str]]:
-    """(n,) volts in each channel's unit, the unit of the product, and sentences. ConfigError for a unit that
-    is no voltage's.
+    """(n,) volts in each channel's unit, the unit of the product, and sentences for the user. ConfigError
+    for a unit that is no voltage's.
     """
     known = {unit.lower(): scale for unit, scale in VOLTS.items()}
     for unit, name in zip(units, names, strict=True):

@@ -218,7 +218,9 @@ def _longest(content: _Content, stream: str, field: str | None = None) -> tuple[
 def _stack(
     session: Session, frames: Sequence[Frame], path: Path
 ) -> tuple[list[Frame], dict[str, FloatArray], list[str]]:
-    """Frames in order of seq without repetitions and misfits, their fields (n, ...), and sentences."""
+    """Frames in order of seq without repetitions and misfits, their fields (n, ...), and sentences for
+    the user.
+    """
     layout = FieldLayout(session)
     unique = {frame.seq: frame for frame in frames}
     # Only these carry what was announced: a few bytes of descriptor can ask for more memory than there is.

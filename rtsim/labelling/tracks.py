@@ -1,7 +1,7 @@
 """Points that go on: each point's next place by its speed, whether it has a name or not.
 
 All points of a frame are paired with those of the frame before at once, by the least sum of squares (Kuhn
-1955). Where two points could as well have changed places, that is told.
+1955). Where two points could as well have changed places, that is reported.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Where force plates come from, the mass of who stands on them, and what is told of both before a run."""
+"""Where force plates come from, the mass of who stands on them, and what is reported of both before a run."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ DIRECTIONS: tuple[Upwards, ...] = ("+X", "-X", "+Y", "-Y", "+Z", "-Z")
 def judge_standing(
     description: CaptureDescription, frames: list[CaptureFrame], usual_up: str
 ) -> Labelled | None:
-    """The description with unit and axis, and what is to be told of them; None = more frames are needed.
+    """The description with unit and axis, and what is to be reported of them; None = more frames are needed.
 
     frames : those since the description; usual_up : the axis of the system where nothing tells another
     """

@@ -243,7 +243,7 @@ class FootStride:
         self._misfit += min(1.0, passed_s / MISFIT_S) * (math.sqrt(misfit / n) - self._misfit)
 
     def take(self, time: float, foot: int, event: Event) -> None:
-        """An event of any foot, which is told at a time [s]."""
+        """Take an event of either foot, which is reported at a time [s]."""
         key, own = (foot, event.kind), foot == self.foot
         usual, last = self._events.get(key, (math.nan, math.nan))
         lasted = event.time - last

@@ -1,7 +1,7 @@
 """Inverse dynamics of a model in motion: generalized forces, net joint moments and forces, powers.
 
 Moments are internal, as muscles and ligaments deliver them: they act on the distal body, and along the axes
-of the joint angles they are positive where they raise the angle. So a knee that is held against gravity in
+of the joint angles they are positive where they raise the angle. So a knee that is compared with gravity in
 flexion has a negative `knee_flexion` moment: its extensors work. See docs/kinetics.md.
 """
 

@@ -27,7 +27,7 @@ SEGMENTS = ("segment", "parent", "over")
 
 
 def both_sides(spec: ModelSpec, how: BothSides) -> ModelSpec:
-    """The model and its mirror image; ConfigError for what cannot be mirrored."""
+    """The model and its mirror image; ConfigError for a model that cannot be mirrored."""
     check_can_be_mirrored(spec, how)
     model = msgspec.to_builtins(spec)
     sided = {body.name for body in spec.bodies} - set(how.middle)

@@ -50,7 +50,7 @@ def roles_of(spec: ModelSpec, method: str | None = None, subject: Subject | None
 
 
 def roles_among(rows: list[ScalarElement], how: MethodSpec, subject: Subject | None = None) -> Roles:
-    """As roles_of, of these scalar constraints."""
+    """Same as roles_of, of these scalar constraints."""
     n = len(rows)
     mode, weight, target = np.full(n, OFF, np.int64), np.zeros(n), np.zeros(n)
     for e, row in enumerate(rows):

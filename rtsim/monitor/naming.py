@@ -19,7 +19,7 @@ STICKS_MOST = 2000  # lines of the figure
 
 
 def labels_of(spec: FieldSpec, n_most: int) -> tuple[str, ...]:
-    """The first labels of the first axis, made up from numbers when the descriptor gives none."""
+    """The first labels of the first axis, or numbers when the descriptor gives none."""
     n = spec.shape[0] if spec.shape else 0
     if spec.labels and len(spec.labels) == n:
         return tuple(printable(label) for label in spec.labels[:n_most])

@@ -36,7 +36,7 @@ HEAD = "normal    cop  pressure  friction*  spin*"
 
 
 class FittedStep(NamedTuple):
-    """A step, fitted or held against the fit, and what came of it; complete : not interrupted."""
+    """A step, fitted or compared with the fit, and what came of it; complete : not interrupted."""
 
     trial: FootTrial
     errors: Errors

@@ -66,7 +66,7 @@ def run(
     stop: Callable[[], bool] = lambda: False,
     progress: Callable[[int], None] = lambda n_done: None,
 ) -> SimulatedRun:
-    """n_step steps of a simulator from where it stands, a row every so many steps and one at the end.
+    """n_step steps of a simulator from where it stands, with a row every `every` steps and one at the end.
 
     stop : asked between chunks; progress : told the steps done after each of them
     """

@@ -198,7 +198,7 @@ class GaitPhases(Stage):
 
 
 def values_for(n: int) -> dict[str, np.ndarray]:
-    """Where the results of so many legs are, by name."""
+    """Where the results of this many legs are, by name."""
     return {name: np.full(n, math.nan) for name in MEANINGS}
 
 

@@ -114,8 +114,9 @@ class Kinematics(Stage):
         }
 
     def warm(self) -> None:
-        """A few made-up frames through every method: the subject's own markers in the neutral pose, with one
-        of them occluded at the end."""
+        """A few synthetic frames through every method: the subject's own markers in the neutral pose,
+        with one of them occluded at the end.
+        """
         estimator, chosen = self.estimator, self.estimator.method
         for method in estimator.methods:
             estimator.switch(method)
@@ -346,7 +347,7 @@ class Kinematics(Stage):
         return f"Method {self.estimator.method}"
 
     def collect(self) -> tuple[Counter[str], list[str]]:
-        """Counters of all doors so far, and what is to be told since the last time."""
+        """Counters of all doors so far, and what is to be reported since the last time."""
         counters, sentences = self._former + self.counters, self.sentences
         self.sentences = []
         if self.marker_input is not None:

@@ -64,7 +64,7 @@ class Stage:
         and the stages that it needs rehearse as well
     orders : command -> what becomes of it
     counters : faults by name, since the start of the run
-    sentences : what is to be told with the next telemetry; n_frame : frames so far, for `count`
+    sentences : what is to be reported with the next telemetry; n_frame : frames so far, for `count`
     """
 
     rehearses = False
@@ -123,7 +123,7 @@ class Stage:
         return ""
 
     def collect(self) -> tuple[Counter[str], list[str]]:
-        """Counters since the start of the run, and what is to be told since the last time."""
+        """Counters since the start of the run, and what is to be reported since the last time."""
         told, self.sentences = self.sentences, []
         return self.counters, told
 

@@ -43,7 +43,7 @@ class StudyPlan(NamedTuple):
 
 
 def read_plan(path: Path) -> StudyPlan:
-    """The plan of a study's file; ConfigError for what cannot be studied."""
+    """The plan of a study's file; ConfigError for an impossible study."""
     data = read_bounded(path, MOST_BYTES, "no study needs so much; give a UTF-8 TOML file")
     try:
         text = data.decode("utf-8-sig")

@@ -21,7 +21,7 @@ def width_name(label_side: str, joint: str) -> str:
 
 
 def width_of(measures: Mapping[str, float], label_side: str, joint: str, width_mm: float | None) -> float:
-    """As given, else as stored [m]; 0 = not known."""
+    """The width as given, else as stored [m]; 0 = not known."""
     return measures.get(width_name(label_side, joint), 0.0) if width_mm is None else 1e-3 * width_mm
 
 

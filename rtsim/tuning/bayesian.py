@@ -28,7 +28,7 @@ class Bayesian(Trials):
     Parameters
     ----------
     n : parameters; seed : of the candidates among which the next setting is looked for
-    together : so many settings may be tried at a time after the first points
+    together : this many settings may be tried at a time after the first points
     """
 
     def __init__(self, n: int, seed: int = 0, together: int = 1) -> None:

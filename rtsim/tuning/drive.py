@@ -45,7 +45,7 @@ class Drive:
         self._known: list[float] = []
 
     def run(self, budget: int) -> Setting:
-        """Try so many settings, those that are kept counted; the best one."""
+        """Try settings up to this number, including the kept ones; returns the best one."""
         recorded, n_tried = list(self.kept.trials), 0
         self.kept.trials = []
         while n_tried < budget:

@@ -1,4 +1,4 @@
-"""What is kept of a tuning: a JSON file with every trial, by which it can be gone on with."""
+"""What is kept of a tuning: a JSON file with every trial, by which it can be continued."""
 
 from __future__ import annotations
 

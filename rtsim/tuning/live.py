@@ -86,7 +86,7 @@ class LiveRuns:
             yield self.cost(setting)
 
     def cost(self, setting: Setting | None) -> RunCost:
-        """Of a setting, or of zero torque (None): disarmed for so long, and armed again."""
+        """The cost of a setting, or of zero torque (None), after a pause disarmed and arming again."""
         if setting is None:
             self._ask("disarm")
             found = self._measured("disarmed", {})

@@ -18,7 +18,7 @@ class TuningSearch(Protocol):
 
     Attributes
     ----------
-    at_once : so many settings may be asked for before any of them is told
+    at_once : this many settings may be asked for before any of them is told
     """
 
     @property

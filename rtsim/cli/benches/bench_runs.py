@@ -262,7 +262,7 @@ def marker_sets(as_json: bool, folder: Path | None) -> None:
 @AS_JSON
 @click.argument("folder", required=False, type=click.Path(exists=True, file_okay=False, path_type=Path))
 def gait_phase(as_json: bool, folder: Path | None) -> None:
-    """How far the phase of the gait is off, of made-up walks and of recordings with plates under FOLDER."""
+    """How far the phase of the gait is off, of synthetic walks and of recordings with plates under FOLDER."""
     from rtsim.bench import figures
     from rtsim.bench.runs import gait_phase
 
@@ -327,7 +327,9 @@ def trials(as_json: bool, folder: Path, methods: tuple[str, ...], table_path: Pa
     help="Use motions of this model with its own markers, too, as many as walkers.",
 )  # fmt: skip
 def coverage(as_json: bool, walkers: int, seed: int, model: Path | None) -> None:
-    """How often the truth is within 1.96 stated standard deviations, on made-up walkers with known truth."""
+    """How often the truth is within 1.96 stated standard deviations, on synthetic walkers with known
+    truth.
+    """
     from rtsim.bench import figures
     from rtsim.bench.coverage import own_markers, run
     from rtsim.cli.terminal.compiling import compile_first

@@ -121,7 +121,7 @@ def command(
 
 
 class AnalysedRecording(NamedTuple):
-    """A recording gone through the stages.
+    """A recording after the stages.
 
     seconds : that took; reason : why it is over; sentences : told meanwhile; wrong, notes : as of Ready
     plates : whether force plates were asked for
@@ -138,8 +138,8 @@ class AnalysedRecording(NamedTuple):
 
 
 def solve(run: RunConfig, anyway: bool, console: Any, curves: str = "") -> AnalysedRecording:
-    """A run over its recording, checked and told of before; ConfigError where no frame came of it, and for
-    names of curves that its results do not have.
+    """Check a run, solve its recording and report the notes on it; ConfigError where no frame has a
+    result, and for names of curves that its results do not have.
     """
     from rtsim.live.inputs.prescribed_motion_run import is_driven
 
@@ -148,7 +148,7 @@ def solve(run: RunConfig, anyway: bool, console: Any, curves: str = "") -> Analy
 
 
 def driven(run: RunConfig, console: Any) -> Ready:
-    """A run of a motion that drives its model."""
+    """Prepare a run of a motion that drives its model."""
     from rtsim.cli.terminal.compiling import compile_first
     from rtsim.live.inputs.prescribed_motion_run import check_driven, groups_of_motion, session_of, stage_of
 
@@ -169,7 +169,7 @@ def driven(run: RunConfig, console: Any) -> Ready:
 
 
 def recorded(run: RunConfig, anyway: bool, console: Any) -> Ready:
-    """A run of a recording of markers, with or without force plates."""
+    """Prepare a run of a recording of markers, with or without force plates."""
     from rtsim.cli.terminal.compiling import compile_first
     from rtsim.live.checks import check_run
     from rtsim.live.compiled.group_table import groups_of
@@ -196,7 +196,7 @@ def recorded(run: RunConfig, anyway: bool, console: Any) -> Ready:
 def gone_through(
     run: RunConfig, ready: Ready, console: Any, curves: str = "", anyway: bool = False
 ) -> AnalysedRecording:
-    """The loop over all frames, until the last or an interruption; curves : names to check before it.
+    """Run the loop over all frames, until the last one or an interruption; curves : names to check before it.
 
     anyway : somebody else's markers without names are no error
     """
@@ -236,7 +236,7 @@ def gone_through(
 
 
 def check_usable(solved: AnalysedRecording, source: str) -> None:
-    """ConfigError where nothing of what was solved can be used, or nothing of the plates that it needs."""
+    """ConfigError where no solved frame can be used, or no result of the plates that it needs."""
     from rtsim.live.recorded_run import check_results
 
     check_results(solved.results, source, solved.wrong, solved.plates)
@@ -246,7 +246,7 @@ def deliver(
     results: Results, outputs: Sequence[Path], of_tables: tuple[str, str], of_figure: tuple[Any, str], source:
     Path, run: RunConfig, gait: RunGait,
 ) -> None:  # fmt: skip
-    """Write tables, C3D files and figure, and tell of each.
+    """Write tables, C3D files and figure, and report each.
 
     of_tables : --frames and --columns; of_figure : its paper or None, and --curves
     """
@@ -271,7 +271,7 @@ def deliver(
 
 
 def summary(solved: AnalysedRecording) -> dict[str, Any]:
-    """What is told about a run; NaN is told as nothing."""
+    """The summary of a run; NaN becomes null."""
     from rtsim.files.tables.sound import flags_by_joint
     from rtsim.methods.plates.kinetic_figures import kinetic_figures
     from streams.messages import Status

@@ -143,7 +143,7 @@ def command(
 
 
 def subject_path(trial: str, out: Path | None, live: bool, force: bool) -> Path:
-    """Of the file that is written; ConfigError for a name that cannot be, or one that is there."""
+    """Path of the file to write; ConfigError for an invalid name, or for a file that exists."""
     if live and out is None:
         raise ConfigError("a stream has no name for the subject", where="--out", remedy="add --out NAME.toml")
     path = out or Path(trial).with_suffix(".subject.toml")
@@ -157,7 +157,7 @@ def subject_of(
     moving: MarkerTrial, asked: AskedMeasures, static: str | None, lab: str | None, side: str,
     units: str | None, up: str | None, *, anyway: bool,
 ) -> Subject:  # fmt: skip
-    """The subject of a trial, with what is odd about how it fits its static trial among the notes."""
+    """The subject of a trial; its notes say what is odd about how the trial fits its static trial."""
     from rtsim.live.subjects.subject_check import notes_on_fit
     from rtsim.subjects.calibration.calibration import subject_for
 
@@ -218,7 +218,7 @@ def calibrate_mandible(
 def on_surfaces(
     spec: ModelSpec, scan: JawScan, frame: RigidMotion, scan_path: Path, path: Path, force: bool
 ) -> tuple[ModelSpec, list[str]]:
-    """The mandible on the scan's surfaces, which are written beside its path, and sentences."""
+    """The mandible on the scan's surfaces, which are written beside its path, and sentences for the user."""
     from rtsim.files.output import write_text
     from rtsim.files.surfaces.surfaces import obj_text
     from rtsim.models.jaw.jaw_scan import surfaces_of
@@ -243,7 +243,7 @@ def on_surfaces(
 
 
 def check_names(path: Path, scan_path: Path) -> None:
-    """ConfigError for a model or a scan that is called as none can be."""
+    """ConfigError for an impossible name of the model or of the scan."""
     if path.suffix != ".toml":
         raise ConfigError(f"{path} cannot be a model", where="--out", allowed="a name that ends in .toml")
     if scan_path.suffix != ".toml":

@@ -95,14 +95,16 @@ def command(paths: tuple[Path, ...], ik_setup: Path | None) -> None:
 
 
 def shipped(path: Path) -> list[Path]:
-    """The shipped configs of a name that is no path, of whatever kind; none where it is one."""
+    """The shipped configs with this name, of whatever kind; none where it is a path."""
     if path.suffix or len(path.parts) != 1 or path.exists():
         return []
     return sorted(configs_root().glob(f"*/{glob.escape(path.name)}.toml"))
 
 
 def asked_of(path: Path, ik_setup: Path) -> list[str]:
-    """What a setup of inverse kinematics asks of a model; ConfigError where it cannot be done."""
+    """Sentences on what a setup of inverse kinematics asks of a model; ConfigError where it cannot be
+    done.
+    """
     from rtsim.files.markers.trial import count_of
     from rtsim.files.osim.setup_ik import read_ik_setup
     from rtsim.models.following import following_of
@@ -122,7 +124,7 @@ def asked_of(path: Path, ik_setup: Path) -> list[str]:
 
 
 def check_config(path: Path) -> list[str]:
-    """What the config is, then what is noteworthy of it; ConfigError says what is wrong with it."""
+    """What the config is, then what is noteworthy about it; ConfigError says what is wrong with it."""
     from rtsim.config.load import load_toml
     from rtsim.config.runs.choices import choices_in, load_run
     from rtsim.config.runs.device_schema import DeviceSpec
@@ -187,7 +189,7 @@ def check_config(path: Path) -> list[str]:
 
 
 def check_generators(path: Path) -> str:
-    """What a set of torque generators is; builds those of its joints, or else all that it has."""
+    """A description of a set of torque generators; builds those of its joints, or else all that it has."""
     from rtsim.models.generator_sets import generators_of, load_set
     from rtsim.models.packing.torque_generators import pack_curves, pack_generators
 
@@ -200,7 +202,9 @@ def check_generators(path: Path) -> str:
 
 
 def check_hil(spec: HilSpec, path: Path) -> str:
-    """Whether model, coordinate and device fit, and the loop is stable; what the config is."""
+    """Check that model, coordinate and device fit, and that the loop is stable; returns what the config
+    is.
+    """
     from msgspec.structs import asdict
 
     from rtsim.cli.terminal.ports import check_twins
@@ -236,9 +240,10 @@ def check_subject(subject: Subject) -> None:
 
 
 def check_run(run: RunConfig, path: Path) -> list[str]:
-    """Whether what the run names is there, and the source is one: all but its recordings, which may come.
+    """Check that everything that the run names exists and that the source is valid, except its recordings,
+    which may come later.
 
-    Where they are there, they are read and compared with the person; returns what is to be told of that.
+    Where they are there, they are read and compared with the person; returns what is to be reported of that.
     """
     import msgspec
 

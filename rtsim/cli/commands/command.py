@@ -66,7 +66,7 @@ def command(
 
 
 def stop(address: str, keys: tuple[str | None, str | None]) -> None:
-    """The emergency stop by datagram and by command at once, and by which of them it was heard.
+    """Send the emergency stop by datagram and by command at once, and report by which of them it was heard.
 
     ConfigError where it was heard by neither. Keys are read when the first datagrams are on their way.
     """

@@ -90,19 +90,19 @@ def command(
 
 
 def told_as_state(told: Telemetry) -> None:
-    """Say counters and gauges, for the one who has started this process."""
+    """Print counters and gauges for the parent process."""
     say({"state": "counted", "counters": told.counters, "gauges": told.gauges})
 
 
 def named(system: str) -> str:
-    """The scheme of a system; ConfigError for one that nobody knows."""
+    """The scheme of a system; ConfigError for an unknown one."""
     if system not in systems():
         raise ConfigError(f"{system!r} is no capture system", where="SYSTEM", allowed=", ".join(systems()))
     return system
 
 
 def stopped_after(duration_s: float | None) -> threading.Event:
-    """What ends the relay, set after so long [s]; None = on request alone."""
+    """An event that ends the relay, set after this time [s]; None = on request only."""
     stop = threading.Event()
     if duration_s is not None:
         if not 0.0 < duration_s < threading.TIMEOUT_MAX:
@@ -144,7 +144,7 @@ def list_found(system: str | None, as_json: bool) -> None:
 
 
 def markers_lacking(lab: str) -> Callable[[Sequence[str]], list[str]]:
-    """What is told of a session: which followed markers of a map are not in it."""
+    """Sentences on a session: which followed markers of a map are not in it."""
     from rtsim.files.markers.trial import name_some
     from rtsim.subjects.markers.labs import SIDES, cover, load_lab
 

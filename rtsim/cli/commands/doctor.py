@@ -49,7 +49,7 @@ def command(
 
 
 def mark_of(finding: DoctorFinding) -> str:
-    """In a word: ok, BAD, or none for what is not there and need not be."""
+    """A finding in a word: ok, BAD, or none for what is not installed and need not be."""
     if finding.lacks:
         return click.style("none", fg="yellow")
     return click.style("ok  ", fg="green") if finding.good else click.style("BAD ", fg="red")

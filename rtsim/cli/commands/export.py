@@ -117,7 +117,7 @@ def command(
 
 
 def to_text(recording: Path, out: Path, suffix: str, force: bool, options: dict[str, Any]) -> None:
-    """Markers or a table in a file or on standard output; options : of `exported`."""
+    """Write markers or a table to a file or to standard output; options : of `exported`."""
     from rtsim.files.output import check_free
     from rtsim.files.tables.export import export, exported
 
@@ -142,7 +142,7 @@ def to_text(recording: Path, out: Path, suffix: str, force: bool, options: dict[
 
 
 def to_foxglove(recording: Path, out: Path, force: bool) -> None:
-    """What Foxglove opens; ConfigError for another name, and for that of the recording."""
+    """Write a file that Foxglove opens; ConfigError for another name, and for that of the recording."""
     from rtsim.bridges.foxglove_file import export_foxglove
     from rtsim.files.tables.export import FOXGLOVE
 
@@ -188,7 +188,7 @@ def check_other(recording: Path, out: Path, force: bool) -> None:
 
 
 def draw(recording: Path, out: Path, instants: tuple[float, ...], view: str, names: bool) -> None:
-    """The stick figure at some instants."""
+    """Draw the stick figure at some instants."""
     import numpy as np
 
     from rtsim.files.recording import read_results
@@ -213,7 +213,7 @@ def draw(recording: Path, out: Path, instants: tuple[float, ...], view: str, nam
 
 
 def draw_curves(recording: Path, out: Path, curves: str) -> None:
-    """The curves that names choose."""
+    """Draw the curves that names choose."""
     from rtsim.files.recording import read_results
     from rtsim.monitor.figures.paper import paper_of
 

@@ -161,7 +161,7 @@ def command(config: str, device: str | None, arm_s: float | None, **options: Any
 
 
 def run_worn(spec: HilSpec, source: str, ways: HilOptions) -> None:
-    """The same with a person who wears the device; source : of the markers, in the place of the run's own."""
+    """Run with a person who wears the device; source : of the markers, in place of the run's own."""
     from rtsim.cli.terminal.compiling import compile_first
     from rtsim.cli.terminal.console import LastingConsole
     from rtsim.config.load import load_toml
@@ -177,7 +177,7 @@ def run_worn(spec: HilSpec, source: str, ways: HilOptions) -> None:
 
 
 def note_joint(spec: HilSpec, device: DeviceSpec, ways: HilOptions) -> None:
-    """Say that the device which is started beside is for another joint, where it is."""
+    """Report where the device that is started beside the run is for another joint."""
     from rtsim.live.hardware.device_loop import of_another_joint
 
     if ways.with_device and (text := of_another_joint(spec, device)):
@@ -185,7 +185,7 @@ def note_joint(spec: HilSpec, device: DeviceSpec, ways: HilOptions) -> None:
 
 
 def changed(spec: HilSpec, device: str | None, options: dict[str, Any]) -> HilSpec:
-    """The config with what the command line says otherwise; ConfigError for what cannot be."""
+    """The config with the changes of the command line; ConfigError for impossible ones."""
     from rtsim.config.load import check_record
     from rtsim.config.runs.hil_schema import LONGEST_MS, HilSpec
 
@@ -222,7 +222,7 @@ def check_addresses(spec: HilSpec, ways: HilOptions) -> None:
 
 
 def recorded(path: Path, spec: HilSpec) -> RecordedPort:
-    """The recording of a run of this config; sentences on what of it is not repeated."""
+    """The recording of a run of this config; sentences say which parts of it are not repeated."""
     from rtsim.live.hardware.device_replay import RecordedPort
 
     port = RecordedPort(path)
@@ -233,7 +233,7 @@ def recorded(path: Path, spec: HilSpec) -> RecordedPort:
 
 
 def check_processor(cpu: int | None) -> None:
-    """ConfigError for a processor that there is not."""
+    """ConfigError for a processor that does not exist."""
     from rtsim.live.processes.thread_priority import processors
 
     known = processors()
@@ -242,7 +242,7 @@ def check_processor(cpu: int | None) -> None:
 
 
 class HilOptions(NamedTuple):
-    """How a run goes: with a simulated device of its own, armed by itself at a time [s], and the options.
+    """How a run goes: with a simulated device of its own, armed automatically at a time [s], and the options.
 
     signal : its emergency stop; keys : of the run, None = there are none
     """
@@ -268,7 +268,7 @@ def run(
     loop_with: Callable[..., Loop],
     summarise: Callable[[Loop], dict[str, Any]],
 ) -> None:
-    """Serve the loop until it is over, and tell what it came to.
+    """Serve the loop until it is over, and report its outcome.
 
     loop_with : makes it of a port, a publisher and further arguments
     """
@@ -333,7 +333,7 @@ def run(
 def conclude(
     spec: HilSpec, ways: HilOptions, loop: Loop, summary: dict[str, Any], of_child: str, failed: bool
 ) -> None:
-    """Tell what a run came to, and end with the exit code that it has.
+    """Report the outcome of a run, and exit with its code.
 
     of_child : why the simulated device ended, in words; failed : whether a process beside the run did
     """

@@ -169,7 +169,7 @@ def counted_by(connector: Child) -> dict[str, Any]:
 
 
 def played_forces(run: RunConfig) -> str:
-    """The forces that the player has beside the markers, "" = none; what is wrong with them is told."""
+    """The forces that the player has beside the markers, "" = none; faults of them are reported."""
     from rtsim.live.forces import has_forces, load_forces, tared, told_before
     from rtsim.live.inputs.sources import load_trial
 
@@ -243,7 +243,7 @@ def asked_of_estimator(
 
 
 def tell_addresses(addresses: dict[str, str]) -> None:
-    """Where others can join the run."""
+    """Report the addresses at which others can join the run."""
     click.echo(
         f"markers at {addresses['markers']}, results at {addresses['results']}, "
         f"commands at {addresses['control']}",

@@ -121,7 +121,7 @@ def command(
 
 
 def ways_of(arms: MomentArms) -> tuple[str, ...]:
-    """Every way that the model allows; says why one is left out."""
+    """Every method that the model allows; reports why one is left out."""
     rolls = arms.model.names.rolls
     if not rolls:
         return WAYS
@@ -188,7 +188,7 @@ def values_of(arms: MomentArms, angle: str, low: float | None, high: float | Non
 
 
 def plausible(arms: MomentArms, angle: str, value: float, where: str) -> float:
-    """A value of an angle from the command line [deg, mm] as rad or m; ConfigError for what no body does."""
+    """A value of an angle from the command line [deg, mm] as rad or m; ConfigError for an impossible one."""
     from rtsim.config.bounds import UNITS
 
     unit = "deg" if arms.is_rotation(angle) else "mm"
@@ -204,7 +204,7 @@ def plausible(arms: MomentArms, angle: str, value: float, where: str) -> float:
 
 
 def draw(arms: MomentArms, angle: str, rows: list[int], points: list[SweepPoint], paper: Paper) -> None:
-    """The sweep as a figure."""
+    """Draw the sweep as a figure."""
     import numpy as np
 
     from rtsim.files.tables.panels import FigureContent, FigurePanel

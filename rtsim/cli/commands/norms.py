@@ -75,7 +75,7 @@ def make(
 
 
 def check_toml(out: Path) -> None:
-    """ConfigError for a name that says another format than is written."""
+    """ConfigError for a name that suggests another format than the one that is written."""
     if out.suffix.lower() != ".toml":
         raise ConfigError(
             f"{out.name} cannot be a file of norms", where="--out", allowed="a name that ends in .toml"

@@ -102,7 +102,8 @@ def with_recording(items: Sequence[PaperItem], recording: Path, are_named: bool)
 def papers_for(
     items: Sequence[PaperItem], out: Path | None, look: tuple[str, str | None, int | None], force: bool
 ) -> dict[str, Paper]:
-    """What each item is drawn on, by its name; look : kind of file, size and resolution of the options.
+    """The paper that each item is drawn on, by its name; look : kind of file, size and resolution of the
+    options.
 
     ConfigError before anything is computed where a drawing cannot be written, or would replace a file.
     """

@@ -57,7 +57,7 @@ def command(
 
 
 def last_line(path: Path, done: RecordingSummary) -> str:
-    """What the file holds and what it lacks."""
+    """A sentence on what the file contains and what it lacks."""
     words = f"{path}: {done.n_message} messages, {done.n_refused} refused"
     lost = f", {count_of(done.n_lost, 'frame')} not received" if done.n_lost else ""
     return words + lost

@@ -91,7 +91,7 @@ def trials_of(sources: tuple[str, ...], options: dict[str, Any], anyway: bool) -
 
 
 def check_once(sources: tuple[str, ...]) -> None:
-    """ConfigError for a trial that is given twice, and would count twice."""
+    """ConfigError for a trial that is given twice, as it would count twice."""
     seen: set[Path] = set()
     for source in sources:
         path = Path(source).resolve()
@@ -101,7 +101,7 @@ def check_once(sources: tuple[str, ...]) -> None:
 
 
 def check_person(trials: tuple[ReportTrial, ...], anyway: bool) -> None:
-    """ConfigError for trials of one session whose persons differ in size; a sentence where they go anyway."""
+    """ConfigError for trials of one session whose persons differ in size; only a sentence with --anyway."""
     from rtsim.report.clinical.person_size import size_difference
 
     words = size_difference(trials)
@@ -115,7 +115,7 @@ def check_person(trials: tuple[ReportTrial, ...], anyway: bool) -> None:
 
 
 def tell_differences(trials: tuple[ReportTrial, ...]) -> None:
-    """Say where trials that are averaged or overlaid were solved by different methods."""
+    """Report where trials that are averaged or overlaid were solved by different methods."""
     methods = sorted({str(trial.results.session.meta.get("method") or "") for trial in trials} - {""})
     if len(methods) > 1:
         tell(
@@ -164,7 +164,7 @@ def check_output(path: Path, force: bool) -> None:
 
 
 def person_of(trials: tuple[ReportTrial, ...]) -> str:
-    """Name or code of the person: of the recording itself, of its labels, else of the subject or a file."""
+    """Name or code of the person, as stored in the results."""
     metas = [trial.results.session.meta for trial in trials]
     for key in ("subject_name", "person", "subject"):
         found = next((str(meta[key]) for meta in metas if meta.get(key)), "")
@@ -174,7 +174,7 @@ def person_of(trials: tuple[ReportTrial, ...]) -> str:
 
 
 def date_of(source: str, trials: tuple[ReportTrial, ...]) -> str:
-    """The date of the file of the first trial, as such; "" where there is none."""
+    """The modification date of the file of the first trial; "" where there is no file."""
     solved = str(trials[0].results.session.meta.get("source") or "")
     for path in (Path(solved), Path(source)):
         if path.is_file():
@@ -183,7 +183,7 @@ def date_of(source: str, trials: tuple[ReportTrial, ...]) -> str:
 
 
 def write_report(report: GaitReport, outputs: tuple[Path, ...]) -> None:
-    """Write all files, and tell of each."""
+    """Write all files, and report each."""
     from rtsim.files.output import write_bytes, write_text
     from rtsim.report.clinical.document import html_of, pages_of
     from rtsim.report.clinical.tables import curves_of, require_xlsx, tables_of, write_folder, write_xlsx

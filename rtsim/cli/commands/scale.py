@@ -114,7 +114,7 @@ def command(
 def body_of(
     model: str, sex: str | None, mass_kg: float | None, stature_mm: float | None, static: object
 ) -> str:
-    """The text of the planar body of a person; ConfigError where something is not told."""
+    """The text of the planar body of a person; ConfigError where an option is missing."""
     from rtsim.files.model_toml import model_text
     from rtsim.models.planar_body import NAME, planar_body
     from rtsim.subjects.calibration.masses import notes_on_size
@@ -152,7 +152,7 @@ def body_of(
 
 
 def as_table(scaled: Scaled) -> dict:
-    """Everything a scaling says of itself."""
+    """Everything about a scaling, as a dictionary."""
     return {
         "factors": {body: S.tolist() for body, S in scaled.factors.items()},
         "measurements": {
@@ -171,7 +171,7 @@ def as_table(scaled: Scaled) -> dict:
 
 
 def as_lines(scaled: Scaled) -> str:
-    """The same for people."""
+    """A scaling as text for people."""
     lines = []
     for m in scaled.measured:
         for a, b, before, after in m.pairs:

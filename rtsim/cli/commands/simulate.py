@@ -149,7 +149,7 @@ def command(
 
 
 def warmed_up(simulator: Simulator, over: str) -> None:
-    """Compile what is left; a wrong name of an abscissa is told before the run."""
+    """Compile what is not compiled yet; a wrong name of an abscissa is reported before the run."""
     from rtsim.simulation.panels import abscissa
     from rtsim.simulation.run import warm_up
 
@@ -175,7 +175,7 @@ def finish(
     over: str,
     as_json: bool,
 ) -> None:
-    """Tell, write and draw what was done, then say what is wrong with it."""
+    """Report, write and draw the results, then say what is wrong with them."""
     from rtsim.files.tables.outputs import write
     from rtsim.report.simulation import summary, text
     from rtsim.simulation.results import results_of
@@ -202,7 +202,9 @@ def finish(
 
 
 def changes_of(options: Mapping[str, Any], live: bool) -> dict[str, Any]:
-    """What options change of the model's [simulation]; a live run goes on after its model's duration."""
+    """The changes that options make to the model's [simulation]; a live run goes on after its model's
+    duration.
+    """
     step_ms, duration_s, split = options["step_ms"], options["duration_s"], options["split"]
     for value, option, unit in ((step_ms, "--step", "ms"), (duration_s, "--duration", "s")):
         if value is not None and not 0.0 < value < math.inf:
@@ -222,13 +224,13 @@ def changes_of(options: Mapping[str, Any], live: bool) -> dict[str, Any]:
 
 
 def check_split(setup: Setup, split: tuple[float, float] | None) -> None:
-    """ConfigError where no step is split of which --split says how."""
+    """ConfigError where --split is given and no step is split."""
     if split and setup.settings.kinks != "split":
         raise ConfigError("steps are not split", where="--split", remedy="add --kinks split")
 
 
 def rows_of(simulator: Simulator, n_step: int, every: int | None) -> int:
-    """Every how many steps a row is kept."""
+    """The number of steps after which a row is kept."""
     every = every or -(-n_step // MOST_ROWS)
     n_value = (n_step // every + 2) * sum(x[0].size for x in simulator.trace(1)[:-2])
     if n_value > MOST_VALUES:
@@ -241,7 +243,7 @@ def rows_of(simulator: Simulator, n_step: int, every: int | None) -> int:
 
 
 def numbers_of(words: tuple[str, ...], option: str, form: str) -> dict[str, float]:
-    """Name -> number, of words like NAME=NUMBER of an option."""
+    """Name -> number, of words NAME=NUMBER of an option."""
     numbers = {}
     for word in words:
         name, _, value = word.partition("=")
@@ -258,7 +260,7 @@ def numbers_of(words: tuple[str, ...], option: str, form: str) -> dict[str, floa
 
 @contextmanager
 def progress_of(console, simulator: Simulator, n_step: int) -> Iterator[Callable[[int], None]]:
-    """A bar in a terminal, nothing elsewhere; it is told the steps that are done."""
+    """A bar in a terminal, nothing elsewhere; it is called with the steps that are done."""
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     step = simulator.options.step

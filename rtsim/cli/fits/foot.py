@@ -104,7 +104,7 @@ def command(
 ) -> None:  # fmt: skip
     """Identify the contact of a foot (stiffness, damping, three ellipsoids) from steps of TRIALS over plates.
 
-    The first complete step is fitted, or those of --plate; the others are then held against it. Ctrl-C keeps
+    The first complete step is fitted, or those of --plate; the others are then compared with it. Ctrl-C keeps
     the best so far.
     """
     from rtsim.cli.terminal.compiling import compile_first
@@ -170,7 +170,7 @@ def command(
 
 
 def walks_of(trials: Sequence[Path], forces: Sequence[Path], **said: Any) -> list[WalkedSteps]:
-    """The steps of each trial; what was found in it, or left out, is told. said : as for walked_steps"""
+    """The steps of each trial; what was found or left out is reported. said : as for walked_steps"""
     from rtsim.methods.foot.walked_steps import walked_steps
 
     walks = []
@@ -183,7 +183,7 @@ def walks_of(trials: Sequence[Path], forces: Sequence[Path], **said: Any) -> lis
 
 
 def read_told(path: Path) -> PressureTrial:
-    """A file of pressure; what was assumed or left out as it was read is told."""
+    """Read a file of pressure; what was assumed or left out is reported."""
     from rtsim.files.pressure.pressure import read_pressure
 
     found = read_pressure(path)
@@ -196,7 +196,7 @@ def check_options(
     trials: tuple[Path, ...], forces: tuple[Path, ...], delay: float, out: Path | None, force: bool,
     mass_kg: float | None,
 ) -> None:  # fmt: skip
-    """ConfigError for values that cannot be meant, before anything is read."""
+    """ConfigError for implausible values, before anything is read."""
     if forces and len(forces) != len(trials):
         raise ConfigError(
             f"{len(forces)} files of forces for {len(trials)} trials",

@@ -241,7 +241,9 @@ def fitted(
     settings: FitSettings,
     measured: dict[str, IsometricTorque] | None,
 ) -> FitOutcome:
-    """All fits, each told as it begins; measured : of a healthy person, where strengths are to be bounded."""
+    """Fit all generators, each reported as it begins; measured : of a healthy person, where strengths are
+    to be bounded.
+    """
     from rtsim.cli.terminal.compiling import compile_first
     from rtsim.cli.terminal.console import LastingConsole
     from rtsim.live.processes.signals import noting_requests
@@ -269,7 +271,7 @@ def fitted(
 
 
 def report(outcome: FitOutcome, as_json: bool) -> None:
-    """The tables, or all of it as JSON; before it what contradicts itself."""
+    """Print the tables, or all of it as JSON, and before it what contradicts itself."""
     from rtsim.report import torque_generators
 
     fits, of_bounds = outcome.fits, outcome.of_bounds

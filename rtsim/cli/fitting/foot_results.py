@@ -1,4 +1,4 @@
-"""What comes after the fit of a foot: other steps held against it, the model, footprints and figures."""
+"""Results of the fit of a foot: other steps compared with it, the model, footprints and figures."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def held_steps(
     steps: list[FittedStep], given: Sequence[tuple[FootTrial, bool]], weights: Weights,
     parameters: NDArray[np.float64],
 ) -> tuple[list[FittedStep], list[str]]:  # fmt: skip
-    """The steps and those that are held against the parameters (30,), and the names of those left out.
+    """The steps and those that are compared with the parameters (30,), and the names of those left out.
 
     given : trials, and whether each has a height of its own
 
@@ -50,7 +50,7 @@ def held_steps(
 
 
 def footprint_told(footprint: PressureTrial, step: FittedStep, parameters: NDArray[np.float64]) -> str:
-    """How alike a recorded footprint and the simulated peak pressure of a step are."""
+    """A sentence on how alike a recorded footprint and the simulated peak pressure of a step are."""
     from rtsim.methods.foot.footprint import likeness
     from rtsim.report.foot_drawn import peaks_of
 
@@ -59,7 +59,7 @@ def footprint_told(footprint: PressureTrial, step: FittedStep, parameters: NDArr
 
 
 def source_of(fitted: list[FootTrial], weights: Weights) -> str:
-    """Where the numbers of a fitted model come from."""
+    """A sentence on where the numbers of a fitted model come from."""
     steps = "; ".join(trial.short for trial in fitted)
     kind = "with friction" if weights.rubs else "without friction"
     felt = "with pressure" if weights.pressure and fitted[0].pressure is not None else "without pressure"

@@ -45,7 +45,7 @@ def figures_of(
 def draw(
     figures: dict[str, Paper], fits: list[FittedGenerator], chosen: list[str], title: str
 ) -> list[FittedGenerator]:
-    """The figures that were asked for; chosen generators that have no fit to be drawn, which is told."""
+    """Draw the figures that were asked for; chosen generators without a fit to draw are reported."""
     missed = []
     if "--plot" in figures:
         missed = draw_fits(figures["--plot"], fits, chosen, title)
@@ -59,7 +59,9 @@ def draw(
 def draw_fits(
     paper: Paper, fits: list[FittedGenerator], chosen: list[str], title: str
 ) -> list[FittedGenerator]:
-    """Both planes of figure 5 of some generators, before and after; chosen ones that were not fitted."""
+    """Draw both planes of figure 5 of some generators, before and after; returns the chosen ones that
+    were not fitted.
+    """
     from rtsim.files.tables.panels import FigureContent
     from rtsim.methods.generators.torque_generator_figures import panels_of_fit
 
@@ -81,7 +83,7 @@ def draw_fits(
 
 
 def draw_curves(paper: Paper, fits: list[FittedGenerator], chosen: list[str]) -> None:
-    """What generators can do, as figure A.6: of joints of the chosen ones, or of all."""
+    """Draw what generators can do, as figure A.6: for joints of the chosen ones, or for all."""
     from rtsim.files.tables.panels import FigureContent
     from rtsim.methods.generators.torque_generator_figures import panels_of_curves
 
@@ -95,7 +97,9 @@ def draw_curves(paper: Paper, fits: list[FittedGenerator], chosen: list[str]) ->
 
 
 def draw_parameters(paper: Paper, fits: list[FittedGenerator], chosen: list[str]) -> None:
-    """What the parameters do to the curves of the first chosen generator, or of that which changed most."""
+    """Draw what the parameters do to the curves of the first chosen generator, or of the one that changed
+    most.
+    """
     from rtsim.files.tables.panels import FigureContent
     from rtsim.methods.generators.torque_generator_figures import panels_of_parameters
 

@@ -40,7 +40,7 @@ def set_of(model: str) -> tuple[str, str]:
 
 
 def is_set(path: Path) -> bool:
-    """Whether a file is a set of generators: also where it lacks all that only these have."""
+    """Whether a file is a set of generators, also where it lacks everything that only a set has."""
     from rtsim.cli.commands.check import kind_of
     from rtsim.config.load import read_toml
     from rtsim.config.models.torque_generator_schema import GeneratorSet
@@ -51,7 +51,7 @@ def is_set(path: Path) -> bool:
 def motion_of(
     path: Path, body: GeneratorSet, spec: str, forces: Path | None, config: str | None
 ) -> JointMotion:
-    """The motion of a file; markers are analysed first."""
+    """The motion in a file; a file of markers is analysed first."""
     from rtsim.cli.runs.analysed import analysed
     from rtsim.methods.generators.joint_motion import read_joint_motion
 
@@ -89,7 +89,7 @@ def write_set(
     placed: tuple[PlacedGenerator, ...],
     body: GeneratorSet,
 ) -> None:
-    """The person's set: those of the model, with what was found."""
+    """Write the person's set: the generators of the model, with what was found."""
     from rtsim.files.output import write_text
     from rtsim.methods.generators.torque_generator_fit import INTERRUPTED
     from rtsim.report.torque_generators import config_text

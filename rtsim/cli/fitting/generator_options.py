@@ -30,7 +30,7 @@ LIMITS = {
 
 
 def known(name: str, names: list[str], where: str) -> str:
-    """A name that is there."""
+    """Return the name where it is in the list; ConfigError otherwise."""
     if name not in names:
         raise ConfigError(f"there is no {name!r}", where=where, allowed=", ".join(names))
     return name
@@ -39,7 +39,7 @@ def known(name: str, names: list[str], where: str) -> str:
 def numbers(
     given: tuple[str, ...], names: list[str], where: str, within: tuple[float, float]
 ) -> dict[str, float]:
-    """NAME=NUMBER of the command line; WHOLE is the name of a number without one."""
+    """Numbers of words NAME=NUMBER of the command line; WHOLE is the name of a number without one."""
     found: dict[str, float] = {}
     for text in given:
         name, equals, value = text.rpartition("=")
@@ -60,7 +60,7 @@ def numbers(
 
 
 class Said(NamedTuple):
-    """The options of the command line that belong together."""
+    """Options of `rtsim fit torque-generators` that depend on each other."""
 
     a_max: tuple[str, ...]
     emg: Path | None
@@ -74,7 +74,7 @@ class Said(NamedTuple):
 
 
 class FitRequests(NamedTuple):
-    """What they ask for, by names of generators and coordinates; WHOLE stands for all."""
+    """Requests of the options, by names of generators and coordinates; WHOLE stands for all."""
 
     a_max: dict[str, float]
     emg: Path | None
@@ -87,7 +87,9 @@ class FitRequests(NamedTuple):
 
 
 def asked_of(said: Said, placed: Sequence[PlacedGenerator]) -> FitRequests:
-    """ConfigError for options that say nothing, or not together, before anything is read."""
+    """The requests of options; ConfigError for options that have no effect, or contradict each other,
+    before anything is read.
+    """
     names, joints = [one.name for one in placed], list(dict.fromkeys(one.joint.coordinate for one in placed))
     check_together(said)
     if not 0.0 < said.most_passive <= 100.0:
@@ -104,7 +106,7 @@ def asked_of(said: Said, placed: Sequence[PlacedGenerator]) -> FitRequests:
 
 
 def limits_of(given: tuple[str, ...]) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Least and greatest x of NAME=LOW:HIGH of the command line; without any the usual ones."""
+    """Least and greatest x from words NAME=LOW:HIGH of the command line; the usual limits without any."""
     low, high = list(LOW), list(HIGH)
     seen = []
     for text in given:
@@ -152,7 +154,9 @@ def check_together(said: Said) -> None:
 
 
 def isometric(measured: tuple[str, ...], flexors: Sequence[PlacedGenerator]) -> dict[str, IsometricTorque]:
-    """COORDINATE=TORQUE@ANGLE of the command line, of the legs' joints; flexors : of these."""
+    """Isometric torques from words COORDINATE=TORQUE@ANGLE of the command line, of the legs' joints;
+    flexors : of these.
+    """
     found: dict[str, IsometricTorque] = {}
     for text in measured:
         name, _, values = text.partition("=")
@@ -176,7 +180,7 @@ def isometric(measured: tuple[str, ...], flexors: Sequence[PlacedGenerator]) -> 
 
 
 def settings_of(motion: JointMotion, placed: Sequence[PlacedGenerator], asked: FitRequests) -> FitSettings:
-    """What the options ask of fits; placed : as they are before these."""
+    """The settings of fits by the options; placed : the generators as they are before."""
     if not len(motion.times):  # nothing is known, which every generator is told by its fault
         return FitSettings(most_passive=asked.most_passive)
     names = [one.name for one in placed]
@@ -199,7 +203,7 @@ def settings_of(motion: JointMotion, placed: Sequence[PlacedGenerator], asked: F
 
 
 def co_contraction(motion: JointMotion, asked: FitRequests) -> dict[str, Any]:
-    """Of every joint, in parts of its torque or over time [N m]."""
+    """Co-contraction of every joint, as a part of its torque or over time [N m]."""
     where, parts, path = "--co-contraction", asked.against, asked.against_table
     for name in parts:
         if name != WHOLE:
@@ -233,14 +237,14 @@ def peaks_of(path: Path, names: list[str]) -> dict[str, float]:
 
 
 def emg_of(path: Path, names: list[str], motion: JointMotion) -> dict[str, Any]:
-    """EMG at the frames of a motion."""
+    """EMG interpolated at the frames of a motion."""
     found = at_frames(read_emg(path, names), str(path), names, motion.times)
     check_activations(found, str(path))
     return found
 
 
 def read_emg(path: Path, names: list[str]) -> Table:
-    """A table of EMG; columns that are of no generator are told."""
+    """Read a table of EMG; columns that belong to no generator are reported."""
     table = read_storage(path)
     if others := [column for column in table.columns if column not in ("time", *names)]:
         tell(f"{path}: no generator is called {', '.join(others[:MOST_NAMED])}: left out")

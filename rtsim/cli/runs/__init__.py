@@ -1,1 +1,1 @@
-"""Parts of the commands that run something: their options, and what they tell."""
+"""Parts of the commands that run something: their options, and what they print."""

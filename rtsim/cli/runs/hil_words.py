@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def said_first(ways: HilOptions, urgent: bool, is_pinned: bool, has_key: bool) -> list[str]:
-    """What was asked for and not granted, and the key; a sentence each."""
+    """Sentences on options that were not granted, and on the emergency key."""
     told = []
     if ways.urgently and not urgent:
         told.append(
@@ -25,7 +25,7 @@ def said_first(ways: HilOptions, urgent: bool, is_pinned: bool, has_key: bool) -
 
 
 def said_of_access(ways: HilOptions, server: ControlServer) -> list[str]:
-    """Who may do what, where it is not as usual."""
+    """Sentences on who may do what, where that is not as usual."""
     told = []
     if ways.again is not None:
         told.append("a replayed run takes its commands, and its emergency stops, from the recording alone")
@@ -43,7 +43,7 @@ def said_of_access(ways: HilOptions, server: ControlServer) -> list[str]:
 
 
 def in_words_of(spec: HilSpec, told: dict[str, Any]) -> str:
-    """The first line of a run."""
+    """The first line that a run prints."""
     ways = [told["stop"], f"{told['signal']} to process {told['pid']}" if told["signal"] else ""]
     stops = " or ".join(filter(None, ways)) if told["stop"] else ""
     return (
@@ -54,7 +54,9 @@ def in_words_of(spec: HilSpec, told: dict[str, Any]) -> str:
 
 
 def latched(summary: dict[str, Any]) -> str:
-    """What a fault, or an emergency stop, that latched and that nobody armed away came to; "" without one."""
+    """A sentence on a fault, or an emergency stop, that latched and was not cleared by arming; "" without
+    one.
+    """
     if summary["arming"] != "fault":
         return ""
     before = summary["faults"] - 1

@@ -27,8 +27,8 @@ def check_recorded(record: Path | None) -> None:
 
 
 def unusable(source: str, summary: dict[str, Any]) -> ConfigError | None:
-    """That no frame of a run can be used, with its flags and what was said of them; None = some can, or none
-    came, which is told while it runs.
+    """An error that no frame of a run can be used, with its flags and the sentences on them; None = some can,
+    or none came, which is reported while the run goes on.
 
     summary : of `StreamSummary`
     """
@@ -51,7 +51,7 @@ def unusable(source: str, summary: dict[str, Any]) -> ConfigError | None:
 def reason_of(
     source: str, summary: dict[str, Any], fault: ConfigError | None, failures: Sequence[str]
 ) -> str:
-    """Why a run has no results to use, in a sentence for its JSON; "" where it has."""
+    """A sentence for the JSON on why a run has no usable results; "" where it has some."""
     if fault is not None or failures:
         return str(fault) if fault is not None else "; ".join(failures)
     return "" if summary["statuses"] else f"{source}: no frame came while the run lasted"

@@ -1,4 +1,4 @@
-"""Results of trials for `rtsim report` and `rtsim norms make`: read where they are there, else solved."""
+"""Results of trials for `rtsim report` and `rtsim norms make`: read where they exist, solved otherwise."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ N_TOLD = 10
 
 
 def label_trials(sources: Sequence[str]) -> list[str]:
-    """Names of files; of two that have the same, with their folders."""
+    """Labels of trials by their file names; files of the same name are labelled with their folders."""
     names = [Path(source).name for source in sources]
     return [
         name if names.count(name) == 1 else f"{Path(source).parent.name}/{name}"

@@ -87,7 +87,9 @@ def live_options(command: Command) -> Command:
 
 
 def check_live(live: bool, motion: str, kept: Mapping[str, object]) -> None:
-    """A live run is published, not kept; what only it has needs --live."""
+    """ConfigError for outputs of a live run, which is published and not kept, and for options that need
+    --live.
+    """
     for option, value in kept.items():
         if live and value:
             raise ConfigError(
@@ -107,7 +109,9 @@ def check_live(live: bool, motion: str, kept: Mapping[str, object]) -> None:
 
 
 def paced_by(options: Mapping[str, Any]) -> PacedRun:
-    """The run that the options of a command ask for; what cannot be is told before anything is compiled."""
+    """The run that the options of a command ask for; impossible options are reported before anything is
+    compiled.
+    """
     addresses = placed(
         {"--results": options["results"], "--control": options["control"]},
         {"--results": RESULTS_ADDRESS, "--control": CONTROL_ADDRESS},
@@ -182,7 +186,7 @@ def run_live(
 
 
 def check_rates(paced: PacedRun) -> None:
-    """ConfigError for what cannot be a rate or a length of time."""
+    """ConfigError for an impossible rate or duration."""
     rate_hz, frame_rate_hz, duration_s = paced.rate_hz, paced.frame_rate_hz, paced.duration_s
     if not 0.0 < rate_hz <= FASTEST:
         raise ConfigError(f"{rate_hz:g} Hz", where="--rate", allowed=f"more than 0, at most {FASTEST:g} Hz")
@@ -207,7 +211,7 @@ def in_words(summary: dict) -> str:
 
 
 def motion_in_words(counted: dict[str, int]) -> str:
-    """How far a stream has moved the coordinates, as one more line; nothing where none was to."""
+    """A further line on how far a stream has moved the coordinates; empty where none was to."""
     if not counted:
         return ""
     if not counted["motion_taken"]:

@@ -1,4 +1,4 @@
-"""The static trial of `rtsim calibrate ADDRESS`: what is told while a person stands, and how it ends."""
+"""The static trial of `rtsim calibrate ADDRESS`: what is printed while a person stands, and how it ends."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ BACKLOG = 4096
 
 
 class StandingRequest(NamedTuple):
-    """What is wanted of a stream.
+    """What a static trial from a stream has to be like.
 
     source : a stream or a capture system; seconds : to stand still with all markers seen [s]
     within_s : after which a stream is refused that was never good enough [s]
@@ -44,7 +44,7 @@ class StandingRequest(NamedTuple):
 
 
 def standing_trial(request: StandingRequest, security: Security | None = None) -> MarkerTrial:
-    """The static trial out of a stream, told of as it comes.
+    """The static trial from a stream; its progress is reported.
 
     Ctrl-C ends early: with a second of good frames they are taken, without it the command ends. ConfigError
     for a stream that never was a static trial.
@@ -87,7 +87,7 @@ def followed(
     within_s: float,
     stop: threading.Event,
 ) -> StandingSoFar:
-    """What the frames show in the end: enough of them, or not in time, or the stream is over."""
+    """The outcome of the frames: enough of them, or not in time, or the stream is over."""
     begun = time.monotonic()
     look_due = tell_due = begun
     so_far, told = StandingSoFar(), ""
@@ -111,7 +111,7 @@ def followed(
 
 
 def check_seconds(seconds: float, within_s: float) -> None:
-    """ConfigError for lengths of a static trial, or a wait for one, that are none."""
+    """ConfigError for invalid lengths of a static trial, or of the wait for one."""
     if not LEAST_S <= seconds <= 60.0:
         raise ConfigError(f"{seconds:g}", where="--seconds", allowed=f"{LEAST_S:g} to 60 s")
     if not seconds < within_s <= 3600.0:

@@ -1,4 +1,4 @@
-"""`rtsim tune --auto` and `--validate`: what they are asked, and what they tell."""
+"""`rtsim tune --auto` and `--validate`: their requests, and what they print."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ Pair = tuple[Any, Any]
 
 
 class Asking(NamedTuple):
-    """What the command line asks for; file : where trials are kept, None = nowhere; fields as the options."""
+    """Requests of the command line; file : where trials are kept, None = nowhere; fields as the options."""
 
     method: str
     offline: bool
@@ -102,7 +102,7 @@ Measured = Callable[[Sequence[Setting | None], int], Iterator[RunCost]]
 
 
 def offline(spec: HilSpec, seed: int, processes: int | None, stack: contextlib.ExitStack) -> Measured:
-    """Costs in simulations, repeats averaged."""
+    """Measure costs in simulations, with repeats averaged."""
     group = "coupled-simulation" if parts_of(spec)[0].couplers else "simulation"
     compile_first(LastingConsole(stderr=True), (group,))
     n_repeat = tuning_of(spec).repeats
@@ -120,7 +120,7 @@ def offline(spec: HilSpec, seed: int, processes: int | None, stack: contextlib.E
 
 
 def alive(live: LiveRuns) -> Measured:
-    """Costs in the running model."""
+    """Measure costs in the running model."""
 
     def measure(settings: Sequence[Setting | None], noise: int) -> Iterator[RunCost]:
         return (live.cost(setting) for setting in settings)
@@ -182,7 +182,7 @@ def searched(
     spec: HilSpec, parameters: Parameters, measure: Measured, asking: Asking, together: int,
     live: LiveRuns | None, paper: Any,
 ) -> None:  # fmt: skip
-    """Search, keep, and tell; the best becomes a snapshot of a running model."""
+    """Search, keep and report; the best setting becomes a snapshot of a running model."""
     kept = begun(spec, parameters, asking, together)
     method = searches(parameters, asking, kept.together)
 
@@ -222,7 +222,7 @@ def searched(
 
 
 def begun(spec: HilSpec, parameters: Parameters, asking: Asking, together: int) -> KeptTuning:
-    """The tuning that the file holds, or a new one; ConfigError where it is another one."""
+    """The tuning in the file, or a new one; ConfigError where the file holds another one."""
     ranges = {
         name: [float(low), float(high)]
         for name, low, high in zip(parameters.names, parameters.low, parameters.high, strict=True)

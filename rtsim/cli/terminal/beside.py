@@ -57,7 +57,7 @@ class Beside:
                 self._look_at(child, "")
 
     def start(self, name: str, arguments: list[str]) -> Child:
-        """Start one."""
+        """Start one process."""
         child = Child(name, arguments)
         self._children.append(child)
         return child

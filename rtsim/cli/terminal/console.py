@@ -9,9 +9,9 @@ from rich.status import Status
 
 
 class LastingConsole(Console):
-    """rich ends the process itself, with an exit code of its own, when whoever read the output has gone: that
-    is left to the command line, which knows the exit code. And what turns while one waits is made of braille,
-    of bars where the terminal has none.
+    """A console that leaves the end of the process to the command line, which knows the exit code, when
+    whoever read the output has gone; rich would end the process itself. Its spinner is made of braille,
+    or of bars where the terminal has none.
     """
 
     def on_broken_pipe(self) -> None:

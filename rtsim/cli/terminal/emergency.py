@@ -20,7 +20,8 @@ KEYS = b" \x1b"
 
 @contextmanager
 def emergency_key(press: Callable[[], object]) -> Iterator[bool]:
-    """Within, KEYS in the terminal call `press`, in a thread of their own; whether there is a terminal.
+    """Within, KEYS in the terminal call `press`, in a thread of their own; yields whether there is a
+    terminal.
 
     The terminal hands over each key at once meanwhile and does not show it; Ctrl-C stays what it is. Without
     a terminal, in the background, or on Windows there is no such key.
@@ -48,7 +49,8 @@ def emergency_key(press: Callable[[], object]) -> Iterator[bool]:
 
 
 class EmergencySignal(Closing):
-    """SIGUSR2 as an emergency stop, from now on: one that comes before there is a run is done when it begins.
+    """SIGUSR2 as an emergency stop, from now on: one that comes before there is a run takes effect when it
+    begins.
 
     What it stops may hold a lock when the signal comes, so that a thread of its own does it. Nothing where
     the system has no such signal.
@@ -62,7 +64,7 @@ class EmergencySignal(Closing):
 
     @property
     def name(self) -> str:
-        """How it is called; empty where there is none."""
+        """Name of the signal; empty where there is none."""
         return "" if self._number is None else "SIGUSR2"
 
     @contextmanager
@@ -82,7 +84,7 @@ class EmergencySignal(Closing):
             os.close(ended)
 
     def close(self) -> None:
-        """As it was before."""
+        """Restore the former handler of the signal."""
         if self._number is not None:
             signal.signal(self._number, self._former)
         os.close(self._came)

@@ -11,10 +11,10 @@ LONGEST = 4000
 
 
 def line(text: str) -> str:
-    """The text as one line that a terminal shows as it is: control characters are written as \\x1b."""
+    """The text as one line that a terminal shows literally: control characters are written as \\x1b."""
     return plain(text, LONGEST)
 
 
 def tell(text: str, err: bool = True) -> None:
-    """Say a sentence, beside the output or as output."""
+    """Print a sentence, on standard error or as output."""
     click.echo(line(text), err=err)

@@ -20,7 +20,7 @@ UNNAMED_OPTION = click.option(
 
 
 def named_channels(context: click.Context, option: click.Parameter, value: str | None) -> str | None:
-    """What was given; ConfigError for nothing at all."""
+    """Return the value of the option; ConfigError for an empty one."""
     if value is not None and not value.strip():
         raise ConfigError("no channel is named", where="--emg", remedy="name one, or leave it out")
     return value

@@ -81,7 +81,7 @@ def measure_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def measures_given(options: Mapping[str, Any], usual: PersonMeasures) -> PersonMeasures:
-    """What these options amount to, on top of the usual; ConfigError for one that is out of bounds."""
+    """The measures of these options, on top of the usual ones; ConfigError for one that is out of bounds."""
     given = {name: options[name] for name in NAMES if options.get(name) is not None}
     try:
         return msgspec.structs.replace(usual, **given)

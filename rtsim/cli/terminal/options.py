@@ -178,7 +178,9 @@ def table_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def check_of_use(option: str, fits: bool, what: str, remedy: str = "leave it out") -> None:
-    """ConfigError, unless it fits, for an option that would do nothing; what : it is for, in words."""
+    """ConfigError for an option that would have no effect, unless it fits; what : what it is for, in
+    words.
+    """
     if not fits:
         raise ConfigError(f"it is for {what}", where=option, remedy=remedy)
 
@@ -251,8 +253,8 @@ def make_run(config: str | None = None, choices: Sequence[str] = (), **options: 
 
 
 def without_walkers_plate(run: RunConfig, source: str) -> RunConfig:
-    """The run of a config with another source than its own: what stands on the walker's made-up plate is the
-    walker, and neither the plate nor the mass is of anybody else.
+    """The run of a config with another source than its own: the walker's synthetic plate and mass belong
+    to the walker alone, and are left out.
     """
     if run.forces != WALKER or run.source != WALKER or source == WALKER:
         return run
@@ -262,7 +264,7 @@ def without_walkers_plate(run: RunConfig, source: str) -> RunConfig:
 def asked_of_plates(
     run: RunConfig, feet: str, wait_ms: float | None, tare: tuple[float, float] | None
 ) -> dict[str, Any]:
-    """The options that feet (bodies, by commas), a wait and a tare amount to."""
+    """Settings of the options feet (bodies, separated by commas), wait and tare."""
     asked: dict[str, Any] = {}
     plates: dict[str, Any] = {k: v for k, v in (("wait_ms", wait_ms), ("tare", tare)) if v is not None}
     if feet:
@@ -294,7 +296,7 @@ def pressed_as_loads_say(run: RunConfig) -> RunConfig:
 
 
 def check_plates_given(run: RunConfig, given: dict[str, object]) -> None:
-    """ConfigError for an option that is of use with force plates alone, where the run has none."""
+    """ConfigError for an option that only has an effect with force plates, where the run has none."""
     from rtsim.live.forces import may_have_forces, weighs
 
     asked = [option for option, value in given.items() if value and not (option == "--mass" and weighs(run))]
@@ -315,7 +317,7 @@ def check_measures_given(run: RunConfig) -> None:
 
 
 def check_addresses(run: RunConfig, config: str) -> None:
-    """ConfigError for an address in a run config that is none."""
+    """ConfigError for an invalid address in a run config."""
     for key, address in msgspec.structs.asdict(run.ports).items():
         checked(address, f"{config}: ports.{key}", binding=True)
     if is_capture(run.source):
@@ -334,7 +336,7 @@ def check_bound(run: RunConfig, security: Security | None = None, player: bool =
 
 
 def tell_notes(run: RunConfig) -> None:
-    """Say what a setup of inverse kinematics asks for and is not done, and that the model has notes."""
+    """Report what a setup of inverse kinematics asks for and is not done, and that the model has notes."""
     from rtsim.files.markers.trial import count_of
     from rtsim.files.osim.document import Aloud
     from rtsim.live.inputs.sources import brings_markers

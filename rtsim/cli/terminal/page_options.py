@@ -13,7 +13,7 @@ PLACE = "127.0.0.1:5580"
 
 
 def page_option(words: str) -> Callable[..., Any]:
-    """--page, alone or with a place."""
+    """The option --page, alone or with an address."""
     return click.option(
         "--page", metavar="[HOST:]PORT", is_flag=False, flag_value=PLACE,
         help=f"{words} ({PLACE} where nothing follows; port 0 takes a free one).",

@@ -47,7 +47,7 @@ def plot_options(command: Command, more: str = "") -> Command:
 
 
 def named_curves(context: click.Context, names: str) -> str:
-    """The names as they are given; ConfigError where the option is given without any."""
+    """Return the names of curves; ConfigError where the option is given without any."""
     default = context.get_parameter_source("curves") is click.core.ParameterSource.DEFAULT
     if not default and not names.strip(" ,"):
         raise ConfigError("no curve is named", where="--curves", remedy="name one, or leave it out")
@@ -61,7 +61,7 @@ def check_curves(chosen: str, paper: Paper | None) -> None:
 
 
 def paper_for(plot: Path | None, size: str | None, dpi: int | None, option: str = "--plot") -> Paper | None:
-    """The paper of the options, None without --plot; what cannot be drawn there is told at once.
+    """The paper of the options, None without --plot; what cannot be drawn there is reported at once.
 
     option : that names the file
     """
@@ -91,7 +91,7 @@ def draw_results(paper: Paper, results: Results, name: str, chosen: str = "") ->
 
 
 def draw_panels(paper: Paper, title: str, drawn: FigureContent) -> None:
-    """Panels and sentences as a figure, told of page by page."""
+    """Draw panels and sentences as a figure, reported page by page."""
     from rtsim.monitor.figures.paper import page_path
     from rtsim.monitor.figures.stack import save_panels
 

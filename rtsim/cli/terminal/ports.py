@@ -21,7 +21,7 @@ N_TRIED = 100
 
 
 def offset_option(auto: bool = True) -> Callable[..., Any]:
-    """--port-offset; auto: for commands that bind their addresses."""
+    """The option --port-offset; auto: for commands that bind their addresses."""
     words = "Added to every port that is not given on the command line" + (
         f"; {AUTO}: the first multiple of {STEP} at which all are free." if auto else "."
     )
@@ -29,7 +29,7 @@ def offset_option(auto: bool = True) -> Callable[..., Any]:
 
 
 def placed(given: Mapping[str, str | None], usual: Mapping[str, str], offset: int | str) -> dict[str, str]:
-    """Option -> address: those given as they are, the usual ones of the others shifted by the offset.
+    """Option -> address: given ones as they are, the usual ones of the others shifted by the offset.
 
     ConfigError where two that are shifted together are one, of which no offset makes two.
     """
@@ -43,7 +43,7 @@ def placed(given: Mapping[str, str | None], usual: Mapping[str, str], offset: in
 
 
 def moved(option: str, address: str, offset: int) -> str:
-    """A shifted address; ConfigError where the port would be none."""
+    """A shifted address; ConfigError where the port would be invalid."""
     try:
         return shifted(address, offset)
     except StreamError as fault:
@@ -51,7 +51,8 @@ def moved(option: str, address: str, offset: int) -> str:
 
 
 def free_offset(addresses: list[str], taken: Sequence[str] = ()) -> int:
-    """The first multiple of STEP at which all these addresses are free, and no other run's in a moment.
+    """The first multiple of STEP at which all these addresses are free, and not about to be taken by another
+    run.
 
     taken : those that the run has beside them. They stay reserved while the command runs.
     """
@@ -84,7 +85,7 @@ def free_offset(addresses: list[str], taken: Sequence[str] = ()) -> int:
 
 
 def check_twins(addresses: Mapping[str, str]) -> None:
-    """ConfigError for an address that two options have."""
+    """ConfigError for an address that is given to two options."""
     options = list(addresses)
     for k, option in enumerate(options):
         address = addresses[option]
@@ -97,8 +98,9 @@ def check_twins(addresses: Mapping[str, str]) -> None:
 
 @contextlib.contextmanager
 def held(addresses: Iterable[str]) -> Iterator[None]:
-    """Keep the ports of tcp addresses from other runs while kernels compile: they are bound, and nobody is
-    listened to, so that who connects meanwhile tries again. What cannot be bound is told when it is needed.
+    """Keep the ports of tcp addresses from other runs while kernels compile: they are bound without
+    listening, so that whoever connects meanwhile tries again. Addresses that cannot be bound are reported
+    when they are needed.
     """
     with contextlib.ExitStack() as stack:
         for address in addresses:

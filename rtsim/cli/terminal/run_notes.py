@@ -1,4 +1,4 @@
-"""What a run tells of its source and its subject: few lines, all of them on request, what is missing last."""
+"""Notes of a run on its source and its subject: few lines, all of them on request, missing results last."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ALL_NOTES_OPTION = click.option(
 
 
 def tell_of_run(notes: Sequence[str]) -> None:
-    """Tell the notes on source and subject, in few lines unless the command is asked for all of them."""
+    """Print the notes on source and subject, in few lines unless the command asks for all of them."""
     from rtsim.report.notes import calm
 
     for note in notes if click.get_current_context().params.get("all_notes") else calm(notes):
@@ -22,7 +22,7 @@ def tell_of_run(notes: Sequence[str]) -> None:
 
 
 def tell_missing(notes: Sequence[str]) -> None:
-    """Tell at the end of a run what its results lack, where the notes before it say so."""
+    """Print at the end of a run what its results lack, where the notes before it say so."""
     from rtsim.report.notes import missing
 
     for note in missing(notes):

@@ -1,4 +1,4 @@
-"""How a child process and its parent know of each other.
+"""How a child process and its parent notice each other's state.
 
 The child says its states as JSON lines on standard output. The parent holds the other end of the child's
 standard input, which closes with the parent, however that ends; its first line may be a request.

@@ -20,14 +20,14 @@ AUTO = "auto"
 
 
 def option_of(parameter: click.Parameter | None) -> str:
-    """How an option, or an argument, is written."""
+    """How an option, or an argument, is written on the command line."""
     if parameter is None:
         return "address"
     return parameter.opts[0] if isinstance(parameter, click.Option) else parameter.name.upper()
 
 
 def checked(address: str, where: str, binding: bool = False) -> str:
-    """The address; ConfigError where it is none."""
+    """Return the address; ConfigError for an invalid one."""
     try:
         check_address(address, binding)
     except StreamError as fault:
@@ -36,7 +36,7 @@ def checked(address: str, where: str, binding: bool = False) -> str:
 
 
 class Address(click.ParamType):
-    """tcp://HOST:PORT; binding: of the side that opens it."""
+    """A value tcp://HOST:PORT; binding: of the side that opens it."""
 
     name = "address"
 
@@ -48,7 +48,7 @@ class Address(click.ParamType):
 
 
 def checked_capture(source: str, where: str) -> CaptureAddress:
-    """The address of a capture system; ConfigError where it is none, or has an option that is none."""
+    """The address of a capture system; ConfigError for an invalid address, or one with an invalid option."""
     try:
         return parse_capture(source)
     except StreamError as fault:
@@ -56,7 +56,7 @@ def checked_capture(source: str, where: str) -> CaptureAddress:
 
 
 class MarkerSource(click.ParamType):
-    """The walker, the jaw, a file or a stream; capture : a capture system will do."""
+    """A source of markers: the walker, the jaw, a file or a stream; capture : a capture system is allowed."""
 
     name = "source"
 
@@ -100,7 +100,7 @@ class PortOffset(click.ParamType):
 
 
 class Span(click.ParamType):
-    """START:STOP [s]."""
+    """A span of time START:STOP [s]."""
 
     name = "START:STOP"
 
@@ -157,6 +157,6 @@ class MethodName(click.ParamType):
 
 
 def offered(names: Iterable[str], incomplete: str) -> list[CompletionItem]:
-    """Those of the names that begin so; files, where none does."""
+    """Those of the names that begin with the text so far; files, where none does."""
     fitting = [CompletionItem(name) for name in names if name.startswith(incomplete)]
     return fitting or [CompletionItem(incomplete, type="file")]

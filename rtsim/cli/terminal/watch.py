@@ -1,4 +1,4 @@
-"""`rtsim live` while it runs: results for the table, and what becomes of the processes of the run."""
+"""`rtsim live` while it runs: results for the table, and the state of the processes of the run."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class Watch:
         self._last: ReceivedFrame | None = None
 
     def follow(self, console: Console) -> dict:
-        """Follow the run to its end; its summary. An interruption ends the run first."""
+        """Follow the run to its end; returns its summary. An interruption ends the run first."""
         tally = StreamSummary()
         with Subscriber(self.addresses["results"], ("result", "telemetry"), backlog=512) as results:
             live = (
@@ -220,5 +220,5 @@ class Watch:
 
 
 def say(text: str) -> None:
-    """A sentence to the user, above the table."""
+    """Print a sentence to the user, above the table."""
     tell(f"rtsim: {text}")

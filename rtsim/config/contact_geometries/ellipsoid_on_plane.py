@@ -19,7 +19,7 @@ class Ellipsoid(Frame, forbid_unknown_fields=True, frozen=True, kw_only=True):
 
     @property
     def sizes_mm(self) -> tuple[float, float, float]:
-        """Three radii."""
+        """The three radii."""
         if self.radii_mm is None:
             assert self.radius_mm is not None
             return self.radius_mm, self.radius_mm, self.radius_mm
@@ -50,7 +50,9 @@ def shape(a: Ellipsoid, b: Plane) -> ContactShape:
 
 
 def volume(shape: ContactShape, depth: float) -> float:
-    """Beyond the plane where that is at right angles to the smallest radius: a b c pi d^2 (3 - d)/3 [m^3]."""
+    """Volume beyond the plane where that is at right angles to the smallest radius: a b c pi d^2 (3 -
+    d)/3 [m^3].
+    """
     d = min(depth / (1e-3 * min(shape.radii_a_mm)), 2.0)
     return 1e-9 * math.prod(shape.radii_a_mm) * math.pi * d * d * (1.0 - d / 3.0)
 

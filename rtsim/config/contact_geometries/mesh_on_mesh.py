@@ -55,7 +55,7 @@ def check(a: ContactSurface, b: ContactSurface, key: str) -> None:
 
 
 def idle_key(one: ContactSurface) -> str:
-    """A key that does nothing beside the others, and what to do; empty where there is none."""
+    """A key that has no effect beside the others, and the remedy; empty where there is none."""
     if not one.by_vertices:
         unread = "own_normals" if one.own_normals else "area" if one.area != USUAL_AREA else ""
         if unread:
@@ -72,7 +72,7 @@ def shape(a: ContactSurface, b: ContactSurface) -> ContactShape:
 
 
 def volume(shape: ContactShape, depth: float) -> float:
-    """Under a sphere of that size, as far as its depth is small: pi r d^2 [m^3]."""
+    """Volume under a sphere of that size, as far as its depth is small: pi r d^2 [m^3]."""
     return math.pi * 1e-3 * shape.radii_a_mm[0] * depth**2
 
 

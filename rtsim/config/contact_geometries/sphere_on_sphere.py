@@ -15,7 +15,7 @@ class Sphere(Frame, forbid_unknown_fields=True, frozen=True, kw_only=True):
 
 
 def check(a: Sphere, b: Sphere, key: str) -> None:
-    """Every two spheres can touch."""
+    """Check nothing, as any two spheres can touch."""
 
 
 def shape(a: Sphere, b: Sphere) -> ContactShape:
@@ -23,7 +23,9 @@ def shape(a: Sphere, b: Sphere) -> ContactShape:
 
 
 def volume(shape: ContactShape, depth: float) -> float:
-    """Of the lens, pi depth^2 (g^2 + 2 g (r_a + r_b) - 3 (r_a - r_b)^2)/(12 g) at the distance g [m^3]."""
+    """Volume of the lens, pi depth^2 (g^2 + 2 g (r_a + r_b) - 3 (r_a - r_b)^2)/(12 g) at the distance g
+    [m^3].
+    """
     r_a, r_b = 1e-3 * shape.radii_a_mm[0], 1e-3 * shape.radii_b_mm[0]
     depth = min(depth, 2.0 * min(r_a, r_b))
     g = max(r_a + r_b - depth, 1e-12 * (r_a + r_b))

@@ -1,4 +1,4 @@
-"""Torque by a function of the user's own."""
+"""Torque by a function that the user provides."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from rtsim.config.models.place_schema import Name, NonNegative
 
 
 class Controller(ControllerSpec, frozen=True, tag="python"):
-    """function(seen, parameters) -> torque [N m], of a module or of a file.
+    """A function(seen, parameters) -> torque [N m], of a module or of a file.
 
-    It has to state how stiff and how damping it is at the most, as nobody else can tell whether its loop is
+    It has to state how stiff and how damping it is at most, as nobody else can tell whether its loop is
     stable.
     """
 

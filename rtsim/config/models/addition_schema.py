@@ -1,4 +1,4 @@
-"""Schema of a model that is another one with force laws, bodies, elements and methods more."""
+"""Schema of a model that extends another one by force laws, bodies, elements and methods."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ KEY = "adds_to"
 
 
 class Addition(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """What another model is given.
+    """What is added to another model.
 
     adds_to : a shipped model or a file (.toml)
     laws : keys of force laws, by the name of one of its contacts or ligaments

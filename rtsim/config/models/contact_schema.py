@@ -72,7 +72,7 @@ class ContactRecord(Pressure, forbid_unknown_fields=True, frozen=True, kw_only=T
 
     @property
     def keys(self) -> tuple[str, str]:
-        """Of its two surfaces in the model's file."""
+        """Keys of its two surfaces in the model's file."""
         a, b = self.kind.surfaces
         return a, b
 

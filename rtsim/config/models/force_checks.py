@@ -38,7 +38,7 @@ def check_forces(spec: ModelSpec) -> None:
 
 
 def check_lines(spec: ModelSpec, bodies: list[str]) -> None:
-    """Ligaments and springs, whose names share one list in the results."""
+    """Check ligaments and springs, whose names share one list in the results."""
     for ligament in spec.ligaments:
         key = f"ligaments.{ligament.name}"
         check_end(ligament.a, bodies, f"{key}.a")
@@ -61,7 +61,7 @@ def check_lines(spec: ModelSpec, bodies: list[str]) -> None:
 
 
 def check_settings(spec: ModelSpec, bodies: list[str]) -> None:
-    """The names in [simulation], and that the joints of bodies can move as their speeds ask."""
+    """Check the names in [simulation], and that joints can move at the speeds that it states."""
     settings, names = spec.simulation, coordinate_names(spec)
     check_known(settings.hold, names, "simulation.hold")
     check_known(settings.plot, names, "simulation.plot")
@@ -98,7 +98,7 @@ def holdable(spec: ModelSpec) -> list[str]:
 
 
 def check_end(place: Place, bodies: list[str], key: str) -> None:
-    """A place on a body or on ground."""
+    """Check a place on a body or on ground."""
     check_known([place.segment], [*bodies, GROUND], f"{key}.segment")
     check_place(place, bodies, key)
 

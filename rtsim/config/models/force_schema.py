@@ -74,7 +74,9 @@ class Ligament(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
             raise ValueError(f"{key}: reference_length_mm goes with reference_strain; add it")
 
     def check_without_law(self, key: str) -> None:
-        """ValueError where there is nothing to hold either, or numbers of a law alone."""
+        """ValueError for a ligament without a force law that has nothing to hold either, or has numbers
+        of a law.
+        """
         stiffness = "stiffness_N, or toe_stiffness_N_mm2 and linear_stiffness_N_mm"
         if self.length is None:
             raise ValueError(f"{key}: it does nothing; give length, for methods to hold, or {stiffness}")
@@ -95,7 +97,7 @@ class Ligament(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
     @property
     def path(self) -> Muscle:
-        """Its way, as a muscle without a force has one."""
+        """Its path, in the form of a muscle without a force."""
         ends = [msgspec.convert(msgspec.to_builtins(place), Station) for place in (self.a, self.b)]
         return Muscle(self.name, (ends[0], *self.through, ends[1]))
 
@@ -141,12 +143,12 @@ class Spring(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
     @property
     def stiffness(self) -> float | None:
-        """[N/m, N m/rad]"""
+        """Stiffness [N/m, N m/rad]."""
         return self.stiffness_N_m if self.stiffness_N_m_rad is None else self.stiffness_N_m_rad
 
     @property
     def damping(self) -> float | None:
-        """[N s/m, N m s/rad]"""
+        """Damping [N s/m, N m s/rad]."""
         return self.damping_N_s_m if self.damping_N_m_s_rad is None else self.damping_N_m_s_rad
 
 

@@ -56,7 +56,9 @@ class Friction(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
     @property
     def spin_row(self) -> tuple[float, ...]:
-        """Parameters against spinning: of angular velocities, all transitions in one proportion; dry."""
+        """Parameters of spinning friction: all transition velocities become angular, in one proportion,
+        without viscous friction.
+        """
         mu_s, mu_d, v_t, _, F_nt, _, v_d, exponent, steepness = self.row
         w_t = self.transition_angular_velocity_rad_s or v_t
         part = w_t / v_t
@@ -64,5 +66,7 @@ class Friction(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
     @property
     def wets_at_N(self) -> float:
-        """Normal force from which viscous friction is whole; 0 where it sets in at once, or not at all."""
+        """Normal force from which viscous friction acts fully [N]; 0 where it acts from the beginning, or
+        not at all.
+        """
         return self.transition_force_N if self.law == "brown_mcphee" and self.viscous_N_s_m else 0.0

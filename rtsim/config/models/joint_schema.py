@@ -41,7 +41,7 @@ class AnatomicalAxes(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
     @property
     def ranges(self) -> tuple[tuple[float, float], ...]:
-        """How far each angle goes [rad]; without end where none is given."""
+        """Range of each angle [rad]; infinite where none is given."""
         if self.ranges_deg is None:
             return ((-math.inf, math.inf),) * len(self.names)
         return tuple((math.radians(low), math.radians(high)) for low, high in self.ranges_deg)
@@ -74,28 +74,28 @@ class Coordinate(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
     @property
     def unit(self) -> str:
-        """deg, mm, both, or nothing where no number is given."""
+        """Unit of its numbers: deg, mm, both, or "" where no number is given."""
         deg = self.neutral_deg is not None or self.range_deg is not None
         mm = self.neutral_mm is not None or self.range_mm is not None
         return "both" if deg and mm else "deg" if deg else "mm" if mm else ""
 
     @property
     def neutral(self) -> float | None:
-        """Where it starts [rad, m]."""
+        """Neutral value [rad, m]."""
         if self.neutral_deg is not None:
             return math.radians(self.neutral_deg)
         return None if self.neutral_mm is None else 1e-3 * self.neutral_mm
 
     @property
     def range(self) -> tuple[float, float]:
-        """How far it goes [rad, m]."""
+        """Lower and upper end of its range [rad, m]."""
         return range_in_si(self.range_deg, self.range_mm)
 
 
 def range_in_si(
     range_deg: tuple[float, ...] | None, range_mm: tuple[float, ...] | None
 ) -> tuple[float, float]:
-    """The range that is given [rad, m]; without end where none is."""
+    """The range that is given [rad, m]; infinite where none is."""
     if range_deg is not None:
         return math.radians(range_deg[0]), math.radians(range_deg[1])
     return (1e-3 * range_mm[0], 1e-3 * range_mm[1]) if range_mm is not None else (-math.inf, math.inf)
@@ -122,7 +122,7 @@ class ElementaryMotion(FunctionSpec, forbid_unknown_fields=True, frozen=True):
 
     @property
     def axis(self) -> Axis:
-        """The axis that is given."""
+        """The axis of the translation or of the rotation."""
         axis = self.rotates if self.translates is None else self.translates
         assert axis is not None
         return axis
@@ -172,7 +172,7 @@ else:  # with the keys of each kind of joint
 
 
 def free_in_ground(body: Body) -> Body:
-    """The body with its mass, that nothing carries."""
+    """The body with its mass, carried by nothing."""
     return Body(
         name=body.name,
         joint="free",

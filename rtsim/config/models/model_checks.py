@@ -1,4 +1,4 @@
-"""Whether the mechanics of a model file can be: joints, masses, couplers, units."""
+"""Checks of the mechanics of a model file: joints, masses, couplers, units."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ROUNDING = 1e-9
 
 
 def check_mechanics(spec: ModelSpec) -> None:
-    """ValueError, a sentence with the key, where joints, couplers or units cannot be."""
+    """ValueError, a sentence with the key, for impossible joints, couplers or units."""
     for body in spec.bodies:
         kinds: set[str] = {
             body.joint,
@@ -42,7 +42,9 @@ def check_mechanics(spec: ModelSpec) -> None:
 
 
 def check_joint(body: Body, kinds: set[str]) -> None:
-    """The keys that its kinds of joint (the model's and the methods') need, and no others."""
+    """Check that a body has the keys that its kinds of joint (the model's and the methods') need, and no
+    others.
+    """
     key = f"bodies.{body.name}"
     needed = {name: how for kind in sorted(kinds, reverse=True) for name, how in KINDS[kind].needs.items()}
     for name in OWN_KEYS:
@@ -63,7 +65,9 @@ def check_joint(body: Body, kinds: set[str]) -> None:
 
 
 def check_coordinates(body: Body) -> None:
-    """As many coordinates as the joint has, in its units; those of a custom joint move something."""
+    """Check that a body has as many coordinates as its joint, in its units, and that those of a custom
+    joint move something.
+    """
     key = f"bodies.{body.name}.coordinates"
     angular, given = KINDS[body.joint].angular, len(body.coordinates)
     if given and angular is not None and given != len(angular):
@@ -79,7 +83,7 @@ def check_coordinates(body: Body) -> None:
 
 
 def check_inertias(spec: ModelSpec, note: Note) -> None:
-    """ConfigError for an inertia with which nothing can turn, a note on one that no body has.
+    """ConfigError for an inertia with which nothing can turn, a note on one that no real body has.
 
     The kinetic energy is negative in some direction where a principal inertia is. The second moments of mass,
     trace/2 - I, are where one is above the sum of the two others: no distribution of mass does that, but the
@@ -118,7 +122,9 @@ def is_semidefinite(xx: float, yy: float, zz: float, xy: float, xz: float, yz: f
 
 
 def check_couplers(spec: ModelSpec) -> None:
-    """No coordinate follows itself, directly or through others, or has a start that its coupler decides."""
+    """Check that no coordinate follows itself, directly or through others, or has a start that its
+    coupler determines.
+    """
     follows = {coupler.coordinate: coupler.of for coupler in spec.couplers if coupler.of != MOTION}
     for name in follows:
         seen, at = [name], follows[name]
@@ -137,7 +143,7 @@ def check_couplers(spec: ModelSpec) -> None:
 
 
 def check_ranges(spec: ModelSpec) -> None:
-    """Ranges of conditional points are in the unit of their coordinate."""
+    """Check that ranges of conditional points are in the unit of their coordinate."""
     units = {
         coordinate.name: "deg" if is_angular(body, k) else "mm"
         for body in spec.bodies

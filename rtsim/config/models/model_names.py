@@ -1,4 +1,4 @@
-"""Names inside a model file: each stands for something that the file defines, once and in order."""
+"""Checks of names inside a model file: each stands for something that the file defines, once and in order."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def check_names(spec: ModelSpec) -> None:
-    """ValueError, a sentence with the key and the allowed names, where a name stands for nothing."""
+    """ValueError, a sentence with the key and the allowed names, for a name that is not defined."""
     bodies = [body.name for body in spec.bodies]
     angles = [body.angles.names[0] for body in spec.bodies if body.angles]
     check_once(bodies, "bodies")
@@ -84,7 +84,9 @@ def check_element(element: Element, bodies: Sequence[str]) -> None:
 
 
 def check_reactions(spec: ModelSpec) -> None:
-    """Reactions are of elements that are one scalar constraint, each of another one."""
+    """Check that each reaction belongs to an element with one scalar constraint, and no two to the same
+    one.
+    """
     scalar = [element.name for element in spec.elements if element.kind in ("distance", "plane")]
     check_once([reaction.name for reaction in spec.reactions], "reactions")
     for reaction in spec.reactions:
@@ -104,7 +106,7 @@ def check_method(
 
 
 def check_held(spec: ModelSpec) -> None:
-    """What methods hold can be held: ligaments have a length, contacts a sphere."""
+    """Check that methods can hold what they name: ligaments need a length, contacts a sphere."""
     named = {name for method in spec.methods.values() for name in (*method.hard, *method.soft)}
     for ligament in spec.ligaments:
         if ligament.name in named and ligament.length is None:
@@ -120,7 +122,7 @@ def check_held(spec: ModelSpec) -> None:
 
 
 def check_coordinates(spec: ModelSpec) -> None:
-    """Coordinates, and the couplers and angles that name them."""
+    """Check coordinates, and the couplers and angles that name them."""
     coordinates = coordinate_names(spec)
     check_once([*coordinates, *(angle.name for angle in spec.angles)], "coordinates and angles")
     for body in spec.bodies:
@@ -139,7 +141,7 @@ def check_coordinates(spec: ModelSpec) -> None:
 
 
 def check_muscles(spec: ModelSpec, bodies: Sequence[str]) -> None:
-    """Surfaces, muscles and everything that their paths name."""
+    """Check surfaces, muscles and everything that their paths name."""
     segments = [*bodies, GROUND]
     surfaces = [surface.name for surface in spec.surfaces]
     check_once(surfaces, "surfaces")
@@ -193,7 +195,7 @@ def check_known(names: Iterable[str], allowed: Iterable[str], key: str) -> None:
 
 
 def check_once(names: Sequence[str], key: str) -> None:
-    """ValueError for a name that comes twice, or that no heading of a table can be."""
+    """ValueError for a name that comes twice, or cannot be the heading of a table."""
     broken = next((name for name in names if not name.strip() or set(name) & set("\t\r\n")), None)
     if broken is not None:
         raise ValueError(f"{key}: {broken!r} is no name; allowed: one line of text, without tabs")

@@ -179,7 +179,8 @@ class ModelSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
         return msgspec.structs.replace(self, bodies=(*self.bodies, *more), optional=())
 
     def without_root(self) -> ModelSpec:
-        """The model without its first body: those it carries stand free in ground, what hangs on it is gone.
+        """The model without its first body: bodies that it carried are free in ground, and whatever else was
+        attached to it is removed.
 
         ValueError where a constraint or a force acts on that body.
         """
@@ -206,7 +207,7 @@ class ModelSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
     @property
     def flexions(self) -> tuple[str, ...]:
-        """Angles that lengths follow."""
+        """Names of angles that lengths follow."""
         return (*([self.flexion] if self.flexion else []),) if isinstance(self.flexion, str) else self.flexion
 
     @property
@@ -227,7 +228,7 @@ class ModelSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
     @property
     def held(self) -> tuple[str, ...]:
-        """What a simulation holds exactly: what it names, else what the first method does."""
+        """What a simulation holds exactly: what the model names for it, else what its first method holds."""
         named = self.simulation.holds
         return next(iter(self.methods.values())).hard if named is None else named
 

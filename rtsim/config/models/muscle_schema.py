@@ -58,7 +58,7 @@ class Within(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
     @property
     def range(self) -> tuple[float, float]:
-        """[rad, m]"""
+        """The range [rad, m]."""
         return range_in_si(self.range_deg, self.range_mm)
 
 
@@ -139,7 +139,7 @@ class Muscle(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
                 raise ValueError(f"the path of {self.name} {end} at a point that is always on it")
 
     def check_excitation(self) -> None:
-        """ValueError for one that is no activation, or that nothing follows."""
+        """ValueError for an excitation that is invalid, or has no effect."""
         given = self.excitation
         if given == 0.0:
             return

@@ -34,7 +34,7 @@ class Place(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
     @property
     def of_subject(self) -> bool:
-        """Whether it lies elsewhere in every person."""
+        """Whether its position differs from person to person."""
         return self.origin == "distal" or bool(self.point) or self.scaled is not None
 
 

@@ -13,7 +13,7 @@ OF_VOLUME = ("volumetric",)
 
 
 class Pressure(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """What presses two surfaces apart.
+    """The pressure law of two surfaces.
 
     stiffness: volumetric N/m^3, kelvin_voigt N/m, hunt_crossley and power N/m^exponent
     damping: volumetric s/m (-a_V), kelvin_voigt N s/m, hunt_crossley N s/m^(exponent + 1)
@@ -35,7 +35,7 @@ class Pressure(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=
 
     @property
     def modulus(self) -> float:
-        """The stiffness; of an elastic layer (1 - nu) E/((1 + nu) (1 - 2 nu) h).
+        """The stiffness; for an elastic layer (1 - nu) E/((1 + nu) (1 - 2 nu) h).
 
         Blankevoort, Kuiper, Huiskes, Grootenboer (1991) J Biomech 24, 1019-1031, for thin layers.
         """
@@ -47,7 +47,7 @@ class Pressure(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=
         return (1.0 - nu) * pressure / ((1.0 + nu) * (1.0 - 2.0 * nu) * 1e-3 * self.thickness_mm)
 
     def check_layer(self, key: str) -> None:
-        """ValueError where the numbers of an elastic layer are not whole, or not alone."""
+        """ValueError where the numbers of an elastic layer are incomplete, or combined with others."""
         if self.young_modulus_MPa is None:
             if self.thickness_mm is not None:
                 raise ValueError(f"{key}.thickness_mm: a layer needs its stiffness; add young_modulus_MPa")

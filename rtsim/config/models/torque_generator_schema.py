@@ -69,7 +69,7 @@ class JointGenerators(msgspec.Struct, forbid_unknown_fields=True, frozen=True, k
 
     @property
     def offset(self) -> float:
-        """[rad]"""
+        """Offset of the angle [rad]."""
         return radians(self.offset_deg)
 
     def flexion_of(self, theta: Turn) -> Turn:
@@ -96,13 +96,13 @@ class GeneratorFit(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_o
 
     @property
     def row(self) -> tuple[float, ...]:
-        """s_A, s_V, Delta_P [rad], lambda_P, s_tau."""
+        """The parameters s_A, s_V, Delta_P [rad], lambda_P, s_tau."""
         shift = radians(self.passive_shift_deg)
         return (self.angle_scale, self.speed_scale, shift, self.passive_blend, self.strength_scale)
 
 
 class GeneratorSet(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """Generators of a population or a person, and where it says so, of which joints they are.
+    """Generators of a population or a person, and the joints that they turn, where it states them.
 
     base : a shipped set or a .toml file whose generators these join or replace
     columns : names of the columns of motions that are written without a header

@@ -19,7 +19,7 @@ Tables = dict[str, Any]
 
 
 def load_run(path: Path, asked: Iterable[str] = ()) -> RunConfig:
-    """The run of a config; asked : NAME=CHOICE each. ConfigError names what is none."""
+    """The run of a config; asked : words NAME=CHOICE. ConfigError names an unknown name or choice."""
     data = read_toml(path)
     offered = choices_in(data, path)
     taken = {name: next(iter(tables)) for name, tables in offered.items()}
@@ -39,7 +39,7 @@ def load_run(path: Path, asked: Iterable[str] = ()) -> RunConfig:
 
 
 def check_compared(compare: Compare, offered: Mapping[str, Tables], where: str) -> None:
-    """ConfigError where what is compared are no choices of the config, before any of them is run."""
+    """ConfigError, before any run, where a name to be compared has no choices in the config."""
     known = offered.get(compare.choice)
     if known is None:
         raise ConfigError(
@@ -66,7 +66,7 @@ def choices_of(path: Path, name: str) -> tuple[str, ...]:
 
 
 def choices_in(data: Tables, path: Path) -> dict[str, Tables]:
-    """Name -> choice -> its keys; ConfigError where these are no tables."""
+    """Name -> choice -> its keys; ConfigError where a choice is not a table."""
     offered = data.get(KEY, {})
     for name, tables in offered.items() if isinstance(offered, dict) else [(KEY, offered)]:
         sound = (
@@ -82,7 +82,7 @@ def choices_in(data: Tables, path: Path) -> dict[str, Tables]:
 
 
 def asked_of(asked: Iterable[str], offered: Mapping[str, Tables], where: str) -> dict[str, str]:
-    """Name -> choice of words NAME=CHOICE."""
+    """Name -> choice from words NAME=CHOICE."""
     taken: dict[str, str] = {}
     for words in asked:
         name, _, choice = words.partition("=")
@@ -103,7 +103,7 @@ def asked_of(asked: Iterable[str], offered: Mapping[str, Tables], where: str) ->
 
 
 def overlay(data: Tables, keys: Tables) -> None:
-    """Put keys over those of the same tables, in place."""
+    """Overwrite keys of tables by those of others, in place."""
     for key, value in keys.items():
         below = data.get(key)
         if isinstance(below, dict) and isinstance(value, dict):

@@ -13,7 +13,9 @@ USUAL_DIFFERENCE_MM = 0.05
 
 
 class JointForceSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """A joint whose displacement and force are results: of the body of an element's first point."""
+    """A joint whose displacement and force are results; it belongs to the body of an element's first
+    point.
+    """
 
     # element whose first point is followed, in the axes of its second body
     point: str
@@ -27,7 +29,7 @@ class JointForceSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class FdkSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """Which elements of the model forces decide, and how exactly (docs/fdk.md)."""
+    """Which elements of the model are determined by forces, and how exactly (docs/fdk.md)."""
 
     # elements that the method holds, whose values are sought, from planes or lengths, coordinates that are
     # translations or rotations, joint angles, lengths of muscles, ligaments and springs; none: all stay held

@@ -56,7 +56,7 @@ UpTo1000 = Annotated[float, msgspec.Meta(gt=0.0, le=1000.0)]
 
 
 class DeviceLimits(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """What is commanded at the most, and what of a device's message is believed."""
+    """Limits of what is commanded, and of what is believed of a device's message."""
 
     torque_max_Nm: UpTo1000
     rate_max_Nm_s: Annotated[float, msgspec.Meta(gt=0.0, le=100_000.0)]
@@ -96,8 +96,9 @@ class DeviceLimits(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class MisalignmentSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """The device's joint beside the limb's: places from the limb's, in the axes of the body that it carries,
-    in the pose in which the angle is zero."""
+    """Position of the device's joint relative to the limb's: places from the limb's joint, in the axes of
+    the body that it carries, in the pose in which the angle is zero.
+    """
 
     # of the device's joint
     offset_mm: Vector
@@ -167,7 +168,9 @@ class HilSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What results in lockstep follow from, as recordings have it: no times of clocks, no addresses."""
+        """Settings that determine results in lockstep, as recordings have them: no times of clocks, no
+        addresses.
+        """
         tables = msgspec.to_builtins(self)
         tables["exchange"] = {key: tables["exchange"][key] for key in OF_RESULTS}
         tables["motion"] = "" if is_stream(self.motion) else Path(self.motion).name

@@ -156,12 +156,12 @@ class LabSide(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
     @property
     def roles(self) -> dict[str, str]:
-        """`named` without `spare`: what landmarks are built from where all markers are on."""
+        """`named` without `spare`: the roles that landmarks are built from where all markers are on."""
         return {role: name for role, name in self.named.items() if role not in self.spare}
 
     @property
     def spare(self) -> dict[str, str]:
-        """Role -> marker name, of what is of use only where a landmark that is named too is not on."""
+        """Role -> marker name, of markers that are only used where another named landmark is not on."""
         pairs = {
             "shank_lateral": self.malleolus_medial,
             "toe": self.metatarsal_1 and self.metatarsal_5,
@@ -188,7 +188,7 @@ class LabMap(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 def names_of(table: LabSide) -> tuple[str, ...]:
-    """Every marker that a table names, in its order; those of several places more than once."""
+    """Every marker that a table names, in its order; markers of several places come more than once."""
     trunk = (
         (table.trunk.shoulder, table.trunk.shoulder_opposite, *table.trunk.tracking) if table.trunk else ()
     )

@@ -14,8 +14,9 @@ Both = float | Annotated[tuple[float, ...], msgspec.Meta(min_length=2, max_lengt
 
 
 class PersonMeasures(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """Lengths [mm] and angles [deg] of a person, as rulers and goniometers tell them; none given: those that
-    are stored with the trial."""
+    """Lengths [mm] and angles [deg] of a person, as measured by rulers and goniometers; where one is not
+    given, that stored with the trial is used.
+    """
 
     # between the epicondyles, and between the malleoli
     knee_width_mm: Both | None = None

@@ -34,7 +34,7 @@ class Solver(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class MarkerCheck(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """When a marker is at fault; where the bounds come from: docs/damage.md."""
+    """Bounds from which a marker is at fault; docs/damage.md states where they come from."""
 
     downweight: bool = True
     # at the solution, from the marker's usual residual
@@ -132,7 +132,7 @@ class PlateUse(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class Compare(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """What `rtsim analyse --compare` sets beside each other."""
+    """What `rtsim analyse --compare` compares."""
 
     # name of choices of this config, all of which are run
     choice: str

@@ -110,7 +110,7 @@ def _list_points(section: Section, n_before: int, points: Sequence[NewPoint]) ->
 
 
 def layout_of(section: Section, n_point: int, n_value: int) -> Layout:
-    """How frames stand in a file of so many points and analog values of a frame."""
+    """How frames stand in a file of this many points and analog values of a frame."""
     scale = section.number("POINT", "SCALE")
     if not scale or not np.isfinite(scale):
         raise ConfigError("POINT:SCALE is missing or 0", where=section.where, remedy="export it again")

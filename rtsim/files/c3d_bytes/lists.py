@@ -39,5 +39,5 @@ def extend(section: Section, group: str, name: str, n_before: int, added: Sequen
 
 
 def shortened_bytes(raw: bytes, n_byte: int) -> bytes:
-    """A text of at most so many bytes, without half a letter at its end."""
+    """A text of at most this many bytes, without half a letter at its end."""
     return raw if len(raw) <= n_byte else raw[:n_byte].decode("utf-8", "ignore").encode("utf-8")

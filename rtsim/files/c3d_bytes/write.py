@@ -49,7 +49,8 @@ def write_c3d(
     out: Path, results: Results, source: C3dSource, events: Sequence[GaitEvent] = (),
     values: Sequence[AnalysisValue] = (),
 ) -> tuple[str, ...]:  # fmt: skip
-    """Write a new file with all of the source and the results of a run over it; sentences.
+    """Write a new file with all of the source and the results of a run over it; returns sentences for the
+    user.
 
     events : those that the file does not have yet; values : spatio-temporal ones
 

@@ -275,8 +275,8 @@ def _lengths(
     units: str | None,
     markers: MarkerTrial | None,
 ) -> tuple[float, list[str]]:
-    """Metres per unit of the points, and sentences: as asked, else metres unless they would lie too far away,
-    but always so that they are near the feet, where markers tell where these are.
+    """Metres per unit of the points, and sentences for the user: as asked, else metres unless they would
+    lie too far away, but always so that they are near the feet, where markers tell where these are.
     """
     length = length_unit(units)
     notes = [f"units of the points: {length}, as asked"] if length else []
@@ -313,8 +313,8 @@ def _moments(
     units: str | None,
     where: str,
 ) -> tuple[float, list[str]]:
-    """Newton metres per unit of the moments, and sentences: as asked, else by the points, whose unit is
-    `scale` [m], unless no foot could press so. ConfigError where none could as asked.
+    """Newton metres per unit of the moments, and sentences for the user: as asked, else by the points,
+    whose unit is `scale` [m], unless no foot could press so. ConfigError where none could as asked.
     """
     arms = np.linalg.norm(torque, axis=2)[heavy] / np.linalg.norm(force, axis=2)[heavy]
     known = arms[np.isfinite(arms)]

@@ -24,8 +24,8 @@ def tare(trial: ForceTrial, start: float, stop: float) -> ForceTrial:
     """The trial without the mean of start to stop [s], plate by plate, as its notes tell.
 
     A plate whose normal force varies there by more than 20 N, or is beyond 50 N, is not empty, and stays as
-    it is, which is told, too. ConfigError where the samples between last less than LEAST_TARE_S, or no plate
-    is empty.
+    it is, which is reported, too. ConfigError where the samples between last less than LEAST_TARE_S, or no
+    plate is empty.
     """
     inside = (trial.times >= start) & (trial.times <= stop)
     if not inside.any():

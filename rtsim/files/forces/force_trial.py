@@ -82,7 +82,7 @@ class RawForces(NamedTuple):
 
 
 def force_trial(raw: RawForces, threshold: float = THRESHOLD, or_else: str = "") -> ForceTrial:
-    """The trial with its contacts; forces that push the person down are turned round, and that is told.
+    """The trial with its contacts; forces that push the person down are turned round, and that is reported.
 
     or_else : the end of the sentence, where forces may point down for another reason
 

@@ -78,7 +78,7 @@ def read_events(path: str | Path, person: str = "") -> ToldEvents:
 def of_groups(
     parameters: Mapping[str, Mapping[str, Sequence[Any]]], person: str = ""
 ) -> tuple[list[GaitEvent], list[str]]:
-    """Events of the group EVENT, those of other subjects left out, and sentences."""
+    """Events of the group EVENT, those of other subjects left out, and sentences for the user."""
     group = parameters.get("EVENT", {})
     times = [x for x in group.get("TIMES", ()) if not isinstance(x, str)]
     n_told = len(times) // 2
@@ -131,7 +131,7 @@ def header_events(data: bytes) -> list[GaitEvent]:
 
 
 def settled(events: Sequence[GaitEvent], span: tuple[float, float], notes: Sequence[str] = ()) -> ToldEvents:
-    """Events in the order of time without those that no clock has, and sentences.
+    """Events in the order of time without those that no clock has, and sentences for the user.
 
     span : first and last time of the trial [s]; where all are before it, and would be in it if they were
     counted from its first frame, they are taken so.

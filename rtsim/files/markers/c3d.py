@@ -108,8 +108,10 @@ def is_unnamed(content: Content) -> bool:
 def _choose(
     point: Group, points: NDArray[np.float64], kept: tuple[bool, bool], path: Path
 ) -> tuple[list[int], tuple[str, ...], str, list[str]]:
-    """Indices and unique names of the points (n, n_point, 3) that are markers, the one person who is named,
-    and sentences; kept : whether computed positions, and trajectories without names, are."""
+    """Indices and unique names of the points (n, n_point, 3) that are markers, the one person who is
+    named, and sentences for the user; kept : whether computed positions, and trajectories without names,
+    are.
+    """
     virtual, unnamed = kept
     n_point = points.shape[1]
     labels = _texts(point, "LABELS")[:n_point]

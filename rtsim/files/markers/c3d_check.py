@@ -47,7 +47,7 @@ class Head(NamedTuple):
 def check_c3d(path: Path) -> Head:
     """What the header of a sound C3D file says.
 
-    ConfigError for a file that is none, is cut off before its data, or has a damaged parameter section.
+    ConfigError for an invalid file, is cut off before its data, or has a damaged parameter section.
     """
     with file_faults(path), BufferedReader(open_regular(path)) as file:
         head = file.read(BLOCK)

@@ -37,7 +37,9 @@ class Scaling(NamedTuple):
 
 
 def with_all_frames(path: Path, head: Head, content: Content) -> Content:
-    """The content with every frame and sample that the file holds, its true first frame, and sentences."""
+    """The content with every frame and sample that the file holds, its true first frame, and sentences
+    for the user.
+    """
     content = content._replace(first=_first(head, content))
     n_read, n_point, _ = content.points.shape
     n_channel = content.analogs.shape[1]
@@ -95,8 +97,9 @@ def _number(content: Content, group: str, name: str) -> float:
 
 
 def _n_frame(content: Content, rows: NDArray[np.generic], size: int) -> tuple[int, list[str]]:
-    """How many of the rows, of `size` bytes, are frames, and sentences: as the file tells anywhere, as a
-    count that begins at 0 again comes out, or where a full count says no more, up to where zeros begin.
+    """How many of the rows, of `size` bytes, are frames, and sentences for the user: as the file tells
+    anywhere, as a count that begins at 0 again comes out, or where a full count says no more, up to where
+    zeros begin.
     """
     n_read, n_held = len(content.points), len(rows)
     told = [

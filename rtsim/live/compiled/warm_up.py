@@ -18,7 +18,7 @@ N_FRAME = 5
 
 
 def warm_up(stages: Sequence[Stage], session: Session, data: Mapping[str, np.ndarray] | None = None) -> None:
-    """Send a few made-up frames through all stages and down to bytes, forget them, and forbid further
+    """Send a few synthetic frames through all stages and down to bytes, forget them, and forbid further
     compilation.
 
     session, data : the input's descriptor, and what every frame of it holds

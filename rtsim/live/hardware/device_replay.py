@@ -179,5 +179,5 @@ class RecordedPort:
         self._coming = self._answers.get(output.seq, [])
 
     def sentences(self) -> list[str]:
-        """Nothing to tell."""
+        """Nothing to report."""
         return []

@@ -52,5 +52,5 @@ class InProcessPort:
         """Nothing is open."""
 
     def sentences(self) -> list[str]:
-        """Nothing to tell."""
+        """Nothing to report."""
         return []

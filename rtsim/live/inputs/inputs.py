@@ -66,7 +66,7 @@ class Input(Protocol):
         """Numbers for the telemetry."""
 
     def sentences(self) -> list[str]:
-        """What is to be told since the last time."""
+        """What is to be reported since the last time."""
 
     def rest(self) -> None:
         """Called once a second, after a frame."""

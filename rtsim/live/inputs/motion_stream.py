@@ -69,7 +69,7 @@ class MotionStream:
         return {**told, "motion_beside": n} if (n := self._n_beside) else told
 
     def sentences(self) -> list[str]:
-        """What is to be told since the last time."""
+        """What is to be reported since the last time."""
         return [f"Motion: {said}" for said in (*drained(self._stream.events), *self._said.take())]
 
 

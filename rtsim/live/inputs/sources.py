@@ -41,14 +41,16 @@ def is_c3d(source: str) -> bool:
 
 
 def check_there(source: str, where: str = "SOURCE", or_else: str = "") -> None:
-    """ConfigError for a source that is neither made up nor a file that is there. or_else : more is allowed"""
+    """ConfigError for a source that is neither synthetic nor a file that is there. or_else : more is
+    allowed
+    """
     if source not in MADE_UP and not Path(source).exists():
         allowed = f"{', '.join(MADE_UP)}, {FILES}{or_else}"
         raise ConfigError(f"no such source {source!r}", where=where, allowed=allowed)
 
 
 def check_source(source: str, streams: bool = True, where: str = "--source") -> None:
-    """ConfigError for a source that is neither made up, nor a file of markers that is there, nor, where
+    """ConfigError for a source that is neither synthetic, nor a file of markers that is there, nor, where
     `streams` will do, the address of one.
     """
     from rtsim.files.markers.markers import check_kind

@@ -13,7 +13,7 @@ are, and refused for what skin cannot do: exchanged labels, a mirror image, dist
 
 The judgement takes 10 to 30 ms, with a search for exchanged labels, where something is odd, up to a second:
 far longer than a frame has. It is made by a thread of its own on copies of some frames; what it costs the
-frames meanwhile is the interpreter's lock, a few milliseconds at the most for each.
+frames meanwhile is the interpreter's lock, a few milliseconds at most for each.
 """
 
 from __future__ import annotations

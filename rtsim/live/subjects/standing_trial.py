@@ -180,7 +180,7 @@ class StandingTrial:
 
 
 def reach_back(x: Array) -> Array:
-    """(n,) - from each frame to the last, how far a marker is from the middle of its places at the most [m].
+    """(n,) - from each frame to the last, how far a marker is from the middle of its places at most [m].
 
     x : (n, n_marker, 3) - NaN = not seen [m]
     """

@@ -53,7 +53,7 @@ class FootAxes(NamedTuple):
 
 
 def foot_axes(marks: Mapping[str, Array], side: int, up: Array = UP) -> tuple[FootAxes, tuple[str, ...]]:
-    """The frame of a foot from places of its marks by role, and what is to be told of its labels.
+    """The frame of a foot from places of its marks by role, and what is to be reported of its labels.
 
     Exchanged labels of metatarsals are put right: they lie from the medial side outwards.
 

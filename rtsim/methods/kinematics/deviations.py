@@ -285,7 +285,7 @@ def mean_place(share: Array, point: Array) -> WeightedPoints:
 
 
 def one_dof_joints(skeleton: Skeleton, method: SolverMethod) -> NDArray[np.int64]:
-    """Bodies inside the tree with six ways to move of which hard elements leave one at the most."""
+    """Bodies inside the tree with six ways to move of which hard elements leave one at most."""
     tree, elements = skeleton.tree, skeleton.elements
     hard = [elements.path[e, : elements.n_path[e]] for e in np.flatnonzero(method.roles.mode == HARD)]
     found = []

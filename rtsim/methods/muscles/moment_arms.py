@@ -150,7 +150,7 @@ class MomentArms:
     def measure_moving(
         self, q: Array, v: Array, lengths_out: Array, speeds_out: Array, arms_out: Array
     ) -> int:
-        """As `measure`, with the rates of all lengths: v (n_v,) [rad/s, m/s], speeds_out (n_muscle,)."""
+        """Same as `measure`, with the rates of all lengths: v (n_v,) [rad/s, m/s], speeds_out (n_muscle,)."""
         failed = self.measure(q, lengths_out, arms_out)
         np.dot(self._work.path.gradient, v, out=speeds_out)
         speeds_out[self._work.path.status != muscle_path.OK] = np.nan

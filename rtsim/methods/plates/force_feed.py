@@ -104,7 +104,7 @@ class ForceFeed:
         return self.intake.read(self.instant(frame), force_out, moment_out)
 
     def collect(self) -> tuple[Counter[str], list[str]]:
-        """Counters since the start, and what there is to tell since the last time."""
+        """Counters since the start, and what there is to report since the last time."""
         if self.intake is None:
             return self._former, []
         intake = self.intake

@@ -134,7 +134,7 @@ def laid(x: Array, y: Array) -> RigidMotion:
 def surfaces_of(
     scan: JawScan, frame: RigidMotion, path: Path
 ) -> tuple[dict[str, TriangleSurface], list[str]]:
-    """Condyles and fossae in the frame, and sentences; empty where the scan has none.
+    """Condyles and fossae in the frame, and sentences for the user; empty where the scan has none.
 
     One missing fossa is the other's mirror image, moved as the mirrored condyle lies onto its own.
     path : of the scan, beside which the files are

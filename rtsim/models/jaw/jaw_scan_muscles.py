@@ -29,7 +29,7 @@ LEAST_TENDON_MM = 0.5
 def with_muscles(
     spec: ModelSpec, scan: JawScan, frame: RigidMotion, path: Path
 ) -> tuple[ModelSpec, list[str]]:
-    """The model with the scan's ends of muscles, and sentences.
+    """The model with the scan's ends of muscles, and sentences for the user.
 
     path : of the scan, beside which the files are
     Raises ConfigError for muscles that the model has not, or ends that are not those of the muscle.

@@ -172,7 +172,7 @@ def ligament_row(ligament: Ligament, neutral_length: float) -> tuple[float, ...]
 
 
 def spring_row(spring: Spring, neutral_length: float) -> tuple[float, ...]:
-    """As ligament_row; without rest_mm a spring is at rest in the neutral pose."""
+    """Same as ligament_row; without rest_mm a spring is at rest in the neutral pose."""
     rest = neutral_length if spring.rest_mm is None else 1e-3 * spring.rest_mm
     return rest, 0.0, spring.stiffness or 0.0, 0.0, spring.damping or 0.0, 0.0
 

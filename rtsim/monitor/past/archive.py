@@ -95,7 +95,7 @@ class CurveArchive:
 
 
 class PoseArchive:
-    """Arrays of the figure at POSE_HZ at the most, in single precision.
+    """Arrays of the figure at POSE_HZ at most, in single precision.
 
     Parameters
     ----------

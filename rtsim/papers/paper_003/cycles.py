@@ -1,4 +1,4 @@
-"""Gait cycles for paper 003: five made-up persons who stand for its five subjects, or a recording.
+"""Gait cycles for paper 003: five synthetic persons who stand for its five subjects, or a recording.
 
 The persons are the shipped walker in five statures, as those of the paper 1.74 (0.09) m, each with joint
 angles of their own. Their bones move as the knee with the prescribed ligament lengths of eq. 1 has it, which
@@ -56,7 +56,7 @@ class MarkerCycle(NamedTuple):
 
 
 def cycles_of(given: ItemInput) -> tuple[MarkerCycle, ...]:
-    """The cycles of an item: the made-up ones, or the recording that was given."""
+    """The cycles of an item: the synthetic ones, or the recording that was given."""
     if given.recording is None:
         return made_up_cycles()
     return (recorded_cycle(given.recording),)

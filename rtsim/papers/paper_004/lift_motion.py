@@ -1,4 +1,4 @@
-"""The stoop lift that generators are fitted to: the paper's own where a user gives it, else a made-up one.
+"""The stoop lift that generators are fitted to: the paper's own where a user gives it, else a synthetic one.
 
 The authors publish their trial (github.com/mjhmilla/MillardSreenivasaMombaur2017, ID_2D/q_stoop2.csv with its
 other tables beside it); `--recording` takes it, or joints of another lift.
@@ -51,7 +51,7 @@ class LiftMotion(NamedTuple):
 
 
 def lift_of(recording: Path | None) -> LiftMotion:
-    """The lift of a file, or the made-up one."""
+    """The lift of a file, or the synthetic one."""
     if recording is None:
         placed = generators_of(MADE_UP)
         return LiftMotion(deep_lift(placed), placed, HIPS[MADE_UP], False, MADE_UP_DATA)
@@ -71,7 +71,7 @@ def lift_of(recording: Path | None) -> LiftMotion:
 
 
 def deep_lift(placed: tuple[PlacedGenerator, ...]) -> JointMotion:
-    """The bench's made-up lift with both hips as deep as the paper's, and heavier on the way up."""
+    """The bench's synthetic lift with both hips as deep as the paper's, and heavier on the way up."""
     motion = made_up(placed)
     part = (motion.times - motion.times[0]) / (motion.times[-1] - motion.times[0])
     bend = 0.5 * (1.0 - np.cos(2.0 * np.pi * part))

@@ -22,7 +22,8 @@ from rtsim.report.clinical.session import (
 def norms_of_trials(
     trials: Sequence[tuple[str, ReportTrial]], where: str, angles: str, name: str, source: str, licence: str
 ) -> tuple[NormSet, list[str]]:
-    """Norms, and sentences. Both legs of a person count as one; of a lone one the deviation is over strides.
+    """Norms, and sentences for the user. Both legs of a person count as one; of a lone one the deviation is
+    over strides.
 
     trials : the person, "" = as the results name one, and the trial; angles : convention, "" = as they have
 

@@ -67,7 +67,7 @@ class StageDeclaration:
     kernels : group of kernels -> facts with which the stage calls it (rtsim/live/compiled/group_table.py)
     tables : tables of the run that are for this stage, and what is told where no stage takes them
     options : the record of its own table [options.NAME]; None = it has none
-    check : of run, model, facts and the stages before it, before the run; ConfigError for what cannot be
+    check : of run, model, facts and the stages before it, before the run; ConfigError for impossible settings
     provides : what it gives to others, as GAIT
     of_motion : builds the stage that stands for it and its needs where a motion is the source of the run
     """

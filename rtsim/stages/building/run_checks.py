@@ -1,4 +1,4 @@
-"""What a run asks of its stages, held against what these declare, and against its model by names alone.
+"""What a run asks of its stages, compared with what these declare, and against its model by names alone.
 
 A wrong name is told before anything is compiled, which takes a minute at the first start.
 """

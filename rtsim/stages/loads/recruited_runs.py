@@ -1,4 +1,4 @@
-"""What a run asks of muscles and joints, held against its model by names, before anything is compiled."""
+"""What a run asks of muscles and joints, compared with its model by names, before anything is compiled."""
 
 from __future__ import annotations
 

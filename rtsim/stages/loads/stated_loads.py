@@ -43,20 +43,20 @@ class StatedLoads(AppliedLoads):
         self.size()
 
     def call(self) -> None:
-        """Every kernel of its own once."""
+        """Call every kernel of its own once, to compile it."""
         for kernel in (self._contacts, self._learn, self._wrenches, self._tell):
             kernel()
 
     def bearer_with(self, markers: Collection[str], side: str) -> int:
-        """No persons' feet."""
+        """Not supported, as stated loads are not for a person's feet."""
         raise NotImplementedError("stated loads are for models that bring their own markers")
 
     def bearing_of(self, bearer: int) -> np.ndarray:
-        """As stated."""
+        """The stated part of each plate on a body that bears it."""
         return np.asarray(self._share[:, bearer])
 
     def parts(self, plates: tuple[str, ...]) -> Quantity:
-        """As stated."""
+        """The stated parts as a quantity of results."""
         return Quantity(
             "plate_parts", self._told.share, "1", plates, self.bearers,
             meaning="part of the plate that the body bears, as plates.borne_by of the run states",
@@ -78,7 +78,7 @@ class StatedLoads(AppliedLoads):
             )
 
     def share_out(self, frame: ReceivedFrame, taken: bool) -> None:
-        """As stated."""
+        """Share the wrenches of plates out by the stated parts."""
         if self._wrenches() and taken:
             self.count("plate_unmeasured", "A force plate was not measured.")
 

@@ -202,7 +202,7 @@ class MarkerInput:
         return True
 
     def _doubt_up(self, how: str) -> None:
-        """Count an up axis that cannot be meant; how : in words, with the remedy."""
+        """Count an implausible up axis; how : in words, with the remedy."""
         self.count(
             "wrong_up_axis",
             f"{self.reference_length.fallen}: {how} Of a file say it by --up, or leave out the one that was "

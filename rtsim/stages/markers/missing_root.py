@@ -19,7 +19,7 @@ def beside_missing_root(
     model: Model, subject: Subject | None, absent: Set[str]
 ) -> tuple[NDArray[np.bool_], list[str]]:
     """Which angles (3 n_joint,) are those of joints at a root that the stream has no marker of, and what to
-    say of it: it is held, and what is told against it would be made up. Of a leg alone, that it is one.
+    say of it: it is held, and what is told against it would be invented. Of a leg alone, that it is one.
 
     absent : markers of the subject that the stream does not have
     """

@@ -1,4 +1,4 @@
-"""What markers of a stream are held against: names, and a length that shows a wrong unit or up axis."""
+"""What markers of a stream are compared with: names, and a length that shows a wrong unit or up axis."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class ReferenceLength(NamedTuple):
 
 
 def reference_length_of(estimator: MultibodyEstimator, subject: Subject | None) -> ReferenceLength:
-    """What markers of a stream are held against: the person, or the model's markers in the neutral pose."""
+    """What markers of a stream are compared with: the person, or the model's markers in the neutral pose."""
     if subject is not None:
         return of_subject(subject)
     model = estimator.model

@@ -128,7 +128,7 @@ def sentence(
     legs: Mapping[str, Leg],
     off: Mapping[tuple[str, str], float],
 ) -> str:
-    """What is told of a marker that is off by the other leg."""
+    """What is reported of a marker that is off by the other leg."""
     role, by_side = worst.role, {side: evidence_alone(leg, worst.role) for side, leg in legs.items()}
     odd = max(by_side, key=lambda side: by_side[side])
     sure = by_side[odd] > min(by_side.values()) + CLEAR

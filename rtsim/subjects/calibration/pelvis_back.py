@@ -24,7 +24,7 @@ APART = 0.015
 def with_back_of(
     static: MarkerTrial, trial: MarkerTrial, table: LabSide, where: str
 ) -> tuple[MarkerTrial, list[str]]:
-    """A static trial that shows the back of the pelvis as its movement marks it, and sentences.
+    """A static trial that shows the back of the pelvis as its movement marks it, and sentences for the user.
 
     table : of the map; where : name of the static trial's file
     ConfigError where the movement has another kind of marker there, of which the static trial does not tell

@@ -1,4 +1,4 @@
-"""Landmarks that a marker set lacks: which others stand in for them, and what is to be told of that.
+"""Landmarks that a marker set lacks: which others stand in for them, and what is to be reported of that.
 
 Of a leg that reads like a right one, in the frames of its calibration. Joint centres lie half a joint's width
 beside their lateral markers (`conventional.chord`); medial landmarks are then as far on the other side.
@@ -243,7 +243,9 @@ def check_device_order(known: Positions, measures: LegMeasures, where: str) -> N
 
 
 def stand_in_knee(known: Positions, measures: LegMeasures, where: str) -> tuple[dict[str, Array], list[str]]:
-    """The epicondyles that are not marked, by a knee alignment device or by the chord, and sentences."""
+    """The epicondyles that are not marked, by a knee alignment device or by the chord, and sentences for
+    the user.
+    """
     if "epicondyle_medial" in known and "epicondyle_lateral" in known:
         return {}, []
     hip, offset = hip_of(known, measures), measures.radius("knee", where)
@@ -272,7 +274,7 @@ def medial_malleolus(known: Positions, knee: Array, measures: LegMeasures, where
 
 
 def told_turn(turn: float, segment: str) -> str:
-    """What is told of a stored rotation offset [rad]; "" for none."""
+    """What is reported of a stored rotation offset [rad]; "" for none."""
     return f", with the {segment} rotation of {DEGREES * turn:.1f} degrees that is stored" if turn else ""
 
 

@@ -59,7 +59,7 @@ def with_conventional_legs(
 def conventional_legs(
     subject: Subject, lab: LabMap, walk: MarkerTrial, static: MarkerTrial | None
 ) -> tuple[dict[str, ConventionalLeg], list[str]]:
-    """Side -> record of each leg of a subject that has one, and sentences.
+    """Side -> record of each leg of a subject that has one, and sentences for the user.
 
     lab : its map; walk, static : of which the subject was calibrated
     """
@@ -88,7 +88,8 @@ def side_of_labels(subject: Subject, table: LabSide) -> str:
 
 
 def conventional_leg(source: Source, tracked: tuple[str, ...]) -> tuple[ConventionalLeg | None, list[str]]:
-    """The record of a leg, and sentences; None where its map has no wands and toe, or a measure is missing.
+    """The record of a leg, and sentences for the user; None where its map has no wands and toe, or a measure
+    is missing.
 
     tracked : names of the markers that a run follows
     """

@@ -104,7 +104,9 @@ def check_unit(positions: Array, where: str) -> None:
 
 
 def stillest(trial: MarkerTrial, where: str) -> tuple[Array, list[str]]:
-    """Positions (n, n_marker, 3) of the stillest part of a trial, and sentences; ConfigError without."""
+    """Positions (n, n_marker, 3) of the stillest part of a trial, and sentences for the user; ConfigError
+    without.
+    """
     step = max(1, -(-len(trial.times) // MOST_FRAMES))
     positions, times = trial.positions[::step], trial.times[::step]
     n = max(1, min(len(times), round(WINDOW_S * trial.rate / step)))

@@ -3,7 +3,7 @@
 Each condyle's highest point goes forwards along a curved path down the eminence, flat at first and steepest
 half-way, unlike a plane and unlike the shipped fossa; both sway to one side in chewing, and the jaw turns
 about the line through them. The head nods and drifts a little; markers have white noise. Amplitudes are
-made up, of the size of unloaded chewing, protrusion and half-opening.
+synthetic, of the size of unloaded chewing, protrusion and half-opening.
 """
 
 from __future__ import annotations

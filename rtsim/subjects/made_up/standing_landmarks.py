@@ -1,4 +1,4 @@
-"""Landmarks of a made-up person who stands, for pictures of the roles of marker maps."""
+"""Landmarks of a synthetic person who stands, for pictures of the roles of marker maps."""
 
 from __future__ import annotations
 

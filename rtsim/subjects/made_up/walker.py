@@ -1,4 +1,4 @@
-"""The built-in synthetic walker: markers of a made-up person on a treadmill, with no file and no device.
+"""The built-in synthetic walker: markers of a synthetic person on a treadmill, with no file and no device.
 
 Joint angles are short Fourier series that resemble level walking (Winter 2009, Biomechanics and Motor
 Control of Human Movement); the knee turns about its epicondylar axis, so its markers do not fit the

@@ -1,4 +1,4 @@
-"""A made-up force plate under the right foot of the synthetic walker, to try the chain to moments.
+"""A synthetic force plate under the right foot of the synthetic walker, to try the chain to moments.
 
 The vertical force has the two peaks of walking, the pressure rolls from the heel to the toes. It is no
 solution of the walker's dynamics: moments have the size and the shape of walking, residuals mean nothing.

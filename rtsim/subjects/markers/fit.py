@@ -176,7 +176,9 @@ def worst_marker(found: dict[str, Distances]) -> tuple[str, float] | None:
 
 
 def sentences(fit: SubjectFit, whose: str = "the subject") -> list[str]:
-    """What is to be told of a fit, where the trial is the subject's, or a model's with its own markers."""
+    """What is to be reported of a fit, where the trial is the subject's, or a model's with its own
+    markers.
+    """
     unusual = (
         f"the distances between its markers are {1e3 * fit.misfit:.0f} mm off those of {whose} (root "
         f"mean square; up to {1e3 * LARGEST_MISFIT:.0f} is usual): markers put on anew, or another person's?"

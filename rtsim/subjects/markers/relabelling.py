@@ -72,7 +72,7 @@ def find_exchanged(
 def exchanged_among(
     ruler: Ruler, tracks: dict[str, Array], strangers: dict[str, Array]
 ) -> tuple[tuple[tuple[str, ...], ...], dict[str, Array]]:
-    """As `find_exchanged`, all markers alike."""
+    """Same as `find_exchanged`, all markers alike."""
     step = max(1, len(next(iter(tracks.values()))) // N_FRAME)
     thin = {name: x[::step] for name, x in {**strangers, **tracks}.items()}
     costs = Costs(ruler, thin)
