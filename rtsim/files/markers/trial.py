@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from rtsim.errors import ConfigError
 
 FARTHEST = 1e9  # no marker is so far away, in whatever unit; squares and sums of what is nearer stay finite
+AXIS_DOUBTED, AXIS_TAKEN = "check the up axis", "was taken"
 REPEATED = "occurs more than once"
 SOME = 8  # names, or sentences of one kind, that are shown where there may be any number
 
@@ -117,6 +118,21 @@ def with_names_told(fault: ConfigError, *trials: MarkerTrial | None) -> ConfigEr
         return fault
     remedy = "; ".join([*([fault.remedy] if fault.remedy else []), *dict.fromkeys(said)])
     return ConfigError(fault.what, where=fault.where, allowed=fault.allowed, remedy=remedy)
+
+
+def with_axis_told(fault: ConfigError, *trials: MarkerTrial | None) -> ConfigError:
+    """A refusal, or first the doubt about an axis up that was kept: bodies that do not stand have sides and
+    poses that nobody has.
+    """
+    doubts = [
+        (trial.source, note)
+        for trial in trials if trial for note in trial.notes
+        if note.startswith(AXIS_DOUBTED) and AXIS_TAKEN not in note
+    ]  # fmt: skip
+    if not doubts:
+        return fault
+    where, note = doubts[0]
+    return ConfigError(note, where=where, remedy=f"as it is, {fault.what}")
 
 
 def samples_seen(positions: NDArray[np.float64]) -> list[int]:

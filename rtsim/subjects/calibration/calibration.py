@@ -18,7 +18,7 @@ from rtsim.config.runs.lab_schema import LabMap, LabSide
 from rtsim.errors import ConfigError
 from rtsim.files.markers.landmarks import middle_of
 from rtsim.files.markers.markers import near_statics
-from rtsim.files.markers.trial import MarkerTrial, count_of, name_some, with_names_told
+from rtsim.files.markers.trial import MarkerTrial, count_of, name_some, with_axis_told, with_names_told
 from rtsim.subjects.calibration import plausible, proportions
 from rtsim.subjects.calibration.frames_used import notes_on_frames, thin
 from rtsim.subjects.calibration.keypoints import NOTES, landmarks_about
@@ -53,7 +53,7 @@ from rtsim.subjects.conventional.measures import ConventionalMeasures
 from rtsim.subjects.feet.foot_without_toe import check_toe
 from rtsim.subjects.hip_centre import find_regression, hip_measures, notes_on_lengths
 from rtsim.subjects.knee_centre import knee_offset
-from rtsim.subjects.markers.labs import cover, find_lab, load_lab, side_of
+from rtsim.subjects.markers.labs import check_map, cover, find_lab, load_lab, side_of
 from rtsim.subjects.markers.marker_names import find_markers
 from rtsim.subjects.markers.persons import of_another, read_one, share_of_labs
 from rtsim.subjects.markers.sides import MIRROR, check_same_side, find_side, shows_pelvis
@@ -127,6 +127,8 @@ def subject_for(
         )  # fmt: skip
 
     try:
+        if marker_map is not None:
+            check_map(marker_map, side, moving.names, file_name(moving))
         if side not in ("", "both"):
             found = leg(side)
         else:
@@ -135,7 +137,7 @@ def subject_for(
                 leg, partial(cover, marker_map, names=moving.names), all_of_them=side == "both"
             )
     except ConfigError as fault:
-        raise with_names_told(fault, moving, still) from None
+        raise with_names_told(with_axis_told(fault, moving, still), moving, still) from None
     stature = proportions.stored_stature({**moving.subject, **(still.subject if still else {})})
     found = msgspec.structs.replace(
         found,

@@ -117,6 +117,28 @@ def find_lab(names: Sequence[str], side: str = "") -> LabMap:
     return first.lab
 
 
+def check_map(lab: LabMap, side: str, names: Sequence[str], where: str) -> None:
+    """ConfigError for a map that lacks markers where a shipped one has them: that of another marker set.
+
+    where : the file with these names
+    """
+    covered = max(
+        (cover(lab, s, names) for s in ((side,) if side in SIDES else SIDES)), key=lambda c: c.share
+    )
+    if covered.share >= ENOUGH:
+        return
+    try:
+        fits = find_lab(names, side if side in SIDES else "").name
+    except ConfigError:
+        return
+    if fits != lab.name:
+        raise ConfigError(
+            f"it lacks {len(covered.missing)} of {covered.n_tracked} markers of the map {lab.name}: "
+            f"{name_some(covered.missing)}", where=where,
+            allowed="a map of the markers that it has", remedy=f"--lab {fits} fits, or leave --lab out",
+        )  # fmt: skip
+
+
 def n_roles(covered: Coverage, names: Sequence[str]) -> int:
     """How many landmarks of a side are among `names`."""
     table = side_of(as_spelled(covered.lab, names), covered.side)
