@@ -20,7 +20,7 @@ DOCUMENTS = [
     ROOT / "README.md",
     *(page for page in sorted((ROOT / "docs").rglob("*.md")) if page.parent.name != "decisions"),
 ]
-PACKAGES = ("kernels", "streams", "rtsim")
+PACKAGES = ("kernels", "streams", "rtsim", "benchmarks")
 FOLDERS = (*PACKAGES, "configs", "docs", "tests", ".ci")
 MODULES = [path for package in PACKAGES for path in (ROOT / package).rglob("*.py")]
 LOOPS = (

@@ -13,7 +13,7 @@ from rtsim.cli.main import COMMANDS
 ROOT = Path(__file__).parents[1]
 MODULES = {
     path.relative_to(ROOT): ast.parse(path.read_text(encoding="utf-8"))
-    for package in ("kernels", "streams", "rtsim")
+    for package in ("kernels", "streams", "rtsim", "benchmarks")
     for path in sorted((ROOT / package).rglob("*.py"))
 }
 REPLACED = frozenset(

@@ -16,12 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
+from benchmarks.opensim_peer.opensim_dynamics import speed_indices
 from kernels.dynamics.constrained import constrained_dynamics
 from kernels.dynamics.inverse import inverse_dynamics
 from kernels.dynamics.mass import mass_matrix
 from kernels.dynamics.system import DynamicsWork, new_dynamics_work
 from kernels.joints.kinds import FREE
-from rtsim.bench.opensim_peer.opensim_dynamics import speed_indices
 from rtsim.errors import ConfigError
 from rtsim.files.osim.model import read_osim
 from rtsim.methods.muscles.moment_arms import MomentArms

@@ -14,8 +14,8 @@ import pytest
 from click.testing import CliRunner
 from numpy.typing import NDArray
 
+from benchmarks.opensim_peer.opensim_dynamics import Moved, largest_relative, their_loads
 from kernels.compiler.jit import allow_compilation
-from rtsim.bench.opensim_peer.opensim_dynamics import Moved, largest_relative, their_loads
 from rtsim.cli.main import cli
 from rtsim.files.recording import Results, read_results
 from tests.reference.opensim_peer import quiet

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from benchmarks.opensim_peer.opensim_dynamics import Moved, largest_relative, our_loads, their_loads
 from kernels.compiler.jit import allow_compilation
 from kernels.dynamics.inverse import inverse_dynamics
 from kernels.dynamics.reduction import new_reduction_work
 from kernels.dynamics.system import new_dynamics_work
-from rtsim.bench.opensim_peer.opensim_dynamics import Moved, largest_relative, our_loads, their_loads
 from rtsim.models.load import load_model
 from rtsim.models.model import Model, build
 from rtsim.models.packing.couplers import drivers_first

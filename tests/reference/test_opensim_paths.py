@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.opensim_peer.opensim_paths import path_figures
 from kernels.compiler.jit import allow_compilation
-from rtsim.bench.opensim_peer.opensim_paths import path_figures
 from tests.reference.opensim_peer import quiet
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rtsim.bench.opensim_peer.opensim_scaling import (
+from benchmarks.opensim_peer.opensim_scaling import (
     SCALED,
     SETUP,
     STATIC,

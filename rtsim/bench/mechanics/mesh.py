@@ -29,7 +29,7 @@ from kernels.mesh.meshes import (
 )
 from rtsim.bench.figures import BenchFigure, say
 from rtsim.bench.mechanics.mesh_runs import ball_figures, knee_figures
-from rtsim.bench.opensim_peer.opensim_mesh import foundation
+from rtsim.bench.mechanics.opensim_mesh import foundation
 from rtsim.errors import RtsimError
 from rtsim.files.surfaces.surfaces import TriangleSurface, read_surface
 from rtsim.models.packing.meshes import finer, pack_meshes

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+from pathlib import Path
+
 import click
+
+import rtsim
+from rtsim.errors import ConfigError
 
 
 @click.group("bench")
@@ -22,3 +28,14 @@ AS_JSON = click.option("--json", "as_json", is_flag=True, help="Figures as JSON.
 QUICK = click.option(
     "--quick", is_flag=True, help="A part of it, in a minute or less once kernels are compiled."
 )
+
+
+def need_checkout() -> None:
+    """ConfigError where the folder `benchmarks` is not beside the package, as in an installed wheel."""
+    root = Path(rtsim.__file__).resolve().parents[1]
+    found = find_spec("benchmarks")
+    if found is None or found.origin is None or Path(found.origin).resolve().parents[1] != root:
+        raise ConfigError(
+            "this bench is no part of an installed rtsim", where="rtsim bench",
+            remedy="take a checkout of the project, and install it there with pip install -e .",
+        )  # fmt: skip

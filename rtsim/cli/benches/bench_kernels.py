@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from rtsim.cli.benches.bench_group import AS_JSON, QUICK, command
+from rtsim.cli.benches.bench_group import AS_JSON, QUICK, command, need_checkout
 from rtsim.cli.terminal.types import Config, MethodName
 
 
@@ -134,8 +134,9 @@ def jaw(as_json: bool, seconds: float) -> None:
 )
 def opensim(as_json: bool, data: Path | None) -> None:
     """Kinematics, dynamics, moment arms and recruitment of a whole body, beside OpenSim if installed."""
+    need_checkout()
+    from benchmarks.opensim_peer import opensim
     from rtsim.bench import figures
-    from rtsim.bench.opensim_peer import opensim
 
     click.echo(figures.report("opensim", opensim.run(data or opensim.FOLDER), as_json))
 

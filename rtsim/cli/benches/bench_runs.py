@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from rtsim.cli.benches.bench_group import AS_JSON, QUICK, command
+from rtsim.cli.benches.bench_group import AS_JSON, QUICK, command, need_checkout
 from rtsim.cli.terminal.options import check_of_use, make_run
 from rtsim.cli.terminal.types import Config, MethodName
 from rtsim.files.output import check_free, write_text
@@ -42,9 +42,10 @@ def adapters(as_json: bool, quick: bool, only: tuple[str, ...], endurance: bool)
     Time added, frames lost, capture times, restarts, changed lists of markers, damaged messages, and results
     of an estimator beside those of a plain stream.
     """
+    need_checkout()
+    from benchmarks.adapters import restarts, run
+    from benchmarks.adapters.double import doubled_schemes
     from rtsim.bench import figures
-    from rtsim.bench.adapters import restarts, run
-    from rtsim.bench.adapters.double import doubled_schemes
 
     for scheme in only:
         check_of_use(
@@ -121,7 +122,8 @@ def hil(
     if not hostile:
         click.echo(figures.report("hil", hil.run(seconds, config, rate, urgently=urgent), as_json))
         return
-    from rtsim.bench.hil_hostile import run
+    need_checkout()
+    from benchmarks.hil_hostile import run
     from rtsim.live.processes.signals import exit_code
 
     found = run.run(only)
@@ -172,8 +174,9 @@ def tune(as_json: bool, seeds: int, spline_seeds: int, quick: bool) -> None:
 )
 def hostile(as_json: bool, seconds: float, only: str, slow: int) -> None:
     """Attacks on a running estimator beside a stream of 200 Hz: frames answered, growth of its memory."""
+    need_checkout()
+    from benchmarks.strangers import hostile
     from rtsim.bench import figures
-    from rtsim.bench.strangers import hostile
 
     click.echo(figures.report("hostile", hostile.run(seconds, only, slow), as_json))
 
@@ -362,8 +365,9 @@ def damage(
 
     Ctrl-C ends early; what is done by then is told.
     """
+    need_checkout()
+    from benchmarks.damage import run
     from rtsim.bench import figures
-    from rtsim.bench.damage import run
     from rtsim.cli.terminal.compiling import compile_first
     from rtsim.cli.terminal.console import LastingConsole
     from rtsim.live.processes.signals import exit_code

@@ -7,9 +7,9 @@ import inspect
 import numpy as np
 import pytest
 
-from rtsim.bench.adapters.chain import Taken
-from rtsim.bench.adapters.damage import damaged
-from rtsim.bench.adapters.double import (
+from benchmarks.adapters.chain import Taken
+from benchmarks.adapters.damage import damaged
+from benchmarks.adapters.double import (
     ByteDouble,
     CaptureDouble,
     DoubledFrame,
@@ -17,10 +17,10 @@ from rtsim.bench.adapters.double import (
     doubled_schemes,
     has_bytes,
 )
-from rtsim.bench.adapters.drive import DoubledWalker, positions_of, server_ns
-from rtsim.bench.adapters.estimated import between
-from rtsim.bench.adapters.restarts import lost
-from rtsim.bench.adapters.run import doubled, ending, seq_gaps
+from benchmarks.adapters.drive import DoubledWalker, positions_of, server_ns
+from benchmarks.adapters.estimated import between
+from benchmarks.adapters.restarts import lost
+from benchmarks.adapters.run import doubled, ending, seq_gaps
 from streams.capture.system import parse_capture, systems
 
 SCHEMES = doubled_schemes()

@@ -7,11 +7,11 @@ from collections import Counter
 
 import pytest
 
-from rtsim.bench.hil_hostile.case import FAMILIES, Evidence, HostileCase, Sample
-from rtsim.bench.hil_hostile.cases import find_cases
-from rtsim.bench.hil_hostile.judge import judge
-from rtsim.bench.hil_hostile.run import run
-from rtsim.bench.hil_hostile.summary import figures_of
+from benchmarks.hil_hostile.case import FAMILIES, Evidence, HostileCase, Sample
+from benchmarks.hil_hostile.cases import find_cases
+from benchmarks.hil_hostile.judge import judge
+from benchmarks.hil_hostile.run import run
+from benchmarks.hil_hostile.summary import figures_of
 
 MS = 1_000_000
 LIE = HostileCase("lie", "device", "A lie.", lambda lab: Evidence([]), ("angle",), lie=True)

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+import benchmarks
 import rtsim.bench
 from rtsim.bench import reference
 from rtsim.bench.figures import BenchFigure
@@ -74,9 +75,14 @@ def test_every_bench_prints_it(
 def module_of(name: str) -> str:
     """The module of a bench, in whichever room it stands."""
     stem = "gait_report" if name == "report" else name.replace("-", "_")
-    places = {module.name for module in pkgutil.walk_packages(rtsim.bench.__path__, "rtsim.bench.")}
-    if f"rtsim.bench.{stem}.run" in places:
-        return f"rtsim.bench.{stem}.run"
+    places = {
+        module.name
+        for package in (rtsim.bench, benchmarks)
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
+    }
+    rooms = places & {f"benchmarks.{stem}.run", f"rtsim.bench.{stem}.run"}
+    if rooms:
+        return rooms.pop()
     (place,) = (place for place in places if place.endswith(f".{stem}") and f"{place}.{stem}" not in places)
     return place
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rtsim.bench.adapters.double import DoubledFrame
-from rtsim.bench.adapters.doubles.qtm import QtmDouble
+from benchmarks.adapters.double import DoubledFrame
+from benchmarks.adapters.doubles.qtm import QtmDouble
 from rtsim.subjects.subject import load_subject
 from streams.clock import now_ns
 from streams.codec import FieldLayout

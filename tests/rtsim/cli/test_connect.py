@@ -10,8 +10,8 @@ import threading
 import numpy as np
 import pytest
 
-from rtsim.bench.adapters.double import DoubledFrame
-from rtsim.bench.adapters.doubles.qtm import QtmDouble
+from benchmarks.adapters.double import DoubledFrame
+from benchmarks.adapters.doubles.qtm import QtmDouble
 from rtsim.cli.main import outcome
 from rtsim.live.processes.children import Child
 from streams.clock import now_ns

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from benchmarks.damage.persons import RecordedPerson
+from benchmarks.damage.solving import solve
 from kernels.compiler.jit import allow_compilation
-from rtsim.bench.damage.persons import RecordedPerson
-from rtsim.bench.damage.solving import solve
 from rtsim.config.load import check_record
 from rtsim.config.models.model_schema import ModelSpec
 from rtsim.errors import ConfigError

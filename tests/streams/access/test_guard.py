@@ -127,7 +127,7 @@ def test_a_flood_of_new_topics_leaves_the_guard_its_turn():
         words = [
             sys.executable,
             "-m",
-            "rtsim.bench.strangers.attackers",
+            "benchmarks.strangers.attackers",
             "3_long_subscriptions",
             publisher.address,
             "1.5",

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from rtsim.bench.adapters.double import CaptureDouble, DoubledFrame
+from benchmarks.adapters.double import CaptureDouble, DoubledFrame
 from rtsim.live.standing import judge_standing
 from streams.capture.relay import Relay
 from streams.capture.system import parse_capture

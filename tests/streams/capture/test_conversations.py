@@ -14,10 +14,10 @@ import time
 import numpy as np
 import pytest
 
-from rtsim.bench.adapters.double import CaptureDouble, DoubledPlate
-from rtsim.bench.adapters.doubles.natnet import NatNetDouble
-from rtsim.bench.adapters.doubles.qtm import QtmDouble
-from rtsim.bench.adapters.doubles.vicon import ViconDouble, block
+from benchmarks.adapters.double import CaptureDouble, DoubledPlate
+from benchmarks.adapters.doubles.natnet import NatNetDouble
+from benchmarks.adapters.doubles.qtm import QtmDouble
+from benchmarks.adapters.doubles.vicon import ViconDouble, block
 from streams.capture import relay
 from streams.capture.natnet.connection import NatNetConnection
 from streams.capture.records import CaptureDescription, CaptureError, CaptureFrame, ClockPair

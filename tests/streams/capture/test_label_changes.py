@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from rtsim.bench.adapters.double import double_of
+from benchmarks.adapters.double import double_of
 from streams.capture import label_changes
 from streams.capture.label_changes import RowsByName, SessionPace, rows_kept, words_of_change
 from streams.capture.records import CaptureDescription

@@ -12,7 +12,7 @@ import time
 import numpy as np
 import pytest
 
-from rtsim.bench.adapters.double import DoubledPlate
+from benchmarks.adapters.double import DoubledPlate
 from streams.capture.lsl.channels import LslChannel, force_channels, marker_channels, positions_of
 from streams.capture.lsl.library import correction, lsl
 from streams.capture.records import CaptureError, CaptureFrame, ClockPair
@@ -26,7 +26,7 @@ CORNERS = np.array([[0.6, 0.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.4, 0.0], [0.6, 0.4
 @pytest.fixture
 def double(request):
     pytest.importorskip("pylsl")
-    from rtsim.bench.adapters.doubles.lsl import LslDouble
+    from benchmarks.adapters.doubles.lsl import LslDouble
 
     served = LslDouble(NAMES, 200.0, getattr(request, "param", ()))
     served.source_id = f"double {os.getpid()}"

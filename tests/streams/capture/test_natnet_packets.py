@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rtsim.bench.adapters.double import DoubledFrame, DoubledPlate
-from rtsim.bench.adapters.doubles.natnet import NatNetDouble
-from rtsim.bench.adapters.natnet_writer import (
+from benchmarks.adapters.double import DoubledFrame, DoubledPlate
+from benchmarks.adapters.doubles.natnet import NatNetDouble
+from benchmarks.adapters.natnet_writer import (
     Body,
     Stamps,
     asset_markers,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rtsim.bench.adapters.doubles.natnet import NatNetDouble
+from benchmarks.adapters.doubles.natnet import NatNetDouble
 from streams.capture.natnet.stamps import StampCheck
 from tests.streams.capture.relays import NAMES, SECOND, relayed, sent, until
 

@@ -9,8 +9,8 @@ import time
 import numpy as np
 import pytest
 
-from rtsim.bench.adapters.double import DoubledPlate
-from rtsim.bench.adapters.doubles.qtm import QtmDouble
+from benchmarks.adapters.double import DoubledPlate
+from benchmarks.adapters.doubles.qtm import QtmDouble
 from streams.capture import relay
 from streams.capture.records import CaptureError
 from streams.capture.system import parse_capture, systems

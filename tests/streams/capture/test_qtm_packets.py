@@ -9,9 +9,9 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from rtsim.bench.adapters.damage import damaged
-from rtsim.bench.adapters.double import DoubledFrame, DoubledPlate
-from rtsim.bench.adapters.doubles.qtm import QtmDouble
+from benchmarks.adapters.damage import damaged
+from benchmarks.adapters.double import DoubledFrame, DoubledPlate
+from benchmarks.adapters.doubles.qtm import QtmDouble
 from streams.capture.qtm.packets import HEADER, MalformedPacketError, decode_data
 from streams.capture.qtm.settings import read_settings
 

@@ -9,7 +9,7 @@ import threading
 
 import pytest
 
-from rtsim.bench.adapters.doubles.qtm import QtmDouble
+from benchmarks.adapters.doubles.qtm import QtmDouble
 from rtsim.live.standing import judge_standing
 from streams.capture import system
 from streams.capture.records import CaptureError
@@ -142,7 +142,7 @@ def test_another_server_at_the_port_is_told(greeting, monkeypatch):
     """Protects who gives a wrong port: another kind of server is refused in a sentence, in time."""
     monkeypatch.setattr(qtm, "ANSWER_S", 0.2)
     double = QtmDouble(["A"], 100.0)
-    monkeypatch.setattr("rtsim.bench.adapters.doubles.qtm.text", lambda kind, words: greeting)
+    monkeypatch.setattr("benchmarks.adapters.doubles.qtm.text", lambda kind, words: greeting)
     double.start()
     try:
         with pytest.raises(CaptureError) as fault:

@@ -7,8 +7,8 @@ import struct
 import numpy as np
 import pytest
 
-from rtsim.bench.adapters.double import DoubledFrame, DoubledPlate
-from rtsim.bench.adapters.doubles.vicon import OFFERED, ViconDouble, block
+from benchmarks.adapters.double import DoubledFrame, DoubledPlate
+from benchmarks.adapters.doubles.vicon import OFFERED, ViconDouble, block
 from streams.capture.vicon.plates import ViconPlates
 from streams.capture.vicon.stream import ViconRows, ViconStream
 from streams.errors import DecodeError

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from rtsim.bench.damage.scene import DamagedMarkers
+from benchmarks.damage.scene import DamagedMarkers
 
 SEEDS = range(8)
 NAMES = ("RASI", "LASI", "SACR", "RTHI", "RKNE", "RTH2", "RTIB", "RANK", "RSHN", "LKNE", "GHOST")

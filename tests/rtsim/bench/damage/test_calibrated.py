@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rtsim.bench.damage.kinds.calibrated import static_marker_off
-from rtsim.bench.damage.persons import RecordedPerson
-from rtsim.bench.damage.scores import score
-from rtsim.bench.damage.solving import solve
+from benchmarks.damage.kinds.calibrated import static_marker_off
+from benchmarks.damage.persons import RecordedPerson
+from benchmarks.damage.scores import score
+from benchmarks.damage.solving import solve
 from rtsim.files.markers.markers import write_trc
 from rtsim.files.markers.trial import MarkerTrial
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rtsim.bench.damage.cases import (
+from benchmarks.damage.cases import (
     N_SEED,
     QUICK_ROUNDS,
     DamageCase,
@@ -16,8 +16,8 @@ from rtsim.bench.damage.cases import (
     parse_case,
     quick_cases,
 )
-from rtsim.bench.damage.kinds import find_kinds
-from rtsim.bench.damage.persons import N_PART
+from benchmarks.damage.kinds import find_kinds
+from benchmarks.damage.persons import N_PART
 from rtsim.errors import ConfigError
 
 PLAN = Plan(

@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+from tests.benchmarks.damage.drawn import GROUPS, NAMES, SEEDS, a_scene, changed, draw, shifts
 
-from rtsim.bench.damage.kinds import (
+from benchmarks.damage.kinds import (
     calibrated,
     exchanged,
     find_kinds,
@@ -15,7 +16,6 @@ from rtsim.bench.damage.kinds import (
     rigid,
     timing,
 )
-from tests.rtsim.bench.damage.drawn import GROUPS, NAMES, SEEDS, a_scene, changed, draw, shifts
 
 KINDS = find_kinds()
 

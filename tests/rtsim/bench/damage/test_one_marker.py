@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rtsim.bench.damage import one_marker
-from rtsim.bench.damage.cases import Clean
-from rtsim.bench.damage.one_marker import hang_on_one, limits_of
-from rtsim.bench.damage.persons import RecordedPerson
-from rtsim.bench.damage.scene import DamagedMarkers
-from rtsim.bench.damage.solving import SolvedScene
-from rtsim.bench.damage.summary import alarms_of, late_of
+from benchmarks.damage import one_marker
+from benchmarks.damage.cases import Clean
+from benchmarks.damage.one_marker import hang_on_one, limits_of
+from benchmarks.damage.persons import RecordedPerson
+from benchmarks.damage.scene import DamagedMarkers
+from benchmarks.damage.solving import SolvedScene
+from benchmarks.damage.summary import alarms_of, late_of
 from streams.messages import Status
 
 N = 6

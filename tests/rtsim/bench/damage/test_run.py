@@ -8,11 +8,11 @@ import signal
 import numpy as np
 import pytest
 
-from rtsim.bench.damage import run
-from rtsim.bench.damage.cases import QUICK_ROUNDS, DamageCase, Workshop
-from rtsim.bench.damage.kinds import find_kinds
-from rtsim.bench.damage.persons import RecordedPerson, all_methods, recordings
-from rtsim.bench.damage.solving import ANGLES, solve
+from benchmarks.damage import run
+from benchmarks.damage.cases import QUICK_ROUNDS, DamageCase, Workshop
+from benchmarks.damage.kinds import find_kinds
+from benchmarks.damage.persons import RecordedPerson, all_methods, recordings
+from benchmarks.damage.solving import ANGLES, solve
 from rtsim.errors import ConfigError
 from rtsim.files.markers.markers import write_trc
 from rtsim.files.markers.trial import MarkerTrial

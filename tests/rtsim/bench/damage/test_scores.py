@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from rtsim.bench.damage.scene import RIGID_M, Damage, DamagedMarkers
-from rtsim.bench.damage.scores import score
-from rtsim.bench.damage.solving import SolvedScene
+from benchmarks.damage.scene import RIGID_M, Damage, DamagedMarkers
+from benchmarks.damage.scores import score
+from benchmarks.damage.solving import SolvedScene
 from streams.messages import Status
 
 LABELS = ("hip_flexion", "hip_adduction", "knee_flexion_l", "ankle_dorsiflexion")

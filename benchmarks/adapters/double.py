@@ -1,0 +1,107 @@
+"""The double of a capture system's server: what it does, and what it is ordered to send."""
+
+from __future__ import annotations
+
+import pkgutil
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import NamedTuple, Protocol, TypeGuard
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.adapters import doubles
+
+FloatArray = NDArray[np.float64]
+
+
+class DoubledPlate(NamedTuple):
+    """A force plate: its name, corners (4, 3) [m] in the markers' axes, samples per second [Hz]."""
+
+    name: str
+    corners: FloatArray
+    rate: float
+
+
+class DoubledFrame(NamedTuple):
+    """A frame that a double sends.
+
+    positions : (n_marker, 3) [m], NaN = occluded; stamp_ns : on the server's clock; number : of the frame
+    unnamed : (n, 3) [m]
+    wrenches : (n_plate, n_sample, 9) - force [N], moment about the laboratory's origin [N m], centre of
+        pressure [m], as the server has them
+    """
+
+    positions: FloatArray
+    stamp_ns: int
+    number: int
+    unnamed: FloatArray | None = None
+    wrenches: FloatArray | None = None
+
+
+class CaptureDouble(Protocol):
+    """The double of a server on this machine; any client of the protocol takes it for the real one.
+
+    It is told what to send; times are the caller's. All of it may be called from any thread.
+    """
+
+    def __init__(self, names: Sequence[str], rate: float, plates: Sequence[DoubledPlate] = ()) -> None:
+        """Names of markers, frames per second [Hz], force plates; nobody is listened to yet."""
+
+    @property
+    def address(self) -> str:
+        """Address of the running server, as `rtsim connect` and `--source` take it."""
+
+    @property
+    def n_client(self) -> int:
+        """How many clients get frames."""
+
+    def start(self) -> None:
+        """Listen: at any free port the first time, then at the same one."""
+
+    def stop(self) -> None:
+        """Hang up on everybody and listen no more, as a server that ends."""
+
+    def describe(self, names: Sequence[str]) -> None:
+        """Change the markers from now on; whether clients are notified depends on the protocol."""
+
+    def send(self, frame: DoubledFrame) -> None:
+        """Send a frame to every client that wants frames."""
+
+    def keep_clock(self, given: Callable[[int], int]) -> None:
+        """Follow this clock as the server's [ns], for protocols that send the time by themselves."""
+
+    def decoder(self, frame: DoubledFrame) -> Callable[[], object]:
+        """Return a call that decodes the message of this frame by our decoder, to be timed."""
+
+
+class ByteDouble(CaptureDouble, Protocol):
+    """A double whose messages are its own, not those of a library, so that they can be damaged."""
+
+    @property
+    def head_bytes(self) -> int:
+        """How many bytes at the front of a message tell where the next one begins."""
+
+    def message(self, frame: DoubledFrame) -> bytes:
+        """The message by which a frame is sent."""
+
+    def send_bytes(self, data: bytes) -> None:
+        """Send any bytes to everybody, as a message or a part of one."""
+
+
+def has_bytes(double: type[CaptureDouble]) -> TypeGuard[type[ByteDouble]]:
+    """Whether the messages of a double can be damaged."""
+    return hasattr(double, "send_bytes")
+
+
+def double_of(scheme: str) -> type[CaptureDouble]:
+    """The double of a system; KeyError where there is none."""
+    if scheme not in doubled_schemes():
+        raise KeyError(scheme)
+    double: type[CaptureDouble] = import_module(f"{doubles.__name__}.{scheme}").Double
+    return double
+
+
+def doubled_schemes() -> list[str]:
+    """The systems that have a double."""
+    return sorted(module.name for module in pkgutil.iter_modules(doubles.__path__))

@@ -1,0 +1,4 @@
+"""Doubles of capture systems' servers: one module each, named by its scheme and found by folder.
+
+Each has a class `Double` as `benchmarks.adapters.double.CaptureDouble` says.
+"""

@@ -1,0 +1,136 @@
+"""Segments whose markers err together, as one body: clusters, cuffs, what another system sends."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from benchmarks.damage.kinds.moved import TOGETHER_M_PER_S, moved
+from benchmarks.damage.scene import (
+    Array,
+    Damage,
+    DamagedMarkers,
+    DamageKind,
+    Generator,
+    damaged,
+    named,
+    rest_of,
+    some_direction,
+    some_frames,
+    some_segment,
+    whole_of,
+)
+
+SLIDE_S = 0.5
+BUMP_M, STEPS_M = 0.02, (0.03, 0.06)
+TURNS_DEG = (10.0, 20.0)
+LATE_FRAMES, LATE_S = 3, 0.05
+CUFF_M_PER_S = 0.02
+BELOW = {"thigh": "shank", "shank": "foot"}
+"""Which way a cuff slides: towards the markers of the next segment."""
+
+
+def cluster_slides(rng: Generator, scene: DamagedMarkers) -> Damage | None:
+    """All markers of a segment slide together at 0.1 m/s for half a second, and are back then."""
+    segment = some_segment(rng, scene, 2)
+    frames = some_frames(rng, scene, SLIDE_S)
+    if segment is None:
+        return None
+    since = scene.times[frames] - scene.times[max(0, frames.start - 1)]
+    by = np.multiply.outer(TOGETHER_M_PER_S * since, some_direction(rng))[:, None]
+    return moved(scene, frames, segment[1], by, "at the end of their way")
+
+
+def cluster_bumped(rng: Generator, scene: DamagedMarkers) -> Damage | None:
+    """All markers of a segment are 20 mm off to the end, in the same direction in ground."""
+    segment = some_segment(rng, scene, 2)
+    if segment is None:
+        return None
+    return moved(scene, rest_of(rng, scene), segment[1], BUMP_M * some_direction(rng), "off to the end")
+
+
+def cluster_turned(rng: Generator, scene: DamagedMarkers) -> Damage | None:
+    """All markers of a segment are turned by 10 or 20 degrees about their middle in one frame, to the end."""
+    segment = some_segment(rng, scene, 3)
+    if segment is None:
+        return None
+    frames, (_, own) = rest_of(rng, scene), segment
+    degrees, axis = float(rng.choice(TURNS_DEG)), some_direction(rng)
+    positions = scene.positions.copy()
+    whole = np.flatnonzero(np.isfinite(scene.positions[:, own]).all(axis=(1, 2)))
+    if not whole.size:
+        return None
+    shape = scene.positions[whole[0], own]
+    for k in range(frames.start, frames.stop):
+        x = scene.positions[k, own]
+        seen = np.isfinite(x).all(axis=1)
+        if seen.sum() < 3:
+            continue
+        middle = x[seen].mean(axis=0)
+        along = fitted(shape[seen] - shape[seen].mean(axis=0), x[seen] - middle) @ axis
+        positions[k, np.array(own)[seen]] = middle + (x[seen] - middle) @ turn(along, degrees).T
+    return damaged(scene, positions, frames, f"{named(scene, own)} turned by {degrees:g} degrees")
+
+
+def segment_late(rng: Generator, scene: DamagedMarkers) -> Damage | None:
+    """All markers of a segment are 3 frames or 50 ms late, from the first frame or a later one to the end."""
+    segment = some_segment(rng, scene)
+    if segment is None:
+        return None
+    n = LATE_FRAMES if rng.random() < 0.5 else max(1, round(LATE_S * scene.rate))
+    frames = rest_of(rng, scene) if rng.random() < 0.5 else whole_of(scene)
+    positions, own = scene.positions.copy(), segment[1]
+    for k in range(frames.start, frames.stop):
+        positions[k, own] = scene.positions[max(0, k - n), own]
+    frames = slice(max(1, frames.start), frames.stop)  # the first frame of all is itself
+    return damaged(scene, positions, frames, f"{named(scene, own)} {n} frames late")
+
+
+def segment_steps(rng: Generator, scene: DamagedMarkers) -> Damage | None:
+    """All markers of a segment are 30 or 60 mm off from one frame on, in the same direction in ground."""
+    segment = some_segment(rng, scene, 2)
+    if segment is None:
+        return None
+    by = float(rng.choice(STEPS_M)) * some_direction(rng)
+    return moved(scene, rest_of(rng, scene), segment[1], by, "off to the end")
+
+
+def cuff_slides(rng: Generator, scene: DamagedMarkers) -> Damage | None:
+    """All markers of a thigh or a shank slide down along it at 20 mm/s to the end."""
+    segments = scene.segments()
+    pairs = [(name, other) for name in sorted(segments) if (other := next_below(name)) in segments]
+    if not pairs:
+        return None
+    name, other = pairs[int(rng.integers(len(pairs)))]
+    frames, own = rest_of(rng, scene), segments[name]
+    upper, lower = (np.nanmean(scene.positions[frames, segments[part]], axis=1) for part in (name, other))
+    down = (lower - upper) / np.linalg.norm(lower - upper, axis=1, keepdims=True)
+    since = scene.times[frames] - scene.times[max(0, frames.start - 1)]
+    by = np.nan_to_num(CUFF_M_PER_S * since[:, None] * down)[:, None]
+    return moved(scene, frames, own, by, "at the end of their way")
+
+
+def next_below(name: str) -> str:
+    """The segment below thigh or shank on the same side; "" for others."""
+    kind = next((kind for kind in BELOW if name.startswith(kind)), "")
+    return name.replace(kind, BELOW[kind]) if kind else ""
+
+
+def turn(axis: Array, degrees: float) -> Array:
+    """(3, 3) - about a unit axis : (3,), by Rodrigues' formula."""
+    x, y, z = axis
+    K = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    angle = np.radians(degrees)
+    return np.asarray(np.eye(3) + np.sin(angle) * K + (1.0 - np.cos(angle)) * K @ K)
+
+
+def fitted(y: Array, x: Array) -> Array:
+    """(3, 3) - R so that R y fits x best; x, y : (n, 3) about their middles [m] (Kabsch 1976)."""
+    U, _, Vt = np.linalg.svd(x.T @ y)
+    return np.asarray(U @ np.diag([1.0, 1.0, np.sign(np.linalg.det(U @ Vt))]) @ Vt)
+
+
+KINDS = (
+    DamageKind(cluster_slides, in_deviations=True),
+    DamageKind(cuff_slides, in_deviations=True),
+    *(DamageKind(damage) for damage in (cluster_bumped, cluster_turned, segment_late, segment_steps)),
+)
