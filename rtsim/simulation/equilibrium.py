@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,10 +13,8 @@ from kernels.joints.motions import TRANSLATES
 from kernels.joints.tree import integrate
 from kernels.rosenbrock.trace import Trace
 from rtsim.errors import ModelError
+from rtsim.simulation.model_state import ModelState
 from rtsim.simulation.statics import Statics, statics_at
-
-if TYPE_CHECKING:
-    from rtsim.simulation.simulator import Simulator
 
 Array = NDArray[np.float64]
 
@@ -59,33 +58,36 @@ class RestSlopes(NamedTuple):
     stable: bool  # no small deviation grows without end
 
 
-def find_equilibrium(simulator: Simulator, held: tuple[str, ...], gravity: bool) -> Equilibrium:
-    """Move simulator.q to a static equilibrium of all coordinates but the held ones.
+def find_equilibrium(
+    simulator: ModelState, held: tuple[str, ...], gravity: bool
+) -> tuple[Equilibrium, Array]:
+    """A static equilibrium of all coordinates but the held ones, and its q : (n_q,), searched from its q.
 
     With gravity and the loads that act before time zero, or with neither. A neutral pose that balances is
     kept, stable or not. A search goes downhill and ends in a stable equilibrium: the one that the model sinks
-    into. Along what nothing acts on it stays. Raises ModelError where there is none.
+    into. Along what nothing acts on it stays. The simulator stays as it is, as the search has its own state.
+    Raises ModelError where there is none.
     """
-    system = simulator.simulation.system
-    weight, gain = system.gravity.copy(), simulator.gain.copy()
-    start_time, options, reduction = simulator.start_time, simulator.options, simulator.work.reduction
-    simulator.start_time = -options.step  # loads that start at time zero do not act yet
-    simulator.options = options._replace(secant=0)
-    if reduction is not None:
-        reduction.clock[PACE] = 0.0  # coordinates that are prescribed over time rest where they start
-    try:
-        if not gravity:
-            system.gravity[:], simulator.gain[:] = 0.0, 0.0
-        simulator.refresh()
-        simulator.v[:] = 0.0
-        with np.errstate(all="ignore"):
-            return EquilibriumSearch(simulator, held).run()
-    finally:
-        system.gravity[:], simulator.gain[:] = weight, gain
-        simulator.start_time, simulator.options = start_time, options
-        if reduction is not None:
-            reduction.clock[PACE] = 1.0
-        simulator.refresh()
+    resting = at_rest(simulator, gravity)
+    with np.errstate(all="ignore"):
+        return EquilibriumSearch(resting, held).run(), resting.q
+
+
+def at_rest(simulator: ModelState, gravity: bool) -> ModelState:
+    """Another state of the same model, at simulator.q and at rest before time zero; gravity : whether it and
+    the loads act.
+    """
+    model, weight = simulator.model, simulator.model.system.gravity.copy()
+    resting = ModelState(replace(model, system=model.system._replace(gravity=weight)), simulator.settings)
+    resting.q[:], resting.gain[:] = simulator.q, simulator.gain
+    if not gravity:  # after it was built, as a model may have other kernels without
+        weight[:], resting.gain[:] = 0.0, 0.0
+    resting.start_time = -resting.options.step  # loads that start at time zero do not act yet
+    resting.options = resting.options._replace(secant=0)
+    if resting.work.reduction is not None:
+        resting.work.reduction.clock[PACE] = 0.0  # coordinates prescribed over time rest where they start
+    resting.refresh()
+    return resting
 
 
 class EquilibriumSearch:
@@ -96,7 +98,7 @@ class EquilibriumSearch:
     2006, Numerical Optimization, chapter 4, with forces in place of a potential: friction has none).
     """
 
-    def __init__(self, simulator: Simulator, held: tuple[str, ...]) -> None:
+    def __init__(self, simulator: ModelState, held: tuple[str, ...]) -> None:
         model = simulator.model
         self.tree = simulator.simulation.system.tree
         names = dict(zip(model.coordinates.names, model.coordinates.dof.tolist(), strict=True))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,9 +11,7 @@ from kernels.dynamics.reduction import set_time
 from kernels.rosenbrock.projection import LOST, put_on_constraints
 from rtsim.errors import ModelError
 from rtsim.models.packing.joints import rotations, translations
-
-if TYPE_CHECKING:
-    from rtsim.simulation.simulator import Simulator
+from rtsim.simulation.model_state import ModelState
 
 Array = NDArray[np.float64]
 SLIGHT_PART = 1e-3
@@ -44,7 +42,7 @@ class StartShift(NamedTuple):
     shifted: float  # [m]
 
 
-def meet_places(simulator: Simulator) -> StartShift | None:
+def meet_places(simulator: ModelState) -> StartShift | None:
     """Move simulator.q onto what is held; coordinates that `hold` names stay. None where nothing is held.
 
     ModelError where it cannot be met from there.
@@ -62,7 +60,7 @@ def meet_places(simulator: Simulator) -> StartShift | None:
     return StartShift(before[:, GAP], *moved(simulator, start))
 
 
-def parted(simulator: Simulator, k: int, gaps: Array) -> ModelError:
+def parted(simulator: ModelState, k: int, gaps: Array) -> ModelError:
     """The mistake of a start that leaves a gap at row k of gaps : (n_row, 2)."""
     model, settings = simulator.model, simulator.settings
     held = f" with {', '.join(settings.hold)} held" if settings.hold else ""
@@ -73,7 +71,7 @@ def parted(simulator: Simulator, k: int, gaps: Array) -> ModelError:
     )
 
 
-def meet_speeds(simulator: Simulator, shift: StartShift | None) -> Met | None:
+def meet_speeds(simulator: ModelState, shift: StartShift | None) -> Met | None:
     """Change simulator.v to what the constraints allow; speeds that the settings name stay as they are.
 
     ModelError where these contradict what is held.
@@ -104,7 +102,7 @@ def meet_speeds(simulator: Simulator, shift: StartShift | None) -> Met | None:
     )
 
 
-def independent(simulator: Simulator) -> tuple[list[int], list[float]]:
+def independent(simulator: ModelState) -> tuple[list[int], list[float]]:
     """Rows that act where nothing is kept, as in the run, and which part of its lever each adds to earlier
     ones [1]; the state stays as it is. ModelError where one is open, as what is kept had no part in it."""
     own, q, v = simulator.work.holds, simulator.q.copy(), simulator.v.copy()
@@ -121,7 +119,7 @@ def independent(simulator: Simulator) -> tuple[list[int], list[float]]:
     return acting, part.tolist()
 
 
-def put(simulator: Simulator, kept: list[int]) -> tuple[Array, Array, bool]:
+def put(simulator: ModelState, kept: list[int]) -> tuple[Array, Array, bool]:
     """Gaps and rates before and after, and whether the gaps are closed; these dofs are left alone."""
     own, work = simulator.work.holds, simulator.work
     assert own is not None
@@ -135,7 +133,7 @@ def put(simulator: Simulator, kept: list[int]) -> tuple[Array, Array, bool]:
     return before, after, bool(met)
 
 
-def named_speeds(simulator: Simulator) -> list[int]:
+def named_speeds(simulator: ModelState) -> list[int]:
     """Dofs whose speeds the settings name."""
     model, settings = simulator.model, simulator.settings
     found = [int(model.coordinates.dof[model.coordinates.names.index(name)]) for name in settings.speeds]
@@ -149,7 +147,7 @@ def named_speeds(simulator: Simulator) -> list[int]:
     return found
 
 
-def moved(simulator: Simulator, start: Array) -> tuple[float, float]:
+def moved(simulator: ModelState, start: Array) -> tuple[float, float]:
     """Largest turn [rad] and shift [m] of a joint between the coordinates start : (n_q,) and simulator.q."""
     coordinates, tree, q = simulator.model.coordinates, simulator.model.tree, simulator.q
     angle = np.abs(q - start)[coordinates.q]

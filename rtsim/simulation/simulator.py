@@ -1,90 +1,34 @@
-"""A model forward in time at a fixed step: parameters, working space and state in one place."""
+"""A model forward in time at a fixed step, from the start that its settings ask for."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.forces.generators import BEGIN, END, set_activations
-from kernels.forces.path_forces import set_excitations, settle
-from kernels.rosenbrock.advance import advance
-from kernels.rosenbrock.model import Simulation, SimulationWork, new_simulation_work, set_constants
-from kernels.rosenbrock.step import StepOptions
-from kernels.rosenbrock.tableau import METHODS
-from kernels.rosenbrock.trace import STEP, Trace, new_trace
+from kernels.rosenbrock.trace import Trace, new_trace
 from kernels.solver.constraints import DISTANCE
 from rtsim.config.models.force_schema import SimulationSpec
-from rtsim.errors import ModelError
 from rtsim.models.model import Model
-from rtsim.models.packing.couplers import drivers_first
 from rtsim.simulation.equilibrium import Equilibrium, find_equilibrium
 from rtsim.simulation.held_start import Met, meet_places, meet_speeds
-from rtsim.simulation.inertia import is_constant
+from rtsim.simulation.model_state import ModelState, simulation_of
 from rtsim.simulation.start import set_speeds
 
 Array = NDArray[np.float64]
-MAX_SPLIT = 2**16
-"""A guard: no part of a split step is shorter than the step by this."""
 
 
-def simulation_of(model: Model) -> Simulation:
-    """What the kernels are handed of a model, for one whose mass matrix changes; nothing is compiled here."""
-    # one version of the kernels for all models that generators turn, couplers or none
-    turned = model.forces.generators is not None
-    given = len(model.couplers.dof) > 0 or model.holds is not None or turned
-    couplers = drivers_first(model.couplers) if given else None
-    return Simulation(
-        system=model.system,
-        forces=model.forces,
-        constant=0,
-        couplers=couplers,
-        pulls=model.pulls,
-        holds=model.holds,
-    )
+class Simulator(ModelState):
+    """A model with its state at the start of its settings; every call of `run` goes on where the last ended.
 
-
-class Simulator:
-    """A model with its state; every call of `run` goes on where the last one ended.
-
-    q, v : (n_q,), (n_v,) - state; gain : (n_load,) - part of each load that acts (1), for devices to change
     equilibrium : how the one at the start was found, None without one
     met : how far the start was from what is held, None where nothing is held
     """
 
     def __init__(self, model: Model, settings: SimulationSpec) -> None:
-        self.model = model
-        self.settings = settings
-        simulation = simulation_of(model)
-        constant = int(simulation.couplers is None and is_constant(model.system))
-        self.simulation = simulation._replace(constant=constant)
-        self.work: SimulationWork = new_simulation_work(self.simulation)
-        self.method = METHODS[settings.method]
-        self.options = StepOptions(
-            step=1e-3 * settings.step_ms,
-            secant=int(settings.kinks == "secant"),
-            split=MAX_SPLIT if settings.kinks == "split" else 1,
-            fraction=settings.split_fraction,
-            floor=settings.split_floor,
-            tolerance=settings.tolerance,
-        )
-        self.q: Array = model.q_neutral.copy()
-        self.v: Array = np.zeros(model.n_v)
-        self.gain: Array = np.ones(len(model.names.loads))
-        self.start_time = 0.0
-        self.n_step = 0
+        super().__init__(model, settings)
         self.equilibrium: Equilibrium | None = None
         self.met: Met | None = None
-        self.refresh()
         self.reset()
-
-    def refresh(self) -> None:
-        """Read anew what is constant in the model: after its masses or its gravity have changed."""
-        if not set_constants(self.simulation, self.q, self.work):
-            raise ModelError(
-                "a coordinate moves no mass",
-                where=self.model.name,
-                remedy="give mass_kg and inertia_kg_m2 to the bodies that it moves",
-            )
 
     def reset(self) -> None:
         """Back to the start that the settings ask for, at time zero."""
@@ -92,24 +36,12 @@ class Simulator:
         self.n_step, self.equilibrium = 0, None
         if self.settings.equilibrium != "none":
             loaded = self.settings.equilibrium == "loaded"
-            self.equilibrium = find_equilibrium(self, self.settings.hold, loaded)
+            self.equilibrium, self.q[:] = find_equilibrium(self, self.settings.hold, loaded)
+            self.refresh()
         shifted = meet_places(self)
         self.settle()
         set_speeds(self)
         self.met = meet_speeds(self, shifted)
-
-    def settle(self) -> None:
-        """Activations as the excitations at time zero ask, fibres at rest where the state is."""
-        pulls, work = self.simulation.pulls, self.work
-        turning = work.forces.generators
-        if turning is not None:
-            turning.step[:] = 0.0
-            set_activations(self.simulation.forces.generators, self.start_time, np.inf, turning)
-            turning.step[:, BEGIN] = turning.step[:, END]
-        if pulls is None or work.pulls is None or work.inner is None:
-            return
-        set_excitations(pulls, self.start_time, work.pulls)
-        settle(pulls, self.model.tree, work.dynamics.pose, self.q, work.pulls, work.inner.now)
 
     @property
     def widest(self) -> str:
@@ -121,29 +53,6 @@ class Simulator:
         rods = holds.constraints.elements.kind == DISTANCE
         gap[rods] /= 2.0 * holds.constraints.roles.target[rods]
         return self.model.names.holds[int(np.nan_to_num(gap, nan=np.inf).argmax())]
-
-    @property
-    def time(self) -> float:
-        """Of the state [s]."""
-        return self.start_time + self.n_step * self.options.step
-
-    def trace(self, n_row: int) -> Trace:
-        """Room for n_row rows of results."""
-        return new_trace(self.simulation, n_row, len(self.q), len(self.v))
-
-    def run(self, n_step: int, every: int, trace: Trace, last: bool = False) -> int:
-        """Move the state by n_step steps, a row of the trace every so many (0 = none); status of the last.
-
-        trace : with room for the rows; its counts say how many steps were done since the start
-        last : one more row for the state at the end
-        """
-        trace.counts[STEP] = self.n_step
-        status = advance(
-            self.simulation, self.method.tableau, self.options, (self.start_time, n_step, every, int(last)),
-            self.gain, self.q, self.v, self.work, trace,
-        )  # fmt: skip
-        self.n_step = int(trace.counts[STEP])
-        return int(status)
 
 
 class Still:

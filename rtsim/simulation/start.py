@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rtsim.errors import ModelError
 from rtsim.models.packing.joints import rotations, translations
-
-if TYPE_CHECKING:
-    from rtsim.simulation.simulator import Simulator
+from rtsim.simulation.model_state import ModelState
 
 
-def set_speeds(simulator: Simulator) -> None:
+def set_speeds(simulator: ModelState) -> None:
     """simulator.v as the model's settings say."""
     model, settings = simulator.model, simulator.settings
     tree = simulator.simulation.system.tree

@@ -6,7 +6,7 @@ measure of an imbalance that does not depend on where a search began.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +17,7 @@ import kernels.forces.lines
 from kernels.forces.path_forces import PULL
 from kernels.rosenbrock.inner import fold_fibres
 from kernels.rosenbrock.trace import RECORDED, Trace
-
-if TYPE_CHECKING:
-    from rtsim.simulation.simulator import Simulator
+from rtsim.simulation.model_state import ModelState
 
 Array = NDArray[np.float64]
 
@@ -48,7 +46,7 @@ class Statics(NamedTuple):
         return bool((np.abs(self.F) <= self.allowed).all())
 
 
-def statics_at(simulator: Simulator, trace: Trace, free: NDArray[np.int64]) -> Statics:
+def statics_at(simulator: ModelState, trace: Trace, free: NDArray[np.int64]) -> Statics:
     """Forces on the free dofs at rest at simulator.q; trace : room for one row."""
     trace.counts[RECORDED] = 0
     simulator.settle()
@@ -62,7 +60,7 @@ def statics_at(simulator: Simulator, trace: Trace, free: NDArray[np.int64]) -> S
     return Statics((M @ simulator.work.v_dot)[free], stages.tau_q[square].copy(), M[square], allowed[free])
 
 
-def acting(simulator: Simulator) -> Array:
+def acting(simulator: ModelState) -> Array:
     """(n_v,) - the sizes of all forces on each dof [N, N m]: of each the most that it could do there.
 
     A force at a point counts with its size times the speed of the point where the dof moves at unit speed.
@@ -111,7 +109,7 @@ def acting(simulator: Simulator) -> Array:
     return total
 
 
-def weights(simulator: Simulator) -> Array:
+def weights(simulator: ModelState) -> Array:
     """(n_v,) - what the weights of all bodies add to `acting`."""
     system, pose = simulator.simulation.system, simulator.work.dynamics.pose
     tree, total = system.tree, np.zeros(len(system.tree.dof_body))
@@ -126,7 +124,7 @@ def weights(simulator: Simulator) -> Array:
     return total
 
 
-def speeds_of(simulator: Simulator, point: Array, dofs: NDArray[np.int64]) -> Array:
+def speeds_of(simulator: ModelState, point: Array, dofs: NDArray[np.int64]) -> Array:
     """(n,) - speed of a point : (3,) about the reference point where each of the dofs moves at unit speed."""
     twist = simulator.work.dynamics.pose.twist[dofs]
     return np.linalg.norm(twist[:, 3:] + np.cross(twist[:, :3], point), axis=1)
