@@ -6,7 +6,8 @@ import numpy as np
 
 from kernels.solver.constraints import DISTANCE, HARD, OFF, SOFT, Roles
 from rtsim.config.models.joint_schema import JointKind
-from rtsim.config.models.model_schema import MethodSpec, ModelSpec
+from rtsim.config.models.model_schema import ModelSpec
+from rtsim.config.models.model_tables import MethodSpec
 from rtsim.errors import ConfigError
 from rtsim.models.packing.elements import ScalarElement, scalar_elements
 from rtsim.subjects.subject import Subject

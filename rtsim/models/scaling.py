@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from rtsim.config.joint_kinds import KINDS
 from rtsim.config.models.function_schema import FunctionSpec
 from rtsim.config.models.joint_schema import Axis, Body, ElementaryMotion, coordinates_of
-from rtsim.config.models.model_schema import Coupler, Element, ModelSpec
+from rtsim.config.models.model_schema import ModelSpec
+from rtsim.config.models.model_tables import Coupler, Element
 from rtsim.config.models.muscle_schema import Moving, Muscle, Station, WrappingSurface
 from rtsim.config.models.place_schema import Frame, Place
 from rtsim.errors import ConfigError

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from rtsim.config.models.function_schema import MOTION, Spline
 from rtsim.config.models.joint_schema import coordinates_of, in_degrees, is_angular
-from rtsim.config.models.model_schema import Coupler, ModelSpec
+from rtsim.config.models.model_schema import ModelSpec
+from rtsim.config.models.model_tables import Coupler
 from rtsim.config.runs.run_schema import LONGEST_S
 from rtsim.errors import ConfigError
 from rtsim.files.tables.storage import STORAGE_SUFFIXES, Table, read_storage

@@ -17,7 +17,8 @@ import numpy as np
 
 from rtsim.config.bounds import check_numbers
 from rtsim.config.load import check_record
-from rtsim.config.models.model_schema import MethodSpec, ModelSpec
+from rtsim.config.models.model_schema import ModelSpec
+from rtsim.config.models.model_tables import MethodSpec
 from rtsim.config.paths import find_config
 from rtsim.config.runs.choices import load_run, overlay
 from rtsim.config.runs.run_schema import RunConfig
@@ -30,9 +31,15 @@ from rtsim.files.recording import Results
 from rtsim.live.checks import check_run
 from rtsim.live.compiled.group_table import groups_of
 from rtsim.live.forces import check_forces
-from rtsim.live.inputs.prescribed_motion_run import GROUPS, check_driven, session_of, stage_of
+from rtsim.live.inputs.prescribed_motion_run import (
+    check_driven,
+    groups_of_motion,
+    is_driven,
+    session_of,
+    stage_of,
+)
 from rtsim.live.inputs.recorded import KeptResults, TimesInput
-from rtsim.live.inputs.sources import MADE_UP, brings_markers, check_there, is_driven, resolve_subject
+from rtsim.live.inputs.sources import MADE_UP, brings_markers, check_there, resolve_subject
 from rtsim.live.loop import Loop
 from rtsim.live.processes.serve import meta_of
 from rtsim.live.recorded_run import Ready, check_results, made_ready, trial_of
@@ -81,7 +88,7 @@ class AnalysisTask:
             **({"subject": msgspec.to_builtins(subject)} if subject else {}),
             "input": msgspec.to_builtins(spec.input),
         }
-        self.groups = GROUPS if self._driven else groups_of(run)
+        self.groups = groups_of_motion(run) if self._driven else groups_of(run)
         named = (Path(str(getattr(run, key))) for key in SOURCES)
         self.files = tuple(path for path in named if path.is_file())
         self._trials: dict[tuple[str, ...], MarkerTrial] = {}

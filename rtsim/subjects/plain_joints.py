@@ -5,7 +5,8 @@ from __future__ import annotations
 import msgspec
 
 from rtsim.config.models.joint_schema import Body
-from rtsim.config.models.model_schema import MethodSpec, ModelSpec
+from rtsim.config.models.model_schema import ModelSpec
+from rtsim.config.models.model_tables import MethodSpec
 from rtsim.config.models.place_schema import Frame
 from rtsim.subjects.subject import kind_of_segment
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from rtsim.config.bounds import check_numbers
 from rtsim.config.load import load_toml
 from rtsim.config.models.both_sides_schema import SUFFIXES
-from rtsim.config.models.model_schema import Positive, Vector
+from rtsim.config.models.place_schema import Positive, Vector
 from rtsim.errors import ConfigError
 from rtsim.files.output import write_text
 from rtsim.files.toml_text import entries, entry, word

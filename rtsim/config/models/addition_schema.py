@@ -10,7 +10,7 @@ from rtsim.config.models.contact_schema import Contact
 from rtsim.config.models.driven_generators_schema import DrivenGeneratorSpec
 from rtsim.config.models.force_schema import Load, SimulationSpec, Spring
 from rtsim.config.models.joint_schema import Body
-from rtsim.config.models.model_schema import Coupler, Element, MethodSpec
+from rtsim.config.models.model_tables import Coupler, Element, MethodSpec
 from rtsim.config.models.place_schema import Name
 
 KEY = "adds_to"

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from rtsim.config.joint_kinds import KINDS
 from rtsim.config.models.joint_schema import coordinates_of, is_angular
 from rtsim.config.models.model_names import check_known, check_once, check_place, coordinate_names
-from rtsim.config.models.place_schema import GROUND
-
-if TYPE_CHECKING:
-    from rtsim.config.models.model_schema import ModelSpec
-    from rtsim.config.models.place_schema import Place
+from rtsim.config.models.model_tables import ModelTables
+from rtsim.config.models.place_schema import GROUND, Place
 
 
-def check_forces(spec: ModelSpec) -> None:
+def check_forces(spec: ModelTables) -> None:
     """ValueError, a sentence with the key and what is allowed, where an element or a setting cannot be."""
     bodies = [body.name for body in spec.bodies]
     check_lines(spec, bodies)
@@ -37,7 +33,7 @@ def check_forces(spec: ModelSpec) -> None:
     check_settings(spec, bodies)
 
 
-def check_lines(spec: ModelSpec, bodies: list[str]) -> None:
+def check_lines(spec: ModelTables, bodies: list[str]) -> None:
     """Check ligaments and springs, whose names share one list in the results."""
     for ligament in spec.ligaments:
         key = f"ligaments.{ligament.name}"
@@ -60,7 +56,7 @@ def check_lines(spec: ModelSpec, bodies: list[str]) -> None:
     check_once(names, "ligaments and springs")
 
 
-def check_settings(spec: ModelSpec, bodies: list[str]) -> None:
+def check_settings(spec: ModelTables, bodies: list[str]) -> None:
     """Check the names in [simulation], and that joints can move at the speeds that it states."""
     settings, names = spec.simulation, coordinate_names(spec)
     check_known(settings.hold, names, "simulation.hold")
@@ -88,7 +84,7 @@ def check_settings(spec: ModelSpec, bodies: list[str]) -> None:
                 )
 
 
-def holdable(spec: ModelSpec) -> list[str]:
+def holdable(spec: ModelTables) -> list[str]:
     """What a simulation can hold exactly: what has a geometry to hold, and no force law."""
     return [
         *(x.name for x in spec.contacts if x.held_radius_mm is not None and not x.presses),
@@ -108,7 +104,7 @@ def check_two(a: str, b: str, key: str) -> None:
         raise ValueError(f"{key}: both ends are on {a}; an element joins two segments")
 
 
-def angular_coordinates(spec: ModelSpec) -> dict[str, bool]:
+def angular_coordinates(spec: ModelTables) -> dict[str, bool]:
     """Coordinate -> whether it is an angle."""
     return {
         coordinate.name: is_angular(body, k)
@@ -117,7 +113,7 @@ def angular_coordinates(spec: ModelSpec) -> dict[str, bool]:
     }
 
 
-def places_of(spec: ModelSpec) -> Iterable[Place]:
+def places_of(spec: ModelTables) -> Iterable[Place]:
     """All places that force elements name."""
     for ligament in spec.ligaments:
         yield from (ligament.a, ligament.b)

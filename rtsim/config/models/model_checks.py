@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from rtsim.config.joint_kinds import KINDS
 from rtsim.config.models.function_schema import MOTION
-from rtsim.config.models.joint_schema import coordinates_of, is_angular, motions_of
+from rtsim.config.models.joint_schema import Axis, Body, coordinates_of, is_angular, motions_of
+from rtsim.config.models.model_tables import ModelTables
 from rtsim.errors import ConfigError
 
-if TYPE_CHECKING:
-    from rtsim.config.models.joint_schema import Axis, Body
-    from rtsim.config.models.model_schema import ModelSpec
-
-    Note = Callable[[str], None]
+Note = Callable[[str], None]
 
 PARALLEL = 1e-6
 """Sine of the angle between two axes below which they count as one."""
@@ -25,7 +21,7 @@ ROUNDING = 1e-9
 """How far an inertia may violate its inequalities, of its size: printed numbers are rounded."""
 
 
-def check_mechanics(spec: ModelSpec) -> None:
+def check_mechanics(spec: ModelTables) -> None:
     """ValueError, a sentence with the key, for impossible joints, couplers or units."""
     for body in spec.bodies:
         kinds: set[str] = {
@@ -82,7 +78,7 @@ def check_coordinates(body: Body) -> None:
         raise ValueError(f"bodies.{body.name}.motion: of is missing; name one of the coordinates")
 
 
-def check_inertias(spec: ModelSpec, note: Note) -> None:
+def check_inertias(spec: ModelTables, note: Note) -> None:
     """ConfigError for an inertia with which nothing can turn, a note on one that no real body has.
 
     The kinetic energy is negative in some direction where a principal inertia is. The second moments of mass,
@@ -121,7 +117,7 @@ def is_semidefinite(xx: float, yy: float, zz: float, xy: float, xz: float, yz: f
     return all(minor >= -ROUNDING * size**power for minor, power in minors)
 
 
-def check_couplers(spec: ModelSpec) -> None:
+def check_couplers(spec: ModelTables) -> None:
     """Check that no coordinate follows itself, directly or through others, or has a start that its
     coupler determines.
     """
@@ -142,7 +138,7 @@ def check_couplers(spec: ModelSpec) -> None:
                 )
 
 
-def check_ranges(spec: ModelSpec) -> None:
+def check_ranges(spec: ModelTables) -> None:
     """Check that ranges of conditional points are in the unit of their coordinate."""
     units = {
         coordinate.name: "deg" if is_angular(body, k) else "mm"

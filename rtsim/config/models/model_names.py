@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
 from rtsim.config.models.function_schema import MOTION, TIME
-from rtsim.config.models.joint_schema import coordinates_of
-from rtsim.config.models.place_schema import GROUND
-
-if TYPE_CHECKING:
-    from rtsim.config.models.joint_schema import Body
-    from rtsim.config.models.model_schema import Element, MethodSpec, ModelSpec
-    from rtsim.config.models.muscle_schema import Muscle
-    from rtsim.config.models.place_schema import Place
+from rtsim.config.models.joint_schema import Body, coordinates_of
+from rtsim.config.models.model_tables import Element, MethodSpec, ModelTables
+from rtsim.config.models.muscle_schema import Muscle
+from rtsim.config.models.place_schema import GROUND, Place
 
 
-def check_names(spec: ModelSpec) -> None:
+def check_names(spec: ModelTables) -> None:
     """ValueError, a sentence with the key and the allowed names, for a name that is not defined."""
     bodies = [body.name for body in spec.bodies]
     angles = [body.angles.names[0] for body in spec.bodies if body.angles]
@@ -83,7 +78,7 @@ def check_element(element: Element, bodies: Sequence[str]) -> None:
         raise ValueError(f"{key}.direction: a line needs it; add direction = [x, y, z], not all of them 0")
 
 
-def check_reactions(spec: ModelSpec) -> None:
+def check_reactions(spec: ModelTables) -> None:
     """Check that each reaction belongs to an element with one scalar constraint, and no two to the same
     one.
     """
@@ -95,7 +90,7 @@ def check_reactions(spec: ModelSpec) -> None:
 
 
 def check_method(
-    name: str, method: MethodSpec, spec: ModelSpec, bodies: Sequence[str], held: Sequence[str]
+    name: str, method: MethodSpec, spec: ModelTables, bodies: Sequence[str], held: Sequence[str]
 ) -> None:
     key = f"methods.{name}"
     check_known(method.hard, held, f"{key}.hard")
@@ -105,7 +100,7 @@ def check_method(
     check_known([method.follows] if method.follows else [], spec.methods, f"{key}.follows")
 
 
-def check_held(spec: ModelSpec) -> None:
+def check_held(spec: ModelTables) -> None:
     """Check that methods can hold what they name: ligaments need a length, contacts a sphere."""
     named = {name for method in spec.methods.values() for name in (*method.hard, *method.soft)}
     for ligament in spec.ligaments:
@@ -121,7 +116,7 @@ def check_held(spec: ModelSpec) -> None:
             )
 
 
-def check_coordinates(spec: ModelSpec) -> None:
+def check_coordinates(spec: ModelTables) -> None:
     """Check coordinates, and the couplers and angles that name them."""
     coordinates = coordinate_names(spec)
     check_once([*coordinates, *(angle.name for angle in spec.angles)], "coordinates and angles")
@@ -140,7 +135,7 @@ def check_coordinates(spec: ModelSpec) -> None:
         check_known([term.of for term in angle.terms], coordinates, f"angles.{angle.name}.terms.of")
 
 
-def check_muscles(spec: ModelSpec, bodies: Sequence[str]) -> None:
+def check_muscles(spec: ModelTables, bodies: Sequence[str]) -> None:
     """Check surfaces, muscles and everything that their paths name."""
     segments = [*bodies, GROUND]
     surfaces = [surface.name for surface in spec.surfaces]
@@ -183,7 +178,7 @@ def check_place(place: Place, bodies: Sequence[str], key: str, on_ground: bool =
         raise ValueError(f"{key}: ground has no ends and no landmarks; give offset_mm alone")
 
 
-def coordinate_names(spec: ModelSpec) -> list[str]:
+def coordinate_names(spec: ModelTables) -> list[str]:
     """Names of all coordinates, in order."""
     return [coordinate.name for body in spec.bodies for coordinate in coordinates_of(body)]
 

@@ -1,161 +1,25 @@
-"""Schema of configs/models/*.toml: bodies, joints, elements between them, muscles, and the methods."""
+"""Schema of model files: their tables, checked, and what follows from them."""
 
 from __future__ import annotations
 
 from collections.abc import Container
-from typing import Annotated, Literal
 
 import msgspec
 
 from rtsim.config.bounds import check_numbers, check_texts
-from rtsim.config.models.contact_schema import Contact
-from rtsim.config.models.driven_generators_schema import DrivenGeneratorSpec
 from rtsim.config.models.force_checks import check_forces, places_of
-from rtsim.config.models.force_schema import Ligament, Load, LoadedFriction, SimulationSpec, Spring
-from rtsim.config.models.function_schema import MOTION, TIME, FunctionSpec, require_function
-from rtsim.config.models.joint_schema import Body, PlainJoint, free_in_ground
-from rtsim.config.models.marker_schema import Marker
+from rtsim.config.models.joint_schema import free_in_ground
 from rtsim.config.models.model_checks import check_mechanics
 from rtsim.config.models.model_names import check_names
-from rtsim.config.models.muscle_schema import Muscle, WrappingSurface
-from rtsim.config.models.place_schema import Name, NonNegative, Place, Positive, Vector
+from rtsim.config.models.model_tables import MethodSpec, ModelTables
+from rtsim.config.models.place_schema import Place
 
 DEFAULT_METHOD = "default"
 """Name of the method of a model that lists none: every constraint without a force law holds exactly."""
 
 
-class Element(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """A constraint between two segments: scalar, three of them where two points coincide, two where a point
-    stays on a line.
-
-    distance: a rod between two points; plane: point a at a distance before the plane through b;
-    point_on_line: point a on the line through b.
-    """
-
-    name: Name
-    kind: Literal["distance", "plane", "point", "point_on_line"]
-    a: Place
-    b: Place
-    normal: Vector | None = None
-    # of the line through b, in the axes of its segment
-    direction: Vector | None = None
-    target_mm: NonNegative | None = None
-
-
-class Reaction(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """The reaction of an element that acts one way, as of a surface that only pushes.
-
-    Where a method holds the element, recruitment finds it as one more muscle of this strength.
-    """
-
-    name: Name
-    element: str
-    strength_N: Positive
-    # pushes: the two ends apart, out of a plane; pulls: together
-    acts: Literal["pushes", "pulls"] = "pushes"
-
-
-class Roll(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """A disc, or a ball where it has no axis, that rolls on a plane without slipping."""
-
-    name: Name
-    # centre of the disc; a point of the plane
-    a: Place
-    b: Place
-    # of the plane, towards the disc, in the axes of b's segment
-    normal: Vector
-    radius_mm: Positive
-    axis: Vector | None = None
-
-    def __post_init__(self) -> None:
-        for key, x in (("normal", self.normal), ("axis", self.axis)):
-            if x is not None and not any(x):
-                raise ValueError(f"the {key} of {self.name} has no direction; give one that is not zero")
-        if self.a.segment == self.b.segment:
-            raise ValueError(f"{self.name} rolls on its own segment; give a plane on another one")
-
-
-class Coupler(FunctionSpec, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """A coordinate that follows another by a function [rad, m], or time [s], or keeps a constant, or moves as
-    a file or a stream says; a function of time may stand in where none is given.
-    """
-
-    coordinate: str
-    of: str = ""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.of == MOTION and self.is_identity:
-            return
-        require_function(self, f"the coupler of {self.coordinate}")
-        if bool(self.of) == (self.constant is not None):
-            raise ValueError(
-                f"the coupler of {self.coordinate} needs either of, with linear, polynomial or spline, "
-                "or a constant alone"
-            )
-
-    @property
-    def driver(self) -> str:
-        """The coordinate that gives this one; itself where it is prescribed."""
-        return self.coordinate if self.of in ("", TIME, MOTION) else self.of
-
-
-class AngleTerm(FunctionSpec, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """A part of an angle: a coordinate, or a function [rad, m] of one, times a weight."""
-
-    of: str
-    weight: float = 1.0
-
-
-class Angle(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """An angle of interest: the sum of its terms. Every coordinate is one by itself."""
-
-    name: Name
-    terms: Annotated[tuple[AngleTerm, ...], msgspec.Meta(min_length=1)]
-
-
-class MethodSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """What a method holds, hard or soft with a weight; joints replaces joint kinds of the model."""
-
-    hard: tuple[str, ...] = ()
-    soft: dict[str, Positive] = {}
-    target: Literal["fixed", "mean", "polynomial"] = "fixed"
-    follows: str = ""
-    joints: dict[str, PlainJoint] = {}
-    about: str = ""
-    # by the name of an angle, without its side: how far the method itself puts it off, whatever the markers'
-    # errors; of persons to whom its joints are registered, and of others
-    bias_deg: dict[str, NonNegative] = {}
-    bias_unregistered_deg: dict[str, NonNegative] = {}
-
-
-class ModelSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+class ModelSpec(ModelTables, forbid_unknown_fields=True, frozen=True):
     """A model file."""
-
-    name: str
-    source: str
-    bodies: Annotated[tuple[Body, ...], msgspec.Meta(min_length=1)]
-    # only where the subject has a segment of that name; after all others
-    optional: tuple[Body, ...] = ()
-    methods: dict[str, MethodSpec] = {}
-    elements: tuple[Element, ...] = ()
-    reactions: tuple[Reaction, ...] = ()
-    rolls: tuple[Roll, ...] = ()
-    couplers: tuple[Coupler, ...] = ()
-    surfaces: tuple[WrappingSurface, ...] = ()
-    muscles: tuple[Muscle, ...] = ()
-    markers: tuple[Marker, ...] = ()
-    angles: tuple[Angle, ...] = ()
-    ligaments: tuple[Ligament, ...] = ()
-    springs: tuple[Spring, ...] = ()
-    contacts: tuple[Contact, ...] = ()
-    frictions: tuple[LoadedFriction, ...] = ()
-    loads: tuple[Load, ...] = ()
-    torque_generators: DrivenGeneratorSpec | None = None
-    simulation: SimulationSpec = SimulationSpec()
-    gravity_m_s2: Vector = (0.0, -9.81, 0.0)
-    # the angle of the joint between whose bodies lengths follow eq. 1; one of each side where there are two
-    flexion: str | tuple[str, ...] = ""
 
     def __post_init__(self) -> None:
         if not self.methods:
@@ -204,38 +68,6 @@ class ModelSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
         return msgspec.structs.replace(
             self, bodies=bodies, optional=optional, methods=methods, surfaces=surfaces, muscles=muscles
         )
-
-    @property
-    def flexions(self) -> tuple[str, ...]:
-        """Names of angles that lengths follow."""
-        return (*([self.flexion] if self.flexion else []),) if isinstance(self.flexion, str) else self.flexion
-
-    @property
-    def has_both_sides(self) -> bool:
-        """Whether some of its bodies are the mirror image of others."""
-        return any(body.mirrored for body in self.bodies)
-
-    @property
-    def held_contacts(self) -> tuple[Contact, ...]:
-        """Contacts that methods hold: those that one names, and those without a force law."""
-        named = {name for method in self.methods.values() for name in (*method.hard, *method.soft)}
-        return tuple(x for x in self.contacts if x.name in named or not x.presses)
-
-    @property
-    def held_ligaments(self) -> tuple[Ligament, ...]:
-        """Ligaments with a length that methods can hold."""
-        return tuple(ligament for ligament in self.ligaments if ligament.length)
-
-    @property
-    def held(self) -> tuple[str, ...]:
-        """What a simulation holds exactly: what the model names for it, else what its first method holds."""
-        named = self.simulation.holds
-        return next(iter(self.methods.values())).hard if named is None else named
-
-    @property
-    def wrapping(self) -> tuple[Ligament, ...]:
-        """Ligaments that pull along a path."""
-        return tuple(ligament for ligament in self.ligaments if ligament.through)
 
     @property
     def of_subject(self) -> bool:

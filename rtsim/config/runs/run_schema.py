@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from rtsim.config.bounds import check_numbers, check_texts
-from rtsim.config.models.model_schema import Positive
+from rtsim.config.models.place_schema import Positive
 from rtsim.config.runs.fdk_schema import FdkSpec
 from rtsim.config.runs.foot_schema import FootSpec
 from rtsim.config.runs.measures_schema import PersonMeasures

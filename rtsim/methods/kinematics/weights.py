@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from rtsim.config.models.model_schema import MethodSpec, ModelSpec
+from rtsim.config.models.model_schema import ModelSpec
+from rtsim.config.models.model_tables import MethodSpec
 from rtsim.methods.kinematics.multibody import MultibodyEstimator
 from rtsim.models.packing.elements import scalar_elements
 from rtsim.models.roles import find_method, roles_among

@@ -11,7 +11,8 @@ from kernels.joints.tree import Tree
 from kernels.solver.constraints import DISTANCE, SPHERE_ON_PLANE, Elements
 from rtsim.config.models.contact_schema import Contact
 from rtsim.config.models.force_schema import Length, Ligament
-from rtsim.config.models.model_schema import Element, ModelSpec
+from rtsim.config.models.model_schema import ModelSpec
+from rtsim.config.models.model_tables import Element
 from rtsim.config.models.place_schema import Place
 from rtsim.errors import ConfigError
 from rtsim.subjects.anatomy import Anatomy

@@ -13,7 +13,8 @@ from kernels.joints.kinds import CHAIN
 from kernels.joints.tree import N_PARAMETER, Tree
 from rtsim.config.joint_kinds import KINDS
 from rtsim.config.models.joint_schema import Axis, Body, JointKind, coordinates_of, in_degrees, is_angular
-from rtsim.config.models.model_schema import MethodSpec, ModelSpec
+from rtsim.config.models.model_schema import ModelSpec
+from rtsim.config.models.model_tables import MethodSpec
 from rtsim.config.models.place_schema import GROUND, Frame
 from rtsim.errors import ConfigError
 from rtsim.models.packing.functions import FunctionTable

@@ -10,7 +10,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from rtsim.config.models.model_schema import Body, ModelSpec
+from rtsim.config.models.joint_schema import Body
+from rtsim.config.models.model_schema import ModelSpec
 from rtsim.files.markers.trial import MarkerTrial
 from rtsim.subjects.anatomy import Anatomy
 from rtsim.subjects.subject import Subject, kind_of_segment

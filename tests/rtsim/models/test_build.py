@@ -11,7 +11,8 @@ from kernels.joints.kinds import BALL, FREE, HINGE, LAYOUTS
 from kernels.joints.tree import Tree
 from kernels.solver.constraints import HARD, OFF, SOFT, SPHERE_ON_PLANE
 from rtsim.cli.commands.check import check_config
-from rtsim.config.models.model_schema import MethodSpec, ModelSpec
+from rtsim.config.models.model_schema import ModelSpec
+from rtsim.config.models.model_tables import MethodSpec
 from rtsim.config.paths import configs_root, find_config
 from rtsim.errors import ConfigError
 from rtsim.models.load import load_model

@@ -10,7 +10,7 @@ import pytest
 
 from kernels.compiler.jit import allow_compilation
 from rtsim.config.models.marker_schema import Marker
-from rtsim.config.models.model_schema import Element, MethodSpec, Reaction
+from rtsim.config.models.model_tables import Element, MethodSpec, Reaction
 from rtsim.config.models.muscle_schema import Hill
 from rtsim.config.models.place_schema import Place
 from rtsim.config.paths import find_config

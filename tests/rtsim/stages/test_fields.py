@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from rtsim.config.models.model_schema import MethodSpec
+from rtsim.config.models.model_tables import MethodSpec
 from rtsim.methods.kinematics.multibody import MultibodyEstimator
 from rtsim.stages.poses.stick import stick
 from rtsim.subjects.made_up.walker import ANGLES, CYCLE_S, series

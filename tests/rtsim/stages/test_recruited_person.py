@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from kernels.compiler.jit import allow_compilation
-from rtsim.config.models.model_schema import Body
+from rtsim.config.models.joint_schema import Body
 from rtsim.config.paths import find_config
 from rtsim.config.runs.choices import load_run
 from rtsim.config.runs.run_schema import RunConfig

@@ -8,7 +8,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-from rtsim.config.models.model_schema import MethodSpec
+from rtsim.config.models.model_tables import MethodSpec
 from rtsim.methods.kinematics.multibody import MultibodyEstimator
 from rtsim.subjects.anatomy import Anatomy
 from tests.rtsim.stages.solving import Solving
