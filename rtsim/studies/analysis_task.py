@@ -48,7 +48,7 @@ from rtsim.live.subjects.subject_check import notes_before
 from rtsim.methods.kinematics.choice import method_of
 from rtsim.methods.kinematics.weights import can_reweigh, reweigh
 from rtsim.models.load import load_model, model_for
-from rtsim.stages.kinematics import Kinematics
+from rtsim.stages.building.first_stage import kinematics_of
 from rtsim.studies.changes import checked_subject, placed
 from rtsim.studies.outcome import ResultColumns
 from rtsim.subjects.anatomy import for_person
@@ -117,8 +117,7 @@ class AnalysisTask:
             raise ConfigError(str(error), where="model") from None
         if self._ready is None:
             self._ready = self._ready_for(self.run, self.input, 0)
-        kinematics = self._ready.stages[0]
-        assert isinstance(kinematics, Kinematics)
+        kinematics = kinematics_of(self._ready.stages)
         reweigh(kinematics.estimator, self._bodies, how)
         return solved(self.run, self._ready)
 

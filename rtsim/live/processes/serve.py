@@ -26,7 +26,7 @@ from rtsim.methods.kinematics.choice import methods_of
 from rtsim.methods.plates.force_feed import ForceFeed
 from rtsim.models.load import load_model, model_for
 from rtsim.stages.building.find import make_stages
-from rtsim.stages.kinematics import Kinematics
+from rtsim.stages.building.first_stage import kinematics_of
 from rtsim.stages.stage import Stage
 from rtsim.subjects.anatomy import for_person
 from streams.access.security import Security
@@ -55,8 +55,7 @@ def prepare(run: RunConfig, forces: ForceFeed | None = None) -> list[Stage]:
     stored = stored_mass(run) if asked and not mass and subject is not None else 0.0
     mass = mass or stored
     stages = make_stages(run, spec, subject, forces, mass)
-    kinematics = stages[0]
-    assert isinstance(kinematics, Kinematics)
+    kinematics = kinematics_of(stages)
     names = kinematics.estimator.model.names.markers
     warm_up(stages, marker_session(names, rate=100.0, t_start=0), neutral(kinematics))
     if stored:
@@ -135,8 +134,7 @@ def serve(
 
 def acquaintance_of(stages: Sequence[Stage], where: str) -> LiveSubjectCheck:
     """What judges whether a stream is that of the person, or fits the model, that is followed."""
-    kinematics = stages[0]
-    assert isinstance(kinematics, Kinematics)
+    kinematics = kinematics_of(stages)
     return LiveSubjectCheck(kinematics, where)
 
 
@@ -159,8 +157,7 @@ def meta_of(run: RunConfig, notes: Sequence[str] = (), markers: str = "") -> dic
 
 def notes_of(stages: Sequence[Stage], run: RunConfig) -> list[str]:
     """What the calibration of the person who is followed noticed."""
-    kinematics = stages[0]
-    assert isinstance(kinematics, Kinematics)
+    kinematics = kinematics_of(stages)
     return notes_of_person(kinematics.subject, run)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from rtsim.config.runs.run_schema import RunConfig
 from rtsim.errors import ConfigError
-from rtsim.stages.kinematics import Kinematics
+from rtsim.stages.building.first_stage import kinematics_of
 from rtsim.stages.markers.unnamed_markers import UnnamedMarkers
 from rtsim.stages.stage import Stage
 
@@ -18,8 +18,7 @@ FEWEST_FRAMES = 200
 
 def unnamed_of(stages: Sequence[Stage]) -> UnnamedMarkers | None:
     """What names the markers without names, where a run asks for that."""
-    kinematics = stages[0]
-    assert isinstance(kinematics, Kinematics)
+    kinematics = kinematics_of(stages)
     return kinematics.unnamed
 
 
