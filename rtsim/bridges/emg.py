@@ -128,7 +128,7 @@ class EmgRelay:
         spec = FieldSpec(
             name=FIELD, shape=(len(labels),), unit=unit or "1", labels=labels,
             curves=Curves("EMG", "envelope", 1, 0.0, True),
-            meaning="electromyogram: high-passed, rectified, low-passed",
+            meaning="electromyogram: high-passed, rectified, low-passed; NaN until the filters have settled",
         )  # fmt: skip
         meta: dict[str, Any] = {"delay": {FIELD: envelope.delay_s}, "source": f"lsl://{self._name}"}
         self._session = Session(

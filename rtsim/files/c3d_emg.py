@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import NamedTuple
@@ -68,7 +68,8 @@ def read_c3d_emg(source: str, wanted: str) -> C3dEmg:
         raise ConfigError(f"the rate of the analog samples is {content.analog_rate:g} Hz", where=source)
     columns: list[int] = []
     for name in (part.strip() for part in wanted.split(",")):
-        columns += [column for column in find_channels(name, labels, source) if column not in columns]
+        found = find_channels(name, labels, source, plate_columns(content))
+        columns += [column for column in found if column not in columns]
     if len(columns) > MOST_CHANNELS:
         raise ConfigError(f"{len(columns)} channels", where=OPTION, allowed=f"up to {MOST_CHANNELS}")
     check_no_plates(content, columns, labels, source)
@@ -98,9 +99,11 @@ def texts_of(content: Content, key: str, n: int) -> list[str]:
     return (found + [""] * n)[:n]
 
 
-def find_channels(name: str, labels: Sequence[str], source: str) -> list[int]:
+def find_channels(name: str, labels: Sequence[str], source: str, of_plates: Container[int] = ()) -> list[int]:
     """The channel of a name, or those of a pattern as `EMG*`: exactly so, else whatever the case of letters,
     else without what stands before the last point (Voltage.RF). ConfigError where none or several have it.
+
+    of_plates : channels of force plates, which are not offered in its place
     """
     if "*" in name or "?" in name:
         found = [k for k, label in enumerate(labels) if label and fnmatchcase(label.lower(), name.lower())]
@@ -113,11 +116,11 @@ def find_channels(name: str, labels: Sequence[str], source: str) -> list[int]:
     )
     found = next(([k for k, fits in enumerate(way) if fits] for way in ways if any(way)), [])
     if not name or not found:
-        there = [label for label in labels if label]
+        there = [label for column, label in enumerate(labels) if label and column not in of_plates]
         more = f" and {len(there) - MOST_NAMED} more" if len(there) > MOST_NAMED else ""
         raise ConfigError(
             f"{source} has no analog channel {name!r}", where=OPTION,
-            allowed=f"{', '.join(there[:MOST_NAMED])}{more}",
+            allowed=f"{', '.join(there[:MOST_NAMED])}{more}" if there else "nothing: all are of force plates",
             remedy="name channels with commas between, or a pattern as 'EMG*'",
         )  # fmt: skip
     if len(found) > 1:
@@ -129,10 +132,15 @@ def find_channels(name: str, labels: Sequence[str], source: str) -> list[int]:
     return found
 
 
+def plate_columns(content: Content) -> set[int]:
+    """Analog channels of a file that its force plates have."""
+    wired = content.parameters["FORCE_PLATFORM"].get("CHANNEL", [])
+    return {int(value) - 1 for value in wired if isinstance(value, (int, float)) and math.isfinite(value)}
+
+
 def check_no_plates(content: Content, columns: Sequence[int], labels: Sequence[str], source: str) -> None:
     """ConfigError for a channel that a force plate has."""
-    wired = content.parameters["FORCE_PLATFORM"].get("CHANNEL", [])
-    taken = {int(value) - 1 for value in wired if isinstance(value, (int, float)) and math.isfinite(value)}
+    taken = plate_columns(content)
     if of_plate := [labels[column] for column in columns if column in taken]:
         raise ConfigError(
             f"{of_plate[0]} of {source} is a channel of a force plate, no electromyogram", where=OPTION,

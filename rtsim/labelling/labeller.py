@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtsim.labelling.body import Array, Indices, MarkedBody
-from rtsim.labelling.hidden import Foretold, HiddenMarkers
 from rtsim.labelling.name_certainty import NameCertainty
+from rtsim.labelling.occluded_markers import OccludedMarkers, PredictedMarkers
 from rtsim.labelling.person_search import FoundPerson, PersonSearch, search_person
-from rtsim.labelling.regained import regained, regained_segments
+from rtsim.labelling.reidentification import reidentified, reidentified_segments
 from rtsim.labelling.segment_fit import SegmentFits
 from rtsim.labelling.tracks import UNKNOWN, PointTracks, assigned
 
@@ -84,7 +84,7 @@ class Labeller:
         self.body, self.n_step = body, n_step
         self._n = len(body.segment_of)
         self.n_search = self.n_regained = 0
-        self._tracks, self._hidden, self._fits = PointTracks(), HiddenMarkers(body), SegmentFits(body)
+        self._tracks, self._hidden, self._fits = PointTracks(), OccludedMarkers(body), SegmentFits(body)
         self.certainty = NameCertainty(body)
         assigned(np.zeros((1, 1)), np.ones(1))  # what it imports is not waited for in a frame
         self.forget()
@@ -162,19 +162,21 @@ class Labeller:
         if len(lost) and ((tracks.marker < 0) & (tracks.fresh | (self._segment_wait_s <= 0.0))).any():
             self._segment_wait_s = SEGMENT_S
             lost = lost if self.n_step == 0 else lost[[self._n_frame % len(lost)]]
-            self._take(markers, cloud, regained_segments(self.body, self._fits, tracks, markers, cloud, lost))
+            self._take(
+                markers, cloud, reidentified_segments(self.body, self._fits, tracks, markers, cloud, lost)
+            )
         foretold = self._regain(markers, cloud, dt)
         self._hidden.take(markers, foretold, dt)
         self._n_seen = max(self._n_seen, int(np.count_nonzero(np.isfinite(markers[:, 0]))))
 
-    def _regain(self, markers: Array, cloud: Array, dt: float) -> Foretold:
+    def _regain(self, markers: Array, cloud: Array, dt: float) -> PredictedMarkers:
         """Markers that came back, then those beside them; what was foretold of those that are hidden
         still."""
         tracks = self._tracks
         strangers = self._hidden.strangers(markers)
         foretold = self._hidden.foretell(markers)
         for step in (dt, *[0.0] * MORE_ROUNDS):
-            pairs = regained(tracks, cloud, foretold, strangers, step)
+            pairs = reidentified(tracks, cloud, foretold, strangers, step)
             self._take(markers, cloud, pairs)
             if not pairs or not (tracks.marker < 0).any():
                 break

@@ -23,6 +23,7 @@ from streams.messages import Curves
 from streams.receiving.ring import ReceivedFrame
 
 CURVES = Curves("EMG", "envelope", 2, 0.0, True)
+SETTLING = "EMG envelopes are NaN in the first {:.0f} ms, until their filters have settled."
 HALF_STEP_S = 1e-6
 """A frame at the time of a sample has it, whatever rounding says [s]."""
 
@@ -36,7 +37,8 @@ class Electromyograms(Stage):
     def __init__(self, recorded: C3dEmg) -> None:
         super().__init__()
         self._recorded = recorded
-        self._envelopes, self.delay_s = envelopes_of(recorded)
+        self._envelopes, of_filters = envelopes_of(recorded)
+        self.delay_s, self.settle_s = of_filters.delay_s, of_filters.settle_s
         self._shown = np.full(len(recorded.names), np.nan)
         self._told = False
 
@@ -51,7 +53,7 @@ class Electromyograms(Stage):
         self.n_frame += 1
         if not self._told:
             self._told = True
-            self.sentences += list(self._recorded.notes)
+            self.sentences += [*self._recorded.notes, SETTLING.format(1e3 * self.settle_s)]
         row = np.floor((frame.time - self._recorded.start + HALF_STEP_S) * self._recorded.rate)
         if 0.0 <= row < len(self._envelopes):
             self._shown[:] = self._envelopes[int(row)]
@@ -67,13 +69,13 @@ class Electromyograms(Stage):
                 name="emg_envelope", array=self._shown, unit=self._recorded.unit,
                 labels=self._recorded.names, curves=CURVES,
                 meaning="electromyogram: high-passed, rectified, low-passed, "
-                f"{1e3 * self.delay_s:.0f} ms late; NaN = no sample",
+                f"{1e3 * self.delay_s:.0f} ms late; NaN = no sample, or filters not settled",
             )
         ]  # fmt: skip
 
 
-def envelopes_of(recorded: C3dEmg) -> tuple[np.ndarray, float]:
-    """(n_sample, n_channel) envelopes, and how late they are [s]; ConfigError for a rate that is too low.
+def envelopes_of(recorded: C3dEmg) -> tuple[np.ndarray, EmgEnvelope]:
+    """(n_sample, n_channel) envelopes, and what made them; ConfigError for a rate that is too low.
 
     A channel's first sample is taken off, which leaves out what a high-pass filter makes of a constant
     that begins.
@@ -82,7 +84,7 @@ def envelopes_of(recorded: C3dEmg) -> tuple[np.ndarray, float]:
     there = np.isfinite(recorded.samples)
     rows = there.argmax(axis=0)
     first = recorded.samples[rows, np.arange(len(rows))]
-    return envelope(recorded.samples - np.where(there.any(axis=0), first, 0.0)), envelope.delay_s
+    return envelope(recorded.samples - np.where(there.any(axis=0), first, 0.0)), envelope
 
 
 def check_emg(run: RunConfig, spec: ModelSpec, facts: Facts, before: Sequence[str]) -> None:

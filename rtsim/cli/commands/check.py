@@ -140,16 +140,14 @@ def check_config(path: Path) -> list[str]:
     if has_format(path, PRESSURE):
         return told(read_pressure(path))
     foreign = path.suffix.lower() == OPENSIM
+    if path.suffix.lower() in READ_BY and path.is_file():  # also an empty one, which is no bad run
+        raise no_config(path)
     try:
         kind = "model" if foreign else kind_of(path)
     except ConfigError as error:
         if path.suffix.lower() in ("", ".toml") or not path.is_file():
             raise
-        allowed = ".toml", OPENSIM, *suffixes(PRESSURE)
-        raise ConfigError(
-            f"a {path.suffix} file that is no config", where=str(path), allowed=", ".join(allowed),
-            remedy=READ_BY.get(path.suffix.lower(), "give a config"),
-        ) from error  # fmt: skip
+        raise no_config(path) from error
     if kind == "model":
         notes: list[str] = []
         spec = load_model(str(path), notes.append)
@@ -186,6 +184,17 @@ def check_config(path: Path) -> list[str]:
             check_run(load_run(path, [f"{name}={choice}"]), path)
         lines.append(f"note: --set {name}={'|'.join(tables)}")
     return lines
+
+
+def no_config(path: Path) -> ConfigError:
+    """Of a file of another kind, with the command that reads it."""
+    from rtsim.models.load import OPENSIM
+
+    return ConfigError(
+        f"a {path.suffix} file that is no config", where=str(path),
+        allowed=", ".join((".toml", OPENSIM, *suffixes(PRESSURE))),
+        remedy=READ_BY.get(path.suffix.lower(), "give a config"),
+    )  # fmt: skip
 
 
 def check_generators(path: Path) -> str:

@@ -17,6 +17,8 @@ from rtsim.errors import ConfigError
 FloatArray = NDArray[np.float64]
 HIGH_PASS_HZ, LOW_PASS_HZ = 20.0, 6.0
 ORDER = 2
+SETTLED = 4.0 * math.sqrt(2.0)
+"""Periods over 2 pi until the step response of such a filter is within 2 % of its end."""
 LEAST_PER_PASS = 4.0
 """Samples per second over the frequency of the high-pass filter: below, hardly any of the signal is left."""
 
@@ -30,6 +32,7 @@ class EmgEnvelope:
     Attributes
     ----------
     delay_s : of slow changes, by the low-pass filter [s]
+    settle_s : from the first sample until the envelope is no longer that of filters at rest [s]
 
     Raises ConfigError for a rate that is too low to be one of raw signals.
     """
@@ -51,14 +54,31 @@ class EmgEnvelope:
         self._states = [np.zeros((sos.shape[0], 2, n_channel)) for sos in (self._high, self._low)]
         self._filter = sosfilt
         self.delay_s = math.sqrt(2.0) / (2.0 * math.pi * low_pass)
+        self.settle_s = SETTLED / math.tau * (1.0 / low_pass + 1.0 / high_pass)
+        self._n_settle = math.ceil(self.settle_s * rate)
+        self._owed = np.full(n_channel, self._n_settle)  # samples until each channel tells something
 
     def __call__(self, samples: FloatArray) -> FloatArray:
         """(n, n_channel) samples to their envelope, in the same unit; what is no number counts as none.
 
-        A sample that is none is NaN in the envelope, too, and goes into the filters as zero.
+        A sample that is none is NaN in the envelope, too, and goes into the filters as zero. So is the
+        envelope until the filters, which begin at rest, have settled, and after a gap for as long.
         """
         gone = ~np.isfinite(samples)
         raw = np.where(gone, 0.0, samples)
         passed, self._states[0] = self._filter(self._high, raw, axis=0, zi=self._states[0])
         envelope, self._states[1] = self._filter(self._low, np.abs(passed), axis=0, zi=self._states[1])
-        return np.where(gone, np.nan, envelope)
+        return np.where(gone | self._unsettled(gone), np.nan, envelope)
+
+    def _unsettled(self, gone: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """(n, n_channel) - where filters have not settled yet; gone : likewise, samples that are none."""
+        n = len(gone)
+        if not gone.any():
+            unsettled: NDArray[np.bool_] = np.arange(n)[:, None] < self._owed
+            self._owed = np.maximum(self._owed - n, 0)
+            return unsettled
+        unsettled = np.empty_like(gone)
+        for row, missing in enumerate(gone):
+            unsettled[row] = self._owed > 0
+            self._owed = np.clip(self._owed + np.where(missing, 1, -1), 0, self._n_settle)
+        return unsettled

@@ -98,3 +98,12 @@ def test_oddities_of_a_channel_are_told():
         in oddities("A", np.where(np.arange(20_000) % 100, sound, np.nan))[0]
     )
     assert "100.0 %" in oddities("A", np.full(100, np.nan))[0]
+
+
+def test_channels_of_force_plates_are_not_offered() -> None:
+    """Protects who asks for a name that is not there from a list of force channels."""
+    with pytest.raises(ConfigError) as refused:
+        find_channels("TA", ["Fx", "Fy", "EMG 1"], "a.c3d", {0, 1})
+    assert refused.value.allowed == "EMG 1"
+    with pytest.raises(ConfigError, match="all are of force plates"):
+        find_channels("TA", ["Fx", "Fy"], "a.c3d", {0, 1})

@@ -81,3 +81,12 @@ def test_check_says_what_reads_a_recording(row: FileFormat, tmp_path: Path) -> N
     path.write_text("x")
     with pytest.raises(ConfigError, match=r"no config.*rtsim"):
         rtsim.cli.commands.check.check_config(path)
+
+
+@pytest.mark.parametrize("suffix", [".forces", ".mot", ".c3d"])
+def test_an_empty_file_of_another_kind_is_no_run(tmp_path: Path, suffix: str) -> None:
+    """Protects who checks an empty recording from being asked for the name of a run."""
+    path = tmp_path / f"empty{suffix}"
+    path.touch()
+    with pytest.raises(ConfigError, match="file that is no config"):
+        rtsim.cli.commands.check.check_config(path)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rtsim.labelling.body import MarkedBody
-from rtsim.labelling.hidden import HiddenMarkers
+from rtsim.labelling.occluded_markers import OccludedMarkers
 from rtsim.labelling.tracks import PointTracks, assigned, distances
 
 Both = tuple[MarkedBody, tuple[str, ...]]
@@ -43,7 +43,7 @@ def test_points_keep_their_numbers_in_any_order() -> None:
 def test_a_hidden_marker_is_where_the_others_carry_it(walked: np.ndarray, both_legs: Both) -> None:
     """Protects the place of what is hidden: by the segment alone where three of it are seen."""
     body, names = both_legs
-    hidden, k = HiddenMarkers(body), names.index("RTH1")
+    hidden, k = OccludedMarkers(body), names.index("RTH1")
     frames = walked.copy()
     frames[:, k] += [0.02, 0.01, 0.0]  # moved by skin, once and for all
     truth = frames[:, k].copy()

@@ -81,7 +81,10 @@ def test_notes_are_told_once():
     stage = Electromyograms(recorded(bursts(), notes=("A is saturated.",)))
     shown(stage, START)
     shown(stage, START)
-    assert stage.sentences == ["A is saturated."]
+    assert stage.sentences == [
+        "A is saturated.",
+        "EMG envelopes are NaN in the first 195 ms, until their filters have settled.",
+    ]
     (quantity,) = stage.quantities()
     assert (quantity.name, quantity.unit, quantity.labels) == ("emg_envelope", "V", ("A", "B"))
 

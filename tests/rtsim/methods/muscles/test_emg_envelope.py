@@ -9,6 +9,8 @@ from rtsim.errors import ConfigError
 from rtsim.methods.muscles.emg_envelope import EmgEnvelope
 
 RATE = 1000.0
+SETTLED = 196
+"""Samples until both filters have settled: 4 sqrt(2) / (2 pi) periods of 6 and of 20 Hz."""
 
 
 def butterworth(samples: np.ndarray, cut_off: float, high: bool) -> np.ndarray:
@@ -32,8 +34,31 @@ def test_the_envelope_is_the_textbooks() -> None:
     envelope = EmgEnvelope(RATE, 2)
     both = np.column_stack((signal, -signal))
     got = np.concatenate([envelope(part) for part in np.split(both, [1, 7, 200])])
-    np.testing.assert_allclose(got[:, 0], expected, atol=1e-12)
-    np.testing.assert_allclose(got[:, 1], expected, atol=1e-12)
+    np.testing.assert_allclose(got[SETTLED:, 0], expected[SETTLED:], atol=1e-12)
+    np.testing.assert_allclose(got[SETTLED:, 1], expected[SETTLED:], atol=1e-12)
+
+
+def test_the_beginning_is_not_known_until_the_filters_have_settled() -> None:
+    """Protects the first part of an envelope, which rises from zero whatever the muscle does."""
+    times = np.arange(3000) / RATE
+    sine = np.sin(2.0 * np.pi * 150.0 * times)[:, None]
+    envelope = EmgEnvelope(RATE, 1)
+    got = np.concatenate([envelope(part) for part in np.split(sine, [1, 100, 150])])[:, 0]
+    assert int(np.ceil(envelope.settle_s * RATE)) == SETTLED
+    assert np.isnan(got[:SETTLED]).all()
+    assert got[SETTLED:] == pytest.approx(np.full(len(got) - SETTLED, 2.0 / np.pi), rel=0.05)
+
+
+def test_after_a_gap_it_is_unknown_for_as_long() -> None:
+    """Protects what follows a gap, in which the filters had nothing: as long again, of this channel alone."""
+    samples = np.random.default_rng(0).normal(size=(3000, 2))
+    samples[1000:1030, 0] = np.nan
+    samples[2000:2600, 0] = np.nan
+    envelope = EmgEnvelope(RATE, 2)
+    got = np.concatenate([envelope(part) for part in np.split(samples, [1010, 1040, 2700])])
+    known = np.flatnonzero(np.isnan(got[SETTLED:, 0])) + SETTLED
+    assert known.tolist() == [*range(1000, 1060), *range(2000, 2600 + SETTLED)]
+    assert np.isfinite(got[SETTLED:, 1]).all()
 
 
 def test_a_sine_has_the_mean_of_its_rectified_self() -> None:
@@ -52,13 +77,13 @@ def test_a_sine_has_the_mean_of_its_rectified_self() -> None:
 
 def test_what_is_no_number_leaves_the_filters_sound() -> None:
     """Protects a live run: samples that are none are NaN, and those after them are numbers again."""
-    samples = np.random.default_rng(0).normal(size=(300, 2))
-    samples[100:110, 0] = np.nan
-    samples[105, 0] = np.inf
+    samples = np.random.default_rng(0).normal(size=(600, 2))
+    samples[300:310, 0] = np.nan
+    samples[305, 0] = np.inf
     got = EmgEnvelope(RATE, 2)(samples)
-    assert np.isnan(got[100:110, 0]).all()
-    assert np.isfinite(got[110:, 0]).all()
-    assert np.isfinite(got[:, 1]).all()
+    assert np.isnan(got[300:310, 0]).all()
+    assert np.isfinite(got[320:, 0]).all()
+    assert np.isfinite(got[SETTLED:, 1]).all()
 
 
 @pytest.mark.parametrize("rate", [0.0, 50.0, float("nan")])

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from rtsim.labelling.body import Array, Indices, MarkedBody
-from rtsim.labelling.hidden import Foretold
+from rtsim.labelling.occluded_markers import PredictedMarkers
 from rtsim.labelling.person_search import contradicted
 from rtsim.labelling.segment_fit import SegmentFits
 from rtsim.labelling.segment_search import Hypotheses, seen_segments
@@ -25,8 +25,8 @@ CLEARER = 1.5
 """So many times farther any other point must be where the segment does not say for sure where a marker is."""
 
 
-def regained(
-    tracks: PointTracks, cloud: Array, foretold: Foretold, strangers: Array, dt: float
+def reidentified(
+    tracks: PointTracks, cloud: Array, foretold: PredictedMarkers, strangers: Array, dt: float
 ) -> list[tuple[int, int]]:
     """Markers that are hidden and the points that they are.
 
@@ -55,7 +55,7 @@ def regained(
     return found
 
 
-def regained_segments(
+def reidentified_segments(
     body: MarkedBody, fits: SegmentFits, tracks: PointTracks, markers: Array, cloud: Array, lost: Indices
 ) -> list[tuple[int, int]]:
     """The same of segments of which too little is seen: they are sought beside their neighbours."""

@@ -29,7 +29,7 @@ STRETCH, STRETCH_PART = 0.015, 0.05
 """How far the distance of two markers of a segment may change [m], and by a part of it."""
 
 
-class Foretold(NamedTuple):
+class PredictedMarkers(NamedTuple):
     """markers : (k,) - that are hidden; places : (k, 3) - where they must be [m]
     reach : (k,) - how far off that may be [m]; rigid : (k,) - whether three of its segment say so
     apart : (k, n_marker) - how far from it others of its segment were [m], NaN = not seen then or now
@@ -50,7 +50,7 @@ class Foretold(NamedTuple):
         return ~(off > STRETCH + STRETCH_PART * self.apart[:, None]).any(axis=2)
 
 
-class HiddenMarkers:
+class OccludedMarkers:
     """Where all markers were when each was last seen."""
 
     def __init__(self, body: MarkedBody) -> None:
@@ -79,7 +79,7 @@ class HiddenMarkers:
         self._before[known] = complete
         self._since[known] = 0.0
 
-    def take(self, markers: Array, foretold: Foretold, dt: float) -> None:
+    def take(self, markers: Array, foretold: PredictedMarkers, dt: float) -> None:
         """Remember a frame (n_marker, 3) [m], dt [s] after the one before, and what was foretold for it."""
         seen = np.isfinite(markers[:, 0])
         complete = markers.copy()
@@ -115,12 +115,12 @@ class HiddenMarkers:
             fixed & (weights.sum(axis=1) > FEWEST * 0.1)
         ]
 
-    def foretell(self, markers: Array) -> Foretold:
+    def foretell(self, markers: Array) -> PredictedMarkers:
         """Of the markers that are hidden in a frame (n_marker, 3) [m], what can be foretold."""
         n = len(markers)
         missing = np.flatnonzero(~np.isfinite(markers[:, 0]) & (self._since < LONGEST_S))
         if not len(missing):
-            return Foretold(
+            return PredictedMarkers(
                 markers=missing,
                 places=np.zeros((0, 3)),
                 reach=np.zeros(0),
@@ -148,7 +148,7 @@ class HiddenMarkers:
         bends = BENDS + np.where(mates.any(axis=1), SWINGS, AGES) * age
         reach = np.where(rigid, RIGID, bends)
         apart = np.where(mates, apart, np.nan)
-        return Foretold(
+        return PredictedMarkers(
             markers=missing[kept],
             places=places[kept],
             reach=reach[kept],
