@@ -1,0 +1,100 @@
+"""Fibres of ligaments whose length varies least in a motion, and lengths as polynomials of flexion."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import least_squares
+
+from rtsim.errors import ConfigError
+from rtsim.methods.knee.knee_poses import KneePoses
+
+Array = NDArray[np.float64]
+
+ORDER = 7
+"""Of eq. 1 (Sancisi et al. 2017)."""
+MM, N_STEP = 1e3, 2000
+MOST_PAIRS = 4_000_000
+"""Lengths that are looked at in one go."""
+
+
+class IsometricFibre(NamedTuple):
+    """A fibre from a point of the femur to one of the tibia.
+
+    origin, insertion : (3,) [m]; length : its mean; deviation : standard deviation over the motion [m]
+    """
+
+    origin: Array
+    insertion: Array
+    length: float
+    deviation: float
+
+
+def least_varying(origins: Array, insertions: Array, poses: KneePoses) -> IsometricFibre:
+    """Of all pairs of points of two areas the one whose distance has the least standard deviation.
+
+    origins : (k, 3) - on the femur, insertions : (m, 3) - on the tibia [m]
+    """
+    carried = poses.carried(insertions)
+    best = IsometricFibre(origins[0], insertions[0], 0.0, np.inf)
+    each = max(1, MOST_PAIRS // (len(poses.angles) * len(insertions)))
+    for first in range(0, len(origins), each):
+        some = origins[first : first + each]
+        lengths = np.linalg.norm(some[None, :, None, :] - carried[:, None, :, :], axis=3)
+        spread = lengths.std(axis=0)
+        k, m = np.unravel_index(int(spread.argmin()), spread.shape)
+        if spread[k, m] < best.deviation:
+            mean = float(lengths[:, k, m].mean())
+            best = IsometricFibre(some[k], insertions[m], mean, float(spread[k, m]))
+    return best
+
+
+def isometric_within(fibre: IsometricFibre, poses: KneePoses, bound: float) -> IsometricFibre:
+    """The fibre of least deviation whose ends are within a bound along every axis from another's [m]."""
+    R, places = poses.rotations, MM * poses.places
+
+    def fibres(x: Array) -> Array:
+        return x[:3] - R @ x[3:6] - places
+
+    def deviations(x: Array) -> Array:
+        return np.linalg.norm(fibres(x), axis=1) - x[6]
+
+    def slopes(x: Array) -> Array:
+        along = fibres(x) / np.linalg.norm(fibres(x), axis=1)[:, None]
+        return np.hstack([along, -np.einsum("nij,ni->nj", R, along), -np.ones((len(along), 1))])
+
+    start = MM * np.array([*fibre.origin, *fibre.insertion, fibre.length])
+    found = least_squares(
+        deviations, start, slopes, bounds=(start - MM * bound, start + MM * bound), x_scale="jac",
+        xtol=1e-15, ftol=1e-15, gtol=1e-15, max_nfev=N_STEP,
+    )  # fmt: skip
+    x = found.x / MM
+    return IsometricFibre(x[:3], x[3:6], float(x[6]), float(np.sqrt(np.mean(found.fun**2)) / MM))
+
+
+def fibre_lengths(origins: Array, insertions: Array, poses: KneePoses) -> Array:
+    """(n, k) - distances of origins (k, 3) and insertions (k, 3) in poses [m]."""
+    return np.linalg.norm(origins - poses.carried(insertions), axis=2)
+
+
+def length_polynomials(extension: Array, lengths: Array, neutral: Array) -> Array:
+    """(k, 7) - a1 to a7 of eq. 1 by least squares: d = (1 + a1 t + ... + a7 t^7) d(0).
+
+    extension : (n,) - t [deg], negative in flexion; lengths : (n, k), neutral : (k,) - d(0) [m]
+
+    ConfigError where the angles are too few for seven coefficients.
+    """
+    n_angle = len(np.unique(extension[extension != 0.0]))
+    if n_angle < ORDER:
+        raise ConfigError(
+            f"{n_angle} angles of flexion tell no {ORDER} coefficients", where="MOTION",
+            allowed=f"{ORDER} or more",
+        )  # fmt: skip
+    # powers of the angle in parts of the largest: those of degrees span fourteen decimal places
+    largest = float(np.abs(extension).max())
+    powers = np.arange(1, ORDER + 1)
+    A = (extension[:, None] / largest) ** powers
+    found = np.linalg.lstsq(A, lengths / neutral - 1.0, rcond=None)[0]
+    return np.asarray((found / largest ** powers[:, None]).T)

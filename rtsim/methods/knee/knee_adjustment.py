@@ -1,0 +1,302 @@
+"""Adjustment of a knee mechanism within bounds, so that its motion is nearest to a measured one.
+
+A motion alone hardly tells where a fibre ends: both ends may move together by centimetres and its length
+varies by less than a tenth of a millimetre. So the measured surfaces stay part of what is fitted, and the
+ends are drawn to the middles of their areas as strongly as the misfit of the motion allows: of a motion
+without errors not at all.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.methods.knee.bounded_least_squares import least_squares_within
+from rtsim.methods.knee.isometric_fibres import IsometricFibre, isometric_within
+from rtsim.methods.knee.knee_anatomy import KneeAnatomy
+from rtsim.methods.knee.knee_geometry import COMPARTMENTS, HELD, LIGAMENTS, KneeGeometry
+from rtsim.methods.knee.knee_mechanism import (
+    LEVER,
+    SCALE,
+    constraint_slopes,
+    constraints,
+    nearest_poses,
+    weighed,
+)
+from rtsim.methods.knee.knee_poses import KneePoses
+
+Array = NDArray[np.float64]
+
+CENTRES, RADII, HEIGHTS, TURNS = slice(0, 6), slice(6, 8), slice(8, 10), slice(10, 14)
+ORIGINS, INSERTIONS, LENGTHS = slice(14, 23), slice(23, 32), slice(32, 35)
+N_PARAMETER = 35
+MM = 1e3
+AT_BOUND = 0.999
+"""Part of a bound from which on a parameter lies on it."""
+N_ROUND, SETTLED = 25, 1e-3
+"""Rounds in which the weights follow the geometry, and the relative change of the misfit that ends them."""
+EXACT = 1e-12
+"""Misfit of a motion without errors [m]."""
+CLOSER = 0.5
+"""Part of the misfit to which ties to the areas must not hold the mechanism: then the motion has fewer errors
+than they would justify."""
+N_NEAREST, NEAR = 8, 0.01
+"""Steps to the nearest pose of the mechanism, and how far it may be [m]."""
+N_STEP = 10
+"""Of the least squares in a round."""
+LEAST_SPREAD_MM = 0.1
+"""Of an area of one point."""
+
+
+class Adjusted(NamedTuple):
+    """The geometry, names of what lies at its bound, and the misfit of a coordinate of the motion [m]."""
+
+    geometry: KneeGeometry
+    bounded: tuple[str, ...]
+    deviation: float
+
+
+class Ties(NamedTuple):
+    """Where parameters are drawn to, as changes of the start, and how far they may be from there.
+
+    middle, spread : (35,) [mm]; spread is infinite for what is free
+    """
+
+    middle: Array
+    spread: Array
+
+
+def adjust_knee(
+    poses: KneePoses, anatomy: KneeAnatomy | None, start: KneeGeometry, bound_m: float, bound_rad: float
+) -> Adjusted:
+    """The knee within bounds of the start, of points and lengths, and of normals."""
+    bound = np.full(N_PARAMETER, MM * bound_m)
+    bound[TURNS] = MM * bound_rad * LEVER  # turns are written as distances, too
+    ties = ties_of(start, anatomy, bound)
+    x = np.clip(ties.middle, -bound, bound)
+    x, deviation = rounds(poses, anatomy, start, bound, x, ties)
+    free = with_isometric_fibres(poses, start, bound_m)
+    if misfit_of(poses, start, free) < CLOSER * deviation:
+        x, deviation = rounds(poses, anatomy, start, bound, free, None)
+    names = parameter_names()
+    bounded = tuple(names[k] for k in np.flatnonzero(np.abs(x) > AT_BOUND * bound))
+    return Adjusted(changed(start, x), bounded, deviation)
+
+
+def with_isometric_fibres(poses: KneePoses, start: KneeGeometry, bound: float) -> Array:
+    """Changes (35,) [mm] to the fibres that vary least, wherever they end within the bound [m]."""
+    x = np.zeros(N_PARAMETER)
+    for k in range(HELD):
+        own = slice(3 * k, 3 * k + 3)
+        given = IsometricFibre(start.origins[k], start.insertions[k], float(start.lengths[k]), np.inf)
+        found = isometric_within(given, poses, bound)
+        x[ORIGINS][own] = MM * (found.origin - given.origin)
+        x[INSERTIONS][own] = MM * (found.insertion - given.insertion)
+        x[LENGTHS.start + k] = MM * (found.length - given.length)
+    return x
+
+
+def misfit_of(poses: KneePoses, start: KneeGeometry, x: Array) -> float:
+    """Deviation of the motion from a mechanism [m]."""
+    geometry = changed(start, x)
+    problem = KneeProblem(poses, None, start, nearest_where_found(geometry, poses))
+    problem.linearise(geometry)
+    return deviation_of(problem.residuals(x)[: 5 * len(poses.angles)] / MM)
+
+
+def rounds(
+    poses: KneePoses,
+    anatomy: KneeAnatomy | None,
+    start: KneeGeometry,
+    bound: Array,
+    x: Array,
+    ties: Ties | None,
+) -> tuple[Array, float]:
+    """Changes x (35,) [mm] within the bounds, and the deviation of the motion [m]; ties : None = without.
+
+    From round to round the weights of the constraints follow the geometry, and ties are as strong as the
+    misfit of the round before justifies.
+    """
+    n_motion, deviation = 5 * len(poses.angles), np.inf
+    for _ in range(N_ROUND):
+        before, geometry = deviation, changed(start, x)
+        problem = KneeProblem(poses, anatomy, start, nearest_where_found(geometry, poses))
+        problem.linearise(geometry)
+        if ties is not None:
+            last = deviation_of(problem.residuals(x)[:n_motion] / MM) if np.isinf(deviation) else deviation
+            problem = problem.tied(MM * last / ties.spread, ties.middle)
+        x = least_squares_within(problem.residuals, problem.slopes, x, bound, N_STEP)
+        deviation = deviation_of(problem.residuals(x)[:n_motion] / MM)
+        if deviation < EXACT or abs(before - deviation) < SETTLED * deviation:
+            break
+    return x, deviation
+
+
+def deviation_of(motion: Array) -> float:
+    """Of a coordinate of the motion, from the misfits of all [m]."""
+    return float(np.sqrt(np.sum(motion**2) / max(1, motion.size - N_PARAMETER)))
+
+
+def ties_of(start: KneeGeometry, anatomy: KneeAnatomy | None, bound: Array) -> Ties:
+    """The middles of the areas and their spread; without an anatomy the start, and half of the bounds."""
+    middle, spread = np.zeros(N_PARAMETER), np.full(N_PARAMETER, np.inf)
+    if anatomy is None:
+        spread[:] = 0.5 * bound
+        spread[LENGTHS] = np.inf
+        return Ties(middle, spread)
+    for part, areas, ends in (
+        (ORIGINS, anatomy.origins, start.origins),
+        (INSERTIONS, anatomy.insertions, start.insertions),
+    ):
+        of_ligaments = [areas[name] for name in LIGAMENTS[:HELD]]
+        middle[part] = MM * (np.array([area.mean(axis=0) for area in of_ligaments]) - ends[:HELD]).ravel()
+        around = MM * np.array([area.std(axis=0) for area in of_ligaments]).ravel()
+        spread[part] = np.maximum(around, LEAST_SPREAD_MM)
+    return Ties(middle, spread)
+
+
+def nearest_where_found(geometry: KneeGeometry, poses: KneePoses) -> KneePoses:
+    """The poses of the mechanism nearest to these; where there is none near, the pose itself."""
+    nearest = nearest_poses(geometry, poses, N_NEAREST)
+    off = np.hstack([nearest.angles - poses.angles, nearest.places - poses.places]) * SCALE
+    is_near = np.linalg.norm(off, axis=1) < NEAR
+    return KneePoses(*(np.where(is_near[:, None], x, y) for x, y in zip(nearest, poses, strict=True)))
+
+
+class KneeProblem:
+    """Residuals [mm] and their slopes by the changes x (35,) [mm] of a start.
+
+    The motion's are distances of the measured poses from the mechanism's motion, to first order about poses
+    near which that motion passes.
+    """
+
+    def __init__(
+        self, poses: KneePoses, anatomy: KneeAnatomy | None, start: KneeGeometry, near: KneePoses
+    ) -> None:
+        """poses : measured; near : (n,) poses about which the constraints are taken as linear."""
+        self.poses, self.start = near, start
+        self.surfaces = (
+            [] if anatomy is None else [(anatomy.condyles[n], anatomy.plateaus[n]) for n in COMPARTMENTS]
+        )
+        self.pull = self.middle = np.zeros(N_PARAMETER)
+        self.rotations = near.rotations
+        self.off = np.hstack([poses.angles - near.angles, poses.places - near.places])[:, :, None]
+
+    def linearise(self, geometry: KneeGeometry) -> None:
+        """Take weights and slopes of the constraints at a geometry."""
+        slopes = constraint_slopes(geometry, self.poses)
+        self.factor, self.ahead = weighed(slopes), slopes @ self.off
+
+    def tied(self, pull: Array, middle: Array) -> KneeProblem:
+        """The same with ties to the middle (35,) [mm], of strengths pull (35,)."""
+        self.pull, self.middle = pull, middle
+        return self
+
+    def residuals(self, x: Array) -> Array:
+        """Of the motion, (5 n,), of the surfaces' points, and of the ties."""
+        geometry = changed(self.start, x)
+        motion = np.linalg.solve(self.factor, constraints(geometry, self.poses)[:, :, None] + self.ahead)
+        parts = [MM * motion.ravel()]
+        for k, (on_femur, on_tibia) in enumerate(self.surfaces):
+            parts.append(MM * (np.linalg.norm(on_femur - geometry.condyles[k], axis=1) - geometry.radii[k]))
+            parts.append(MM * (on_tibia - geometry.plateaus[k]) @ geometry.normals[k])
+        return np.concatenate([*parts, self.pull * (x - self.middle)])
+
+    def slopes(self, x: Array) -> Array:
+        """Of the residuals, (n, 35)."""
+        geometry = changed(self.start, x)
+        motion = np.linalg.solve(self.factor, self._constraint_slopes(geometry, x))
+        parts = [motion.reshape(-1, N_PARAMETER)]
+        for k, (on_femur, on_tibia) in enumerate(self.surfaces):
+            arms = on_femur - geometry.condyles[k]
+            sphere = np.zeros((len(arms), N_PARAMETER))
+            sphere[:, 3 * k : 3 * k + 3] = -arms / np.linalg.norm(arms, axis=1)[:, None]
+            sphere[:, RADII.start + k] = -1.0
+            arms = on_tibia - geometry.plateaus[k]
+            plane = np.zeros((len(arms), N_PARAMETER))
+            plane[:, HEIGHTS.start + k] = -self.start.normals[k] @ geometry.normals[k]
+            plane[:, turns_of(k)] = MM * arms @ normal_slopes(self.start, x, k)
+            parts += [sphere, plane]
+        return np.vstack([*parts, np.diag(self.pull)])
+
+    def _constraint_slopes(self, geometry: KneeGeometry, x: Array) -> Array:
+        """(n, 5, 35) - of the constraints."""
+        R = self.rotations
+        slopes = np.zeros((len(R), 5, N_PARAMETER))
+        gaps = geometry.condyles - self.poses.carried(geometry.plateaus)
+        for k in range(2):
+            slopes[:, k, 3 * k : 3 * k + 3] = R @ geometry.normals[k]
+            slopes[:, k, RADII.start + k] = -1.0
+            slopes[:, k, HEIGHTS.start + k] = -self.start.normals[k] @ geometry.normals[k]
+            turned = np.einsum("nij,jt->nit", R, normal_slopes(self.start, x, k))
+            slopes[:, k, turns_of(k)] = MM * np.einsum("ni,nit->nt", gaps[:, k], turned)
+        fibres = geometry.origins[:HELD] - self.poses.carried(geometry.insertions[:HELD])
+        along = fibres / np.linalg.norm(fibres, axis=2)[:, :, None]
+        for k in range(HELD):
+            own = slice(3 * k, 3 * k + 3)
+            slopes[:, 2 + k, ORIGINS][:, own] = along[:, k]
+            slopes[:, 2 + k, INSERTIONS][:, own] = -np.einsum("nij,ni->nj", R, along[:, k])
+            slopes[:, 2 + k, LENGTHS.start + k] = -1.0
+        return slopes
+
+
+def turns_of(k: int) -> slice:
+    """Where the two turns of plane k stand."""
+    return slice(TURNS.start + 2 * k, TURNS.start + 2 * k + 2)
+
+
+def directions_across(normal: Array) -> Array:
+    """(2, 3) - two directions square to a normal (3,) and to each other."""
+    first = np.cross(normal, np.eye(3)[int(np.abs(normal).argmin())])
+    first /= np.linalg.norm(first)
+    return np.stack([first, np.cross(normal, first)])
+
+
+def turned_normal(start: KneeGeometry, x: Array, k: int) -> Array:
+    """(3,) - the normal of plane k after its turns, not of unit length."""
+    turn = x[turns_of(k)] @ directions_across(start.normals[k])
+    return np.asarray(start.normals[k] + turn / (MM * LEVER))
+
+
+def normal_slopes(start: KneeGeometry, x: Array, k: int) -> Array:
+    """(3, 2) - of the unit normal of plane k by its turns [1/mm]."""
+    turned = turned_normal(start, x, k)
+    size = float(np.linalg.norm(turned))
+    unit = turned / size
+    across = directions_across(start.normals[k]) / (MM * LEVER)
+    return np.asarray((across - np.outer(across @ unit, unit)).T / size)
+
+
+def changed(start: KneeGeometry, x: Array) -> KneeGeometry:
+    """The geometry after changes x (35,) [mm]: centres and radii of the condyles, heights and turns of the
+    planes, ends and lengths of ACL, PCL, MCL; a turn is a distance at LEVER.
+    """
+    normals = np.array([turned_normal(start, x, k) for k in range(2)])
+    origins, insertions = start.origins.copy(), start.insertions.copy()
+    origins[:HELD] += x[ORIGINS].reshape(3, 3) / MM
+    insertions[:HELD] += x[INSERTIONS].reshape(3, 3) / MM
+    return KneeGeometry(
+        condyles=start.condyles + x[CENTRES].reshape(2, 3) / MM,
+        radii=start.radii + x[RADII] / MM,
+        plateaus=start.plateaus + x[HEIGHTS][:, None] * start.normals / MM,
+        normals=normals / np.linalg.norm(normals, axis=1)[:, None],
+        origins=origins,
+        insertions=insertions,
+        lengths=start.lengths + x[LENGTHS] / MM,
+    )
+
+
+def parameter_names() -> list[str]:
+    """Names of the changes in their order."""
+    held = LIGAMENTS[:HELD]
+    return [
+        *(f"{name} condyle {axis}" for name in COMPARTMENTS for axis in "XYZ"),
+        *(f"{name} radius" for name in COMPARTMENTS),
+        *(f"{name} plateau height" for name in COMPARTMENTS),
+        *(f"{name} plateau turn {k}" for name in COMPARTMENTS for k in (1, 2)),
+        *(f"{name} origin {axis}" for name in held for axis in "XYZ"),
+        *(f"{name} insertion {axis}" for name in held for axis in "XYZ"),
+        *(f"{name} length" for name in held),
+    ]

@@ -1,0 +1,102 @@
+"""The motion of a knee and its measured points, as `rtsim fit knee` reads them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.config.load import load_toml
+from rtsim.config.models.knee_anatomy_schema import KneePointsSpec
+from rtsim.errors import ConfigError
+from rtsim.files.tables.storage import STORAGE_SUFFIXES, Table, read_storage
+from rtsim.methods.generators.joint_motion import read_csv
+from rtsim.methods.knee.knee_anatomy import KneeAnatomy
+from rtsim.methods.knee.knee_poses import KneePoses, poses_of
+
+Array = NDArray[np.float64]
+
+ANGLES = ("knee_flexion", "knee_adduction", "knee_internal_rotation")
+WAYS = ("lateral", "anterior", "proximal")
+FIELDS = {**dict.fromkeys(ANGLES, "joint_angles."), **dict.fromkeys(WAYS, "knee_displacements.")}
+"""What stands before the names in tables with the names of fields."""
+SUFFIXES = (*STORAGE_SUFFIXES, ".csv")
+ENDINGS = {"right": ("_r", ""), "left": ("_l", "")}
+MOST_POSES = 500
+"""Of a longer motion every k-th pose is taken."""
+MOST_DEG, MOST_M = 180.0, 0.1
+WRITTEN = "write one by `rtsim analyse RECORDING --method free --out FILE.mot`"
+
+
+class KneeMotion(NamedTuple):
+    """Poses of a knee, and sentences on what was left out."""
+
+    poses: KneePoses
+    notes: tuple[str, ...]
+
+
+def read_knee_motion(path: Path, side: str) -> KneeMotion:
+    """The motion of a table (.mot, .sto, .csv) as `rtsim analyse` writes it.
+
+    Columns: knee_flexion, knee_adduction, knee_internal_rotation, and the displacements lateral, anterior,
+    proximal of the tibia [m], of one leg, or with _r and _l of both. ConfigError for what is no such motion.
+    """
+    if path.suffix.lower() not in SUFFIXES:
+        raise ConfigError(
+            f"{path.suffix or '(no suffix)'!r} is no motion of a knee", where=str(path),
+            allowed=", ".join(SUFFIXES), remedy=WRITTEN,
+        )  # fmt: skip
+    table = read_storage(path) if path.suffix.lower() in STORAGE_SUFFIXES else read_csv(path)
+    columns = np.stack([column_of(table, name, side, path) for name in (*ANGLES, *WAYS)], axis=1)
+    known = np.asarray(np.isfinite(columns).all(axis=1))
+    notes = list(table.notes)
+    if not known.all():
+        notes.append(f"{int((~known).sum())} of {len(known)} poses are not known and left out")
+    rows = columns[known]
+    if not len(rows):
+        raise ConfigError("no pose is known", where=str(path), remedy="give a motion of the knee")
+    angles = rows[:, :3] if not table.in_degrees else np.radians(rows[:, :3])
+    if np.abs(angles).max() > np.radians(MOST_DEG):
+        raise ConfigError(
+            f"an angle is {np.degrees(np.abs(angles).max()):.0f} degrees", where=str(path),
+            allowed=f"at most {MOST_DEG:.0f} degrees", remedy="say in the file whether angles are in degrees",
+        )  # fmt: skip
+    if np.abs(rows[:, 3:]).max() > MOST_M:
+        raise ConfigError(
+            f"the tibia is {np.abs(rows[:, 3:]).max():.3g} m from the femur", where=str(path),
+            allowed=f"at most {MOST_M:g} m", remedy="give displacements in metres",
+        )  # fmt: skip
+    step = -(-len(rows) // MOST_POSES)
+    if step > 1:
+        notes.append(f"of {len(rows)} poses one in {step} is taken")
+    return KneeMotion(poses_of(angles[::step] * [-1.0, 1.0, 1.0], rows[::step, 3:]), tuple(notes))
+
+
+def column_of(table: Table, name: str, side: str, path: Path) -> Array:
+    """A column by its name, with the ending of the side where both legs are there."""
+    candidates = [f"{before}{name}{ending}" for ending in ENDINGS[side] for before in ("", FIELDS[name])]
+    found = next((column for column in candidates if column in table.columns), None)
+    if found is None:
+        raise ConfigError(
+            f"there is no column {name}", where=str(path), allowed=", ".join((*ANGLES, *WAYS)),
+            remedy=WRITTEN,
+        )  # fmt: skip
+    return table.data[:, table.columns.index(found)]
+
+
+def read_knee_points(path: Path) -> KneeAnatomy:
+    """Surfaces and attachment areas of a file (.toml); ConfigError for one that cannot be read."""
+    spec = load_toml(path, KneePointsSpec)
+
+    def metres(record: msgspec.Struct) -> dict[str, Array]:
+        return {name: 1e-3 * np.array(points) for name, points in msgspec.structs.asdict(record).items()}
+
+    return KneeAnatomy(
+        condyles=metres(spec.condyles_mm),
+        plateaus=metres(spec.plateaus_mm),
+        origins=metres(spec.origins_mm),
+        insertions=metres(spec.insertions_mm),
+    )

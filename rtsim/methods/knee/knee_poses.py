@@ -1,0 +1,84 @@
+"""Poses of the tibia in the femur: from joint angles and displacements, and turned by small steps."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+class KneePoses(NamedTuple):
+    """Poses of the tibia in the axes of the femur.
+
+    angles : (n, 3) - extension, adduction, internal rotation, mobile Z-X-Y [rad]
+    places : (n, 3) - of the origin of the tibia [m]
+    """
+
+    angles: Array
+    places: Array
+
+    @property
+    def rotations(self) -> Array:
+        """(n, 3, 3) - axes of the tibia in columns."""
+        return rotations_of(self.angles)
+
+    def chosen(self, rows: NDArray[np.int64] | NDArray[np.bool_] | slice) -> KneePoses:
+        """Some of them."""
+        return KneePoses(self.angles[rows], self.places[rows])
+
+    def carried(self, points: Array) -> Array:
+        """(n, k, 3) - points (k, 3) of the tibia in the axes of the femur [m]."""
+        return np.einsum("nij,kj->nki", self.rotations, points) + self.places[:, None, :]
+
+
+def rotations_of(angles: Array) -> Array:
+    """(n, 3, 3) = Rz(extension) Rx(adduction) Ry(internal rotation), of angles (n, 3) [rad]."""
+    (ca, cb, cc), (sa, sb, sc) = np.cos(angles).T, np.sin(angles).T
+    rows = [
+        [ca * cc - sa * sb * sc, -sa * cb, ca * sc + sa * sb * cc],
+        [sa * cc + ca * sb * sc, ca * cb, sa * sc - ca * sb * cc],
+        [-cb * sc, sb, cb * cc],
+    ]
+    return np.moveaxis(np.array(rows), 2, 0)
+
+
+def rotation_slopes(angles: Array) -> Array:
+    """(3, n, 3, 3) - derivatives of `rotations_of` by its angles."""
+    zero = np.zeros((len(angles), 3))
+    x, y, z = (zero + axis for axis in np.eye(3))
+    about_z = rotations_of(np.stack([angles[:, 0], zero[:, 0], zero[:, 0]], axis=1))
+    R = rotations_of(angles)
+    first, second = z, np.einsum("nij,nj->ni", about_z, x)
+    third = np.einsum("nij,nj->ni", R, y)
+    return np.stack([np.einsum("nij,njk->nik", crossed(axis), R) for axis in (first, second, third)])
+
+
+def crossed(axes: Array) -> Array:
+    """(n, 3, 3) - matrices of the vector products with axes (n, 3)."""
+    x, y, z = axes.T
+    zero = np.zeros_like(x)
+    return np.moveaxis(np.array([[zero, -z, y], [z, zero, -x], [-y, x, zero]]), 2, 0)
+
+
+def poses_of(angles: Array, displacements: Array) -> KneePoses:
+    """Poses of angles (n, 3) [rad] and displacements (n, 3) along the axes of the joint coordinate system,
+    lateral, anterior, proximal [m], which need not be square to each other.
+    """
+    R = rotations_of(angles)
+    first, third = np.broadcast_to([0.0, 0.0, 1.0], displacements.shape), R[:, :, 1]
+    second = np.cross(third, first)
+    second /= np.linalg.norm(second, axis=1)[:, None]
+    axes = np.stack([first, second, third], axis=2)
+    return KneePoses(angles, np.einsum("nij,nj->ni", axes, displacements))
+
+
+def displacements_of(poses: KneePoses) -> Array:
+    """(n, 3) - lateral, anterior, proximal displacement, as `poses_of` takes them [m]."""
+    third = poses.rotations[:, :, 1]
+    first = np.broadcast_to([0.0, 0.0, 1.0], third.shape)
+    second = np.cross(third, first)
+    second /= np.linalg.norm(second, axis=1)[:, None]
+    return np.linalg.solve(np.stack([first, second, third], axis=2), poses.places[:, :, None])[:, :, 0]

@@ -1,0 +1,74 @@
+"""An identified knee in words and as JSON."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.methods.knee.knee_fit import KneeFit
+from rtsim.methods.knee.knee_geometry import COMPARTMENTS, HELD, LIGAMENTS, KneeGeometry
+
+Array = NDArray[np.float64]
+
+
+def geometry_rows(geometry: KneeGeometry) -> list[tuple[str, str, Array]]:
+    """Name, unit and numbers of table 1, in its order; lengths in mm."""
+    rows: list[tuple[str, str, Array]] = []
+    for k, name in enumerate(COMPARTMENTS):
+        rows.append((f"{name} condyle", "mm", 1e3 * geometry.condyles[k]))
+        rows.append((f"{name} radius", "mm", 1e3 * geometry.radii[k : k + 1]))
+        rows.append((f"{name} plateau", "mm", 1e3 * geometry.plateaus[k]))
+        rows.append((f"{name} normal", "1", geometry.normals[k]))
+    for k, name in enumerate(LIGAMENTS):
+        rows.append((f"{name} origin", "mm", 1e3 * geometry.origins[k]))
+        rows.append((f"{name} insertion", "mm", 1e3 * geometry.insertions[k]))
+        if k < HELD:
+            rows.append((f"{name} length", "mm", 1e3 * geometry.lengths[k : k + 1]))
+    return rows
+
+
+def fit_as_text(fit: KneeFit) -> str:
+    """Table 1 before and after the adjustment, eq. 1, and how near the motion is."""
+    turned, moved = fit.misfits
+    lines = [f"{'':20} {'unit':5} {'preliminary':>30} {'adjusted':>30}"]
+    for (name, unit, before), (_, _, after) in zip(
+        geometry_rows(fit.preliminary), geometry_rows(fit.geometry), strict=True
+    ):
+        lines.append(f"{name:20} {unit:5} {numbers(before):>30} {numbers(after):>30}".rstrip())
+    lines.append("")
+    for name, mean, neutral, row in zip(
+        LIGAMENTS, fit.means, fit.geometry.neutral_lengths, fit.polynomials, strict=True
+    ):
+        lines.append(
+            f"{name}: mean {1e3 * mean:.3f} mm, d(0) {1e3 * neutral:.3f} mm, "
+            f"a1 to a7 {', '.join(f'{a:.4g}' for a in row)}"
+        )
+    for name, (sphere, plane) in fit.surface_misfits.items():
+        lines.append(
+            f"{name} surfaces: sphere {1e3 * sphere:.3f} mm, plane {1e3 * plane:.3f} mm from their points"
+        )
+    lines.append(
+        f"the mechanism is {np.degrees(turned):.3f} degrees and {1e3 * moved:.3f} mm from the motion (RMS)"
+    )
+    return "\n".join(lines)
+
+
+def numbers(values: Array) -> str:
+    """Numbers with four decimals, as table 1 has them."""
+    return "  ".join(f"{value:.4f}" for value in values)
+
+
+def fit_as_document(fit: KneeFit) -> dict[str, Any]:
+    """The same for programs: m, rad."""
+    return {
+        "preliminary": {key: value.tolist() for key, value in fit.preliminary._asdict().items()},
+        "adjusted": {key: value.tolist() for key, value in fit.geometry._asdict().items()},
+        "mean_lengths": dict(zip(LIGAMENTS, fit.means.tolist(), strict=True)),
+        "neutral_lengths": dict(zip(LIGAMENTS, fit.geometry.neutral_lengths.tolist(), strict=True)),
+        "polynomials": dict(zip(LIGAMENTS, fit.polynomials.tolist(), strict=True)),
+        "surface_misfits": {name: list(pair) for name, pair in fit.surface_misfits.items()},
+        "motion_misfit": {"rotation": fit.misfits[0], "displacement": fit.misfits[1]},
+        "at_bound": list(fit.bounded),
+    }
