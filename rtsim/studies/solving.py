@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import contextlib
 import math
+import multiprocessing
 import os
 import signal
+import threading
 import traceback
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
+from multiprocessing.connection import wait
 from time import perf_counter
 from typing import NamedTuple
 
@@ -152,6 +155,15 @@ def begin_worker() -> None:
         signal.signal(number, signal.SIG_IGN)
     one_thread()
     _alone.append(True)
+    threading.Thread(target=end_with_parent, name="parent", daemon=True).start()
+
+
+def end_with_parent() -> None:
+    """End this process where the one that it works for is gone, however that ended: nobody else would."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        wait([parent.sentinel])
+        os._exit(1)
 
 
 def failed_case(plan: StudyPlan, number: int, status: str, reason: str) -> SolvedCase:

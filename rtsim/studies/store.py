@@ -17,13 +17,13 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from rtsim.config.reading import read_bounded
 from rtsim.errors import ConfigError
 from rtsim.files.output import check_writable, whole
 from rtsim.studies.plan import StudyPlan
+from rtsim.studies.record import PLAN, PlanRecord, read_record
 from rtsim.studies.solving import LOST, SolvedCase
 
-PLAN, PARTS = "plan.json", "parts"
+PARTS = "parts"
 COLUMNS = (
     "plan",
     "number",
@@ -36,32 +36,6 @@ COLUMNS = (
     "seconds",
     "versions",
 )
-MOST_BYTES = 16_000_000
-
-
-class PlanRecord(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """What a study's folder says of it."""
-
-    hash: str
-    name: str
-    n_case: int
-    parameters: tuple[str, ...]
-    results: tuple[str, ...]
-    # the text of the study
-    study: str
-    # where it lay
-    folder: str
-    version: int = 1
-
-
-def read_record(folder: Path) -> PlanRecord:
-    """The plan of a study's folder; ConfigError where there is none."""
-    path = folder / PLAN
-    data = read_bounded(path, MOST_BYTES, "give a folder that `rtsim study` has made")
-    try:
-        return msgspec.json.decode(data, type=PlanRecord)
-    except msgspec.DecodeError as error:
-        raise ConfigError(f"it holds no plan of a study ({error})", where=str(path)) from None
 
 
 class StudyStore:

@@ -49,9 +49,19 @@ def command(
     """Report the gait of one person: SOURCES are results (.mcap of `analyse`, `live`) or recordings, which
     are solved first with the options of `rtsim analyse`.
 
+    The folder of a study (`rtsim study`) is reported by itself: indices, tornado, heat map, bands.
+
     Pages: angles over the cycle; moments and powers; steps and scores; quality and settings; joints and
     muscles. Several sources are trials of one session, and averaged.
     """
+    from rtsim.studies.record import is_study
+
+    if any(is_study(Path(source)) for source in sources):
+        from rtsim.cli.runs.study_report import report_study
+
+        others = (*sources[1:], *before, norms_path, angles, name, day, *options.values())
+        report_study(Path(sources[0]), outputs, any(others))
+        return
     from rtsim.cli.main import installed_version
     from rtsim.files.norms.norm_set import check_convention, read_norms
     from rtsim.report.clinical.report import make_report

@@ -103,3 +103,45 @@ def test_two_studies_do_not_share_a_folder(here, study: Path) -> None:
     done = here("study", study.name, "--workers", "0", "--out", "a")
     assert done.code == 1
     assert "it holds the study impacts with the hash" in done.sentence
+
+
+def test_a_study_is_reported(here, study: Path) -> None:
+    """Protects `rtsim report FOLDER`: words, and figures beside the table or in another folder."""
+    pytest.importorskip("PySide6")
+    study.write_text(STUDY + '[curves]\ncolumns = ["contact_normal_forces.floor"]\n')
+    assert here("study", study.name, "--workers", "0").code == 0
+    done = here("report", "impacts.study")
+    assert done.code == 0, done.err
+    assert "force [N]: mean" in done.out
+    assert "  step: " in done.out
+    for name in ("tornado.png", "bands.png"):
+        assert (study.with_suffix(".study") / name).read_bytes()[:4] == b"\x89PNG"
+    assert here("report", "impacts.study", "--out", "figures").code == 0
+    assert (study.parent / "figures" / "bands.png").exists()
+    for more, words in ((("--norms", "x"), "reported by itself"), (("--out", "a.pdf"), "several files")):
+        done = here("report", "impacts.study", *more)
+        assert done.code == 1
+        assert words in done.sentence
+    (study.with_suffix(".study") / "table.npz").unlink()
+    assert "no table yet" in here("report", "impacts.study").sentence
+
+
+def test_a_full_disk_is_told_at_once(here, study: Path) -> None:
+    """Protects from hours that nobody keeps: the first rows that do not fit end the study with a sentence."""
+    resource = pytest.importorskip("resource")
+    import signal
+
+    study.write_text(STUDY.replace("[0.08, 0.16]", str([0.08 + 0.001 * k for k in range(40)])))
+    assert here("study", study.name, "--plan").code == 0
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    former = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2500, before[1]))
+    try:
+        done = here("study", study.name, "--workers", "0")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, former)
+    assert done.code == 1
+    assert "cannot be written (File too large)" in done.sentence
+    assert list((study.with_suffix(".study") / "parts").iterdir()) == []
+    assert here("study", study.name, "--workers", "0").code == 0

@@ -9,8 +9,9 @@ import pytest
 from rtsim.config.paths import find_config
 from rtsim.errors import ConfigError
 from rtsim.studies.plan import StudyPlan, plan_of
+from rtsim.studies.record import read_record
 from rtsim.studies.solving import LOST, OK, SolvedCase, failed_case, solve_case
-from rtsim.studies.store import StudyStore, read_part, read_record
+from rtsim.studies.store import StudyStore, read_part
 
 
 @pytest.fixture

@@ -1,0 +1,125 @@
+"""Which parameters a result follows from: Sobol indices and Morris effects, with intervals by bootstrap."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.errors import ConfigError
+
+Array = NDArray[np.float64]
+N_RESAMPLE = 1000
+CONFIDENCE = 0.95
+LEAST_ROWS = 4
+
+
+class SobolIndices(NamedTuple):
+    """Of d parameters: first order and total, (d,), with the ends of their intervals, (2, d).
+
+    n : rows of A and B that were used; n_left_out : those of which a case has no result
+    """
+
+    first: Array
+    total: Array
+    first_interval: Array
+    total_interval: Array
+    n: int
+    n_left_out: int
+
+
+class MorrisEffects(NamedTuple):
+    """Of d parameters, (d,), each over its whole range: mean, mean of magnitudes (mu*) and standard deviation
+    of the elementary effects, with intervals (2, d) of the latter two.
+
+    n : trajectories that were used; n_left_out : those of which a case has no result
+    """
+
+    mean: Array
+    magnitude: Array
+    deviation: Array
+    magnitude_interval: Array
+    deviation_interval: Array
+    n: int
+    n_left_out: int
+
+
+def sobol_indices(results: Array, d: int, seed: int = 0) -> SobolIndices:
+    """Indices of a Saltelli design (rtsim/studies/designs.saltelli).
+
+    First order by Saltelli et al. (2010) Comput Phys Commun 181, 259-270, table 2 (b), total by (f), Jansen;
+    results : (n (d + 2),), NaN where a case has none. ConfigError where too few rows are complete.
+    """
+    blocks = results.reshape(d + 2, -1)
+    whole = np.isfinite(blocks).all(axis=0)
+    blocks = blocks[:, whole]
+    n = blocks.shape[1]
+    check_enough(n, int((~whole).sum()), "rows of the design")
+    rows = np.random.default_rng(seed).integers(0, n, (N_RESAMPLE, n))
+    resampled = np.array([saltelli_estimate(blocks[:, row]) for row in rows])
+    first, total = saltelli_estimate(blocks)
+    (first_interval, total_interval) = interval_of(resampled).swapaxes(0, 1)
+    return SobolIndices(
+        first=first, total=total, first_interval=first_interval, total_interval=total_interval, n=n,
+        n_left_out=int((~whole).sum()),
+    )  # fmt: skip
+
+
+def saltelli_estimate(blocks: Array) -> Array:
+    """(2, d) - first order and total indices; blocks : (d + 2, n), results of A, B and A with columns of B.
+
+    Results are taken from their common mean, which changes no index and takes off most of the error.
+    """
+    blocks = blocks - blocks[:2].mean()
+    A, B, mixed = blocks[0], blocks[1], blocks[2:]
+    variance = blocks[:2].var()
+    with np.errstate(invalid="ignore", divide="ignore"):
+        first = (B * (mixed - A)).mean(axis=1) / variance
+        total = 0.5 * ((A - mixed) ** 2).mean(axis=1) / variance
+    return np.array([first, total])
+
+
+def morris_effects(points: Array, results: Array, seed: int = 0) -> MorrisEffects:
+    """Effects of a Morris design (rtsim/studies/designs.morris).
+
+    Morris (1991) Technometrics 33, 161-174, eq. 1; mu* by Campolongo et al. (2007) Environ Modell Softw 22,
+    1509-1518. points : (n (d + 1), d), 0 to 1; results : (n (d + 1),), NaN where a case has none.
+    """
+    d = points.shape[1]
+    paths, values = points.reshape(-1, d + 1, d), results.reshape(-1, d + 1)
+    whole = np.isfinite(values).all(axis=1)
+    paths, values = paths[whole], values[whole]
+    n = len(values)
+    check_enough(n, int((~whole).sum()), "trajectories")
+    steps, changes = np.diff(paths, axis=1), np.diff(values, axis=1)
+    axis = abs(steps).argmax(axis=2)
+    effects = np.empty((n, d))
+    np.put_along_axis(effects, axis, changes / np.take_along_axis(steps, axis[:, :, None], 2)[:, :, 0], 1)
+    rows = np.random.default_rng(seed).integers(0, n, (N_RESAMPLE, n))
+    again = effects[rows]
+    return MorrisEffects(
+        mean=effects.mean(axis=0),
+        magnitude=abs(effects).mean(axis=0),
+        deviation=effects.std(axis=0, ddof=1),
+        magnitude_interval=interval_of(abs(again).mean(axis=1)),
+        deviation_interval=interval_of(again.std(axis=1, ddof=1)),
+        n=n,
+        n_left_out=int((~whole).sum()),
+    )
+
+
+def interval_of(resampled: Array) -> Array:
+    """(2, ...) - the ends of the interval of numbers that were estimated again and again, (n, ...)."""
+    part = 0.5 * (1.0 - CONFIDENCE)
+    return np.quantile(resampled, [part, 1.0 - part], axis=0)
+
+
+def check_enough(n: int, n_left_out: int, what: str) -> None:
+    """ConfigError where too few complete rows or trajectories are there."""
+    if n < LEAST_ROWS:
+        raise ConfigError(
+            f"{n} {what} are complete, {n_left_out} are not", where="indices",
+            allowed=f"{LEAST_ROWS} or more",
+            remedy="solve the study to its end, or look at the reasons in its table",
+        )  # fmt: skip

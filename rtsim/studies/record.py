@@ -1,0 +1,43 @@
+"""What the folder of a study says of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from rtsim.config.reading import read_bounded
+from rtsim.errors import ConfigError
+
+PLAN = "plan.json"
+MOST_BYTES = 16_000_000
+
+
+def is_study(folder: Path) -> bool:
+    """Whether a folder is that of a study."""
+    return (folder / PLAN).is_file()
+
+
+class PlanRecord(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """What a study's folder says of it."""
+
+    hash: str
+    name: str
+    n_case: int
+    parameters: tuple[str, ...]
+    results: tuple[str, ...]
+    # the text of the study
+    study: str
+    # where it lay
+    folder: str
+    version: int = 1
+
+
+def read_record(folder: Path) -> PlanRecord:
+    """The plan of a study's folder; ConfigError where there is none."""
+    path = folder / PLAN
+    data = read_bounded(path, MOST_BYTES, "give a folder that `rtsim study` has made")
+    try:
+        return msgspec.json.decode(data, type=PlanRecord)
+    except msgspec.DecodeError as error:
+        raise ConfigError(f"it holds no plan of a study ({error})", where=str(path)) from None

@@ -1,0 +1,248 @@
+"""A study that is solved, read from its folder: what each result follows from, in words and as panels."""
+
+from __future__ import annotations
+
+import math
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.config.load import check_record, parse_toml
+from rtsim.config.runs.study_schema import StudySpec
+from rtsim.errors import ConfigError
+from rtsim.studies.designs import n_case, unit_points
+from rtsim.studies.indices import MorrisEffects, SobolIndices, morris_effects, sobol_indices
+from rtsim.studies.record import PLAN, read_record
+from rtsim.studies.table import CURVES, NPZ
+
+Array = NDArray[np.float64]
+FIFTH = 0.2
+QUANTILES = (0.0, 0.05, 0.5, 0.95, 1.0)
+
+
+class TornadoBar(NamedTuple):
+    """What a result does along one parameter.
+
+    start, stop : ends of the bar; marks : ends of its interval, () without one; words : beside its ends
+    """
+
+    name: str
+    start: float
+    stop: float
+    marks: tuple[float, ...] = ()
+    words: tuple[str, str] = ("", "")
+
+
+class TornadoPanel(NamedTuple):
+    """Bars of one result, the longest first; axis : what they are of, in words; zero : where they stand."""
+
+    title: str
+    axis: str
+    bars: tuple[TornadoBar, ...]
+    zero: float
+
+
+class HeatPanel(NamedTuple):
+    """Means of a result over two parameters: values (n_x, n_y), NaN where there are none; and levels."""
+
+    title: str
+    names: tuple[str, str]
+    levels: tuple[tuple[str, ...], tuple[str, ...]]
+    values: Array
+
+
+class BandPanel(NamedTuple):
+    """A column over part of the time: (n_quantile, n_point), of QUANTILES of all cases."""
+
+    title: str
+    part: Array
+    values: Array
+
+
+class StudySummary(NamedTuple):
+    """Everything that is told of a study."""
+
+    name: str
+    words: tuple[str, ...]
+    tornados: tuple[TornadoPanel, ...]
+    heats: tuple[HeatPanel, ...]
+    bands: tuple[BandPanel, ...]
+
+
+def read_arrays(path: Path) -> dict[str, NDArray]:
+    """The arrays of a file of the study; ConfigError where it cannot be read."""
+    try:
+        with np.load(path, allow_pickle=False) as found:
+            return {name: found[name] for name in found.files}
+    except FileNotFoundError:
+        raise ConfigError(
+            "there is no table yet", where=str(path), remedy="give `rtsim study` once more, which writes it"
+        ) from None
+    except (OSError, ValueError, zipfile.BadZipFile, EOFError) as error:
+        raise ConfigError(
+            f"it is damaged ({error})", where=str(path), remedy="remove it, and give `rtsim study` once more"
+        ) from None
+
+
+def summary_of(folder: Path) -> StudySummary:
+    """What is told of the study in a folder."""
+    record = read_record(folder)
+    spec = check_record(parse_toml(record.study, str(folder / PLAN)), StudySpec, str(folder / PLAN))
+    table = read_arrays(folder / NPZ)
+    if str(next(iter(table["plan"]), "")) != record.hash:
+        raise ConfigError(
+            "its rows are of another study", where=str(folder / NPZ),
+            remedy="give `rtsim study` once more, which writes it",
+        )  # fmt: skip
+    counted = {str(name): int((table["status"] == name).sum()) for name in np.unique(table["status"])}
+    told = ", ".join(f"{n} {name}" for name, n in counted.items())
+    words = [f"study {spec.name}: {len(table['case'])} of {record.n_case} cases done: {told}"]
+    tornados = []
+    for result in spec.results:
+        unit = str(table.get(f"unit_{result.name}", ""))
+        values = np.full(n_case(spec), np.nan)
+        values[table["case"]] = table[result.name]
+        panel, lines = result_told(spec, f"{result.name} [{unit}]" if unit else result.name, values, table)
+        tornados.append(panel)
+        words += lines
+    curves = read_arrays(folder / CURVES) if spec.curves is not None else {}
+    return StudySummary(
+        name=spec.name,
+        words=tuple(words),
+        tornados=tuple(tornados),
+        heats=tuple(
+            heat
+            for result, panel in zip(spec.results, tornados, strict=True)
+            if (heat := heat_of(spec, result.name, panel, table)) is not None
+        ),
+        bands=tuple(
+            BandPanel(name, curves["part_of_time"], quantiles_of(curves[name]))
+            for name in (spec.curves.columns if spec.curves is not None else ())
+        ),
+    )
+
+
+def result_told(
+    spec: StudySpec, title: str, values: Array, table: dict[str, NDArray]
+) -> tuple[TornadoPanel, list[str]]:
+    """The bars of a result, and its lines; values : (n_case,), NaN where there is none."""
+    names = [one.name for one in spec.parameters]
+    known = values[np.isfinite(values)]
+    if not len(known):
+        return TornadoPanel(title, "no case has a result", (), 0.0), [f"{title}: no case has a result"]
+    lines = [
+        f"{title}: mean {known.mean():.4g}, deviation {known.std():.3g}, "
+        f"{known.min():.4g} to {known.max():.4g}"
+    ]
+    if spec.design.kind == "saltelli":
+        found = sobol_indices(values, len(names), spec.seed)
+        return sobol_told(title, names, found, lines)
+    if spec.design.kind == "morris":
+        points = unit_points(spec.design, len(names), spec.seed)
+        return morris_told(title, names, morris_effects(points, values, spec.seed), lines)
+    bars = [bar_along(name, table[name], values[table["case"]]) for name in names]
+    panel = TornadoPanel(title, "mean at the lowest and the highest values", ordered(bars), known.mean())
+    lines += [
+        f"  {bar.name}: {bar.start:.4g} at {bar.words[0]}, {bar.stop:.4g} at {bar.words[1]}"
+        for bar in panel.bars
+    ]
+    return panel, lines
+
+
+def sobol_told(
+    title: str, names: Sequence[str], found: SobolIndices, lines: list[str]
+) -> tuple[TornadoPanel, list[str]]:
+    """Sobol indices as bars and lines."""
+    bars = []
+    for k, name in enumerate(names):
+        first, total = found.first_interval[:, k], found.total_interval[:, k]
+        bars.append(TornadoBar(name, 0.0, float(found.total[k]), (float(total[0]), float(total[1]))))
+        lines.append(
+            f"  {name}: first order {found.first[k]:.3f} ({first[0]:.3f} to {first[1]:.3f}), "
+            f"total {found.total[k]:.3f} ({total[0]:.3f} to {total[1]:.3f})"
+        )
+    lines += left_out(found.n, found.n_left_out, "rows of the design")
+    return TornadoPanel(title, "total Sobol index, 95 % interval", ordered(bars), 0.0), lines
+
+
+def morris_told(
+    title: str, names: Sequence[str], found: MorrisEffects, lines: list[str]
+) -> tuple[TornadoPanel, list[str]]:
+    """Morris effects as bars and lines."""
+    bars = []
+    for k, name in enumerate(names):
+        ends = found.magnitude_interval[:, k]
+        bars.append(TornadoBar(name, 0.0, float(found.magnitude[k]), (float(ends[0]), float(ends[1]))))
+        spread = found.deviation_interval[:, k]
+        lines.append(
+            f"  {name}: mu* {found.magnitude[k]:.4g} ({ends[0]:.4g} to {ends[1]:.4g}), mu "
+            f"{found.mean[k]:.4g}, sigma {found.deviation[k]:.4g} ({spread[0]:.4g} to {spread[1]:.4g})"
+        )
+    lines += left_out(found.n, found.n_left_out, "trajectories")
+    axis = "mu*: mean size of the effect of the whole range, 95 % interval"
+    return TornadoPanel(title, axis, ordered(bars), 0.0), lines
+
+
+def left_out(n: int, n_left_out: int, what: str) -> list[str]:
+    """A line on what was not used, where anything was not."""
+    return [f"  of {n} {what}; {n_left_out} have cases without a result"] if n_left_out else []
+
+
+def ordered(bars: Sequence[TornadoBar]) -> tuple[TornadoBar, ...]:
+    """The longest bar first."""
+    return tuple(sorted(bars, key=lambda bar: -abs(bar.stop - bar.start) if bar.stop == bar.stop else 0.0))
+
+
+def bar_along(name: str, levels: NDArray, values: Array) -> TornadoBar:
+    """Means of a result at the lowest and highest level of a parameter, or fifth of its values; of words at
+    those with the smallest and the largest mean.
+    """
+    known = np.isfinite(values)
+    levels, values = levels[known], values[known]
+    distinct = np.unique(levels)
+    if levels.dtype.kind == "f" and len(distinct) > 0.5 * len(levels) and len(levels) >= 10:
+        low, high = np.quantile(levels, [FIFTH, 1.0 - FIFTH])
+        ends = (f"{low:.4g} or less", f"{high:.4g} or more")
+        return TornadoBar(
+            name, float(values[levels <= low].mean()), float(values[levels >= high].mean()), words=ends
+        )
+    means = [float(values[levels == level].mean()) for level in distinct]
+    order = [0, -1] if levels.dtype.kind == "f" else [int(np.argmin(means)), int(np.argmax(means))]
+    words = tuple(text_of(distinct[k]) for k in order)
+    return TornadoBar(name, means[order[0]], means[order[1]], words=(words[0], words[1]))
+
+
+def text_of(level: object) -> str:
+    """A level in words."""
+    return f"{level:.4g}" if isinstance(level, float) else str(level)
+
+
+def heat_of(spec: StudySpec, result: str, panel: TornadoPanel, table: dict[str, NDArray]) -> HeatPanel | None:
+    """Means over the two parameters of a grid that a result follows from most; None where there are none."""
+    if spec.design.kind != "grid" or len(panel.bars) < 2:
+        return None
+    names = (panel.bars[0].name, panel.bars[1].name)
+    levels = [np.unique(table[name]) for name in names]
+    if min(map(len, levels)) < 2:
+        return None
+    values = np.full((len(levels[0]), len(levels[1])), math.nan)
+    for i, x in enumerate(levels[0]):
+        for j, y in enumerate(levels[1]):
+            cell = table[result][(table[names[0]] == x) & (table[names[1]] == y)]
+            cell = cell[np.isfinite(cell)]
+            values[i, j] = cell.mean() if len(cell) else math.nan
+    shown = [tuple(text_of(x) for x in row.tolist()) for row in levels]
+    return HeatPanel(panel.title, names, (shown[0], shown[1]), values)
+
+
+def quantiles_of(curves: Array) -> Array:
+    """(n_quantile, n_point) of curves (n_case, n_point); NaN where no case has a number."""
+    found = np.full((len(QUANTILES), curves.shape[1]), np.nan)
+    there = np.isfinite(curves).any(axis=0)
+    if there.any():
+        found[:, there] = np.nanquantile(curves[:, there], QUANTILES, axis=0)
+    return found
