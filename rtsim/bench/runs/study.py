@@ -1,0 +1,125 @@
+"""The weight study of Sancisi et al. (2017), section 3.2: 256 runs of `minimised` over one gait cycle.
+
+Weights {1, 1e2, 1e3, 1e4} of four ligaments in every combination, on the synthetic walker; the source took 21
+minutes. seconds : of `rtsim study` on two processes, from their start to the table; batch_seconds : of the
+same in one process, without others. scaling.2 and overhead_ms_per_row are of the time from the first row to
+the table, so that the start of processes is in neither. in_place_ms and built_ms are of a case: with its
+weights replaced in place, and with a model, person and stages of its own. equal : whether all tables are,
+byte for byte.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from time import perf_counter
+from typing import NamedTuple
+
+import numpy as np
+
+from rtsim.bench.figures import BenchFigure, say
+from rtsim.live.processes.gc_control import gc_paused
+from rtsim.studies.drive import StudyDrive
+from rtsim.studies.executors import StudyWorkers, in_processes, in_this_process
+from rtsim.studies.plan import StudyPlan, plan_of
+from rtsim.studies.solving import SolvedCase, solve_case
+from rtsim.studies.store import StudyStore
+from rtsim.studies.table import NPZ, write_table
+
+SECONDS, SCALING, OVERHEAD_MS = 10.0, 1.8, 2.0
+N_BUILT = 8
+LIGAMENTS = ("ACL", "PCL", "MCL", "LCL")
+STUDY = """
+name = "weights_of_ligaments"
+[analyse.run]
+source = "walker"
+side = "right"
+method = "minimised"
+[input]
+end_s = 1.1
+[[results]]
+name = "adduction"
+column = "joint_angles.knee_adduction"
+take = "range"
+[[results]]
+name = "anterior"
+column = "knee_displacements.anterior"
+take = "range"
+"""
+PARAMETER = """
+[[parameters]]
+name = "{0}"
+key = "model.methods.minimised.soft.{0}"
+values = [1.0, 1e2, 1e3, 1e4]
+"""
+
+
+class TimedStudy(NamedTuple):
+    """A study that was solved: seconds in all, and from the first row to the table; rows and table."""
+
+    seconds: float
+    after_first: float
+    rows: list[SolvedCase]
+    table: bytes
+
+
+def run() -> list[BenchFigure]:
+    """Figures of the study."""
+    plan = plan_of(STUDY + "".join(map(PARAMETER.format, LIGAMENTS)), ".", "bench study")
+    solve_case(plan, 0)  # kernels are compiled and read
+    say("study: in one process")
+    with gc_paused():
+        batch = timed(plan, in_this_process())
+    say("study: on two processes")
+    two = timed(plan, in_processes(2))
+    say("study: on one process beside this")
+    one = timed(plan, in_processes(1))
+    say("study: a model of its own in each case")
+    built = built_seconds(plan)
+    n = len(two.rows)
+    spent = sum(row.seconds for row in two.rows[1:])
+    in_place = float(np.median([row.seconds for row in batch.rows]))
+    equal = batch.table == two.table == one.table
+    return [
+        BenchFigure("rows", float(n), "1"),
+        BenchFigure("failed", float(sum(row.status != "ok" for row in two.rows)), "1", 0.0, "lower"),
+        BenchFigure("seconds", two.seconds, "s", SECONDS, "lower"),
+        BenchFigure("seconds.1", one.seconds, "s"),
+        BenchFigure("scaling.2", one.after_first / two.after_first, "1", SCALING, "higher"),
+        BenchFigure(
+            "overhead_ms_per_row", 1e3 * (2.0 * two.after_first - spent) / n, "ms", OVERHEAD_MS, "lower"
+        ),
+        BenchFigure("batch_seconds", batch.seconds, "s"),
+        BenchFigure("in_place_ms", 1e3 * in_place, "ms"),
+        BenchFigure("built_ms", 1e3 * built, "ms"),
+        BenchFigure("equal", float(equal), "1", 1.0, "higher"),
+    ]
+
+
+def timed(plan: StudyPlan, workers: StudyWorkers) -> TimedStudy:
+    """The study once, into a folder that goes with it."""
+    rows: list[SolvedCase] = []
+    first: list[float] = []
+
+    def take(row: SolvedCase) -> None:
+        if not rows:
+            first.append(perf_counter())
+        rows.append(row)
+
+    with tempfile.TemporaryDirectory(prefix="rtsim-bench-") as folder:
+        store = StudyStore(Path(folder) / "study", plan)
+        store.make()
+        begun = perf_counter()
+        StudyDrive(plan, store, workers, range(len(plan.cases)), "1-of-1", take).run()
+        write_table(store)
+        ended = perf_counter()
+        table = (store.folder / NPZ).read_bytes()
+    return TimedStudy(ended - begun, ended - first[0], rows, table)
+
+
+def built_seconds(plan: StudyPlan) -> float:
+    """Median time of a case whose model, person and stages are built anew [s]."""
+    # with noise no two cases share their input; so little of it changes nothing that is timed
+    plan = plan_of(plan.text.replace("end_s", "noise_mm = 1e-6\nend_s"), plan.folder, "bench study")
+    with gc_paused():
+        return float(np.median([solve_case(plan, number).seconds for number in range(N_BUILT)]))
