@@ -273,12 +273,12 @@ class FootStride:
         if self._is_known:
             self._total = (time - self.struck) / self.length
 
-    def mend(self, time: float, foot: int, at: float) -> None:
-        """A heel strike that is known already was at another time [s], by a better witness."""
-        key = (foot, HEEL_STRIKE)
+    def mend(self, time: float, foot: int, event: Event) -> None:
+        """An event that is known already was at another time, by a better witness; time : now [s]"""
+        key, at = (foot, event.kind), event.time
         usual, _ = self._events[key]
         self._events[key] = (usual, at)
-        if foot == self.foot and self._is_known:
+        if key == (self.foot, HEEL_STRIKE) and self._is_known:
             whole = self._total - self.phase  # NaN before there was a phase
             self.struck = at
             self._total = (round(whole) if whole == whole else 0) + (time - at) / self.length
@@ -329,9 +329,10 @@ class GaitPhase:
         self.feet = [Swing() for _ in range(n_foot)]
         self.strides = [FootStride(k, n_foot) for k in range(n_foot)]
         self._time = self._looked = math.nan
-        self._late = [0.0] * n_foot  # a plate tells of heel strikes so much later than the foot [s]
-        self._seen = [-math.inf] * n_foot  # when the foot told of the newest one [s]
-        self._pressed = [-math.inf] * n_foot  # and a plate
+        # by kinds: a witness, as a plate, tells of the event so much later than the foot [s]
+        self._late = [[0.0] * n_foot for _ in (HEEL_STRIKE, TOE_OFF)]
+        self._seen = [[-math.inf] * n_foot for _ in self._late]  # when the foot told of the newest one [s]
+        self._pressed = [[-math.inf] * n_foot for _ in self._late]  # and the witness
 
     def add(self, time: float, places: Sequence[float]) -> None:
         """Take a sample at a time [s]; places : of all feet, NaN = not known [m, rad]"""
@@ -356,39 +357,37 @@ class GaitPhase:
         for foot, event in events:
             self._take(time, foot, event)
 
-    def press(self, foot: int, at: float) -> None:
-        """A plate tells, not before the sample of that time, that a foot came down [s].
+    def press(self, foot: int, at: float, kind: int = HEEL_STRIKE) -> None:
+        """A plate or a file tells, not before the sample of that time, that a foot came down or left [s].
 
-        It is believed, and how much later than the foot itself it tells is kept for strides without plates.
+        It is believed, and how much later than the foot itself it tells is kept for strides without it.
         """
-        before, self._pressed[foot] = self._pressed[foot], at
+        before, self._pressed[kind][foot] = self._pressed[kind][foot], at
         if at - before < NEAR_S:  # it trembles
-            self._pressed[foot] = before
-        elif abs(at - self._seen[foot]) <= NEAR_S:
-            self._learn_late(foot)
+            self._pressed[kind][foot] = before
+        elif abs(at - self._seen[kind][foot]) <= NEAR_S:
+            self._learn_late(foot, kind)
             for stride in self.strides:
-                stride.mend(self._time, foot, at)
+                stride.mend(self._time, foot, Event(kind, at))
         else:
-            self._tell(self._time, foot, Event(HEEL_STRIKE, at))
+            self._tell(self._time, foot, Event(kind, at))
 
     def _take(self, time: float, foot: int, event: Event) -> None:
-        """An event that a foot tells of; not again what a plate has told already."""
-        if event.kind != HEEL_STRIKE:
-            self._tell(time, foot, event)
-            return
-        self._seen[foot] = event.time
-        if abs(event.time - self._pressed[foot]) <= NEAR_S:
-            self._learn_late(foot)
+        """An event that a foot tells of; not again what a witness has told already."""
+        kind = event.kind
+        self._seen[kind][foot] = event.time
+        if abs(event.time - self._pressed[kind][foot]) <= NEAR_S:
+            self._learn_late(foot, kind)
         else:
-            self._tell(time, foot, Event(HEEL_STRIKE, event.time + self._late[foot]))
+            self._tell(time, foot, Event(kind, event.time + self._late[kind][foot]))
 
     def _tell(self, time: float, foot: int, event: Event) -> None:
         for stride in self.strides:
             stride.take(time, foot, event)
 
-    def _learn_late(self, foot: int) -> None:
-        new = self._pressed[foot] - self._seen[foot]
-        self._late[foot] += (LEARN if self._late[foot] else 1.0) * (new - self._late[foot])
+    def _learn_late(self, foot: int, kind: int) -> None:
+        late, new = self._late[kind], self._pressed[kind][foot] - self._seen[kind][foot]
+        late[foot] += (LEARN if late[foot] else 1.0) * (new - late[foot])
 
 
 def falling(x: float, ends: tuple[float, float]) -> float:

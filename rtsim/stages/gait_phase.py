@@ -1,7 +1,7 @@
 """Gait phase: where in the stride each leg is, how sure that is, and heel strikes and toe-offs as they come.
 
 From how far each foot is in front of the pelvis, at the pose of the kinematics; where force plates bear a
-foot, from these as well, and from the foot strikes that somebody marked in a C3D file. It looks at no later
+foot, from these as well, and from strikes and offs that somebody marked in a C3D file. It looks at no later
 frame (rtsim/methods/gait_phase.py, docs/gait_phase.md).
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -16,10 +17,10 @@ import numpy as np
 
 from rtsim.errors import ConfigError
 from rtsim.files.forces.force_trial import THRESHOLD
-from rtsim.files.gait.events import STRIKE, read_events
+from rtsim.files.gait.events import OFF, STRIKE, read_events
 from rtsim.files.markers.trial import count_of
 from rtsim.methods.frame_pace import FramePace, seconds_of
-from rtsim.methods.gait_phase import FootStride, GaitPhase, falling
+from rtsim.methods.gait_phase import HEEL_STRIKE, TOE_OFF, FootStride, GaitPhase, falling
 from rtsim.methods.person_motion import WalkDirection
 from rtsim.models.feet import find_feet
 from rtsim.models.model import Model, build
@@ -72,7 +73,7 @@ class GaitPhases(Stage):
         self._seen = [-math.inf] * len(feet)  # when a frame that went on told of the foot [s]
         self._against = ""  # why nobody walks forwards
         self._values = values_for(len(SIDES))
-        self.marked: list[tuple[float, int]] = []
+        self.marked: list[tuple[float, int, int]] = []  # as of `marked_events`
         self._n_marked = 0
 
     def begin(self, session: Session, anew: bool) -> None:
@@ -91,7 +92,10 @@ class GaitPhases(Stage):
             self._bearers = self.bearers(self.loads)
         self._n_marked = 0
         if self.marked:
-            self.sentences.append(MARKED.format(count_of(len(self.marked), "foot strike")))
+            n = Counter(kind for _, _, kind in self.marked)
+            words = ((HEEL_STRIKE, "foot strike"), (TOE_OFF, "foot off"))
+            marked = " and ".join(count_of(n[kind], word) for kind, word in words if n[kind])
+            self.sentences.append(MARKED.format(marked))
 
     def run(self, frame: ReceivedFrame) -> StageOutcome:
         """The phase at the time of the frame."""
@@ -100,14 +104,14 @@ class GaitPhases(Stage):
         if frame.time < self._time or self._pace.leapt:
             self._begin_walk()
             self._direction.begin()
-            self._n_marked = bisect_left(self.marked, (frame.time, 0))
+            self._n_marked = bisect_left(self.marked, (frame.time, 0, 0))
         self._time = frame.time
         places = self._places(frame.time)
         if not self._against:
             self._phases.add(frame.time, places)
             if self.loads is not None:
                 self._press(self.loads, frame.time)
-            self._strike_as_marked(frame.time)
+            self._go_as_marked(frame.time)
         self._fade(frame, places, goes_on)
         return FINE
 
@@ -177,13 +181,13 @@ class GaitPhases(Stage):
                 self._phases.press(k, time)
             self._bears[k] = not load <= THRESHOLD  # one that may stand elsewhere, too
 
-    def _strike_as_marked(self, time: float) -> None:
-        """Tell of the foot strikes of the file up to a time, as of those by plates."""
+    def _go_as_marked(self, time: float) -> None:
+        """Tell of the foot strikes and foot offs of the file up to a time, as of strikes by plates."""
         while self._n_marked < len(self.marked) and self.marked[self._n_marked][0] <= time:
-            at, side = self.marked[self._n_marked]
+            at, side, kind = self.marked[self._n_marked]
             self._n_marked += 1
             if side in self._sides:
-                self._phases.press(self._sides.index(side), at)
+                self._phases.press(self._sides.index(side), at, kind)
 
     def bearers(self, loads: FootLoads) -> list[int]:
         """The feet of the plates that are those followed here: of a person by markers, as labels may be
@@ -246,24 +250,23 @@ def make(setting: StageContext) -> GaitPhases | None:
         _, rotation = neutral_places(model)
         forwards = rotation[root_of(model.tree.parent, feet[0][0])].T @ FORWARDS
     stage = GaitPhases(kinematics, feet, forwards, setting.find(FootLoads))
-    stage.marked = marked_strikes(setting.run.source, setting.run.person)
+    stage.marked = marked_events(setting.run.source, setting.run.person)
     return stage
 
 
-def marked_strikes(source: str, person: str) -> list[tuple[float, int]]:
-    """Times [s] and sides (0 right, 1 left) of the foot strikes that a C3D file tells, in their order.
+def marked_events(source: str, person: str) -> list[tuple[float, int, int]]:
+    """Times [s], sides (0 right, 1 left) and kinds of the strikes and offs that a C3D file tells, in order.
 
     None of other sources, and of a file that cannot be read, as whoever reads its markers tells.
     """
     if Path(source).suffix.lower() != ".c3d" or not Path(source).is_file():
         return []
     try:
-        told = read_events(source, person).events
+        found = read_events(source, person).events
     except ConfigError:
         return []
-    return sorted(
-        (event.time, SIDES.index(event.side)) for event in told if event.kind == STRIKE and event.side
-    )
+    kinds = {STRIKE: HEEL_STRIKE, OFF: TOE_OFF}
+    return sorted((e.time, SIDES.index(e.side), kinds[e.kind]) for e in found if e.kind in kinds and e.side)
 
 
 MEANINGS: dict[str, tuple[str, Curves | None, str]] = {

@@ -12,9 +12,10 @@ from rtsim.files.forces.force_trial import THRESHOLD
 from rtsim.live.inputs.recorded import KeptResults, RecordingInput
 from rtsim.live.loop import Loop
 from rtsim.live.result_session import ResultSession
+from rtsim.methods.gait_phase import HEEL_STRIKE, TOE_OFF
 from rtsim.methods.plates.force_feed import ForceFeed
 from rtsim.stages.building.find import make_stages
-from rtsim.stages.gait_phase import MEANINGS, marked_strikes
+from rtsim.stages.gait_phase import MEANINGS, marked_events
 from rtsim.subjects.made_up.walker import CYCLE_S, walk
 from rtsim.subjects.made_up.walker_forces import MASS_KG, walker_forces
 from streams.messages import marker_session
@@ -112,7 +113,7 @@ def test_strikes_that_a_file_marks_are_taken_as_they_come(spec, subject, walked,
     late = 0.04
     own = told(make_stages(RUN, spec, subject), walked, make_frame)
     stages = make_stages(RUN, spec, subject)
-    stages[1].marked = [(float(k * CYCLE_S + late), 0) for k in range(1, 5)]
+    stages[1].marked = [(float(k * CYCLE_S + late), 0, HEEL_STRIKE) for k in range(1, 5)]
     found = told(stages, walked, make_frame)
     assert found["heel_strikes"][-1, 0] == own["heel_strikes"][-1, 0]
     steady = walked.times > 3.5 * CYCLE_S
@@ -125,7 +126,7 @@ def test_strikes_of_files_without_events(tmp_path):
     """Protects other sources: a stream, a TRC file and a damaged C3D file mark nothing."""
     (tmp_path / "a.c3d").write_bytes(b"nothing")
     for source in ("tcp://127.0.0.1:1", "walk.trc", "nowhere.c3d", str(tmp_path / "a.c3d")):
-        assert marked_strikes(source, "") == []
+        assert marked_events(source, "") == []
 
 
 def test_strikes_of_a_recording(shared):
@@ -133,6 +134,21 @@ def test_strikes_of_a_recording(shared):
     path = shared / "data" / "gait_mcgill" / "HC002D_straight.c3d"
     if not path.is_file():
         pytest.skip("the recording is not there")
-    assert [(round(time, 2), side) for time, side in marked_strikes(str(path), "")][:3] == [
-        (1.35, 1), (1.83, 0), (2.27, 1)
-    ]  # fmt: skip
+    events = marked_events(str(path), "")
+    strikes = [(round(time, 2), side) for time, side, kind in events if kind == HEEL_STRIKE]
+    assert strikes[:3] == [(1.35, 1), (1.83, 0), (2.27, 1)]
+    assert {kind for _, _, kind in events} == {HEEL_STRIKE, TOE_OFF}
+
+
+def test_foot_offs_that_a_file_marks_are_taken_and_none_counts_twice(spec, subject, walked, make_frame):
+    """Protects a C3D file with foot offs: each counts once, beside that of the foot itself."""
+    own = told(make_stages(RUN, spec, subject), walked, make_frame)
+    counted = own["toe_offs"][:, 0]
+    at = walked.times[np.flatnonzero(np.diff(counted) > 0.0) + 1]
+    stages = make_stages(RUN, spec, subject)
+    stages[1].marked = [(float(time) - 0.05, 0, TOE_OFF) for time in at]
+    found = told(stages, walked, make_frame)
+    assert found["toe_offs"][-1, 0] == counted[-1]
+    first = [int(np.flatnonzero(x > 0.0)[0]) for x in (counted, found["toe_offs"][:, 0])]
+    assert first[1] < first[0]  # as the file has it, not as late as the foot shows
+    assert any(f"{len(at)} foot offs of the file" in said for said in stages[1].collect()[1])
