@@ -14,6 +14,7 @@ import signal
 import threading
 import traceback
 from collections.abc import Sequence
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from multiprocessing.connection import wait
 from time import perf_counter
@@ -137,6 +138,7 @@ def is_of_schema(error: ConfigError) -> bool:
     return error.where in ("model", "run", "subject", "input")
 
 
+@cache
 def versions_here() -> str:
     """Versions of what numbers follow from."""
     return ", ".join(f"{name} {version_of(name)}" for name in PACKAGES)
