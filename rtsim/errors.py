@@ -1,4 +1,4 @@
-"""What goes wrong before a run: configuration errors, each one clear sentence."""
+"""Errors before a run: configuration errors, each one clear sentence."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class RtsimError(Exception):
 
 
 class ConfigError(RtsimError):
-    """A bad config, file or command.
+    """An error in a config, a file or a command.
 
     Parameters
     ----------
@@ -50,4 +50,4 @@ class ConfigError(RtsimError):
 
 
 class ModelError(ConfigError):
-    """A model that has no answer to what it was asked: constraints that cannot hold, a path that fails."""
+    """A model without a solution: constraints that cannot be satisfied, a muscle path that fails."""

@@ -48,7 +48,7 @@ class Arming:
             self._go("ramping", reason)
 
     def disarm(self, reason: str) -> None:
-        """No torque any more; a fault stays one."""
+        """End torque without a ramp; a latched fault remains."""
         if self.on:
             self._go("disarmed", reason)
 
@@ -59,12 +59,12 @@ class Arming:
             self._go("fault", reason)
 
     def emergency(self, reason: str) -> None:
-        """As a fault, but in any state: a button was pressed, or a device does not disarm."""
+        """Latch a fault in any state, for a pressed button or a device that does not disarm."""
         self.n_fault += self.state != "fault"
         self._go("fault", reason)
 
     def tick(self, tick_s: float) -> None:
-        """A tick of so long is over [s]."""
+        """Advance by a tick of this length [s]."""
         if not self.on:
             return
         self.armed_s += tick_s

@@ -47,8 +47,9 @@ class DeviceClockCheck:
         return self._rate or self._old
 
     def note(self, t_device: int, t_arrived: int) -> float:
-        """A message, measured at a time of the device's clock and come at one of ours [ns]; by how much it
-        is sooner than could be [s]."""
+        """Note a message by its time on the device's clock and its arrival on ours [ns]; returns by how
+        much it is earlier than possible [s].
+        """
         way = t_arrived - t_device
         if self._n and t_arrived - self._began >= WINDOW_NS:
             self._end_window(t_arrived)

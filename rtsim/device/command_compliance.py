@@ -1,4 +1,4 @@
-"""Whether a device does what it is told, and whether what it measures goes on."""
+"""Whether a device does what it is commanded, and whether its measurements continue."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ ROUNDED_S = 1e-9
 
 
 class CommandCompliance:
-    """What speaks against a device whose messages can be believed one by one. How long it does so counts in
-    time, by the length of the ticks: not in ticks, frames or messages, of which there may be any number.
+    """Evidence against a device whose messages are plausible one by one. Its duration counts in time, by the
+    length of the ticks: not in ticks, frames or messages, of which there may be any number.
 
     Attributes
     ----------
@@ -42,11 +42,11 @@ class CommandCompliance:
         self._still_s = self._deaf_s = self._off_s = self._disarmed_s = self._jumping_s = 0.0
 
     def jumps(self) -> None:
-        """The limb goes back to its start: the next angles may leap."""
+        """Allow a leap of the next angles, as the limb returns to its start."""
         self._jumping_s = self._patience_s
 
     def tick(self, tick_s: float) -> None:
-        """A tick begins, so long after the one before [s]; what came meanwhile has been measured."""
+        """Begin a tick, this long after the one before [s]; messages since then have been measured."""
         self._still_s = self._still_s + tick_s if self._stands else 0.0
         self._jumping_s = max(0.0, self._jumping_s - tick_s)
 
@@ -64,14 +64,16 @@ class CommandCompliance:
             )
 
     def lifeless(self) -> str:
-        """Why its measurements are none, in words; empty where they are. Of a leap once."""
+        """A sentence on why its measurements are implausible; empty where they are sound. A leap is
+        reported once.
+        """
         leap, self._leap = self._leap, ""
         if self._still_s > self._patience_s:
             return f"the clock of the device has stood still for {1e3 * self._still_s:.0f} ms"
         return leap
 
     def wrong(self, newest: Device, arming: Arming, commanded: float, late_s: float, tick_s: float) -> str:
-        """What it does otherwise than told, once a tick, in words.
+        """A sentence on how the device deviates from its commands, once a tick; empty where it does not.
 
         commanded : torque of the command before the newest [N m]
         late_s : how long before the newest message the command was sent that the device had taken then [s]

@@ -11,7 +11,9 @@ from rtsim.config.controller import ControllerSpec
 
 
 class Gait(NamedTuple):
-    """Phase of the stride, 0 to 1, NaN = nobody walks; how sure, 0 to 1; time of a stride [s]."""
+    """Phase of the stride (0 to 1, NaN = nobody walks), its certainty (0 to 1), and duration of the
+    stride [s].
+    """
 
     phase: float = math.nan
     confidence: float = 0.0
@@ -45,14 +47,16 @@ AT_REST = Seen(tick=-1, time=0.0, angle=0.0, speed=0.0, model_angle=0.0, model_s
 
 
 class ControllerError(Exception):
-    """A controller has no torque to tell, and why."""
+    """Raised where a controller has no torque, with the reason."""
 
 
 class Law(Protocol):
-    """What torque is wanted."""
+    """Interface of the law of a controller: the torque that it wants."""
 
     def torque(self, values: Mapping[str, float], seen: Seen) -> float:
-        """Torque at parameters by name [N m]; called in every tick; ControllerError where there is none."""
+        """Torque for parameters by name [N m]; called in every tick; ControllerError where it has no
+        value.
+        """
 
 
 def law_of(spec: ControllerSpec) -> Law:

@@ -28,14 +28,15 @@ class EnergyMonitor:
         self.begin()
 
     def begin(self) -> None:
-        """Anew: the next state is the first."""
+        """Start anew: the next state is the first."""
         self.energy, self.drift = math.nan, 0.0
         self.work = [0.0] * len(self.work)
         self._power = math.nan
         self._powers = [0.0] * len(self.work)
 
     def add(self, energy: float, power: float, done: float, powers: list[float]) -> float:
-        """A state a tick after the one before; the drift [J], NaN where something is no number.
+        """Add a state one tick after the one before; returns the drift [J], NaN where something is not a
+        number.
 
         Parameters
         ----------

@@ -34,7 +34,7 @@ LOOK_MS = 5
 
 
 class Port(Protocol):
-    """Where outputs go and messages of the device come from; keeps : no other device takes its place."""
+    """Where outputs go and messages of the device come from; keeps : whether no other may replace it."""
 
     keeps: bool
 
@@ -53,7 +53,7 @@ class Port(Protocol):
 
 
 class DeafPort:
-    """Nobody there: for practice."""
+    """A port with no device behind it, for practice."""
 
     def __init__(self) -> None:
         self.taken: list[tuple[Device, int]] = []
@@ -62,15 +62,15 @@ class DeafPort:
         self.keeps = False
 
     def receive(self) -> bool:
-        """Nothing comes."""
+        """Receive nothing."""
         return False
 
     def poll(self, timeout_ms: int) -> bool:
-        """Nothing comes."""
+        """Report that nothing has arrived."""
         return False
 
     def send(self, output: Output) -> None:
-        """Nobody hears it."""
+        """Discard the output."""
 
     def sentences(self) -> list[str]:
         """Nothing to report."""
@@ -78,12 +78,12 @@ class DeafPort:
 
 
 def never() -> bool:
-    """Nobody asks for an end of torque."""
+    """Always False: no end of torque is requested."""
     return False
 
 
 def first_of(watches: Sequence[Callable[[], str]]) -> str:
-    """The first of some watches that says anything; empty where none does."""
+    """The first non-empty text of some watches; empty where all are."""
     for look in watches:
         if told := look():
             return told
@@ -146,7 +146,7 @@ class DeviceExchange:
         self.begin()
 
     def begin(self) -> None:
-        """As before the first tick."""
+        """Return to the state before the first tick."""
         self.arming = Arming(self.arming.ramp_s)
         self.limit.torque = 0.0
         self.tick_s, self.passed_s = self.period_s, 0.0
@@ -187,7 +187,7 @@ class DeviceExchange:
 
     @property
     def in_time_percent(self) -> float:
-        """Of all commands but the first."""
+        """Percentage of the commands, without the first, that were answered in time."""
         return round(100.0 * self.counters["in_time"] / max(1, self.seq - 1), 3)
 
     @property
@@ -196,7 +196,7 @@ class DeviceExchange:
         return self.seq - 1
 
     def collect(self) -> None:
-        """Take what the port has."""
+        """Take all messages that the port has."""
         t_begun = now_ns()
         if not self.port.receive():
             return
@@ -214,7 +214,7 @@ class DeviceExchange:
             self.newest, self.t_arrived = message, t_arrived
 
     def await_answer(self, due_ns: int, ends: Callable[[], bool] = never) -> None:
-        """Wait for the answer to the newest output until a time [ns]; ends : whether torque is to end now."""
+        """Wait for the answer to the newest output until a time [ns]; ends : whether torque must end."""
         while True:
             self.collect()
             left_ns = due_ns - now_ns()
@@ -250,7 +250,7 @@ class DeviceExchange:
         self._n_taken = min(self._n_taken + 1, NEWEST)
 
     def fault(self) -> str:
-        """What is wrong with the device at the moment, in words; empty where nothing is."""
+        """A sentence on what is wrong with the device at the moment; empty where nothing is."""
         newest = self.newest
         wrong = self._unusable(newest)
         self._believed = not wrong
@@ -272,7 +272,7 @@ class DeviceExchange:
         return wrong or self.controller_fault or too_weak(newest, self.spec.limits)
 
     def judge(self, watched: str = "") -> str:
-        """Latch what is wrong, of the device or what else is `watched`; in words, empty where nothing is."""
+        """Latch a fault of the device, or one that is `watched` elsewhere; as a sentence, "" without one."""
         wrong = self.fault()
         if self._believed and self.newest is not None and self.newest.state != "falling":
             disobeyed, self._disobeyed = self._disobeyed, self.obedience.disobeys
@@ -284,7 +284,7 @@ class DeviceExchange:
         return wrong
 
     def torque(self) -> float:
-        """What the device applies to the limb in this tick [N m], after `fault`; zero where nobody knows."""
+        """Torque on the limb by the device in this tick [N m], after `fault`; zero where it is unknown."""
         believed = self._believed and not self._untrue
         return self.newest.torque[0] if self.newest is not None and believed else 0.0
 
@@ -312,7 +312,7 @@ class DeviceExchange:
         self._unlooked_s = 0.0
 
     def wanted(self, time: float, angle: float, speed: float) -> float:
-        """The controller's torque at what was measured, and at the model's time, angle and speed [N m].
+        """The controller's torque for the measurements and for the model's time, angle and speed [N m].
 
         Zero where it has none to tell, which is a fault.
         """
@@ -365,7 +365,7 @@ class DeviceExchange:
         return output
 
     def last_output(self, time: float) -> Output:
-        """Zero and disarmed: how a run ends."""
+        """The output at the end of a run: zero torque, disarmed."""
         self.arming.disarm("the run ends")
         return self.output(time, self.angle, 0.0)
 

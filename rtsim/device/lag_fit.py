@@ -1,4 +1,4 @@
-"""How a measured angle follows the one that is known: gain and delay, by least squares over about a second.
+"""How a measured angle follows a known one: gain and delay, by least squares over about a second.
 
 A device that measures the joint's angle r with a gain a and a delay d says m(t) = b + a r(t - d), which is
 b + g r - q r' with g = a cos(w d) and q = a sin(w d) / w of a motion of one frequency w, whatever the delay;
@@ -50,7 +50,7 @@ class LagFit:
         self.offset = math.nan
 
     def add(self, measured: float, angle: float, speed: float, passed_s: float) -> None:
-        """A sample [rad, rad, rad/s] that stands for this time [s]."""
+        """Add a sample [rad, rad, rad/s] with its duration [s]."""
         k, u = math.exp(-passed_s / MEMORY_S), passed_s
         x, y, z = u * angle, u * speed, u * measured
         self._w = k * self._w + u
@@ -60,7 +60,7 @@ class LagFit:
         self._sm, self._mm = k * self._sm + y * measured, k * self._mm + z * measured
 
     def solve(self) -> None:
-        """Find gain, delay and offset of what was added."""
+        """Find gain, delay and offset of the samples."""
         self._unknown()
         w = self._w
         if w < LEAST_S:

@@ -18,7 +18,7 @@ def within(torque: float, most: float) -> float:
 
 
 class TorqueLimit:
-    """Torque within its size, its power at the joint's speed, and its rate of change.
+    """Limits a torque in size, in power at the joint's speed, and in rate of change.
 
     Attributes
     ----------
@@ -30,7 +30,7 @@ class TorqueLimit:
         self.torque = 0.0
 
     def limited(self, wanted: float, speed: float, tick_s: float) -> float:
-        """The torque to be commanded [N m] for a wanted one at a speed [rad/s]; zero for what is no number.
+        """The torque to command [N m] for a wanted one at a speed [rad/s]; zero where that is not a number.
 
         tick_s : since the command before [s], by which the torque may change
 
@@ -58,14 +58,16 @@ class EnergyWatch:
         self.largest = 0.0
 
     def add(self, torque: float, turned: float, tick_s: float) -> float:
-        """A tick of so long [s] with a torque [N m] over an angle [rad]; the energy that counts [J]."""
+        """Add a tick of this length [s] with a torque [N m] over an angle [rad]; returns the energy that
+        counts [J].
+        """
         self.energy = math.exp(-tick_s) * self.energy + torque * turned
         self.largest = max(self.largest, self.energy)
         return self.energy
 
 
 def unbelievable(message: Device, limits: DeviceLimits) -> str:
-    """What of a message cannot be, in words; empty where all can."""
+    """A sentence on what is implausible in a message; empty where nothing is."""
     if len(message.angle) != 1:
         return f"the device has {len(message.angle)} joints, the model expects 1"
     low, high = limits.angle_deg
@@ -82,7 +84,9 @@ def unbelievable(message: Device, limits: DeviceLimits) -> str:
 
 
 def too_weak(message: Device, limits: DeviceLimits) -> str:
-    """Why the device does not fit what may be commanded, in words; empty where it does, or does not say."""
+    """A sentence on why the device does not suit the torque limits; empty where it does, or states no
+    limits.
+    """
     most = message.torque_max[0] if message.torque_max else math.inf
     if most >= limits.torque_max_Nm:
         return ""
@@ -93,7 +97,7 @@ def too_weak(message: Device, limits: DeviceLimits) -> str:
 
 
 def check_fit(spec: HilSpec, device: DeviceSpec) -> None:
-    """ConfigError for a limit of torque beyond what the device's actuator applies."""
+    """ConfigError for a torque limit beyond what the device's actuator applies."""
     limit, most = spec.limits.torque_max_Nm, device.actuator.torque_max_Nm
     if limit > most:
         raise ConfigError(

@@ -1,4 +1,4 @@
-"""A device whose joint is not where the limb's is: what it measures, and what it does to the limb.
+"""A device whose joint centre is not at the limb's: what it measures, and what it does to the limb.
 
 In the plane across a hinge, the limb's joint at the origin, e(theta) is the direction to the cuff by which
 the device holds the moving segment, r its distance, n across e, and d the place of the device's joint, fixed
@@ -39,7 +39,7 @@ class Worst(NamedTuple):
 
 
 class Misalignment:
-    """The device's joint beside the limb's.
+    """The offset of the device's joint from the limb's joint.
 
     Parameters
     ----------
@@ -69,29 +69,32 @@ class Misalignment:
         self.rest = math.hypot(self._cuff - self._along, self._beside)
 
     def in_plane(self, place: Sequence[float]) -> Triple:
-        """What of a place (3,) is across the axis."""
+        """The component of a point (3,) across the axis."""
         x, y, z = self._axis
         along = dot(place, self._axis)
         return place[0] - along * x, place[1] - along * y, place[2] - along * z
 
     def angle(self, angle: float) -> float:
-        """The device's at the limb's [rad]."""
+        """Angle of the device's joint for an angle of the limb's joint [rad]."""
         forward, beside = self._bar(angle)
         return angle - math.atan2(beside, forward) + self._zero
 
     def ratio(self, angle: float) -> float:
-        """J, of speeds, and of the limb's torque to the device's [1], at the limb's angle [rad]."""
+        """J: the ratio of the speeds, and of the limb's torque to the device's [1], at the limb's angle
+        [rad].
+        """
         forward, beside = self._bar(angle)
         return self._cuff * forward / (forward * forward + beside * beside)
 
     def forces(self, angle: float, torque: float) -> tuple[float, float]:
-        """On the limb at the cuff [N]: across the bar by the device's torque [N m], and outwards along it by
-        the straps, at the limb's angle [rad]."""
+        """Forces on the limb at the cuff [N], at the limb's angle [rad]: across the bar by the device's
+        torque [N m], and outwards along it by the straps.
+        """
         reach = math.hypot(*self._bar(angle))
         return torque / reach, -self.stiffness * (reach - self.rest)
 
     def worst(self, low: float, high: float) -> Worst:
-        """Between two of the limb's angles [rad]."""
+        """The worst ratios between two angles of the limb [rad]."""
         step = (high - low) / (N_LOOK - 1)
         ratios = [self.ratio(low + k * step) for k in range(N_LOOK)]
         return Worst(max(ratios), max(abs(b - a) for a, b in pairwise(ratios)) / step)
@@ -103,12 +106,12 @@ class Misalignment:
 
 
 def dot(a: Sequence[float], b: Sequence[float]) -> float:
-    """Of two vectors (3,)."""
+    """Dot product of two vectors (3,)."""
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
 def cross(a: Sequence[float], b: Sequence[float]) -> Triple:
-    """Of two vectors (3,)."""
+    """Cross product of two vectors (3,)."""
     return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
 
 

@@ -14,7 +14,7 @@ from rtsim.device.watchdog import NOTHING, Watchdog
 
 
 class SensorValues(NamedTuple):
-    """Of one tick: angle [rad], speed [rad/s], all torque, that of the actuator [N m]."""
+    """Sensor values of one tick: angle [rad], speed [rad/s], total torque, torque of the actuator [N m]."""
 
     angle: float
     speed: float
@@ -39,7 +39,7 @@ class Orthosis:
         self.begin()
 
     def begin(self) -> None:
-        """As it was in the beginning: nothing wound up, no command on its way, the same noise to come."""
+        """Return to the initial state: nothing wound up, no command on its way, the same noise sequence."""
         sensors, actuator = self.spec.sensors, self.spec.actuator
         self._noise = np.random.default_rng(sensors.seed)
         n_delay = round(1e-3 * actuator.delay_ms / self.period_s)
@@ -49,18 +49,18 @@ class Orthosis:
         self._turned = math.nan
 
     def move(self, angle: float, speed: float) -> None:
-        """The joint moves [rad, rad/s]."""
+        """Move the joint to an angle at a speed [rad, rad/s]."""
         self.angle = angle + math.radians(self.spec.mechanics.misalignment_deg)
         self.speed = speed
 
     def rest(self) -> None:
-        """Nobody moves the joint any more."""
+        """Mark the joint as no longer moved."""
         self.speed = 0.0
 
     def step(
         self, watchdog: Watchdog, period_s: float, t_ns: int | None = None, asked: bool = True
     ) -> SensorValues:
-        """One tick of a length [s]; what was sensed of it.
+        """Advance by one tick of this length [s]; returns its sensor values.
 
         t_ns, asked : as of `Watchdog.tick`; torque that is not commanded any more falls by the clock, while
             none rises by more than a tick

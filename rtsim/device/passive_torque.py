@@ -1,4 +1,4 @@
-"""Whether all the torque that a device tells is its actuator's and what its mechanics do by themselves.
+"""Whether the total torque that a device reports is the sum of its actuator's and its passive mechanics'.
 
 Of the mechanics of its config, at the angle m and the speed w that it measures:
 
@@ -20,7 +20,7 @@ from streams.messages import Device
 
 
 class PassiveTorque:
-    """Watches all of the torque against its parts.
+    """Compares the total torque of a device with its parts.
 
     Attributes
     ----------
@@ -33,7 +33,7 @@ class PassiveTorque:
         self._off_s = 0.0
 
     def wrong(self, newest: Device, commanded: float, passed_s: float) -> str:
-        """What speaks against it, in words, once a tick.
+        """A sentence on what contradicts the reported torque, once a tick; empty without a contradiction.
 
         commanded : torque of the command before the newest [N m]; passed_s : length of the tick [s]
         """

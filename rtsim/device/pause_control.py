@@ -1,4 +1,4 @@
-"""Whether the limb goes on: paused, stepped, set back to its start; never under torque."""
+"""Pausing, stepping and resetting the limb's motion; never under torque."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ ROUNDED_S = 1e-9
 
 
 class PauseControl:
-    """Ticks of the limb. Those of the exchange go on in a pause: the device is spoken to, and stays disarmed.
+    """Decides whether the limb moves in a tick. The exchange with the device continues in a pause, and the
+    device stays disarmed.
 
     Before the limb stands, or goes back to its start, the device has time to be off: a limb that stops at
     once would jerk whoever follows its angle.
@@ -27,21 +28,21 @@ class PauseControl:
         self._waited_s = 0.0
 
     def pause(self) -> None:
-        """Stand as soon as the device is off."""
+        """Pause as soon as the device is off."""
         if not self.wanted:
             self.wanted, self._waited_s = True, 0.0
 
     def resume(self) -> None:
-        """Go on."""
+        """End the pause."""
         self.wanted = self.paused = False
         self.n_left = 0
 
     def reset(self) -> None:
-        """Go back to the start as soon as the device is off."""
+        """Return to the start as soon as the device is off."""
         self._resets, self._waited_s = True, 0.0
 
     def tick(self, off: bool, tick_s: float) -> None:
-        """Decide on a tick of so long [s]. off : the device says that it applies nothing"""
+        """Decide on a tick of this length [s]. off : whether the device states that it applies nothing"""
         self.back = False
         waits = False
         if self._resets or (self.wanted and not self.stands):

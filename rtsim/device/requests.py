@@ -1,4 +1,4 @@
-"""What was asked of a device since the last tick, by whoever gives commands, from any thread."""
+"""Commands since the last tick, from whoever gives them, in any thread."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class CommandQueue:
         return len(self._waiting)
 
     def put(self, name: str, args: Args) -> None:
-        """Leave a command; from any thread."""
+        """Add a command, from any thread."""
         with self._lock:
             if name in ONCE:
                 self._waiting = [one for one in self._waiting if one[0] != name]
@@ -45,7 +45,7 @@ class CommandQueue:
             self.ends = self.ends or name in ENDING
 
     def take(self) -> list[tuple[str, Args]]:
-        """All that waits, oldest first; it is then forgotten."""
+        """Remove and return all waiting commands, oldest first."""
         if not self._waiting:  # in nearly every tick
             return []
         with self._lock:

@@ -38,7 +38,7 @@ class DeviceRights:
 
     @property
     def free(self) -> Collection[str]:
-        """Commands that need no role."""
+        """The commands that need no role."""
         return () if self._replay else (EMERGENCY,)
 
     def refusal(self, command: str, asker: Asker) -> str:
@@ -58,7 +58,7 @@ class DeviceRights:
         return ""
 
     def done(self, command: str, asker: Asker) -> None:
-        """A command was done."""
+        """Note that a command was carried out."""
         if command == "arm":
             self.owner = asker.name
         elif command == "disarm":

@@ -73,7 +73,7 @@ class FaultDuration:
         self.over = False
 
     def add(self, wrong: bool, passed_s: float) -> None:
-        """So long [s] it was wrong, or right."""
+        """Add this time [s], in which the device was wrong or right."""
         self._wrong_s *= math.exp(-passed_s / LONG_S)
         if wrong:
             self._right_s, self._wrong_s = 0.0, self._wrong_s + passed_s
@@ -85,7 +85,7 @@ class FaultDuration:
 
 
 class SensorCheck:
-    """Compares what a device measures with what the model told it.
+    """Compares what a device measures with what the model sent it.
 
     Parameters
     ----------
@@ -143,7 +143,9 @@ class SensorCheck:
             self._since_s = 0.0
 
     def wrong(self, on: bool) -> str:
-        """What speaks against the sensors, in words; empty where nothing does. on : torque is commanded"""
+        """A sentence on what speaks against the sensors; empty where nothing does. on : whether torque is
+        commanded
+        """
         limits, why = self.limits, self._follows or self._offset
         if self._off.over or (self.off_deg and not on):
             off = f"{self._worst_deg:.3g} deg{hint_of_turns(self._worst_deg)}"

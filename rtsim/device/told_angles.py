@@ -1,4 +1,4 @@
-"""What the model told the device of the joint, output by output."""
+"""The joint's angles that the model sent to the device, output by output."""
 
 from __future__ import annotations
 
@@ -31,24 +31,24 @@ class ToldAngles:
         self._angles[k], self._speeds[k] = angle if known else math.nan, speed
 
     def angle(self, seq: int) -> float:
-        """Of an output [rad]; NaN where it was not known, was never sent or is too old."""
+        """The angle in an output [rad]; NaN where it was not known, was never sent or is too old."""
         k = seq % self._n
         return self._angles[k] if seq >= 0 and self._seqs[k] == seq else math.nan
 
     def speed(self, seq: int) -> float:
-        """Of an output whose angle is known [rad/s]."""
+        """The speed in an output whose angle is known [rad/s]."""
         return self._speeds[seq % self._n]
 
     def between_s(self, one: int, other: int) -> float:
-        """Of the model's time from one output to another [s]; NaN where one was never sent, or is too old."""
+        """Time of the model from one output to another [s]; NaN where one was never sent, or is too old."""
         a, b = one % self._n, other % self._n
         if one < 0 or other < 0 or self._seqs[a] != one or self._seqs[b] != other:
             return math.nan
         return self._times[b] - self._times[a]
 
     def beyond(self, measured: float, first: int, last: int) -> float:
-        """How far an angle is from all that were told from one output to another [rad], with its sign;
-        0 where it is between them.
+        """How far an angle is outside the range of those sent from one output to another [rad], with its
+        sign; 0 inside.
         """
         told = [angle for angle in map(self.angle, range(first, last + 1)) if angle == angle]
         if not told:

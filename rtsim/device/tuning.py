@@ -1,4 +1,4 @@
-"""Parameters that are tuned while a run goes on: within declared ranges, ramped, with undo and snapshots."""
+"""Parameters that are tuned during a run: within declared ranges, ramped, with undo and snapshots."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Tuning:
         self._left_s: Values = {}  # of the ramps that are not over [s]
 
     def listed(self) -> str:
-        """All parameters with values, targets on the way and ranges, in a sentence."""
+        """A sentence with all parameters: values, targets of ramps, and ranges."""
         told = []
         for name, value in self.targets.items():
             low, high = self.ranges.get(name, (value, value))
@@ -98,7 +98,7 @@ class Tuning:
         return f"Parameters: {told}, over {over_s:g} s{least}."
 
     def tick(self, tick_s: float) -> None:
-        """Go along the ramps for this time [s]."""
+        """Continue the ramps by this time [s]."""
         for name, left_s in list(self._left_s.items()):
             target = self.targets[name]
             if left_s - tick_s > ROUNDED_S:
@@ -119,7 +119,7 @@ class Tuning:
 
 
 def number_of(value: object) -> float:
-    """The number that a client sent, as one or as text; NaN where it is none."""
+    """The number that a client sent, as a number or as text; NaN where it is neither."""
     if isinstance(value, bool) or not isinstance(value, (int, float, str)):
         return math.nan
     try:

@@ -19,7 +19,7 @@ NOTHING = 1e-9
 
 
 class Delays:
-    """How old a command is.
+    """Ages of commands.
 
     one_clock : its sender stamps with this side's clock; otherwise age is counted from the swiftest of late,
         whatever the sender's clock shows
@@ -40,7 +40,7 @@ class Delays:
         self._least = (min(self._least[0], t_arrived - t_sent), self._least[1])
 
     def age_ms(self, t_sent: int, t_ns: int) -> float:
-        """Of a command at a time of this side's clock [ns]."""
+        """Age of a command at a time of this side's clock [ms]."""
         return 1e-6 * (t_ns - t_sent - min(self._least))
 
 
@@ -99,7 +99,7 @@ class Watchdog:
         self.most = math.inf
 
     def age_ms(self, t_ns: int) -> float:
-        """Of the newest command; infinite before there is one, below zero where the clock went back."""
+        """Age of the newest command [ms]; infinite before the first, negative where the clock went back."""
         return math.inf if self.output is None else self._delays.age_ms(self.output.t_sent, t_ns)
 
     def look(self, t_ns: int, torque: float, angle: float) -> None:
@@ -119,7 +119,9 @@ class Watchdog:
             self.fall("the clock went back", torque, angle)
 
     def take(self, output: Output, t_arrived: int, torque: float, angle: float) -> bool:
-        """The newest command, when it came [ns], and torque and angle then; whether its session is new."""
+        """Take the newest command with its arrival [ns], and torque and angle at that time; returns
+        whether its session is new.
+        """
         new = self.output is None or output.session != self.output.session
         if new:
             self._delays, self._may_arm = Delays(self._one_clock), False
@@ -142,7 +144,7 @@ class Watchdog:
         return new
 
     def fall(self, why: str, torque: float, angle: float, late_s: float = 0.0) -> None:
-        """Begin the safe state from a torque [N m] at an angle [rad]; what fell goes on falling.
+        """Begin the safe state from a torque [N m] at an angle [rad]; a ramp down that has begun continues.
 
         late_s : how long ago it should have begun
         """

@@ -1,4 +1,6 @@
-"""Electromyograms among the analog channels of a C3D file: chosen by names, in volts, what is odd told."""
+"""Electromyograms among the analog channels of a C3D file: chosen by names, in volts, with sentences on
+oddities.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,7 @@ GREATEST = 1e9
 
 
 class C3dEmg(NamedTuple):
-    """Raw electromyograms.
+    """Raw electromyograms of a C3D file.
 
     names : of the channels, as the file has them; unit : "V", or "1" where no channel tells a unit
     samples : (n_sample, n_channel) float64; NaN = none; rate : [Hz]
@@ -89,7 +91,7 @@ def read_c3d_emg(source: str, wanted: str) -> C3dEmg:
 
 
 def texts_of(content: Content, key: str, n: int) -> list[str]:
-    """Texts of n channels, of ANALOG:LABELS, LABELS2 and so on, "" where there is none."""
+    """Texts of n channels, from ANALOG:LABELS, LABELS2 and so on, "" where a text is missing."""
     group, found = content.parameters["ANALOG"], []
     for suffix in ("", *map(str, range(2, 256))):
         more = group.get(f"{key}{suffix}")
@@ -100,8 +102,8 @@ def texts_of(content: Content, key: str, n: int) -> list[str]:
 
 
 def find_channels(name: str, labels: Sequence[str], source: str, of_plates: Container[int] = ()) -> list[int]:
-    """The channel of a name, or those of a pattern as `EMG*`: exactly so, else whatever the case of letters,
-    else without what stands before the last point (Voltage.RF). ConfigError where none or several have it.
+    """The channel of a name, or those of a pattern such as `EMG*`: by exact case, else in any case, else
+    without the part before the last point (Voltage.RF). ConfigError where none or several match.
 
     of_plates : channels of force plates, which are not offered in its place
     """

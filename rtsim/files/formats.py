@@ -136,17 +136,17 @@ def in_words(formats: Sequence[FileFormat]) -> str:
 
 
 def of_laboratories(formats: Sequence[FileFormat]) -> tuple[FileFormat, ...]:
-    """Those of some formats that rtsim does not write itself."""
+    """Formats of laboratories among some formats: those that rtsim does not write itself."""
     return tuple(row for row in formats if not row.is_own)
 
 
 def has_format(path: str | Path, formats: Sequence[FileFormat]) -> bool:
-    """Whether the name of a file says that it is of one of these formats."""
+    """Whether the suffix of a file is that of one of these formats."""
     return Path(path).suffix.lower() in suffixes(formats)
 
 
 def check_format(path: str | Path, formats: Sequence[FileFormat], what: str, remedy: str) -> FileFormat:
-    """The format of a file by its suffix; ConfigError for a folder and for a suffix that is none of these.
+    """The format of a file by its suffix; ConfigError for a folder and for the suffix of another format.
 
     what : in the file, as "markers"; remedy : what helps
     """
@@ -162,7 +162,7 @@ def check_format(path: str | Path, formats: Sequence[FileFormat], what: str, rem
 
 
 def read(row: FileFormat, path: str | Path, **options: Any) -> Any:
-    """What the reader of a format makes of a file; options that it does not take are left out.
+    """Read a file with the reader of a format; options that it does not take are left out.
 
     options : up and units, which every reader of markers and forces takes, and those of `FileFormat.takes`
     """

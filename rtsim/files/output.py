@@ -1,4 +1,6 @@
-"""Files written whole or not at all, and never over another one unless that is wanted."""
+"""Output files, written completely or not at all, and replacing an existing file only where that is
+requested.
+"""
 
 from __future__ import annotations
 
@@ -13,14 +15,17 @@ from rtsim.errors import ConfigError
 
 
 def check_folder(path: Path, where: str, in_place: bool = False) -> None:
-    """ConfigError where there is no folder that a file at `path` could be written into; in_place as below."""
+    """ConfigError where the folder of a file at `path` does not exist or is not writable; in_place as
+    below.
+    """
     if not path.parent.is_dir():
         raise ConfigError(f"there is no folder {path.parent}", where=where, remedy="make it first")
     check_writable(path, where, in_place)
 
 
 def check_writable(path: Path, where: str, in_place: bool = False) -> None:
-    """ConfigError where no file of this name can be written, tried by one beside it: told before the work.
+    """ConfigError where a file of this name cannot be written, tested with one beside it, before the work
+    begins.
 
     in_place : whether a file that is there is opened itself, as that of a log or a picture, and may be a
         device; else it is replaced
@@ -59,8 +64,9 @@ def part_of(path: Path) -> Path:
 
 
 def check_free(path: Path, overwrite: bool = False, in_place: bool = False) -> None:
-    """ConfigError where a file at `path` would be overwritten that shall not be, or is none that can be;
-    in_place as above."""
+    """ConfigError where a file at `path` exists and must not be overwritten, or cannot be; in_place as
+    above.
+    """
     if path.is_dir():
         raise ConfigError("this is a folder", where=str(path), remedy="give the name of a file")
     if not path.parent.is_dir():
@@ -76,7 +82,7 @@ def check_free(path: Path, overwrite: bool = False, in_place: bool = False) -> N
 
 @contextmanager
 def whole(path: Path) -> Iterator[Path]:
-    """An empty file beside `path`, to be written, which takes the place of what is there once it is whole.
+    """A temporary file beside `path` to be written, which replaces the existing file once it is complete.
 
     ConfigError where that fails, as on a full disk; then nothing is left behind, and what was there before
     stays.
@@ -101,6 +107,6 @@ def write_text(path: Path, text: str | Iterable[str]) -> None:
 
 
 def write_bytes(path: Path, data: bytes) -> None:
-    """Write bytes; ConfigError as by `whole`."""
+    """Write bytes to a file; ConfigError as for `whole`."""
     with whole(path) as part:
         part.write_bytes(data)

@@ -38,7 +38,7 @@ class RecordedForces(NamedTuple):
 
 
 class Results(NamedTuple):
-    """What an estimator published during a recording.
+    """Published results of an estimator in a recording.
 
     session : the descriptor: names, shapes, units and labels of the fields, method and model in `meta`
     fields : field name -> (n, ...) float64 array, units as in the descriptor (SI); NaN = missing
@@ -139,7 +139,7 @@ def read_model_markers(path: str | Path, *, up: str | None = None, units: str | 
 
 
 def read_force_messages(path: str | Path) -> RecordedForces:
-    """The forces stream in a recording, as far as it goes; ConfigError when it holds none."""
+    """The forces stream in a recording, as far as it is complete; ConfigError where there is none."""
     path = Path(path)
     content = _load(path)
     course, notes = _longest(content, "forces")
@@ -152,7 +152,7 @@ def read_force_messages(path: str | Path) -> RecordedForces:
 
 
 def read_results(path: str | Path) -> Results:
-    """The results in a recording: those of its longest session when there are several.
+    """The results in a recording; of several sessions, those of the longest one.
 
     A recording that was cut off is read as far as it goes. ConfigError when it holds no results.
     """

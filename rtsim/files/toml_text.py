@@ -34,7 +34,7 @@ def entries(table: Mapping[str, Any]) -> list[str]:
 
 
 def inline(value: Any) -> str:
-    """A value in one line."""
+    """A value as TOML on one line."""
     if isinstance(value, dict):
         return "{ " + ", ".join(f"{word(key)} = {inline(inner)}" for key, inner in value.items()) + " }"
     if isinstance(value, (list, tuple)):

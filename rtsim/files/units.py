@@ -17,7 +17,7 @@ ANY_SCENE = (0.02, 20.0)  # [m] extent of anything that is tracked; inside it a 
 
 
 def metres_per_unit(text: str, where: str) -> float:
-    """Factor to metres of a unit name in any case; ConfigError naming `where` when it is none of length."""
+    """Metres in a unit, its name in any case; ConfigError naming `where` where it is not a unit of length."""
     factor = METRES.get(text.strip().strip(".").lower())
     if factor is None:
         raise ConfigError(
@@ -30,7 +30,7 @@ def metres_per_unit(text: str, where: str) -> float:
 
 
 def length_unit(units: str | None) -> str:
-    """The unit of length in what is asked for, before a comma and the unit of moments; "" = none."""
+    """The unit of length in units as given, before a comma and the unit of moments; "" without one."""
     return (units or "").partition(",")[0].strip()
 
 

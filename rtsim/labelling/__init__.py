@@ -1,1 +1,1 @@
-"""Markers without names, told by the segments of the person or the model that is followed."""
+"""Markers without names, labelled by the segments of the person or the model that is followed."""

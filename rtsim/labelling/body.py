@@ -62,8 +62,9 @@ class SharedCentre(NamedTuple):
 
 
 class ExpectedPlace(NamedTuple):
-    """Where a segment was before it was lost: (3, 3) and (3,) as of `SegmentPlacement`; how far it may have
-    gone since [m], and 1 - cosine of how far it may have turned."""
+    """Where a segment was before it was lost: (3, 3) and (3,) as in `SegmentPlacement`; how far it may
+    have moved since [m], and 1 - cosine of the largest angle that it may have turned.
+    """
 
     rotation: Array
     origin: Array
@@ -127,7 +128,8 @@ class SegmentPlacement(NamedTuple):
 
 
 class MarkedBody:
-    """The segments of a person or a model, the one with the surest shape first, each then beside one before.
+    """The segments of a person or a model: the one whose shape is best known first, then each after one of
+    its neighbours.
 
     Parameters
     ----------
@@ -164,8 +166,9 @@ class MarkedBody:
             self.weak[shape.markers] = not self._is_told_apart(shape)
 
     def learned(self, bias: Array, known: NDArray[np.bool_]) -> MarkedBody:
-        """The same with markers where skin has them: bias (n_marker, 3) on their segments [m], where all of a
-        segment are known."""
+        """The body with its markers where the skin has moved them: bias (n_marker, 3) on their segments
+        [m], where all of a segment are known.
+        """
         other = copy(self)
         other.shapes = [
             shape._replace(local=shape.local + bias[shape.markers], part=LEARNED)
@@ -176,8 +179,9 @@ class MarkedBody:
         return other
 
     def after_gap(self, rotations: Array, origins: Array, gap_s: float) -> MarkedBody:
-        """The same, expected where it was so long ago [s]; rotations, origins : (n_segment, 3, 3) and
-        (n_segment, 3) [m], NaN = not known."""
+        """The body, expected where it was this long ago [s]; rotations, origins : (n_segment, 3, 3) and
+        (n_segment, 3) [m], NaN = not known.
+        """
         other = copy(self)
         turned = 1.0 - float(np.cos(min(np.pi, TURNS + TURNS_FAST * gap_s)))
         other.shapes = [
@@ -233,7 +237,7 @@ class MarkedBody:
 
 
 def fixes(points: Array) -> bool:
-    """Whether (k, 3) points say how a rigid segment lies: three that are on no line."""
+    """Whether (k, 3) points determine the pose of a rigid segment: three that are not on one line."""
     if len(points) < FEWEST:
         return False
     centred = points - points.mean(axis=0)
@@ -264,6 +268,6 @@ def fit_all(local: Array, ground: Array, weights: Array) -> tuple[Array, Array, 
 
 
 def fit(local: Array, ground: Array) -> SegmentPlacement:
-    """The same for one: (k, 3) points of a segment laid onto those in ground."""
+    """The pose of one segment by (k, 3) of its points and the same points in ground."""
     rotations, origins, _ = fit_all(local, ground[None], np.ones((1, len(local))))
     return SegmentPlacement(rotations[0], origins[0])

@@ -90,7 +90,7 @@ class Labeller:
         self.forget()
 
     def forget(self) -> None:
-        """Nobody is known."""
+        """Forget the person."""
         self.doubted, self.following = True, False
         self._tracks.forget()
         self._hidden.forget()

@@ -26,7 +26,10 @@ FAR_M = 0.012
 
 
 class Judged(NamedTuple):
-    """exchanged, gone : markers for which another point is better, and that are not where they must be"""
+    """Judgement of names.
+
+    exchanged, gone : markers for which another point fits better, and that are not where they must be
+    """
 
     exchanged: Indices
     gone: Indices
@@ -45,7 +48,7 @@ class NameCertainty:
         self.forget()
 
     def forget(self) -> None:
-        """Nothing does."""
+        """Forget everything that supports the names."""
         n = len(self._needed)
         self._votes, self._apart_s = np.zeros(n, np.int64), np.full(n, np.inf)
         self._stays_s, self._n_stay = np.zeros(n), np.zeros(n, np.int64)
@@ -53,19 +56,19 @@ class NameCertainty:
         self.certain = np.zeros(n, bool)
 
     def pass_by(self, dt: float) -> None:
-        """So much time [s] went by."""
+        """Let this time [s] pass."""
         self._apart_s += dt
         self._dt = dt
 
     def doubt(self, markers: Indices) -> None:
-        """All that spoke for these is void."""
+        """Discard all evidence for these markers' names."""
         self._votes[markers] = 0
         self._stays_s[markers] = 0.0
         self._n_stay[markers] = 0
         self.certain[markers] = False
 
     def vote(self, markers: Indices) -> None:
-        """A search found these, and no other naming does as well."""
+        """Count a search that found these markers with no other naming as good."""
         markers = markers[self._apart_s[markers] >= APART_S]
         self._votes[markers] += 1
         self._apart_s[markers] = 0.0
@@ -84,6 +87,8 @@ class NameCertainty:
         return Judged(np.flatnonzero(exchanged), np.flatnonzero(gone))
 
     def confirm(self, sure_beside: NDArray[np.bool_]) -> None:
-        """Make those certain that have stayed for long beside others that are; sure_beside : (n_marker,)."""
+        """Make those markers certain that have long been consistent with certain ones; sure_beside :
+        (n_marker,).
+        """
         stays = (self._stays_s >= STAYS_S) & (self._n_stay >= STAYS_FRAMES)
         self.certain |= stays & sure_beside

@@ -30,9 +30,11 @@ STRETCH, STRETCH_PART = 0.015, 0.05
 
 
 class PredictedMarkers(NamedTuple):
-    """markers : (k,) - that are hidden; places : (k, 3) - where they must be [m]
-    reach : (k,) - how far off that may be [m]; rigid : (k,) - whether three of its segment say so
-    apart : (k, n_marker) - how far from it others of its segment were [m], NaN = not seen then or now
+    """Predicted places of hidden markers.
+
+    markers : (k,) - that are hidden; places : (k, 3) - where they must be [m]
+    reach : (k,) - how far off they may be [m]; rigid : (k,) - whether three of its segment predict a marker
+    apart : (k, n_marker) - how far others of its segment were from it [m], NaN = not seen then or now
     beside : (n_marker, 3) - where markers are now [m]
     """
 
@@ -63,7 +65,7 @@ class OccludedMarkers:
         self.forget()
 
     def forget(self) -> None:
-        """Nothing is known of where they were."""
+        """Forget where the markers were."""
         n = len(self._of)
         self._strangers: list[tuple[Array, Array, float]] = []
         self._complete = np.full((n, 3), np.nan)
@@ -116,7 +118,7 @@ class OccludedMarkers:
         ]
 
     def foretell(self, markers: Array) -> PredictedMarkers:
-        """Of the markers that are hidden in a frame (n_marker, 3) [m], what can be foretold."""
+        """Predict the markers that are hidden in a frame (n_marker, 3) [m], where that is possible."""
         n = len(markers)
         missing = np.flatnonzero(~np.isfinite(markers[:, 0]) & (self._since < LONGEST_S))
         if not len(missing):

@@ -42,7 +42,8 @@ PersonSearch = Generator[None, None, FoundPerson | None]
 
 
 def search_person(body: MarkedBody, cloud: Array, given: Indices) -> PersonSearch:
-    """Who is in a cloud (n, 3) [m]; None where too few markers are seen. Yields as `search_segment`.
+    """Search for the person in a cloud (n, 3) [m]; None where too few markers are seen. Yields as
+    `search_segment`.
 
     given : (n_marker,) - the point of each marker that has a name, -1 = it has none
     """
@@ -71,7 +72,7 @@ def search_person(body: MarkedBody, cloud: Array, given: Indices) -> PersonSearc
 
 
 def find_person(body: MarkedBody, cloud: Array, given: Indices) -> FoundPerson | None:
-    """The same without a rest."""
+    """Search for the person in one go, without yielding."""
     return finished(search_person(body, cloud, given))
 
 

@@ -28,7 +28,7 @@ CLEARER = 1.5
 def reidentified(
     tracks: PointTracks, cloud: Array, foretold: PredictedMarkers, strangers: Array, dt: float
 ) -> list[tuple[int, int]]:
-    """Markers that are hidden and the points that they are.
+    """Hidden markers that have reappeared, with their points.
 
     strangers : (k, 3) - where points that are nobody's must be [m]; dt : since the frame before [s]
     """
@@ -58,7 +58,9 @@ def reidentified(
 def reidentified_segments(
     body: MarkedBody, fits: SegmentFits, tracks: PointTracks, markers: Array, cloud: Array, lost: Indices
 ) -> list[tuple[int, int]]:
-    """The same of segments of which too little is seen: they are sought beside their neighbours."""
+    """Segments of which too few markers are seen, sought beside their neighbours; returns markers and
+    points.
+    """
     named = np.flatnonzero(np.isfinite(markers[:, 0]))
     points = np.full(len(markers), -1)
     points[named] = len(cloud) + np.arange(len(named))

@@ -55,7 +55,7 @@ class SegmentFits:
         self.forget()
 
     def forget(self) -> None:
-        """Nothing was learned of skin."""
+        """Forget what was learned of the skin."""
         self._bias = np.zeros((len(self._body.local), 3))
         self._n_learned = np.zeros(len(self._body.local), np.int64)
 
@@ -135,7 +135,7 @@ class SegmentFits:
         return np.flatnonzero((seen < FEWEST) & (self._size - seen >= 2))
 
     def learn(self, markers: Array, certain: NDArray[np.bool_]) -> None:
-        """What skin moves markers by; certain : (n_marker,) - those whose names are."""
+        """Learn how far skin moves the markers; certain : (n_marker,) - those whose names are certain."""
         used = np.where(certain[:, None], markers, np.nan)
         ground, seen = self._seen(used)
         rotations, origins = self.places(used)
@@ -158,8 +158,9 @@ class SegmentFits:
         return self._body.learned(self._bias, self._n_learned >= LEARNED_TIMES)
 
     def in_place(self, found: FoundPerson, points: Array) -> NDArray[np.bool_]:
-        """(n_marker,) - which were found so near to where their segments have them that they are nobody
-        else's."""
+        """(n_marker,) - which were found so near to where their segments have them that no other marker
+        can be meant.
+        """
         near = np.zeros(len(found.points), bool)
         for shape, placement in zip(self._body.shapes, found.placements, strict=True):
             if placement is not None:
@@ -169,8 +170,7 @@ class SegmentFits:
         return near
 
     def cost(self, chosen: Indices, points: Array) -> float:
-        """What a naming costs, as of `Hypotheses`; chosen : (n_marker,) the point of each marker, -1 =
-        none."""
+        """Cost of a naming, as in `Hypotheses`; chosen : (n_marker,) the point of each marker, -1 = none."""
         markers = np.where((chosen >= 0)[:, None], points[chosen], np.nan)
         ground, seen = self._seen(markers)
         rotations, origins = self.places(markers, learned=False)

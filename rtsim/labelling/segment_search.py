@@ -51,13 +51,15 @@ class Hypotheses(NamedTuple):
     costs: Array
 
     def chosen(self, rows: Indices) -> Hypotheses:
-        """Some of them."""
+        """The hypotheses of these rows."""
         return Hypotheses(self.points[rows], self.rotations[rows], self.origins[rows], self.costs[rows])
 
 
 class SegmentHypotheses(NamedTuple):
-    """Ways to see one segment, c of them, the cheapest first: beside which way to see the others, (c, k) the
-    points of its markers, -1 = none, where it then is [m], and their costs as of `Hypotheses`."""
+    """Hypotheses on one segment, c of them, the cheapest first: which hypothesis on the other segments
+    each belongs to, (c, k) the points of its markers, -1 = none, the segment's pose [m], and their costs
+    as in `Hypotheses`.
+    """
 
     beside: Indices
     points: Indices
@@ -66,7 +68,7 @@ class SegmentHypotheses(NamedTuple):
     costs: Array
 
     def chosen(self, rows: Indices) -> SegmentHypotheses:
-        """Some of them."""
+        """The hypotheses of these rows."""
         return SegmentHypotheses(self.beside[rows], self.points[rows], self.rotations[rows],
                                  self.origins[rows], self.costs[rows])  # fmt: skip
 
@@ -74,7 +76,7 @@ class SegmentHypotheses(NamedTuple):
 def search_segment(
     shape: SegmentShape, before: Hypotheses, cloud: Array, apart: Array, faces: bool
 ) -> Generator[None, None, SegmentHypotheses]:
-    """The best ways to see a segment beside ways to see the others. Yields now and then, after about a
+    """The best hypotheses on a segment beside those on the others. Yields now and then, after about a
     millisecond.
 
     cloud : (n, 3) [m]; apart : (n, n) - distances between its points [m]
@@ -86,12 +88,12 @@ def search_segment(
 def seen_segments(
     shape: SegmentShape, before: Hypotheses, cloud: Array, apart: Array, faces: bool
 ) -> SegmentHypotheses:
-    """The same without a rest."""
+    """The best hypotheses on a segment, found in one go, without yielding."""
     return finished(search_segment(shape, before, cloud, apart, faces))
 
 
 def finished(search: Generator[None, None, Found]) -> Found:
-    """What a search finds when it goes on to its end."""
+    """Run a search to its end; returns its result."""
     while True:
         try:
             next(search)
@@ -277,7 +279,7 @@ class _SegmentSearch:
 
 
 def without_doubles(points: Indices, off: Array) -> Indices:
-    """(c, k) points, none twice in a row: the marker to which one is nearer has it."""
+    """(c, k) points, none twice in a row: the nearer one of two markers keeps the point."""
     ordered = np.sort(points, axis=1)
     doubled = ((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)).any(axis=1)
     for row in np.flatnonzero(doubled).tolist():

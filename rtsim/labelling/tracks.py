@@ -32,7 +32,7 @@ FORBIDDEN = 1e6
 
 
 class PairedPoints(NamedTuple):
-    """rows, columns : what belongs together"""
+    """Pairs of rows and columns that belong together."""
 
     rows: Indices
     columns: Indices
@@ -115,7 +115,7 @@ class PointTracks:
         self.forget()
 
     def forget(self) -> None:
-        """Nothing was seen."""
+        """Forget all points."""
         self.places, self.speeds = np.zeros((2, 0, 3))
         self.ended = np.zeros((0, 3))
         self.numbers, self.marker, self.near = np.zeros((3, 0), np.int64)

@@ -14,8 +14,8 @@ NUMBERED = re.compile(r"(new|marker|point|trajectory|unidentified|unknown|unname
 
 
 def unnamed_in(labels: Sequence[str], followed: Sequence[int]) -> NDArray[np.int64]:
-    """Which labels of a stream are no names: empty, `*12`, `Unlabeled 3`, `New 0012`, `17`; all of them where
-    none is that of a marker that is followed.
+    """Which labels of a stream are not names: empty, `*12`, `Unlabeled 3`, `New 0012`, `17`; all of them
+    where no followed marker is among them.
 
     followed : the labels of markers that are followed, by their numbers
     """

@@ -1,4 +1,4 @@
-"""What can be told about a run before anything slow begins: compilation, calibration, other processes."""
+"""Checks of a run before anything slow begins: compilation, calibration, other processes."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def check_measured(run: RunConfig, spec: ModelSpec) -> None:
 
 
 def check_side(run: RunConfig, spec: ModelSpec) -> None:
-    """ConfigError where one leg is asked for and the model has both, or both and it has one."""
+    """ConfigError where one leg is requested and the model has both, or both are and it has one."""
     from rtsim.models.load import ONE_LEG
 
     one_leg = spec.of_subject and not spec.has_both_sides and run.model != ONE_LEG  # which becomes two

@@ -68,7 +68,7 @@ def check_forces(run: RunConfig, streamed: bool = True) -> None:
 def load_forces(
     source: str, forces: str, trial: MarkerTrial, units: str | None = None, up: str | None = None
 ) -> ForceTrial | None:
-    """The plates of a file, of the walker, or those in a C3D source; None where there are none.
+    """The plates in a file, of the walker, or in a C3D source; None where there are none.
 
     units, up : of the files, where they are wrong
     """
@@ -112,12 +112,12 @@ def tared(forces: ForceTrial | None, span: tuple[float, float] | None) -> ForceT
 
 
 def may_have_forces(run: RunConfig) -> bool:
-    """Whether forces are asked for, or may be in the source."""
+    """Whether forces are requested, or may be in the source."""
     return bool(run.forces) or is_c3d(run.source)
 
 
 def has_forces(run: RunConfig) -> bool:
-    """Whether forces are asked for, or may be in the source and the model has feet for them."""
+    """Whether forces are requested, or may be in the source and the model has feet for them."""
     if run.forces or not is_c3d(run.source):
         return bool(run.forces)
     from rtsim.live.subjects.feet import placed_feet
@@ -131,7 +131,7 @@ def has_forces(run: RunConfig) -> bool:
 
 
 def weighs(run: RunConfig) -> bool:
-    """Whether a stage that is asked for needs the mass of the person, with force plates or without."""
+    """Whether a requested stage needs the mass of the person, with force plates or without."""
     from rtsim.stages.building.find import find_stages
 
     return any(stage.weighs for stage in find_stages(run.stages).values())
@@ -156,7 +156,7 @@ def part_of(forces: ForceTrial, start: float, end: float) -> ForceTrial:
 
 
 def forces_of(run: RunConfig, trial: MarkerTrial) -> ForceTrial | None:
-    """What the plates of a run say during its trial, tared where that is asked for; None without plates."""
+    """The forces of the plates of a run over its trial, tared where requested; None without plates."""
     units, up = run.units or None, run.up or None
     loaded = load_forces(run.source, run.forces, trial, units, up) if has_forces(run) else None
     forces = tared(loaded, run.plates.tare)
@@ -175,8 +175,8 @@ def weigh(forces: ForceTrial) -> float:
 
 
 def mass_of(run: RunConfig, spec: ModelSpec, subject: Subject | None) -> float:
-    """Mass [kg] of the model, where it brings its own markers, else of the person: as given, of the subject,
-    or weighed in a static trial; 0 = not known.
+    """Mass [kg] of the model, where it brings its own markers, else of the person: as given, of the
+    subject, or weighed in a static trial; 0 = unknown.
     """
     from rtsim.files.forces.c3d_plates import NoPlatesError
     from rtsim.files.forces.forces import read_forces
@@ -209,7 +209,9 @@ def stored_mass(run: RunConfig) -> float:
 
 
 def mass_before(run: RunConfig, trial: MarkerTrial) -> float:
-    """Mass [kg] for the standing check: given, of the subject's file, or told by the recording; 0 = none."""
+    """Mass [kg] for the standing check: given, of the subject's file, or stored in the recording; 0 =
+    none.
+    """
     from rtsim.config.paths import find_config
     from rtsim.subjects.subject import load_subject
 
@@ -218,13 +220,13 @@ def mass_before(run: RunConfig, trial: MarkerTrial) -> float:
 
 
 def told_before(run: RunConfig, trial: MarkerTrial, forces: ForceTrial) -> list[str]:
-    """What is wrong with the plates of a recording, in sentences."""
+    """Sentences on what is wrong with the plates of a recording."""
     return checked_before(run, trial, forces)[0]
 
 
 def checked_before(run: RunConfig, trial: MarkerTrial, forces: ForceTrial) -> tuple[list[str], str]:
-    """What is wrong with the plates of a recording, in sentences, and that of them with which nothing of the
-    plates can be used; "" = none.
+    """Sentences on what is wrong with the plates of a recording, and the one fault that makes all of them
+    unusable; "" without one.
     """
     from rtsim.live.subjects.feet import beginning, lines_of_model, placed_feet
     from rtsim.methods.plates.plate_check import UNUSABLE, check_plates
@@ -257,7 +259,7 @@ def checked_before(run: RunConfig, trial: MarkerTrial, forces: ForceTrial) -> tu
 
 
 def pressed_by(run: RunConfig, forces: ForceTrial) -> tuple[str, ...]:
-    """The bodies that external loads name for each plate of theirs; none of another file."""
+    """The bodies that a file of external loads names for each plate; empty for another kind of file."""
     from rtsim.files.osim.external_loads import read_external_loads
 
     if Path(run.forces).suffix.lower() != LOADS:
@@ -267,8 +269,8 @@ def pressed_by(run: RunConfig, forces: ForceTrial) -> tuple[str, ...]:
 
 
 def told_bodies(run: RunConfig) -> list[str]:
-    """The sentence, if any, on bodies of external loads that have no name of a foot, where the model is not
-    the one that they were made for.
+    """A sentence on bodies in external loads that are not named like feet, where they were made for
+    another model; None without any.
     """
     from rtsim.files.markers.trial import name_some
     from rtsim.files.osim.external_loads import read_external_loads
@@ -298,7 +300,7 @@ def check_borne(run: RunConfig, forces: ForceTrial) -> None:
 
 
 def told_outside(trial: MarkerTrial, forces: ForceTrial) -> list[str]:
-    """The sentence, if any, that the forces of a recording begin after its markers or end before them."""
+    """A sentence where the forces of a recording begin after its markers or end before them, else None."""
     from rtsim.files.markers.trial import count_of
     from rtsim.methods.plates.plate_intake import SLACK_S
 

@@ -43,7 +43,7 @@ class LatencyHistogram:
         self._n_added = n + 1
 
     def merge(self, other: LatencyHistogram) -> None:
-        """Count what another one has counted."""
+        """Add the counts of another histogram."""
         self._sorted()
         counts = other._sorted()
         with self._sorting:
@@ -52,12 +52,12 @@ class LatencyHistogram:
 
     @property
     def n(self) -> int:
-        """How many there are."""
+        """Number of samples."""
         return int(self._sorted().sum())
 
     @property
     def largest_ns(self) -> int:
-        """The longest [ns]; 0 without any."""
+        """The longest duration [ns]; 0 without samples."""
         self._sorted()
         return self._largest_ns
 

@@ -1,4 +1,4 @@
-"""The loop: wait for a frame, hand it to the stages, publish; once a second say how it goes.
+"""The loop: wait for a frame, pass it through the stages, publish; report its state once a second.
 
 One loop for everything that runs in time: an input hands over frames (rtsim/live/inputs/inputs.py), stages
 work on them (rtsim/stages), and the loop owns what all runs have in common: deadlines, stale frames,
@@ -50,7 +50,7 @@ class ResultSink(Protocol):
 
 
 class Loop:
-    """Turns the frames of an input into a stream of results until it ends, or `stop` is asked for.
+    """Turns the frames of an input into a stream of results until it ends, or `stop` is requested.
 
     Parameters
     ----------
@@ -253,7 +253,7 @@ class Loop:
 
 
 def not_taken(command: Command, takes: Sequence[str]) -> str:
-    """What an argument that a command does not take is answered; such a command is not obeyed."""
+    """The answer to an argument that a command does not take; such a command is not executed."""
     others = ", ".join(islice((plain(name, LONGEST_NAME) for name in command.args if name not in takes), 3))
     known = f"takes {', '.join(takes)} alone" if takes else "takes no arguments"
     return f"{command.name} {known}, not {others}."

@@ -15,7 +15,7 @@ from streams.receiving.ring import ReceivedFrame
 
 
 class FrameResult(NamedTuple):
-    """What one frame came to.
+    """The result of one frame.
 
     told : whether it is to be published; t_solved : when the last stage was done [ns]
     failure : why the run cannot go on; empty where it can
@@ -56,7 +56,9 @@ class ResultSession:
         self.fields = Fields(quantities, session.rate, t_start, described)
 
     def run(self, frame: ReceivedFrame) -> FrameResult:
-        """All stages on one frame; never raises for bad data, the status says what is wrong with it."""
+        """Pass one frame through all stages; never raises for bad data, as the status states what is
+        wrong.
+        """
         status, iterations, residual, told, failure = Status.OK, 0, math.nan, True, ""
         for stage in self.stages:
             outcome = stage.run(frame)

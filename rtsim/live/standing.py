@@ -1,4 +1,4 @@
-"""Unit and up axis of a live stream whose system tells neither, judged by the person who stands in it."""
+"""Unit and up axis of a live stream whose system states neither, judged by the person who stands in it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ DIRECTIONS: tuple[Upwards, ...] = ("+X", "-X", "+Y", "-Y", "+Z", "-Z")
 def judge_standing(
     description: CaptureDescription, frames: list[CaptureFrame], usual_up: str
 ) -> Labelled | None:
-    """The description with unit and axis, and what is to be reported of them; None = more frames are needed.
+    """The description with unit and axis, and sentences on them; None = more frames are needed.
 
     frames : those since the description; usual_up : the axis of the system where nothing tells another
     """
@@ -54,7 +54,7 @@ def judge_standing(
 
 
 def unit_of(samples: NDArray[np.float64]) -> LengthUnit:
-    """The unit in which markers (n, 3) of a person have the extent of one; metres where there are none."""
+    """The unit in which markers (n, 3) have the extent of a person; metres where there are none."""
     if not len(samples):
         return "m"
     low, high = np.percentile(samples, [2.0, 98.0], axis=0)
@@ -63,7 +63,7 @@ def unit_of(samples: NDArray[np.float64]) -> LengthUnit:
 
 
 def told_up(up: str, height: float) -> str:
-    """What is said of an axis that nobody stated; height : of the pelvis above the feet [m], 0 = unseen."""
+    """A sentence on an up axis that nobody stated; height : of the pelvis above the feet [m], 0 = unseen."""
     remedy = "add for example ?up=Z to its address to correct it"
     if height:
         return (

@@ -1,4 +1,4 @@
-"""Deadlines on a fixed grid of the clock: what was missed is counted and never made up for."""
+"""Deadlines on a fixed grid of the clock: what was missed is counted and never synthetic for."""
 
 from __future__ import annotations
 

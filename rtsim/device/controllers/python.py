@@ -23,13 +23,15 @@ Function = Callable[[Seen, Mapping[str, float]], Any]
 
 
 class OwnFunction:
-    """Calls the function; whatever it raises, and what is no number, is a fault of the controller."""
+    """Calls the user's function; whatever it raises, and any result that is not a number, is a fault of
+    the controller.
+    """
 
     def __init__(self, name: str, function: Function) -> None:
         self._name, self._function = name, function
 
     def torque(self, values: Mapping[str, float], seen: Seen) -> float:
-        """What the function says [N m]; it may look at the parameters, not change them."""
+        """The function's torque [N m]; the function may read the parameters, not change them."""
         try:
             told = self._function(seen, MappingProxyType(values))
         except Exception as fault:  # whatever a stranger's function does
@@ -44,7 +46,7 @@ class OwnFunction:
 
 
 def make(spec: Controller) -> OwnFunction:
-    """The function, tried once at rest; ConfigError where there is none, or it fails."""
+    """Load the function and try it once at rest; ConfigError where it does not exist, or fails."""
     source, _, name = spec.function.rpartition(":")
     function = getattr(module_of(source), name, None)
     if not callable(function):

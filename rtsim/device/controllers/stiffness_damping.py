@@ -13,11 +13,11 @@ class SpringDamper:
     """tau = -k (theta - theta_n) - c w, of what the device measures."""
 
     def torque(self, values: Mapping[str, float], seen: Seen) -> float:
-        """At parameters and what is seen [N m]."""
+        """Torque for these parameters and measurements [N m]."""
         stretch = seen.angle - math.radians(values["neutral_deg"])
         return -values["stiffness_N_m_rad"] * stretch - values["damping_N_m_s_rad"] * seen.speed
 
 
 def make(spec: Controller) -> SpringDamper:
-    """It has nothing but its parameters."""
+    """The law of a spring and damper; it has no state."""
     return SpringDamper()

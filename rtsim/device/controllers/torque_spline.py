@@ -28,7 +28,7 @@ class StrideTorque:
         self.open = False
 
     def torque(self, values: Mapping[str, float], seen: Seen) -> float:
-        """At the phase that is seen [N m]."""
+        """Torque at the present phase of the stride [N m]."""
         gait, before, self._before = seen.gait, self._before, seen.gait
         sure = gait.confidence >= self._least and gait.phase == gait.phase
         if not sure or not seen.armed:
@@ -48,5 +48,5 @@ def begins(before: Gait, gait: Gait) -> bool:
 
 
 def make(spec: Controller) -> StrideTorque:
-    """Before the first stride."""
+    """The law of a torque spline, in its state before the first stride."""
     return StrideTorque(spec.confidence)

@@ -34,7 +34,7 @@ USUAL_TYPES = {
 
 
 class NewPoint(NamedTuple):
-    """A point to be added.
+    """A point to add to a C3D file.
 
     label, description : in POINT:LABELS and DESCRIPTIONS
     kind : the parameter that lists it, of USUAL_TYPES; "" = none, as for a marker
@@ -110,7 +110,7 @@ def _list_points(section: Section, n_before: int, points: Sequence[NewPoint]) ->
 
 
 def layout_of(section: Section, n_point: int, n_value: int) -> Layout:
-    """How frames stand in a file of this many points and analog values of a frame."""
+    """Layout of the frames of a file with this many points and analog values per frame."""
     scale = section.number("POINT", "SCALE")
     if not scale or not np.isfinite(scale):
         raise ConfigError("POINT:SCALE is missing or 0", where=section.where, remedy="export it again")

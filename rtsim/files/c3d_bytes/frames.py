@@ -17,7 +17,7 @@ MISSING = -1.0
 
 
 class Layout(NamedTuple):
-    """What a frame of a file is made of.
+    """Layout of a frame of a C3D file.
 
     n_point : points of four words each; n_value : analog values of all samples of a frame
     scale : POINT:SCALE, negative where words are real numbers of 32 bits, else integers of 16
@@ -36,7 +36,7 @@ class Layout(NamedTuple):
 
     @property
     def n_byte(self) -> int:
-        """Bytes of a frame."""
+        """Size of a frame [bytes]."""
         return (2 if self.is_integer else 4) * (4 * self.n_point + self.n_value)
 
 
@@ -49,7 +49,7 @@ def rows_of(data: bytes, start: int, n_frame: int, layout: Layout, where: str) -
 
 
 def as_reals(rows: Bytes, layout: Layout, words: Words) -> tuple[Bytes, Layout]:
-    """The same frames as real numbers of 32 bits, where they are integers.
+    """Frames converted from integers to real numbers of 32 bits; real numbers are unchanged.
 
     Positions are scaled; the fourth word, with residual and cameras, and analog counts keep their number, as
     ANALOG:SCALE and OFFSET go on to hold.

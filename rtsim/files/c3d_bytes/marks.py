@@ -31,7 +31,7 @@ class AnalysisValue(NamedTuple):
 
 
 def put_events(section: Section, events: Sequence[GaitEvent], subject: str) -> list[str]:
-    """Put events behind those that the file has; what found no room, in sentences.
+    """Append events to those of the file; returns sentences on events that found no room.
 
     subject : whose they are, as the group SUBJECTS names it
     """
@@ -70,7 +70,7 @@ def put_events(section: Section, events: Sequence[GaitEvent], subject: str) -> l
 
 
 def put_analysis(section: Section, values: Sequence[AnalysisValue], subject: str) -> list[str]:
-    """Put values into the group ANALYSIS behind those that it has; what found no room, in sentences.
+    """Append values to the group ANALYSIS; returns sentences on values that found no room.
 
     A value that the file tells already, by its name, its context and its subject, stays as it is.
     """
@@ -138,14 +138,14 @@ def _put_contexts(section: Section) -> None:
 
 
 def put_units(section: Section, units: dict[str, str]) -> None:
-    """The units of POINT that it does not say yet; of lengths, those of modelled markers are its own."""
+    """Set units of POINT that the file lacks; modelled markers have the file's unit of length."""
     for name, unit in units.items():
         if not next(iter(section.texts("POINT", name)), ""):
             section.put_texts("POINT", name, [unit])
 
 
 def subject_of(section: Section, person: str) -> str:
-    """Who the group SUBJECTS says it is: the person, else the only one."""
+    """The name of the person in the group SUBJECTS, or of its only subject."""
     names = [name for name in section.texts("SUBJECTS", "NAMES") if name]
     alike = [name for name in names if name.casefold() == person.casefold()]
     return alike[0] if alike else names[0] if len(names) == 1 else person

@@ -25,7 +25,9 @@ def read_all(path: Path) -> bytes:
 
 
 def for_processor(data: bytes, code: int, where: str) -> bytes:
-    """The same file as another processor writes it: header, parameters and data, each at its place."""
+    """The same file with the number format of another processor: header, parameters and data, each at its
+    place.
+    """
     start = BLOCK * (data[0] - 1)
     section = Section(data[start:], where)
     old, new = section.words, Words(code)

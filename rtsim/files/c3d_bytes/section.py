@@ -42,7 +42,7 @@ class C3dParameter(NamedTuple):
     description: bytes = b""
 
     def body(self) -> bytes:
-        """As the record has it."""
+        """The body as stored in the record."""
         head = struct.pack("<bB", self.kind, len(self.sizes)) + bytes(self.sizes)
         return head + self.data + struct.pack("<B", len(self.description)) + self.description
 
@@ -80,7 +80,7 @@ class Section:
         return None if at is None else self.parsed(self.records[at].body)
 
     def put(self, group: str, name: str, parameter: C3dParameter) -> None:
-        """Set a parameter, in the place that it has, else behind all others; its group is made if need be."""
+        """Set a parameter, in its place, or after all others; its group is added where it is missing."""
         body = parameter.body()
         if len(body) > LONGEST_RECORD or any(not 0 <= n <= MOST_ENTRIES for n in parameter.sizes):
             raise ConfigError(f"{group}:{name} would be too long for a C3D file", where=self.where)
@@ -100,11 +100,11 @@ class Section:
         return [found.data[k * width : (k + 1) * width] for k in range(n)]
 
     def texts(self, group: str, name: str) -> list[str]:
-        """The same in letters; blanks at the end are none."""
+        """Texts of a parameter, without blanks at their ends."""
         return [decoded(raw) for raw in self.raw_texts(group, name)]
 
     def put_raw_texts(self, group: str, name: str, texts: Sequence[bytes]) -> None:
-        """Set a text parameter of one dimension of entries; nothing is touched where it says so already.
+        """Set a text parameter of one dimension, from bytes; unchanged where it has these texts already.
 
         Entries are never narrower than they were; those that are there already keep their bytes, but for what
         fills them up.
@@ -122,11 +122,11 @@ class Section:
         )
 
     def put_texts(self, group: str, name: str, texts: Sequence[str]) -> None:
-        """The same of texts in letters, which are written in UTF-8."""
+        """Set a text parameter of one dimension, from str; written in UTF-8."""
         self.put_raw_texts(group, name, [text.encode("utf-8") for text in texts])
 
     def number(self, group: str, name: str) -> float | None:
-        """The first number of a parameter; None where there is none. Integers are taken without a sign."""
+        """The first number of a parameter, None without one. Integers are read as unsigned."""
         found = self.parameter(group, name)
         if found is None or found.kind == TEXT or not found.data:
             return None
@@ -135,7 +135,7 @@ class Section:
         return float(self.words.whole(found.data[:2]) if found.kind == INTEGER else found.data[0])
 
     def put_number(self, group: str, name: str, value: float, kind: int = INTEGER) -> None:
-        """Set a parameter of one number; one that is there keeps its kind."""
+        """Set a parameter of one number; an existing one keeps its type."""
         found = self.parameter(group, name)
         kind = found.kind if found is not None and found.kind in (INTEGER, REAL) else kind
         data = self.words.from_floats(value) if kind == REAL else self.words.from_integers(round(value))

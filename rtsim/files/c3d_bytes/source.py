@@ -58,14 +58,14 @@ class C3dSource(NamedTuple):
         return rotated
 
     def prefix_of(self, person: str) -> str:
-        """What stands before the labels of a person, or of the only one whom labels name; "" = nothing."""
+        """The prefix of the labels of a person, or of the only person that labels name; "" without one."""
         persons = {label.rpartition(":")[0] for label in self.labels if ":" in label}
         alike = [name for name in persons if name.casefold() == person.casefold()]
         found = alike or list(persons)
         return f"{found[0]}:" if len(found) == 1 else ""
 
     def frames_of(self, times: FloatArray) -> NDArray[np.int64]:
-        """Index of the frame of the file at each time of the trial (n,) [s]; -1 = it has none there."""
+        """Index of the frame of the file at each time of the trial (n,) [s]; -1 where it has no frame."""
         with np.errstate(invalid="ignore"):
             place = np.rint(times * self.rate) - self.first
         known = np.isfinite(place) & (place >= 0) & (place < self.n_frame)
@@ -75,8 +75,8 @@ class C3dSource(NamedTuple):
 def open_source(
     path: str | Path, up: str | None = None, units: str | None = None, person: str = ""
 ) -> C3dSource:
-    """A C3D file to be written anew with more in it; `up`, `units` as they were told of its markers, `person`
-    whose they were, where it has several.
+    """A C3D file to be written again with more content; `up`, `units` as given for its markers, `person`
+    whose they are, where it has several.
 
     ConfigError for what is no sound C3D file, and where its bytes and its reader do not say the same.
     """

@@ -20,7 +20,7 @@ LEAST_DEC, LARGEST_DEC = 2.0**-127, 8.5e37
 
 
 class Words:
-    """How numbers stand in a file.
+    """Number formats of a file.
 
     code : of the processor
     integer : NumPy type of 16 bits
@@ -38,7 +38,7 @@ class Words:
         self._float = np.dtype(">f4" if code == MIPS else "<f4")
 
     def integers(self, raw: bytes) -> NDArray[np.int64]:
-        """Signed numbers of 16 bits."""
+        """Type of signed numbers of 16 bits."""
         return np.frombuffer(raw, self.integer).astype(np.int64)
 
     def whole(self, raw: bytes) -> int:
@@ -46,7 +46,7 @@ class Words:
         return int(np.frombuffer(raw, self.unsigned, 1)[0])
 
     def floats(self, raw: bytes | NDArray[np.uint8]) -> FloatArray:
-        """Real numbers of 32 bits."""
+        """Type of real numbers of 32 bits."""
         if self.code != DEC:
             return np.frombuffer(raw, self._float).astype(np.float64)
         halves = np.frombuffer(raw, "<u2").reshape(-1, 2)

@@ -41,7 +41,7 @@ GREATEST = 1e12
 
 
 class NoPlatesError(ConfigError):
-    """A file without force plates."""
+    """Raised for a file without force plates."""
 
 
 class _Plate(NamedTuple):

@@ -1,4 +1,4 @@
-"""The forces stream of the protocol: what its descriptor says, and the forces of a trial as its messages."""
+"""The forces stream of the protocol: its descriptor, and the forces of a trial as its messages."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ UNITS = ("s", "N", "N m")
 
 
 class PlateStream(NamedTuple):
-    """What the descriptor of a forces session says.
+    """The plates by the descriptor of a forces session.
 
     names : of the plates; none where the session cannot be used
     n_sample : room for samples in a message
@@ -45,7 +45,7 @@ class PlateStream(NamedTuple):
 
 
 def describe(session: Session) -> PlateStream:
-    """The plates of a forces session; what cannot be meant is told in `faults`, and left out."""
+    """The plates of a forces session; implausible ones are left out and reported in `faults`."""
     n_sample, names, faults = _read_fields(session)
     up = session.meta.get("up", "Y")
     if up not in ("Y", "y", "Z", "z"):

@@ -1,4 +1,4 @@
-"""Taking the zero off force plates: off those of a trial, from seconds in which nobody is on them."""
+"""Removing the offset of force plates by the mean over seconds in which they are unloaded."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LEAST_TARE_S = 0.1
 
 
 def tare(trial: ForceTrial, start: float, stop: float) -> ForceTrial:
-    """The trial without the mean of start to stop [s], plate by plate, as its notes tell.
+    """The trial without the mean of start to stop [s], plate by plate, with notes.
 
     A plate whose normal force varies there by more than 20 N, or is beyond 50 N, is not empty, and stays as
     it is, which is reported, too. ConfigError where the samples between last less than LEAST_TARE_S, or no
@@ -78,7 +78,8 @@ def normal_of(plates: Plates, wrench: FloatArray) -> FloatArray:
 
 
 def name_tared(names: Sequence[str], found: NDArray[np.int64], normal: FloatArray) -> tuple[str, str]:
-    """Plates that were tared, each with its normal force [N], and those that were left; as text, "" = none.
+    """Plates that were tared, each with its normal force [N], and those that were not, as text; "" without
+    any.
 
     found : (n_plate,) - as of kernels.plates.plate_contact.settle_tare
     """

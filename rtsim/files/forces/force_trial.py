@@ -60,7 +60,7 @@ class ForceTrial(NamedTuple):
 
 
 class RawForces(NamedTuple):
-    """What a reader has found, in ground axes, metres and newtons, before contacts are sought.
+    """Forces from a file, in ground axes, metres and newtons, before contacts are found.
 
     names, times, rate, corners, force, moment, source, notes : as in ForceTrial
     level : (n_plate,) float64 - height of the surface where corners do not tell it [m]
@@ -82,7 +82,7 @@ class RawForces(NamedTuple):
 
 
 def force_trial(raw: RawForces, threshold: float = THRESHOLD, or_else: str = "") -> ForceTrial:
-    """The trial with its contacts; forces that push the person down are turned round, and that is reported.
+    """The trial with its contacts; forces that push the person down are reversed, which is reported.
 
     or_else : the end of the sentence, where forces may point down for another reason
 

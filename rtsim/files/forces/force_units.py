@@ -27,8 +27,8 @@ def newton_metres_per_unit(text: str) -> float | None:
 
 
 def moment_unit(units: str | None, where: str = "--units") -> str:
-    """The unit of moments behind that of length in what is asked for (`mm,Nm`), "" = none; ConfigError naming
-    `where` for what is no moment.
+    """The unit of moments after that of length in units as given (`mm,Nm`), "" without one; ConfigError
+    naming `where` for another unit.
     """
     asked = (units or "").partition(",")[2].strip()
     if asked and newton_metres_per_unit(asked) is None:

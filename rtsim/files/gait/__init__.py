@@ -1,1 +1,1 @@
-"""Gait events and cycles as files tell them."""
+"""Gait events and cycles as stored in files."""

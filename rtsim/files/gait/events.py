@@ -1,4 +1,4 @@
-"""Gait events: what they are, and those that a C3D file tells in its group EVENT and in its header."""
+"""Gait events: what they are, and those that a C3D file stores in its group EVENT and in its header."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ SIDES = {"l": "left", "r": "right"}
 
 
 class GaitEvent(NamedTuple):
-    """A foot comes down or leaves the ground, or something else that somebody marked.
+    """A gait event: a foot strikes or leaves the ground, or something else that a person marked.
 
     time : on the clock of the trial [s]
     side : right, left, or "" where it is of no side
@@ -78,7 +78,7 @@ def read_events(path: str | Path, person: str = "") -> ToldEvents:
 def of_groups(
     parameters: Mapping[str, Mapping[str, Sequence[Any]]], person: str = ""
 ) -> tuple[list[GaitEvent], list[str]]:
-    """Events of the group EVENT, those of other subjects left out, and sentences for the user."""
+    """Events of the group EVENT without those of other subjects, and sentences for the user."""
     group = parameters.get("EVENT", {})
     times = [x for x in group.get("TIMES", ()) if not isinstance(x, str)]
     n_told = len(times) // 2
@@ -101,7 +101,7 @@ def of_groups(
 
 
 def event_of(time: float, label: str, context: str = "", subject: str = "") -> GaitEvent:
-    """An event by its label and context; the label tells the side where the context does not."""
+    """An event by its label and context; the label gives the side where the context does not."""
     side = SIDES.get(context.strip()[:1].lower(), "")
     rest = label.strip()
     match = SIDED.fullmatch(rest)
@@ -113,7 +113,7 @@ def event_of(time: float, label: str, context: str = "", subject: str = "") -> G
 
 
 def header_events(data: bytes) -> list[GaitEvent]:
-    """The events in the header of a C3D file, at most 18; [] where it has none that can be read."""
+    """The events in the header of a C3D file, at most 18; [] where it has no readable ones."""
     section = BLOCK * (data[0] - 1)
     if len(data) < section + HEAD:
         return []
@@ -131,7 +131,7 @@ def header_events(data: bytes) -> list[GaitEvent]:
 
 
 def settled(events: Sequence[GaitEvent], span: tuple[float, float], notes: Sequence[str] = ()) -> ToldEvents:
-    """Events in the order of time without those that no clock has, and sentences for the user.
+    """Events in the order of time, without those at impossible times, and sentences for the user.
 
     span : first and last time of the trial [s]; where all are before it, and would be in it if they were
     counted from its first frame, they are taken so.

@@ -56,7 +56,7 @@ def read_c3d(
 
 
 def whole_content(path: Path, *, with_analogs: bool = False) -> tuple[Content, int]:
-    """All that a C3D file holds, and the number of frames that its header announces."""
+    """The whole content of a C3D file, and the number of frames that its header announces."""
     head = check_c3d(path)
     with intel_copy(path, head.processor) as copy:
         content = read_content(copy, head.n_byte, with_analogs=with_analogs)

@@ -21,7 +21,7 @@ TYPES = (-1, 1, 2, 4)  # text, byte, 16-bit integer, float; the size of an entry
 
 
 class Head(NamedTuple):
-    """What the header of a C3D file says, in words of 16 bits, and the file's size.
+    """Fields of the header of a C3D file, in words of 16 bits, and the file's size.
 
     n_point, n_value : points, and analog values, of a frame
     first, last : numbers of frames, from 1
@@ -40,12 +40,12 @@ class Head(NamedTuple):
 
     @property
     def n_frame(self) -> int:
-        """Frames that are announced, modulo 65536."""
+        """Number of frames that the header announces, modulo 65536."""
         return self.last - self.first + 1
 
 
 def check_c3d(path: Path) -> Head:
-    """What the header of a sound C3D file says.
+    """The header of a C3D file; ConfigError where the file is damaged.
 
     ConfigError for an invalid file, is cut off before its data, or has a damaged parameter section.
     """

@@ -25,7 +25,7 @@ PATIENCE = 15.0  # so many times as long may pass on a machine that is busy
 
 
 class Content(NamedTuple):
-    """What a C3D file holds.
+    """Content of a C3D file.
 
     rate : [Hz]
     first : index of the first frame, counted from 0
@@ -49,7 +49,9 @@ class Content(NamedTuple):
 
 
 def read_content(path: Path, n_byte: int, *, with_analogs: bool = False) -> Content:
-    """What the C3D file of `n_byte` bytes holds; ConfigError where the reader refuses it, dies or hangs."""
+    """The content of the C3D file of `n_byte` bytes; ConfigError where the reader refuses it, dies or
+    hangs.
+    """
     memory = LEAST_BYTES + BYTES_PER_BYTE * n_byte
     seconds = LEAST_S + S_PER_BYTE * n_byte
     # -P: a folder with recordings is no place to import modules from

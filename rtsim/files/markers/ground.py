@@ -45,7 +45,7 @@ def check_clock(times: NDArray[np.float64], rate: float, rate_name: str, source:
 
 
 class Settled(NamedTuple):
-    """What was settled about a raw trial.
+    """Unit, axes and rate that were decided for a raw trial.
 
     positions : (n, n_marker, 3) float64 - axes of the file [m]; NaN = missing
     scale : metres per unit of the file

@@ -38,12 +38,14 @@ def read_markers(
 
 
 def check_kind(path: str | Path) -> FileFormat:
-    """The format of a file of markers; ConfigError for a folder and for a name that does not say so."""
+    """The format of a file of markers; ConfigError for a folder and for the suffix of another kind of
+    file.
+    """
     return check_format(path, MARKERS, "markers", "export the trial as TRC or C3D")
 
 
 def near_statics(source: str) -> str:
-    """A hint at static trials next to a trial's file, by their names; empty where there are none."""
+    """A hint at static trials beside a trial's file, found by their names; empty where there are none."""
     path = Path(source)
     if not path.is_file():
         return ""

@@ -1,4 +1,4 @@
-"""Several persons in one file or stream, told apart by what stands before their markers: `Anna:RASI`."""
+"""Several persons in one file or stream, distinguished by the prefix of their markers: `Anna:RASI`."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def persons_of(names: Sequence[str], separators: str = COLON) -> dict[str, list[
 
 
 def rows_of(names: Sequence[str], person: str) -> list[int]:
-    """Places of the markers of a person, whose name is meant in any case; [] = there are none."""
+    """Indices of the markers of a person, whose name is compared without case; [] where there are none."""
     if not any(COLON in name for name in names):
         return [k for k, name in enumerate(names) if begins_with(name, person)]
     wanted = person.strip().rstrip(COLON).casefold()
@@ -63,7 +63,7 @@ def bare_names(names: Sequence[str], person: str) -> list[str]:
 
 
 def of_person(raw: RawTrial, person: str = "") -> RawTrial:
-    """The markers and measures of one person, without the name before them, where there are several persons.
+    """Markers and measures of one person, without the prefix, where there are several persons.
 
     person : whose; "" = everybody's. A trial of one person is left as it is, whatever the name. ConfigError
     for a name that none of several persons has.
@@ -110,7 +110,7 @@ def shared_in(nameless: Sequence[str], person: str) -> str:
 
 
 def measures_of(measures: Mapping[str, float], person: str, several: bool) -> dict[str, float]:
-    """The measures of a person without the name before them; of several persons nobody else's."""
+    """Measures of a person without the prefix; where there are several persons, only this person's."""
     own = {"", person.casefold()}
     whose = {name: parted(name)[0].casefold() for name in measures}
     strict = several or len({p for p in whose.values() if p}) > 1

@@ -17,7 +17,7 @@ EXCHANGED = -0.5  # cosine between "towards the right label" and the right of th
 
 
 def doubt_sides(names: Sequence[str], positions: NDArray[np.float64]) -> str | None:
-    """A sentence when right and left ASIS markers are on each other's side of the pelvis, else None.
+    """A sentence where right and left ASIS markers are on the wrong side of the pelvis, else None.
 
     positions : (n, n_marker, 3) in ground (Y up) [m]. The pelvis faces from its rear markers (PSIS, sacrum)
     to its ASIS markers. None too when one of these is missing.

@@ -109,8 +109,8 @@ def _tell_renamed(name: str, renamed: str, index: int, keeper: int, seen: Sequen
 
 
 def with_names_told(fault: ConfigError, *trials: MarkerTrial | None) -> ConfigError:
-    """A refusal with what is reported of labels that occur more than once in its trials: they may be why,
-    and notes are not printed where a run is refused.
+    """An error with the sentences on labels that occur more than once in its trials appended: they may be
+    the cause, and notes are not printed where a run is refused.
     """
     notes = [f"{trial.source}: {note}" for trial in trials if trial for note in trial.notes]
     said = [note for note in notes if REPEATED in note]

@@ -1,4 +1,5 @@
-"""Which axis is up, where the file says so: its word is one witness of several, as it may be a view's.
+"""Which axis points up, where the file states one: its word is one piece of evidence among several, as it may
+be the axis of a view.
 
 Programs write the axis that points up on their screen, or none, and another one of theirs into the file. What
 else tells: pelvis and trunk lie above the feet, markers lie above the force plates, whose surfaces are level,
@@ -38,7 +39,7 @@ class Upright(NamedTuple):
 
 
 def judge(raw: RawTrial, positions: Array, scale: float, declared: str) -> Upright:
-    """The axis that is up in a file that says `declared`; positions (n, n_marker, 3) in its axes [m].
+    """The axis that points up in a file that states `declared`; positions (n, n_marker, 3) in its axes [m].
 
     scale : metres per unit of the file
     """
@@ -68,7 +69,7 @@ def judge(raw: RawTrial, positions: Array, scale: float, declared: str) -> Uprig
 
 
 def doubt_up(raw: RawTrial, positions: Array, axis: str, who: str, remedy: str) -> list[str]:
-    """The sentence, if any, that the body does not stand along the axis that somebody says is up.
+    """A sentence where the body does not stand along the axis that is stated as up; None where it does.
 
     positions : (n, n_marker, 3) - axes of the file [m]; axis : a key of ROTATIONS, said by `who`
     """
@@ -82,7 +83,8 @@ def doubt_up(raw: RawTrial, positions: Array, axis: str, who: str, remedy: str) 
 
 
 def up_by_plates(surfaces: Array, positions: Array) -> str:
-    """The axis square to the force plates along which the markers lie above them; "" = they do not tell.
+    """The axis normal to the force plates along which the markers lie above them; "" where they do not show
+    it.
 
     surfaces : (n_plate, 4, 3) - corners [m]; positions : (n, n_marker, 3) [m]; both in the axes of the file
     """

@@ -32,7 +32,7 @@ class NormCurve(NamedTuple):
 
 
 class NormSet(NamedTuple):
-    """Norms of one convention.
+    """Norms of one convention of angles.
 
     convention : isb or cgm; source, licence : where they are from, and what one may do with them
     n_person, n_stride : that they are made of, 0 = not known; curves : name of a variable -> its norm
@@ -48,7 +48,7 @@ class NormSet(NamedTuple):
 
     @property
     def words(self) -> str:
-        """What stands below a page."""
+        """The text below a page with these norms."""
         n = f", {self.n_person} persons" if self.n_person > 1 else ""
         rest = "; ".join(x for x in (self.source, self.licence) if x)
         return f"{self.name}{n} ({CONVENTIONS[self.convention]}){': ' + rest if rest else ''}"
@@ -66,7 +66,7 @@ def write_norms(path: Path, norms: NormSet) -> None:
 
 
 def read_norms(path: Path) -> NormSet:
-    """Norms from a file of ours; ConfigError for anything else."""
+    """Norms from a file that rtsim wrote; ConfigError for any other file."""
     try:
         text = read_bounded(path, MOST_BYTES, "norms are of a few kB").decode("utf-8-sig")
         table = tomllib.loads(text)
@@ -79,7 +79,7 @@ def read_norms(path: Path) -> NormSet:
 
 
 def norms_of(table: Mapping[str, Any], where: str) -> NormSet:
-    """Norms of a table, checked."""
+    """Norms from a parsed table, checked."""
     unknown = next((key for key in table if key not in KEYS), None)
     if unknown is not None:
         raise ConfigError(f"unknown key {unknown!r}", where=where, allowed=", ".join(KEYS))

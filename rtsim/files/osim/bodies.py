@@ -67,7 +67,7 @@ def names_of_their_own(joints: list[OsimJoint], bodies: Collection[str]) -> set[
 
 
 def joint_table(joint: OsimJoint, followers: Collection[str], named: Collection[str]) -> Table:
-    """Keys of a body that say how it moves."""
+    """The keys of a body in a model file that describe its joint."""
     kind, in_parent, coordinates = joint.kind, joint.parent.transform, joint.coordinates
     if joint.node.tag == "FreeJoint" and not any(c.name in named or c.held is not None for c in coordinates):
         kind = "free"

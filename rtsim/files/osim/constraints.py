@@ -44,7 +44,7 @@ def read_constraints(
 
 
 def read_coupler(node: Node) -> Table:
-    """coordinate = scale * f(another)."""
+    """A constraint coordinate = scale * f(another coordinate)."""
     of = node.text("independent_coordinate_names").split()
     if len(of) != 1:
         node.fail(f"{len(of)} independent coordinates", allowed="one")

@@ -31,12 +31,12 @@ UPDATE = "open the model in OpenSim 4 and save it again"
 
 
 class Aloud(str):
-    """A note that runs tell, too: numbers may be others than its author meant."""
+    """A note that is reported in runs, too: results may differ from what the model's author meant."""
 
 
 @dataclass
 class Document:
-    """What all elements of a file share."""
+    """State that all elements of a file share."""
 
     where: str
     version: int = 0
@@ -44,7 +44,7 @@ class Document:
     notes: list[str] = field(default_factory=list)
 
     def note(self, text: str, aloud: bool = False) -> None:
-        """Keep a sentence for the user, once; aloud : where runs tell it, too."""
+        """Keep a sentence for the user, once; aloud : whether runs report it, too."""
         if text not in self.notes:
             self.notes.append(Aloud(text) if aloud else text)
 
@@ -67,7 +67,7 @@ class Node:
 
     @property
     def label(self) -> str:
-        """Class and name."""
+        """Class and name of the element."""
         return f"{self.tag} {self.name}" if self.name else self.tag
 
     def fail(self, what: str, *, allowed: str | None = None, remedy: str | None = None) -> NoReturn:
@@ -82,7 +82,9 @@ class Node:
         return (self.node(child) for child in self.element if isinstance(child.tag, str))  # no comment
 
     def child(self, *tags: str) -> Node | None:
-        """The property with one of these names; an empty one counts, a missing one may have a default."""
+        """The property with one of these names; an empty one counts as present, a missing one may have a
+        default.
+        """
         default = self.document.defaults.get(self.tag)
         for holder in (self.element,) if default is None else (self.element, default):
             for tag in tags:
@@ -92,13 +94,13 @@ class Node:
         return None
 
     def members(self, tag: str) -> list[Node]:
-        """The objects of a set; none where there is no such set."""
+        """The objects of a set; empty where there is no such set."""
         found = self.child(tag)
         objects = found.child("objects") if found else None
         return list(objects.children()) if objects else []
 
     def children_of(self, tag: str) -> list[Node]:
-        """The elements of a list; none where there is no such list."""
+        """The elements of a list; empty where there is no such list."""
         found = self.child(tag)
         return list(found.children()) if found else []
 
@@ -107,7 +109,7 @@ class Node:
         return " ".join((found.element.text or "").split()) if found else default
 
     def flag(self, tag: str, default: bool = False) -> bool:
-        """A property that is true or false; what is neither is told, and the default, as OpenSim has it."""
+        """A boolean property; any other text is reported and read as the default, as in OpenSim."""
         said = self.text(tag)
         if said and said.lower() not in FLAGS:
             taken = str(default).lower()
@@ -117,8 +119,8 @@ class Node:
         return FLAGS.get(said.lower(), default)
 
     def numbers(self, tag: str, finite: bool = True) -> list[float] | None:
-        """The numbers of a property, None where it is missing; NaN is refused, and what is beyond all
-        bounds where told to.
+        """The numbers of a property, None where it is missing; NaN is refused, and with `finite`
+        values beyond LARGEST too.
         """
         found = self.child(tag)
         if found is None:
@@ -147,7 +149,7 @@ class Node:
 
 
 def read_document(path: Path, comments: bool = False) -> Node:
-    """The Model of an .osim file, with comments if wanted; ConfigError where it is none that can be read."""
+    """The Model of an .osim file, with comments if requested; ConfigError where it cannot be read."""
     root, document = read_root(path, "give an OpenSim model (.osim)", comments)
     if not OLDEST <= document.version < NEXT_MAJOR:
         raise ConfigError(

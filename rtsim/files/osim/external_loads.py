@@ -13,7 +13,7 @@ LOADS = "ExternalLoads"
 
 
 class ForceColumns(NamedTuple):
-    """What the labels of three columns each begin with: force_identifier and its like; "" = none."""
+    """Prefixes of the labels of three columns each: force_identifier and its like; "" where there is none."""
 
     force: str
     point: str

@@ -39,7 +39,7 @@ class Transform:
         return np.block([[self.rotation, self.position[:, None]], [np.zeros(3), 1.0]])
 
     def place(self) -> dict[str, Any]:
-        """As a frame of a model file."""
+        """The transform as a frame of a model file."""
         return {
             "offset_mm": (1e3 * self.position).tolist(),
             "turned_deg": np.degrees(angles_of(self.rotation)).tolist(),
@@ -77,7 +77,7 @@ def angles_of(R: Array) -> Array:
 
 
 class OsimFrames:
-    """All frames of a model by their paths, as 4.x names them; 3.x knows bodies alone."""
+    """All frames of a model by their paths, as in 4.x; models of 3.x only have bodies."""
 
     def __init__(self, names: Iterable[str]) -> None:
         """Bodies alone, by their names."""
@@ -133,7 +133,7 @@ class OsimFrames:
         self.collect(frame, path)
 
     def of_body(self, name: str, owner: Node) -> OsimFrame:
-        """The frame of a body itself."""
+        """The frame of the body itself."""
         if name != GROUND and name not in self.names:
             owner.fail(f"unknown body {name!r}", allowed=", ".join([GROUND, *self.names]))
         return OsimFrame(name)

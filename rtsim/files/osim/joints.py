@@ -108,7 +108,7 @@ class OsimJoint:
 
 
 def read_joints(model: Node, frames: OsimFrames) -> Iterator[OsimJoint]:
-    """All joints: of the JointSet (4.x), or inside the bodies that they carry (3.x)."""
+    """All joints: of the JointSet (4.x), or inside the bodies that they move (3.x)."""
     for node in model.members("JointSet"):
         path = f"/jointset/{node.name}"
         parent = frames.named(node, path, "socket_parent_frame", "socket_parent")
@@ -202,5 +202,5 @@ def transform_axis(node: Node, what: str, own: list[str]) -> Motion:
 
 
 def units_of(joints: list[OsimJoint]) -> Mapping[str, str]:
-    """deg or mm for every coordinate."""
+    """Unit of every coordinate, deg or mm."""
     return {c.name: "deg" if c.angular else "mm" for joint in joints for c in joint.coordinates}

@@ -54,7 +54,7 @@ def read_osim(path: str | Path) -> tuple[ModelSpec, tuple[str, ...]]:
 
 
 def model_tables(model: Node, path: Path) -> dict[str, Any]:
-    """The tables of the model file."""
+    """The tables for a model file."""
     if (units := model.text("length_units").lower()) not in METRES:
         model.fail(f"lengths in {units}", allowed="meters", remedy="give the model in metres")
     frames = OsimFrames.of_model(model)
@@ -98,7 +98,7 @@ def tell_left_out(model: Node) -> None:
 
 
 def listed(nodes: Iterable[Node]) -> str:
-    """Classes and names, a class once."""
+    """Classes and names in one line, each class once."""
     names: dict[str, list[str]] = {}
     for node in nodes:
         names.setdefault(node.tag, []).append(node.name or "without name")

@@ -40,7 +40,7 @@ ALLOWED = {
 
 
 class Paths:
-    """What path points are about: frames, where bodies and coordinates are by default, and wrap objects."""
+    """What path points refer to: frames, default positions of bodies and coordinates, and wrap objects."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class Paths:
         self.wraps = WrapObjects(frames, poses)
 
     def read(self, muscle: Node) -> list[Table]:
-        """The stations of a muscle."""
+        """The path points of a muscle."""
         geometry = muscle.child("GeometryPath")
         if geometry is None:
             muscle.fail("it has no GeometryPath", remedy="give it a path through points")
@@ -132,7 +132,7 @@ class Paths:
 
 
 def shifted(function: Table, by: float) -> Table:
-    """The function plus a number."""
+    """The function plus a constant."""
     if by == 0.0:
         return function
     if "constant" in function:

@@ -138,7 +138,9 @@ def wraps_of(frames: OsimFrames) -> list[tuple[Node, OsimFrame]]:
 
 
 def scale_wrap_sizes(frames: OsimFrames, factors: Mapping[str, Array]) -> None:
-    """As the surfaces of a model: by what becomes of the object's axes."""
+    """Scale sizes of wrap objects as the surfaces of a model are: by the scale factors along the object's
+    axes.
+    """
     for node, frame in wraps_of(frames):
         R = frame.transform.rotation @ pose_of(node).rotation
         grows = np.linalg.norm(factors.get(frame.body, ONE)[:, None] * R, axis=0)

@@ -12,7 +12,7 @@ TOOL = "InverseKinematicsTool"
 
 
 class IkSetup(NamedTuple):
-    """What to fit, from when to when. Files are from the setup's folder on; None: not named."""
+    """What to fit, and the range of times. Files are relative to the setup's folder; None: not named."""
 
     tasks: IkTasks
     times: tuple[float, float]  # [s], infinite where none is given

@@ -1,4 +1,4 @@
-"""What OpenSim's tools share: tasks of inverse kinematics, times, and files named beside the setup."""
+"""What setups of OpenSim's tools share: tasks of inverse kinematics, times, and files beside the setup."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def value_kind(task: Node) -> ValueKind:
 
 
 def file_of(node: Node, tag: str) -> Path | None:
-    """The file that a property names, from the setup's folder on; None where there is none."""
+    """The file that a property names, relative to the setup's folder; None where there is none."""
     said = node.text(tag)
     if said in NO_FILE:
         return None
@@ -72,7 +72,7 @@ def file_of(node: Node, tag: str) -> Path | None:
 
 
 def time_range(node: Node) -> tuple[float, float]:
-    """From when to when [s]; all of it where none is given."""
+    """Start and end of the range of times [s]; the whole trial where none is given."""
     values = node.numbers("time_range", finite=False)
     if not values:
         return -math.inf, math.inf

@@ -37,7 +37,7 @@ class PathPoint(NamedTuple):
 
 
 class Wrap(NamedTuple):
-    """A surface on a path."""
+    """A wrapping surface of a muscle path."""
 
     after: int  # point of the path that it follows
     along: float  # where on the segment it is nearest, in [0, 1]
@@ -154,17 +154,19 @@ def surface_of(node: Node, frame: OsimFrame) -> Table:
 
 
 def length_of(node: Node) -> float:
-    """Of a cylinder [m]."""
+    """Length of a cylinder [m]."""
     return node.number("length", DEFAULT_LENGTH)
 
 
 def pose_of(node: Node) -> Transform:
-    """A wrap object in its frame."""
+    """Rotation and place of a wrap object in its frame."""
     return offset_of(node, "translation", "xyz_body_rotation")
 
 
 def side_of(node: Node) -> Table:
-    """The half to which a path is confined, as the direction of its middle; none for the shortest way."""
+    """The half of the surface to which a path is confined, as the direction of its middle; empty where it
+    takes the shortest way.
+    """
     quadrant = node.text("quadrant", default="all").lower()
     if quadrant in ("all", "unassigned", ""):
         return {}

@@ -30,7 +30,7 @@ FORCE_OFF = 0.02
 
 
 class PlatformPart(NamedTuple):
-    """The part of the platform that one page shows.
+    """The part of the platform on one page of a file.
 
     rows, columns : numbers of the platform's rows and columns, from 1
     values : (n_row, n_column) float64 [kPa]

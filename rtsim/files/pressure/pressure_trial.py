@@ -72,7 +72,7 @@ class PressureTrial(NamedTuple):
 
 
 def pascals_per_unit(unit: str, where: str) -> float:
-    """Pascals of one unit of pressure; ConfigError for one that is not known, as raw counts of a sensor."""
+    """Pascals in a unit of pressure; ConfigError for an unknown one, such as raw counts of a sensor."""
     plain = unit.strip().lower().replace(" ", "").replace("^", "").replace("²", "2")
     if plain not in PASCALS:
         raise ConfigError(
@@ -85,7 +85,7 @@ def pascals_per_unit(unit: str, where: str) -> float:
 
 
 def metres_per_cell_unit(unit: str, where: str) -> float:
-    """Metres of one unit of length; ConfigError for one that is not known."""
+    """Metres in a unit of length; ConfigError for an unknown one."""
     if unit.strip().lower() not in METRES:
         raise ConfigError(f"{unit.strip()!r} is not a unit of length", where=where,
                           allowed=", ".join(METRES), remedy="correct the header")  # fmt: skip
@@ -100,7 +100,8 @@ def pressure_trial(
     origin: Sequence[float],
     notes: Sequence[str],
 ) -> PressureTrial:
-    """The trial of checked frames; ConfigError for what no sensor says. A rate of 0 is a picture of peaks.
+    """The trial of checked frames; ConfigError for impossible values. A rate of 0 stands for a picture of
+    peaks.
 
     pressure : (n, n_row, n_column) [Pa], NaN = no cell
     """

@@ -1,4 +1,4 @@
-"""Named measures of a person: lengths, masses and angles that a file tells, in SI units with their units."""
+"""Named measures of a person from a file: lengths, masses and angles, in SI units with their units."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ LARGEST_ANGLE = 1.6
 
 
 class Measures(NamedTuple):
-    """What a file tells of one person.
+    """Measures of one person in a file.
 
     values : name as Plug-in Gait has it in the PROCESSING group of C3D files (LKneeWidth) -> SI value; a
         value of 0 means that it was not measured, as in those files

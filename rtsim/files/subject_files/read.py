@@ -64,7 +64,7 @@ def rows_of_mp(data: bytes, where: str) -> list[tuple[str, str, float]]:
 
 
 def number(text: str) -> float:
-    """A number as these files write it; NaN for what is none."""
+    """A number as written in these files; NaN where the text is not a number."""
     try:
         return float(text.strip().rstrip(";"))
     except ValueError:

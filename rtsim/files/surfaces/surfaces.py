@@ -1,4 +1,6 @@
-"""Surfaces of triangles from STL, OBJ and PLY files, read by trimesh, and as OBJ; each fault is told."""
+"""Surfaces of triangles from STL, OBJ and PLY files, read by trimesh, and written as OBJ; each fault is
+reported.
+"""
 
 from __future__ import annotations
 
@@ -79,7 +81,9 @@ def _parsed(data: bytes, kind: str, path: Path) -> tuple[NDArray[np.float64], ND
 
 
 def welded(vertices: NDArray[np.float64], triangles: NDArray[np.int64]) -> TriangleSurface:
-    """Vertices at one place made one, triangles that have lost a side and vertices of none left out."""
+    """The surface with vertices at the same place merged, without triangles that lost a side and without
+    unused vertices.
+    """
     if not len(triangles) or not np.isfinite(vertices).all():
         return TriangleSurface(vertices, triangles)
     size = float(np.ptp(vertices, axis=0).max()) or 1.0

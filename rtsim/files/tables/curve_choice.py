@@ -21,7 +21,7 @@ N_NEAREST = 6
 
 
 class CurveCell(NamedTuple):
-    """One quantity of a field.
+    """One curve: a single quantity of a field.
 
     spec : the field; title : in words
     of : right, left or "" -> its column among those of the flattened field
@@ -44,7 +44,7 @@ class CurveCell(NamedTuple):
 
 
 def words_of(name: str) -> str:
-    """A name as figures have it."""
+    """A name as written in figures."""
     return name.replace("_", " ")
 
 
@@ -54,7 +54,7 @@ def is_drawable(spec: FieldSpec) -> bool:
 
 
 def cells_of_field(spec: FieldSpec, side: str) -> list[CurveCell]:
-    """The cells of a field, as it has them; side : of labels that name none, "" = no side."""
+    """The curves of a field; side : of labels that do not name one, "" where there is none."""
     labels = [label or spec.name for label in labels_of(spec)]
     parts: Sequence[str] = ("",)
     if len(spec.shape) == 2:
@@ -75,7 +75,7 @@ def cells_of_field(spec: FieldSpec, side: str) -> list[CurveCell]:
 
 
 def title_of(spec: FieldSpec, group: SideGroup, part: str = "") -> str:
-    """What a cell shows, in words: `Hip flexion moment`, or `Knee displacement: lateral`."""
+    """The title of a curve: `Hip flexion moment`, or `Knee displacement: lateral`."""
     name = words_of(f"{group.name} {part}".strip())
     if spec.curves is None:
         field = words_of(spec.name)
@@ -94,7 +94,7 @@ def title_of(spec: FieldSpec, group: SideGroup, part: str = "") -> str:
 
 
 def cells_of_session(session: Session) -> list[CurveCell]:
-    """All cells of a descriptor."""
+    """All curves of a descriptor."""
     side = str(session.meta.get("side") or "")
     side = side if side in SIDES else ""
     return [cell for spec in session.fields if is_drawable(spec) for cell in cells_of_field(spec, side)]
@@ -121,7 +121,7 @@ def names_of(cell: CurveCell) -> set[str]:
 
 
 def kind_of(spec: FieldSpec) -> str:
-    """What kind of quantity a field is: the last word of its axis or name, as angles."""
+    """The kind of quantity of a field: the last word of its axis or name, such as angles."""
     words = spec.curves.axis.split() if spec.curves else spec.name.split("_")
     return slug((words or spec.name.split("_"))[-1]).removesuffix("s") + "s"
 
@@ -173,7 +173,7 @@ def chosen_cells(session: Session, words: str, where: str = "--curves") -> list[
 
 
 def matching_cells(cells: Sequence[CurveCell], word: str) -> list[CurveCell]:
-    """The cells that one name chooses."""
+    """The curves that a name selects."""
     asked = slug(word)
     if asked == ALL:
         return list(cells)
@@ -187,7 +187,7 @@ def matching_cells(cells: Sequence[CurveCell], word: str) -> list[CurveCell]:
 
 
 def nearest_of(cells: Iterable[CurveCell], word: str) -> list[str]:
-    """Names that come nearest to one that chooses nothing, and where none is near the kinds there are."""
+    """Names that come closest to one that selects nothing, and where none is close, the available kinds."""
     names: set[str] = {ALL}
     kinds: dict[str, None] = {}
     for cell in cells:
@@ -198,7 +198,7 @@ def nearest_of(cells: Iterable[CurveCell], word: str) -> list[str]:
 
 
 def not_drawn(session: Session, drawn: Iterable[CurveCell]) -> list[str]:
-    """Fields that could be drawn and are not; what markers and frames tell of themselves aside."""
+    """Fields that could be drawn and are not, except fields on markers and frames themselves."""
     shown = {cell.spec.name for cell in drawn}
     return [
         spec.name

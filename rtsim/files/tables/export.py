@@ -84,7 +84,7 @@ def exported(
     frames: str = "marked",
     columns: str = "all",
 ) -> tuple[Iterable[str], tuple[str, ...]]:
-    """What a recording holds as the text of a file called `out`, in parts, and the notes.
+    """The content of a recording as the text of a file called `out`, in parts, and the notes.
 
     .trc : the measured markers, or those of the fitted model with `model_markers`
     .mot : joint angles in degrees and displacements in m, columns named by the labels of the descriptor, and
@@ -212,7 +212,7 @@ def of_kinetics(table: Table, kept: Table) -> list[str]:
 
 
 def described(results: Results) -> tuple[str, ...]:
-    """Lines of a header that say of whom and of what results are, where from, and what was noticed."""
+    """Header lines that state whose results these are, what they show and come from, and what was noticed."""
     meta = results.session.meta
     lines = [f"{key}: {plain(str(meta[key]), LONGEST)}" for key in DESCRIBED if meta.get(key)]
     lines += event_lines(meta.get("gait_events"))
@@ -225,7 +225,7 @@ def described(results: Results) -> tuple[str, ...]:
 
 
 def event_lines(rows: object) -> list[str]:
-    """Lines of a header for the gait events of a run: time, side, what it is, and who tells of it."""
+    """Header lines for the gait events of a run: time, side, kind and source of each."""
     lines = []
     for row in rows if isinstance(rows, (list, tuple)) else ():
         if isinstance(row, (list, tuple)) and len(row) == 4 and isinstance(row[0], (int, float)):

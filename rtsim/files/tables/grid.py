@@ -70,8 +70,8 @@ def _as_bytes_of_utf8(content: bytes) -> bytes:
 
 
 def with_tabs(lines: list[str], row: int, where: str) -> tuple[list[str], list[str]]:
-    """The lines with tabs between their cells where the one at `row` has semicolons or commas instead, and a
-    sentence. Beside semicolons a comma in a number is that of decimals.
+    """The lines with tabs between their cells, where the line at `row` has semicolons or commas instead, and
+    a sentence. With semicolons, a comma in a number is the decimal one.
 
     ConfigError naming `where` for commas between cells and in numbers: which is which cannot be told.
     """

@@ -17,7 +17,7 @@ _SIDED = (
 
 
 class SideGroup(NamedTuple):
-    """What is the same on both sides, or has none.
+    """Curves of both sides that belong together, or a curve without a side.
 
     name : without its side; of : side -> its label; "" for what has no side
     """

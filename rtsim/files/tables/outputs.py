@@ -41,7 +41,8 @@ def check_outputs(paths: Sequence[Path], option: str = "--out", whole_c3d: bool 
 def write(
     path: Path, results: Results, name: str, frames: str = "marked", columns: str = "all"
 ) -> tuple[str, ...]:
-    """The results of a run called `name` in the format that the suffix names; what is left out, in sentences.
+    """Write the results of a run called `name` in the format of the suffix; returns sentences on what is left
+    out.
 
     frames, columns : of a table, as `export.table_parts` has them
     """

@@ -67,14 +67,16 @@ class FigurePanel(NamedTuple):
 
 
 class FigureContent(NamedTuple):
-    """What a figure shows; left_out : sentences on curves that it could show and does not, and why."""
+    """Content of a figure; left_out : sentences on curves that it could show and does not, with the
+    reason.
+    """
 
     panels: list[FigurePanel]
     left_out: list[str]
 
 
 def curves_of(spec: FieldSpec, values: Array, only: Sequence[str] | None = None) -> dict[str, Array]:
-    """Name -> values in the units of the figure, of all labels or only of these."""
+    """Name -> values in the units of the figure, of all labels or only of these ones."""
     _, scale = face_of(spec.unit, ON_PAPER)
     flat = scale * values.reshape(len(values), -1)
     n_part = len(spec.parts) or 1
@@ -190,8 +192,8 @@ class DrawnField:
 
 
 def gait_marks(rows: object) -> tuple[tuple[float, str, bool], ...]:
-    """Foot strikes and offs of a descriptor's rows (time, side, what it is, who tells): those of the file,
-    where there are any, else those that were found.
+    """Foot strikes and offs in a descriptor's rows (time, side, kind, source): those of the file, where
+    it has some, else the detected ones.
     """
     steps = [row for row in rows if _is_step(row)] if isinstance(rows, (list, tuple)) else []
     of_file = [row for row in steps if row[3] == FILE]
@@ -206,7 +208,7 @@ def _is_step(row: object) -> bool:
 
 
 def largest_of(cells: list[CurveCell], field: DrawnField) -> list[CurveCell]:
-    """All cells, or of many those that become largest on either side, in their order."""
+    """All curves, or of many only those with the largest values on either side, in their order."""
     if len(cells) <= MANY_CELLS:
         return cells
     peaks = {k: float(np.nanmax(np.abs(field.of(cell)))) for k, cell in enumerate(cells)}
@@ -235,7 +237,7 @@ def rest_of(
 
 
 def width_of(curves: Iterable[Array]) -> float:
-    """From the least value to the largest of all curves; 0 where none is known."""
+    """Difference between the largest and the least value of all curves; 0 where none is known."""
     rows = np.array([*curves])
     return float(np.nanmax(rows) - np.nanmin(rows)) if np.isfinite(rows).any() else 0.0
 
@@ -243,8 +245,8 @@ def width_of(curves: Iterable[Array]) -> float:
 def with_bands(
     curves: dict[str, Array], deviations: dict[str, Array], width: float | None = None
 ) -> tuple[dict[str, Array], dict[str, Array] | None]:
-    """Curves and their bands; a curve says so instead where its band is wider than all curves together, as of
-    a coordinate that markers leave open.
+    """Curves and their bands of uncertainty; a curve has a sentence instead where its band is wider than all
+    curves together, as for a coordinate that markers do not determine.
 
     width : of all curves that are of their kind, where there are more
     """

@@ -32,7 +32,7 @@ def write_results(path: str | Path, results: Results) -> None:
 
 
 def put_all(recorder: Recorder, results: Results) -> None:
-    """All messages of the results, and the end of the file."""
+    """Write all messages of the results, and the end of the file."""
     session = results.session
     layout = FieldLayout(session)
     t_ns = session.t_start

@@ -28,7 +28,8 @@ ELSEWHERE = HARMLESS | int(Status.DEGRADED)
 
 
 class Sound:
-    """What is sound in the frames of some results; where these tell no status of joints, whole frames are.
+    """Which results are valid in the frames of a run; where no status of joints is stored, whole frames are
+    judged.
 
     Attributes
     ----------
@@ -79,7 +80,7 @@ class Sound:
 
 
 def flags_by_joint(results: Results) -> dict[str, int]:
-    """Frames in which each joint is not sound, by its status alone; of those that ever are."""
+    """Frames in which each joint is invalid, by its status alone; only joints with such frames."""
     spec = next((spec for spec in results.session.fields if spec.name == BY_JOINT), None)
     if spec is None:
         return {}

@@ -52,8 +52,8 @@ class Table(NamedTuple):
     source: str = ""
 
     def column(self, label: str) -> NDArray[np.float64]:
-        """The column (n,) with this label, or that of a coordinate's value by its path in an OpenSim model
-        (`/jointset/knee_r/knee_angle_r/value`); ConfigError naming the labels there are.
+        """The column (n,) with this label, or that of a coordinate's value by its path in an OpenSim
+        model (`/jointset/knee_r/knee_angle_r/value`); ConfigError naming the available labels.
         """
         by_path = [name for name in self.columns if name.endswith(f"/{label}/value")]
         found = label if label in self.columns else by_path[0] if len(by_path) == 1 else ""
@@ -133,7 +133,7 @@ def known_part(table: Table) -> tuple[Table, list[str]]:
 
 
 def known_rows(table: Table) -> tuple[Table, list[str]]:
-    """The rows of a table without NaN, and a sentence on the others, where there are some."""
+    """The rows of a table without NaN, and a sentence on other rows where there are some."""
     rows: NDArray[np.bool_] = np.asarray(np.isnan(table.data).any(axis=1))
     if not rows.any():
         return table, []
@@ -166,8 +166,8 @@ def fullest_part(table: Table, beside: Sequence[str] = ()) -> tuple[Table, list[
 
 
 def storage_parts(table: Table, where: str, name: str, lines: Sequence[str] = ()) -> Iterator[str]:
-    """A table in the form OpenSim reads, in parts of some rows: twelve significant digits, without what is
-    not known (`known_part`), which the header tells.
+    """A table in the format of OpenSim, in parts of some rows: twelve significant digits, without unknown
+    values (`known_part`), as the header states.
 
     name : for a table that has none
     lines : free text of the header

@@ -21,7 +21,7 @@ N_UNIT = 10
 
 
 def chosen(results: Results, frames: str) -> tuple[Results, tuple[str, ...]]:
-    """Results on the frames that are wanted, and a sentence on those that are left out.
+    """Results on the requested frames, and a sentence on those that are left out.
 
     frames : marked (all, with a column of their status), all (without it), or ok: those that are, and of
         flagged ones what their flags do not regard, the rest NaN; where results tell no status of joints,
@@ -47,12 +47,12 @@ def chosen(results: Results, frames: str) -> tuple[Results, tuple[str, ...]]:
 
 
 def marks(results: Results, frames: str) -> list[FloatArray]:
-    """The column of the status bits, where it is wanted."""
+    """The column of the status bits, where it is requested."""
     return [results.status.astype(np.float64)[:, None]] if frames == "marked" else []
 
 
 def csv_table(results: Results, frames: str = "marked", specs: Sequence[FieldSpec] | None = None) -> Table:
-    """Everything, or some fields, with units, after time and, where frames are marked, status."""
+    """All fields, or some, with units, after time and, where frames are marked, status."""
     specs = results.session.fields if specs is None else specs
     columns, units, data = columns_of(results, specs, in_full=True)
     names = [f"{column} [{unit}]" for column, unit in zip(columns, units, strict=True)]
@@ -62,7 +62,7 @@ def csv_table(results: Results, frames: str = "marked", specs: Sequence[FieldSpe
 
 
 def table_of(results: Results, specs: Sequence[FieldSpec], name: str, frames: str) -> Table:
-    """Some fields over time as a storage file has them, then the status where frames are marked."""
+    """Some fields over time as in a storage file, then the status where frames are marked."""
     columns, _, data = columns_of(results, specs)
     if mark := marks(results, frames):
         columns, data = (*columns, STATUS), [*data, *mark]
@@ -72,7 +72,7 @@ def table_of(results: Results, specs: Sequence[FieldSpec], name: str, frames: st
 
 
 def unit_lines(specs: Sequence[FieldSpec], results: Results, frames: str) -> tuple[str, ...]:
-    """Lines of a header that say the units of all columns.
+    """Header lines with the units of all columns.
 
     They are short: OpenSim's table reader (4.6) ends with a crash at a line of tens of thousands of
     characters in the header.
@@ -85,7 +85,7 @@ def unit_lines(specs: Sequence[FieldSpec], results: Results, frames: str) -> tup
 
 
 def picked(results: Results, wanted: Callable[[FieldSpec], bool], where: str) -> list[FieldSpec]:
-    """The fields that a table is of; ConfigError naming `where` where there are none."""
+    """The fields of a table; ConfigError naming `where` where there are none."""
     specs = [spec for spec in results.session.fields if wanted(spec)]
     if specs:
         return specs
@@ -135,7 +135,9 @@ def kept_of(specs: Sequence[FieldSpec]) -> tuple[str, ...]:
 
 
 def has_columns(spec: FieldSpec) -> bool:
-    """Whether a field stands in tables: one axis or none, or a second whose parts have names."""
+    """Whether a field can be a part of tables: it has one axis or none, or a second axis whose parts have
+    names.
+    """
     return len(spec.shape) <= 1 or bool(spec.parts)
 
 
@@ -152,7 +154,9 @@ def is_kinetic(spec: FieldSpec) -> bool:
 
 
 def labels_of(spec: FieldSpec) -> list[str]:
-    """One label per entry: the descriptor's, else numbers from 1; none for a single value without a label."""
+    """One label per entry: the descriptor's, else numbers from 1; no labels for a single value without
+    one.
+    """
     if spec.labels:
         return list(spec.labels)
     n = spec.shape[0] if spec.shape else 1

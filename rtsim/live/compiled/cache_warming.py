@@ -1,4 +1,4 @@
-"""Rehearsals: the way of a frame gone once more shortly before the next one is due, so that it is not cold.
+"""Warming the processor's caches: the computation of a frame is repeated shortly before the next one is due.
 
 Between two frames at 100 Hz the processor sleeps or works for others, and its caches forget the loop: the
 same work takes several times as long as without a pause. So copies of some stages, which nobody else reads,
@@ -66,11 +66,13 @@ class CacheWarming:
         self._frame.seq, self._frame.time = frame.seq, frame.time
 
     def ahead_s(self) -> float:
-        """How long it is until the rehearsal for the next frame [s]; 0 where there is none to come."""
+        """Time until the next warming run [s]; 0 where none is due."""
         return max(0.0, 1e-9 * (self._due_ns - LEAD_NS - now_ns())) if self._steady else 0.0
 
     def run(self) -> None:
-        """Go through the frame before, down to the bytes of a message, unless the next is too near."""
+        """Repeat the computation of the last frame, down to the bytes of a message, unless the next frame
+        is too near.
+        """
         frame = self._frame
         if frame is None or self._due_ns - now_ns() < LATEST_NS:
             return
@@ -82,7 +84,7 @@ class CacheWarming:
         self.n_done += 1
 
     def rest(self) -> None:
-        """Forget what the copies would say: those of the run say it."""
+        """Discard the sentences of the copies: the run's own stages report them."""
         for stage in self._stages:
             stage.collect()
 

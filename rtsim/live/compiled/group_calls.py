@@ -22,7 +22,9 @@ def call_solver() -> None:
 
 
 def call_deviations() -> None:
-    """The same with standard deviations, which are compiled first: another process compiles the solver."""
+    """Call the kernels of inverse kinematics with standard deviations, which are compiled first: another
+    process compiles the solver.
+    """
     _run_lower_limb(with_deviations=True)
 
 
@@ -77,7 +79,7 @@ def call_model() -> None:
 
 
 def call_model_deviations() -> None:
-    """The same with standard deviations, which are compiled first."""
+    """Call the kernels of a model with standard deviations, which are compiled first."""
     _run_own_markers(with_deviations=True)
 
 
@@ -198,7 +200,7 @@ def call_foot() -> None:
 
 
 def call_moment_arms() -> None:
-    """`rtsim moment-arms`."""
+    """Call the kernels of `rtsim moment-arms`."""
     from rtsim.methods.muscles.moment_arms import MomentArms
     from rtsim.models.load import load_model
     from rtsim.models.model import build
@@ -275,7 +277,7 @@ def call_generator_fit() -> None:
 
 
 def call_simulation() -> None:
-    """`rtsim simulate`."""
+    """Call the kernels of `rtsim simulate`."""
     from rtsim.simulation.load import load_simulator
     from rtsim.simulation.run import warm_up
 

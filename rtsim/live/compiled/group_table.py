@@ -1,4 +1,4 @@
-"""Which kernels are called together, and which of these groups a run calls."""
+"""Groups of kernels that are called together, and the groups that a run calls."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ ALL = {**GROUPS, **ON_DEMAND}
 
 
 def group_of_simulation(spec: ModelSpec) -> str:
-    """What a simulation of a model calls."""
+    """The group of kernels that a simulation of a model calls."""
     if spec.held:
         return "held-simulation"
     if spec.torque_generators is not None:
@@ -82,7 +82,7 @@ def group_of_simulation(spec: ModelSpec) -> str:
 
 
 def groups_of(run: RunConfig) -> tuple[str, ...]:
-    """What a run calls of a frame: the groups of its stages, and of the force plates; the longest first."""
+    """The groups of kernels that a run calls for a frame."""
     from rtsim.live.forces import has_forces
     from rtsim.models.load import load_model
     from rtsim.stages.building.declaration import facts_of

@@ -1,4 +1,4 @@
-"""Kernels compiled ahead, in groups: each in a process of its own, as many at a time as there are processors.
+"""Kernels compiled ahead, in groups: each in its own process, as many at a time as there are processors.
 
 A command names the groups that it will call. What is in the cache already is left alone, so that this costs
 nothing from the second start on; what an interruption leaves undone is compiled at the next start.
@@ -37,7 +37,7 @@ class CompileProgress(NamedTuple):
 
 
 class CompileCost(NamedTuple):
-    """What a group took: by the clock and of a processor [s], and memory at most [MB]; nan = unknown."""
+    """Cost of compiling a group: elapsed and processor time [s], and peak memory [MB]; nan = unknown."""
 
     seconds: float
     cpu_s: float
@@ -50,7 +50,7 @@ Tell = Callable[[CompileProgress], None]
 def compile_groups(
     names: Iterable[str], tell: Tell | None = None, anew: bool = False
 ) -> dict[str, CompileCost]:
-    """Compile what the cache lacks of these groups; returns what each took, {} for nothing.
+    """Compile the groups that the cache lacks; returns the cost of each, {} where there was nothing to do.
 
     anew : look into every group, also those known to be complete
     tell : told how far it is, now and then
@@ -154,8 +154,8 @@ def n_kernel_of(name: str) -> int:
 
 
 def compile_group(name: str) -> None:
-    """Compile one group in this process; after every kernel a line on standard output, how many are done, and
-    at the end one of the processor's seconds and the memory that it took.
+    """Compile one group in this process; writes a line with the number done after every kernel, and at
+    the end one with processor time and memory.
     """
     done: set[str] = set()
 
@@ -173,7 +173,7 @@ def compile_group(name: str) -> None:
 
 
 def peak_mb() -> float:
-    """Memory that this process took at most; nan where the system does not tell."""
+    """Peak memory of this process [MB]; nan where the system does not report it."""
     try:
         from resource import RUSAGE_SELF, getrusage
     except ImportError:  # Windows

@@ -117,19 +117,19 @@ def parts_of(spec: HilSpec) -> tuple[ModelSpec, DeviceSpec]:
 
 
 def mechanics_of(spec: HilSpec) -> Mechanics:
-    """What the device of a config does without power, as its own config declares."""
+    """The passive mechanics of a config's device, from its own config."""
     return load_toml(find_config(spec.device, "devices"), DeviceSpec).mechanics
 
 
 def of_another_joint(spec: HilSpec, device: DeviceSpec) -> str:
-    """A sentence where the device says that it is for another joint than the one that it is to act on."""
+    """A sentence where the device states another joint than the one that it is to act on."""
     if device.joint in spec.coordinate or spec.coordinate in device.joint or device.joint in spec.model:
         return ""
     return f"{device.name} is for the joint {device.joint!r} and acts on {spec.coordinate} of {spec.model}"
 
 
 class DeviceClock(ClockInput):
-    """Ticks that model and device share: in lockstep each waits for the device's answer, else the clock's.
+    """Ticks that model and device share: in lockstep a tick waits for the device's answer, else for the clock.
 
     There is no tick before a device has spoken.
 
@@ -210,7 +210,9 @@ class DeviceClock(ClockInput):
         return frame
 
     def period_ns(self, session: Session) -> int:
-        """In lockstep results do not depend on clocks, flags neither: what was late is counted."""
+        """Period of the ticks [ns]. In lockstep neither results nor flags depend on clocks; late answers
+        are counted.
+        """
         return 0 if self.exchange.lockstep else super().period_ns(session)
 
     def counters(self) -> Mapping[str, int]:
@@ -256,7 +258,9 @@ class DeviceClock(ClockInput):
 
 
 class DeviceOutput:
-    """Results to the publisher; at the end the device hears zero and disarmed before anything else ends."""
+    """Passes results to the publisher; at the end the device receives zero torque and is disarmed before
+    anything else ends.
+    """
 
     def __init__(self, publisher: ResultSink, command: TorqueCommand) -> None:
         self._publisher, self._command = publisher, command
@@ -264,7 +268,7 @@ class DeviceOutput:
 
     @property
     def events(self) -> deque[str]:
-        """Of the publisher."""
+        """Events of the publisher."""
         return self._publisher.events
 
     def announce(self, session: Session) -> None:
@@ -272,11 +276,11 @@ class DeviceOutput:
         self._publisher.announce(session)
 
     def send(self, message: AnyMessage) -> None:
-        """Publish."""
+        """Publish a result."""
         self._publisher.send(message)
 
     def service(self) -> None:
-        """Look after subscribers."""
+        """Handle subscribers."""
         self._publisher.service()
 
     def end(self, reason: str) -> None:
@@ -346,7 +350,7 @@ def hil_loop(
 
 
 def fields_of(spec: HilSpec) -> Sequence[FieldSpec]:
-    """What the frames of a run of this config hold, on a simulated limb; nothing is compiled for it."""
+    """The fields in the frames of a run of this config, on a simulated limb; nothing is compiled for it."""
     model, _ = parts_of(spec)
     exchange = DeviceExchange(spec, DeafPort(), new_session_id(), joint_of(model, spec), mechanics_of(spec))
     limb = Still(build(model))
@@ -384,7 +388,7 @@ def device_loop(
 
 
 def teller(loop: Loop, torque: DeviceTorque) -> Callable[[str], None]:
-    """What tells of a transition at once, by a telemetry of its own."""
+    """A function that reports a transition at once, with its own telemetry."""
 
     def say(text: str) -> None:
         sentences = Sentences()

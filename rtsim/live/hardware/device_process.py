@@ -97,7 +97,7 @@ class SimulatedDevice(Closing):
                 self._log.close()
 
     def run(self) -> None:
-        """Tick until `stop`."""
+        """Tick until `stop` is set."""
         period_ns = round(1e9 * self.orthosis.period_s)
         due_ns = now_ns() + period_ns
         asked_ns: int | None = None  # when the model asked, while its next question is waited for
@@ -174,7 +174,7 @@ class SimulatedDevice(Closing):
 
     @property
     def speed_max(self) -> float:
-        """Beyond it, the device falls [rad/s]."""
+        """Speed beyond which the device enters its safe state [rad/s]."""
         return math.radians(self.spec.speed_max_deg_s)
 
     def _note(self, kind: str, t_ns: int, torque: float) -> None:

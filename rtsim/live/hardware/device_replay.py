@@ -165,13 +165,13 @@ class RecordedPort:
         return meta["device"].get("session", self.session) == self.session
 
     def receive(self) -> bool:
-        """What the device said then."""
+        """Take the recorded message of that time."""
         self.taken = [(message, now_ns()) for message in self._coming]
         self._coming = []
         return bool(self.taken)
 
     def poll(self, timeout_ms: int) -> bool:
-        """Nothing comes later."""
+        """Report that nothing is still to come."""
         return bool(self._coming)
 
     def send(self, output: Output) -> None:

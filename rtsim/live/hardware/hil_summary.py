@@ -1,4 +1,4 @@
-"""What a run of a limb with a device came to, in numbers."""
+"""The numbers in the summary of a run of a limb with a device."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def fault_time(loop: Loop) -> float:
 
 
 def of_exchange(loop: Loop, x: DeviceExchange) -> dict[str, Any]:
-    """What every run with a device has."""
+    """Numbers that the summary of every run with a device has."""
     return {
         "frames": loop.counters["published"],
         "unanswered": x.counters["unanswered"],
@@ -33,7 +33,7 @@ def of_exchange(loop: Loop, x: DeviceExchange) -> dict[str, Any]:
 
 
 def summary_of(loop: Loop) -> dict[str, Any]:
-    """A run in numbers."""
+    """The summary of a run, in numbers."""
     clock = loop.source
     assert isinstance(clock, DeviceClock)
     x, counted = clock.exchange, clock.counters()

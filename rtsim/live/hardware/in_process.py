@@ -28,28 +28,28 @@ class InProcessPort:
         ]
 
     def send(self, message: Output | Device) -> None:
-        """The model's output, which is a tick of the device; or what the device says of it."""
+        """Take the model's output and advance the device by a tick; its message becomes available."""
         if isinstance(message, Device):
             self._coming.append(message)
         else:
             self.device.answer(message)
 
     def receive(self) -> bool:
-        """What it said."""
+        """Take the device's message."""
         t_ns = now_ns()
         self.taken = [(message, t_ns) for message in self._coming]
         self._coming = []
         return bool(self.taken)
 
     def poll(self, timeout_ms: int) -> bool:
-        """Nothing comes later."""
+        """Report that nothing is still to come."""
         return bool(self._coming)
 
     def newest(self, timeout_ms: int) -> None:
-        """The device is handed its outputs."""
+        """The newest output; the device receives every one directly."""
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing, as nothing is open."""
 
     def sentences(self) -> list[str]:
         """Nothing to report."""

@@ -287,7 +287,7 @@ def wearable_loop(
 
 
 def hush(exchange: DeviceExchange, torque: DeviceTorque, command: TorqueCommand, text: str) -> None:
-    """While no markers come: a fault that latches, or what was asked for, and zero torque again and again.
+    """Send zero torque again and again while no markers come, with latched faults and requests handled.
 
     text : that they are silent, in words; empty where they are not yet. Ramps do not go on by it.
     """
@@ -311,7 +311,7 @@ def moment_of(loop: Loop, angle: str) -> float:
 
 
 def summary_of(loop: Loop) -> dict[str, Any]:
-    """A run in numbers."""
+    """The summary of a run, in numbers."""
     ticks = loop.source
     assert isinstance(ticks, WearableTicks)
     x = ticks.exchange

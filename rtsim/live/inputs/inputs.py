@@ -40,41 +40,41 @@ class Input(Protocol):
 
     @property
     def orders(self) -> Mapping[str, StageCommand]:
-        """The commands that it takes."""
+        """The commands that the input accepts."""
 
     def __enter__(self) -> Self: ...
     def __exit__(self, *_: object) -> None: ...
 
     @property
     def over(self) -> str:
-        """Why there are no more frames, in words; empty while there may be some."""
+        """A sentence on why there are no more frames; empty while there may be some."""
 
     @property
     def holds(self) -> bool:
-        """Whether it was told to hold: its silence is no fault."""
+        """Whether the input was told to pause, so that its silence is not a fault."""
 
     def wait(self, apply: ApplyCommands) -> ReceivedFrame | None:
-        """The next frame, or None after a while without one; obey : called before it is handed over."""
+        """The next frame, or None after some time without one; apply : called before it."""
 
     def period_ns(self, session: Session) -> int:
         """How long the work on a frame may take [ns]; 0 = as long as it likes."""
 
     def counters(self) -> Mapping[str, int]:
-        """What became of its frames."""
+        """Counters of received, lost and dropped frames."""
 
     def gauges(self) -> Mapping[str, float]:
-        """Numbers for the telemetry."""
+        """Gauges for the telemetry."""
 
     def sentences(self) -> list[str]:
-        """What is to be reported since the last time."""
+        """Sentences for the user since the last call."""
 
     def rest(self) -> None:
         """Called once a second, after a frame."""
 
 
 class StreamInput:
-    """The frames of a marker stream at an address: those of the session that leads, and of others as the time
-    allows that it leaves. Of those that have to wait the newest frame is kept until nothing else comes.
+    """The frames of a marker stream at an address: those of the leading session, and of others as far as time
+    allows. Of frames that have to wait, the newest is kept until no other comes.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ class StreamInput:
     def at(
         cls, address: str, backlog: int, security: Security | None = None, duration_s: float = 0.0
     ) -> StreamInput:
-        """The markers at an address."""
+        """The input of the markers at an address."""
         return cls(lambda: Subscriber(address, ("markers",), backlog, security), duration_s)
 
     def __enter__(self) -> StreamInput:
@@ -261,7 +261,7 @@ class ClockInput:
         return drained(self._said)
 
     def rest(self) -> None:
-        """No collection: it would cost a tick its deadline."""
+        """Skip garbage collection, which would make a tick late."""
 
     def _hold(self, on: bool) -> bool:
         if on != self.holds:
@@ -277,5 +277,5 @@ class ClockInput:
 
 
 def drained(events: deque[str]) -> list[str]:
-    """What has gathered, and is then gone; others may add meanwhile."""
+    """Remove and return what has gathered; other threads may add meanwhile."""
     return [events.popleft() for _ in range(len(events))]

@@ -1,4 +1,4 @@
-"""Words left for a loop by the thread that answers commands: of each kind the newest."""
+"""Words that a loop has been sent since it last looked."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Mailbox:
         self._newest: dict[str, Command] = {}
 
     def put(self, kind: str, command: Command) -> None:
-        """Leave a word; from any thread."""
+        """Add a word, from any thread."""
         with self._lock:
             self._newest.pop(kind, None)  # so that the order is that of the newest words
             self._newest[kind] = command

@@ -41,15 +41,15 @@ class MotionStream:
         return now_ns() - self.heard_ns > 1e9 * SILENT_S
 
     def open(self) -> None:
-        """Connect."""
+        """Connect to the stream."""
         self._stream = Subscriber(self._address, ("result",), BACKLOG, self._security)
 
     def close(self) -> None:
-        """Leave."""
+        """Disconnect from the stream."""
         self._stream.close()
 
     def take(self) -> None:
-        """All that has come; a tick does not wait for a sender that never pauses."""
+        """Take everything that has arrived; a tick does not wait for a sender that never pauses."""
         before = self.feed.counters["motion_taken"]
         for _ in range(BACKLOG):
             message = self._stream.wait(0.0)
@@ -64,12 +64,12 @@ class MotionStream:
             self.heard_ns = now_ns()
 
     def counters(self) -> Mapping[str, int]:
-        """What became of its messages."""
+        """Counters of received, lost and dropped messages."""
         told = {f"motion_{name}": n for name, n in self._stream.counters.items() if n}
         return {**told, "motion_beside": n} if (n := self._n_beside) else told
 
     def sentences(self) -> list[str]:
-        """What is to be reported since the last time."""
+        """Sentences for the user since the last call."""
         return [f"Motion: {said}" for said in (*drained(self._stream.events), *self._said.take())]
 
 

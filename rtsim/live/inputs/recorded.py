@@ -68,7 +68,7 @@ class TimesInput:
         return frame
 
     def period_ns(self, session: Session) -> int:
-        """As long as it takes: nobody waits."""
+        """A period as long as the computation takes: nobody waits."""
         return 0
 
     def counters(self) -> Mapping[str, int]:
@@ -123,7 +123,7 @@ class RecordingInput(TimesInput):
 
 
 def messages_of(channel: PlayedStream) -> Iterator[ReceivedFrame]:
-    """The messages of a channel, one after the other in one frame."""
+    """The messages of a channel within one frame, one after the other."""
     frame = ReceivedFrame(channel.session, FieldLayout(channel.session))
     for k, time in enumerate(channel.times.tolist()):
         frame.seq, frame.time = k, time
@@ -168,14 +168,14 @@ class KeptResults:
             self.sentences += [said for said in message.text if said not in self.sentences]
 
     def service(self) -> None:
-        """Nobody is connected."""
+        """Do nothing, as nobody is connected."""
 
     def end(self, reason: str) -> None:
-        """The results stay."""
+        """Keep the results."""
 
     def results(self) -> Results | None:
-        """What came of the frames, in the memory that holds them: no more can be sent then; None without
-        frames.
+        """The results of the frames, in the memory that holds them: no more can be added then; None
+        without frames.
         """
         if self._session is None or not self._times:
             return None

@@ -41,8 +41,8 @@ def is_c3d(source: str) -> bool:
 
 
 def check_there(source: str, where: str = "SOURCE", or_else: str = "") -> None:
-    """ConfigError for a source that is neither synthetic nor a file that is there. or_else : more is
-    allowed
+    """ConfigError for a source that is neither synthetic nor an existing file. or_else : other kinds that
+    are allowed
     """
     if source not in MADE_UP and not Path(source).exists():
         allowed = f"{', '.join(MADE_UP)}, {FILES}{or_else}"
@@ -50,8 +50,8 @@ def check_there(source: str, where: str = "SOURCE", or_else: str = "") -> None:
 
 
 def check_source(source: str, streams: bool = True, where: str = "--source") -> None:
-    """ConfigError for a source that is neither synthetic, nor a file of markers that is there, nor, where
-    `streams` will do, the address of one.
+    """ConfigError for a source that is neither synthetic, nor an existing file of markers, nor, where
+    `streams` is set, the address of a stream.
     """
     from rtsim.files.markers.markers import check_kind
 
@@ -90,7 +90,7 @@ def check_playing(
 
 
 def check_corrections(source: str, units: str | None, up: str | None) -> None:
-    """ConfigError for a unit or an up axis that is none, or that the source cannot have wrong."""
+    """ConfigError for an invalid unit or up axis, or for one that cannot be wrong in the source."""
     from rtsim.files.forces.force_units import check_units
     from rtsim.files.markers.axes import parse_up
 
@@ -148,7 +148,7 @@ def load_trial(
 
 
 def side_of_walker(run: RunConfig) -> str:
-    """Which of its legs a run needs: both where it is asked for them or has a model of both."""
+    """Which legs of the walker a run needs: both where they are requested or the model has both."""
     from rtsim.models.load import BOTH_LEGS
 
     return "both" if run.model == BOTH_LEGS else run.side
@@ -196,7 +196,7 @@ def check_own_markers(run: RunConfig) -> None:
 
 
 def check_subject_given(run: RunConfig) -> None:
-    """ConfigError where nothing says who moves."""
+    """ConfigError where no subject is given."""
     if run.label_unnamed and not (run.subject or run.static):
         raise ConfigError(
             "markers without names are found by the shape of the person, which is not known",

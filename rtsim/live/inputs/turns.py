@@ -1,4 +1,4 @@
-"""Whose frames a loop works on: those of the session that leads, and others as time allows.
+"""Which frames a loop works on: those of the leading session, and others as time allows.
 
 To turn to another session takes the loop as long as many frames do, and the same again to turn back. On a
 stream where anybody can begin sessions, that is bounded in time, not in number, so that it holds on any
@@ -70,7 +70,7 @@ class Turns:
         self._since_ns = self._since_ns or self._clock()
 
     def percent(self, others_ns: int) -> float:
-        """Of the time since it was last asked for, what strangers took [%].
+        """The share of time since the last call that other sessions took [%].
 
         others_ns : what they took besides since the start [ns]
         """
@@ -81,5 +81,5 @@ class Turns:
 
 
 def same(session: Session, other: Session | None) -> bool:
-    """Whether both are one session."""
+    """Whether both frames belong to one session."""
     return session is other or session == other

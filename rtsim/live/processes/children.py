@@ -39,7 +39,7 @@ class ChildFailedError(RtsimError):
 
 
 class Child:
-    """One `rtsim` process that says its states as JSON lines.
+    """An `rtsim` process that reports its states as JSON lines.
 
     message : a line that it is told at its start
     """
@@ -82,8 +82,8 @@ class Child:
         return self._process.pid
 
     def wait_ready(self, timeout_s: float, others: Sequence[Child] = ()) -> dict:
-        """The state with which the process says that it is ready; ChildFailedError with its own words, or
-        with those of one of the others that has failed meanwhile.
+        """The state in which the process is ready; ChildFailedError with its own message, or with that of
+        another process that has failed meanwhile.
         """
         due = time.monotonic() + timeout_s
         while time.monotonic() < due:
@@ -101,7 +101,7 @@ class Child:
         raise ChildFailedError(f"the {self.name} was not ready within {timeout_s:.0f} s")
 
     def newest_state(self, name: str) -> dict:
-        """The newest state of that name among those not read yet, which are then read; {} without one."""
+        """The newest unread state of that name; all of them then count as read; {} without one."""
         found: dict = {}
         while not self._states.empty():
             state = self._states.get()
@@ -109,7 +109,7 @@ class Child:
         return found
 
     def take_words(self) -> list[str]:
-        """What the process has said to its user since the last call, a line each."""
+        """Lines that the process has printed for the user since the last call."""
         words = self._errors[self._n_taken :]
         self._n_taken += len(words)
         return words

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def gc_paused() -> Iterator[None]:
-    """Collect and freeze what there is, then collect no more until the end.
+    """Collect garbage and freeze what remains, then collect no more until the end.
 
     Enter it before the first frame can arrive. The loop itself collects young objects once a second, which
     takes microseconds as all older ones are frozen. Within another one only what is new since is looked at.

@@ -43,7 +43,7 @@ POLL_S = 0.02
 
 
 def prepare(run: RunConfig, forces: ForceFeed | None = None) -> list[Stage]:
-    """The stages of a run, compiled and warm; forces : what force plates say, where the run has some."""
+    """The stages of a run, compiled and warm; forces : of the plates, where the run has some."""
     spec = load_model(run.model)
     methods_of(run, spec)  # told before a subject is looked for
     subject = None
@@ -133,13 +133,13 @@ def serve(
 
 
 def acquaintance_of(stages: Sequence[Stage], where: str) -> LiveSubjectCheck:
-    """What judges whether a stream is that of the person, or fits the model, that is followed."""
+    """The check of whether a stream belongs to the person, or fits the model, that is followed."""
     kinematics = kinematics_of(stages)
     return LiveSubjectCheck(kinematics, where)
 
 
 def meta_of(run: RunConfig, notes: Sequence[str] = (), markers: str = "") -> dict[str, Any]:
-    """What the descriptors of a run say of it; markers : address of their stream, where it has one."""
+    """Meta data for the descriptors of a run; markers : address of their stream, where there is one."""
     streams = {"markers": markers, "forces": run.forces if markers else ""}
     addresses = {name: address for name, address in streams.items() if address}
     chosen: dict[str, Any] = {"chosen": list(run.chosen)} if run.chosen else {}
@@ -156,13 +156,13 @@ def meta_of(run: RunConfig, notes: Sequence[str] = (), markers: str = "") -> dic
 
 
 def notes_of(stages: Sequence[Stage], run: RunConfig) -> list[str]:
-    """What the calibration of the person who is followed noticed."""
+    """Notes of the calibration of the person who is followed."""
     kinematics = kinematics_of(stages)
     return notes_of_person(kinematics.subject, run)
 
 
 def await_subscribers(publisher: Publisher, n_subscriber: int, wait_s: float) -> None:
-    """Wait until so many listen to the results, at most wait_s [s]."""
+    """Wait until this many subscribers receive the results, at most wait_s [s]."""
     due = now_ns() + int(1e9 * wait_s)
     while publisher.n_subscriber < n_subscriber and now_ns() < due:
         publisher.wait_for_subscriber(POLL_S)

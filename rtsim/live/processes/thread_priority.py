@@ -11,7 +11,7 @@ PRIORITY = 50
 
 
 def may_have_priority(wanted: bool = True) -> bool:
-    """Whether it is wanted and granted, found out by trying."""
+    """Whether priority is requested and granted, found out by trying."""
     with with_priority(wanted) as granted:
         return granted
 
@@ -38,13 +38,13 @@ def with_priority(wanted: bool = True) -> Iterator[bool]:
 
 
 def processors() -> tuple[int, ...]:
-    """Processors that this process may be pinned to; none where the system has no such choice."""
+    """Processors that this process may be pinned to; empty where the system cannot pin processes."""
     return tuple(sorted(os.sched_getaffinity(0))) if hasattr(os, "sched_getaffinity") else ()
 
 
 @contextmanager
 def pinned(cpu: int | None) -> Iterator[bool]:
-    """Within, this thread runs on one processor, one of `processors`; whether that was granted."""
+    """Within, this thread runs on one of `processors` only; yields whether that was granted."""
     if cpu is None or not hasattr(os, "sched_setaffinity"):
         yield False
         return

@@ -1,4 +1,4 @@
-"""The feet of a run whose model brings its own markers: found, told, and followed over a recording."""
+"""The feet of a run whose model brings its own markers: found, reported, and followed over a recording."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def told_feet(run: RunConfig, spec: ModelSpec) -> list[str]:
 
 
 def told_parts(borne_by: Mapping[str, Mapping[str, float]]) -> list[str]:
-    """Who bears what, in words."""
+    """Which bodies bear which plates, in words."""
     return [
         f"{plate} on {', '.join(f'{body} ({100.0 * part:g} %)' for body, part in parts.items())}"
         for plate, parts in borne_by.items()
@@ -85,7 +85,7 @@ def told_parts(borne_by: Mapping[str, Mapping[str, float]]) -> list[str]:
 
 
 def beginning(trial: MarkerTrial) -> MarkerTrial:
-    """So many frames of a recording as are looked at."""
+    """The frames at the start of a recording that are looked at."""
     rows = slice(0, MOST_FRAMES)
     return trial._replace(times=trial.times[rows], positions=trial.positions[rows])
 

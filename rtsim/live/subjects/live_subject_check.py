@@ -1,5 +1,5 @@
-"""Whose markers does a live stream bring? Judged after the first second, as a recording is before its first
-frame (rtsim/subjects/markers/fit.py).
+"""Whose markers a live stream brings, judged after the first second, as a recording is before its first frame
+(rtsim/subjects/markers/fit.py).
 
 A run is never ended by what a stream contains, and its first labels may be wrong for a while. So frames
 that cannot be the subject's are flagged `suspect`, told with the next telemetry, and judged again after 2, 4,
@@ -123,17 +123,17 @@ class LiveSubjectCheck(Stage):
         self._misfit_mm = np.nan
 
     def reset(self) -> None:
-        """Neither a stream nor a judgement."""
+        """Forget the stream and the judgement."""
         super().reset()
         self._forget()
 
     def begin(self, session: Session, anew: bool) -> None:
-        """Another stream may be another person's."""
+        """Start anew, as another stream may be another person's."""
         if anew:
             self._forget()
 
     def run(self, frame: ReceivedFrame) -> StageOutcome:
-        """Keep some of the frames, and tell what was found of them."""
+        """Keep some of the frames, and report what was found in them."""
         self.n_frame += 1
         if self._kinematics.identity.n_break != self._n_break:  # who was known may be another one now
             self._n_break, self._known = self._kinematics.identity.n_break, False

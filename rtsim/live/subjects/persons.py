@@ -35,7 +35,7 @@ def with_person(run: RunConfig) -> tuple[RunConfig, tuple[str, ...]]:
 
 
 def person_in(run: RunConfig) -> Choice:
-    """Who is solved of those in the run's recording."""
+    """The person in the run's recording who is solved."""
     from rtsim.models.load import load_model
     from rtsim.subjects.markers.labs import load_lab
     from rtsim.subjects.subject import load_subject

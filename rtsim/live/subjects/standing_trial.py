@@ -40,7 +40,7 @@ MOST_FRAMES = 20_000
 
 
 class StandingSoFar(NamedTuple):
-    """What the newest frames show.
+    """Progress of a static trial by its newest frames.
 
     seconds : in a row so far in which the person stands still, of frames that show all markers [s]
     movement_mm : farthest from its place that a marker was in the newest half second; NaN = none was seen
@@ -101,7 +101,7 @@ class StandingTrial:
             self._frames.popleft()
 
     def look(self) -> StandingSoFar:
-        """What the frames so far show."""
+        """Judge the frames so far."""
         if self._fault is not None or not self._frames:
             return StandingSoFar(fault=self._fault)
         trial = self._trial()

@@ -1,4 +1,6 @@
-"""Whose trial is it? What is told before the first frame of a run, and what keeps it from beginning."""
+"""Whether a trial is the subject's: what is reported before the first frame of a run, and what prevents
+the run.
+"""
 
 from __future__ import annotations
 
@@ -63,7 +65,9 @@ def notes_before(run: RunConfig, *, anyway: bool = False) -> tuple[str, ...]:
 
 
 def notes_of_person(person: Subject | None, run: RunConfig) -> list[str]:
-    """What the calibration noticed, and legs that hardly go with the stature; ConfigError beyond any."""
+    """Notes of the calibration, and on legs that hardly go with the stature; ConfigError for impossible
+    ones.
+    """
     if person is None:
         return []
     where = run.subject or run.static or run.source
@@ -109,7 +113,7 @@ def told_of(fit: SubjectFit, fault: ConfigError | None, whose: str, anyway: bool
 
 
 def check_shown(names: tuple[str, ...], whose: str, trial: MarkerTrial, where: str) -> None:
-    """ConfigError for a trial without frames, or that shows none of the markers that are followed."""
+    """ConfigError for a trial without frames, or without any marker that is followed."""
     found = find_markers(names, trial.names)
     if not found:
         raise ConfigError(

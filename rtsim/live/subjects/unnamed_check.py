@@ -17,13 +17,13 @@ FEWEST_FRAMES = 200
 
 
 def unnamed_of(stages: Sequence[Stage]) -> UnnamedMarkers | None:
-    """What names the markers without names, where a run asks for that."""
+    """The labeller of markers without names, where a run requests it."""
     kinematics = kinematics_of(stages)
     return kinematics.unnamed
 
 
 def check_named(stages: Sequence[Stage], run: RunConfig, where: str) -> None:
-    """ConfigError where nobody was found in any frame, or never half of the markers for certain."""
+    """ConfigError where nobody was found in any frame, or never half of the markers with certainty."""
     unnamed = unnamed_of(stages)
     if unnamed is None or not unnamed.n_frame:
         return
