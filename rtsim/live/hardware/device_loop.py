@@ -129,7 +129,7 @@ def of_another_joint(spec: HilSpec, device: DeviceSpec) -> str:
 
 
 class DeviceClock(ClockInput):
-    """Ticks that model and device share: in lockstep a tick waits for the device's answer, else for the clock.
+    """Ticks of model and device: in lockstep a tick waits for the device's answer, else for the clock.
 
     There is no tick before a device has spoken.
 
