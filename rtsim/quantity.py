@@ -24,7 +24,7 @@ ACTIVATIONS = Curves("Muscle activations", "activation", 2, 0.1, True)
 
 
 class Quantity(NamedTuple):
-    """What a result is, and where its newest value is.
+    """A result: what it is, and where its newest value is stored.
 
     name : field of the frames; array : float64 of the shape of every frame, in SI units, kept up to date
     labels : of the entries of the first axis; parts : of the second, where tables have a column for each
@@ -106,7 +106,7 @@ class Fields:
         )
 
     def data(self) -> dict[str, bytes]:
-        """Bytes of every field."""
+        """Bytes of all fields."""
         return {name: array.tobytes() for name, array in self.arrays.items()}
 
 

@@ -40,7 +40,8 @@ ON_SCREEN: Faces = {
 
 
 def streamed_scale(unit: str, turns: bool, order: int) -> float:
-    """Rad or m, their rates or the rates of those, in the unit that a stream declares of a coordinate.
+    """Factor from rad or m, and from their rates and accelerations, to the unit that a stream declares for a
+    coordinate.
 
     unit : one, or one for each kind of coordinate, as "rad, m"
     turns : whether the coordinate is an angle; order : 0, 1, 2 of values, speeds and accelerations

@@ -28,7 +28,7 @@ HUMP = 0.1
 
 
 class Agreement(NamedTuple):
-    """Of one pair of curves; NaN where it is not defined."""
+    """Agreement of a pair of curves; NaN where it is not defined."""
 
     rmsd: float  # in the curves' unit
     r2: float  # squared Pearson correlation
@@ -37,7 +37,7 @@ class Agreement(NamedTuple):
 
 
 def agreement(measured: Array, calculated: Array) -> Agreement:
-    """Of two curves (n,) at the same times; where either is NaN the time is left out."""
+    """Agreement of two curves (n,) at the same times; times at which either is NaN are left out."""
     both = np.isfinite(measured) & np.isfinite(calculated)
     m, c = measured[both], calculated[both]
     if not len(m):
@@ -63,14 +63,14 @@ class Repeated(NamedTuple):
 
 
 def over_cycles(measured: Array, calculated: Array, cycles: list[slice]) -> Repeated:
-    """Of each cycle by itself, as in tables 1 and 2 of Andersen et al. 2017 (five cycles)."""
+    """Agreement of each cycle on its own, as in tables 1 and 2 of Andersen et al. 2017 (five cycles)."""
     rows = np.array([agreement(measured[cycle], calculated[cycle]) for cycle in cycles])
     deviation = rows.std(axis=0, ddof=1) if len(rows) > 1 else np.full(rows.shape[1], math.nan)
     return Repeated(Agreement(*rows.mean(axis=0)), Agreement(*deviation))
 
 
 def cycles_of(times: Array, frequency_hz: float, n: int = 5, start_s: float = 0.0) -> list[slice]:
-    """The first n whole cycles of a movement of known frequency, from a time on [s]."""
+    """The first n whole cycles of a movement of known frequency, beginning at a time [s]."""
     period = 1.0 / frequency_hz
     first = start_s + np.arange(n + 1) * period
     at = np.searchsorted(times, first - 1e-9)
@@ -85,13 +85,14 @@ def humps(cycle: Array) -> int:
 
 
 def opening_over_closing(cycle: Array, forwards: Array) -> float:
-    """Mean of a curve while another one (n,) goes up, over its mean while that comes back; one cycle."""
+    """Mean of a curve while another one (n,) rises, divided by its mean while that one falls; one cycle."""
     rate = np.gradient(forwards)
     return float(cycle[rate > 0.0].mean() / cycle[rate < 0.0].mean())
 
 
 def frequency_of(times: Array, curves: Array) -> float:
-    """Of a movement that repeats, by the strongest line of its curves' spectra [Hz]; NaN where there is none.
+    """Frequency of a periodic movement, by the strongest line of its curves' spectra [Hz]; NaN where there is
+    none.
 
     times : (n,) [s], even; curves : (n, ...), NaN where not known
 

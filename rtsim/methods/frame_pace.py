@@ -44,7 +44,9 @@ class FramePace:
         self.begin(0.0)
 
     def begin(self, rate: float) -> None:
-        """Frames of another session, at a stated rate [Hz]; none: they are to go on, that is all."""
+        """Begin frames of another session, at a stated rate [Hz]; without one only the order of times is
+        checked.
+        """
         self._rate = rate if rate > 0.0 else 0.0
         self._before: tuple[int, float, float] | None = None  # number, time, arrival
         self._window = _Window()
@@ -52,7 +54,7 @@ class FramePace:
         self.leapt, self.wrong = False, ""
 
     def take(self, frame: ReceivedFrame) -> bool:
-        """Whether a frame's time goes on as stated; the first frame's does."""
+        """Whether a frame's time continues at the stated rate; the first frame's always does."""
         seq, time, came = frame.seq, frame.time, seconds_of(frame)
         before, self._before = self._before, (seq, time, came)
         if frame.t_arrived and self._rate:

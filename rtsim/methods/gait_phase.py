@@ -89,7 +89,7 @@ class Swing:
         self._before: tuple[float, float] | None = None  # time and speed
 
     def add(self, time: float, place: float) -> Event | None:
-        """Take a sample; what has happened, if anything has."""
+        """Add a sample; returns the event that has happened, if any."""
         if not self._fit(time, place):
             return None
         before, self._before = self._before, (self.time, self.speed)
@@ -140,7 +140,7 @@ class Swing:
 
 
 class StrideShape:
-    """What all feet do over a stride of one of them: places by phase, the mean of the strides so far."""
+    """Motion of all feet over a stride of one of them: places by phase, the mean of the strides so far."""
 
     def __init__(self, n_foot: int) -> None:
         self.places: list[list[float]] = [[] for _ in range(n_foot)]
@@ -208,7 +208,7 @@ class FootStride:
         return not math.isnan(self.length) and not math.isnan(self.struck)
 
     def go_on(self, time: float, passed_s: float) -> None:
-        """The phase at a time, so long after the one before [s]."""
+        """The phase at a time, this long after the previous one [s]."""
         if self._is_known:
             self._total += passed_s / self.length
         self._tell(time)
@@ -358,7 +358,8 @@ class GaitPhase:
             self._take(time, foot, event)
 
     def press(self, foot: int, at: float, kind: int = HEEL_STRIKE) -> None:
-        """A plate or a file tells, not before the sample of that time, that a foot came down or left [s].
+        """Note that a plate or a file reports a strike or an off of a foot [s], not before the sample of that
+        time.
 
         It is believed, and how much later than the foot itself it tells is kept for strides without it.
         """

@@ -125,7 +125,7 @@ class InverseDynamics:
             self._run_errors()
 
     def clear(self) -> None:
-        """Take all external wrenches away."""
+        """Remove all external wrenches."""
         self.external[:] = 0.0
 
     def push(self, body: int, force: Array, place: Array, free_moment: Array | None = None) -> None:
@@ -171,7 +171,7 @@ class InverseDynamics:
 
     @property
     def mass(self) -> float:
-        """Of all bodies of the model [kg]."""
+        """Mass of all bodies of the model [kg]."""
         return float(self._system.bodies.mass.sum())
 
     @property

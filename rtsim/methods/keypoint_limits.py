@@ -1,4 +1,4 @@
-"""What is expected of keypoints instead of markers: how far off they are, and from where at fault."""
+"""Limits for keypoints instead of markers: their usual error, and the error from which they are at fault."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a person moves as a whole: leaps that nobody can do, turning round, and walking backwards."""
+"""Motion of a person as a whole: impossible leaps, turning round, and walking backwards."""
 
 from __future__ import annotations
 
@@ -37,17 +37,17 @@ TURNS, BACKWARDS = "the person turns round", "the person walks backwards"
 
 
 class PersonLeap:
-    """Whether a person was somewhere else a moment ago than anybody can be."""
+    """Detects a person who has moved farther since the last sample than is possible."""
 
     def __init__(self) -> None:
         self._before: tuple[float, Array, Array] | None = None
 
     def begin(self) -> None:
-        """Nobody has been seen yet."""
+        """Forget the person."""
         self._before = None
 
     def look(self, now_s: float, place: Array, rotation: Array) -> str:
-        """What is impossible about the step from the sample before, in words; empty where nothing is.
+        """A sentence on what is impossible about the step from the previous sample; empty where nothing is.
 
         place : (3,) - of the pelvis [m]; rotation : (3, 3) - its axes in ground
         """
@@ -80,7 +80,7 @@ class WalkDirection:
         self.begin()
 
     def begin(self) -> None:
-        """Nobody has been seen yet."""
+        """Forget the walk."""
         self._before: tuple[float, float, float, float] | None = None  # time, of the feet, of the pelvis
         self._headings: deque[tuple[float, float]] = deque()
         self._heading = self._height = self._speed = self._seen_s = 0.0
@@ -90,7 +90,7 @@ class WalkDirection:
     def look(
         self, time: float, pelvis: Array, forwards: tuple[float, float], feet: list[tuple[float, float]]
     ) -> str:
-        """What speaks against a walk forwards, in words; empty where nothing does.
+        """A sentence on what speaks against walking forwards; empty where nothing does.
 
         Parameters
         ----------

@@ -92,7 +92,7 @@ class WalkingAxis:
         self._is_oblique, self._judged = False, False
 
     def begin(self) -> None:
-        """Nobody has been seen yet."""
+        """Forget the walk."""
         self.axes[:] = self._since = math.nan
         self._places, self._is_oblique, self._judged = [], False, False
 

@@ -23,8 +23,8 @@ INSTEAD = ("torque_generators", "simulation")
 
 
 def with_addition(spec: ModelSpec, more: Addition, where: str) -> ModelSpec:
-    """The model with what is added behind its own; ConfigError for a law of what is not there, a method that
-    is there already, and what makes no model together.
+    """The model with the tables of the addition appended; ConfigError for a law of something that does not
+    exist, for a method that exists already, and for a combination that is not a valid model.
 
     where : the file of the addition
     """

@@ -105,7 +105,7 @@ def image(key: str, value: Any) -> Any:
 
 
 def flipped(x: float) -> float:
-    """-x, and 0 for 0."""
+    """The negated number, without negative zero."""
     return 0.0 - x
 
 

@@ -45,7 +45,9 @@ def ruler_of_model(model: Model) -> Ruler:
 
 
 def loose_bodies(model: Model) -> set[int]:
-    """Bodies that neither carry a foot nor are one; none where no foot is found, or legs have no markers."""
+    """Bodies that neither carry a foot nor are one; empty where no foot is found, or where legs have no
+    markers.
+    """
     try:
         feet = find_feet(model)
     except ConfigError:

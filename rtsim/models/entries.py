@@ -1,4 +1,4 @@
-"""What the entries of a model's coordinates and speeds are called, also those that have no name there."""
+"""Names for the entries of a model's coordinates and speeds, including those that the model does not name."""
 
 from __future__ import annotations
 

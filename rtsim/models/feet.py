@@ -60,7 +60,7 @@ class Foot(NamedTuple):
 
 
 class PlacedFeet:
-    """The lines of a model's feet at a pose; of a foot whose markers are all hidden it says nothing.
+    """The lines of a model's feet in a pose; NaN for a foot whose markers are all hidden.
 
     Attributes
     ----------
@@ -137,7 +137,7 @@ def points_of(model: Model) -> list[Point]:
 
 
 def low_ends(model: Model, points: Sequence[Point], spots: Array) -> list[int]:
-    """First bodies of all feet by the neutral pose; ConfigError where there is none."""
+    """First bodies of all feet by the neutral pose; ConfigError where there are none."""
     tree, parents = model.tree, model.tree.parent.tolist()
     freedom = [int(tree.v_start[b + 1] - tree.v_start[b]) for b, p in enumerate(parents) if p < 0]
     joints, limb = joint_centres(model), np.zeros(len(parents))
@@ -163,7 +163,7 @@ def low_ends(model: Model, points: Sequence[Point], spots: Array) -> list[int]:
 
 
 def other_foot(model: Model, named: Sequence[int], points: Sequence[Point], spots: Array) -> list[int]:
-    """The first body of the foot that is not named beside one that is; none of a model with one leg."""
+    """The first body of the opposite foot; none for a model with one leg."""
     if len(named) != 1:
         return []
     try:
@@ -221,7 +221,7 @@ def carried_by(model: Model, root: int) -> set[int]:
 
 
 def body_named(model: Model, name: str) -> int:
-    """Number of a body."""
+    """Number of the body with this name."""
     if name not in model.names.bodies:
         raise ConfigError(
             f"the model {model.name} has no body {name!r} that plates could press", where=NAMED,
@@ -258,7 +258,7 @@ def sides_of(names: Sequence[str], lateral: Sequence[float]) -> list[int]:
 
 
 def in_words(model: Model, feet: Sequence[Foot]) -> str:
-    """Which feet were taken, in a sentence."""
+    """A sentence on which feet were chosen."""
     told = []
     for foot in feet:
         pressed, *others = (model.names.bodies[b] for b in foot.bodies)

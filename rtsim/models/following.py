@@ -1,4 +1,4 @@
-"""What the pose of a model that brings its own markers follows: weights, drawn coordinates, kept ranges.
+"""What the pose of a model with its own markers follows: weights, prescribed coordinates, ranges.
 
 The pose minimises sum w |x - x_measured|^2 / sum w over the markers that are seen, plus sum w (q - q_drawn)^2
 over coordinates [rad, m], while constraints hold and clamped coordinates stay in their ranges: the objective
@@ -31,7 +31,7 @@ ANYWHERE = ((1, 2), (3, 3))
 
 
 class TargetedCoordinate(NamedTuple):
-    """A coordinate that is drawn to values over time; to one, where it has one time only."""
+    """A coordinate that is drawn to values over time, or to a single value."""
 
     name: str
     weight: float
@@ -44,7 +44,7 @@ class TargetedCoordinate(NamedTuple):
 
 
 class TrackingTasks(NamedTuple):
-    """What is followed; notes are sentences on what a setup asks for and is not done."""
+    """Tasks of tracking; notes are sentences on requests of a setup that are not carried out."""
 
     markers: Mapping[str, float]  # in the model's order, all above 0
     coordinates: tuple[TargetedCoordinate, ...] = ()
@@ -62,7 +62,7 @@ def check_markers(spec: ModelSpec) -> None:
 
 
 def following_of(spec: ModelSpec, setup: IkSetup | None = None, where: str = "") -> TrackingTasks:
-    """What a setup asks of a model: without one, its markers by their own weights.
+    """The tracking tasks of a setup; without one, the model's markers with their own weights.
 
     where : the setup's file, for what cannot be: tasks of other markers alone, of coordinates that are not
     there, or nothing to fit
@@ -150,7 +150,7 @@ def drawn_in(model: Model, following: TrackingTasks) -> list[TargetedCoordinate]
 
 
 def with_coordinates(roles: Roles, model: Model, spec: ModelSpec, following: TrackingTasks) -> Roles:
-    """The roles with the coordinates that are drawn, and the ranges of those that are clamped."""
+    """The roles with the coordinates that are drawn to values, and the ranges of those that are clamped."""
     names, q, dof = model.coordinates.names, model.coordinates.q, model.coordinates.dof
     drawn = drawn_in(model, following)
     at = np.array([names.index(one.name) for one in drawn], np.int64)

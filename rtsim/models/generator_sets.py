@@ -16,7 +16,9 @@ FOLDER = "generators"
 
 
 def load_set(name: str, through: tuple[str, ...] = ()) -> GeneratorSet:
-    """The set of that name or file, with the generators of its base, and the joints where it has none."""
+    """The set with that name or in that file, with the generators of its base, and the base's joints
+    where it has none.
+    """
     path = find_config(name, FOLDER)
     if str(path) in through:
         raise ConfigError(f"{name} is its own base", where=f"{through[-1]}: base", remedy="leave base out")

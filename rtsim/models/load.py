@@ -59,5 +59,5 @@ def loaded(name: str, note: Note | None, through: dict[str, str]) -> ModelSpec:
 
 
 def model_for(name: str, side: str) -> str:
-    """The name of the model for a person of one side or of both; a leg asked for by name becomes two."""
+    """The name of the model for a person with data of one side or of both; a requested leg becomes two."""
     return BOTH_LEGS if name == ONE_LEG and side == "both" else name

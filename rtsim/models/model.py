@@ -67,7 +67,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Names:
-    """What the rows of a model's tables are called."""
+    """Names of the rows of a model's tables."""
 
     bodies: tuple[str, ...]
     joints: tuple[str, ...]  # of each body's joint
@@ -129,7 +129,7 @@ class Model:
         return len(self.tree.dof_body)
 
     def constraints(self, roles: Roles) -> Constraints:
-        """What the kernels of constrained dynamics and moment arms read, with the roles of a method."""
+        """Tables for the kernels of constrained dynamics and moment arms, with the roles of a method."""
         check_timeless(self.tree, self.couplers)
         return Constraints(self.elements, roles, self.couplers, self.rolls)
 

@@ -1,5 +1,4 @@
-"""Where the bodies of a model are in its neutral pose: as kernels/joints/tree.pose tells, but without
-compiling it.
+"""Poses of the bodies in a model's neutral pose: same as kernels/joints/tree.pose, but without compiling it.
 
 `rtsim check` and the beginning of a run ask for a model's feet; they need not wait seconds for that.
 """
@@ -55,7 +54,7 @@ def motions(model: Model, b: int) -> list[tuple[bool, Array, float]]:
 
 
 def function_at(functions: Functions, f: int) -> Function:
-    """Row f of the kernels' table."""
+    """The function in row f of the kernels' table."""
     kind, count, first = int(functions.kind[f]), int(functions.n_term[f]), int(functions.start[f])
     n = 3 * count if kind == SPLINE else count
     return Function(kind, count, tuple(functions.data[first : first + n].tolist()))

@@ -1,4 +1,5 @@
-"""The planar whole body of Millard et al. (2019), 16 segments and 18 degrees of freedom, for anybody's size.
+"""The planar whole body of Millard et al. (2019), with 16 segments and 18 degrees of freedom, for a person of
+any size.
 
 Masses, centres and radii of gyration are de Leva's (1996), lengths of limbs too, in parts of the stature. The
 body stands on its feet with all joints at zero; its parts hang on the vertical line through hips and ankles:
@@ -201,7 +202,7 @@ def sole(side: str, foot_mm: float, stature_mm: float) -> list[dict[str, Any]]:
 
 
 def length(share: SegmentShare, scale: float) -> float:
-    """Of a segment [mm], of a person `scale` times as tall as the mean one."""
+    """Length of a segment [mm] of a person `scale` times as tall as the mean one."""
     return scale * share.length_mm
 
 
@@ -239,7 +240,7 @@ def trunk_parts(person: Population, scale: float, cuts: tuple[float, float]) -> 
 
 
 def piece_of(share: SegmentShare, scale: float, start: float, end: float, top: float) -> MassShare:
-    """What a slice has between two parts of its length from its top, which is so high [mm].
+    """The part of a slice of this height [mm] between two fractions of its length from its top.
 
     Density 1 + b (2 s - 1) with b = 6 (c - 1/2) has its centre at c; its variance is 1/12 - b^2/36.
     """
@@ -258,7 +259,7 @@ def piece_of(share: SegmentShare, scale: float, start: float, end: float, top: f
 
 
 def together(pieces: list[MassShare]) -> MassShare:
-    """Pieces as one."""
+    """Pieces as one body."""
     mass = sum(piece.mass for piece in pieces)
     centre = sum(piece.mass * piece.centre for piece in pieces) / mass
     return MassShare(
@@ -267,5 +268,5 @@ def together(pieces: list[MassShare]) -> MassShare:
 
 
 def rounded(value: float) -> float:
-    """To a thousandth."""
+    """A number rounded to a thousandth."""
     return round(float(value), 3)

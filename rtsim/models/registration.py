@@ -48,8 +48,8 @@ class JointRegistration(NamedTuple):
 
 
 def registered(spec: ModelSpec, anatomy: Anatomy, subject: Subject | None) -> tuple[ModelSpec, list[str]]:
-    """The model with the parts of joints that name `registered_by` where the person's bones have them, and
-    the bodies that carry these; the model itself where the subject does not tell how they stood.
+    """The model with the parts of joints that name `registered_by` placed as the person's bones are, and the
+    bodies that carry these; unchanged where the subject does not store that pose.
 
     ConfigError where the mechanism does not reach the flexion in which they stood.
     """
@@ -71,7 +71,7 @@ def registered(spec: ModelSpec, anatomy: Anatomy, subject: Subject | None) -> tu
 
 
 def registration(spec: ModelSpec, anatomy: Anatomy, body: Body, angles: Array) -> JointRegistration | None:
-    """Of the parts of a body's joint; None where the mechanism does not reach that flexion.
+    """Placement of the parts of a body's joint; None where the mechanism does not reach that flexion.
 
     angles : (3,) - of the body in its parent about z, the new x, the new y [rad]
     """

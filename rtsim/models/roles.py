@@ -43,7 +43,7 @@ def check_fits_markers(spec: ModelSpec) -> None:
 
 
 def roles_of(spec: ModelSpec, method: str | None = None, subject: Subject | None = None) -> Roles:
-    """Which elements a method (the first, if none is named) asks for, with their weights and targets.
+    """The elements that a method (the first, if none is named) uses, with their weights and targets.
 
     subject : whose mean lengths are the targets, where the method takes those
     """
@@ -51,7 +51,7 @@ def roles_of(spec: ModelSpec, method: str | None = None, subject: Subject | None
 
 
 def roles_among(rows: list[ScalarElement], how: MethodSpec, subject: Subject | None = None) -> Roles:
-    """Same as roles_of, of these scalar constraints."""
+    """Same as roles_of, for these scalar constraints."""
     n = len(rows)
     mode, weight, target = np.full(n, OFF, np.int64), np.zeros(n), np.zeros(n)
     for e, row in enumerate(rows):

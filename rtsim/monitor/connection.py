@@ -1,4 +1,4 @@
-"""Whether data is coming, in words."""
+"""Whether data is arriving, in words."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class FrameWatch:
         self._heard_at_wall = time.time()
 
     def restart(self) -> None:
-        """Another sender was announced: none of its frames has come yet."""
+        """Forget the frames, as another sender was announced."""
         self._heard = None
 
     def state(self, announced: bool, ended: bool, now: float, holds: bool = False) -> ConnectionState:

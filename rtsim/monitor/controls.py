@@ -81,7 +81,7 @@ class ToolBar(QWidget):
             flow.addWidget(group)
 
     def show_title(self, title: str) -> None:
-        """Person, side and trial, as far as there is room."""
+        """Show person, side and trial, as far as there is room."""
         self.name.setText(printable(title, TITLE_MOST) if title else NAME)
         self.name.setToolTip(tip([title] if title else []))
 
@@ -112,7 +112,7 @@ class ToolBar(QWidget):
             row.addWidget(button)
 
     def show_method(self, current: str, busy: bool) -> None:
-        """Mark the method that the estimator uses, which need not be the one last asked for."""
+        """Mark the method in use, which may differ from the one last requested."""
         for method, button in self.methods.items():
             button.setChecked(method == current)
             button.setEnabled(not busy)

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QLabel, QSizePolicy
 
 
 class Elided(QLabel):
-    """Takes the width that it is given; what it says in full is `text()`."""
+    """A label that takes the width that it is given; its full text is `text()`."""
 
     def __init__(self, text: str = "") -> None:
         super().__init__(text)

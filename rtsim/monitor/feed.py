@@ -44,7 +44,7 @@ PAUSED = "paused"  # gauge of telemetry: 1 while the sender holds by command
 
 
 class Change(IntEnum):
-    """What new descriptors changed."""
+    """Changes by new descriptors."""
 
     NOTHING = 0
     DETAILS = 1  # the words about the session; the curves go on after a gap
@@ -162,7 +162,7 @@ class Feed:
         self._counted_before = dict(self.source.counters)
 
     def counters(self) -> dict[str, int]:
-        """What the subscriber has counted since the last clearing."""
+        """Counters of the subscriber since they were last cleared."""
         before = self._counted_before
         return {name: n - before.get(name, 0) for name, n in self.source.counters.items()}
 
@@ -177,7 +177,7 @@ class Feed:
 
     @property
     def device_fault(self) -> bool:
-        """Whether the newest frame says that the device is in fault."""
+        """Whether the newest frame reports a fault of the device."""
         codes = self.device.get(ARMING)
         return codes is not None and codes[0] == ARM_STATES.index("fault")
 

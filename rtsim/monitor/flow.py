@@ -1,4 +1,4 @@
-"""A layout that sets widgets side by side and goes on in the next line where the width is used up."""
+"""A layout that places widgets side by side and continues on the next line where the width is used up."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Flow(QLayout):
         self._arrange(rect, move=True)
 
     def sizeHint(self) -> QSize:
-        """Everything in one line."""
+        """The size with everything on one line."""
         sizes = [item.sizeHint() for item in self._shown()]
         gaps = self._across * max(0, len(sizes) - 1)
         return QSize(

@@ -1,4 +1,5 @@
-"""What a result stream has to show, from its descriptor alone: panels of curves, parts of the figure.
+"""Contents of the window for a result stream, from its descriptor alone: panels of curves, parts of the
+figure.
 
 What one sender may make the window draw is bounded; what is left out for that is said in a sentence.
 """
@@ -239,7 +240,7 @@ def _curves(
 
 
 def usual_curves(spec: FieldSpec) -> Curves | None:
-    """How a field of one axis is drawn where the sender says of none how: under its name."""
+    """Curves of a field of one axis where the sender does not describe any: all under its name."""
     if spec.name in FIGURE_FIELDS or len(spec.shape) != 1 or spec.role != "value":
         return None
     said = spoken((printable(spec.name),))[0]

@@ -13,7 +13,7 @@ N_PER_SECOND = 4  # of others; more cannot be read
 
 
 class MessageLog:
-    """What was said, newest last.
+    """Messages, newest last.
 
     Attributes
     ----------
@@ -33,11 +33,11 @@ class MessageLog:
         self._n_heard += n
 
     def say(self, text: str) -> None:
-        """A sentence of the window itself."""
+        """Add a message of the window itself."""
         self.kept.append(printable(text, SENTENCE_MOST))
 
     def turn(self, now: float) -> None:
-        """Begin another second where one is over, and say how many sentences of it were left out."""
+        """Begin another second where one is over, and state how many messages of it were left out."""
         if self._since <= now < self._since + 1.0:
             return
         left_out = self._n_heard - N_PER_SECOND

@@ -32,7 +32,7 @@ UNKNOWN = Latency(float("nan"), float("nan"))
 
 
 def quality_of(status: int) -> Quality:
-    """What a frame of this status is worth to the curves; a late frame is still a good one."""
+    """Quality of a frame with this status for the curves; a late frame is still a good one."""
     if status & WORTHLESS:
         return Quality.MISSING
     return Quality.DEGRADED if status & DOUBTFUL else Quality.GOOD
@@ -56,7 +56,7 @@ class Meter:
         self._n_held = 0
 
     def add(self, frame: ReceivedFrame) -> None:
-        """Take in one frame."""
+        """Take one frame."""
         slot = self.n_frame % N_FRAME
         self._published[slot] = frame.t_published
         repeated = bool(frame.status & Status.STALE)  # with the stamps of an old frame

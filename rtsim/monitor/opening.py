@@ -73,6 +73,6 @@ def open_window(
 
 
 def settings_path() -> Path | None:
-    """Where this user's settings are kept; None where there is no such folder."""
+    """File of this user's settings; None where there is no folder for them."""
     folder = QStandardPaths.writableLocation(QStandardPaths.StandardLocation.GenericConfigLocation)
     return Path(folder) / SETTINGS if folder else None

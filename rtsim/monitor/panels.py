@@ -34,13 +34,13 @@ class PlotPanel(NamedTuple):
 
     @property
     def drawn_sides(self) -> tuple[str, ...]:
-        """The side of each curve of a panel with one curve of each side, as loads of feet; else ()."""
+        """The side of each curve of a panel with one curve for each side, such as loads of feet; else ()."""
         apart = len(set(self.sides)) == len(self.sides)
         return self.sides if apart and "" not in self.sides else ()
 
 
 def told_apart(panels: list[PlotPanel]) -> list[PlotPanel]:
-    """Panels of one title, as of a joint's angles and moments, say their quantity, too."""
+    """Panels with the same title, such as a joint's angles and moments, with their quantity added."""
     counts = Counter(panel.title for panel in panels)
     return [
         panel._replace(title=f"{panel.title}, {panel.quantity}") if counts[panel.title] > 1 else panel

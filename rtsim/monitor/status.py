@@ -38,7 +38,7 @@ class Chip(QFrame):
         column.addWidget(self.value)
 
     def set_theme(self, theme: Theme) -> None:
-        """Make room for the widest value."""
+        """Adapt the width to the widest value."""
         widths = []
         for text, size, bold in (
             (self._text.widest, VALUE_PIXELS, True),
@@ -113,7 +113,7 @@ class StatusStrip(QFrame):
         self._upper.setDirection(directions.LeftToRight if wide else directions.TopToBottom)
 
     def set_compact(self, on: bool) -> None:
-        """In a low window, the figures of SELDOM_READ alone where they are not as usual."""
+        """In a low window, show the figures in SELDOM_READ only where they are unusual."""
         self._compact = on
         self._leave_out()
 
@@ -124,7 +124,7 @@ class StatusStrip(QFrame):
         self._arrange()
 
     def set_theme(self, theme: Theme) -> None:
-        """Recolour."""
+        """Recolour the strip."""
         self.theme = theme
         for chip in self.chips.values():
             chip.set_theme(theme)
@@ -132,14 +132,14 @@ class StatusStrip(QFrame):
         self.show_connection(self._connection_shown)
 
     def show_connection(self, connection: ConnectionState) -> None:
-        """Write the state of the stream."""
+        """Show the state of the stream."""
         self._connection_shown = connection
         self._dot.setStyleSheet(f"color: {getattr(self.theme, connection.mood)};")
         self.connection.setText(connection.words)
         self.connection.setToolTip(tip([connection.words]))
 
     def show_sentences(self, sentences: Sequence[str]) -> None:
-        """Write the last of some plain sentences; all of them stand in the tool tip."""
+        """Show the last of some sentences; all of them are in the tool tip."""
         self.message.setText(sentences[-1])
         self.message.setToolTip(tip(list(sentences)))
 

@@ -1,4 +1,4 @@
-"""What the status strip and the page say of a stream: captions, figures as text, and their moods."""
+"""Texts of the status strip and the page on a stream: captions, figures, and their moods."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class StatusWords(NamedTuple):
 
 
 def figures_of(feed: Feed) -> dict[str, StatusWords]:
-    """The figures of CHIPS; those of a silent sender are not told as if they were new."""
+    """Texts of CHIPS; those of a silent sender are not shown as if they were new."""
     meter, counters = feed.meter, feed.counters()
     connection = feed.connection()
     lost, skipped = counters["lost"], counters["skipped"]
@@ -83,13 +83,13 @@ def figures_of(feed: Feed) -> dict[str, StatusWords]:
 
 
 def details_of(layout: WindowLayout, method: str) -> str:
-    """What is estimated, of whom and from what, in one line."""
+    """One line on what is estimated, for whom and from what."""
     parts = [method, *(layout.meta.get(key, "") for key in DETAILS), f"session {layout.session_id[:8]}"]
     return " · ".join(part for part in parts if part)
 
 
 def title_of(layout: WindowLayout) -> str:
-    """Person, side and trial; empty where the sender says of none."""
+    """Person, side and trial; empty where the sender gives none of them."""
     return " · ".join(layout.meta[key] for key in TITLE if layout.meta.get(key))
 
 
@@ -108,7 +108,7 @@ def _number(value: float) -> str:
 
 
 def count_words(value: int) -> str:
-    """A count, its thousands set apart."""
+    """A count with its thousands separated."""
     if value >= COUNT_MOST:
         return f"{value:.1e}"
     return f"{value:,}".replace(",", "\u2009")
@@ -121,7 +121,7 @@ def _latency(latency: Latency) -> str:
 
 
 def counter_lines(counters: Mapping[str, int]) -> list[str]:
-    """What was counted at all, a line each."""
+    """Counters above zero, one line each."""
     counted = sorted((name, n) for name, n in counters.items() if n)
     lines = [f"{name.replace('_', ' ')}: {count_words(n)}" for name, n in counted[:N_COUNTER]]
     return [*lines, f"and {len(counted) - N_COUNTER} more"] if len(counted) > N_COUNTER else lines

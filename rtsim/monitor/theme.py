@@ -37,7 +37,7 @@ class Theme:
     scale: float = 1.0
 
     def px(self, size: float) -> int:
-        """Whole pixels on the screen for a size at the scale 1."""
+        """A size at scale 1 as whole pixels on the screen."""
         return max(1, round(self.scale * size))
 
     def curve(self, index: int) -> str:

@@ -166,7 +166,7 @@ class MonitorWindow(QMainWindow):
         self._changed = True
 
     def turn(self) -> None:
-        """Take what has come; draw it if anybody can see it."""
+        """Take new data; draw it if the window is visible."""
         change, n_kept = self.feed.take()
         if change is Change.FIELDS:
             self._build()

@@ -21,7 +21,7 @@ def paper_numbers() -> list[str]:
 
 
 def publication_of(number: str) -> Publication:
-    """The paper of a number."""
+    """The paper with a number."""
     found: Publication = import_module(f"{rtsim.papers.__name__}.{FOLDER}{number}").PUBLICATION
     return found
 

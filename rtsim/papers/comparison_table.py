@@ -24,13 +24,13 @@ class ReproducedItem(NamedTuple):
 
 
 def notes_of(item: PaperItem, result: ItemResult) -> list[str]:
-    """Sentences below a table and at the foot of a figure: whose data, then what the item says."""
+    """Sentences below a table and at the foot of a figure: whose data it shows, then the item's own."""
     data, is_of_paper = data_of(item, result)
     return [*([] if is_of_paper else [OTHER_DATA.format(data)]), *result.notes]
 
 
 def data_of(item: PaperItem, result: ItemResult) -> tuple[str, bool]:
-    """What the numbers were computed from, and whether that is what the paper used."""
+    """A sentence on the data behind the numbers, and on whether the paper used the same."""
     own = item.has_data_of_paper if result.has_data_of_paper is None else result.has_data_of_paper
     return result.data or item.data, own
 
@@ -65,12 +65,12 @@ def text_of(publication: Publication, found: Sequence[ReproducedItem]) -> str:
 
 
 def folded(text: str) -> list[str]:
-    """A sentence in lines, set in."""
+    """A sentence on several indented lines."""
     return textwrap.wrap(text, WIDTH, initial_indent="  ", subsequent_indent="    ")
 
 
 def cells_of(row: Comparison) -> tuple[str, ...]:
-    """A row as words."""
+    """A row as texts."""
     held = {True: "yes", False: "NO", None: ""}[row.is_held]
     return (row.quantity, row.unit, number(row.paper), number(row.ours), bound_in_words(row.bound), held)
 
@@ -85,7 +85,7 @@ def number(value: float | str | None) -> str:
 
 
 def bound_in_words(bound: StatedBound | None) -> str:
-    """As "at most 4"."""
+    """A bound such as "at most 4"."""
     if bound is None:
         return "-"
     if bound.low == bound.high:

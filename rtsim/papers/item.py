@@ -28,7 +28,7 @@ class Publication(NamedTuple):
 
 
 class StatedBound(NamedTuple):
-    """Between which values a number has to lie, both included; source : who states it, as "section 3".
+    """Limits of a number, both included; source : who states them, such as "section 3".
 
     A bound is what the paper states, or what was demanded of the reproduction before it was computed: never
     what came out.
@@ -65,7 +65,7 @@ class Comparison(NamedTuple):
 
 
 class ItemResult(NamedTuple):
-    """What was computed for a figure or a table.
+    """Computed result of a figure or a table.
 
     notes : sentences for the foot of the figure and below the table
     data, has_data_of_paper : as of the item, where a recording stood for its data; "" and None = its own
@@ -86,7 +86,7 @@ class ItemResult(NamedTuple):
 
 
 class ItemInput(NamedTuple):
-    """What a user gives to an item, and where it says how far it is.
+    """User's input to an item, and where it reports its progress.
 
     recording : markers, or whatever the item is computed from, instead of its own data; None = those
     progress : takes a few words on what goes on
@@ -118,5 +118,5 @@ class PaperItem(NamedTuple):
 
     @property
     def name(self) -> str:
-        """As "figure 2"."""
+        """Name such as "figure 2"."""
         return f"{self.kind} {self.number}"

@@ -1,1 +1,1 @@
-"""What people read: the terminal table of a run, and its summary."""
+"""Reports for people: the terminal table of a run, and its summary."""

@@ -48,7 +48,9 @@ def compare(by_choice: Mapping[str, Results], spec: Compare, where: str) -> dict
 
 
 def frequency_in(by_choice: Mapping[str, Results], spec: Compare) -> float:
-    """Of the movement, by the field that is compared first, after filters have settled; 0 = none."""
+    """Frequency of the movement, from the first field that is compared, after filters have settled; 0 =
+    none.
+    """
     field, choices = next(iter(spec.fields.items()))
     results = by_choice[choices[0]]
     settled = results.times - results.times[0] >= spec.start_s
@@ -84,7 +86,7 @@ def rows_of(
 
 
 def finite(found: Agreement) -> dict[str, float | None]:
-    """Numbers by name; nothing for NaN."""
+    """Numbers by name; None in place of NaN."""
     return {name: value if math.isfinite(value) else None for name, value in found._asdict().items()}
 
 
@@ -124,5 +126,5 @@ def line(cells: Sequence[str], widths: Sequence[int]) -> str:
 
 
 def number(value: float | None) -> str:
-    """Three digits; a dash for none."""
+    """A number with three digits; a dash where there is none."""
     return "-" if value is None else f"{value:.3g}"

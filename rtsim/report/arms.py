@@ -20,7 +20,7 @@ SMALLEST_MM = 1e-4
 def arms_at(
     arms: MomentArms, q: Array, rows: list[int], angles: list[str], ways: tuple[str, ...], as_json: bool
 ) -> str:
-    """All chosen muscles about all chosen angles, at one configuration."""
+    """Moment arms of all chosen muscles about all chosen angles, in one configuration."""
     model = arms.model
     columns = [arms.angle_index(name) for name in angles]
     lengths, failed = arms.lengths(q), arms.failures(q)

@@ -1,4 +1,4 @@
-"""The doctor's examinations: each finding is one sentence, good or bad, a bad one with its remedy."""
+"""The doctor's checks: each finding is one sentence, good or bad, and a bad one has its remedy."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def kernel_cache() -> DoctorFinding:
 
 
 def loopback() -> DoctorFinding:
-    """Ten frames through real sockets."""
+    """A check with ten frames through real sockets."""
     frames = MarkerFrames(np.arange(10) * 0.01, np.zeros((10, 1, 3)))
     try:
         with (
@@ -144,14 +144,14 @@ def examine_stream(
 
 
 def describe(session: Session) -> str:
-    """The descriptor in a sentence."""
+    """A sentence on the descriptor."""
     fields = ", ".join(f"{plain(f.name)} {list(f.shape)} [{plain(f.unit)}]" for f in session.fields[:4])
     more = f" and {len(session.fields) - 4} more" if len(session.fields) > 4 else ""
     return f"{session.stream} stream {session.session} at {session.rate:g} Hz: {fields}{more}"
 
 
 def judge_arrivals(session: Session, stamps: list[tuple[int, int]]) -> list[DoctorFinding]:
-    """Rate and regularity of the frames."""
+    """Sentences on rate and regularity of the frames."""
     if len(stamps) < 2:
         return [
             DoctorFinding(False, f"the descriptor came, but only {len(stamps)} frames: is the sender paused?")

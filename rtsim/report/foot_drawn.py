@@ -1,4 +1,4 @@
-"""What a figure of a fitted foot shows: figures 5.9 to 5.15 of Brown (2017)."""
+"""Figures of a fitted foot: figures 5.9 to 5.15 of Brown (2017)."""
 
 from __future__ import annotations
 

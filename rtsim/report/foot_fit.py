@@ -1,4 +1,4 @@
-"""What the fit of a foot tells: errors beside those of the thesis, parameters, what is not determined."""
+"""Report on the fit of a foot: errors beside those of the thesis, parameters, and what is not determined."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ HEAD = "normal    cop  pressure  friction*  spin*"
 
 
 class FittedStep(NamedTuple):
-    """A step, fitted or compared with the fit, and what came of it; complete : not interrupted."""
+    """A step, fitted or compared with the fit, and its result; complete : whether it was not interrupted."""
 
     trial: FootTrial
     errors: Errors
@@ -47,12 +47,12 @@ class FittedStep(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Of its trial, without the folder of the file."""
+        """Name of the trial, without the folder of the file."""
         return self.trial.short
 
     @property
     def kind(self) -> str:
-        """What was looked for, and whether that was interrupted."""
+        """What was fitted, and whether that was interrupted."""
         kind = "fitted" if self.fitted else "motion alone fitted"
         return kind if self.complete else f"{kind}, interrupted"
 
@@ -83,7 +83,9 @@ def _lift(height: float) -> tuple[str, ...]:
 
 
 def as_lines(fit: FootFit | None, steps: Sequence[FittedStep], left: Sequence[str] = ()) -> str:
-    """All of it for people; fit : None where parameters were not looked for; left : steps not come to."""
+    """The report as lines; fit : None where parameters were not fitted; left : steps that were not
+    reached.
+    """
     lines = ["Errors (RMS, eqs 5.53-5.57) in parts of body weight and of 20 cm:"]
     rows: list[tuple[Any, ...]] = []
     for step in steps:
@@ -152,7 +154,9 @@ def _weak(fit: FootFit) -> list[str]:
 
 
 def as_table(fit: FootFit | None, steps: Sequence[FittedStep], left: Sequence[str] = ()) -> dict[str, Any]:
-    """The same for programs; numbers in SI units. `complete` is of the whole, and of each step."""
+    """The report as a dictionary; numbers in SI units. `complete` is given for the whole, and for each
+    step.
+    """
     table: dict[str, Any] = {
         "complete": not left and all(step.complete for step in steps),
         "left_out": list(left),

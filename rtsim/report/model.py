@@ -62,7 +62,7 @@ def massless(spec: ModelSpec) -> list[str]:
 
 
 def size_of(spec: ModelSpec) -> str:
-    """How many bodies there are, and of what else there is something."""
+    """The number of bodies, and of every other kind of element that is present."""
     parts = {
         "element": spec.elements,
         "roll": spec.rolls,

@@ -30,7 +30,9 @@ FEW = re.compile(
 
 
 def calm(notes: Iterable[str]) -> list[str]:
-    """The notes of a run, FILE: SENTENCE each, in as few lines as say the same; what is missing is last."""
+    """The notes of a run, FILE: SENTENCE each, merged into as few lines as say the same; missing data
+    come last.
+    """
     by_file: dict[str, list[str]] = {}
     for note in dict.fromkeys(notes):
         where, _, what = note.partition(": ")
@@ -46,7 +48,7 @@ def calm(notes: Iterable[str]) -> list[str]:
 
 
 def missing(notes: Iterable[str]) -> list[str]:
-    """Those of the notes that say what the results lack, of both legs together."""
+    """The notes on what the results lack, with both legs together."""
     return legs_together([note for note in dict.fromkeys(notes) if MISSING.match(note.partition(": ")[2])])
 
 
@@ -62,7 +64,7 @@ def legs_together(sentences: Sequence[str]) -> list[str]:
 
 
 def merged(one: str, other: str) -> str:
-    """Two sentences of one pattern as one; "" where they are not on the right and the left leg each."""
+    """Two sentences of one pattern as one; "" where they are not about the right and the left leg."""
     pairs = list(zip(VARYING.findall(one), VARYING.findall(other), strict=True))
     if SIDES not in pairs or any(pair[::-1] == SIDES for pair in pairs):
         return ""

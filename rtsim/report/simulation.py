@@ -36,7 +36,7 @@ N_SHOWN = 12
 
 
 def summary(simulator: Simulator, done: SimulatedRun, results: Results) -> dict[str, Any]:
-    """Everything that is told about a run; units are in the keys or beside the values."""
+    """The summary of a run; units are in the keys or beside the values."""
     fields = specs_of(results)
     settings, simulated = simulator.settings, done.n_done * simulator.options.step
     start: dict[str, Any] = {"equilibrium": settings.equilibrium}
@@ -83,7 +83,7 @@ def summary(simulator: Simulator, done: SimulatedRun, results: Results) -> dict[
 
 
 def outcome(done: SimulatedRun) -> str:
-    """In a word: finished, stopped, failed, or too large a step."""
+    """The outcome in a word: finished, stopped, failed, or too large a step."""
     if done.failed:
         return "failed"
     if done.stopped:
@@ -110,7 +110,7 @@ def final(simulator: Simulator) -> dict[str, dict[str, Any]]:
 
 
 def text(told: dict[str, Any]) -> str:
-    """The summary for people."""
+    """The summary as text."""
     lines = [
         f"{told['model']}: {told['outcome']} at {told['time_s']:.6g} s, {told['steps']} steps of "
         f"{told['step_ms']:g} ms by {told['method']} (kinks: {told['kinks']})"
@@ -141,7 +141,7 @@ def duration(seconds: float) -> str:
 
 
 def start_of(start: dict[str, Any]) -> str:
-    """Where it started."""
+    """The start of the simulation."""
     if start["equilibrium"] == "none":
         return "start: the neutral pose"
     held = f", {', '.join(start['held'])} held" if start["held"] else ""
@@ -152,7 +152,7 @@ def start_of(start: dict[str, Any]) -> str:
 
 
 def held_of(held: dict[str, Any] | None) -> list[str]:
-    """What holds exactly, and what that changed of the start."""
+    """Elements that hold exactly, and how the start was shifted for them."""
     if held is None:
         return []
     n, spare = held["constraints"], held["constraints"] - held["independent"]
@@ -175,7 +175,7 @@ def held_of(held: dict[str, Any] | None) -> list[str]:
 
 
 def some_of(names: list[str]) -> str:
-    """The first names, and how many more there are."""
+    """The first names, and the number of others."""
     more = len(names) - N_NAMED
     return ", ".join(names[:N_NAMED]) + (f" and {more} more" if more > 0 else "")
 

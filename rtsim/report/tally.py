@@ -1,4 +1,4 @@
-"""What a subscriber of the results knows about a run: counts, latencies, the last frame."""
+"""What a subscriber of the results counts in a run: frames, latencies, the last frame."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ class StreamSummary:
         self.doubtful = [*outside, *doubtful_markers(labels.get("marker_weights", ()), data)]
 
     def take_telemetry(self, message: Telemetry) -> None:
-        """Keep the loop's own account."""
+        """Store the counters of the loop itself."""
         self.counters = message.counters
         self.gauges = {name: value for name, value in message.gauges.items() if math.isfinite(value)}
         self.sentences.extend(message.text)
@@ -163,7 +163,7 @@ class StreamSummary:
 
 
 def one_axis(values: Array | None) -> Array:
-    """The values of a field that has one axis; none of any other, which a stranger may send."""
+    """The values of a field that has one axis; None for any other field, which foreign software may send."""
     return values if values is not None and values.ndim == 1 else NOTHING
 
 
@@ -179,7 +179,7 @@ def implausible_angles(frame: ReceivedFrame) -> list[str]:
 
 
 def flagged_joints(frame: ReceivedFrame) -> list[str]:
-    """Names of the joints of a frame that its flags regard, where it tells them."""
+    """Names of the joints whose status in a frame has flags, where the frame reports it."""
     bits = one_axis(frame.data.get("joint_status"))
     if not bits.any():
         return []

@@ -42,7 +42,7 @@ def table(fits: Sequence[FittedGenerator]) -> str:
 
 
 def row(fit: FittedGenerator) -> str:
-    """The numbers of a fit."""
+    """A table row with the numbers of a fit."""
     s_A, s_V, shift, blend, s_tau = fit.x
     return (
         f"{fit.placed.name:34s} {fit.placed.spec.strength_Nm:7.1f} {s_A:6.3f} {s_V:6.3f} "
@@ -51,14 +51,14 @@ def row(fit: FittedGenerator) -> str:
 
 
 def course(fit: FittedGenerator) -> str:
-    """What it lacked before, and what it needs now."""
+    """What the generator lacked before, and what it needs now."""
     assert fit.before is not None
     assert fit.after is not None
     return f"{fit.before.words} -> {fit.after.words}, activation at most {fit.after.activation.max():.3f}"
 
 
 def story(fit: FittedGenerator) -> list[str]:
-    """Why a generator was changed, by how much, and where else fits ended."""
+    """A sentence on why a generator was changed, by how much, and where else fits ended."""
     said = lacked(fit)
     held = "; ".join(f"{words} at {time:.2f} s" for time, words in fit.holding)
     away = f"{np.sqrt(fit.objective):.3f} (squared {fit.objective:.4f})"
@@ -74,7 +74,7 @@ def story(fit: FittedGenerator) -> list[str]:
 
 
 def lacked(fit: FittedGenerator) -> list[str]:
-    """What a generator was not able to do before its fit, at which of the joint's angles, and how much."""
+    """What a generator could not do before its fit, at which of the joint's angles, and by how much."""
     before = fit.before
     if before is None or not (before.too_stiff.any() or before.too_weak.any()):
         return []
@@ -92,8 +92,8 @@ def lacked(fit: FittedGenerator) -> list[str]:
 
 
 def bounds_table(bounds: Sequence[StrengthBounds]) -> str:
-    """Least and greatest strength, right and left of a muscle group side by side, as table B.4; generators of
-    joints whose names tell no side have rows and columns of their own.
+    """Least and greatest strength, right and left of a muscle group side by side, as in table B.4;
+    generators of joints whose names give no side have rows and columns of their own.
     """
     rows: dict[str, dict[str, StrengthBounds]] = {}
     for one in bounds:
@@ -117,13 +117,13 @@ def bounds_table(bounds: Sequence[StrengthBounds]) -> str:
 
 
 def side_of(coordinate: str) -> str:
-    """r or l, as the name of a coordinate tells; empty where it tells neither or both."""
+    """r or l, by the name of a coordinate; empty where it gives neither or both."""
     found = [letter for letter, side in (("r", RIGHT), ("l", LEFT)) if side.search(coordinate)]
     return found[0] if len(found) == 1 else ""
 
 
 def doubts(fits: Sequence[FittedGenerator]) -> list[str]:
-    """Sentences on generators that a fit made stronger than anybody, beside what the set says."""
+    """Sentences on generators that a fit made stronger than any person, and the set's own notes."""
     said = []
     for fit in fits:
         strength = fit.placed.spec.strength_Nm * float(fit.x[S_TAU])
@@ -151,7 +151,7 @@ def contradictions(bounds: Sequence[StrengthBounds]) -> list[str]:
 
 
 def as_json(fits: Sequence[FittedGenerator], bounds: Sequence[StrengthBounds] = ()) -> dict[str, Any]:
-    """Everything, in rad and N m."""
+    """All fits as JSON data, in rad and N m."""
     document: dict[str, Any] = {"generators": {fit.placed.name: one_as_json(fit) for fit in fits}}
     if bounds:
         document["strength_Nm"] = {
@@ -165,7 +165,7 @@ def as_json(fits: Sequence[FittedGenerator], bounds: Sequence[StrengthBounds] = 
 
 
 def one_as_json(fit: FittedGenerator) -> dict[str, Any]:
-    """One generator."""
+    """A fit of one generator as JSON data."""
     if fit.fault:
         return {"fault": fit.fault} | ({"before": assessed(fit.before)} if fit.before is not None else {})
     assert fit.before is not None
@@ -189,7 +189,7 @@ def one_as_json(fit: FittedGenerator) -> dict[str, Any]:
 
 
 def assessed(one: Assessment) -> dict[str, Any]:
-    """An assessment in numbers."""
+    """An assessment as numbers."""
     return {
         "words": one.words,
         "activation": [float(one.activation.min()), float(one.activation.max())],
@@ -204,8 +204,8 @@ def config_text(
     source: str,
     strengths: dict[str, tuple[float, float]],
 ) -> str:
-    """A person's set of generators; strengths : of the base by the generators' names, of the generator and as
-    it is at the joint. A row stands in the place of the base's, so that it says all that is not usual.
+    """The text of a person's set of generators; strengths : of the base by the generators' names, of the
+    generator and at the joint. A row replaces the base's row, so that it states all unusual values.
     """
     lines = [entry("name", name), entry("source", source), entry("base", base)]
     for fit in fits:

@@ -109,7 +109,7 @@ class EquilibriumSearch:
         self.trace: Trace = simulator.trace(1)
 
     def run(self) -> Equilibrium:
-        """Search from simulator.q."""
+        """Search from simulator.q on."""
         n, n_refused, n_push, radius = 0, 0, 0, 0.0
         here = self.forces()
         if not len(self.free):
@@ -137,7 +137,7 @@ class EquilibriumSearch:
         raise self.error(here)
 
     def forces(self) -> Statics:
-        """What acts at simulator.q."""
+        """Forces at simulator.q."""
         return statics_at(self.simulator, self.trace, self.free)
 
     def move(self, delta: Array) -> None:
@@ -172,7 +172,9 @@ class EquilibriumSearch:
         return 0
 
     def error(self, last: Statics) -> ModelError:
-        """That there is none: which coordinate is out of balance by how much where the search ended."""
+        """An error that there is no equilibrium: which coordinate is out of balance by how much where the
+        search ended.
+        """
         model = self.simulator.model
         where = f"{model.name}: simulation.equilibrium"
         if not last.finite:

@@ -35,7 +35,7 @@ class Met(NamedTuple):
 
 
 class StartShift(NamedTuple):
-    """What was done to the coordinates."""
+    """Change of the coordinates at the start."""
 
     gap: Array  # (n_row,) - before [m]
     turned: float  # [rad]

@@ -1,4 +1,4 @@
-"""From the name of a model to a simulator at its start, or a sentence that says why there is none."""
+"""From the name of a model to a simulator at its start, or an error with the reason."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ NO_MASS = 1e-14
 
 
 class Setup(NamedTuple):
-    """All that a simulator is made of, read and checked as far as that goes without a kernel."""
+    """All parts of a simulator, read and checked as far as possible without a kernel."""
 
     spec: ModelSpec  # with the motion of its coordinates
     settings: SimulationSpec
@@ -61,7 +61,7 @@ def read_setup(
     excited: Mapping[str, float] | None = None,
     **changes: Any,
 ) -> Setup:
-    """What a model (.toml, .osim or a shipped name) and the options of a run say.
+    """The setup for a model (.toml, .osim or a shipped name) and the options of a run.
 
     subject : whose anatomy scales the model, where it has any; gains : part of each load that acts
     note : hears what is left out; changes : of the model's [simulation], None leaves it as it is
@@ -119,7 +119,7 @@ def simulator_of(setup: Setup) -> Simulator:
 def check_spec(
     spec: ModelSpec, subject: str | None, gains: Mapping[str, float], note: Note = lambda text: None
 ) -> None:
-    """ConfigError for what can be told of a model without a kernel; notes on what does nothing in it."""
+    """ConfigError for faults of a model that show without a kernel; notes on elements that have no effect."""
     check_inertias(spec, note)
     check_holds(spec, note)
     if spec.of_subject and subject is None:

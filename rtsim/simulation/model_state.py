@@ -24,7 +24,7 @@ MAX_SPLIT = 2**16
 
 
 def simulation_of(model: Model) -> Simulation:
-    """What the kernels are handed of a model, for one whose mass matrix changes; nothing is compiled here."""
+    """The kernels' input for a model, for one whose mass matrix changes; nothing is compiled here."""
     # one version of the kernels for all models that generators turn, couplers or none
     turned = model.forces.generators is not None
     given = len(model.couplers.dof) > 0 or model.holds is not None or turned
@@ -93,7 +93,7 @@ class ModelState:
 
     @property
     def time(self) -> float:
-        """Of the state [s]."""
+        """Time of the state [s]."""
         return self.start_time + self.n_step * self.options.step
 
     def trace(self, n_row: int) -> Trace:
@@ -101,7 +101,8 @@ class ModelState:
         return new_trace(self.simulation, n_row, len(self.q), len(self.v))
 
     def run(self, n_step: int, every: int, trace: Trace, last: bool = False) -> int:
-        """Move the state by n_step steps, a row of the trace every so many (0 = none); status of the last.
+        """Advance the state by n_step steps, with a row of the trace after every `every` steps (0 = no rows);
+        status of the last step.
 
         trace : with room for the rows; its counts say how many steps were done since the start
         last : one more row for the state at the end

@@ -1,4 +1,4 @@
-"""Motions that a model is told to make: couplers `of = "motion"`, and the columns of a file for them."""
+"""Prescribed motions of a model: couplers `of = "motion"`, and the columns of a file for them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ HOLE = 10.0
 
 
 def with_prescribed(spec: ModelSpec, names: tuple[str, ...]) -> ModelSpec:
-    """The model with more coordinates that move as a file or a stream says."""
+    """The model with more coordinates that move as in a file or a stream."""
     own = [c.name for body in spec.bodies for c in coordinates_of(body)]
     given = {coupler.coordinate: coupler for coupler in spec.couplers}
     for name in names:
@@ -47,7 +47,7 @@ def with_prescribed(spec: ModelSpec, names: tuple[str, ...]) -> ModelSpec:
 
 
 def moved_names(spec: ModelSpec) -> tuple[str, ...]:
-    """Coordinates that move as a file or a stream says."""
+    """Coordinates that move as in a file or a stream."""
     return tuple(coupler.coordinate for coupler in spec.couplers if coupler.of == MOTION)
 
 
@@ -101,7 +101,7 @@ def read_motion(
 
 
 def odd_things(spec: ModelSpec, motions: Mapping[str, Spline]) -> list[str]:
-    """What can be meant, but hardly is: times with a hole, coordinates far beyond their range."""
+    """Sentences on what is possible but unlikely: gaps in the times, coordinates far beyond their range."""
     at = np.array(next(iter(motions.values())).at)
     steps, told = np.diff(at), []
     if steps.max() > HOLE * np.median(steps):
@@ -154,7 +154,9 @@ def awaiting(spec: ModelSpec) -> ModelSpec:
 
 
 def within(length: float, duration: float | None, where: str) -> float:
-    """How long to simulate [s] where a motion has a length: all of it, or the duration that is asked for."""
+    """Duration of a simulation [s] where a motion has a length: the whole motion, or the requested
+    duration.
+    """
     if duration is not None and duration > length:
         raise ConfigError(
             f"the motion is {length:g} s long, the simulation {duration:g} s", where=where,
@@ -164,7 +166,7 @@ def within(length: float, duration: float | None, where: str) -> float:
 
 
 def check_motion(spec: ModelSpec, motion: str) -> None:
-    """ConfigError where a motion is given and not wanted, wanted and not given, or not to be read."""
+    """ConfigError where a motion is given and not needed, needed and not given, or unreadable."""
     names = moved_names(spec)
     if motion and not names:
         raise ConfigError(

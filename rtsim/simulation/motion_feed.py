@@ -110,7 +110,7 @@ class MotionFeed:
         return not self._following
 
     def admit(self, message: ReceivedFrame) -> None:
-        """Take in a frame of results."""
+        """Take a frame of results."""
         if message.session is not self._session:
             self._turn_to(message.session)
         if message.status & int(Status.STALE):
@@ -133,7 +133,9 @@ class MotionFeed:
         self._take(found)
 
     def again(self, told: Mapping[str, Any]) -> None:
-        """Take in what was heard in a run before; ConfigError where it cannot be of these coordinates."""
+        """Take the frames that a former run received; ConfigError where they cannot be of these
+        coordinates.
+        """
         try:
             numbers = np.array(told.get("motion", [told.get("period_s")]), dtype=np.float64)
         except (TypeError, ValueError):
@@ -280,7 +282,7 @@ class MotionFeed:
 
 
 def unheard(told: Mapping[str, Any]) -> None:
-    """Nobody keeps it."""
+    """Discard a frame."""
 
 
 def states(pieces: Sequence[Array], time: float) -> Array:

@@ -1,4 +1,4 @@
-"""What a figure of a simulation shows: panels of curves, chosen from what the model has."""
+"""Panels of a figure of a simulation, chosen from what the model has."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def strongest(results: Results) -> list[str]:
 
 
 def abscissa(simulator: Simulator, done: SimulatedRun, over: str) -> tuple[str, Array]:
-    """Title with unit, and values."""
+    """Title with unit, and values of the abscissa."""
     m = simulator.model
     if not over:
         return "time [s]", done.times
@@ -116,7 +116,7 @@ def abscissa(simulator: Simulator, done: SimulatedRun, over: str) -> tuple[str, 
 
 
 def enlarged(simulator: Simulator, results: Results, panels: Sequence[FigurePanel]) -> list[FigurePanel]:
-    """The friction around the first time that something stops to slip, if anything does."""
+    """The friction around the first time that something stops slipping, if anything does."""
     row = first_stick(simulator, results)
     friction = next((panel for panel in panels if panel.title == "friction"), None)
     if row is None or friction is None:

@@ -1,4 +1,4 @@
-"""What a simulation tells of one state: motion, forces, places; live, in files and in figures alike."""
+"""Quantities of one state of a simulation: motion, forces, places; the same live, in files and in figures."""
 
 from __future__ import annotations
 
@@ -287,7 +287,8 @@ def turn(R: Array, x: Array, out: Array) -> None:
 
 
 def upright(gravity: Array) -> Array:
-    """(3, 3) - the shortest rotation that makes gravity : (3,) point down along Y; none without gravity.
+    """(3, 3) - the shortest rotation that makes gravity : (3,) point down along Y; the identity without
+    gravity.
 
     R = 1 + K + K^2 / (1 + c), K = (u x y)~, c = u . y, with u against gravity (Rodrigues).
     """

@@ -18,7 +18,7 @@ from streams.messages import FieldSpec, Status
 
 
 def results_of(simulator: Simulator, done: SimulatedRun) -> Results:
-    """What a live session would have sent at the rows of a run."""
+    """The results that a live session would have sent for the rows of a run."""
     tree, times = simulator.model.tree, done.times
     at = new_pose(len(tree.parent), len(tree.dof_body), len(tree.chains.dof))
     told = SimulatedQuantities(simulator, done.trace, at)
@@ -36,7 +36,7 @@ def results_of(simulator: Simulator, done: SimulatedRun) -> Results:
 
 
 def described(simulator: Simulator) -> dict[str, Any]:
-    """What the descriptor says about a simulation."""
+    """The description of a simulation in the descriptor."""
     m, settings = simulator.model, simulator.settings
     points = muscle_points(m)
     return {

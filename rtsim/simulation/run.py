@@ -1,4 +1,4 @@
-"""A simulation in chunks of steps, so that it can be watched and stopped, and what came of it."""
+"""A simulation in chunks of steps, so that it can be watched and stopped, and its result."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class SimulatedRun:
 
     @property
     def failed(self) -> bool:
-        """Whether a step had no result."""
+        """Whether a step has no result."""
         return self.status > ERROR_LARGE
 
     @property
@@ -115,7 +115,9 @@ def whole_steps(simulator: Simulator) -> int:
 
 
 def warm_up(simulator: Simulator) -> SimulatedRun:
-    """No step, one row: compiles what a run calls, and finds out whether the start has finite forces."""
+    """Run no step and write one row: compiles the kernels of a run, and shows whether the start has
+    finite forces.
+    """
     done = run(simulator, 0)
     if not np.isfinite(done.trace.v_dot).all():
         check_paths(simulator, "at the start")

@@ -18,7 +18,7 @@ Array = NDArray[np.float64]
 
 
 class Simulator(ModelState):
-    """A model with its state at the start of its settings; every call of `run` goes on where the last ended.
+    """A model with its state; every call of `run` continues where the last one ended.
 
     equilibrium : how the one at the start was found, None without one
     met : how far the start was from what is held, None where nothing is held
@@ -56,8 +56,8 @@ class Simulator(ModelState):
 
 
 class Still:
-    """A model where it starts, for what a simulation of it would tell: it is never moved, so that nothing is
-    compiled for it.
+    """A model in its initial state, for the quantities of a simulation of it: it is never moved, so that
+    nothing is compiled for it.
     """
 
     def __init__(self, model: Model) -> None:

@@ -12,7 +12,7 @@ from rtsim.simulation.model_state import ModelState
 
 
 def set_speeds(simulator: ModelState) -> None:
-    """simulator.v as the model's settings say."""
+    """Set simulator.v to the speeds in the model's settings."""
     model, settings = simulator.model, simulator.settings
     tree = simulator.simulation.system.tree
     for name, speed in settings.speeds.items():

@@ -1,1 +1,1 @@
-"""What can be done with a frame: one module a stage, found by folder; see rtsim/stages/stage.py."""
+"""Stages that process a frame: one module for each, found by folder; see rtsim/stages/stage.py."""

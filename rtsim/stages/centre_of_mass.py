@@ -36,7 +36,7 @@ class CentreOfMass(Stage):
         self.deviation = np.full((1, 3), np.nan)
 
     def run(self, frame: ReceivedFrame) -> StageOutcome:
-        """The centre at the newest pose."""
+        """Compute the centre in the newest pose."""
         self.n_frame += 1
         self.point[:] = np.nan
         if self.kinematics.admitted:
@@ -55,7 +55,7 @@ class CentreOfMass(Stage):
             found.write_places(self._place, self.deviation)
 
     def quantities(self) -> list[Quantity]:
-        """One point."""
+        """The centre of mass as a quantity."""
         known, self._covariance_version = self.kinematics.estimator.deviations is not None, -1
         return [
             Quantity(
@@ -78,7 +78,7 @@ def masses_of(spec: ModelSpec, subject: Subject | None) -> tuple[np.ndarray, np.
 
 
 def make(setting: StageContext) -> CentreOfMass:
-    """Where there is a pose."""
+    """The stage, where there is a pose."""
     return CentreOfMass(setting.stage(Kinematics), *masses_of(setting.spec, setting.subject))
 
 

@@ -77,11 +77,11 @@ class ConventionalAngles(Stage):
         return (self._legs, self._with_none, self._axis.axes, self._angles, self._centres)
 
     def warm(self) -> None:
-        """One call; everything is NaN."""
+        """Call it once; all angles are NaN."""
         self._run(*self._arguments())
 
     def begin(self, session: Session, anew: bool) -> None:
-        """Nobody has walked yet."""
+        """Forget the walk."""
         if anew:
             self._axis.begin()
 
@@ -100,12 +100,12 @@ class ConventionalAngles(Stage):
         return FINE
 
     def report(self) -> None:
-        """By joints, as they are published."""
+        """Publish the angles by joints."""
         for k, joint in enumerate(JOINTS):
             self._shown[joint].reshape(-1, 3)[:] = self._angles[:, 3 * k : 3 * k + 3]
 
     def quantities(self) -> list[Quantity]:
-        """Of the legs that have records; with both, the sides stand behind the names."""
+        """Angles of the legs that have records; with both legs, names end with the side."""
         both = self.kinematics.subject is not None and self.kinematics.subject.side == "both"
         ends = [SUFFIXES[side] if both else "" for side in self.sides]
         known = self.kinematics.by_joint.names
@@ -163,7 +163,7 @@ def legs_of(records: dict[str, ConventionalLeg], names: tuple[str, ...], *, itse
 
 
 def make(setting: StageContext) -> ConventionalAngles | None:
-    """Of a person whose record has legs of the conventional gait model."""
+    """The stage for a person whose record has legs of the conventional gait model."""
     subject = setting.subject
     assert subject is not None
     names = set(subject.marker_names)

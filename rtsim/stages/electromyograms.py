@@ -43,7 +43,7 @@ class Electromyograms(Stage):
         self._told = False
 
     def reset(self) -> None:
-        """Nothing is shown yet."""
+        """Forget the samples."""
         super().reset()
         self._shown[:] = np.nan
         self._told = False
@@ -100,7 +100,7 @@ def check_emg(run: RunConfig, spec: ModelSpec, facts: Facts, before: Sequence[st
 
 
 def make(setting: StageContext) -> Electromyograms:
-    """Of the channels that the run names."""
+    """The stage, where the run names channels."""
     run = setting.run
     return Electromyograms(read_c3d_emg(run.source, run.emg))
 

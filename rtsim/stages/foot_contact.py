@@ -103,7 +103,7 @@ class FootContacts(Stage):
         self.counters[LEVELLED] = self.counters[IN_THE_AIR] = 0
 
     def warm(self) -> None:
-        """Every kernel once, of a foot that presses."""
+        """Call every kernel once, with a foot that presses."""
         self._followed.warm()
         place = self._followed.place
         for k, foot in enumerate(self._feet):
@@ -155,7 +155,7 @@ class FootContacts(Stage):
         return FINE
 
     def report(self) -> None:
-        """By sides; turned back across the body for a left leg, which is solved as a right one."""
+        """Publish the contacts by sides; mirrored for a left leg, which is solved as a right one."""
         for k, foot in enumerate(self._feet):
             side = self._sides[k]
             self._force[side], self._centre[side] = foot.force, foot.centre
@@ -173,7 +173,7 @@ class FootContacts(Stage):
                 self._beside[side] = self._away(k, wrench)
 
     def quantities(self) -> list[Quantity]:
-        """Of the right and the left foot; a foot that is not followed is NaN."""
+        """Contacts of the right and the left foot; NaN for a foot that is not followed."""
         names = self._feet[0].foot.names
         across, along = self.spec.cell_mm[1], self.spec.cell_mm[0]
         told = [

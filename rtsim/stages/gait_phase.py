@@ -77,7 +77,7 @@ class GaitPhases(Stage):
         self._n_marked = 0
 
     def begin(self, session: Session, anew: bool) -> None:
-        """Nobody has walked yet."""
+        """Forget the walk."""
         if not anew:
             return
         model = self.kinematics.estimator.model
@@ -116,18 +116,18 @@ class GaitPhases(Stage):
         return FINE
 
     def stride(self, side: int) -> FootStride | None:
-        """What is known of the stride of a side (0 right, 1 left); None where it has no foot."""
+        """State of the stride of a side (0 right, 1 left); None where the model has no foot there."""
         if side not in self._sides:
             return None
         return self._phases.strides[self._sides.index(side)]
 
     def report(self) -> None:
-        """By sides."""
+        """Publish the phases by sides."""
         for stride, side in zip(self._phases.strides, self._sides, strict=True):
             tell(stride, self._values, side)
 
     def quantities(self) -> list[Quantity]:
-        """Of the right and the left foot; a foot that is not followed is NaN."""
+        """Phases of the right and the left foot; NaN for a foot that is not followed."""
         return quantities_of(self._values, SIDES)
 
     def _fade(self, frame: ReceivedFrame, places: list[float], goes_on: bool) -> None:
@@ -202,7 +202,7 @@ class GaitPhases(Stage):
 
 
 def values_for(n: int) -> dict[str, np.ndarray]:
-    """Where the results of this many legs are, by name."""
+    """Arrays for the results of this many legs, by name."""
     return {name: np.full(n, math.nan) for name in MEANINGS}
 
 
@@ -255,7 +255,7 @@ def make(setting: StageContext) -> GaitPhases | None:
 
 
 def marked_events(source: str, person: str) -> list[tuple[float, int, int]]:
-    """Times [s], sides (0 right, 1 left) and kinds of the strikes and offs that a C3D file tells, in order.
+    """Times [s], sides (0 right, 1 left) and kinds of the strikes and offs in a C3D file, in order.
 
     None of other sources, and of a file that cannot be read, as whoever reads its markers tells.
     """

@@ -67,7 +67,7 @@ class GroundReaction(Stage):
         self.counters[LOST] = 0
 
     def centre_on(self, height: float) -> Array:
-        """(3,) - where the force acts on level ground of a height [m]; NaN where there is none."""
+        """(3,) - where the force acts on level ground at a height [m]; NaN where there is no force."""
         return centre_on(self.moment, self.force, height, LEAST_N)
 
     def warm(self) -> None:
@@ -77,7 +77,7 @@ class GroundReaction(Stage):
             dynamics.compute(model.q_neutral.copy(), np.zeros(model.n_v), np.zeros(model.n_v))
 
     def begin(self, session: Session, anew: bool) -> None:
-        """What the body was taken for is said."""
+        """Begin a session, and report how the body's mass is distributed."""
         if anew:
             notes = "; ".join(self.person.notes)
             self.sentences.append(
@@ -126,7 +126,7 @@ class GroundReaction(Stage):
         return told
 
     def meta(self) -> dict[str, Any]:
-        """The mass of the person."""
+        """The mass of the person, for the descriptor."""
         return {"mass_kg": self.person.mass, "stature_m": self.person.stature}
 
 

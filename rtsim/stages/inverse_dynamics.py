@@ -173,7 +173,7 @@ class ModelLoads(JointLoads):
         take_over(self.dynamics.residual_share_deviation, self.dynamics.residual_share, self._of_residual)
 
     def quantities(self) -> list[Quantity]:
-        """Of all coordinates, then of all joints, and of the root."""
+        """Loads of all coordinates, then of all joints, and of the root."""
         model, dynamics = self.kinematics.estimator.model, self.dynamics
         joints, names = model.names.joints, np.array(coordinate_names(model)[1], object)
         self._turns = turning(model)
@@ -229,7 +229,7 @@ class ModelLoads(JointLoads):
         ]  # fmt: skip
 
     def meta(self) -> dict[str, Any]:
-        """The mass of the model."""
+        """The mass of the model, for the descriptor."""
         return {"mass_kg": self.mass}
 
 
@@ -242,8 +242,8 @@ FRAMES_TOLD = (
 
 
 def residuals(share: np.ndarray, stated: np.ndarray | None) -> list[Quantity]:
-    """What nothing explains at the root; share : (2, 3) of the moment [m] and the force [1], and how far
-    it may be off.
+    """The residual at the root; share : (2, 3) of the moment [m] and the force [1], and how far it may be
+    off.
     """
     of_moment, of_force = (None, None) if stated is None else stated
     return [
@@ -261,8 +261,8 @@ def residuals(share: np.ndarray, stated: np.ndarray | None) -> list[Quantity]:
 
 
 def make(setting: StageContext) -> JointLoads | None:
-    """Inverse dynamics of a run with a known mass, of a person or of the model itself, with forces on the
-    feet: of plates, or of a person what the motion of the whole body tells.
+    """Inverse dynamics of a run with a known mass, for a person or for the model itself, with forces on
+    the feet: those of plates, or for a person those that the motion of the whole body requires.
     """
     motion, subject = setting.stage(FilteredMotion), setting.subject
     loads, feet = setting.find(AppliedLoads), setting.find(FootContacts)

@@ -170,7 +170,7 @@ class Kinematics(Stage):
             self.sentences.append(self._beforehand[self.estimator.method])
 
     def follow(self, other: Kinematics) -> bool:
-        """Method and down-weighting of the other."""
+        """Adopt method and down-weighting of another stage."""
         own, others = self.estimator, other.estimator
         own.set_downweighting(others.downweights)
         changed = own.method != others.method
@@ -179,7 +179,7 @@ class Kinematics(Stage):
         return changed
 
     def run(self, frame: ReceivedFrame) -> StageOutcome:
-        """Solve one frame; never raises for bad data, the status says what is wrong with it."""
+        """Solve one frame; never raises for bad data, as the status states what is wrong with it."""
         assert self.marker_input is not None
         dt = frame.time - self._time
         self._time = frame.time
@@ -304,7 +304,7 @@ class Kinematics(Stage):
         return bool(vague)
 
     def report(self) -> None:
-        """Bring the quantities up to date."""
+        """Update the quantities."""
         self._results.report()
 
     def quantities(self) -> list[Quantity]:
@@ -337,7 +337,7 @@ class Kinematics(Stage):
         return {**described, "marker_weights": dict(following.markers), "coordinate_weights": weights}
 
     def gauges(self) -> dict[str, float]:
-        """The marker RMS over the run."""
+        """The marker RMS over the run as a gauge."""
         if not self._n_square:
             return {}
         return {"marker_rms_mm": 1e3 * math.sqrt(self._square_sum / self._n_square)}
@@ -347,7 +347,7 @@ class Kinematics(Stage):
         return f"Method {self.estimator.method}"
 
     def collect(self) -> tuple[Counter[str], list[str]]:
-        """Counters of all doors so far, and what is to be reported since the last time."""
+        """Counters of all parts so far, and sentences since the last time."""
         counters, sentences = self._former + self.counters, self.sentences
         self.sentences = []
         if self.marker_input is not None:

@@ -36,7 +36,9 @@ class MuscleSpeeds(Stage):
             arms.speeds(arms.model.q_neutral.copy(), np.zeros(arms.model.n_v), self._speeds)
 
     def run(self, frame: ReceivedFrame) -> StageOutcome:
-        """Speeds at the time of the filtered motion; NaN where there is none, or a path fails."""
+        """Compute the speeds at the time of the filtered motion; NaN where there is none, or where a path
+        fails.
+        """
         self.n_frame += 1
         if self.motion.settled:
             rates = self.motion.rates

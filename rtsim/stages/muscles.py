@@ -35,7 +35,7 @@ class MuscleLengths(Stage):
 
     @property
     def arms(self) -> MuscleArms | CoordinateArms:
-        """Of the method in use."""
+        """The moment arms of the method in use."""
         return self._of[self.kinematics.estimator.method]
 
     def warm(self) -> None:

@@ -97,11 +97,11 @@ class FootLoads(AppliedLoads):
         self.size()
 
     def warm(self) -> None:
-        """Plates that come later, too."""
+        """Compile for plates that come later, too."""
         call_plates()
 
     def call(self) -> None:
-        """Every kernel of its own once, of plates without forces."""
+        """Call every kernel of its own once, for plates without forces."""
         feet = np.zeros((2, 2, 3))
         for kernel in (self._contacts, self._learn, self._wrenches, self._tell):
             kernel()
@@ -110,7 +110,7 @@ class FootLoads(AppliedLoads):
         FootMarkers(("heel",), None, 1.0, False).take(np.zeros((1, 3)))
 
     def bearer_with(self, markers: Collection[str], side: str) -> int:
-        """The foot that has these markers; that of the side, where none has."""
+        """The foot that has these markers, or that of the side where none has."""
         own = SIDES.index(side)
         return self._labelled.bearing(markers, own) if self._labelled is not None else own
 
@@ -119,14 +119,14 @@ class FootLoads(AppliedLoads):
         return np.asarray(self._share[:, bearer] == BEARS, float)
 
     def parts(self, plates: tuple[str, ...]) -> Quantity:
-        """Found, whole or not."""
+        """Which foot each plate was found to bear, and whether all of it, as a quantity."""
         return Quantity(
             "plate_shares", self._told.share, "1", plates, SIDES,
             meaning="0 = the foot does not bear the plate, 1 = it does, 2 = it may",
         )  # fmt: skip
 
     def begin(self, session: Session, anew: bool) -> None:
-        """The feet among the markers of a session, and the plates there are."""
+        """Find the feet among the markers of a session, and its plates."""
         if anew:
             if self.placed is None:
                 self._find_feet(session)
@@ -137,7 +137,7 @@ class FootLoads(AppliedLoads):
         super().begin(session, anew)
 
     def share_out(self, frame: ReceivedFrame, taken: bool) -> None:
-        """By where the feet are, and which may stand elsewhere."""
+        """Assign plates by where the feet are; a plate may be bad where a foot stands elsewhere."""
         feet, dt = self._lines(frame), self.kinematics.dt
         n_odd = self._assign(feet, dt)
         self._wrenches()
@@ -206,7 +206,7 @@ class FootLoads(AppliedLoads):
         return [name for name in subject.marker_names if name not in labels] if subject is not None else []
 
     def size_bearing(self) -> None:
-        """Of feet."""
+        """Size the arrays for the feet."""
         n, force, moment = len(self._status), self._force[0], self._moment[0]
         self._share, self._state, self._rules = (
             np.zeros((n, 2), np.int64),

@@ -45,7 +45,7 @@ class Progression(Stage):
         self._pelvis, self._feet = np.full(3, math.nan), np.full(len(feet), math.nan)
 
     def begin(self, session: Session, anew: bool) -> None:
-        """Nobody has walked yet."""
+        """Forget the walk."""
         model = self.kinematics.estimator.model
         joints = np.flatnonzero(model.joints.proximal == 0)
         self._at_root = (3 * joints[:, None] + np.arange(3)).ravel()
@@ -53,7 +53,7 @@ class Progression(Stage):
             self._axis.begin()
 
     def run(self, frame: ReceivedFrame) -> StageOutcome:
-        """The angles at the newest pose."""
+        """Compute the angles in the newest pose."""
         self.n_frame += 1
         self._pelvis[:] = self._feet[:] = math.nan
         if self.kinematics.solved and not self.kinematics.unknown[self._at_root].any():
@@ -94,7 +94,7 @@ class Progression(Stage):
 
 
 def make(setting: StageContext) -> Progression | None:
-    """Of a person with a pelvis."""
+    """The stage for a person with a pelvis."""
     kinematics, subject = setting.stage(Kinematics), setting.subject
     assert subject is not None
     names = kinematics.estimator.model.names.bodies

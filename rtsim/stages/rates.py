@@ -55,7 +55,7 @@ class FilteredMotion(Stage):
         self.estimator_of(manifold, FASTEST).take(0.0, q)
 
     def begin(self, session: Session, anew: bool) -> None:
-        """A filter for the rate of the session; one that goes on keeps what it has seen."""
+        """Begin a filter for the rate of the session; one that is continued keeps its history."""
         model = self.kinematics.estimator.model
         if not anew and model is self._model:
             return
@@ -76,11 +76,13 @@ class FilteredMotion(Stage):
             self.deviations = RateDeviations(model.tree, self.spec, self.rate, found.stated.skin_time_s)
 
     def estimator_of(self, manifold: Manifold, rate: float) -> RateEstimator:
-        """A filter like this one for other channels; ConfigError where the rate is none for it."""
+        """A filter like this one for other channels; ConfigError where it cannot have this rate."""
         return RateEstimator(self.spec, manifold, rate)
 
     def run(self, frame: ReceivedFrame) -> StageOutcome:
-        """Take the newest coordinates; where there is no solution, the filter would remember what is none."""
+        """Take the newest coordinates; frames without a solution are skipped, as the filter would
+        remember them.
+        """
         self.n_frame += 1
         self.settled, self._time = False, frame.time
         if self._estimator is not None and self.kinematics.solved:

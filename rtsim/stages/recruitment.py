@@ -46,7 +46,7 @@ class SharedLoads(Stage):
 
     @property
     def sharing(self) -> MuscleRecruitment:
-        """Of the method in use."""
+        """The recruitment of the method in use."""
         return self._of[self._estimator.method]
 
     def warm(self) -> None:

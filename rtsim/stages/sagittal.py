@@ -48,12 +48,12 @@ class SagittalMotion(Stage):
         pose(model.tree, model.q_neutral.copy(), self._pose)
 
     def begin(self, session: Session, anew: bool) -> None:
-        """Nobody has walked yet."""
+        """Forget the walk."""
         if anew:
             self._progress = ForwardDistance()
 
     def run(self, frame: ReceivedFrame) -> StageOutcome:
-        """Those of the time of the filtered motion."""
+        """Compute the angles at the time of the filtered motion."""
         self.n_frame += 1
         self._values[:] = math.nan
         if self.motion.settled:
@@ -96,7 +96,7 @@ class SagittalMotion(Stage):
 
 
 def thighs_of(model: Model) -> list[int]:
-    """The thighs, at ball joints of the pelvis; ConfigError where the model has none."""
+    """The thighs with ball joints at the pelvis; ConfigError where the model has none."""
     bodies, parents = model.names.bodies, model.tree.parent
     ball = {b for b, _, _ in rotations(model.tree)}
     names = (THIGH, *(THIGH + suffix for suffix in SUFFIXES.values()))
@@ -112,7 +112,7 @@ def thighs_of(model: Model) -> list[int]:
 
 
 def make(setting: StageContext) -> SagittalMotion:
-    """Of a person with rates."""
+    """The stage for a person with rates."""
     return SagittalMotion(setting.stage(FilteredMotion))
 
 

@@ -1,4 +1,4 @@
-"""What a stage of a run is: something that is done with every frame, and says what came of it.
+"""A stage of a run: a step that is carried out for every frame, and reports its outcome.
 
 The loop (rtsim/live/loop.py) hands each frame to the stages of a run in order, publishes their quantities,
 and passes commands on; it does not know what a stage computes.
@@ -22,7 +22,7 @@ SAY_EVERY = 500
 
 
 class StageOutcome(NamedTuple):
-    """What a stage says of one frame.
+    """Outcome of a stage for one frame.
 
     status : bits; iterations, residual : of a solver; told : whether the frame is to be published
     failure : why the run cannot go on, in words; empty where it can
@@ -100,22 +100,22 @@ class Stage:
         return False
 
     def run(self, frame: ReceivedFrame) -> StageOutcome:
-        """Work on one frame, in a time that a frame has; what is wrong with it is told, never raised."""
+        """Process one frame within the time of a frame; faults are reported, never raised."""
         raise NotImplementedError
 
     def report(self) -> None:
         """Bring the arrays of the quantities up to date; called for the frames that are published."""
 
     def quantities(self) -> list[Quantity]:
-        """What it publishes; asked for after each `begin`."""
+        """The published quantities; requested after each `begin`."""
         return []
 
     def meta(self) -> dict[str, Any]:
-        """What the descriptor says of it."""
+        """Meta data for the descriptor."""
         return {}
 
     def gauges(self) -> dict[str, float]:
-        """Numbers for the telemetry."""
+        """Gauges for the telemetry."""
         return {}
 
     def status_text(self) -> str:
@@ -123,12 +123,14 @@ class Stage:
         return ""
 
     def collect(self) -> tuple[Counter[str], list[str]]:
-        """Counters since the start of the run, and what is to be reported since the last time."""
+        """Counters since the start of the run, and sentences since the last time."""
         told, self.sentences = self.sentences, []
         return self.counters, told
 
     def count(self, kind: str, sentence: str) -> None:
-        """Count a fault of the frame at hand; say it at its first frame and now and then while it lasts."""
+        """Count a fault of the present frame; it is reported at its first frame and now and then while it
+        lasts.
+        """
         self.counters[kind] += 1
         if self.n_frame >= self._tell_at.get(kind, 0):
             self._tell_at[kind] = self.n_frame + SAY_EVERY

@@ -80,7 +80,7 @@ class NeededActivations(Stage):
             self.count(name, f"Torque generators need activations {words} ({first} and perhaps others).")
 
     def quantities(self) -> list[Quantity]:
-        """Of every generator."""
+        """Activations of every generator."""
         return [
             Quantity(
                 "generator_activations", self.activations, "1", self._names, curves=ACTIVATIONS,

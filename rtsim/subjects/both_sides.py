@@ -1,4 +1,4 @@
-"""Persons with both legs: two subjects of one leg in one, and back.
+"""Persons with both legs: two subjects of one leg joined into one, and separated again.
 
 A subject of a left leg is kept as its mirror image, which reads like a right one. A subject of both is kept
 as it stands: on both sides X forwards, Y up, Z to the right, and w to the right.
@@ -23,7 +23,7 @@ UNPAIRED = (TRUNK, LUMBOSACRAL)
 
 
 def join(right: Subject, left: Subject) -> Subject:
-    """The person of two subjects: the right one's pelvis, with hip centre and markers of the left one's.
+    """The person of two subjects: the right one's pelvis, with hip centre and markers of the left one.
 
     Angles between u, v and w and the places of the left pelvis differ from the right one's only as far as
     different frames were used.
@@ -59,7 +59,7 @@ def own(name: str, side: str) -> str:
 
 
 def one_side(subject: Subject, side: str) -> Subject:
-    """The subject of one leg of a person with both, a left one as its mirror image."""
+    """The subject of one leg of a person with both; a left leg is mirrored."""
     suffix = SUFFIXES[side]
 
     def plain(name: str) -> str:

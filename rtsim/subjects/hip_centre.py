@@ -22,7 +22,7 @@ DAVIS_THETA, DAVIS_BETA = 0.5, 0.314
 
 
 class Predictors(NamedTuple):
-    """What a regression knows of a pelvis and one leg [mm]; lengths that are unknown are NaN.
+    """Predictors of a regression for a pelvis and one leg [mm]; lengths that are unknown are NaN.
 
     width, depth : (n, 1) - between the ASIS, and from mid-PSIS to mid-ASIS, of the bone
     leg_length : of the leg; mean_leg_length : of both; asis_trochanter : of the leg
@@ -61,7 +61,9 @@ def harrington2007(p: Predictors) -> tuple[Array, Array, Array]:
 
 
 def harrington2007_full(p: Predictors) -> tuple[Array, Array, Array]:
-    """The same persons, with the predictors of each direction that did best, the leg's length too."""
+    """Regression on the same persons, with the best predictors of each direction, including the leg's
+    length.
+    """
     upwards = -0.16 * p.width - 0.04 * p.leg_length - 7.1
     return -0.24 * p.depth - 9.9, upwards, 0.28 * p.depth + 0.16 * p.width + 7.9
 
@@ -126,7 +128,7 @@ REGRESSIONS = {
 
 
 def find_regression(name: str) -> HipRegression:
-    """The regression of that name; ConfigError lists the names there are."""
+    """The regression with this name; ConfigError lists the available names."""
     try:
         return REGRESSIONS[name]
     except KeyError:
@@ -188,7 +190,7 @@ def hip_measures(stored: Mapping[str, float], name: str, side: str, where: str) 
 
 
 def notes_on_lengths(measures: ConventionalMeasures, name: str, side: str) -> list[str]:
-    """The sentence on a leg whose length, or the other one's, stands in for one that a regression needs.
+    """A sentence where a leg's length, or the other leg's, stands in for one that a regression needs.
 
     measures : of a leg that reads like a right one; name : of the regression; side : of the leg
     """

@@ -1,4 +1,4 @@
-"""How far the centre of a knee or an ankle is from its lateral marker, where there is no medial one."""
+"""Distance of the centre of a knee or an ankle from its lateral marker, where there is no medial one."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def check_width(width: float, label_side: str, joint: str, where: str) -> None:
 def knee_offset(
     measures: Mapping[str, float], label_side: str, knee_width_mm: float | None, where: str
 ) -> float:
-    """`centre_offset` of the knee [m]."""
+    """The `centre_offset` of the knee [m]."""
     return centre_offset(measures, label_side, "knee", knee_width_mm, where)
 
 

@@ -14,7 +14,9 @@ HINGE = "hinge"
 
 
 def plain_joints(spec: ModelSpec) -> ModelSpec:
-    """The model with its hinge, without contacts, ligaments, muscles and what else acts on them."""
+    """The model with a plain hinge, without contacts, ligaments, muscles and other elements that act on
+    them.
+    """
     hinges = spec.methods[HINGE].joints if HINGE in spec.methods else {}
     method = MethodSpec(joints=hinges, about="hinge knees between keypoints")
     return msgspec.structs.replace(
@@ -33,8 +35,9 @@ def plain_joints(spec: ModelSpec) -> ModelSpec:
 
 
 def plain_body(body: Body) -> Body:
-    """A body whose joint is where the keypoint is; a thigh does not turn about its long axis, which nothing
-    would tell while the knee is straight."""
+    """A body whose joint is at the keypoint; a thigh does not turn about its long axis, which cannot be
+    observed while the knee is straight.
+    """
     if kind_of_segment(body.name) == "thigh":
         body = msgspec.structs.replace(body, joint="universal", axes=("w", "u"))
     return msgspec.structs.replace(
@@ -43,5 +46,5 @@ def plain_body(body: Body) -> Body:
 
 
 def at_centre(place: Frame) -> Frame:
-    """A place without its offset."""
+    """A place with its offset removed."""
     return msgspec.structs.replace(place, offset_mm=(0.0, 0.0, 0.0), scaled=None)

@@ -45,7 +45,7 @@ class SubjectSegment(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     in_parent_deg: Vector | None = None
 
     def segment(self) -> Segment:
-        """Parameters in SI."""
+        """The segment with parameters in SI units."""
         alpha, beta, gamma = np.radians([self.alpha_deg, self.beta_deg, self.gamma_deg])
         return Segment(1e-3 * self.length_mm, float(alpha), float(beta), float(gamma))
 

@@ -1,1 +1,1 @@
-"""Tuning of devices: searches that ask for settings and are told costs, costs of cycles, what they tell."""
+"""Tuning of devices: searches that propose settings and receive their costs, costs of cycles, and results."""

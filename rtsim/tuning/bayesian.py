@@ -23,7 +23,7 @@ FIRST_EACH = 3
 
 
 class Bayesian(Trials):
-    """Search by a Gaussian process (`rtsim.tuning.search.TuningSearch`).
+    """Search with a Gaussian process (`rtsim.tuning.search.TuningSearch`).
 
     Parameters
     ----------
@@ -40,12 +40,14 @@ class Bayesian(Trials):
 
     @property
     def at_once(self) -> int:
-        """The first points, then as many as may be tried together."""
+        """Number of settings that may be tried together: the initial points first, then as many as
+        allowed.
+        """
         left = len(self._first) - self._n_asked
         return left if left > 0 else self._together
 
     def ask(self) -> Array:
-        """(1, n) - the next setting; others may be asked for before it is told."""
+        """(1, n) - the next setting; more may be requested before its cost is known."""
         at_first = self._n_asked < len(self._first)
         point = self._first[self._n_asked] if at_first else self._most_promising()
         self._n_asked += 1

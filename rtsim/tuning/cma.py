@@ -41,7 +41,7 @@ class Cma(Trials):
 
     @property
     def at_once(self) -> int:
-        """What is left of a generation."""
+        """The rest of the present generation."""
         return int(self._cma.population_size) - len(self._told)
 
     def ask(self) -> Array:

@@ -1,4 +1,4 @@
-"""What a setting costs: numbers of published frames, cycle by cycle, and what becomes of them."""
+"""The cost of a setting: numbers of published frames over a cycle, and how they are combined."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ class FieldEntry(NamedTuple):
     entry: int
 
     def read(self, data: Buffers) -> float:
-        """Its value in a frame."""
+        """The entry's value in a frame."""
         return float(np.frombuffer(data[self.field])[self.entry])
 
 
 def find(channel: Channel, fields: Sequence[FieldSpec], where: str = "tuning") -> FieldEntry:
-    """Where a number of a config stands; ConfigError, with `where` it is asked for, where no field has it."""
+    """The entry of a number of a config; ConfigError, which names `where`, where no field has it."""
     spec = next((field for field in fields if field.name == channel.field), None)
     if spec is None:
         raise _absent("no field", channel.field, [field.name for field in fields], where)
@@ -72,7 +72,7 @@ def places_of(spec: TuningSpec, fields: Sequence[FieldSpec]) -> tuple[list[Field
 
 
 def reduced(term: CostTerm, values: Array, phases: Array) -> float:
-    """What becomes of a number over a cycle, unweighted; values, phases : (n_frame,), phases 0 to 1."""
+    """A number combined over a cycle, unweighted; values, phases : (n_frame,), phases 0 to 1."""
     if term.reduction == "peak":
         return float(np.abs(values).max())
     if term.reduction == "mean":
@@ -109,12 +109,12 @@ class CycleCost:
 
     @property
     def done(self) -> bool:
-        """Whether there are as many cycles as are wanted."""
+        """Whether there are enough cycles."""
         return len(self.costs) >= self.spec.cycles
 
     @property
     def cost(self) -> float:
-        """Mean over the cycles; NaN before there is one."""
+        """Mean cost over the cycles; NaN before the first one."""
         return float(np.mean(self.costs)) if self.costs else math.nan
 
     def add(self, time: float, data: Buffers) -> None:

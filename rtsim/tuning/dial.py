@@ -1,4 +1,6 @@
-"""The manual dial as a search: the operator says what is tried next, the rest is as with the others."""
+"""The manual dial as a search: the operator chooses the next setting, and everything else is as with
+other searches.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,7 @@ class Dial(Trials):
         self._turned = turned
 
     def ask(self) -> Array:
-        """(1, n) - what the operator says."""
+        """(1, n) - the operator's setting."""
         return self._turned()[None, :]
 
     def best(self) -> Array:

@@ -1,4 +1,6 @@
-"""A tuning from its first trial to its last: asks, has costs measured, tells, keeps, says how it goes."""
+"""A tuning from its first trial to its last: it requests settings, has costs measured, returns them to
+the search, stores them and reports progress.
+"""
 
 from __future__ import annotations
 
@@ -110,5 +112,5 @@ class Drive:
 
 
 def count(asked: Sequence[Array]) -> int:
-    """Settings among what was asked for."""
+    """Number of settings among some trials."""
     return sum(len(points) for points in asked)

@@ -40,7 +40,7 @@ def matern(a: Array, b: Array, lengths: Array) -> Array:
 
 
 def distance(a: Array, b: Array, lengths: Array) -> Array:
-    """(n_a, n_b) - distance in lengths."""
+    """(n_a, n_b) - distances in units of the length scales."""
     difference = (a[:, None, :] - b[None, :, :]) / lengths
     return np.asarray(np.sqrt(np.einsum("abi,abi->ab", difference, difference)))
 

@@ -1,4 +1,4 @@
-"""What is kept of a tuning: a JSON file with every trial, by which it can be continued."""
+"""Storage of a tuning: a JSON file with every trial, with which it can be continued."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class TuningTrial(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class KeptTuning(msgspec.Struct, forbid_unknown_fields=True):
-    """A tuning."""
+    """A stored tuning."""
 
     config: str
     method: str
@@ -46,7 +46,7 @@ class KeptTuning(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def read_kept(path: Path) -> KeptTuning:
-    """A tuning that was kept; ConfigError where the file holds none."""
+    """Read a stored tuning; ConfigError where the file does not contain one."""
     data = read_bounded(path, MOST_BYTES, "give a file that rtsim tune --file has written")
     try:
         return msgspec.json.decode(data, type=KeptTuning)

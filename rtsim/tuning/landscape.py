@@ -1,4 +1,4 @@
-"""What a search knows of its cost: a map over two parameters, the others as in the best setting."""
+"""The cost by a search's model: a map over two parameters, with the others as in the best setting."""
 
 from __future__ import annotations
 

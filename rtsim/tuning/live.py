@@ -81,7 +81,7 @@ class LiveRuns:
             self._subscriber.close()
 
     def costs(self, settings: Sequence[Setting]) -> Iterator[RunCost]:
-        """Of these settings, in their order."""
+        """Costs of these settings, in their order."""
         for setting in settings:
             yield self.cost(setting)
 
@@ -96,7 +96,7 @@ class LiveRuns:
         return self._measured("armed", setting)
 
     def change(self, setting: Setting) -> None:
-        """Go to a setting, along a ramp."""
+        """Move to a setting, along a ramp."""
         self._ask("set", {**setting, OVER_S: self.over_s})
 
     def mark_best(self, setting: Setting) -> None:

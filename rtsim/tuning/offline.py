@@ -46,14 +46,14 @@ class RunRequest(NamedTuple):
 
 
 class RunCost(NamedTuple):
-    """What a run came to: NaN and why, where it has no cost."""
+    """The cost of a run: NaN with a reason where it has none."""
 
     value: float
     why: str = ""
 
 
 class Controlled(Protocol):
-    """What may be done with a loop before it runs."""
+    """Preparations of a loop before it runs."""
 
     def __call__(self, loop: Loop, setting: Mapping[str, float]) -> None: ...
 
@@ -88,7 +88,7 @@ class OfflineRuns:
         self._simulator = simulator_for(self.spec)
 
     def cost(self, asked: RunRequest) -> RunCost:
-        """What a run costs."""
+        """The cost of a run."""
         self._simulator.reset()
         output = Measuring(self)
         sensors = replace(self._device.sensors, seed=self._device.sensors.seed + self.seed + asked.repeat)
@@ -111,7 +111,7 @@ class OfflineRuns:
         return RunCost(output.cost.cost)
 
     def collector(self, session: Session) -> CycleCost:
-        """What adds up the cost of a run."""
+        """The collector of the cost of a run."""
         return CycleCost(self.tuning, session.fields, self._t_settled)
 
 
@@ -143,10 +143,10 @@ class Measuring:
             self.loop.stop(MEASURED)
 
     def service(self) -> None:
-        """Nobody subscribes."""
+        """Do nothing, as nobody subscribes."""
 
     def end(self, reason: str) -> None:
-        """All is said."""
+        """Do nothing at the end."""
 
 
 class Pool:
@@ -180,11 +180,13 @@ class Pool:
         self._executor.shutdown(wait=kind is None, cancel_futures=True)
 
     def costs(self, asked: Sequence[RunRequest]) -> Iterator[RunCost]:
-        """Of these runs, in their order."""
+        """Costs of these runs, in their order."""
         return self.each(OfflineRuns.cost, asked)
 
     def each(self, task: Callable[[OfflineRuns, Item], Done], items: Sequence[Item]) -> Iterator[Done]:
-        """What a task makes of items, in their order; it has the runs of the process that does it."""
+        """Results of a task for items, in their order; the task receives the runs of the process that
+        executes it.
+        """
         if self._executor is not None:
             yield from self._executor.map(work, [task] * len(items), items)
         elif self._runs is not None:
@@ -207,5 +209,5 @@ def begin_work(spec: HilSpec, seed: int, control: Controlled) -> None:
 
 
 def work(task: Callable[[OfflineRuns, Item], Done], item: Item) -> Done:
-    """What a task makes of an item in such a process."""
+    """The result of a task for an item in such a process."""
     return task(_own[0], item)

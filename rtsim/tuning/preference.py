@@ -47,7 +47,7 @@ ROOT2 = math.sqrt(2.0)
 
 
 class Worth(NamedTuple):
-    """What settings are worth by the comparisons so far.
+    """Worth of settings by the comparisons so far.
 
     points : (m, n); lengths : (n,); rows : (n_pair, m) - D; weights : (n_pair,) - K D' weights is the worth
     root : (n_pair,) - of the sites' precisions; factor : (n_pair, n_pair), lower, of I + root C root
@@ -96,7 +96,7 @@ class Preference:
 
     @property
     def at_once(self) -> int:
-        """One comparison."""
+        """One comparison at a time."""
         return 1
 
     def ask(self) -> Array:
@@ -121,7 +121,7 @@ class Preference:
         self._worth = None
 
     def best(self) -> Array:
-        """(n,) - what is worth most."""
+        """(n,) - the setting with the largest worth."""
         worth = self._known()
         rng = np.random.default_rng(len(self._pairs))
         return highest(lambda at: worth.predict(at)[0], worth.points, rng)
@@ -177,7 +177,7 @@ def likeliest(points: Array, pairs: list[tuple[int, int]], start: Array) -> Arra
 
 
 def judged(log: Array, points: Array, pairs: list[tuple[int, int]]) -> tuple[Worth, float]:
-    """What points are worth, and the negative logarithm of the posterior of lengths and noise.
+    """Worth of points, and the negative logarithm of the posterior of lengths and noise.
 
     Parameters
     ----------

@@ -1,4 +1,6 @@
-"""What is tuned: parameters with their ranges, and the way between settings and points of the unit cube."""
+"""The tuning problem: parameters with their ranges, and the mapping between settings and points of the
+unit cube.
+"""
 
 from __future__ import annotations
 
@@ -37,12 +39,12 @@ class Parameters(NamedTuple):
         return (values - self.low) / (self.high - self.low)
 
     def words(self, setting: Mapping[str, float]) -> str:
-        """A setting in words."""
+        """A setting as text."""
         return ", ".join(f"{name} {setting[name]:.4g}" for name in self.names)
 
 
 def tuning_of(spec: HilSpec) -> TuningSpec:
-    """The table of a config; ConfigError where it has none."""
+    """The [tuning] table of a config; ConfigError where it has none."""
     if spec.tuning is None:
         raise ConfigError(
             "there is no table [tuning]", where=spec.name,

@@ -1,4 +1,4 @@
-"""What every way of tuning has in common: it asks for settings, and is told what they cost.
+"""Common interface of all searches: they propose settings, and receive their costs.
 
 Settings are points of the unit cube here; their names, units and ranges belong to those who ask.
 """
@@ -14,7 +14,7 @@ Array = NDArray[np.float64]
 
 
 class TuningSearch(Protocol):
-    """One way of tuning. Two that are made alike and told alike ask for the same settings.
+    """A method of tuning. Two searches with the same arguments and the same costs propose the same settings.
 
     Attributes
     ----------
@@ -29,7 +29,7 @@ class TuningSearch(Protocol):
         ...
 
     def tell(self, points: Array, costs: Array) -> None:
-        """What points : (n_point, n) that were asked for cost, costs : (n_point,), in the order of asking.
+        """Give the search the costs : (n_point,) of proposed points : (n_point, n), in the order of asking.
 
         Of a comparison only counts which of the two costs is the lower one; equal ones are no preference.
         """

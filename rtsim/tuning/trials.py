@@ -43,7 +43,7 @@ class Trials:
         return self.process().predict(points)
 
     def process(self) -> GaussianProcess:
-        """Of all trials; at least one must be there."""
+        """A Gaussian process of all trials; at least one trial is needed."""
         n, known = len(self.costs), self._process
         if known is not None and len(known.points) == n:
             return known

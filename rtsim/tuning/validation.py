@@ -36,12 +36,12 @@ class Effect(NamedTuple):
 
     @property
     def distinguishable(self) -> bool:
-        """Whether the interval leaves out zero."""
+        """Whether the interval excludes zero."""
         return self.low > 0.0 or self.high < 0.0
 
     @property
     def words(self) -> str:
-        """In a line."""
+        """The effect on one line."""
         first, second = self.pair
         found = f"{self.difference:+.4g} ({self.low:+.4g} to {self.high:+.4g}), {self.share:+.1f} %"
         told = found if self.distinguishable else f"not distinguishable ({found})"
@@ -49,7 +49,7 @@ class Effect(NamedTuple):
 
 
 def order(n_block: int, seed: int, conditions: Sequence[str] = CONDITIONS) -> list[tuple[str, ...]]:
-    """Of each block the conditions in the order of its trials."""
+    """For each block, the conditions in the order of its trials."""
     rng = np.random.default_rng(seed)
     halves = [tuple(conditions[k] for k in rng.permutation(len(conditions))) for _ in range(n_block)]
     return [(*half, *half[::-1]) for half in halves]

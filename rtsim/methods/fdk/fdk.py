@@ -170,7 +170,7 @@ class ForceDependentKinematics:
 
     @property
     def evaluations(self) -> int:
-        """Of f, in the newest frame."""
+        """Number of evaluations of f in the newest frame."""
         return int(self.out.evaluations[0])
 
     @property
@@ -290,7 +290,7 @@ def joint_of(model: Model, roles: Roles, spec: FdkSpec, recruitment: Recruitment
 
 
 def bands_of(model: Model) -> Bands | None:
-    """The ligaments along paths, which stand behind the muscles that pull; None where there are none."""
+    """The ligaments along paths, which follow the muscles in the tables; None where there are none."""
     first, n = len(model.names.pulling), len(model.names.wrapping)
     if not n:
         return None

@@ -1,4 +1,4 @@
-"""Which bodies' joints muscles and held elements have to bear the load at, where a run does not say."""
+"""Bodies whose joint loads muscles and held elements have to bear, where a run does not name them."""
 
 from __future__ import annotations
 

@@ -169,7 +169,8 @@ def is_plain(model: Model, dof: int, motion: int) -> bool:
 
 
 def rotation_among(axes: list[Array], own: int, neutral: float) -> Among:
-    """Which angle shows rotation `own` of those about unit axes, parent first, whatever the others are.
+    """The joint angle that equals rotation `own` of those about unit axes, parent first, for all values of
+    the others.
 
     neutral : its value in the neutral pose [rad]
     Returns the kind of element, whether body A is the parent, and its three directions in the joint's axes;

@@ -1,4 +1,4 @@
-"""One element more of a model, for an FDK degree of freedom that none of its own elements is."""
+"""An additional element of a model for an FDK degree of freedom that none of its elements represents."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NOTHING = np.zeros(3)
 
 
 class ElementRow(NamedTuple):
-    """One element: its columns in kernels/solver/constraints.Elements."""
+    """An element: its columns in kernels/solver/constraints.Elements."""
 
     kind: int
     body_a: int

@@ -20,7 +20,7 @@ from rtsim.models.packing.path_forces import paths_of
 
 
 def names_of_paths(model: Model) -> tuple[str, ...]:
-    """Of muscles, ligaments along paths, straight ligaments and springs between places."""
+    """Names of muscles, ligaments along paths, straight ligaments and springs between points."""
     names = model.names
     return tuple(dict.fromkeys((*names.muscles, *names.wrapping, *names.lines)))
 
@@ -72,7 +72,7 @@ def row_of_line(model: Model, name: str) -> ElementRow:
 
 
 def from_neutral(model: Model, roles: Roles) -> Roles:
-    """Roles whose lengths of paths are those of the neutral pose; ConfigError where one has none there."""
+    """Roles whose path lengths are those of the neutral pose; ConfigError where a path has none there."""
     lengths = model.elements.lengths
     if lengths is None:
         return roles

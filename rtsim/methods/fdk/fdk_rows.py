@@ -115,7 +115,9 @@ def check_borne(model: Model, roles: Roles, borne: tuple[str, ...]) -> None:
 
 
 def sum_of(others: Array, own: Array) -> Array | None:
-    """(n_other,) - shares of other rows (n_other, n) that are the row own (n,) together; None where none."""
+    """(n_other,) - coefficients of other rows (n_other, n) whose sum is the row own (n,); None where
+    there are none.
+    """
     share = np.asarray(np.linalg.lstsq(others.T, own, rcond=LEAST)[0], np.float64)
     return share if np.linalg.norm(others.T @ share - own) < LEAST else None
 

@@ -47,7 +47,7 @@ class JointForces:
         self._rest = [self._place(joint.element, *places) for joint in self._joints]
 
     def update(self, known: bool) -> None:
-        """Of the newest frame; NaN where its balance is not known."""
+        """Update the forces by the newest frame; NaN where its balance is unknown."""
         if not known:
             self.displacement[:] = self.force[:] = math.nan
             return

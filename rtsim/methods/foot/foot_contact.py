@@ -53,7 +53,7 @@ class FootAxes(NamedTuple):
 
 
 def foot_axes(marks: Mapping[str, Array], side: int, up: Array = UP) -> tuple[FootAxes, tuple[str, ...]]:
-    """The frame of a foot from places of its marks by role, and what is to be reported of its labels.
+    """The frame of a foot from the places of its landmarks by role, and sentences on its labels.
 
     Exchanged labels of metatarsals are put right: they lie from the medial side outwards.
 
@@ -95,7 +95,7 @@ def on_sole(found: FootAxes, up: Array, height: float, spec: FootSpec, load: flo
 
 
 def levelling(spec: FootSpec) -> FootSpec:
-    """The same foot, raised until it bears what it is told to, however little that is."""
+    """The same foot, raised until it bears the load that is given, however little that is."""
     return msgspec.structs.replace(spec, level="plates", least_force_N=1e-6, raised_mm=0.0, grid=(1, 1))
 
 
@@ -208,7 +208,7 @@ class FootContact:
         self._raised = 1e-3 * spec.raised_mm
 
     def forget(self) -> None:
-        """Nothing is known of the frame at hand."""
+        """Forget the present frame."""
         for row in (self.force, self.centre, self.free, self.raised, self.normal, self.pressure):
             row[...] = math.nan
 

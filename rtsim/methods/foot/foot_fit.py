@@ -58,7 +58,7 @@ class Weak(NamedTuple):
 
 
 class FootFit(NamedTuple):
-    """What a fit found.
+    """Result of a fit of a foot.
 
     parameters : (30,)
     knots : of each step, (N_SPLINE, N_KNOT)
@@ -148,7 +148,7 @@ class FootProblem:
         return parameters, [(knots @ values[own]).reshape(N_SPLINE, N_KNOT) for knots, own in steps]
 
     def heights(self, x: Array) -> tuple[float, ...]:
-        """Of the heel in each step, above where its marker has it [m]."""
+        """Height of the heel above the place of its marker in each step [m]."""
         values = x * self.scale
         return tuple(float(values[own][N_OWN:].sum()) for own in self._own)
 
@@ -166,7 +166,7 @@ class FootProblem:
         return found
 
     def slopes(self, x: Array) -> Array:
-        """Slopes of `values` (m, n)."""
+        """Derivatives of `values` (m, n)."""
         parameters, knots = self.split(x)
         change = fill(self.model, parameters)[self.free]
         blocks = [step.slopes(own, change) for step, own in zip(self.steps, knots, strict=True)]
@@ -320,7 +320,7 @@ def validate_foot(
 
 
 def outcome(problem: FootProblem, costs: Array, n_evaluation: int, complete: bool) -> FootFit:
-    """What the best unknowns of a problem amount to."""
+    """The fit that the best unknowns of a problem describe."""
     cost, x = problem.best
     parameters, knots = problem.split(x)
     fill(problem.model, parameters)

@@ -37,7 +37,7 @@ UNFELT = StepPressure(np.zeros(0, np.int64), np.zeros((0, 2)), 0.0, np.zeros((0,
 
 
 class Weights(NamedTuple):
-    """Of the terms of eq. 5.52; the thesis' fit without friction."""
+    """Weights of the terms of eq. 5.52; the defaults are those of the thesis' fit without friction."""
 
     normal: float = 1.0
     cop: float = 1.0
@@ -52,7 +52,7 @@ class Weights(NamedTuple):
 
 
 class Scales(NamedTuple):
-    """What each term is divided by (table 5.3)."""
+    """Scales by which each term is divided (table 5.3)."""
 
     normal: float  # [N]
     cop: float  # [m]
@@ -61,7 +61,7 @@ class Scales(NamedTuple):
 
 
 class Simulated(NamedTuple):
-    """What the contact of a foot gives in the n frames of a step.
+    """Simulated contact of a foot in the n frames of a step.
 
     force : (n, 3) [N]
     centre : (n, 2) - centre of pressure [m]; NaN without contact
@@ -89,7 +89,7 @@ class Errors(NamedTuple):
 
 
 def scales_of(trial: FootTrial) -> Scales:
-    """Table 5.3 for a step."""
+    """The scales of table 5.3 for a step."""
     most = np.max(trial.force[:, :2] ** 2, axis=0)
     spin = np.nanmax(np.abs(trial.free_moment))
     return Scales(trial.weight, M_COP, max(float(np.sqrt(most.sum())), 1e-9), max(float(spin), 1e-9))
@@ -232,7 +232,7 @@ class StepMisfit:
         return np.asarray(M[:, 2] + share * (M[:, 0] * F[:, 0] + M[:, 1] * F[:, 1]))
 
     def simulate(self, knots: Array) -> Simulated:
-        """What the contacts give by these knots."""
+        """Simulated contacts with these knots."""
         recorded = self.motion.at(knots).recorded
         recorded_wrenches(self._model, recorded, self._work)
         wrench = self._work.wrench.copy()

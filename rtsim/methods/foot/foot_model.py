@@ -41,7 +41,7 @@ BASE_WEIGHT = 70.0 * 9.81
 
 
 class ModelFoot(NamedTuple):
-    """What a model tells of a foot.
+    """A foot of a model: bodies, contacts and markers.
 
     parameters : (30,)
     toe_origin, toe_axes : as FootFrame has them
@@ -94,7 +94,7 @@ def model_of(parameters: Array, frame: FootFrame, weight: float, name: str, sour
 
 
 def foot_of(spec: ModelSpec, where: str) -> ModelFoot:
-    """The parameters of a model of a foot; ConfigError where it is none."""
+    """The parameters of a model of a foot; ConfigError for another kind of model."""
     named = {contact.name: contact for contact in spec.contacts}
     bodies = {body.name: body for body in spec.bodies}
     if not set(ELLIPSOIDS) <= named.keys() or "toes" not in bodies:
@@ -137,7 +137,7 @@ def with_toes(frame: FootFrame, toe_origin: Array, toe_axes: Array) -> FootFrame
 
 
 def marked_alike(trial: FootTrial, fitted: FootTrial) -> bool:
-    """Whether two steps are of one foot with the same markers on it: of one side in one trial.
+    """Whether two steps are of the same foot with the same markers: of one side in one trial.
 
     Markers of two feet never sit alike, nor do those of two sessions; a millimetre of sinkage is some 75 N.
     """

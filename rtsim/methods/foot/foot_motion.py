@@ -124,7 +124,9 @@ class StepMotion:
             toes[:, by_rate, SPEED : SPEED + 3] = d_arm
 
     def by_knots(self, slopes: Array) -> Array:
-        """Slopes (n, n_out, N_SPLINE N_KNOT) by the knots, of those (n, 2 N_SPLINE, n_out) by the splines."""
+        """Derivatives (n, n_out, N_SPLINE N_KNOT) with respect to the knots, from those (n, 2 N_SPLINE,
+        n_out) with respect to the splines.
+        """
         by_value, by_rate = slopes[:, :N_SPLINE], slopes[:, N_SPLINE:]
         found = np.einsum("nso,nk->nosk", by_value, self.value) + np.einsum(
             "nso,nk->nosk", by_rate, self.rate
@@ -133,7 +135,7 @@ class StepMotion:
 
 
 def spline_bounds() -> Bounds:
-    """Of the knots of a step (N_SPLINE N_KNOT,)."""
+    """Bounds of the knots of a step (N_SPLINE N_KNOT,)."""
     high = np.array([*(LARGEST_SHIFT,) * 3, *(LARGEST_TURN,) * 3, TOE_RANGE[1]])
     low = np.array([*(-LARGEST_SHIFT,) * 3, -LARGEST_TURN, -LARGEST_TURN, -LARGEST_YAW, TOE_RANGE[0]])
     return Bounds(np.repeat(low, N_KNOT), np.repeat(high, N_KNOT))

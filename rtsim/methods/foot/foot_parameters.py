@@ -91,7 +91,9 @@ class Bounds(NamedTuple):
 
 
 def guess(frame: FootFrame) -> Array:
-    """Table 5.4 on a foot of another size: heights above the ground, which markers do not tell, are kept."""
+    """Parameters of table 5.4 for a foot of another size; heights above the ground, which markers do not
+    show, are kept.
+    """
     x = TABLE_5_4.copy()
     size = frame.length / THESIS_LENGTH
     for e in range(N_CONTACT):
@@ -115,7 +117,7 @@ def place(e: int) -> slice:
 
 
 def bounds(around: Array) -> Bounds:
-    """What parameters can be: centres near those of a guess (30,), the ground never pulls."""
+    """Bounds of the parameters: centres near those of a guess (30,), and a ground that never pulls."""
     low, high = np.empty(N), np.empty(N)
     low[:N_GLOBAL], high[:N_GLOBAL] = (5e5, -10.0, 0.0), (5e8, 0.0, 2.0)
     for e in range(N_CONTACT):
@@ -161,7 +163,8 @@ def angles_of(R: Array) -> Array:
 
 
 def nearest_form(x: Array, other: Array) -> Array:
-    """The same foot (30,) with the axes of each ellipsoid so named and turned as is nearest to another foot.
+    """The same foot (30,) with the axes of each ellipsoid named and oriented as close as possible to another
+    foot.
 
     An ellipsoid has 24 sets of radii and angles.
     """

@@ -1,4 +1,4 @@
-"""Pressure under one step: brought to the plate's force and place, each optional and told.
+"""Pressure under one step, matched to the plate's force and place; each match is optional and reported.
 
 A mat may respond slowly, saturate, and lie where nobody measured it (Brown 2017, section 5.3.1 and figure
 5.8): each frame is scaled so that it sums to the force of the plate, and the mat is laid where its centre of

@@ -1,4 +1,4 @@
-"""What each of two feet bears, of a force that is known of both together; no plates."""
+"""The shares of two feet in a force that is known of both together; without plates."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ stand flat differ by 1 to 2 mm, and by 1 mm more for each degree of pitch (docs/
 
 
 class FootShare:
-    """Two feet over time.
+    """The shares of two feet over time.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class FootShare:
         self._share = bind(share_load, given)
 
     def forget(self) -> None:
-        """Nothing is known of the frame at hand, and nothing is carried on."""
+        """Forget the present frame and all history."""
         self.loads[:] = math.nan
         self._state[:] = new_sharing_state()
 

@@ -44,7 +44,7 @@ class FootStep(NamedTuple):
 
 
 def find_steps(loads: PlateLoads, names: Sequence[str]) -> list[FootStep]:
-    """All contacts that last like those of a step, in the order in which they begin.
+    """All contacts that are as long as a step, in the order of their beginnings.
 
     names : of the plates
     """
@@ -148,5 +148,5 @@ def body_weight(loads: PlateLoads, mass: float | None, source: str) -> tuple[flo
 
 
 def usable(steps: Sequence[FootStep]) -> list[FootStep]:
-    """Those that are complete."""
+    """The complete steps among these."""
     return [step for step in steps if not step.fault]

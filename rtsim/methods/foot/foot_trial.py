@@ -109,7 +109,7 @@ def prepare_step(
     weight: float,
     static: MarkerTrial | None = None,
 ) -> FootTrial:
-    """The step of a foot; ConfigError where its markers are not seen or do not tell which foot it is.
+    """The step of a foot; ConfigError where its markers are not seen or do not identify the foot.
 
     feet : (n, 2, 2, 3) - heel and tip of the toes of the right and the left foot [m]; NaN = not seen
     static : a trial in which the person stands flat, for marks that are not seen throughout the step

@@ -10,7 +10,9 @@ from rtsim.models.model import Model
 
 
 def prescribed_contacts(model: Model) -> Prescribed:
-    """Contacts of a model, all of them between a body and ground; ConfigError for others, or none."""
+    """Contacts of a model, all of them between a body and ground; ConfigError for other contacts, or for
+    none.
+    """
     contacts, pairs = model.forces.contacts, model.forces.pairs
     if not len(contacts.pair):
         raise ConfigError("it has no contact", where=f"model {model.name}", allowed="contacts with ground")

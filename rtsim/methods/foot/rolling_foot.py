@@ -86,7 +86,8 @@ def known_step(
     pressure: bool = True,
     friction: bool = False,
 ) -> SyntheticStep:
-    """A step of these parameters (30,); noise : of force and centre of pressure, in parts of their scales.
+    """A synthetic step with these parameters (30,); noise : of force and centre of pressure, in parts of
+    their scales.
 
     Friction acts below the plane, at the centroid, and moves the centre of pressure: a fit without friction
     cannot follow a step with it.

@@ -40,8 +40,8 @@ def foot_markers(trial: MarkerTrial, lab: LabMap, side: str) -> dict[str, int]:
 def carried_marks(
     static: MarkerTrial | None, lab: LabMap, labelled: str, mean: Mapping[str, Array], where: str
 ) -> tuple[dict[str, Array], tuple[str, ...]]:
-    """Marks of a foot that only a static trial shows, where the foot's other markers carry them, by role (3,)
-    [m], and what is to be reported. Each is carried by itself, those that the frame needs first.
+    """Landmarks of a foot that only a static trial shows, carried by the foot's other markers, by role (3,)
+    [m], and sentences for the user. Each is carried on its own, those that the frame needs first.
 
     ConfigError where one that is needed would be carried by markers that lie otherwise to each other in the
     static trial; others are left out.
@@ -97,7 +97,7 @@ def beside_of(feet: Array, foot: int) -> float:
 def step_axes(
     mean: Mapping[str, Array], labelled: str, where: str, beside: float = math.nan
 ) -> tuple[Array, str, tuple[str, ...]]:
-    """Axes of a step (3, 3) as rows, the side the foot is on, and what is to be reported of it.
+    """Axes of a step (3, 3) as rows, the side of the foot, and sentences on it.
 
     mean : role -> (3,) in the laboratory, Y up, where the foot stands flat [m]
     beside : how far the other foot is to the right [m]; where that is clear it tells the side, else the marks

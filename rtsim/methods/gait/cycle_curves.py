@@ -47,7 +47,7 @@ class CycleCurves(NamedTuple):
 
     @property
     def mean(self) -> FloatArray:
-        """(101,) over the strides of `averaged`; NaN where none is usable."""
+        """(101,) mean over the strides that are usable at each point; NaN where none is."""
         return mean_of(self.usable)
 
     @property
@@ -110,7 +110,8 @@ def over_cycle(times: FloatArray, values: FloatArray, begin: float, end: float) 
 def curves_over(
     results: Results, spec: FieldSpec, cycles: Sequence[GaitCycle], scale: float = 1.0
 ) -> list[CycleCurves]:
-    """Every entry of a field of one axis over the cycles of its side; what has no side over those of both.
+    """Every entry of a field of one axis over the cycles of its side; an entry without a side over those of
+    both.
 
     scale : what values are multiplied with
     """
@@ -170,8 +171,8 @@ def across(results: Results, cycle: GaitCycle) -> bool:
 
 
 def straight(results: Results, cycles: Sequence[GaitCycle]) -> tuple[list[GaitCycle], str]:
-    """The cycles of a walk straight on in the direction of walking, and a sentence on those left out; all of
-    them where there is no other.
+    """The cycles of a walk straight ahead in the direction of walking, and a sentence on those left out;
+    all cycles where no other exists.
     """
     turns = [c for c in cycles if turned(results, c) > TURN_RAD or across(results, c)]
     if not turns:

@@ -90,7 +90,7 @@ def _times(events: Sequence[GaitEvent], side: str, kind: str) -> list[float]:
 
 
 def spatio_temporal(cycles: Sequence[GaitCycle], results: Results) -> dict[str, dict[str, float]]:
-    """Side -> name of UNITS -> mean over its cycles; what no cycle tells is left out.
+    """Side -> name of UNITS -> mean over its cycles; quantities that no cycle has are left out.
 
     Lengths are between the ankles' segment origins at foot strikes, along the stride of the foot itself; none
     on a belt.

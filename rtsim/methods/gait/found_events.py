@@ -25,16 +25,14 @@ SAME_S = 0.15
 
 
 def found_events(results: Results, with_plates: bool = True) -> tuple[GaitEvent, ...]:
-    """Events by plates, where these are of use, and by markers where no plate tells of them, in the order of
-    time.
-    """
+    """Events by plates, where these are usable, and by markers elsewhere, in the order of time."""
     plates = by_plates(results) if with_plates else []
     markers = [event for event in by_markers(results) if nearest(event, plates, SAME_S) is None]
     return tuple(sorted([*plates, *markers], key=lambda event: event.time))
 
 
 def nearest(event: GaitEvent, others: Sequence[GaitEvent], within_s: float) -> GaitEvent | None:
-    """The one of the others of this side and kind that is next to an event, if any is so near [s]."""
+    """The nearest other event of this side and kind, if one is within this time [s]."""
     alike = [other for other in others if (other.side, other.kind) == (event.side, event.kind)]
     best = min(alike, key=lambda other: abs(other.time - event.time), default=None)
     return best if best is not None and abs(best.time - event.time) <= within_s else None

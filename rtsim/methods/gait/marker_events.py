@@ -45,7 +45,7 @@ APART_M = 0.08
 
 
 class FootCourse(NamedTuple):
-    """A foot during a recording.
+    """Path of a foot during a recording.
 
     ahead : (n,) how far its centre is in front of the pelvis [m]; places : (n, 3) of the centre [m]
     """
@@ -55,7 +55,7 @@ class FootCourse(NamedTuple):
 
 
 def by_markers(results: Results) -> list[GaitEvent]:
-    """Events by the motion of the feet, in the order of time; none where nobody walks forwards."""
+    """Events by the motion of the feet, in the order of time; empty where nobody walks forwards."""
     spec = next((spec for spec in results.session.fields if spec.name == "segment_positions"), None)
     if spec is None or ROOT not in spec.labels or "segment_rotations" not in results.fields:
         return []
@@ -85,8 +85,8 @@ def by_markers(results: Results) -> list[GaitEvent]:
 
 
 def foot_centre(results: Results, column: int) -> FloatArray:
-    """Halfway between the hindmost and the foremost marker on a foot (n, 3) [m]; its origin where there are
-    no two of them apart.
+    """Midpoint of the hindmost and the foremost marker on a foot (n, 3) [m]; its origin where it has no two
+    such markers.
 
     column : of the foot among the segments
     """

@@ -43,13 +43,13 @@ class RunGait(NamedTuple):
 
     @property
     def lacking(self) -> tuple[GaitEvent, ...]:
-        """Found events of a foot and kind of which the file tells nothing at all."""
+        """Detected events of feet and kinds for which the file has no event at all."""
         known = {(event.side, event.kind) for event in self.told}
         return tuple(event for event in self.found if (event.side, event.kind) not in known)
 
 
 def gait_of(results: Results, source: str | Path, person: str = "", with_plates: bool = True) -> RunGait:
-    """Gait events and cycles of a run over a source; a source that is no C3D file tells none.
+    """Gait events and cycles of a run over a source; only a C3D file stores events.
 
     Each event is the plates' where they tell of it, by plates only where these are of use, else that of the
     file, else the markers'; these are left out where plates and file make cycles of a file that tells events,
@@ -88,7 +88,7 @@ def used_of(told: Sequence[GaitEvent], found: Sequence[GaitEvent]) -> tuple[Gait
 
 
 def source_words(gait: RunGait) -> str:
-    """Who tells of the strikes and offs that cycles are between, in words."""
+    """The source of the strikes and offs that delimit cycles, in words."""
     names = {PLATES: "plates", FILE: "the file", MARKERS: "markers"}
     parts = []
     for kind, words in ((STRIKE, "foot strikes"), (OFF, "foot offs")):
@@ -99,7 +99,7 @@ def source_words(gait: RunGait) -> str:
 
 
 def without_stride(gait: RunGait) -> str:
-    """One sentence where no full stride is known of feet that results show; else ""."""
+    """A sentence where no full stride is known of feet that results show; else ""."""
     if gait.cycles or not gait.feet:
         return ""
     n = {side: sum((e.side, e.kind) == (side, STRIKE) for e in gait.used) for side in gait.feet}
@@ -113,8 +113,8 @@ def without_stride(gait: RunGait) -> str:
 
 
 def offsets_ms(found: Sequence[GaitEvent], told: Sequence[GaitEvent]) -> dict[str, dict[str, float]]:
-    """Kind and who found it -> number of events found with one of the file next to them, and mean and
-    standard deviation of found less told [ms].
+    """Kind and source of events -> number of detected events with one of the file beside them, and mean
+    and standard deviation of detected minus stored times [ms].
     """
     rows: dict[str, list[float]] = {}
     for event in found:
@@ -134,7 +134,7 @@ def _deviation(numbers: Sequence[float]) -> float:
 
 
 def as_figures(gait: RunGait) -> dict[str, Any]:
-    """What is printed of the gait of a run, for programs."""
+    """Numbers on the gait of a run, for JSON."""
     return {
         "events": [
             {"time": e.time, "side": e.side, "kind": e.kind or e.label, "by": e.by}
@@ -152,7 +152,7 @@ def as_figures(gait: RunGait) -> dict[str, Any]:
 
 
 def in_sentences(gait: RunGait) -> list[str]:
-    """The same for people; nothing of results without feet."""
+    """Sentences on the gait of a run; empty for results without feet."""
     lacks = without_stride(gait)
     if not (gait.told or gait.found):
         return [lacks] if lacks else []
@@ -185,8 +185,8 @@ def in_sentences(gait: RunGait) -> list[str]:
 
 
 def recorded_with(results: Results, gait: RunGait) -> Results:
-    """The results with the gait events in their descriptor, as `gait_events`: rows of time [s], side, kind
-    and who tells of it.
+    """The results with the gait events in their descriptor, as `gait_events`: rows of time [s], side,
+    kind and source.
     """
     rows = [
         [e.time, e.side, e.kind or e.label, e.by]
@@ -200,7 +200,7 @@ def recorded_with(results: Results, gait: RunGait) -> Results:
 
 
 def recorded_events(results: Results, by: Sequence[str] = (PLATES, MARKERS)) -> tuple[GaitEvent, ...]:
-    """The events of these that a descriptor keeps, by `recorded_with`; () = none that can be read."""
+    """The events that a descriptor stores by `recorded_with`; () where it has no readable ones."""
     rows = results.session.meta.get("gait_events")
     found = []
     for row in rows if isinstance(rows, (list, tuple)) else ():

@@ -25,7 +25,7 @@ LEAST = 1e-3
 
 
 def columns_of(table: Table, where: str, names: Sequence[str]) -> dict[str, Array]:
-    """Columns of a table that have these names; ConfigError where none has, or one is empty."""
+    """Columns of a table that have these names; ConfigError where none has, or where one is empty."""
     found = {name: table.column(name) for name in names if name in table.columns}
     if not found:
         raise ConfigError("it has none of the columns", where=where, allowed=", ".join(names))

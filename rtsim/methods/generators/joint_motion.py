@@ -65,7 +65,9 @@ class JointMotion(NamedTuple):
 
 
 def read_joint_motion(path: Path, names: Sequence[str], columns: Sequence[str] = ()) -> JointMotion:
-    """The joints of a file; columns : of tables without a header. ConfigError where it has none of them."""
+    """Motion of the joints from a file; columns : of tables without a header. ConfigError where it has no
+    known joint.
+    """
     suffix = path.suffix.lower()
     if suffix not in SUFFIXES:
         raise ConfigError(
@@ -82,7 +84,7 @@ def read_joint_motion(path: Path, names: Sequence[str], columns: Sequence[str] =
 
 
 def of_recording(path: Path, names: Sequence[str]) -> JointMotion:
-    """Joints of a recording of results."""
+    """Motion of the joints from a recording of results."""
     results = read_results(path)
     labels = {spec.name: list(spec.labels) for spec in results.session.fields}
     person = all(field in labels for field in OF_PERSON)
@@ -119,7 +121,9 @@ def left_at_root(force: Array) -> str:
 
 
 def of_table(table: Table, path: Path, names: Sequence[str]) -> JointMotion:
-    """Joints of a table whose columns have names; angles alone stand in degrees where it says so."""
+    """Motion of the joints from a table whose columns have names; angles without torques are in degrees
+    where the table states so.
+    """
     times = table.column("time") if "time" in table.columns else table.data[:, 0]
     scale = np.pi / 180.0 if table.in_degrees else 1.0
     named = "time" in table.columns

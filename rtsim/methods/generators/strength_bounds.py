@@ -43,7 +43,7 @@ class IsometricTorque(NamedTuple):
 
 
 class StrengthBounds(NamedTuple):
-    """Of one generator: its fit, its least and its greatest strength [N m]; NaN = not known."""
+    """Bounds of one generator: its fit, its least and its greatest strength [N m]; NaN = not known."""
 
     fit: FittedGenerator
     least: float
@@ -104,12 +104,14 @@ False, ) -> list[StrengthBounds]:  # fmt: skip
 
 
 def strength_of(fit: FittedGenerator) -> float:
-    """tau_o* s_tau [N m]; NaN where there is no fit."""
+    """Strength tau_o* s_tau [N m]; NaN where there is no fit."""
     return float("nan") if fit.fault else fit.placed.spec.strength_Nm * float(fit.x[S_TAU])
 
 
 def isometric(one: PlacedGenerator, measured: IsometricTorque | None) -> float:
-    """The isometric torque at the optimal angle that a measured one stands for [N m]; NaN for none."""
+    """The isometric torque at the optimal angle for one measured elsewhere [N m]; NaN without a measured
+    one.
+    """
     if measured is None:
         return float("nan")
     packed = pack_generators([one])

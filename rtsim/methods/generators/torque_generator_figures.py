@@ -122,7 +122,7 @@ def speed_plane(fit: FittedGenerator, x: Array, words: str) -> FigurePanel:
 
 
 def panels_of_parameters(one: PlacedGenerator) -> list[FigurePanel]:
-    """What blends, scales and the shift do to the curves of a generator, as figure 1."""
+    """Effects of blends, scales and the shift on the curves of a generator, as in figure 1."""
     spec, x = one.spec, np.array(UNFITTED)
     zero = sorted((spec.passive_zero_deg, spec.passive_one_deg))
     ends = spec.optimal_angle_deg - 3.0 * spec.width_deg, spec.optimal_angle_deg + 3.0 * spec.width_deg

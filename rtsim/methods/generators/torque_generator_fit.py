@@ -49,7 +49,7 @@ INTERRUPTED = "interrupted before its fit"
 
 
 class Assessment(NamedTuple):
-    """What a generator needs for the motion.
+    """Demands of the motion on a generator, and whether it meets them.
 
     activation : (n,) - not cut off at 0 or 1; passive : (n,) - t^PE; too_stiff, too_weak : (n,) bool
     driven : whether it has to be active, as by EMG: then too much torque may be that of its strength
@@ -63,7 +63,7 @@ class Assessment(NamedTuple):
 
     @property
     def words(self) -> str:
-        """feasible, or what it lacks."""
+        """ "feasible", or what the generator lacks."""
         stiff = TOO_MUCH if self.driven else ROW_WORDS[1]
         said = [w for w, at in ((stiff, self.too_stiff), (ROW_WORDS[0], self.too_weak)) if at.any()]
         return " and ".join(said) or "feasible"
@@ -71,7 +71,7 @@ class Assessment(NamedTuple):
 
 @dataclass(frozen=True)
 class FittedGenerator:
-    """What was found of one generator; `fault` says why there is nothing.
+    """Fit of one generator; `fault` states why there is no fit.
 
     theta, omega : (n,) - its angle [rad] and speed [rad/s]; demand : (n,) - torque in its direction [N m]
     x : (5,) - the best parameters, those it has where there is a fault
@@ -102,13 +102,13 @@ class FittedGenerator:
 
     @property
     def changed(self) -> bool:
-        """Whether the fit moved anything."""
+        """Whether the fit changed anything."""
         return not self.fault and bool(np.abs(self.x - self.placed.fit).max() > SAME)
 
 
 @dataclass(frozen=True)
 class FitSettings:
-    """What fits are held to.
+    """Settings of fits.
 
     cap : activation that is reached at most (a_max); caps : of single generators, as from EMG, by name, one
         number or one for each frame; floors : likewise activations that they have at least (0)
@@ -139,7 +139,7 @@ def fit_all(
     tell: Callable[[str], None] = lambda name: None,
     stopped: Callable[[], bool] = lambda: False,
 ) -> list[FittedGenerator]:
-    """Fits of all generators whose joints the motion has; what is wrong with one is told in its `fault`.
+    """Fits of all generators whose joints the motion has; faults of a fit are in its `fault`.
 
     tell : called with the name of each before its fit; stopped : whether to end here, with what there is
     """
@@ -227,7 +227,9 @@ def fault_of(one: PlacedGenerator, q: Array, qd: Array, tau: Array) -> str:
 
 
 def settings_fault_of(one: PlacedGenerator, n: int, settings: FitSettings) -> str:
-    """Why what is asked of a generator in n frames cannot be; nothing where it can."""
+    """A sentence on why the settings of a generator are impossible over n frames; empty where they are
+    possible.
+    """
     for name, low, high in zip(PARAMETERS, *bounds_of(one, settings), strict=True):
         if not low <= high:
             return f"the bounds of {name} contradict each other or what the set has: {low:g} to {high:g}"

@@ -47,8 +47,8 @@ class Basin(NamedTuple):
 
 
 def default_start(demands: Demands, now: Array) -> Array:
-    """The start of the authors' program: ranges of the motion in parts of those of the curves, and where the
-    generator is already beyond these, what it is now; now : (5,) - columns S_A to S_TAU.
+    """The start of the authors' program: ranges of the motion in parts of those of the curves, or the
+    present value where the generator is already beyond them; now : (5,) - columns S_A to S_TAU.
     """
     p = demands.parameter
     span = 2.0 * p[WIDTH] * sqrt(2.0 * log(1000.0))
@@ -114,7 +114,7 @@ def search(
 
 
 def why_none(impossible: bool, least: float, options: FitOptions) -> str:
-    """Why no start led to a minimum; least : the least violation that one ended with [tau_o]."""
+    """A sentence on why no start led to a minimum; least : the least final violation [tau_o]."""
     if not impossible and least <= options.fulfilled:
         return (
             f"no fit was finished: points that fulfil all rows were found, but the nearest of them not "

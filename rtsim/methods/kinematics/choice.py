@@ -1,4 +1,4 @@
-"""What a run chooses of a model: its methods, and what is followed of a model with markers of its own."""
+"""Choices of a run about its model: its methods, and what it follows of a model with its own markers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rtsim.models.following import TrackingTasks, following_of
 
 
 def followed_by(run: RunConfig, spec: ModelSpec) -> TrackingTasks:
-    """What a run follows of a model with markers of its own."""
+    """What a run follows of a model with its own markers."""
     setup = read_ik_setup(run.ik_setup) if run.ik_setup else None
     return following_of(spec, setup, run.ik_setup)
 

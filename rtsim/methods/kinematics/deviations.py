@@ -116,7 +116,7 @@ class MethodDeviations:
 
     @property
     def angles(self) -> Array:
-        """(n_joint, 3) [rad]."""
+        """(n_joint, 3) standard deviations of the joint angles [rad]."""
         return self._part(0).reshape(-1, 3)
 
     @property
@@ -126,12 +126,12 @@ class MethodDeviations:
 
     @property
     def lengthening(self) -> Array:
-        """(n_ligament,)."""
+        """(n_ligament,) standard deviations of the ligaments' lengthening."""
         return self._part(2)
 
     @property
     def contact_points(self) -> Array:
-        """(n_contact, 3) [m]."""
+        """(n_contact, 3) standard deviations of the contact points [m]."""
         return self._part(3).reshape(-1, 3)
 
     @property
@@ -153,8 +153,8 @@ class MethodDeviations:
 
     @property
     def coordinates(self) -> Array:
-        """(n_v,) - of the tangent coordinates [rad, m]; of joints that can fold to either side no less than
-        what is known of those.
+        """(n_v,) standard deviations of the tangent coordinates [rad, m]; for joints that can fold to
+        either side not less than what is known of them.
         """
         tree, folded = self._of_frame[0].tree, self.state.folded_for
         most = np.where(tree.dof_rotates == TRANSLATES, MOST_LENGTH, MOST_ANGLE)
@@ -242,7 +242,7 @@ class MethodDeviations:
         return len(self.uncertain)
 
     def doubt(self, turned: Array) -> None:
-        """uncertain : angles of joints that have turned since the frame that is told again.
+        """Mark the repeated frame; uncertain : angles of joints that have turned since it.
 
         turned : (n_joint,) - by so much [rad]
         """
@@ -250,12 +250,12 @@ class MethodDeviations:
         self.uncertain[beyond.reshape(-1)] = 1.0
 
     def unusual(self, angles: Sequence[int]) -> list[int]:
-        """Of some angles those whose usual deviation is within the limit."""
+        """Angles among these whose usual deviation is within the limit."""
         usual, limit = self.state.usual, self.options.limit
         return [k for k in angles if usual[k] <= limit[k % 3] ** 2]
 
     def forget(self) -> None:
-        """Nothing has been determined yet."""
+        """Forget all deviations."""
         self.state.held_for[:] = self.state.folded_for[:] = self.state.away[:] = NEVER
         self.state.weight[:] = math.nan
         self.state.mean[:] = self.state.usual[:] = self.state.most[:] = 0.0

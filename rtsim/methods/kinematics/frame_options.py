@@ -59,5 +59,5 @@ def health_options(check: MarkerCheck, slack: Array) -> HealthOptions:
 
 
 def fill_options(check: MarkerCheck) -> FillOptions:
-    """Kernel options of filling in markers that are gone for a while."""
+    """Kernel options for filling in markers that are missing for a short time."""
     return FillOptions(check.fill_s, RATE_SMOOTHING_S, REST_S, LEAST_MISFIT_M)

@@ -1,4 +1,6 @@
-"""What a method itself puts an angle off, as its model states it: no error of markers, and no deviation."""
+"""Systematic error of an angle by the method itself, as its model states it: neither an error of markers
+nor a deviation.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,8 @@ from rtsim.subjects.subject import kind_of_segment
 
 
 def bias_of(spec: ModelSpec, method: str, model: Model) -> dict[str, float]:
-    """By the names of the model's joint angles [deg]; those of which the method states nothing are left out.
+    """Systematic errors by the names of the model's joint angles [deg]; angles without a stated one are left
+    out.
 
     Each leg has the number for persons to whom all joints that can be are registered, or that for others.
     """
@@ -28,5 +31,5 @@ def bias_of(spec: ModelSpec, method: str, model: Model) -> dict[str, float]:
 
 
 def side_of(body: str) -> str:
-    """The end of a body's name that says the side, empty where there is none."""
+    """The suffix of a body's name that gives its side, empty where there is none."""
     return body[len(kind_of_segment(body)) :]

@@ -66,7 +66,7 @@ FLOAT = np.dtype(np.float64)
 
 
 class Solution(NamedTuple):
-    """What a frame says about itself; the arrays are in `MultibodyEstimator.outputs`."""
+    """State of a solved frame; the arrays are in `MultibodyEstimator.outputs`."""
 
     converged: bool
     iterations: int
@@ -152,7 +152,7 @@ class MultibodyEstimator:
 
     @property
     def bias_deg(self) -> dict[str, float]:
-        """By angle: what the method in use itself puts it off, beside the deviations [deg]; may be empty."""
+        """Systematic error of the method in use by angle, beside the deviations [deg]; may be empty."""
         return self._bias[self.method]
 
     @property
@@ -193,7 +193,7 @@ class MultibodyEstimator:
 
     @property
     def roles(self) -> Roles:
-        """What the method in use asks of the elements."""
+        """Roles of the elements in the method in use."""
         return self._now.method.roles
 
     @property
@@ -237,7 +237,7 @@ class MultibodyEstimator:
 
     @property
     def deviations(self) -> MethodDeviations | None:
-        """Of the last frame that was told to `deviate`, overwritten by the next; None: not asked for."""
+        """Standard deviations of the last frame given to `deviate`, overwritten by the next; None without."""
         return self._now.deviations
 
     def deviate(self, dt: float, solution: Solution) -> int:
@@ -305,7 +305,7 @@ class MultibodyEstimator:
 
     @property
     def downweights(self) -> bool:
-        """Whether markers at fault are left out; else they are only reported."""
+        """Whether markers at fault are left out; otherwise they are only reported."""
         return bool(self.options.health.downweight[0])
 
     def set_downweighting(self, on: bool) -> None:

@@ -47,7 +47,7 @@ def products(spec: RateSpec, rate: float, time: float) -> Array:
 
 
 class RateDeviations:
-    """Deviations of one session's filtered motion; NaN where there is none.
+    """Deviations of one session's filtered motion; NaN where there are none.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ class RateDeviations:
         self._plain_v = np.array([v for v in range(n_v) if v not in dofs_of_turns], np.int64)
 
     def forget(self) -> None:
-        """There is no filtered motion."""
+        """Forget the filtered motion."""
         self._newest, self._n_mean = None, 0
         for array in (self.q, self.v, self.v_dot):
             array[:] = math.nan
@@ -139,7 +139,7 @@ class RateDeviations:
 
     @property
     def known(self) -> bool:
-        """Whether there is a filtered motion, which its poses determine."""
+        """Whether there is a filtered motion that its poses determine."""
         return self._newest is not None
 
     def speeds_of(self, slopes_at: Callable[[Array], Array]) -> Array:

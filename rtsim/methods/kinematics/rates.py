@@ -44,7 +44,9 @@ class _Kernel(NamedTuple):
 
 
 class Response(NamedTuple):
-    """What an estimator does to slow motion and to noise; one number each for value, speed, acceleration."""
+    """Response of an estimator to slow motion and to noise; one number each for value, speed,
+    acceleration.
+    """
 
     delay_s: Array  # (3,) - at low frequency
     noise_gain: Array  # (3,) [1, 1/s, 1/s^2] - standard deviation out over in, of noise that is white
@@ -82,7 +84,7 @@ class RateEstimator:
 
 
 def filter_of(told: Mapping[str, Any]) -> RateSpec:
-    """The filter of a run, by what its session tells of it, in which all have a delay."""
+    """The filter of a run for the data of its session, in which all values have the same delay."""
     options = {key: value for key, value in told.items() if key not in ("delay_s", "noise_gain")}
     if options["kind"] == "savitzky_golay" and options["order"] > 2:  # of order 2 it is that of the middle
         options["delay_s"] = told["delay_s"][0]
@@ -90,7 +92,9 @@ def filter_of(told: Mapping[str, Any]) -> RateSpec:
 
 
 def kernel_of(spec: RateSpec, rate: float) -> _Kernel:
-    """The estimator of a filter at a rate [Hz]; ConfigError where the rate is none, or too low for it."""
+    """The estimator of a filter at a rate [Hz]; ConfigError where the rate is invalid, or too low for the
+    filter.
+    """
     if not 0.0 < rate <= FASTEST:
         raise ConfigError(
             f"{rate:g} frames per second", where="the session's rate", allowed=f"more than 0 to {FASTEST:g}"
@@ -191,7 +195,7 @@ def track(spec: RateSpec, manifold: Manifold, rate: float, times: Array, rows: A
 
 
 def new_track(n: int, manifold: Manifold) -> FilteredRows:
-    """Rows without numbers."""
+    """Rows filled with NaN."""
     n_v = int(manifold.v_start[-1])
     q, v, v_dot = (np.full((n, width), np.nan) for width in (int(manifold.q_start[-1]), n_v, n_v))
     return FilteredRows(q, v, v_dot, np.zeros(n, bool))

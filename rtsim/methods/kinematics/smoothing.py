@@ -47,7 +47,7 @@ def cutoff_of_each_run(spec: ButterworthSpec, rate: float) -> float:
 
 
 def n_beyond(spec: ButterworthSpec, rate: float) -> int:
-    """Rows that a stretch goes on beyond its ends, until nothing of the start is left."""
+    """Number of rows by which a stretch is extended beyond its ends, until the start has no influence."""
     return 2 * round(kernel_of(spec, rate).options.settling * rate)
 
 

@@ -31,7 +31,7 @@ MAX_ITERATIONS = 200
 
 
 class Wanted(NamedTuple):
-    """What a pose shall meet."""
+    """Conditions for a static pose."""
 
     markers: Mapping[str, Array]  # measured, in ground (3,) [m]
     weights: Mapping[str, float]  # of markers; one without a weight is not fitted
@@ -39,7 +39,7 @@ class Wanted(NamedTuple):
 
 
 class StaticPose(NamedTuple):
-    """The pose found."""
+    """A static pose that was found."""
 
     q: Array  # (n_q,)
     places: Places
@@ -117,7 +117,8 @@ def place_markers(spec: ModelSpec, places: Places, measured: Mapping[str, Array]
 
 
 def mean_places(names: Sequence[str], positions: Array) -> tuple[dict[str, Array], dict[str, float]]:
-    """Mean place (3,) of every marker over frames where it is seen, NaN where in none, and how far it moved.
+    """Mean place (3,) of every marker over the frames in which it is seen, NaN where it is in none, and how
+    far it moved.
 
     positions : (n, n_marker, 3) [m]
     """

@@ -243,7 +243,7 @@ class MomentArms:
             yield SweepPoint(float(value), q, self.lengths(q), self.at(q, method)[:, row], failed)
 
     def error(self, muscle: str, reason: str) -> ModelError:
-        """That a muscle's path fails."""
+        """A sentence on a muscle's path that fails."""
         return ModelError(
             reason,
             where=f"model {self.model.name}: muscle {muscle}",
@@ -255,7 +255,7 @@ class MomentArms:
         return index_of(self.model.names.angles, angle, "angle", self.model.name)
 
     def range_of(self, angle: str) -> tuple[float, float]:
-        """How far an angle goes [rad, m]; without end where the model does not say."""
+        """Range of an angle [rad, m]; infinite where the model states none."""
         names = self.model.coordinates.names
         if angle not in names:
             return -np.inf, np.inf
@@ -337,7 +337,7 @@ class MomentArms:
 
 
 def arms_of(spec: ModelSpec, method: str | None = None) -> MomentArms:
-    """Of a model without anatomy, with the elements that one of its methods holds."""
+    """Moment arms of a model without anatomy, with the elements that one of its methods holds."""
     return MomentArms(build(spec, method=method), roles_of(spec, method))
 
 

@@ -18,7 +18,7 @@ from rtsim.models.model import Model
 
 
 class MuscleArms:
-    """Everything that one method needs for the muscles of a model.
+    """Muscle lengths and moment arms with one method of a model.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ class MuscleArms:
 
 
 class CoordinateArms:
-    """Everything that one method needs for the muscles of a model that names no anatomical joints.
+    """Muscle lengths and moment arms with one method of a model that names no anatomical joints.
 
     Attributes are those of MuscleArms; arms : (n_muscle, n_angle), about every coordinate, then the named
     angles. About a displacement an arm is a number without unit.
@@ -89,7 +89,7 @@ class CoordinateArms:
 
 
 def arms_at(model: Model, roles: Roles, pose: Pose, q: np.ndarray) -> MuscleArms | CoordinateArms:
-    """Of a model's muscles, about the angles that it names."""
+    """Moment arms of a model's muscles, about the angles that it names."""
     if model.names.joint_angles:
         return MuscleArms(model, roles, pose, q)
     return CoordinateArms(model, roles, q)

@@ -1,1 +1,1 @@
-"""Force plates beside markers: loads on the feet, and checks of what plates say."""
+"""Force plates beside markers: loads on the feet, and checks of the plates' readings."""

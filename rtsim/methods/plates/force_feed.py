@@ -31,7 +31,7 @@ WORDS = {
 
 
 class ForceFeed:
-    """What force plates say, held until markers ask for it.
+    """Readings of force plates, held until markers ask for them.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class ForceFeed:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the plates; none before they are known."""
+        """Names of the plates; empty before they are known."""
         return self.intake.names if self.intake is not None else ()
 
     @property
@@ -65,7 +65,7 @@ class ForceFeed:
                 self._begin(self.session)
 
     def part(self) -> None:
-        """Of markers nothing is known any more."""
+        """Forget the session of markers."""
         self._markers = None
 
     def begin(self, session: Session) -> None:
@@ -76,7 +76,7 @@ class ForceFeed:
         self.session = session
 
     def admit(self, message: ReceivedFrame) -> None:
-        """Take in a message of forces."""
+        """Take a message of forces."""
         if message.session is not self.session:
             self.begin(message.session)
         assert self.intake is not None
@@ -87,7 +87,7 @@ class ForceFeed:
         return (frame.time if self._by_time else 1e-9 * frame.t_capture) - SLACK_S
 
     def reaches(self, frame: ReceivedFrame) -> bool:
-        """Whether there is a sample at or after a frame of markers, or will be none."""
+        """Whether a sample at or after a frame of markers exists, or none will come."""
         if self.intake is None:
             return False
         return not self.intake.usable or self.intake.newest >= self.instant(frame)

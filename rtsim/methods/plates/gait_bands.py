@@ -76,7 +76,9 @@ def gait_of(results: Results, mass: float, stature: float) -> tuple[str, float]:
 
 
 def speed_of(results: Results) -> float:
-    """Of the root past the one foot that is down, on a belt as over ground [m/s]; NaN = unknown."""
+    """Speed of the root relative to the single foot on the ground, on a belt as over ground [m/s]; NaN =
+    unknown.
+    """
     places, loads = results.fields["segment_positions"], results.fields["foot_loads"]
     names = next((tuple(s.labels) for s in results.session.fields if s.name == "segment_positions"), ())
     if len(results.times) < 2 or len(names) != places.shape[1]:

@@ -1,4 +1,4 @@
-"""What a run with force plates amounts to: pressure under the feet, peaks of moments, weight, residual."""
+"""Summary of a run with force plates: pressure under the feet, peaks of moments, weight, residual."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def gait(results: Results, mass: float) -> tuple[str, float | None]:
 
 
 def stature_of(results: Results) -> float:
-    """Of the person [m], 0 = unknown."""
+    """Stature of the person [m], 0 = unknown."""
     return float(results.session.meta.get("stature_m") or 0.0)
 
 
@@ -113,8 +113,9 @@ def peaks(results: Results, mass: float, gait: str) -> dict[str, Any]:
 
 
 def weight(results: Results, mass: float) -> dict[str, Any] | None:
-    """The weight on all plates while the person stands upright, against that of the mass; None where nobody
-    stands on them."""
+    """The weight on all plates while the person stands upright, compared with the mass; None where nobody
+    stands on them.
+    """
     labels = labels_of(results, "joint_angles")
     knees = [k for k, name in enumerate(labels) if name.startswith("knee_flexion")]
     stands = (root_speed(results) < STANDS) & (
@@ -130,8 +131,9 @@ def weight(results: Results, mass: float) -> dict[str, Any] | None:
 
 
 def residual(results: Results, mass: float) -> dict[str, Any] | None:
-    """What is left at the pelvis, in body weights and body weights times metres: mean and greatest, and the
-    mean upward force without what the bodies that are not in the model weigh."""
+    """Residual at the pelvis, in body weights and body weights times metres: mean and greatest, and the
+    mean upward force without the weight of the bodies that the model lacks.
+    """
     if "residual_force" not in results.fields:  # of a leg without a pelvis
         return None
     force, moment = results.fields["residual_force"], results.fields["residual_moment"]
@@ -153,7 +155,9 @@ def residual(results: Results, mass: float) -> dict[str, Any] | None:
 
 
 def single_support(results: Results, mass: float) -> float:
-    """Of the frames in which known forces on the feet bear half the weight, the part with one foot alone."""
+    """The part with one foot alone, among the frames in which known forces on the feet bear half the
+    weight.
+    """
     loads = results.fields["foot_loads"]
     known = np.isfinite(loads).all(axis=1) & (loads.sum(axis=1) > 0.5 * mass * GRAVITY)
     return float((loads[known].min(axis=1) < THRESHOLD).mean()) if known.any() else 0.0
@@ -194,13 +198,13 @@ def feet_are_still(results: Results) -> NDArray[np.bool_]:
 
 
 def side_of(results: Results) -> str:
-    """The side of a leg that is modelled alone, "" = both are, or it is not told."""
+    """The side of a leg that is modelled alone, "" where both are, or where it is not given."""
     side = str(results.session.meta.get("side", ""))
     return side if side in SIDES else ""
 
 
 def part(n: int, of: int) -> float | None:
-    """A share; None of nothing."""
+    """A share; None where there is no total."""
     return float(n / of) if of else None
 
 
@@ -210,7 +214,7 @@ def labels_of(results: Results, field: str) -> tuple[str, ...]:
 
 
 def in_sentences(figures: dict[str, Any]) -> list[str]:
-    """The figures for people."""
+    """The summary as sentences."""
     told = []
     if figures["under"] is not None:
         feet = ", ".join(
@@ -266,5 +270,5 @@ def percent(share: float | None) -> str:
 
 
 def vector(x: list[float], digits: int = 2) -> str:
-    """Three numbers."""
+    """Three numbers as text."""
     return "(" + ", ".join(f"{value:.{digits}f}" for value in x) + ")"

@@ -1,4 +1,6 @@
-"""Whether force plates say what a person on them can, and if not, what is probably wrong, in sentences."""
+"""Whether the readings of force plates are possible for a person on them, and if not, what is probably
+wrong, in sentences.
+"""
 
 from __future__ import annotations
 
@@ -86,7 +88,8 @@ def check_plates(
     origins: FloatArray | None = None,
     pressed: Sequence[str] = (),
 ) -> list[PlateFinding]:
-    """What is wrong with the wrenches of plates on which a person stands or walks; nothing = all is well.
+    """Sentences on what is wrong with the wrenches of plates on which a person stands or walks; empty where
+    all is well.
 
     names, plates : of the n_plate plates
     force, moment : (n, n_plate, 3) - meant to act on the person, about the ground origin; NaN = missing

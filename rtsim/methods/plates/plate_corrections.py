@@ -123,7 +123,7 @@ class PlateContacts:
         return force @ axes.T, (self.moment[:, p] - np.cross(centre, force)) @ axes.T
 
     def placed(self, p: int, wrench: Wrench) -> Wrench:
-        """The same the other way round, for plate p."""
+        """The inverse, for plate p."""
         centre, axes = self.plates.centre[p], self.plates.axes[p]
         force = wrench[0] @ axes
         return force, wrench[1] @ axes + np.cross(centre, force)
@@ -152,7 +152,9 @@ class PlateContacts:
 
 
 def distances(centre: FloatArray, feet: FloatArray, axes: FloatArray) -> FloatArray:
-    """Of points (n, 3) from the lines of feet (n, n_foot, 2, 3), along it [m]; not seen = infinite."""
+    """Distances of points (n, 3) along the lines of feet (n, n_foot, 2, 3) [m]; infinite where a foot is
+    not seen.
+    """
     flat = feet @ axes[:2].T
     point = (centre @ axes[:2].T)[:, None]
     line, to_point = flat[..., 1, :] - flat[..., 0, :], point - flat[..., 0, :]
@@ -235,7 +237,7 @@ def of_units(
 
 
 def of_points(contact: PlateContacts, name: str, p: int) -> Iterator[tuple[float, str, str]]:
-    """What may be wrong with points of a file that does not tell where plates lie, as of `corrections`."""
+    """Possible mistakes in points of a file that does not store where plates lie, as in `corrections`."""
     for factor, (unit, taken) in LENGTHS.items():
         said = (
             f"Centres of pressure of {name} look like {unit} taken as {taken}, or its moments about the "

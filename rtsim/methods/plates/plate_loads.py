@@ -1,4 +1,6 @@
-"""What force plates apply to each foot at the times of the markers: the steps of a frame over a trial."""
+"""The loads of force plates on each foot at the times of the markers: the steps of a frame applied to a
+trial.
+"""
 
 from __future__ import annotations
 

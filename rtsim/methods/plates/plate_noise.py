@@ -15,7 +15,7 @@ ARM_M = 0.1
 
 
 class PlateNoise:
-    """Of the plates of a session.
+    """Noise of the plates of a session.
 
     Parameters
     ----------

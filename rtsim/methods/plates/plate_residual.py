@@ -1,4 +1,4 @@
-"""What is left at the root judges plates and mass: which single mistake would explain it.
+"""The residual at the root as a test of plates and mass: which single mistake would explain it.
 
 By Newton's second law the forces on all feet are N = m (a - g), with the acceleration a of the whole body's
 mass centre. Inverse dynamics leaves R = N - F at the root, so that N = R + F is known from motion and mass
@@ -51,7 +51,7 @@ AXES = (0, 2)
 
 
 class Momentum(NamedTuple):
-    """In body weights, on n frames in which both are known.
+    """Momentum balance in body weights, on the n frames in which both sides are known.
 
     needed : (n, 3) - what the motion asks of the ground; borne : (n_plate, n, 3) - what plates told of it
     rows : (n,) - of the recording; rate : frames per second; names : of the plates
@@ -92,7 +92,7 @@ def judge_residual(results: Results, mass: float) -> dict[str, Any] | None:
 
 
 def momentum_of(results: Results, mass: float) -> Momentum | None:
-    """What motion asks for and what plates told, filtered alike.
+    """Forces that the motion requires and that the plates measured, filtered alike.
 
     None where that is not known long enough, or one leg alone is modelled.
     """
@@ -123,7 +123,7 @@ def momentum_of(results: Results, mass: float) -> Momentum | None:
 
 
 def labels(results: Results) -> tuple[str, ...]:
-    """Of the joint angles; none of a model with its own markers."""
+    """Labels of the joint angles; empty for a model with its own markers."""
     return next((tuple(s.labels) for s in results.session.fields if s.name == "joint_angles"), ())
 
 
@@ -145,7 +145,7 @@ def size(x: Array) -> float:
 
 
 def mistakes(found: Momentum, mass: float) -> Iterator[Mistake]:
-    """All that may be wrong, with what is left of the residual without it."""
+    """All possible mistakes, each with the residual that would be left without it."""
     yield from of_size(found, mass)
     yield from of_shear(found)
     yield from of_time(found)

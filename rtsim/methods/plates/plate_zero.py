@@ -1,4 +1,4 @@
-"""The zero of live force plates: gathered while nobody is on them, taken off the samples that follow."""
+"""The zero of live force plates: gathered while they are unloaded, subtracted from the following samples."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FloatArray = NDArray[np.float64]
 
 
 class PlateZero:
-    """What is taken off the plates of one session.
+    """Offsets that are subtracted from the plates of one session.
 
     Attributes
     ----------
@@ -45,16 +45,16 @@ class PlateZero:
 
     @property
     def told(self) -> str:
-        """How it stands, in a few words; empty where nothing was asked for."""
+        """The state of the zero in a few words; empty where none was requested."""
         return f"taring ({self._gathered:.1f} of {self._needed:g} s)" if self._needed else self.words
 
     def begin(self, seconds: float) -> None:
-        """Gather so many seconds of the samples that come [s]; until then the former zero is taken off."""
+        """Gather the coming samples for this time [s]; until it is over the former zero is subtracted."""
         self._forget(self._tare)
         self._needed, self._gathered, self._newest = seconds, 0.0, -np.inf
 
     def apply(self, times: FloatArray, values: FloatArray) -> None:
-        """Gather samples, where that was asked for, and take the zero off them, in place.
+        """Gather samples, where requested, and subtract the zero from them, in place.
 
         times : (n,) [s]; values : (n, 6 n_plate) - force and moment of each plate in turn [N, N m]
         """

@@ -55,7 +55,7 @@ def spread(off: Array) -> dict[str, float | int] | None:
 
 
 def reaction_words(figures: dict[str, Any]) -> list[str]:
-    """The figures for people."""
+    """The summary as sentences."""
     told = []
     if figures["total"]:
         told.append(f"without plates, vertical force of the whole body is off by {words(figures['total'])}")
@@ -75,7 +75,7 @@ def reaction_words(figures: dict[str, Any]) -> list[str]:
 
 
 def words(off: dict[str, float | int], of: str = "of the weight") -> str:
-    """An error."""
+    """An error as text."""
     return (
         f"RMS {100.0 * off['rms']:.1f} % {of}, at most {100.0 * off['most']:.0f} %, in {off['frames']} frames"
     )

@@ -39,7 +39,7 @@ N_ROUND = 50
 
 
 class RigidMotion(NamedTuple):
-    """What takes a place x to R x + shift."""
+    """A rigid motion that takes a point x to R x + shift."""
 
     R: Array  # (3, 3)
     shift: Array  # (3,) [m]
@@ -169,7 +169,7 @@ def surfaces_of(
 
 
 def mirrored(surface: TriangleSurface) -> TriangleSurface:
-    """On the other side of the plane between right and left, outside still outside."""
+    """The surface mirrored in the plane between right and left, with its outer side still outside."""
     return TriangleSurface(surface.vertices * MIRROR, np.ascontiguousarray(surface.triangles[:, ::-1]))
 
 
@@ -211,5 +211,5 @@ def replaced(record: Any, shift_mm: Array) -> Any:
 
 
 def rounded(x: Array) -> tuple[float, ...]:
-    """To a micrometre, given in millimetres."""
+    """Numbers in millimetres, rounded to a micrometre."""
     return tuple(np.round(x, 3).tolist())

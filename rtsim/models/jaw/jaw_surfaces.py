@@ -81,14 +81,14 @@ def of_formulas(spec: ModelSpec, folder: Path) -> ModelSpec:
 
 
 def condyle(side: str) -> TriangleSurface:
-    """Of the side "right" or "left", in the axes of the mandible."""
+    """The condyle of the side "right" or "left", in the axes of the mandible."""
     x, triangles = ball(1.0, N_LAT, N_LON)
     x = x @ Rotation.from_rotvec(TURNED).as_matrix()
     return TriangleSurface(x * RADII + np.array(CENTRE) * sign(side), triangles)
 
 
 def fossa(side: str) -> TriangleSurface:
-    """Of the side "right" or "left", in the axes of the skull; outside is below."""
+    """The fossa of the side "right" or "left", in the axes of the skull; its outer side faces down."""
     middle = (np.array(CENTRE) * sign(side))[2]
     height = resting_height()
 
@@ -99,12 +99,16 @@ def fossa(side: str) -> TriangleSurface:
 
 
 def depth(x: Array, z: Array) -> Array:
-    """Of a fossa below its place over the condyle's centre [m]: it falls forwards and to both sides."""
+    """How far a fossa lies below its height over the condyle's centre [m]: it falls forwards and to both
+    sides.
+    """
     return -SLOPE * x - BEND * x * np.abs(x) - HOLLOW * z**2
 
 
 def resting_height() -> float:
-    """Of a fossa over the condyle's centre [m], at which the condyle, grown by the offset, just touches."""
+    """Height of a fossa over the condyle's centre [m] at which the condyle, enlarged by the offset, just
+    touches.
+    """
     polar, around = np.meshgrid(np.linspace(0.0, 0.5 * np.pi, 721), np.linspace(0.0, 2.0 * np.pi, 721))
     unit = np.stack([np.sin(polar) * np.cos(around), np.cos(polar), np.sin(polar) * np.sin(around)], axis=-1)
     normal = unit / RADII

@@ -1,4 +1,4 @@
-"""What bodies carry: mass, markers, the axes that joint angles are counted about, points for pictures."""
+"""Tables of bodies: mass, markers, axes for joint angles, points for pictures."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def body_index(spec: ModelSpec) -> dict[str, int]:
 
 
 def pack_bodies(spec: ModelSpec) -> Bodies:
-    """Mass properties; a body that has none is a frame between others."""
+    """Mass properties of bodies; a body without any is a frame between others."""
     n = len(spec.bodies)
     inertia = np.zeros((n, 3, 3))
     for b, body in enumerate(spec.bodies):

@@ -89,7 +89,7 @@ def check_timeless(tree: Tree, couplers: Couplers) -> None:
 
 
 def pack_angles(spec: ModelSpec, coordinates: Coordinates, functions: FunctionTable) -> Angles:
-    """Every coordinate by itself, then the named angles."""
+    """Every coordinate on its own, then the named angles."""
     n = len(coordinates.names)
     terms = [(k, IDENTITY, 1.0) for k in range(n)]
     start = list(range(n + 1))

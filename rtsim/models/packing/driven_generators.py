@@ -17,7 +17,7 @@ REST = FunctionSpec(constant=0.0)
 
 
 def generator_names(spec: ModelSpec) -> tuple[str, ...]:
-    """Of the generators of a model, in the order of their table."""
+    """Names of the generators of a model, in the order of their table."""
     if spec.torque_generators is None:
         return ()
     return tuple(one.name for one in generators_of(spec.torque_generators.set))

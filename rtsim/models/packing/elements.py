@@ -192,14 +192,14 @@ def pack_lengths(rows: list[ScalarElement]) -> Lengths:
 
 @dataclass(frozen=True)
 class Reported:
-    """Elements that results are told of."""
+    """Elements that appear in the results."""
 
     ligaments: NDArray[np.int64]  # (n_ligament,) - by their lengthening
     contacts: NDArray[np.int64]  # (n_contact,) - by their contact point
 
 
 def pack_reported(spec: ModelSpec, rows: list[ScalarElement]) -> Reported:
-    """All contacts, and the ligaments but those that are only ever held at their length."""
+    """All contacts, and the ligaments except those that are always held at their length."""
     contacts = [contact.name for contact in spec.contacts]
     ligaments = [ligament.name for ligament in spec.ligaments if lengthens(spec, ligament.name)]
     return Reported(
@@ -209,7 +209,7 @@ def pack_reported(spec: ModelSpec, rows: list[ScalarElement]) -> Reported:
 
 
 def lengthens(spec: ModelSpec, ligament: str) -> bool:
-    """Whether a method holds it softly, or none holds it."""
+    """Whether a method holds the ligament softly, or none holds it."""
     methods = spec.methods.values()
     return any(ligament in how.soft for how in methods) or not any(ligament in how.hard for how in methods)
 

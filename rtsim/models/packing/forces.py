@@ -142,7 +142,7 @@ def pulling(spec: ModelSpec) -> list[Ligament]:
 
 
 def distance(at_rest: Pose, body_a: int, body_b: int, points: tuple[Array, Array]) -> float:
-    """Between two points of bodies, or of ground (-1) [m]."""
+    """Distance between two points of bodies, or of ground (-1) [m]."""
     a, b = (
         x if body < 0 else at_rest.position[body] + at_rest.rotation[body] @ x
         for body, x in zip((body_a, body_b), points, strict=True)
@@ -222,7 +222,7 @@ def pack_contacts(spec: ModelSpec, anatomy: Anatomy, pairs: PairTable) -> Contac
 
 
 def number(module: ModuleType, name: str) -> int:
-    """Of a kind among the kernels that know it, where it is a constant of the same name."""
+    """Number of a kind in the kernels that implement it, where it is a constant of the same name."""
     return int(getattr(module, name.upper()))
 
 
@@ -231,7 +231,7 @@ def whole(numbers: Iterable[int]) -> NDArray[np.int64]:
 
 
 def millimetres(rows: Sequence[Sequence[float]]) -> Array:
-    """(n, 3) - rows in metres."""
+    """(n, 3) rows in millimetres as metres."""
     return 1e-3 * np.array(rows, float).reshape(-1, 3)
 
 

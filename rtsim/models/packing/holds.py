@@ -1,4 +1,4 @@
-"""What a simulation holds exactly, into the tables of kernels/rosenbrock/holds."""
+"""Elements that a simulation holds exactly, in the tables of kernels/rosenbrock/holds."""
 
 from __future__ import annotations
 

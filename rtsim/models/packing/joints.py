@@ -32,7 +32,7 @@ ROWS = {NUMBERS[name]: kind for name, kind in KINDS.items()}
 
 @dataclass(frozen=True)
 class Coordinates:
-    """All coordinates of a model, joint by joint; joints that turn freely have none."""
+    """All coordinates of a model, joint by joint; freely turning joints have none."""
 
     names: tuple[str, ...]
     q: NDArray[np.int64]  # (n_coordinate,) - index in q
@@ -49,7 +49,7 @@ class Coordinates:
         return tuple(name for name, one in zip(self.names, kept, strict=True) if one)
 
     def find(self, name: str, where: str) -> int:
-        """Number of a coordinate; a method may have another joint in its place, which has none."""
+        """Number of a coordinate; it has none where a method replaces its joint by another."""
         try:
             return self.names.index(name)
         except ValueError:
@@ -111,7 +111,7 @@ def numbers_of(body: Body, kind: JointKind, basis: Array) -> Array:
 def motions_of_joint(
     body: Body, kind: JointKind, basis: Array, functions: FunctionTable
 ) -> tuple[ChainMotion, ...]:
-    """Elementary motions of a chain; none of another joint."""
+    """Elementary motions of a chain; empty for another kind of joint."""
     steps = KINDS[kind].steps
     if steps is None:
         return ()
@@ -159,12 +159,16 @@ def neutral_coordinates(tree: Tree, coordinates: Coordinates | None = None) -> A
 
 
 def translations(tree: Tree) -> list[tuple[int, int, int]]:
-    """Of each joint that translates without named coordinates its body, and where they start in q and v."""
+    """For each joint that translates without named coordinates: its body, and its first entries in q and
+    v.
+    """
     rows = ((b, ROWS[number].translation) for b, number in enumerate(tree.kind))
     return [(b, tree.q_start[b] + k, tree.v_start[b] + k) for b, k in rows if k is not None]
 
 
 def rotations(tree: Tree) -> list[tuple[int, int, int]]:
-    """Of each joint that turns without angles its body, and where quaternion and angular velocity start."""
+    """For each joint that turns without angles: its body, and the first entries of its quaternion and
+    angular velocity.
+    """
     rows = ((b, ROWS[number].rotation) for b, number in enumerate(tree.kind))
     return [(b, tree.q_start[b] + at[0], tree.v_start[b] + at[1]) for b, at in rows if at is not None]

@@ -52,7 +52,7 @@ def finer(a: TriangleSurface, b: TriangleSurface) -> int:
 
 
 def triangle_areas(surface: TriangleSurface) -> Array:
-    """(n_triangle,) [m^2]"""
+    """(n_triangle,) areas of the triangles [m^2]"""
     a, b, c = (surface.vertices[surface.triangles[:, k]] for k in range(3))
     areas: Array = 0.5 * np.linalg.norm(np.cross(b - a, c - a), axis=1)
     return areas

@@ -74,7 +74,7 @@ def kind_of(station: Station) -> int:
 
 
 def point_of(muscle: Muscle, station: Station, anatomy: Anatomy) -> Array:
-    """(3,) - in its segment [m]; zeros where there is no fixed point."""
+    """(3,) - a point in its segment [m]; zeros where it is not fixed."""
     if station.over or station.moving:
         return np.zeros(3)
     return anatomy.place(station, station.segment, f"muscles.{muscle.name}")
@@ -96,7 +96,7 @@ def functions_of(station: Station, functions: FunctionTable) -> tuple[int, int, 
 
 
 def pack_hill(hills: Sequence[Hill | None]) -> Muscles:
-    """Hill parameters of muscles; the force of one that has none is zero."""
+    """Hill parameters of muscles; a muscle without any has no force."""
     table = [hill or NO_FORCE for hill in hills]
     force = [hill.max_isometric_force_N if hill else 0.0 for hill in hills]
     return Muscles(

@@ -59,7 +59,7 @@ def pack_pulls(
 
 
 def paths_of(stations: Stations, muscles: NDArray[np.int64]) -> Stations:
-    """The stations of some muscles."""
+    """The path points of some muscles."""
     spans = [(int(stations.start[m]), int(stations.start[m + 1])) for m in muscles]
     rows = np.array([s for span in spans for s in range(*span)], np.int64)
     start = np.cumsum([0, *(stop - first for first, stop in spans)]).astype(np.int64)
@@ -67,7 +67,7 @@ def paths_of(stations: Stations, muscles: NDArray[np.int64]) -> Stations:
 
 
 def one_after_other(a: Stations, b: Stations) -> Stations:
-    """The paths of both."""
+    """Two tables of paths, concatenated."""
     start = np.concatenate([a.start, a.start[-1] + b.start[1:]])
     return Stations._make([start, *(np.concatenate([x, y]) for x, y in zip(a[1:], b[1:], strict=True))])
 
@@ -81,7 +81,7 @@ def moved_by(tree: Tree, stations: Stations, m: int) -> set[int]:
 
 
 def dofs_of(tree: Tree, body: int) -> set[int]:
-    """All dofs that move a body; none of ground, -1."""
+    """All dofs that move a body; none for ground (-1)."""
     found, d = set(), int(tree.last_dof[body]) if body >= 0 else -1
     while d >= 0:
         found.add(d)

@@ -20,7 +20,7 @@ class Reactions(NamedTuple):
     strength: NDArray[np.float64]  # (n_reaction,) - positive where it pushes, negative where it pulls [N]
 
     def held(self, roles: Roles) -> Reactions:
-        """Those whose element a method holds."""
+        """The reactions of elements that a method holds."""
         kept = np.flatnonzero(roles.mode[self.element] == HARD)
         return Reactions(tuple(self.names[k] for k in kept), self.element[kept], self.strength[kept])
 

@@ -140,7 +140,7 @@ def linear(slope: float, intercept: float = 0.0) -> Function:
 
 
 def polynomial(coefficients: Sequence[float]) -> Function:
-    """Coefficients lowest power first."""
+    """Coefficients of a polynomial, lowest power first."""
     return Function(POLYNOMIAL, len(coefficients), tuple(coefficients))
 
 
@@ -183,7 +183,7 @@ def spline(x: Sequence[float], y: Sequence[float], ends: str = "natural") -> Fun
 
 
 def third_derivative(x: Sequence[float], y: Sequence[float]) -> float:
-    """Of the cubic through four points: six times their divided difference."""
+    """Third derivative of the cubic through four points: six times their divided difference."""
     difference = np.array(y, float)
     for order in (1, 2, 3):
         difference = np.diff(difference) / (np.array(x[order:]) - np.array(x[: 4 - order]))

@@ -61,12 +61,14 @@ class PanelChoice:
 
 
 def curve_key(panel: PlotPanel, k: int) -> str:
-    """Names a curve between starts."""
+    """Key of a curve in the settings file."""
     return f"{panel.key}/{panel.names[k]}"
 
 
 def dealt_out(panels: Sequence[PlotPanel], n_column_most: int = 3) -> list[PlotPanel]:
-    """Panels in as many columns as before, or fewer, none much longer than another; their order stays."""
+    """Panels distributed over as many columns as before, or fewer, of similar lengths; their order is
+    kept.
+    """
     counts = Counter(panel.column for panel in panels)
     columns = sorted(counts)
     n_column = min(len(columns), len(panels), n_column_most)

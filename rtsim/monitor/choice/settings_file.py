@@ -1,4 +1,4 @@
-"""What the window keeps between starts, in a file of the user's."""
+"""Settings of the window that are kept between starts, in a file of the user's."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Pixels = Annotated[int, Meta(ge=200, le=20_000)]
 
 
 class WindowSettings(Struct, forbid_unknown_fields=True):
-    """What was chosen when the window was closed last.
+    """Choices when the window was last closed.
 
     task, panels, curves, pictures : as in PanelChoice; duration_s : of the time axes [s]
     strides : curves over the stride in the place of time; size : of the window [px]
@@ -55,7 +55,7 @@ class WindowSettings(Struct, forbid_unknown_fields=True):
 
 
 def read_settings(path: Path | None) -> tuple[WindowSettings, str]:
-    """The settings in a file, and a sentence where it is there and of no use; the usual ones without it."""
+    """The settings in a file, and a sentence where it is unusable; the default ones without it."""
     if path is None or not path.exists():
         return WindowSettings(), ""
     try:

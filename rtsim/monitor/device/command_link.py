@@ -1,4 +1,4 @@
-"""What the window asks of the other side: methods, pauses, parameters, arming, and the emergency stop."""
+"""Requests of the window to the estimator: methods, pauses, parameters, arming, and the emergency stop."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ESTIMATOR_COMMANDS = ("set_method",)  # where the sender does not say what it ta
 
 
 class CommandLink:
-    """Between the buttons of the window and the control address.
+    """Connection between the buttons of the window and the control address.
 
     say : shows a sentence and brings the window's texts up to date
     """
@@ -84,7 +84,7 @@ class CommandLink:
             self.bar.show_holding(feed.holds, self.busy)
 
     def set_method(self, method: str) -> None:
-        """Ask for another method."""
+        """Request another method."""
         if self.commander and self.commander.send("set_method", {"method": method}):
             self._asked = method
             self._say(f"Asked the estimator for the method {method!r}.")
@@ -97,14 +97,14 @@ class CommandLink:
         self.show()
 
     def stop(self) -> None:
-        """The emergency stop: before anything else, and whatever else is under way."""
+        """Send the emergency stop: before anything else, and whatever else is under way."""
         self._wishes.clear()
         if self.commander:
             self.commander.stop(EMERGENCY)
             self._say("Emergency stop.")
 
     def wish(self, name: str, value: float) -> None:
-        """A parameter was moved."""
+        """Send a parameter that was moved."""
         self._wishes[name] = value
         self.send_wishes()
 
@@ -114,7 +114,7 @@ class CommandLink:
             self._asked, self._wishes = "", {}
 
     def show_answer(self, ok: bool, text: str) -> None:
-        """Say what became of a command."""
+        """Show the outcome of a command."""
         self.method = self._asked if ok and self._asked else self.method
         if self._learns and ok and not self.feed.reason:
             self.feed.reason = printable(text, SENTENCE_MOST)
@@ -122,6 +122,6 @@ class CommandLink:
         self._say(text if ok else f"Not done: {text}")
 
     def close(self) -> None:
-        """Hang up."""
+        """Close the connection."""
         if self.commander:
             self.commander.close()

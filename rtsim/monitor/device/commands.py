@@ -54,13 +54,13 @@ class Commander(QObject):
         self._start(name, {}, True)
 
     def stop(self, name: str) -> None:
-        """The emergency stop: datagrams, which nobody can keep out, and the command of this name."""
+        """Send the emergency stop: datagrams, which nobody can block, and the command of this name."""
         if stop_address(self.address):
             threading.Thread(target=self._send_datagrams, daemon=True).start()
         self.insist(name)
 
     def close(self) -> None:
-        """Hang up."""
+        """Close the connection."""
         if self._held is not None:
             self._held.close()
 

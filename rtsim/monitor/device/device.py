@@ -65,7 +65,7 @@ class Slider(QSlider):
 
     @property
     def wish(self) -> float:
-        """The value where it stands."""
+        """Send the value at which the slider stands."""
         low, high = self.parameter.low, self.parameter.high
         return low + (high - low) * self.value() / STEPS
 
@@ -200,7 +200,7 @@ class DevicePanel(QFrame):
         return QSize(300, 360)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """In a small window what is to be pressed stays whole, and the times are left out."""
+        """Keep the buttons whole in a small window, and leave the times out."""
         super().resizeEvent(event)
         self.table.setVisible(event.size().height() > self.theme.px(LEAST_FOR_TIMES))
 

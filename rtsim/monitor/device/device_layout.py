@@ -1,4 +1,4 @@
-"""What a run with a device has to show and to set, from its descriptor alone."""
+"""Contents and controls for a run with a device, from its descriptor alone."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ LARGEST_BOUND = 1e9
 
 
 class Parameter(NamedTuple):
-    """What can be set while it runs: its name as it is sent, its range, and its entry in the field."""
+    """A parameter that can be set during a run: its name on the wire, its range, and its entry in the
+    field.
+    """
 
     name: str
     low: float
@@ -37,7 +39,7 @@ class DeviceLayout(NamedTuple):
 
 
 def device_of(session: Session, specs: Mapping[str, FieldSpec], notes: list[str]) -> DeviceLayout | None:
-    """The device of a run, None where there is none; what cannot be believed is left out, and said."""
+    """The device of a run, None where there is none; implausible entries are left out, and reported."""
     told = session.meta.get("device")
     if not isinstance(told, dict) or not all(_is_row(specs.get(name)) for name in DEVICE_FIELDS):
         return None

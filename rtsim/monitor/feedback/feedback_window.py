@@ -83,7 +83,7 @@ class FeedbackWindow(QWidget):
         self._set_target()
 
     def set_layout(self, layout: WindowLayout) -> None:
-        """Offer the curves of a stream; the one that was chosen stays where it is there."""
+        """Offer the curves of a stream; the chosen one remains where it exists."""
         self.values = [
             FedBackValue(f"{panel.key}/{name}", f"{panel.title}: {name}", panel.unit, panel.first + k)
             for panel in layout.panels
@@ -99,7 +99,7 @@ class FeedbackWindow(QWidget):
         self._choose()
 
     def set_theme(self, theme: Theme) -> None:
-        """Recolour."""
+        """Apply the colours of a theme."""
         self.setStyleSheet(style_sheet(theme))
         self.gauge.theme = theme
         self.gauge.update()
@@ -118,7 +118,7 @@ class FeedbackWindow(QWidget):
             self.share.setText(f"{100.0 * target.share:.0f} % of {target.seconds_known:.0f} s in the target")
 
     def toggle_full_screen(self) -> None:
-        """Full screen on another display than the monitor's, where there is one; and back."""
+        """Switch full screen on or off, on another display than the monitor's where there is one."""
         if self.isFullScreen():
             self.showNormal()
         else:

@@ -35,21 +35,21 @@ class FeedbackGauge(QWidget):
         return QSize(720, 480)
 
     def show_value(self, value: float) -> None:
-        """The newest value [display unit]; NaN where it is not known."""
+        """Show the newest value [display unit]; NaN where it is not known."""
         if value != self.value:
             self.value = value
             self.update()
 
     @property
     def colour(self) -> str:
-        """Of the number: by the target, where there is one and the value is known."""
+        """Colour of the number: by the target, where there is one and the value is known."""
         if self.target is None or not math.isfinite(self.value):
             return self.theme.text
         return self.theme.good if self.target.holds(self.value) else self.theme.bad
 
     @property
     def text(self) -> str:
-        """The number as it is written."""
+        """The number as text."""
         return written(self.value) if math.isfinite(self.value) else NO_VALUE
 
     def paintEvent(self, event: QPaintEvent) -> None:

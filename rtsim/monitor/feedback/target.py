@@ -52,6 +52,6 @@ class TargetBand:
         return self.seconds_inside / self.seconds_known if self.seconds_known else math.nan
 
     def restart(self) -> None:
-        """Begin to count anew."""
+        """Restart the count."""
         self.seconds_inside = self.seconds_known = 0.0
         self._time, self._sounded = math.nan, -math.inf

@@ -18,7 +18,7 @@ def ticks(limits: tuple[float, float], n_part: int) -> list[float]:
 
 
 def tick_texts(values: Sequence[float]) -> list[str]:
-    """Numbers with as many decimals as tell them apart."""
+    """Numbers with as many decimals as distinguish them."""
     step = min(np.diff(values), default=1.0)
     largest = max((abs(value) for value in values), default=0.0)
     if largest >= 1e6 or 0.0 < largest < 1e-4:

@@ -57,12 +57,12 @@ def font_of(size: float, bold: bool = False) -> QFont:
 
 
 def bold_width(text: str, size: float) -> float:
-    """Of a text in bold letters of a size [px]."""
+    """Width of a text in bold letters of a size [px]."""
     return QFontMetricsF(font_of(size, bold=True)).horizontalAdvance(text)
 
 
 def width_of_texts(texts: Sequence[str], size: float) -> float:
-    """Of the widest of some texts in letters of a size [px]."""
+    """Width of the widest of some texts in letters of a size [px]."""
     metrics = QFontMetricsF(font_of(size))
     return max((metrics.horizontalAdvance(text) for text in texts), default=0.0)
 
@@ -73,8 +73,8 @@ def direct(panel: FigurePanel) -> bool:
 
 
 def names_width(panel: FigurePanel) -> float:
-    """Room beside the plot for the names of its curves [px]; none for those of legs, which the figure's key
-    tells apart.
+    """Room beside the plot for the names of its curves [px]; 0 for curves of legs, which the figure's key
+    explains.
     """
     if panel.sides is not None:
         return GAP
@@ -332,7 +332,7 @@ class Chart:
 
 
 def pen_of(index: int) -> QPen:
-    """The line of a curve; when the colours repeat, the dashes tell the curves apart."""
+    """The pen for a curve; where colours repeat, dashes distinguish the curves."""
     style = STYLES[index // len(LIGHT.curves) % len(STYLES)]
     return QPen(QColor(LIGHT.curve(index)), LINE, style, Qt.PenCapStyle.FlatCap, Qt.PenJoinStyle.RoundJoin)
 

@@ -35,7 +35,7 @@ HEAT = ((1.0, 1.0, 1.0), (0.99, 0.85, 0.46), (0.89, 0.42, 0.18), (0.35, 0.05, 0.
 
 
 class FootFigureContent(NamedTuple):
-    """What is drawn of a foot.
+    """Content of a figure of a foot.
 
     title : of the figure
     panels : curves over the step

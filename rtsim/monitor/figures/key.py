@@ -23,7 +23,7 @@ BANDS = (DEVIATION, RANGE)
 
 
 def key_of(panels: Sequence[FigurePanel]) -> list[str]:
-    """What is to be explained of the panels, in order."""
+    """Entries of the key for the panels, in order."""
     from rtsim.monitor.figures.chart import has_gaps
 
     sides = {side for panel in panels for side in (panel.sides or {}).values()}
@@ -53,7 +53,7 @@ def key_lines(key: Sequence[str], room: float) -> list[list[str]]:
 
 
 def entry_width(words: str) -> float:
-    """Of an entry with its sample [px]."""
+    """Width of an entry with its sample [px]."""
     from PySide6.QtGui import QFontMetricsF
 
     from rtsim.monitor.figures.chart import GAP, NAME, font_of
@@ -81,7 +81,7 @@ def paint_key(painter: QPainter, lines: Sequence[Sequence[str]], left: float, to
 
 
 def paint_sample(painter: QPainter, words: str, x: float, y: float) -> None:
-    """What an entry explains, SAMPLE wide, about a height [px]."""
+    """Paint the sample of an entry, SAMPLE wide, around a height [px]."""
     from PySide6.QtCore import QPointF, QRectF, Qt
     from PySide6.QtGui import QColor, QPen
 

@@ -127,7 +127,7 @@ def ticks(low: float, high: float) -> Array:
 
 
 def colour(part: float) -> tuple[int, int, int]:
-    """Of a part of the range, each component from 0 to 255."""
+    """Colour for a part of the range, each component from 0 to 255."""
     at = float(np.clip(part, 0.0, 1.0)) * (len(HEAT) - 1)
     colours = np.array(HEAT)
     red, green, blue = (

@@ -1,4 +1,4 @@
-"""What a figure is drawn on: a PNG, SVG or PDF file of a size in millimetres."""
+"""The paper of a figure: a PNG, SVG or PDF file of a size in millimetres."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def draw_on(paper: Paper, width: float, height: float, title: str, draw: Draw) -
 
 
 def page_path(path: Path, k: int) -> Path:
-    """The file of page k, from 0: the one that was asked for, the next beside it with -2, -3."""
+    """The file of page k, from 0: the requested name, the next ones with -2, -3 appended."""
     return path.with_stem(f"{path.stem}-{k + 1}") if k else path
 
 
@@ -184,7 +184,7 @@ def drawn_file(paper: Paper, width: float, height: float, title: str, draws: Seq
 
 
 def ready_to_draw() -> None:
-    """A Qt application, which fonts need, also where there is no display."""
+    """Start a Qt application, which fonts need, also where there is no display."""
     choose_platform(off_screen_will_do=True)
     from PySide6.QtGui import QGuiApplication
     from PySide6.QtWidgets import QApplication

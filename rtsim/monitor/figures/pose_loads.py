@@ -1,4 +1,4 @@
-"""What acts in a picture of a pose: muscles along their points, forces as arrows, the joint of a device."""
+"""Loads in a picture of a pose: muscles along their points, forces as arrows, the joint of a device."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class PoseLoads:
         self.device = point_line("device", [place], segments) if placed else None
 
     def signs(self) -> tuple[str, ...]:
-        """What the key explains."""
+        """Entries of the key."""
         there = {MUSCLE: bool(self.muscles), DEVICE: self.device is not None}
         return (*(name for name, one in there.items() if one), *(row[0] for row in self.arrows))
 
@@ -84,7 +84,7 @@ class PoseLoads:
         return begin, begin + M_PER_N * force
 
     def paint(self, painter: QPainter, scene: DrawnFrame, k: int) -> None:
-        """Draw those of frame k."""
+        """Paint the loads of frame k."""
         from PySide6.QtCore import QPointF, Qt
         from PySide6.QtGui import QColor, QPen, QPolygonF
 
@@ -124,7 +124,7 @@ def muscle_lines(rows: object, segments: tuple[str, ...]) -> list[PointLine]:
 
 
 def point_line(name: str, rows: object, segments: tuple[str, ...]) -> PointLine | None:
-    """Rows (segment, x, y, z) as far as they are such; None where none is."""
+    """Rows (segment, x, y, z) as far as they are valid; None where none is."""
     known = [row for row in rows if _is_point(row, segments)] if isinstance(rows, (list, tuple)) else []
     if not known:
         return None
@@ -140,7 +140,7 @@ def _is_point(row: object, segments: tuple[str, ...]) -> bool:
 
 
 def arrow_heads(begin: Array, end: Array, size: float) -> list[Array]:
-    """(3, 2) corners of the head of each arrow between (n, 3) pixels; none of what is not known or short."""
+    """(3, 2) corners of the head of each arrow between (n, 3) pixels; none where it is unknown or short."""
     heads = []
     for first, last in zip(begin[:, :2], end[:, :2], strict=True):
         way = last - first

@@ -31,8 +31,8 @@ TEXT, NAME = 12.0, 10.0  # px
 def save_sticks(
     paper: Paper, title: str, results: Results, instants: Sequence[float], view: str, names: bool = False
 ) -> None:
-    """Save the frames nearest to instants [s] as seen in a view of the monitor; names : of the joints, too.
-    Planes are those of the person at each instant, or else the room's, which the title tells.
+    """Save the frames nearest to instants [s] in a view of the monitor; names : whether joints are named,
+    too. Planes are those of the person at each instant, or else of the room, as the title states.
 
     ConfigError where the recording shows no joints and no markers at any of them.
     """
@@ -105,7 +105,7 @@ def save_sticks(
 
 
 def whole_width(paper: Paper, n_picture: int, width: float) -> float:
-    """Of a figure whose pictures are so wide [px]; ConfigError where the paper is too narrow for them."""
+    """Width of a figure of pictures of this width [px]; ConfigError where the paper is too narrow."""
     least = (width + APART) * n_picture - APART + 2.0 * MARGIN
     whole = paper.size[0] or max(WHOLE, least)
     if whole < least:
@@ -116,7 +116,7 @@ def whole_width(paper: Paper, n_picture: int, width: float) -> float:
 
 
 def data_of(results: Results, layout: WindowLayout, k: int) -> dict[str, Array]:
-    """What the figure shows of frame k; ConfigError where there is nothing."""
+    """Data of the figure for frame k; ConfigError where there is nothing to draw."""
     data = {name: results.fields[name][k][: shape[0]].copy() for name, shape in layout.parts.items()}
     if not len(points_of(data)):
         raise ConfigError(
@@ -138,8 +138,8 @@ def points_of(data: dict[str, Array]) -> Array:
 def cameras_for(
     clouds: Sequence[Array], view: str, height: float, faced: Sequence[float] = ()
 ) -> tuple[list[Camera], float]:
-    """A camera for each cloud of points (n, 3), all to one scale and at one height, and the width of each
-    picture [px]; height : of the pictures [px].
+    """A camera for each cloud of points (n, 3), all at one scale and height, and the width of each picture
+    [px]; height : of the pictures [px].
 
     faced : azimuths from which the person is seen from the right [deg]; () = views are the room's
     """

@@ -1,4 +1,4 @@
-"""The last strides of both feet, with every curve in them, and the one that goes on."""
+"""The last strides of both feet, with every curve in them, and the stride in progress."""
 
 from __future__ import annotations
 
@@ -24,8 +24,9 @@ LOOK_BACK_S = 20.0
 
 
 class StrideCurves(NamedTuple):
-    """Of one side: values (n_stride, n_channel, 101) and their mean and standard deviation
-    (n_channel, 101), n - 1, NaN where fewer than one and two strides are known."""
+    """Curves of one side: values (n_stride, n_channel, 101) and their mean and standard deviation
+    (n_channel, 101), n - 1, NaN where fewer than one and two strides are known.
+    """
 
     values: Array
     mean: Array
@@ -71,8 +72,9 @@ class Strides:
         return self._curves[side]
 
     def current(self, side: str, events: Sequence[GaitEvent], history: History) -> tuple[Array, Array]:
-        """Where the stride that goes on is [%] (n,), and its values (n_channel, n), by the length of the
-        last ones; empty where there is none."""
+        """Phase of the stride in progress [%] (n,), and its values (n_channel, n), by the length of the
+        last strides; empty without one.
+        """
         window = history.window(STRIDE_S[1])
         strikes = [e.time for e in events if e.side == side and e.kind == STRIKE]
         if len(strikes) < 2 or not len(window.time) or strikes[-1] < window.time[0]:

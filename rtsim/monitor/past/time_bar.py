@@ -53,7 +53,9 @@ class TimeBar(QWidget):
         self.text.setMinimumWidth(self.fontMetrics().horizontalAdvance(WIDEST))
 
     def set_reach(self, oldest: float, newest: float) -> None:
-        """What there is to look at [s]; a time that is no more in it is moved to the oldest."""
+        """Set the range of times that can be shown [s]; a shown time that is no longer in it is moved to
+        the oldest.
+        """
         self._reach = (oldest, newest)
         blocker = QSignalBlocker(self.slider)
         n = 0 if math.isnan(newest) else round((newest - oldest) / STEP_S)
@@ -67,16 +69,16 @@ class TimeBar(QWidget):
         self._write()
 
     def hold(self) -> None:
-        """Stay at what is shown now."""
+        """Stop at the time that is shown now."""
         if math.isnan(self.at):
             self.look_at(self._reach[1])
 
     def follow(self) -> None:
-        """Show what comes."""
+        """Show the newest data."""
         self.look_at(math.nan)
 
     def step(self, by: float) -> None:
-        """Go forwards, or backwards, from what is shown [s]."""
+        """Go forwards or backwards from the time that is shown [s]."""
         oldest, newest = self._reach
         if math.isnan(newest):
             return

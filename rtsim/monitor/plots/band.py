@@ -14,7 +14,7 @@ Array = NDArray[np.float64]
 
 
 class DeviationBand(BehindCurves):
-    """Everything within one standard deviation of a curve, with gaps where that is not known."""
+    """Band of one standard deviation around a curve, with gaps where it is unknown."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -23,7 +23,7 @@ class DeviationBand(BehindCurves):
         self.setZValue(-50)
 
     def set_colour(self, colour: str) -> None:
-        """Take the colour of the curve."""
+        """Use the colour of the curve."""
         self.colour = QColor(colour)
         self.colour.setAlpha(ALPHA)
         self.update()

@@ -1,4 +1,4 @@
-"""What fills a plot behind its curves."""
+"""Fills of a plot behind its curves."""
 
 from __future__ import annotations
 

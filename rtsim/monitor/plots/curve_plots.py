@@ -107,7 +107,7 @@ class CurvePlots(QWidget):
             panel.set_theme(theme)
 
     def set_duration(self, duration: float) -> None:
-        """Length of the time axes [s]."""
+        """Set the length of the time axes [s]."""
         self.duration = duration
         for panel in self.panels:
             panel.set_duration(duration)

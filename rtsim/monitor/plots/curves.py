@@ -62,7 +62,7 @@ class CurvePanel(PlotCard):
         return [i for i in range(len(self.curves)) if i not in self.hidden]
 
     def set_theme(self, theme: Theme) -> None:
-        """Recolour."""
+        """Recolour the plot."""
         self.paint_axes(theme)
         self.marks.set_theme(theme)
         for i, curve in enumerate(self.curves):
@@ -74,7 +74,7 @@ class CurvePanel(PlotCard):
         self._write_values()
 
     def colour(self, k: int) -> str:
-        """Of the curve with this index: that of its side where the panel shows both."""
+        """Colour of the curve with this index: that of its side where the panel shows both sides."""
         sides = self.panel.drawn_sides
         return str(getattr(self.theme, sides[k])) if sides else super().colour(k)
 
@@ -89,12 +89,12 @@ class CurvePanel(PlotCard):
         return pg.mkPen(self.colour(k), width=self.theme.scale * width, style=style)
 
     def set_duration(self, duration: float) -> None:
-        """Length of the time axis [s]."""
+        """Set the length of the time axis [s]."""
         self.item.setXRange(-duration, 0.0, padding=0.0)
 
     @property
     def n_visible(self) -> int:
-        """Curves that take time to draw."""
+        """Number of curves that take time to draw."""
         return len(self.visible)
 
     def draw(self, time: Array, values: Array, bands: list[tuple[Spans, QColor]]) -> None:
@@ -213,7 +213,7 @@ class CrowdPanel(CurvePanel):
 
 
 def written(value: float) -> str:
-    """A value in a few characters."""
+    """A value as text of a few characters."""
     if not math.isfinite(value):
         return NO_VALUE
     text = f"{value:z.1f}" if abs(value) < FEW_DIGITS else f"{value:.1e}"

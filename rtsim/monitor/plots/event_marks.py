@@ -28,7 +28,7 @@ class EventMarks(BehindCurves):
         self.setZValue(-60)
 
     def set_theme(self, theme: Theme) -> None:
-        """Recolour."""
+        """Recolour the marks."""
         self.theme = theme
         self.update()
 

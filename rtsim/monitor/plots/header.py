@@ -23,7 +23,7 @@ WIDEST_VALUE = "\u2212000.0"
 
 
 class Entry(NamedTuple):
-    """A curve: its name, its colour, whether its line is dashed, and its newest value where that is told."""
+    """A curve: its name, its colour, whether its line is dashed, and its newest value where it is known."""
 
     name: str
     colour: str
@@ -32,7 +32,7 @@ class Entry(NamedTuple):
 
 
 class HeaderEntry(NamedTuple):
-    """Where an entry stands [px], and its name as far as there is room for it."""
+    """Position of an entry [px], and its name as far as there is room for it."""
 
     entry: Entry
     name: str
@@ -80,18 +80,18 @@ class Header(QWidget):
         self._arrange()
 
     def set_lines_most(self, n: int) -> None:
-        """How many lines there is room for."""
+        """Set the number of lines for which there is room."""
         if n != self.lines_most:
             self.lines_most = n
             self._arrange()
 
     @property
     def entries(self) -> tuple[Entry, ...]:
-        """All curves, also those for which there is no room."""
+        """Entries of all curves, including those for which there is no room."""
         return self._entries
 
     def text(self) -> str:
-        """What can be read."""
+        """The text that is shown."""
         words = [self._title, *(f"{p.name} {p.entry.value}".strip() for p in self._placed), self._left_out]
         return " ".join(word for word in words if word)
 

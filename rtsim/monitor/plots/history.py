@@ -17,7 +17,7 @@ LONGEST_STEP = 600.0  # s; a longer step of the capture clock is a jump of that 
 
 
 class Quality(IntEnum):
-    """What a sample of the history is worth."""
+    """Quality of a sample of the history."""
 
     GOOD = 0
     DEGRADED = 1

@@ -1,4 +1,4 @@
-"""What the plots have in common: axes, colours, headers, a grid, and shaded bands."""
+"""Common parts of the plots: axes, colours, headers, a grid, and shaded bands."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ HEADER_SHARE = 0.34  # of the height of a card that the words above the plot may
 
 
 class Backdrop(BehindCurves):
-    """What lies behind the curves: a grid, and full-height bands over intervals of the x axis."""
+    """Background of the curves: a grid, and full-height bands over intervals of the x axis."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -39,7 +39,7 @@ class Backdrop(BehindCurves):
         self.setZValue(-100)
 
     def set_bands(self, bands: list[tuple[Spans, QColor]]) -> None:
-        """Intervals [x units] with their colour."""
+        """Set intervals [x units] with their colour."""
         if any(where for where, _ in bands + self.bands):
             self.bands = bands
             self.update()
@@ -168,7 +168,7 @@ class PlotCard(QFrame):
     def write_header(
         self, title: str, names: Sequence[str], values: Sequence[str] = (), colours: Sequence[int] = ()
     ) -> None:
-        """A title and the names of the curves after their colours, with values when there are any.
+        """Write a title and the names of the curves after their colours, with values where there are any.
 
         colours : index of the colour of each, in their order unless given
         """
@@ -177,7 +177,7 @@ class PlotCard(QFrame):
         self.header.write(title, entries)
 
     def colour(self, k: int) -> str:
-        """Of the curve with this index."""
+        """Colour of the curve with this index."""
         return self.theme.curve(k)
 
     def dashed(self, k: int) -> bool:

@@ -29,8 +29,9 @@ NO_STRIDE = "no full stride yet"
 
 
 class StridePanel(CurvePanel):
-    """Curves of a side over its own strides; those of no side over the right ones, or the left where there
-    are no others."""
+    """Curves of a side over its own strides; curves without a side over the right strides, or the left
+    where there are no others.
+    """
 
     def __init__(self, panel: PlotPanel, theme: Theme, titled: bool, hidden: frozenset[int]) -> None:
         self.past = [pg.PlotCurveItem(connect="finite") for _ in panel.names]
@@ -55,7 +56,7 @@ class StridePanel(CurvePanel):
         """The axis is the stride, however long the others are."""
 
     def set_theme(self, theme: Theme) -> None:
-        """Recolour."""
+        """Recolour the plot."""
         super().set_theme(theme)
         for i, (past, mean) in enumerate(zip(self.past, self.means, strict=True)):
             faint = QColor(self.colour(i))
@@ -65,7 +66,7 @@ class StridePanel(CurvePanel):
             self.curves[i].setPen(self.pen(i, 1.6 * CURVE_WIDTH))
 
     def draw_strides(self, strides: Strides, events: Sequence[GaitEvent], history: History) -> None:
-        """Show the strides that there are, and the one that goes on."""
+        """Show the stored strides, and the one in progress."""
         self.n_drawn += 1
         of_side = {side: strides.of(side) for side in SIDES}
         usual = next((side for side in SIDES if of_side[side] is not None), SIDES[0])

@@ -44,7 +44,7 @@ class ContactPlot(PlotCard):
         self.set_theme(self.theme)
 
     def set_theme(self, theme: Theme) -> None:
-        """Recolour."""
+        """Recolour the plot."""
         self.paint_axes(theme)
         for i, (trace, dot) in enumerate(zip(self.traces, self.dots, strict=True)):
             trace.setPen(pg.mkPen(theme.curve(i), width=theme.scale * CURVE_WIDTH))

@@ -85,7 +85,7 @@ class StickFigureView(QWidget):
         self.update()
 
     def set_theme(self, theme: Theme) -> None:
-        """Recolour."""
+        """Recolour the figure."""
         self.theme = theme
         self.update()
 
@@ -219,7 +219,7 @@ class StickFigureView(QWidget):
         return super().event(event)
 
     def marker_text(self, x: float, y: float) -> str:
-        """What is known about the marker at a pixel, empty when there is none."""
+        """Text on the marker at a pixel, empty where there is none."""
         where = "markers_model" if "markers_model" in self._data else "markers_measured"
         if self._layout is None or where not in self._data:
             return ""

@@ -1,4 +1,6 @@
-"""A field as a heat image, as the pressure under both feet: dark where nothing presses, gone if unknown."""
+"""A field as a heat image, such as the pressure under both feet: dark where nothing presses, hidden where
+unknown.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,8 @@ LETTERS = {"right": "R", "left": "L"}
 
 
 class HeatImage(PlotCard):
-    """The images of one field beside each other, on one scale that keeps its largest value; else hidden.
+    """The images of one field beside each other, on one scale that keeps its largest value; hidden without
+    data.
 
     Those alone of which something is known, each with its letter and the outline of all that has pressed so
     far, and a bar that says what the colours mean.
@@ -102,7 +105,7 @@ class HeatImage(PlotCard):
         self.item.setRange(xRange=(0.0, across), yRange=(0.0, up), padding=0.02)
 
     def set_theme(self, theme: Theme) -> None:
-        """Recolour."""
+        """Recolour the images."""
         self.paint_axes(theme)
         for text in (*self.letters, *self.limits):
             text.setColor(theme.text)
@@ -112,7 +115,7 @@ class HeatImage(PlotCard):
         self._write()
 
     def set_frame(self, data: Mapping[str, NDArray[np.float64]]) -> None:
-        """Show the newest values: unknown ones as none, and no image of which nothing is known."""
+        """Show the newest values; unknown values are left out, and a fully unknown image is hidden."""
         picture = self._picture
         if picture is None or picture.field not in data:
             return

@@ -1,4 +1,4 @@
-"""What explains the figure: the directions of the ground axes, its signs, and words about a marker."""
+"""Explanations of the figure: the directions of the ground axes, its signs, and words about a marker."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def signs(fields: Collection[str], sides: Collection[str] = ()) -> tuple[str, ..
 
 
 def paint_key(painter: QPainter, width: int, height: int, theme: Theme, shown: Collection[str]) -> None:
-    """What the signs mean, along the lower edge, from below where one line does not hold them all."""
+    """Paint the meanings of the signs along the lower edge, on more lines upwards where one is too short."""
     scale = theme.scale
     radius = SIGN_RADIUS * scale
     x, y = KEY_LEFT * scale, height - KEY_BOTTOM * scale
@@ -77,7 +77,7 @@ def paint_key(painter: QPainter, width: int, height: int, theme: Theme, shown: C
 
 
 def side_pen(side: str, colour: QColor, width: float) -> QPen:
-    """The line of what is on a side, or on none."""
+    """The pen for objects of a side, or of none."""
     dashes = DASHES.get(side)
     cap = Qt.PenCapStyle.RoundCap if dashes is None else Qt.PenCapStyle.FlatCap
     pen = QPen(colour, width, Qt.PenStyle.SolidLine, cap)
@@ -87,7 +87,7 @@ def side_pen(side: str, colour: QColor, width: float) -> QPen:
 
 
 def marker_words(name: str, data: Mapping[str, Array], index: int) -> str:
-    """One sentence about a marker, from the fields that there are (m, s) in mm and s."""
+    """A sentence about a marker, from the fields of the stream (m, s) in mm and s."""
     words = [name]
     residual, weight, age, fault = (
         float(data[field][index]) if index < len(data.get(field, ())) else None

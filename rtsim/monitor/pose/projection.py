@@ -49,8 +49,8 @@ VIEWS: dict[str, View] = {
 
 
 def across(labels: Sequence[str], rotations: Array) -> float:
-    """Azimuth from which a person is seen from the right [deg], by the axis across their body; NaN where no
-    segment tells it.
+    """Azimuth at which a person is seen from the right [deg], by the axis across their body; NaN where no
+    segment gives it.
 
     labels : of the segments; rotations : (n, 3, 3) - segment to ground
     """

@@ -28,7 +28,7 @@ MARKER_RADIUS, JOINT_RADIUS, CROSS_RADIUS, CONTACT_RADIUS = 2.6, 4.5, 3.5, 4.0  
 
 
 class DrawnFrame(NamedTuple):
-    """A frame as it is seen.
+    """A frame in pixels.
 
     data : fields of the layout's parts; stick : (n, 2) pairs of joint centres
     width, height : of the view [px]
@@ -44,7 +44,7 @@ class DrawnFrame(NamedTuple):
     sides: Sequence[str] = ()
 
     def paint(self, painter: QPainter, frames_shown: bool = False) -> None:
-        """Everything but the floor; frames_shown : with the axes of the segments."""
+        """Paint everything but the floor; frames_shown : whether with the axes of the segments."""
         self.paint_segments(painter, frames_shown)
         self.paint_forces(painter)
         self.paint_markers(painter)
@@ -56,7 +56,7 @@ class DrawnFrame(NamedTuple):
         return pixels
 
     def paint_floor(self, painter: QPainter) -> None:
-        """A grid."""
+        """Paint a grid on the floor."""
         span = self.camera.span
         usual = GRID_SPANS[0] <= span <= GRID_SPANS[1]
         step = GRID_STEP if usual else nice_step(span, 5)

@@ -1,4 +1,6 @@
-"""What is shown, as a picture (PNG, SVG) or as a table (csv) of the curves and events in view."""
+"""Saving the window's contents as a picture (PNG, SVG) or as a table (csv) of the curves and events in
+view.
+"""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ class RecordingControl:
 
     @property
     def running(self) -> bool:
-        """Whether a recorder is at work."""
+        """Whether a recorder is running."""
         return self._child is not None
 
     def start(self, path: str = "") -> None:

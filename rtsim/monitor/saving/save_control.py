@@ -1,4 +1,4 @@
-"""Saves what the window shows: by a dialogue, or at once where there is a device."""
+"""Saving what the window shows: by a dialogue, or at once where there is a device."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class SaveControl:
-    """Of one window."""
+    """Saving for one window."""
 
     def __init__(self, window: MonitorWindow) -> None:
         self.window = window

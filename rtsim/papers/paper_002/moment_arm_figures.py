@@ -37,7 +37,7 @@ MADE_UP = "shipped model {}, with the paper's layout and dimensions of ours"
 
 
 def figure_1(given: ItemInput) -> ItemResult:
-    """One pin, one straight muscle."""
+    """Figure 1: one pin joint, one straight muscle."""
     arms = arms_of("pin")
     found = compared(arms, "flexion", (-10.0, 150.0))
     away = distance_from_pin(arms, "flexor", "lower", found.values, "flexion")
@@ -85,7 +85,7 @@ def figure_3(given: ItemInput) -> ItemResult:
 
 
 def equal_rows(name: str, found: ComparedArms, torque: float) -> list[Comparison]:
-    """That the methods give one number."""
+    """Rows that show that the methods give the same number."""
     return [
         Comparison(
             f"{name}: largest difference between three exact "
@@ -104,7 +104,7 @@ def equal_rows(name: str, found: ComparedArms, torque: float) -> list[Comparison
 
 
 def range_rows(name: str, found: ComparedArms) -> list[Comparison]:
-    """How large moment arms become; the paper has none."""
+    """Rows with the largest moment arms; the paper states none."""
     return [
         Comparison(
             f"{name}{muscle}: largest moment arm", "mm", None,

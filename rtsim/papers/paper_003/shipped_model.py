@@ -38,7 +38,7 @@ def experimental_lengths(_given: ItemInput) -> ItemResult:
 
 
 def ligament_weights(_given: ItemInput) -> ItemResult:
-    """Table 3."""
+    """Ligament weights of table 3."""
     spec = load_model(MODEL)
     rows = [
         Comparison(

@@ -1,4 +1,4 @@
-"""Pages of panels over the gait cycle: angles, moments and powers, and what else the results have."""
+"""Pages of panels over the gait cycle: angles, moments and powers, and other results where present."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ ELSEWHERE = (
 
 
 def kinematic_pages(report: GaitReport) -> list[tuple[str, Page]]:
-    """Nine angles of both sides."""
+    """Pages with nine angles of both sides."""
     curves = report.kinematics[report.now.label]
     norms = report.norms.curves if report.norms is not None else {}
     page = Page()
@@ -128,5 +128,5 @@ def _grid(
 
 
 def all_sources(report: GaitReport) -> list[CurveSource]:
-    """Of everything that a report draws, beyond its angles."""
+    """Sources of everything that a report draws besides its angles."""
     return [*KINETIC_SOURCES, *joint_sources(report.now.trials)]

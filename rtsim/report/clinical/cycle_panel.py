@@ -47,7 +47,7 @@ def draw_panel(
     page: Page, room: PanelRoom, now: ReportCurve, before: ReportCurve | None = None,
     norm: NormCurve | None = None, offs: Mapping[str, float] | None = None, lacks: str = "",
 ) -> None:  # fmt: skip
-    """Draw a quantity.
+    """Draw the panel of a quantity.
 
     before : of an earlier session, drawn dotted; offs : side -> foot off [%]; lacks : why there is no curve
     """
@@ -164,7 +164,7 @@ def _numbers(values: FloatArray) -> list[float | None]:
 
 
 def legend(page: Page, x: float, y: float, sides: Sequence[str], before: str, norms: str) -> None:
-    """What lines and bands mean, in one or two rows."""
+    """Explanations of lines and bands, in one or two rows."""
     for side in sides:
         page.curve(np.array([x, x + 70.0]), np.array([y, y]), COLOURS[side], 5.0, DASHES[side])
         page.text(x + 82.0, y + 9.0, side, 27.0, INK)

@@ -60,7 +60,7 @@ class Page:
             )
 
     def area(self, x: FloatArray, low: FloatArray, high: FloatArray, colour: str, opacity: float) -> None:
-        """What lies between two curves, where both are known."""
+        """The area between two curves, where both are known."""
         for run in runs_of(np.isfinite(low) & np.isfinite(high)):
             there = [f"{a:.1f},{b:.1f}" for a, b in zip(x[run], high[run], strict=True)]
             back = [f"{a:.1f},{b:.1f}" for a, b in zip(x[run][::-1], low[run][::-1], strict=True)]

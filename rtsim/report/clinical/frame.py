@@ -1,4 +1,4 @@
-"""What stands on every page of a report: whose it is, of when, which trials and side, and which page."""
+"""Head and foot of every page of a report: person, date, trials, side, and page number."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class PageFlow:
 
     @property
     def page(self) -> Page:
-        """The page that is written on."""
+        """The current page."""
         return self.pages[-1][1]
 
     def room(self, height: float) -> float:
@@ -51,7 +51,7 @@ class PageFlow:
         self.page.text(MARGIN, y + 50.0, words, 36.0, bold=True, room=ROOM)
 
     def words(self, words: str, size: float = 28.0, colour: str = INK) -> None:
-        """A paragraph."""
+        """Add a paragraph."""
         for line in folded(words, ROOM, size):
             y = self.room(1.4 * size)
             self.page.text(MARGIN, y + size, line, size, colour)

@@ -58,7 +58,7 @@ def marker_rows(trial: ReportTrial) -> list[MarkerQuality]:
 
 
 def trial_facts(trial: ReportTrial) -> list[tuple[str, str]]:
-    """What is to be known of a trial, in words."""
+    """Facts about a trial, in words."""
     results, meta = trial.results, trial.results.session.meta
     n = len(results.times)
     counted: Counter[str] = Counter()
@@ -111,7 +111,7 @@ def deviation_rows(trial: ReportTrial) -> list[tuple[str, float, float]]:
 
 
 def quality_pages(report: GaitReport) -> list[tuple[str, Page]]:
-    """All of it, trial by trial."""
+    """Pages on quality, trial by trial."""
     flow = PageFlow("Gait report: quality and settings")
     for session in report.sessions:
         for trial in session.trials:

@@ -23,7 +23,7 @@ from rtsim.report.clinical.session import (
 
 
 class GaitReport(NamedTuple):
-    """What a report holds.
+    """Content of a report.
 
     person : name or code; date : of the session, in words; version : of this program
     now, before : the session, and an earlier one that is drawn beside it
@@ -45,12 +45,12 @@ class GaitReport(NamedTuple):
 
     @property
     def sessions(self) -> list[ReportSession]:
-        """The session, then the earlier one."""
+        """The session, then the earlier one where there is one."""
         return [self.now] if self.before is None else [self.now, self.before]
 
     @property
     def sides(self) -> tuple[str, ...]:
-        """Sides that have strides, or feet where there is no stride."""
+        """Sides that have strides, or sides of feet where there is no stride."""
         strides = {cycle.side for trial in self.now.trials for cycle in trial.cycles}
         feet = {side for trial in self.now.trials for side in trial.gait.feet}
         return tuple(side for side in SIDES if side in (strides or feet))
@@ -60,7 +60,7 @@ def make_report(
     now: ReportSession, before: ReportSession | None, norms: NormSet | None, where: str,
     person: str, date: str, version: str, angles: str = "",
 ) -> GaitReport:  # fmt: skip
-    """Everything that the pages need; ConfigError for norms of another convention than the angles.
+    """The content of all pages; ConfigError for norms of another convention than the angles.
 
     angles : convention that is asked for; "" = that of the norms, or what the results have
     where : the file of the norms
@@ -102,10 +102,10 @@ def off_percent(cycle: GaitCycle) -> float:
 
 
 def trials_in_words(trials: Sequence[ReportTrial]) -> str:
-    """Names of trials."""
+    """Names of trials as text."""
     return ", ".join(trial.name for trial in trials)
 
 
 def convention_in_words(report: GaitReport) -> str:
-    """By which rules the angles are computed."""
+    """A sentence on the rules by which the angles are computed."""
     return f"angles: {CONVENTIONS[report.convention]}"

@@ -1,4 +1,4 @@
-"""What a report is of: trials of one person in one session, their strides and their curves over the cycle."""
+"""Content of a report: trials of one person in one session, their strides and their curves over the cycle."""
 
 from __future__ import annotations
 
@@ -30,7 +30,9 @@ WITHOUT_FEET = (
 
 
 class ReportTrial(NamedTuple):
-    """One recording: name of its file, results, gait, the strides that are read, and plain sentences."""
+    """One recording: name of its file, results, gait, the strides that are used, and sentences for the
+    user.
+    """
 
     name: str
     results: Results
@@ -40,12 +42,12 @@ class ReportTrial(NamedTuple):
 
     @property
     def mass(self) -> float:
-        """Of the person [kg]; 0 = not known."""
+        """Mass of the person [kg]; 0 = not known."""
         return number_of(self.results.session.meta, "mass_kg")
 
 
 class ReportSession(NamedTuple):
-    """Trials of one person in one session; label : in legends, as `before`."""
+    """Trials of one person in one session; label : for legends, such as `before`."""
 
     label: str
     trials: tuple[ReportTrial, ...]
@@ -86,7 +88,7 @@ class ReportCurve(NamedTuple):
 
 
 class CurveSource(NamedTuple):
-    """Where a curve comes from.
+    """Source of a curve.
 
     name, title, unit, up, down : as of ReportCurve; field, label : of the results, without side
     scale : of a trial, what its values are multiplied with; 0 = not known
@@ -106,14 +108,14 @@ class CurveSource(NamedTuple):
 
 
 def number_of(meta: Mapping[str, Any], key: str) -> float:
-    """A number above 0 of a descriptor; 0 where it has none, as one that strangers wrote may."""
+    """A number above 0 in a descriptor; 0 where it has none, as in a file by other software."""
     value = meta.get(key)
     sound = isinstance(value, (int, float)) and not isinstance(value, bool) and 0.0 < value < math.inf
     return float(value) if sound and value is not None else 0.0
 
 
 def trial_of(results: Results, name: str) -> ReportTrial:
-    """A trial of results."""
+    """A trial from results; strides that are turns are left out where there are others."""
     meta = results.session.meta
     gait = gait_of(results, str(meta.get("source") or ""), str(meta.get("person") or ""))
     lacks = without_stride(gait) or ("" if gait.feet else WITHOUT_FEET)
@@ -172,12 +174,12 @@ def in_degrees(trial: ReportTrial) -> float:
 
 
 def per_mass(trial: ReportTrial) -> float:
-    """Per kilogram of the person."""
+    """Values per kilogram of the person."""
     return 1.0 / trial.mass if trial.mass else 0.0
 
 
 def per_weight(trial: ReportTrial) -> float:
-    """In body weights."""
+    """Values in body weights."""
     return 1.0 / (trial.mass * GRAVITY) if trial.mass else 0.0
 
 
@@ -225,7 +227,8 @@ ground reaction force."""
 
 
 def convention_of(trials: Sequence[ReportTrial], asked: str = "") -> str:
-    """The convention of the angles of page one: the one asked for, else cgm where all trials have all of it.
+    """The convention of the angles on page one: the requested one, else cgm where all trials have it
+    completely.
 
     ConfigError where a trial lacks what is asked for.
     """
@@ -259,5 +262,5 @@ def has_field(trials: Sequence[ReportTrial], field: str) -> bool:
 
 
 def spec_of(results: Results, name: str) -> FieldSpec | None:
-    """A field's description, if there."""
+    """A field's description, None where the field is missing."""
     return next((spec for spec in results.session.fields if spec.name == name), None)

@@ -43,7 +43,7 @@ def curves_of(report: GaitReport) -> dict[str, list[ReportCurve]]:
 
 
 def tables_of(report: GaitReport) -> list[ReportTable]:
-    """All tables of a report, long: one number in each row."""
+    """All tables of a report in long format: one number in each row."""
     curves, label = curves_of(report), ("session",)
     trials = [(s.label, trial) for s in report.sessions for trial in s.trials]
     return [

@@ -29,7 +29,7 @@ OneStage = TypeVar("OneStage", bound=Stage)
 
 @dataclass
 class StageContext:
-    """What a stage is built from.
+    """Everything that a stage is built from.
 
     subject : None where the model brings its own markers; before : the stages that come before it, by name
     forces : what force plates say, where the run has some

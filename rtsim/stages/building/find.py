@@ -42,12 +42,14 @@ def own_stages() -> dict[str, StageDeclaration]:
 
 
 def stage_names() -> list[str]:
-    """Names of all stages there are."""
+    """Names of all stages."""
     return sorted({*own_stages(), *(point.name for point in entry_points(group=GROUP))})
 
 
 def check_named(names: Sequence[str]) -> None:
-    """ConfigError for a name among the stages of a run that none has, nor stands for the usual ones."""
+    """ConfigError for a name among the stages of a run that is neither a stage nor a word for the default
+    ones.
+    """
     find_stages(names)
 
 

@@ -17,7 +17,7 @@ ELEMENT = "device"
 
 
 class Limb(Protocol):
-    """What moves with the device: a simulator, or the joint of a person who is measured.
+    """The limb that the device moves: a simulator, or the joint of a measured person.
 
     q, v : coordinates and speeds; time : of these [s]
     """

@@ -61,13 +61,13 @@ class EnergyAccount(Stage):
         self._n_step, self._turned_from = simulator.n_step, float(simulator.q[self._q])
 
     def reset(self) -> None:
-        """Before the first tick."""
+        """Return to the state before the first tick."""
         super().reset()
         self._begin_anew()
         self.balance.largest = 0.0
 
     def run(self, frame: ReceivedFrame) -> StageOutcome:
-        """The balance of this tick."""
+        """Compute the balance of this tick."""
         s, balance = self.simulator, self.balance
         if self.exchange.hold.stands:
             return FINE
@@ -95,20 +95,20 @@ class EnergyAccount(Stage):
         return FINE
 
     def wrong(self) -> str:
-        """What speaks against torque, in words; empty where nothing does."""
+        """A sentence on what speaks against torque; empty where nothing does."""
         return self.refusal
 
     def report(self) -> None:
-        """As it stands."""
+        """Publish the balance."""
         b = self.balance
         self._values[:] = (b.energy, *b.work, b.drift)
 
     def quantities(self) -> list[Quantity]:
-        """The balance."""
+        """The balance as a quantity."""
         return [balance_of(self._values)]
 
     def gauges(self) -> dict[str, float]:
-        """The largest drift."""
+        """The largest drift as a gauge."""
         return {"energy_drift_largest_J": self.balance.largest}
 
     def _powers(self) -> list[float]:

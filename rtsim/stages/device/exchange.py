@@ -37,7 +37,7 @@ UNANSWERED = StageOutcome(Status.DEGRADED)
 
 
 class DeviceTorque(Stage):
-    """Judges what the device says and applies its torque to the limb, held over the tick.
+    """Judges the device's messages and applies its torque to the limb, held over the tick.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ class DeviceTorque(Stage):
         }
 
     def reset(self) -> None:
-        """Before the first tick."""
+        """Return to the state before the first tick."""
         super().reset()
         self.exchange.begin()
         self._was_paused = self._ready = False
@@ -88,7 +88,7 @@ class DeviceTorque(Stage):
         self._moment[self._at] = 0.0
 
     def run(self, frame: ReceivedFrame) -> StageOutcome:
-        """What came since the last tick, judged, recorded and applied."""
+        """Judge, record and apply the messages since the last tick."""
         x = self.exchange
         self.apply(first_of(x.watches) or self._by_clock())
         x.hold.tick(x.newest is None or x.newest.state in OFF, x.tick_s)
@@ -104,7 +104,7 @@ class DeviceTorque(Stage):
         return UNANSWERED if x.n_missed else FINE
 
     def apply(self, watched: str) -> None:
-        """Latch what is wrong, and do what was asked since the last time; between two frames, too.
+        """Latch faults, and carry out the requests since the last time; between two frames, too.
 
         watched : what speaks against torque beside the device, in words; empty where nothing does
         """
@@ -122,7 +122,7 @@ class DeviceTorque(Stage):
                 self._obey(name, args, wrong)
 
     def report(self) -> None:
-        """The quantities of the newest message."""
+        """Publish the quantities of the newest message."""
         x, values = self.exchange, self._values
         newest = x.newest
         if newest is not None:
@@ -143,7 +143,7 @@ class DeviceTorque(Stage):
         self._parameters[:] = tuple(x.tuning.values.values())
 
     def quantities(self) -> list[Quantity]:
-        """What the device says, and how it stands with it."""
+        """Values of the device's messages, and its state."""
         label, control = (self.exchange.spec.coordinate,), self.exchange.spec.controller
         return [
             Quantity(name, self._values[name], unit, label, curves=curves, meaning=meaning)
@@ -187,13 +187,13 @@ class DeviceTorque(Stage):
         ]
 
     def status_text(self) -> str:
-        """How it stands."""
+        """The state of the device in words."""
         arming = self.exchange.arming
         limb = ", the limb is paused" if self.exchange.hold.wanted else ""
         return f"device {arming.state} ({arming.reason}){limb}"
 
     def gauges(self) -> dict[str, float]:
-        """State and energies."""
+        """State and energies as gauges."""
         x = self.exchange
         return {
             "device_armed": x.arming.share,
@@ -306,7 +306,7 @@ class DeviceTorque(Stage):
 
 
 class TorqueCommand(Stage):
-    """After the forward step: the next output, limited, sent and recorded; transitions told at once.
+    """After the forward step: limits, sends and records the next output, and reports transitions at once.
 
     Parameters
     ----------
@@ -325,12 +325,12 @@ class TorqueCommand(Stage):
         self.fault_s, self._n_fault = -1.0, 0
 
     def reset(self) -> None:
-        """Before the first tick."""
+        """Return to the state before the first tick."""
         super().reset()
         self.fault_s, self._n_fault = -1.0, 0
 
     def run(self, frame: ReceivedFrame) -> StageOutcome:
-        """The command of this tick."""
+        """Send the command of this tick."""
         x, s = self.exchange, self.simulator
         x.step_ns = now_ns() - x.t_applied
         angle, speed = float(s.q[self._q]), float(s.v[self._dof])
@@ -344,7 +344,7 @@ class TorqueCommand(Stage):
         return FINE
 
     def between(self) -> None:
-        """Between two frames: say that no torque is commanded, where none is; nothing where some is."""
+        """Send zero torque between two frames, where no torque is commanded; nothing where some is."""
         x, s = self.exchange, self.simulator
         if not x.arming.on:
             self._send(x.output(s.time, float(s.q[self._q]), 0.0))
@@ -384,4 +384,4 @@ class TorqueCommand(Stage):
 
 
 def unheard(message: object) -> None:
-    """Nobody listens yet."""
+    """Discard a message, as nobody listens yet."""

@@ -51,20 +51,20 @@ class ForwardStep(Stage):
         self.orders = {"restart": StageCommand(self._answer_restart, self._obey_restart)}
 
     def warm(self) -> None:
-        """Some ticks, told and not."""
+        """Run some ticks, with and without output."""
         for _ in range(N_WARM):
             if any(self.stride.step(tell) > ERROR_LARGE for tell in (False, True)):
                 break
         self.report()
 
     def reset(self) -> None:
-        """Back to the start."""
+        """Return to the start."""
         super().reset()
         self._begin_anew()
         self._flags = Status.OK
 
     def run(self, frame: ReceivedFrame) -> StageOutcome:
-        """The steps of one tick; the run cannot go on where one of them has no result."""
+        """Run the steps of one tick; the run ends where a step has no result."""
         if self._n_in_lap and self._n_in_lap == self.n_lap:
             self._begin_anew()
             self.counters["restarts"] += 1
@@ -87,11 +87,11 @@ class ForwardStep(Stage):
         return StageOutcome(flags, n_part, float(self.stride.trace.error[0]))
 
     def report(self) -> None:
-        """The quantities of the newest state."""
+        """Publish the quantities of the newest state."""
         self.told.report()
 
     def quantities(self) -> list[Quantity]:
-        """Motion, forces and places."""
+        """Motion, forces and places as quantities."""
         return self.told.quantities
 
     def meta(self) -> dict[str, Any]:
@@ -99,7 +99,7 @@ class ForwardStep(Stage):
         return described(self.stride.simulator)
 
     def status_text(self) -> str:
-        """What it does."""
+        """The state of the simulation in words."""
         return "Simulating"
 
     def collect(self) -> tuple[Counter[str], list[str]]:

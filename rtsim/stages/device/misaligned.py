@@ -47,7 +47,9 @@ def joint_of(spec: ModelSpec, config: HilSpec) -> Misalignment | None:
 
 
 def with_straps(spec: ModelSpec, config: HilSpec) -> ModelSpec:
-    """The model with a spring between the device's joint and its cuff, where it has straps; else as it is."""
+    """The model with a spring between the device's joint and its cuff, where it has straps; unchanged
+    without.
+    """
     joint, said, body = joint_of(spec, config), config.misalignment, carried_by(spec, config)
     turning = turning_of(body, config.coordinate)
     if joint is None or said is None or turning is None or not joint.stiffness:
@@ -75,7 +77,7 @@ def carried_by(spec: ModelSpec, config: HilSpec) -> Body:
 
 
 def turning_of(body: Body, coordinate: str) -> Turning | None:
-    """None where the axis moves in the parent: of other joints, turned frames, turns before this one."""
+    """None where the axis moves in the parent: for other joints, turned frames, and turns before this one."""
     if body.in_child != Frame() or body.in_parent.turned_deg != (0.0,) * 3 or body.in_parent.of_subject:
         return None
     if body.joint == "hinge" and body.axis is not None:

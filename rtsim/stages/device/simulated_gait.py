@@ -27,7 +27,7 @@ class SimulatedGait(Stage):
         self.reset()
 
     def reset(self) -> None:
-        """Nobody has walked yet."""
+        """Forget the walk."""
         super().reset()
         self._phases, self._time = GaitPhase(1), 0.0
 
@@ -45,7 +45,7 @@ class SimulatedGait(Stage):
         return FINE
 
     def report(self) -> None:
-        """Of the one leg."""
+        """Publish the phase of the one leg."""
         tell(self._phases.strides[0], self._values, 0)
 
     def quantities(self) -> list[Quantity]:

@@ -34,7 +34,7 @@ RATE_OFF = 0.02
 
 
 class WornJoint(Stage):
-    """After the estimate of a frame: angle, phase of the gait and moment, for controller and device.
+    """After the estimate of a frame: provides angle, phase of the gait and moment to controller and device.
 
     To the stages of the exchange it is a limb, of one hinge that nobody simulates. A frame whose time does
     not go on as its session states is of no use, whatever its markers are. How long there was none of use
@@ -69,7 +69,7 @@ class WornJoint(Stage):
         self._broken = ""  # why the frames do not go on from those before; told once
 
     def reset(self) -> None:
-        """Nothing was measured yet."""
+        """Forget the joint's measurements."""
         super().reset()
         self.q[:] = self.v[:] = 0.0
         self.time = 0.0
@@ -87,7 +87,7 @@ class WornJoint(Stage):
         self._forget()
 
     def run(self, frame: ReceivedFrame) -> StageOutcome:
-        """What the frame tells of the joint."""
+        """Read the joint's values from the frame."""
         x, k = self._exchange, self._kinematics
         self.time, x.angle_before = frame.time, float(self.q[0])
         stride = self._gait.stride(self._side) if self._gait is not None else None
@@ -112,7 +112,9 @@ class WornJoint(Stage):
         return FINE
 
     def wrong(self) -> str:
-        """What speaks against torque, in words; empty where nothing does. A leap, or a new session, once."""
+        """A sentence on what speaks against torque; empty where nothing does. A leap, or a new session,
+        is reported once.
+        """
         broken, self._broken = self._broken, ""
         rate = self._session_rate
         if not rate > 0.0:
@@ -143,12 +145,12 @@ class WornJoint(Stage):
 
 
 def unknown() -> float:
-    """No moment."""
+    """Always NaN: no moment is known."""
     return math.nan
 
 
 def angle_at(kinematics: Kinematics, name: str, config: str) -> tuple[bool, int]:
-    """Whether an angle is a coordinate of the model, and which entry; ConfigError where there is none."""
+    """Whether an angle is a coordinate of the model, and its entry; ConfigError where it does not exist."""
     model = kinematics.estimator.model
     if name in model.names.joint_angles:
         return False, model.names.joint_angles.index(name)

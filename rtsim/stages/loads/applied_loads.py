@@ -1,4 +1,6 @@
-"""What force plates apply to bodies of a model at the time of a frame, whichever way it is known to which."""
+"""Loads of force plates on bodies of a model at the time of a frame, in every way of assigning plates to
+bodies.
+"""
 
 from __future__ import annotations
 
@@ -72,7 +74,7 @@ class AppliedLoads(Stage):
         raise NotImplementedError
 
     def parts(self, plates: tuple[str, ...]) -> Quantity:
-        """What each bearer has of each plate, as it is published."""
+        """The share of each bearer in each plate, as a quantity."""
         raise NotImplementedError
 
     def bearer_with(self, markers: Collection[str], side: str) -> int:
@@ -80,23 +82,23 @@ class AppliedLoads(Stage):
         raise NotImplementedError
 
     def reset(self) -> None:
-        """Neither markers nor faults."""
+        """Forget markers and faults."""
         super().reset()
         self.feed.part()
 
     @property
     def outdated(self) -> bool:
-        """Whether other plates have come."""
+        """Whether the plates have changed."""
         return self.feed.n_session != self._n_session
 
     def begin(self, session: Session, anew: bool) -> None:
-        """The plates there are."""
+        """Begin a session with its plates."""
         self.feed.turn_to(session)
         if anew or self.outdated:
             self.size()
 
     def run(self, frame: ReceivedFrame) -> StageOutcome:
-        """The wrench on each bearer."""
+        """Compute the wrench on each bearer."""
         self.n_frame += 1
         status = self.feed.take(frame, self._force[0], self._moment[0])
         if status != TAKEN:
@@ -119,7 +121,7 @@ class AppliedLoads(Stage):
         return np.asarray(np.tensordot(parts, self.noise.covariance, axes=1))
 
     def quantities(self) -> list[Quantity]:
-        """Of every plate, and of all that bear them."""
+        """Quantities of every plate, and of all bodies that bear them."""
         names = self.feed.names
         return [
             Quantity(name="plate_forces", array=self._force[0], unit="N", labels=names, parts=AXES,
@@ -153,7 +155,7 @@ class AppliedLoads(Stage):
         ]  # fmt: skip
 
     def status_text(self) -> str:
-        """What came of the last taring."""
+        """The outcome of the last taring."""
         intake = self.feed.intake
         return f"force plates: {intake.zero.told}" if intake is not None and intake.zero.told else ""
 
@@ -199,7 +201,7 @@ class AppliedLoads(Stage):
 
 
 def seconds_of(args: Args) -> float:
-    """How long to gather, of the arguments of `tare` [s]; NaN where they do not tell it."""
+    """Time to gather by the arguments of `tare` [s]; NaN where they do not state it."""
     said = args.get("seconds", TARE_S)
     try:
         return float(said) if isinstance(said, (str, int, float)) else math.nan

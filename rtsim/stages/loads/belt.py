@@ -32,7 +32,7 @@ class Belt:
         self._time = np.zeros(2)
 
     def forget(self) -> None:
-        """A surface at rest."""
+        """Assume a surface at rest."""
         self.velocity[:] = 0.0
         self._sum[:] = self._time[:] = 0.0
 

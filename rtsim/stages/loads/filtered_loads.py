@@ -1,4 +1,4 @@
-"""What plates apply to each bearer, filtered as the motion is: both are then of one instant."""
+"""Loads of plates on each bearer, filtered like the motion, so that both are of one instant."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class FootWrenches(Protocol):
 
 
 class FilteredLoads:
-    """Those of plates."""
+    """Filtered loads of plates."""
 
     def __init__(self, motion: FilteredMotion, loads: AppliedLoads) -> None:
         self.motion = motion
@@ -49,7 +49,7 @@ class FilteredLoads:
         self._filters: list[RateEstimator] = []
 
     def begin(self, anew: bool) -> None:
-        """Filters like that of the motion."""
+        """Begin filters like that of the motion."""
         if anew or not self._filters:
             rate = self.motion.rate
             self._filters = [self.motion.estimator_of(plain(6), rate) for _ in self.wrench] if rate else []
@@ -63,5 +63,5 @@ class FilteredLoads:
                 self.wrench[k] = smooth.rates.q
 
     def bearer_with(self, markers: Collection[str], side: str) -> int:
-        """As the plates know it."""
+        """The bearer as the loads of the plates have it."""
         return self._plates.bearer_with(markers, side)

@@ -65,14 +65,14 @@ class FollowedFeet:
         self._fit = bind(fit_feet, given)
 
     def warm(self) -> None:
-        """Every kernel once."""
+        """Call every kernel once."""
         estimator = self.motion.kinematics.estimator
         self._fit(estimator.model.markers, *estimator.followed, self._followed, self._work, self._q)
         for k in range(len(self._q)):
             follow(np.eye(N_POSE)[3], np.zeros(N_TWIST), self._followed, k, self.place)
 
     def begin(self, anew: bool) -> None:
-        """Filters like that of the motion."""
+        """Begin filters like that of the motion."""
         if anew or not self._filters:
             rate = self.motion.rate
             self._filters = [self.motion.estimator_of(FREE, rate) for _ in self._q] if rate else []
@@ -91,7 +91,7 @@ class FollowedFeet:
 
 
 class FoundFoot(NamedTuple):
-    """A foot of a model.
+    """A foot that was found in a model.
 
     body : its number; axes : its frame on that; stood : whether a static trial tells its sole
     notes : plain sentences on its labels
@@ -111,7 +111,7 @@ def axes_of(
     static: MarkerTrial | None,
     load: float,
 ) -> list[FoundFoot]:
-    """Every foot of a model, its sole level under a load [N] where a static trial tells it.
+    """Axes of every foot of a model, its sole level under a load [N] where a static trial shows one.
 
     A foot has the side of its body in the model and the marks that are on this body, whichever side their
     labels say. ConfigError where markers of none are there, and for two feet of one side.

@@ -1,4 +1,4 @@
-"""What inverse dynamics of persons and of models with their own markers have in common."""
+"""Common parts of inverse dynamics for persons and for models with their own markers."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ class JointLoads(Stage):
 
     @property
     def dynamics(self) -> InverseDynamics:
-        """Of the method in use."""
+        """The inverse dynamics of the method in use."""
         return self._of[self.kinematics.estimator.method]
 
     @property
     def told(self) -> tuple[str, ...]:
-        """What is said at the start."""
+        """Sentences for the start of a run."""
         return ()
 
     def warm(self) -> None:
@@ -87,7 +87,7 @@ class JointLoads(Stage):
         return FINE
 
     def stated(self, deviation: np.ndarray) -> np.ndarray | None:
-        """A deviation where there are any: where those of the coordinates and of the forces are known."""
+        """Whether results have deviations: where those of the coordinates and of the forces are known."""
         told = self.motion.deviations is not None and self.wrenches.loads is not None
         return deviation if told else None
 

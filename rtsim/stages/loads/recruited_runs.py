@@ -114,7 +114,7 @@ def check_holds(run: RunConfig, spec: ModelSpec) -> None:
 
 
 def of_person_otherwise() -> ConfigError:
-    """The stage of models with their own markers asked for with a person."""
+    """ConfigError where the stage of models with their own markers is requested with a person."""
     return ConfigError(
         "a person's muscles are recruited where the joints are balanced", where="stages",
         remedy='put "fdk" in place of "recruitment", or leave stages out',
@@ -122,7 +122,7 @@ def of_person_otherwise() -> ConfigError:
 
 
 def without_load_of_person() -> ConfigError:
-    """The balance of a person's joints asked for without inverse dynamics before it."""
+    """A sentence where the balance of a person's joints is requested without inverse dynamics before it."""
     return ConfigError(
         "the joints of a person are balanced where inverse dynamics come before", where="stages",
         remedy='put "rates", "plates", "inverse_dynamics" before "fdk"; give --forces and --mass',

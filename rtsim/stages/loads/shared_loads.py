@@ -1,4 +1,4 @@
-"""What each foot bears of what the ground does to the whole body: wrenches on feet without force plates."""
+"""Shares of the feet in the ground's force on the whole body: wrenches on feet without force plates."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ Array = NDArray[np.float64]
 
 
 class SharedGroundForce:
-    """The force of the ground shared between two feet; shear goes with the load, there is no free moment.
+    """The ground's force, divided between two feet; shear is divided like the load, and there is no free
+    moment.
 
     Attributes
     ----------
@@ -39,20 +40,20 @@ class SharedGroundForce:
         self.wrench: Array = np.full((2, 6), math.nan)
 
     def begin(self, anew: bool) -> None:
-        """Nothing is carried on."""
+        """Begin a session without any history."""
         if anew:
             self._share.forget()
 
     def bearer_with(self, markers: Collection[str], side: str) -> int:
-        """The foot of that side."""
+        """The foot of this side."""
         return SIDES.index(side)
 
     def take(self, time: float) -> None:
-        """Nothing: the stage of the feet, which comes before, has done it."""
+        """Do nothing, as the stage of the feet, which comes before, has taken the frame."""
 
     def share(self, height: float) -> bool:
-        """`vertical` of the frame at hand, on level ground of a height [m]; False where there is a force, and
-        it is not known who bears it.
+        """Divide `vertical` of the present frame, on level ground at a height [m]; False where there is a
+        force whose bearer is unknown.
         """
         load = float(self._total.force[1])
         if math.isnan(load) or not self._followed.settled.all():

@@ -63,7 +63,7 @@ class StatedLoads(AppliedLoads):
         )  # fmt: skip
 
     def begin(self, session: Session, anew: bool) -> None:
-        """The plates there are; those that nothing bears, and those that there are not, are told."""
+        """Begin a session; reports plates that no body bears, and stated ones that do not exist."""
         anew = anew or self.outdated
         super().begin(session, anew)
         names = self.feed.names
@@ -83,7 +83,7 @@ class StatedLoads(AppliedLoads):
             self.count("plate_unmeasured", "A force plate was not measured.")
 
     def size_bearing(self) -> None:
-        """Parts of the plates at hand."""
+        """Size the shares for the present plates."""
         names = self.feed.names
         self._share = np.array(
             [[self._borne_by.get(name, {}).get(body, 0.0) for body in self.bearers] for name in names]

@@ -1,4 +1,4 @@
-"""In words: along which freedoms a load is not borne."""
+"""The freedoms along which a load is not borne, in words."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ class Identity:
         self.forget()
 
     def forget(self) -> None:
-        """Nobody is known."""
+        """Forget the person."""
         n_pair = len(self._first)
         self.doubted = self._judging = self._elsewhere = False
         self._most = (OTHER_MM, OTHER_SIZE)

@@ -242,7 +242,9 @@ class MarkerInput:
         self.sentences.append(plain(sentence))
 
     def count(self, kind: str, sentence: str) -> None:
-        """Count a fault of the frame at hand; say it at its first frame and now and then while it lasts."""
+        """Count a fault of the present frame; it is reported at its first frame and now and then while it
+        lasts.
+        """
         self.counters[kind] += 1
         if self._n_frame >= self._told.get(kind, 0):
             self._told[kind] = self._n_frame + SAY_EVERY
@@ -250,12 +252,12 @@ class MarkerInput:
 
 
 def listed(labels: Iterable[str]) -> str:
-    """Labels in a row, as much of each as fits into a sentence."""
+    """Labels in a row, each cut to fit into a sentence."""
     return ", ".join(plain(label, LONGEST_LABEL) for label in labels)
 
 
 def known_labels(subject: Subject | None) -> dict[str, str]:
-    """Whose markers those of the subject are, by their labels, and how that is known."""
+    """Which labels are those of the subject, and how that is known."""
     return {subject.person: f"whose markers those of the subject {subject.name} are"} if subject else {}
 
 

@@ -18,8 +18,9 @@ ALONE = f"The person was calibrated without a pelvis: {ROOT_IS_THIGH}."
 def beside_missing_root(
     model: Model, subject: Subject | None, absent: Set[str]
 ) -> tuple[NDArray[np.bool_], list[str]]:
-    """Which angles (3 n_joint,) are those of joints at a root that the stream has no marker of, and what to
-    say of it: it is held, and what is told against it would be invented. Of a leg alone, that it is one.
+    """Which angles (3 n_joint,) are of joints at a root without markers in the stream, and a sentence on it:
+    the root is held, and angles relative to it would be invented. For a leg alone, the sentence says that it
+    is one.
 
     absent : markers of the subject that the stream does not have
     """

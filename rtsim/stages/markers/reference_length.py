@@ -1,4 +1,4 @@
-"""What markers of a stream are compared with: names, and a length that shows a wrong unit or up axis."""
+"""References for the markers of a stream: names, and a length that shows a wrong unit or up axis."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class ReferenceLength(NamedTuple):
 
 
 def reference_length_of(estimator: MultibodyEstimator, subject: Subject | None) -> ReferenceLength:
-    """What markers of a stream are compared with: the person, or the model's markers in the neutral pose."""
+    """Reference for the markers of a stream: the person, or the model's markers in the neutral pose."""
     if subject is not None:
         return of_subject(subject)
     model = estimator.model

@@ -38,7 +38,7 @@ class SteppedSegments:
         self._find = hold(find_steps, arguments, given=(2, 3))
 
     def forget(self) -> None:
-        """Nothing is known of the motion of any marker."""
+        """Forget the motion of all markers."""
         steps = self._steps
         fresh = new_steps(len(steps.motion.age), len(self._names))
         parts = zip((*steps.motion, *steps[1:]), (*fresh.motion, *fresh[1:]), strict=True)
@@ -60,5 +60,5 @@ class SteppedSegments:
         return n > 0
 
     def said(self) -> str:
-        """Which segments are off, in words."""
+        """A sentence on which segments are off."""
         return SAID.format(", ".join(self._names[b] for b in np.flatnonzero(self.off)))

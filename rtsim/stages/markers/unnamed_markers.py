@@ -26,7 +26,7 @@ N_NAMED = 8
 
 
 class UnnamedMarkers:
-    """Names for the unnamed markers of one stream; each session begins with nobody known.
+    """Names for the unnamed markers of one stream; every session begins without a known person.
 
     Attributes
     ----------
@@ -66,7 +66,7 @@ class UnnamedMarkers:
         self.most_certain = max(self.most_certain, int(np.count_nonzero(certain)))
 
     def keep_pace(self) -> None:
-        """Frames come in real time: a search goes on over many of them, a step in each."""
+        """Note that frames come in real time: a search is spread over many of them, one step in each."""
         self._labeller.n_step = 1
 
     def doubt(self, markers: Array) -> str:
@@ -89,7 +89,7 @@ class UnnamedMarkers:
 
 
 def unnamed_markers(model: Model, subject: Subject | None) -> UnnamedMarkers:
-    """What labels the markers of a person, or of a model that brings its own."""
+    """The labeller of the markers of a person, or of a model with its own markers."""
     names = model.names.markers
     if subject is None:
         return UnnamedMarkers(MarkedBody(ruler_of_model(model), names), names)
@@ -97,7 +97,7 @@ def unnamed_markers(model: Model, subject: Subject | None) -> UnnamedMarkers:
 
 
 def spine_of(subject: Subject) -> list[SharedPoint]:
-    """The point that pelvis and trunk share, where a person has both: it says where a trunk can be."""
+    """The point that pelvis and trunk share, where a person has both: it limits where a trunk can be."""
     pelvis, trunk = subject.segments.get("pelvis"), subject.segments.get(TRUNK)
     if pelvis is None or trunk is None or LUMBOSACRAL not in pelvis.points_mm:
         return []

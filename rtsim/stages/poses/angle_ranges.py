@@ -91,7 +91,7 @@ class AngleRanges:
         return self.names.index(name) if name in self.names else -1
 
     def forget(self) -> None:
-        """Nothing is outside: the frame has no pose."""
+        """Reset: the frame has no pose, so no angle is outside its range."""
         self.outside[:] = 0.0
         self.held = []
 
@@ -113,7 +113,7 @@ class AngleRanges:
         return ", ".join(f"{name} at {self._clamped.end_of(name)}" for name in self.held)
 
     def in_degrees(self) -> dict[str, list[float]]:
-        """Lower and upper end by angle, of those that have both."""
+        """Lower and upper limit by angle, of the angles that have both."""
         return {
             name: [round(DEGREES * low, 6), round(DEGREES * high, 6)]
             for name, low, high in zip(self.names, self.low.tolist(), self.high.tolist(), strict=True)

@@ -78,7 +78,7 @@ class Balance(Stage):
         return why.get(status, NO_MUSCLES) + told
 
     def come_to(self, status: int) -> StageOutcome:
-        """What the balance of a frame ended with, told and published."""
+        """Store and publish the outcome of the balance of a frame."""
         if status not in KNOWN:
             self.count("not_balanced", self._why(status))
             self.without()
@@ -101,7 +101,7 @@ class Balance(Stage):
         return StageOutcome(told, self.balanced.iterations)
 
     def without(self) -> StageOutcome:
-        """NaN in all results."""
+        """Set all results to NaN."""
         own = self.balanced
         for array in (
             own.activations, own.forces, own.pushes, own.reserves, self._stiffness, self._length, self._force,

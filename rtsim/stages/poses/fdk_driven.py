@@ -62,7 +62,7 @@ class DrivenJoint(Balance):
         return self.balanced.drive(drivers.q, drivers.v, drivers.v_dot, drivers.driven)
 
     def begin(self, session: Session, anew: bool) -> None:
-        """The joint starts anew."""
+        """Begin anew with the joint."""
         if anew:
             self.balanced.forget()
 
@@ -78,7 +78,7 @@ class DrivenJoint(Balance):
         self._coordinates.report(self._q)
 
     def quantities(self) -> list[Quantity]:
-        """All coordinates, then what is balanced."""
+        """All coordinates, then what is balanced, as quantities."""
         return [*self._coordinates.quantities(), *super().quantities()]
 
     def meta(self) -> dict[str, Any]:

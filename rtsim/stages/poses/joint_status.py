@@ -110,7 +110,7 @@ class JointStatus:
         self.segments[:], self.joints[:] = segments, joints
 
     def doubt(self) -> None:
-        """All are suspect: the markers are not those of the subject."""
+        """Mark all joints as suspect: the markers are not those of the subject."""
         self._clear = False
         for told in (self.segments, self.joints):
             told[:] = told.astype(np.int64) | SUSPECT
@@ -121,7 +121,7 @@ class JointStatus:
         self.joints[joints] = self.joints[joints].astype(np.int64) | SUSPECT
 
     def joints_of(self, bodies: Sequence[int] | NDArray[np.int64]) -> tuple[tuple[str, ...], ...]:
-        """For each of some bodies the joint that carries it; none where it is none of these."""
+        """For each of some bodies the joint that carries it; -1 where it is not one of these joints."""
         at = {int(b): name for name, b in zip(self.names, self._distal, strict=True)}
         return tuple((at[int(b)],) if int(b) in at else () for b in bodies)
 
@@ -150,7 +150,7 @@ class JointStatus:
         return tuple((self.names[j],) for j in self.of_angles)
 
     def quantities(self) -> list[Quantity]:
-        """Of the joints, then of the segments."""
+        """Status of the joints, then of the segments."""
         said = "bits of the frame's status that regard this"
         return [
             Quantity("joint_status", self.joints, "1", self.names, meaning=f"{said} joint; 0 = ok"),
@@ -177,6 +177,6 @@ def regards(
 
 
 def joint_names(angles: Sequence[str]) -> tuple[str, ...]:
-    """The joints whose angles, three of each, have these names, with the side where they say one."""
+    """Names of the joints of these angles, three each, with the side where it is given."""
     sides = (name[-2:] if name.endswith(tuple(SUFFIXES.values())) else "" for name in angles[::3])
     return tuple(name.partition("_")[0] + side for name, side in zip(angles[::3], sides, strict=True))

@@ -91,7 +91,7 @@ class KinematicResults:
             self._coordinates.deviate(found.coordinates)
 
     def quantities(self) -> list[Quantity]:
-        """All of them; to be asked for once."""
+        """All quantities; to be called once."""
         found = [*self._of_coordinates(), *self._of_joints(), *self._by_joint.quantities()]
         found += [*self._of_markers(), *self._of_segments()]
         return [self._of_side(quantity) for quantity in found]
@@ -249,8 +249,8 @@ class KinematicResults:
 
 
 def found_by(estimator: MultibodyEstimator) -> FrameValues:
-    """Where the method in use leaves what is published in other numbers: angles, where the model names them,
-    their deviations, where these are asked for, and faults of markers.
+    """Arrays with the results of the method in use: angles, where the model names them, their deviations,
+    where these are requested, and faults of markers.
     """
     model, health, none = estimator.model, estimator.health, np.zeros(0)
     named, deviations = bool(model.names.joint_angles), estimator.deviations
@@ -266,7 +266,9 @@ def found_by(estimator: MultibodyEstimator) -> FrameValues:
 
 
 def weighted_rms(estimator: MultibodyEstimator) -> float:
-    """RMS of the residuals of the last frame by the markers' own weights [m]; NaN where none is seen."""
+    """RMS of the residuals of the last frame, weighted by the markers' own weights [m]; NaN where none is
+    seen.
+    """
     residuals, own = estimator.outputs.residuals, estimator.model.markers.weight
     seen = np.isfinite(residuals)
     if not seen.any():

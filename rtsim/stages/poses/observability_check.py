@@ -1,4 +1,4 @@
-"""Angles that a method leaves more uncertain than the limit wherever the person stands, told beforehand.
+"""Angles that a method leaves more uncertain than the limit in any pose, reported before the run.
 
 Where a thigh carries two markers, nothing but these tells how it turns about the line through both: every
 frame will be called uncertain, and who records should know before, not from a thousand frames.
@@ -20,9 +20,9 @@ OTHERS = ", or another method,"
 def unobservable_angles(
     estimator: MultibodyEstimator, absent: Set[str], unknown: NDArray[np.bool_]
 ) -> dict[str, str]:
-    """Method -> a sentence, of those that leave an angle uncertain in the neutral pose, with every marker
-    that a stream has where the model has it; the list comes last, as long sentences are cut. The estimator
-    begins anew.
+    """Method -> a sentence, for methods that leave an angle uncertain in the neutral pose, with every marker
+    of the stream that the model has; the list comes last, as long sentences are cut. The estimator begins
+    anew.
 
     absent : markers that the stream does not have; unknown : (3 n_joint,) - angles that are not published
     """

@@ -18,7 +18,7 @@ HANGS_BELOW = "trunk"
 
 
 def figure_of(model: Model, of_person: bool, mirrored: bool) -> dict[str, Any]:
-    """What a descriptor says of the figure: lines between joints, and muscles where the model has some.
+    """The figure for a descriptor: lines between joints, and muscles where the model has some.
 
     mirrored : of a left leg that was solved as a right one
     """
@@ -53,10 +53,10 @@ def centre_names(body_names: tuple[str, ...], parent: NDArray[np.int64]) -> tupl
 
 
 def ends_of(parent: NDArray[np.int64]) -> list[int]:
-    """Bodies that carry no other."""
+    """Bodies that carry no other body."""
     return [b for b in range(len(parent)) if b not in parent]
 
 
 def side_of(body_name: str) -> str:
-    """The end of a name that says the side, empty where it does not."""
+    """The suffix of a name that gives the side, empty where there is none."""
     return body_name[len(kind_of_segment(body_name)) :]

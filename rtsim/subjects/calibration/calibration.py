@@ -76,7 +76,7 @@ class Request(NamedTuple):
 
 
 class CalibrationFrames(NamedTuple):
-    """What the frames of a calibration say, on n frames; mirrored where the leg is a left one."""
+    """Landmarks and segments in the n frames of a calibration; mirrored where the leg is a left one."""
 
     Q: dict[str, Array]  # segment -> (n, 4, 3)
     positions: Array  # (n, n_marker, 3) - of all markers [m]
@@ -98,7 +98,8 @@ def subject_for(
     person: str = "",
     measures: AskedMeasures = NOTHING_ASKED,
 ) -> Subject:
-    """The subject of a trial, calibrated from the static trial if there is one, else from the trial itself.
+    """The subject of a trial, calibrated from the static trial where there is one, else from the trial
+    itself.
 
     trial, static : files, or trials that have been read
     side : right, left or both; empty: both where both are there, else the one that is
@@ -282,7 +283,7 @@ def measure(source: MarkerTrial, request: Request, remedy: str) -> CalibrationFr
 
 
 def measures_of_leg(source: MarkerTrial, request: Request, person: ConventionalMeasures) -> LegMeasures:
-    """What a leg's landmarks need beside its markers."""
+    """The measures of a leg that its landmarks need besides its markers."""
     return LegMeasures(
         stored=source.subject,
         label_side=request.label_side,

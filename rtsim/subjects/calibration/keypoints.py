@@ -1,4 +1,4 @@
-"""A leg of keypoints, as cameras without markers tell them: joint centres alone.
+"""A leg of keypoints, as cameras without markers give them: joint centres only.
 
 Halpe's keypoints are hip, knee and ankle centres, heel and toes, and the neck. Landmarks are put
 about them so that segments have the axes that joint centres can give: flexion axes are parallel to the line

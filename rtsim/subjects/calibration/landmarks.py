@@ -42,7 +42,7 @@ class PelvisLandmarks(NamedTuple):
 
 
 class Landmarks(NamedTuple):
-    """Points of a leg that reads like a right one (a left one mirrored), each (n, 3) [m]."""
+    """Landmarks of a right leg (a left one is mirrored), each (n, 3) [m]."""
 
     hip: Array
     epicondyle_lateral: Array
@@ -80,7 +80,7 @@ def role_positions(trial: MarkerTrial, table: LabSide) -> dict[str, Array]:
 
 
 def lacks_pelvis(positions: Positions) -> bool:
-    """Whether no marker of the pelvis is there at all, so that a leg is marked alone."""
+    """Whether the pelvis has no marker at all, so that a leg is marked alone."""
     return positions.keys().isdisjoint(PELVIS)
 
 
@@ -90,7 +90,7 @@ def has_device(positions: Positions) -> bool:
 
 
 def needed_roles(table: LabSide, positions: Positions) -> tuple[str, ...]:
-    """Roles that the landmarks of this lab are built from, given what there is data of."""
+    """Roles that the landmarks of this lab are built from, for the available data."""
     if table.is_keypoints:
         return KEYPOINTS
     roles = [*(DEVICE if has_device(positions) else ("epicondyle_lateral",)), "malleolus_lateral"]
@@ -181,7 +181,7 @@ def find_landmarks(
 
 
 def lone_leg(positions: Positions) -> LoneLeg:
-    """The markers that tell the hip of a leg without a pelvis."""
+    """The markers that locate the hip of a leg without a pelvis."""
     return LoneLeg(
         epicondyle_lateral=positions["epicondyle_lateral"],
         epicondyle_medial=positions.get("epicondyle_medial"),

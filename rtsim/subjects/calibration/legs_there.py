@@ -1,4 +1,4 @@
-"""Both legs of a person, or the one that is there."""
+"""Both legs of a person, or the one that is available."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from rtsim.subjects.subject import Subject
 def legs_that_are_there(
     leg: Callable[[str], Subject], covered: Callable[[str], Coverage], *, all_of_them: bool
 ) -> Subject:
-    """Both legs joined, or the only one there is, with a note that says what is wrong with the other.
+    """Both legs joined, or the only available one, with a note that says what is wrong with the other.
 
     leg, covered : the subject of one side, and how many of its markers there are
     all_of_them : ConfigError where one of them is not there

@@ -52,7 +52,7 @@ class LoneLeg(NamedTuple):
 
     @property
     def way(self) -> str:
-        """How its hip is found."""
+        """How the hip is located."""
         return BY_STRAIGHT_LEG if self.trochanter is None else BY_TROCHANTER
 
 

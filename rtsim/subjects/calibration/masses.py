@@ -49,12 +49,12 @@ class SegmentMass(NamedTuple):
     inertia: Array  # (3, 3) - about the mass centre [kg m^2]
 
     def mirrored(self) -> SegmentMass:
-        """Those of the other side: seen in a mirror square to Z."""
+        """The mass properties of the other side, mirrored in a plane normal to Z."""
         return SegmentMass(self.mass, MIRROR @ self.centre, MIRROR @ self.inertia @ MIRROR)
 
 
 class BodyMeasures(NamedTuple):
-    """What a table is scaled to, and what had to be assumed."""
+    """Measures that a table is scaled to, and assumptions about them."""
 
     mass: float  # [kg]
     stature: float  # [m]
@@ -106,7 +106,7 @@ def notes_on_size(mass: float, stature: float = LEAST_ADULT_M) -> list[str]:
 
 
 def mean_population(a: Population, b: Population) -> Population:
-    """Every number the mean of two."""
+    """A table with every number the mean of two."""
 
     def mean(x: float, y: float) -> float:
         return 0.5 * (x + y)

@@ -92,7 +92,7 @@ class Leg(NamedTuple):
 
 
 class MarkerShift(NamedTuple):
-    """What a shift of one marker explains."""
+    """A shift of one marker, and the part of the differences that it explains."""
 
     role: str
     evidence: float
@@ -100,7 +100,7 @@ class MarkerShift(NamedTuple):
 
 
 def leg_of(table: LabSide, known: Positions, hip: Array) -> Leg:
-    """The landmarks of a leg that can be told from others', on the frames of the calibration."""
+    """The landmarks of a leg that can be checked against other ones, on the frames of the calibration."""
     names = {role: name for role, name in table.roles.items() if role in known}
     points = {role: known[role] for role in (*KNEE, *ANKLE, *FOOT, FIBULA) if role in known}
     return Leg(points if lacks_pelvis(known) else {HIP: hip, **points}, names)
@@ -128,7 +128,7 @@ def sentence(
     legs: Mapping[str, Leg],
     off: Mapping[tuple[str, str], float],
 ) -> str:
-    """What is reported of a marker that is off by the other leg."""
+    """A sentence on a marker that is off in comparison with the other leg."""
     role, by_side = worst.role, {side: evidence_alone(leg, worst.role) for side, leg in legs.items()}
     odd = max(by_side, key=lambda side: by_side[side])
     sure = by_side[odd] > min(by_side.values()) + CLEAR
@@ -193,7 +193,7 @@ def seen_together(tracks: Points, pair: tuple[str, str]) -> bool:
 
 
 def evidence_alone(leg: Leg, role: str) -> float:
-    """What a shift of a landmark explains by proportions; 0 where they do not know it."""
+    """How much a shift of a landmark explains by proportions; 0 where these do not include it."""
     return next((shift.evidence for shift in by_proportions(leg) if shift.role == role), 0.0)
 
 
@@ -225,7 +225,7 @@ def between_legs(leg: Leg, pairs: Sequence[tuple[str, str]]) -> Array:
 def shifts(
     off: Array, points: Points, pairs: Sequence[tuple[str, str]], covariance: Array, near: float
 ) -> list[MarkerShift]:
-    """What a shift of each marker explains of distances that are off (n,), the likeliest first.
+    """How much a shift of each marker explains of distances that are off (n,), the most probable first.
 
     points : (3,) each, where the markers should be; near : standard deviation of a shift beforehand, each way
     """
@@ -254,17 +254,17 @@ def pairs_of(roles: set[str]) -> list[tuple[str, str]]:
 
 
 def roles_of(pairs: Sequence[tuple[str, str]]) -> list[str]:
-    """Landmarks of pairs, in order."""
+    """Landmarks of these pairs, in order."""
     return list(dict.fromkeys(role for pair in pairs for role in pair))
 
 
 def lengths(points: Points, pairs: Sequence[tuple[str, str]]) -> Array:
-    """(n_pair,) - distances [m], medians over the frames where there are some."""
+    """(n_pair,) - distances [m], medians over the frames where there are several."""
     return np.array([np.nanmedian(np.linalg.norm(points[a] - points[b], axis=-1)) for a, b in pairs])
 
 
 def middle(points: Points) -> dict[str, Array]:
-    """Points (3,) of the middle frame."""
+    """Points (3,) in the middle frame."""
     return {role: x[len(x) // 2] for role, x in points.items()}
 
 

@@ -54,7 +54,7 @@ class Segment:
 
 
 def unit(x: Array) -> Array:
-    """x scaled to length one along its last axis; NaN where it has none."""
+    """x scaled to length one along its last axis; NaN where its length is 0."""
     with np.errstate(invalid="ignore"):
         return x / np.linalg.norm(x, axis=-1, keepdims=True)
 

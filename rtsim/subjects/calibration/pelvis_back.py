@@ -24,7 +24,8 @@ APART = 0.015
 def with_back_of(
     static: MarkerTrial, trial: MarkerTrial, table: LabSide, where: str
 ) -> tuple[MarkerTrial, list[str]]:
-    """A static trial that shows the back of the pelvis as its movement marks it, and sentences for the user.
+    """A static trial that has the back of the pelvis as marked in its movement trial, and sentences for the
+    user.
 
     table : of the map; where : name of the static trial's file
     ConfigError where the movement has another kind of marker there, of which the static trial does not tell
@@ -53,14 +54,14 @@ def with_back_of(
 
 
 def markers_seen(wanted: list[str], trial: MarkerTrial) -> set[str]:
-    """Those of the names that any frame of a trial shows."""
+    """The names among these whose markers are seen in any frame of a trial."""
     found = find_markers(wanted, trial.names)
     seen: NDArray[np.bool_] = np.asarray(np.isfinite(trial.positions).all(axis=2))
     return {name for name, column in found.items() if len(trial.times) == 0 or bool(seen[:, column].any())}
 
 
 def positions_of(name: str, trial: MarkerTrial) -> Array:
-    """(n, 3) [m] of a marker that is there."""
+    """(n, 3) positions of a marker of the trial [m]."""
     found: Array = trial.positions[:, find_markers([name], trial.names)[name]]
     return found
 

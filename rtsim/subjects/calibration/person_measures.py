@@ -1,4 +1,4 @@
-"""What a user says of a person's lengths and angles, by the names under which trials store them."""
+"""Lengths and angles of a person from the user, by the names under which trials store them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,9 @@ OWN = ".toml"
 
 
 class AskedMeasures(NamedTuple):
-    """path : of a file with measures of a person, "" = none; given : numbers that come before those in it"""
+    """path : of a file with measures of a person, "" = none; given : numbers that override those in the
+    file
+    """
 
     path: str = ""
     given: PersonMeasures = PersonMeasures()
@@ -37,7 +39,7 @@ NOTHING_ASKED = AskedMeasures()
 
 
 def load_measures(path: str) -> tuple[PersonMeasures, dict[str, float]]:
-    """Of a .toml file its record, of a .vsk or .mp file what it stores [m, rad, kg] by its names."""
+    """Of a .toml file its record, of a .vsk or .mp file its stored values [m, rad, kg] by their names."""
     if not Path(path).is_file():
         raise ConfigError(f"no such file {path!r}", where="--measures", allowed=", ".join((OWN, *SUFFIXES)))
     if Path(path).suffix.lower() == OWN:
@@ -46,7 +48,8 @@ def load_measures(path: str) -> tuple[PersonMeasures, dict[str, float]]:
 
 
 def all_measures(asked: AskedMeasures) -> tuple[PersonMeasures, dict[str, float]]:
-    """What a file says with the options on top, and all of its numbers by the names of trials [m, rad, kg].
+    """The measures of a file, overridden by the options, and all of its numbers by the names of trials [m,
+    rad, kg].
 
     ConfigError for a number that no person has
     """
@@ -78,7 +81,9 @@ def named(told: PersonMeasures) -> dict[str, float]:
 
 
 def with_measures(trial: MarkerTrial, stored: Mapping[str, float]) -> MarkerTrial:
-    """A trial with a person's measures in the places of those that it stores, and a sentence on others."""
+    """A trial with a person's measures instead of those that it stores, and a sentence on the replaced
+    ones.
+    """
     if not stored:
         return trial
     other = [
@@ -89,7 +94,7 @@ def with_measures(trial: MarkerTrial, stored: Mapping[str, float]) -> MarkerTria
 
 
 def near_measures(source: str) -> str:
-    """A hint at files with measures next to a trial's; empty where there are none."""
+    """A hint at files with measures beside a trial's; empty where there are none."""
     folder = Path(source).parent
     if not Path(source).is_file():
         return ""

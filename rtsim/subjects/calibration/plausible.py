@@ -134,7 +134,7 @@ def check_landmarks(x: Landmarks, shank: Array, positions: Positions) -> list[st
 
 
 def seen_median(values: Array) -> float:
-    """Median over the frames (n,) that show the marker; NaN where none does."""
+    """Median over the frames (n,) in which the marker is seen; NaN where there are none."""
     seen = values[np.isfinite(values)]
     return float(np.median(seen)) if seen.size else np.nan
 

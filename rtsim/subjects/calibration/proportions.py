@@ -54,7 +54,9 @@ def check_ratios(lengths: Mapping[str, float], where: str) -> list[str]:
 
 
 def stored_stature(stored: Mapping[str, float]) -> float:
-    """Of the person as stored with a trial [m]; 0 = not known, as files have it that were told none."""
+    """Stature of the person as stored with a trial [m]; 0 = not known, which files without an entry
+    contain.
+    """
     return stored.get(HEIGHT, 0.0)
 
 

@@ -57,8 +57,8 @@ def segment_records(
 
 
 def in_parent(parent: Array, own: Array) -> tuple[float, ...] | None:
-    """How a segment stands turned in its parent: about z, the new x, the new y [deg], means over the frames;
-    None where the joint moves, or is bent too far to tell how it stands.
+    """Orientation of a segment in its parent: about z, the new x, the new y [deg], means over the frames;
+    None where the joint moves, or is bent too far to determine it.
 
     parent, own : (n, 4, 3) = u, rP, rD, w
     """

@@ -1,4 +1,4 @@
-"""Landmarks that a marker set lacks: which others stand in for them, and what is to be reported of that.
+"""Landmarks that a marker set lacks: which others stand in for them, and what is reported of that.
 
 Of a leg that reads like a right one, in the frames of its calibration. Joint centres lie half a joint's width
 beside their lateral markers (`conventional.chord`); medial landmarks are then as far on the other side.
@@ -64,7 +64,7 @@ class StandIns(NamedTuple):
 
 
 class LegMeasures(NamedTuple):
-    """What the landmarks of a leg need beside its markers.
+    """Measures of a leg that its landmarks need besides its markers.
 
     stored : of the person, as stored with a trial [m, rad]: RKneeWidth, RAnkleWidth, MarkerDiameter, ...
     label_side : right or left, as the markers are labelled
@@ -111,7 +111,7 @@ class LegMeasures(NamedTuple):
 
 
 def stand_ins(known: Positions, measures: LegMeasures, where: str) -> StandIns:
-    """What stands in for epicondyles, medial malleolus and metatarsals that are not known.
+    """Substitutes for epicondyles, medial malleolus and metatarsals that are not marked.
 
     known : role -> (n, 3) [m], of a leg with its pelvis that reads like a right one, on usable frames
     ConfigError where a width is needed and not known, and for a knee alignment device that is none.
@@ -265,7 +265,7 @@ def stand_in_knee(known: Positions, measures: LegMeasures, where: str) -> tuple[
 
 
 def medial_malleolus(known: Positions, knee: Array, measures: LegMeasures, where: str) -> tuple[Array, str]:
-    """The medial malleolus (n, 3) [m] by the chord, and a sentence. knee : (n, 3) - its centre [m]"""
+    """The medial malleolus (n, 3) [m] by the chord, and a sentence. knee : (n, 3) - centre of the knee [m]"""
     lateral, turn = known["malleolus_lateral"], measures.rotation("shank_rotation", where)
     offset = measures.radius("ankle", where)
     medial: Array = 2.0 * chord_centre(knee, lateral, known["shank_lateral"], offset, turn) - lateral
@@ -274,7 +274,7 @@ def medial_malleolus(known: Positions, knee: Array, measures: LegMeasures, where
 
 
 def told_turn(turn: float, segment: str) -> str:
-    """What is reported of a stored rotation offset [rad]; "" for none."""
+    """A sentence on a stored rotation offset [rad]; "" where it is 0."""
     return f", with the {segment} rotation of {DEGREES * turn:.1f} degrees that is stored" if turn else ""
 
 

@@ -106,7 +106,7 @@ def check_pose(Q: Mapping[str, Array], where: str) -> list[str]:
 
 
 def check_upright(Q: Mapping[str, Array], where: str) -> list[str]:
-    """`check_pelvis` for a leg that moves, on upright frames; no error, as nobody was asked to stand."""
+    """`check_pelvis` for a moving leg, in upright frames; no error, as nobody was asked to stand."""
     if "pelvis" not in Q:
         return []
     knee = np.abs(joint_angles(Q)["knee_flexion"])
@@ -189,7 +189,7 @@ def zip_ranges(axes: AnatomicalAxes) -> dict[str, Range]:
 
 
 def is_still(Q: Mapping[str, Array]) -> bool:
-    """Whether hardly anything moves."""
+    """Whether the markers hardly move."""
     centres = np.concatenate([q[:, 1:3] for q in Q.values()], axis=1)
     return bool(np.ptp(centres, axis=0).max() < STILL)
 

@@ -58,7 +58,7 @@ def trunk_coordinates(
 
 
 def fault_of_trunk(Q: Array, pelvis: Array | None, parameters: Segment, placed: dict[str, Array]) -> str:
-    """What keeps the markers of a trunk from being one, in words; empty where nothing does.
+    """A sentence on why the markers of a trunk are implausible; empty where they are not.
 
     Q, pelvis : (n, 4, 3) - natural coordinates of trunk and pelvis; None: its sides are not looked at
     placed : tracked markers in the trunk (3,) [m]

@@ -49,7 +49,7 @@ def device_origin(kax: Array, kd1: Array, kd2: Array, side: str) -> Array:
 
 
 def check_device(kax: Array, kd1: Array, kd2: Array, side: str, where: str) -> str:
-    """A sentence on a device of another size than the usual one, "" where there is nothing to report.
+    """A sentence on a device of another size than the usual one, "" for the usual size.
 
     ConfigError where its markers are not at equal distances, as where two labels are exchanged with others.
     """

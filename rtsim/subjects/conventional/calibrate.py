@@ -117,8 +117,9 @@ def labels_of(table: LabSide, tracked: tuple[str, ...]) -> dict[str, str] | None
 
 
 def not_followed(table: LabSide, tracked: tuple[str, ...]) -> str:
-    """What of a map of the conventional gait model is not among the tracked markers, with its verb; "" where
-    the map is of another model, which has no such angles."""
+    """The markers in a map of the conventional gait model that are not tracked, with their verb; "" where
+    the map is of another model, which has no such angles.
+    """
     if any(role not in table.named for role in (OF_LAB[role] for role in WALKING)):
         return ""
     names = [table.named[own] for role, own in OF_LAB.items() if role not in OPTIONAL]
@@ -181,6 +182,6 @@ def _hip(x: dict[str, Array], measures: ConventionalMeasures, side: str) -> tupl
 
 
 def in_degrees(angle: float) -> float:
-    """Of a record; what is nothing but rounding is 0."""
+    """The angles of a record in degrees; those that are only rounding are 0."""
     degrees = float(np.degrees(angle))
     return degrees if abs(degrees) > 1e-9 else 0.0

@@ -14,7 +14,7 @@ Array = NDArray[np.float64]
 
 
 class FootOffsets(NamedTuple):
-    """As a file stores them: StaticPlantFlex and StaticRotOff [rad]."""
+    """Offsets of a foot as stored in files: StaticPlantFlex and StaticRotOff [rad]."""
 
     plant_flexion: float
     rotation: float

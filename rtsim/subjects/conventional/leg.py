@@ -39,7 +39,7 @@ class LegMarkers(NamedTuple):
 
 
 class LegPose(NamedTuple):
-    """Of a leg in n frames."""
+    """Pose of a leg in n frames."""
 
     centres: LegCentres
     axes: LegAxes

@@ -1,4 +1,6 @@
-"""What the conventional gait model needs of a person beside the markers: lengths, widths and offsets."""
+"""Measures of a person that the conventional gait model needs besides the markers: lengths, widths and
+offsets.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,7 @@ HOW = {
 
 
 class SideMeasures(NamedTuple):
-    """Of one leg; None where unknown.
+    """Measures of one leg; None where unknown.
 
     leg_length : from the ASIS to the medial malleolus [m]
     knee_width, ankle_width : between the epicondyles, between the malleoli [m]
@@ -65,7 +67,7 @@ class SideMeasures(NamedTuple):
 
 
 class ConventionalMeasures(NamedTuple):
-    """Of a person; None where unknown.
+    """Measures of a person; None where unknown.
 
     right, left : of the legs
     inter_asis : between both ASIS [m]
@@ -78,7 +80,7 @@ class ConventionalMeasures(NamedTuple):
     marker_diameter: float | None = None
 
     def of(self, side: str) -> SideMeasures:
-        """Those of the right or the left leg."""
+        """Measures of the right or the left leg."""
         return self.left if side == "left" else self.right
 
     def with_side(self, side: str, own: SideMeasures) -> ConventionalMeasures:
@@ -87,7 +89,7 @@ class ConventionalMeasures(NamedTuple):
 
     @property
     def mirrored(self) -> ConventionalMeasures:
-        """Of the person in a mirror, whose left leg reads like a right one."""
+        """Measures of the mirrored person, whose left leg becomes a right one."""
         return self._replace(right=self.left, left=self.right)
 
     @property
@@ -97,7 +99,7 @@ class ConventionalMeasures(NamedTuple):
 
     @property
     def mean_leg_length(self) -> float | None:
-        """Of both legs, or of the one that is known [m]."""
+        """Mean length of both legs, or of the one that is known [m]."""
         known = [side.leg_length for side in (self.right, self.left) if side.leg_length is not None]
         return sum(known) / len(known) if known else None
 
@@ -141,8 +143,9 @@ def check_measures(measures: ConventionalMeasures, where: str, leg: str = "") ->
 
 
 def check_both_widths(knee: float, ankle: float, side: str, where: str) -> None:
-    """ConfigError for an ankle that is wider than its knee [m], as nobody's is; 0 = not known. Widths beyond
-    their own ranges are not looked at here."""
+    """ConfigError for an ankle that is wider than its knee [m], which is impossible; 0 = not known.
+    Widths beyond their own ranges are not checked here.
+    """
     if RANGES["knee_width"][0] <= knee < ankle <= RANGES["ankle_width"][1]:
         raise ConfigError(
             f"the {side} ankle is {1e3 * ankle:.4g} mm wide and the knee {1e3 * knee:.4g} mm: the widths "
@@ -155,7 +158,9 @@ def check_both_widths(knee: float, ankle: float, side: str, where: str) -> None:
 
 
 def usable_rotation(own: SideMeasures, field: str, side: str, where: str) -> float:
-    """A rotation offset or the torsion of a leg [rad], 0 where none is; ConfigError for no person's."""
+    """A rotation offset or the torsion of a leg [rad], 0 where none is given; ConfigError for an
+    impossible one.
+    """
     value: float | None = getattr(own, field)
     _check(field, value, f"{side} {field}", where)
     return value or 0.0
@@ -183,7 +188,9 @@ def _check(field: str, value: float | None, said: str, where: str) -> None:
 
 
 def needed(measures: ConventionalMeasures, side: str, field: str, where: str) -> float:
-    """A length of a leg [m]; ConfigError says what is missing, where it stands usually and how to get it."""
+    """A length of a leg [m]; ConfigError says what is missing, where it is usually stored and how to get
+    it.
+    """
     value: float | None = getattr(measures.of(side), field)
     if value is None:
         stored = f"{LETTERS[side]}{STORED[field]}"

@@ -1,4 +1,4 @@
-"""What a subject's file keeps of a leg for the angles of the conventional gait model."""
+"""The part of a subject's file that stores a leg for the angles of the conventional gait model."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ AS_MARKED, FLAT = "as marked", "flat"
 
 
 class ConventionalLeg(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """Of one leg; rotations in the signs in which Plug-in Gait stores them.
+    """Record of one leg; rotations with the signs of Plug-in Gait.
 
     markers : role -> name in trials
     hip_mm : of the hip centre from the middle of the ASIS: forwards, to the person's left, up

@@ -1,4 +1,6 @@
-"""What a static trial tells of a leg for its walks: rotation offsets, widths, and how the foot stands."""
+"""Offsets of a leg from a static trial, for its walking trials: rotation offsets, widths, and the neutral
+pose of the foot.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,7 @@ STILL = 0.06
 
 
 class Source(NamedTuple):
-    """Trials of a leg.
+    """Trials of a leg from which its offsets are computed.
 
     walk : the trial itself; static : the one that its anatomy is from, which may be the same
     table : of the map, by the labels; side : of the body; label_side : of the labels

@@ -21,7 +21,7 @@ FLOAT = np.dtype(np.float64)
 
 
 class FootMarkers:
-    """The lines of foot_lines, of which markers are on the forefoot being told from the frames so far.
+    """The lines of foot_lines; the frames so far show which markers are on the forefoot.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class FootMarkers:
         self._draw, self._shape = hold(draw_feet, arguments, given=(0,)), (len(labels), 3)
 
     def bearing(self, markers: Collection[str], otherwise: int) -> int:
-        """The foot, 0 right or 1 left, that has most of these markers; `otherwise`, if none."""
+        """The foot, 0 right or 1 left, that has most of these markers; `otherwise`, where neither has any."""
         n = [sum(name in markers for name in foot) for foot in self._feet]
         return otherwise if n[0] == n[1] else int(n[1] > n[0])
 

@@ -47,7 +47,8 @@ def in_order(mean: Mapping[str, Array], medial: Array) -> tuple[dict[str, str], 
 
 
 def labelled_side(lab: LabMap, names: Collection[str], otherwise: str) -> str:
-    """The side whose foot has most of these markers by its labels; `otherwise`, where neither has more.
+    """The side whose foot has most of these markers by their labels; `otherwise`, where both have the same
+    number.
 
     A leg stands where the arrangement of its markers has it, its labels may say the other side.
     """

@@ -75,8 +75,9 @@ WAIST = (0.535, 0.63, 0.115)
 
 
 class LegLine(NamedTuple):
-    """In parts of the stature, forwards and outwards: the heel's marker, the way along the foot (unit), the
-    ankle, and the hip."""
+    """Points of a leg as fractions of the stature, forwards and outwards: the heel's marker, the
+    direction along the foot (unit), the ankle, and the hip.
+    """
 
     heel: Array
     along: Array
@@ -152,7 +153,7 @@ def shifted(
 
 
 def best_of(points: Array, allowed: Bools, poses: Iterable[tuple[float, float, float]]) -> StandingPose:
-    """The pose that explains most."""
+    """The pose that explains the markers best."""
     best = StandingPose(0.0, 0.0, 1.0)
     for heading, middle, stature in poses:
         pose = StandingPose(heading, middle, stature)
@@ -213,7 +214,7 @@ def on_side(x: Array) -> Bools:
 
 
 def leg_frames(x: Array) -> dict[str, Array] | None:
-    """Markers (n, 3) in the frames of a leg that reads like a right one; None where there is no foot."""
+    """Markers (n, 3) in the frames of a leg that is treated as a right one; None where there is no foot."""
     line = leg_line(x, on_side(x))
     if line is None:
         return None
@@ -259,8 +260,9 @@ def about_hips(x: Array, line: LegLine) -> Array:
 
 
 def score_of(costs: Array, least: float) -> float:
-    """What the best assignment of markers to slots explains, the larger the better; -inf where it cannot be
-    more than `least`."""
+    """Score of the best assignment of markers to slots, the larger the better; -inf where it cannot
+    exceed `least`.
+    """
     gain = np.where(np.isfinite(costs), GATE - costs, 0.0)
     if min(gain.max(axis=1).sum(), gain.max(axis=0).sum()) <= least:
         return -np.inf

@@ -19,7 +19,7 @@ ANKLE_AHEAD = 0.04
 
 
 class LandmarkPlace(NamedTuple):
-    """A landmark's place.
+    """Place of a landmark.
 
     frame : leg (from the line of a leg), foot (from the heel's marker, along the foot), pelvis (from the
         hips, and the middle of the body)

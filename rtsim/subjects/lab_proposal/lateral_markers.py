@@ -1,4 +1,6 @@
-"""Markers on the outside of thigh and shank, where no medial marker tells a joint's centre, nor a name."""
+"""Markers on the outside of thigh and shank, where neither a medial marker locates a joint's centre nor a
+name identifies them.
+"""
 
 from __future__ import annotations
 

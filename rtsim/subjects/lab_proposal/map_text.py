@@ -1,4 +1,4 @@
-"""A proposed map as TOML text, with a comment at each role of which a person has to be asked."""
+"""A proposed map as TOML text, with a comment at each role that a person has to confirm."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def role_lines(table: LabSide, doubts: Mapping[str, MarkerRole]) -> list[str]:
 
 
 def tracking_lines(side: str, tracking: Tracking) -> list[str]:
-    """The markers that are followed."""
+    """Lines with the markers that are followed."""
     names = [entry(segment, list(getattr(tracking, segment))) for segment in tracking.__struct_fields__]
     return ["", f"[{side}.tracking]", *names]
 

@@ -1,4 +1,6 @@
-"""What names of markers say: a role, a side, a segment, by the spellings of all shipped maps and by words."""
+"""Meaning of names of markers: a role, a side, a segment, by the spellings of all shipped maps and by
+words.
+"""
 
 from __future__ import annotations
 
@@ -45,14 +47,14 @@ class NameReading(NamedTuple):
 
 
 class Stem(NamedTuple):
-    """What a name without its side means in shipped maps."""
+    """Meaning of a name without its side in shipped maps."""
 
     roles: frozenset[str] = frozenset()
     segments: frozenset[str] = frozenset()
 
 
 def read_name(name: str) -> NameReading:
-    """What the name of a marker says."""
+    """The meaning of the name of a marker."""
     words = words_of(name)
     if COMPUTED.search(name):
         return NameReading(segment=COMPUTED_POINT)
@@ -126,7 +128,7 @@ def sided(lab: LabMap, name: str) -> bool:
 
 
 def names_in(table: LabSide) -> set[str]:
-    """Names of a table."""
+    """Names of markers in a table of a map."""
     trunk = table.trunk
     more = {trunk.shoulder, trunk.shoulder_opposite, *trunk.tracking} if trunk else set()
     return {*table.named.values(), *table.tracking.names, *more}

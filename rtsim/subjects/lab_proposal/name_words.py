@@ -74,7 +74,7 @@ def words_of(name: str) -> list[str]:
 
 
 def side_in(words: list[str]) -> tuple[str, list[str]]:
-    """The side that one of the words says, "" where none or both do, and the other words."""
+    """The side that one of the words gives, "" where none or both are given, and the remaining words."""
     found = {side for side, known in SIDE_WORDS.items() for word in words if word in known}
     if len(found) != 1:
         return "", words
@@ -83,7 +83,7 @@ def side_in(words: list[str]) -> tuple[str, list[str]]:
 
 
 def roles_in(words: list[str]) -> frozenset[str]:
-    """Roles that words may mean; none where they say nothing of a landmark."""
+    """Roles that words may mean; empty where they do not mean a landmark."""
     parts = {part for part, pattern in PARTS.items() for word in words if pattern.match(word)}
     lateral, medial = (any(pattern.match(word) for word in words) for pattern in (LATERAL, MEDIAL))
     roles: set[str] = set()
@@ -98,13 +98,13 @@ def roles_in(words: list[str]) -> frozenset[str]:
 
 
 def is_elsewhere(words: list[str]) -> bool:
-    """Whether words say trunk, arms or head."""
+    """Whether words mean the trunk, the arms or the head."""
     return any(ELSEWHERE.match(word) for word in words) or any(
         ELSEWHERE.match("".join(words[k : k + 2])) for k in range(len(words))
     )
 
 
 def segment_in(words: list[str]) -> str:
-    """The segment of the leg, or the pelvis, that words say; "" where they say none or several."""
+    """The segment of the leg, or the pelvis, that words mean; "" where they mean none or several."""
     found = [segment for segment, pattern in SEGMENTS.items() if any(pattern.match(word) for word in words)]
     return found[0] if len(found) == 1 else ""

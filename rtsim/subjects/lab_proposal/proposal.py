@@ -34,7 +34,7 @@ Array = NDArray[np.float64]
 
 
 class LabProposal(NamedTuple):
-    """What is proposed of a static trial.
+    """Proposed map for a static trial.
 
     standing : the markers; pose : how the person stands; roles : of markers; followed : in movement
     proposed : the map; told : sentences on what was left out, and on the whole
@@ -112,7 +112,9 @@ def without_beginning(standing: StandingMarkers) -> StandingMarkers:
 
 
 def others_on_floor(names: Sequence[str], pose: StandingPose, points: Array) -> list[str]:
-    """Markers below the knees that are far from both legs, where they are so many as to be another's."""
+    """Markers below the knees that are far from both legs, where there are enough of them to be another
+    person's.
+    """
     x = pose.seen(points)
     frames = [leg_frames(x * np.array([1.0, 1.0, sign])) for sign in (1.0, -1.0)]
     near = [np.abs(frame["leg"][:, [0, 2]]).max(axis=1) < FAR for frame in frames if frame is not None]
@@ -122,7 +124,9 @@ def others_on_floor(names: Sequence[str], pose: StandingPose, points: Array) -> 
 
 
 def pose_by_names(points: Array, readings: Sequence[NameReading]) -> tuple[StandingPose, list[str]]:
-    """How the person stands: by what the names allow, where most of them fit, else by the places alone."""
+    """The pose of the standing person, limited to what the names allow, where most of them fit, else by
+    the places alone.
+    """
     allowed = allowed_by_names(readings)
     named = [k for k, reading in enumerate(readings) if allowed_places(reading)]
     if not named and not any(reading.segment for reading in readings):
@@ -156,7 +160,7 @@ def allowed_by_names(readings: Sequence[NameReading]) -> NDArray[np.bool_]:
 
 
 def check_names(names: tuple[str, ...], where: str) -> list[str]:
-    """Sentences on names that say nothing; ConfigError where markers have no names."""
+    """Sentences on names without a meaning; ConfigError where markers have no names."""
     nameless = [name for name in names if NO_NAMES.match(name)]
     if len(nameless) > MOSTLY * len(names):
         raise ConfigError(

@@ -66,7 +66,7 @@ def propose_map(
     followed: Sequence[FollowedMarker],
     trunk: Mapping[str, Trunk],
 ) -> ProposedMap:
-    """The map of roles and followed markers; of one leg where the other one lacks what it needs."""
+    """The map of roles and followed markers; for one leg where the other one lacks what it needs."""
     tables = {side: table_of(side, roles) for side in SIDES}
     lacking = {side: missing for side in SIDES if (missing := lacks(tables[side]))}
     there = [side for side in SIDES if side not in lacking]
@@ -122,7 +122,7 @@ def consequences(tables: Mapping[str, Mapping[str, str]]) -> tuple[str, ...]:
 
 
 def tracking_of(side: str, followed: Sequence[FollowedMarker]) -> Tracking:
-    """The markers that are followed of a leg and the pelvis; ConfigError for a segment that has none."""
+    """The markers to follow on a leg and the pelvis; ConfigError for a segment without any."""
     by_segment = {
         segment: tuple(f.marker for f in followed if f.segment == segment and f.side in (side, ""))
         for segment in Tracking.__struct_fields__
@@ -147,7 +147,9 @@ def in_movement(
 
 
 def trunk_of(names: Sequence[str], readings: Sequence[NameReading]) -> dict[str, Trunk]:
-    """Side -> markers of the trunk, where names tell both shoulders and three markers that are followed."""
+    """Side -> markers of the trunk, where names identify both shoulders and three markers that are
+    followed.
+    """
     by_name = dict(zip(names, readings, strict=True))
     either = (SHOULDER, FOLLOWED_SHOULDER)
     shoulders = {

@@ -1,4 +1,4 @@
-"""Which role each marker of a person who stands has: by what its name says and by where it is.
+"""The role of each marker of a standing person, by the meaning of its name and by its place.
 
 A role is certain where name and place agree. What the place alone says, and where both contradict each other,
 is said of each marker; a name is believed rather than a place, as labels are what a map goes by.
@@ -53,8 +53,9 @@ SIDEWAYS = 0.02
 
 
 class MarkerRole(NamedTuple):
-    """A marker's role, on the side that its label belongs to ("" = both); certainty : one of the three above;
-    why : what is unsure of it, one sentence."""
+    """A marker's role, on the side that its label belongs to ("" = both); certainty : one of the three
+    above; why : one sentence on what is uncertain.
+    """
 
     marker: str
     role: str
@@ -122,7 +123,7 @@ def propose_roles(
 
 
 def doubted(role: MarkerRole, why: str) -> MarkerRole:
-    """The role as an unsure one, for its own reason where it has one."""
+    """The role marked as uncertain, with its own reason where it has one."""
     return role._replace(certainty=UNSURE, why=role.why or why)
 
 
@@ -145,14 +146,14 @@ def without_spare(roles: Sequence[MarkerRole]) -> list[MarkerRole]:
 
 
 def are_exchanged(readings: Sequence[NameReading], x: Array) -> bool:
-    """Whether most markers whose names say a side stand on the other one; x (n, 3) as seen by a pose."""
+    """Whether most markers whose names give a side are on the other side; x (n, 3) in the axes of a pose."""
     aside = [(reading.side == "right") == (place[2] > 0.0) for reading, place in zip(readings, x, strict=True)
              if reading.side and abs(place[2]) > SIDEWAYS]  # fmt: skip
     return len(aside) >= EXCHANGED and sum(aside) < 0.2 * len(aside)
 
 
 def named_roles(readings: Sequence[NameReading], costs: Array, exchanged: bool) -> dict[int, tuple[str, str]]:
-    """Marker -> role and side of the body, of markers whose names say a role.
+    """Marker -> role and side of the body, for markers whose names mean a role.
 
     Of several roles that a name may mean, and of several markers of one name's role, the places decide.
     """
@@ -174,7 +175,9 @@ def named_roles(readings: Sequence[NameReading], costs: Array, exchanged: bool) 
 def against_name(
     k: int, slot: tuple[str, str], costs: Array, x: Array, by_place: Mapping[int, PlacedMarker]
 ) -> str:
-    """What the place of a marker says against its name, "" = nothing; costs of its own place alone."""
+    """A sentence on how the place of a marker contradicts its name, "" = not at all; costs of its own
+    place only.
+    """
     role, side = slot
     if role in REGIONS:
         place = leg_frames(x * np.array([1.0, 1.0, 1.0 if side == "right" else -1.0]))
@@ -195,7 +198,7 @@ def against_name(
 def with_side(
     name: str, slot: tuple[str, str], reading: NameReading, exchanged: bool, fault: str
 ) -> MarkerRole:
-    """The role of a marker whose name says it, on the side that its name says, or else on which it stands."""
+    """The role of a marker whose name means one, on the side that its name gives, or else on which it is."""
     role, side = slot
     side = OTHER[side] if exchanged else side
     if fault:
@@ -209,7 +212,7 @@ def with_side(
 
 
 def by_its_place(names: Sequence[str], k: int, placed: PlacedMarker, exchanged: bool) -> MarkerRole:
-    """The role of a marker whose name says nothing."""
+    """The role of a marker whose name has no meaning."""
     role, side = placed.slot
     side = OTHER[side] if exchanged else side
     if placed.margin >= CLEAR and placed.cost <= FITS:
@@ -226,7 +229,7 @@ def by_its_place(names: Sequence[str], k: int, placed: PlacedMarker, exchanged: 
 def twice_named(
     names: Sequence[str], readings: Sequence[NameReading], named: Mapping[int, tuple[str, str]]
 ) -> list[str]:
-    """Sentences on markers whose names say a role that another marker has."""
+    """Sentences on markers whose names mean a role that another marker has."""
     return [
         f"{names[k]}: its name says {' or '.join(sorted(reading.roles))}, as another "
         "marker's does that stands better there; it has no role"

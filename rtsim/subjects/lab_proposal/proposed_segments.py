@@ -35,8 +35,9 @@ HIP = 0.515
 
 
 class FollowedMarker(NamedTuple):
-    """A marker that is followed on a segment of a side ("" = the pelvis, which both have); is_certain :
-    whether its role or its name says so."""
+    """A marker that is followed on a segment of a side ("" = the pelvis, which both share); is_certain :
+    whether its role or its name means the segment.
+    """
 
     marker: str
     segment: str
@@ -96,7 +97,7 @@ def joint_heights(names: Sequence[str], roles: Sequence[MarkerRole], x: Array) -
 
 
 def place_of(k: int, x: Array, heights: Mapping[str, float]) -> tuple[str, str, str]:
-    """Segment and side on which a marker stands, or why it is on none; "" for what is far from the legs."""
+    """Segment and side of a marker, or the reason why it is on none; "" for a marker far from the legs."""
     side = "right" if x[k, 2] > 0.0 else "left"
     frames = leg_frames(x * np.array([1.0, 1.0, 1.0 if side == "right" else -1.0]))
     height = x[k, 1]

@@ -30,7 +30,7 @@ ON_FOOT, ON_PELVIS = 0.07, 0.5
 
 
 class PlacedMarker(NamedTuple):
-    """A marker by its place.
+    """A marker with its place.
 
     slot : role and side; cost : the square of the distance from the landmark's usual place in spreads
     margin : what the best other answer costs more; other : what the marker would be then, rival : who this

@@ -79,7 +79,7 @@ def standing_markers(trial: MarkerTrial, where: str) -> StandingMarkers:
 
 
 def check_count(n: int, where: str) -> None:
-    """ConfigError for markers that are too few to tell a leg and a pelvis."""
+    """ConfigError for too few markers to identify a leg and a pelvis."""
     if n < FEWEST:
         raise ConfigError(
             f"it has {count_of(n, 'marker')} with data", where=where, allowed=f"at least {FEWEST}",

@@ -40,7 +40,7 @@ class SharedPoint(NamedTuple):
 
 
 class Distances(NamedTuple):
-    """Of one segment, k distances: from a marker, to another marker or a joint centre.
+    """k distances of one segment: from a marker to another marker or a joint centre.
 
     first, second : names of markers; "" for a joint centre
     expected : (k,) - of the subject; found : (k,) - median over the frames; away : (k,) - median of |found on
@@ -107,7 +107,9 @@ class Ruler:
     def carried(
         self, segment: str, point: Array, tracks: Tracks, leave_out: frozenset[str] = frozenset()
     ) -> Array | None:
-        """Place (n, 3) [m] of a point of a segment by its markers; None where they do not tell."""
+        """Place (n, 3) [m] of a point of a segment, from its markers; None where these do not determine
+        it.
+        """
         own = {m: x for m, x in self.local[segment].items() if m not in leave_out and m in tracks}
         counts = {m: int(np.isfinite(tracks[m][:, 0]).sum()) for m in own}
         often = [m for m in own if counts[m] >= max(FEWEST, SEEN * max(counts.values()))]
@@ -141,7 +143,7 @@ def compared(x: Array, y: Array, x_local: Array, y_local: Array) -> tuple[float,
 
 
 def ruler_of_subject(subject: Subject) -> Ruler:
-    """The distances of a person."""
+    """The reference distances of a person."""
     local = {
         name: {marker: 1e-3 * np.array(x) for marker, x in segment.markers_mm.items()}
         for name, segment in subject.segments.items()

@@ -132,7 +132,9 @@ def seen(x: Array) -> bool:
 
 
 def fit_of_tracks(ruler: Ruler, tracks: dict[str, Array]) -> SubjectFit | None:
-    """How markers (n, 3) [m] by name fit; those that have moved are left out one by one, the worst first."""
+    """The fit of markers (n, 3) [m] by name; those that have moved are left out one by one, the worst
+    first.
+    """
     moved: dict[str, float] = {}
     found = measured(ruler, tracks, frozenset())
     if sum(np.isfinite(d.found).sum() for d in found.values()) < FEWEST_DISTANCES:
@@ -146,20 +148,21 @@ def fit_of_tracks(ruler: Ruler, tracks: dict[str, Array]) -> SubjectFit | None:
 
 
 def measured(ruler: Ruler, tracks: dict[str, Array], leave_out: frozenset[str]) -> dict[str, Distances]:
-    """Distances by segment, of those that are not loose."""
+    """Distances by segment, without the loose ones."""
     return {name: ruler.measure(name, tracks, leave_out) for name in ruler.local if name not in ruler.loose}
 
 
 def root_mean_square(found: dict[str, Distances]) -> float:
-    """Of the differences of all distances [m]."""
+    """Root mean square of the differences of all distances [m]."""
     off = np.concatenate([d.found - d.expected for d in found.values()])
     off = off[np.isfinite(off)]
     return float(np.sqrt(np.mean(off**2))) if off.size else 0.0
 
 
 def worst_marker(found: dict[str, Distances]) -> tuple[str, float] | None:
-    """The marker with the largest sum of differences, where it takes part in one that is too large, and that
-    one [m]; None where none is."""
+    """The marker with the largest sum of differences among those with a too large one, and that
+    difference [m]; None without any.
+    """
     sums: dict[str, float] = {}
     largest: dict[str, float] = {}
     for d in found.values():
@@ -193,7 +196,7 @@ def sentences(fit: SubjectFit, whose: str = "the subject") -> list[str]:
 def fault_of(
     fit: SubjectFit, whose: str, where: str, remedy: str = SUBJECTS, sized: bool = True
 ) -> ConfigError | None:
-    """Why a trial is not to be solved with a subject or a model: one sentence; None where it may be.
+    """A sentence on why a trial must not be solved with a subject or a model; None where it may be.
 
     whose : "the subject NAME" or "the model NAME"; remedy : where another one is needed
     sized : whether another size alone makes a trial that is unusual another person's

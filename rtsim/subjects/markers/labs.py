@@ -29,7 +29,7 @@ class Coverage(NamedTuple):
 
     @property
     def n_found(self) -> int:
-        """Tracked markers that are there."""
+        """Number of tracked markers that were found."""
         return self.n_tracked - len(self.missing)
 
     @property
@@ -45,7 +45,7 @@ def load_lab(name: str) -> LabMap:
 
 @cache
 def shipped_labs() -> tuple[LabMap, ...]:
-    """All shipped maps, read once: sessions of a stream may begin in the midst of frames."""
+    """All shipped maps, read once, as sessions of a stream may begin in the middle of frames."""
     return tuple(load_lab(name) for name in shipped_names(FOLDER))
 
 
@@ -58,7 +58,7 @@ def side_of(lab: LabMap, side: str) -> LabSide:
 
 
 def cover(lab: LabMap, side: str, names: Sequence[str]) -> Coverage:
-    """How well `names` cover the tracked markers of one side; those of the pelvis count if one is there.
+    """Which tracked markers of one side are among `names`; those of the pelvis count where at least one is.
 
     Where the back of the pelvis may be marked by PSIS or sacrum, those that are not there do not count
     beside those that are.
@@ -81,7 +81,7 @@ def spare_backs(table: LabSide, found: Container[str]) -> tuple[str, ...]:
 
 
 def lab_of(name: str, names: Sequence[str]) -> LabMap:
-    """The map of that name or file, or where none is given the one that fits, as `names` spell it."""
+    """The map with that name or file, or where none is given the best fitting one, as `names` are spelled."""
     return as_spelled(load_lab(name) if name else find_lab(names), names)
 
 
@@ -146,7 +146,7 @@ def n_roles(covered: Coverage, names: Sequence[str]) -> int:
 
 
 def used(covered: Coverage, names: Sequence[str]) -> tuple[dict[str, int], list[set[int]]]:
-    """What a map makes of `names`: places of its landmarks, and of the markers of each segment."""
+    """The part of a map in `names`: indices of its landmarks, and of the markers of each segment."""
     table = side_of(as_spelled(covered.lab, names), covered.side)
     found = find_markers([*table.named.values(), *table.tracking.names], names)
     roles = {role: found[name] for role, name in table.named.items() if name in found}

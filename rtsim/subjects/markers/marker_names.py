@@ -10,7 +10,7 @@ from rtsim.files.markers.persons import COLON, parted, persons_of
 
 
 def find_markers(wanted: Iterable[str], names: Sequence[str]) -> dict[str, int]:
-    """Index in `names` of each wanted marker; those that are not there are left out.
+    """Index in `names` of each requested marker; missing ones are left out.
 
     The exact name comes first, then the name without case, spaces, dots, underscores and hyphens, then the
     same without a subject's name in front (`Ann:RASI`, or `Ann_RASI` where all names begin so). Where names
@@ -49,7 +49,7 @@ def names_of_one(wanted: Sequence[str], names: Sequence[str]) -> list[str]:
 
 
 def without_subject(name: str) -> str:
-    """The name behind the last colon."""
+    """The part of a name after the last colon."""
     return name.rsplit(":", 1)[-1]
 
 
@@ -69,7 +69,7 @@ def without_shared(names: Sequence[str]) -> list[str]:
 
 
 def shared_beginning(names: Sequence[str]) -> str:
-    """What all names begin with: what the first and the last in the alphabet share."""
+    """The common beginning of all names, found as that of the first and the last in the alphabet."""
     first, last = min(names), max(names)
     n = next((i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), len(first))
     return first[:n]

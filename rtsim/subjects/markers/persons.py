@@ -1,4 +1,5 @@
-"""Whose markers are solved, where a file or a stream has those of several persons: never those of two.
+"""Which person's markers are solved, where a file or a stream has several persons: never those of two
+together.
 
 A person who is named is taken. Else the one of the subject, or of the static trial, is; else the only one who
 has the markers that are wanted. Where two have them, the user has to say who is meant.
@@ -29,7 +30,7 @@ Share = Callable[[Sequence[str]], float]
 
 
 class Choice(NamedTuple):
-    """person : whose markers are taken, "" = there is nothing to choose; told : sentences on that"""
+    """person : whose markers are used, "" = there is no choice to make; told : sentences on that"""
 
     person: str
     told: tuple[str, ...] = ()
@@ -39,12 +40,14 @@ NOTHING = Choice("")
 
 
 def share_of(wanted: Sequence[str]) -> Share:
-    """By the names of a subject's or a model's markers."""
+    """A person's share of the markers of a subject or a model, by names."""
     return lambda names: len(find_markers(wanted, names)) / max(1, len(wanted))
 
 
 def share_of_labs(lab: LabMap | None = None, side: str = "") -> Share:
-    """By the markers that a map follows, or the shipped map that fits best, on the side that fits best."""
+    """A person's share of the markers that a map follows, or the best fitting shipped map, on the best
+    fitting side.
+    """
     sides = (side,) if side in SIDES else SIDES
     labs = shipped_labs() if lab is None else (lab,)
     return lambda names: max(cover(one, s, names).share for one in labs for s in sides)
@@ -59,7 +62,7 @@ def read_one(
     *,
     strict: bool = False,
 ) -> MarkerTrial:
-    """The markers of one person in a file, with sentences on who that is where there are several.
+    """The markers of one person in a file, with sentences on the choice where there are several.
 
     strict : ConfigError where the file is of one person, and of another than is asked for
     """
@@ -80,7 +83,7 @@ def choose_in(
     *,
     strict: bool = False,
 ) -> Choice:
-    """Whose markers to take of a trial, as `choose`, by those that any frame shows.
+    """Choose a person in a trial, as `choose`, by the markers that any frame shows.
 
     strict : as `read_one`
     """
@@ -98,7 +101,7 @@ def choose_in(
 def choose(
     names: Sequence[str], share: Share, where: str, person: str = "", known: Mapping[str, str] | None = None
 ) -> Choice:
-    """Whose markers to take of a file or a stream with these names.
+    """Choose the person whose markers are used, in a file or a stream with these names.
 
     person : who is asked for; known : who else it may be, and by what that is known, in words
     ConfigError where several could be meant, and for a name that none of them has.
@@ -128,7 +131,7 @@ def choose(
 
 
 def nobody(person: str, where: str, persons: Sequence[str]) -> ConfigError:
-    """The sentence for a name that nobody has."""
+    """A sentence on a name that no person has."""
     if not persons:
         return ConfigError(
             f"no marker's name begins with {person}", where=f"{OPTION} {person}, {where}",
@@ -141,8 +144,10 @@ def nobody(person: str, where: str, persons: Sequence[str]) -> ConfigError:
 
 
 def persons_by(names: Sequence[str], share: Share) -> dict[str, list[int]]:
-    """Persons by the colons in the labels; by other separators where labels have none, are not those wanted
-    as they stand, and somebody's are without what stands before them: R_ASIS names nobody."""
+    """Persons by the colons in the labels. Where labels have none, by other separators, if the needed
+    markers are not among the plain labels, and are complete once a prefix is removed: R_ASIS names
+    nobody.
+    """
     if any(COLON in name for name in names) or share(names) >= ENOUGH:
         return persons_of(names)
     apart = persons_of(names, SEPARATORS)

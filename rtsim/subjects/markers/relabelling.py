@@ -28,14 +28,16 @@ N_FRAME = 40
 
 
 class Costs:
-    """What labellings cost, each segment computed once for the markers on it and beside it."""
+    """Costs of labellings, computed once for each segment from the markers on it and beside it."""
 
     def __init__(self, ruler: Ruler, tracks: Tracks) -> None:
         self.ruler, self.tracks = ruler, tracks
         self._known: dict[tuple[str, ...], float] = {}
 
     def of(self, label_of: dict[str, str], segments: set[str]) -> float:
-        """Of some segments and those beside them; label_of : marker of the subject -> label of the trial."""
+        """The cost of some segments and their neighbours; label_of : marker of the subject -> label of
+        the trial.
+        """
         touched = set(segments).union(*(self.ruler.neighbours(name) for name in segments))
         return sum(self._of_segment(name, label_of) for name in sorted(touched))
 
@@ -126,7 +128,7 @@ def in_place(ruler: Ruler, tracks: Tracks, label_of: dict[str, str], marker: str
 
 
 def off(ruler: Ruler, tracks: Tracks, label_of: dict[str, str], marker: str) -> float:
-    """Median difference of a marker's distances [m]; infinite where there are none."""
+    """Median difference of a marker's distances [m]; infinite where it has none."""
     d = ruler.measure(ruler.segment_of[marker], {m: tracks[label] for m, label in label_of.items()})
     own = np.array([marker in pair for pair in zip(d.first, d.second, strict=True)], dtype=bool)
     away = d.away[own]

@@ -1,4 +1,4 @@
-"""Which leg the markers of a side stand on, told from their arrangement alone, and mirroring.
+"""Which leg the markers of a side are on, found from their arrangement alone, and mirroring.
 
 Everything is computed for a right leg. A left one is mirrored (Z -> -Z) first. Files come with exchanged
 labels or left-handed axes; both look alike, and are mended alike: by mirroring the other way.
@@ -31,7 +31,7 @@ OTHER = {"right": "left", "left": "right"}
 
 
 class Side(NamedTuple):
-    """How markers are to be read."""
+    """Side of markers, and whether they are mirrored."""
 
     side: str  # the side the leg is on; a left one has to be mirrored
     notes: tuple[str, ...]
@@ -105,7 +105,7 @@ def ankle_and_toes(positions: Positions) -> tuple[Array, Array, Array]:
 
 
 def knee_of(positions: Positions) -> Array:
-    """(n, 3) - the lateral marker of the knee, or the middle of a device that is there in its place [m]."""
+    """(n, 3) - the lateral marker of the knee, or the middle of a device in its place [m]."""
     if has_device(positions):
         middle: Array = np.mean([positions[role] for role in DEVICE], axis=0)
         return middle

@@ -27,7 +27,7 @@ def as_spelled(lab: LabMap, *recordings: Sequence[str]) -> LabMap:
 
 
 def spelled_otherwise(lab: LabMap, *recordings: Sequence[str]) -> dict[str, str]:
-    """Marker of the map -> what recordings call it, of those that are called otherwise."""
+    """Marker of the map -> its name in recordings, for the markers whose names differ."""
     if not lab.spellings:
         return {}
     own = [*dict.fromkeys(all_names(lab))]
@@ -89,5 +89,5 @@ def with_names_of(trial: MarkerTrial, lab: LabMap, spelled: LabMap) -> MarkerTri
 
 
 def all_names(lab: LabMap) -> tuple[str, ...]:
-    """Every marker of a map, in the order of its tables; those of several places more than once."""
+    """Every marker of a map, in the order of its tables; markers of several places are repeated."""
     return (*names_of(lab.right), *names_of(lab.left))
