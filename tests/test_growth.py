@@ -28,8 +28,12 @@ SOURCES = {
 TESTS = sorted((ROOT / "tests").rglob("*.py"))
 FRICTION = {"kernels/forces/friction.py", "rtsim/config/models/friction_laws.py"}
 PRESSURE = {"kernels/contact/pressure.py", "rtsim/config/models/pressure_laws.py"}
-EXPERIMENTS = {"rtsim/bench/mechanics/friction.py", "rtsim/bench/mechanics/friction_reference.py"}
-"""They compare four laws with their own references."""
+EXPERIMENTS = {
+    "rtsim/bench/mechanics/friction.py",
+    "rtsim/bench/mechanics/friction_reference.py",
+    "rtsim/papers/paper_001/friction_figures.py",
+}
+"""They compare four laws with their own references, or with the paper that has them."""
 TORQUES = {"kernels/contact/patch_torques.py"}
 """Of the ellipsoid's patch: a second file of that kind."""
 READERS = {f"rtsim/files/osim/{name}.py" for name in ("joints", "bodies", "scaled")}

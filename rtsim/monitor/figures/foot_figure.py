@@ -69,7 +69,7 @@ def save_foot(paper: Paper, drawn: FootFigureContent) -> None:
 
     n_curve, n_map = len(drawn.panels), len(drawn.maps)
     titles = [panel.x_title for panel in drawn.panels]
-    titled = [here != after for here, after in zip(titles, [*titles[1:], ""], strict=True)]
+    titled = [here != after for here, after in zip(titles, [*titles, ""][1:], strict=True)]
     axes = AXIS * sum(titled) + 10.0
     width = paper.size[0] or WIDTH
     height = paper.size[1] or HEAD + CURVES * n_curve + axes + MAPS * (1 + n_map) + MARGIN

@@ -1,0 +1,221 @@
+"""Runs of the volumetric knee (chapter 3) with other parameters, and Sobol indices of what comes of them."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import warnings
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from msgspec.structs import replace
+from numpy.typing import NDArray
+from scipy.stats import qmc, sobol_indices
+
+from kernels.contact.elements import DEPTH, NORMAL
+from kernels.forces.lines import TENSION
+from kernels.rosenbrock.trace import Trace
+from rtsim.bench.contacts.knee import LATERAL, MEDIAL, RIGHT_ANGLE, first_root, whole_run
+from rtsim.config.models.model_schema import ModelSpec
+from rtsim.models.load import load_model
+
+Array = NDArray[np.float64]
+
+INSERTION_MM, SLACK, CONTACT_MM, STIFFNESS, SHANK = 2.0, 0.02, 1.0, 0.1, 0.1
+"""Half widths of the perturbations, even between them: of insertions, slack lengths, spheres and planes; of
+k_V, of the cylinder's radius and length in parts, which are ours.
+"""
+CYLINDER_M, MASS_KG = (0.05, 0.45), 4.0
+LONGEST_S = 0.45
+"""Room for the slowest knee to reach a right angle."""
+N_BASE, SEED, N_RESAMPLE = 32, 1, 200
+"""Base points of Saltelli's design, a power of two; its seed; bootstrap samples of the intervals."""
+CONFIDENCE = 0.95
+AXES = "xyz"
+WHOLE = ("time to 90 deg", "peak medial force", "lateral lift-off")
+"""Outputs before the peak forces of ligaments."""
+
+
+class KneeOutcome(NamedTuple):
+    """What a run comes to, up to a right angle.
+
+    t90 : [s]; medial : peak force [N]
+    lift_off : flexion at which the lateral contact first opens, 90 where it does not [deg]
+    ligaments : (12,) - peak forces [N]
+    """
+
+    t90: float
+    medial: float
+    lift_off: float
+    ligaments: Array
+
+    @property
+    def row(self) -> Array:
+        """(15,) - all of them."""
+        return np.array([self.t90, self.medial, self.lift_off, *self.ligaments])
+
+
+class KneeSensitivity(NamedTuple):
+    """Sobol indices of every output by every parameter.
+
+    names : of n_in parameters; outputs : names of n_out outputs
+    n_run : runs; n_left_out : base points left out
+    first, total : (n_out, n_in, 3) - index, lower and upper end of its interval
+    """
+
+    names: tuple[str, ...]
+    outputs: tuple[str, ...]
+    n_run: int
+    n_left_out: int
+    first: Array
+    total: Array
+
+
+def outcome_of(spec: ModelSpec) -> KneeOutcome:
+    """Of a run of a knee; NaN where it does not reach a right angle."""
+    step = 1e-3 * spec.simulation.step_ms
+    trace = whole_run(replace(spec, simulation=replace(spec.simulation, duration_s=LONGEST_S)))
+    return outcome_of_trace(trace, step)
+
+
+def outcome_of_trace(trace: Trace, step: float) -> KneeOutcome:
+    """Of the rows of a run, a step [s] apart."""
+    flexion = trace.q[:, 0]
+    if not flexion[-1] > RIGHT_ANGLE:
+        return KneeOutcome(np.nan, np.nan, np.nan, np.full(trace.line.shape[1], np.nan))
+    bent = first_root(flexion - RIGHT_ANGLE)
+    rows = slice(0, int(bent) + 2)
+    return KneeOutcome(
+        step * bent,
+        float(trace.contact[rows, MEDIAL, NORMAL].max()),
+        lift_off_deg(flexion, trace.contact[rows, LATERAL, DEPTH]),
+        trace.line[rows, :, TENSION].max(axis=0),
+    )
+
+
+def lift_off_deg(flexion: Array, depth: Array) -> float:
+    """Flexion at which a contact first opens; a right angle where it does not before.
+
+    flexion : (n,) [rad]; depth : (up to n,) - of the contact up to a right angle [m]
+    """
+    opened = np.flatnonzero(depth < 0.0)
+    if not len(opened):
+        return 90.0
+    if opened[0] == 0 or opened[0] == len(depth) - 1:
+        return float(np.degrees(flexion[opened[0]]))
+    return float(np.degrees(np.interp(first_root(-depth), np.arange(float(len(flexion))), flexion)))
+
+
+def parameter_names(spec: ModelSpec) -> tuple[str, ...]:
+    """Of all perturbations, in the order of `perturbed`."""
+    ends = [(own.name, part) for own in spec.ligaments for part in ("tibia", "femur")]
+    names = [f"{name} {part} {axis}" for name, part in ends for axis in AXES]
+    names += [f"{own.name} slack length" for own in spec.ligaments]
+    for contact in spec.contacts:
+        names += [*(f"{contact.name} sphere {axis}" for axis in AXES), f"{contact.name} radius"]
+        names.append(f"{contact.name} plane")
+    return (*(name.replace("_", " ") for name in names), "k_V", "cylinder radius", "cylinder length")
+
+
+def perturbed(spec: ModelSpec, x: Array) -> ModelSpec:
+    """The knee with perturbations x (n_in,), each between -1 and 1 of its half width.
+
+    A slack length changes K_1 with it, so that eq. 3.2 holds; the cylinder keeps its mass.
+    """
+    drawn = iter(x.tolist())
+
+    def moved(place: Any, by: float) -> Any:
+        return replace(place, offset_mm=tuple(value + by * next(drawn) for value in place.offset_mm))
+
+    ligaments = [
+        replace(own, a=moved(own.a, INSERTION_MM), b=moved(own.b, INSERTION_MM)) for own in spec.ligaments
+    ]
+    ligaments = [
+        replace(own, toe_stiffness_N_mm2=own.toe_stiffness_N_mm2 / (1.0 + SLACK * next(drawn)))
+        for own in ligaments
+    ]  # fmt: skip
+    contacts = []
+    for contact in spec.contacts:
+        ball = moved(contact.ellipsoid, CONTACT_MM)
+        ball = replace(ball, radius_mm=ball.radius_mm + CONTACT_MM * next(drawn))
+        normal = np.array(contact.plane.normal) / np.linalg.norm(contact.plane.normal)
+        shift = CONTACT_MM * next(drawn) * normal
+        plane = replace(contact.plane, offset_mm=tuple((np.array(contact.plane.offset_mm) + shift).tolist()))
+        contacts.append(replace(contact, ellipsoid=ball, plane=plane))
+    stiffness = 1.0 + STIFFNESS * next(drawn)
+    radius, length = (size * (1.0 + SHANK * next(drawn)) for size in CYLINDER_M)
+    across = MASS_KG * (3.0 * radius**2 + length**2) / 12.0
+    bodies = tuple(
+        replace(body, inertia_kg_m2=(across, across, 0.5 * MASS_KG * radius**2)) if body.mass_kg else body
+        for body in spec.bodies
+    )
+    return replace(
+        spec, bodies=bodies, ligaments=tuple(ligaments),
+        contacts=tuple(replace(own, stiffness=own.stiffness * stiffness) for own in contacts),
+    )  # fmt: skip
+
+
+def rows_of(some: Array) -> Array:
+    """(n, 15) - outcomes of perturbations (n, n_in), one after the other; a run that fails is NaN."""
+    spec, found = load_model("knee"), []
+    for x in some:
+        try:
+            found.append(outcome_of(perturbed(spec, x)).row)
+        except ArithmeticError:
+            found.append(np.full(3 + len(spec.ligaments), np.nan))
+    return np.array(found)
+
+
+@lru_cache(maxsize=1)
+def sensitivity(n_base: int, progress: Callable[[str], None]) -> KneeSensitivity:
+    """Sobol indices by Saltelli's design, A, B and A with single columns of B, of n_base (d + 2) runs."""
+    spec = load_model("knee")
+    names = parameter_names(spec)
+    d = len(names)
+    both = 2.0 * qmc.Sobol(2 * d, seed=SEED).random(n_base) - 1.0
+    A, B = both[:, :d], both[:, d:]
+    mixed = np.repeat(A[None], d, axis=0)
+    for k in range(d):
+        mixed[k, :, k] = B[:, k]
+    cases = np.concatenate([A, B, mixed.reshape(-1, d)])
+    values = in_processes(cases, progress)
+    f_A, f_B, f_AB = values[:n_base], values[n_base : 2 * n_base], values[2 * n_base :].reshape(d, n_base, -1)
+    known = np.isfinite(f_A).all(axis=1) & np.isfinite(f_B).all(axis=1) & np.isfinite(f_AB).all(axis=(0, 2))
+    kept = np.flatnonzero(known)[: 1 << (int(known.sum()).bit_length() - 1)]
+    of_function = {"f_A": f_A[kept].T, "f_B": f_B[kept].T, "f_AB": f_AB[:, kept].transpose(0, 2, 1)}
+    found = sobol_indices(func=of_function, n=len(kept))
+    with warnings.catch_warnings():  # indices that are zero have no interval, which is NaN
+        warnings.simplefilter("ignore")
+        spread = found.bootstrap(confidence_level=CONFIDENCE, n_resamples=N_RESAMPLE)
+    outputs = (*WHOLE, *(own.name.replace("_", " ") for own in spec.ligaments))
+    return KneeSensitivity(
+        names=names,
+        outputs=outputs,
+        n_run=len(cases),
+        n_left_out=n_base - len(kept),
+        first=with_ends(found.first_order, spread.first_order.confidence_interval),
+        total=with_ends(found.total_order, spread.total_order.confidence_interval),
+    )
+
+
+def with_ends(index: Array, interval: Any) -> Array:
+    """(n_out, n_in, 3) - indices and the ends of their intervals."""
+    return np.stack([index, interval.low, interval.high], axis=-1)
+
+
+def in_processes(cases: Array, progress: Callable[[str], None]) -> Array:
+    """Outcomes of all cases, the same whatever the number of processes."""
+    parts = np.array_split(cases, max(1, len(cases) // 100))
+    n = os.cpu_count() or 1
+    if n == 1 or len(parts) == 1:
+        return np.concatenate([rows_of(part) for part in parts])
+    found = []
+    with ProcessPoolExecutor(min(n, len(parts)), multiprocessing.get_context("spawn")) as pool:
+        for k, part in enumerate(pool.map(rows_of, parts), 1):
+            found.append(part)
+            if k % 10 == 0:
+                progress(f"knee: {sum(map(len, found))} of {len(cases)} runs")
+    return np.concatenate(found)
