@@ -21,6 +21,7 @@ from rtsim.papers.paper_001.knee_runs import (
     N_BASE,
     SHANK,
     STIFFNESS,
+    WHOLE,
     KneeSensitivity,
     sensitivity,
 )
@@ -159,19 +160,19 @@ def table_3_2(given: ItemInput) -> ItemResult:
         f"these are {np.median(widths(found)):.2f} wide in the median, {max(widths(found)):.2f} at most"
     )
     for k, output in enumerate(found.outputs):
-        for j in np.argsort(-found.total[k, :, 0])[:3]:
+        for j in ranked(found, k, 3):
             rows.append(
                 Comparison(
                     f"{output}: total index of {found.names[j]}", "1", "very sensitive",
                     float(found.total[k, j, 0]), reason=why,
                 )
             )  # fmt: skip
-    return ItemResult(rows, index_panels(found), (design_of(found),))
+    return ItemResult(rows, index_panels(found), (*ranks_in_words(found), design_of(found)))
 
 
 def widths(found: KneeSensitivity) -> list[float]:
     """Widths of the intervals of the three largest total indices of every output."""
-    largest = [(k, j) for k in range(len(found.outputs)) for j in np.argsort(-found.total[k, :, 0])[:3]]
+    largest = [(k, j) for k in range(len(found.outputs)) for j in ranked(found, k, 3)]
     return [float(found.total[k, j, 2] - found.total[k, j, 1]) for k, j in largest]
 
 
@@ -188,24 +189,30 @@ def design_of(found: KneeSensitivity) -> str:
 
 
 def index_panels(found: KneeSensitivity) -> list[FigurePanel]:
-    """Total and first indices of the three outputs of the whole knee, with the intervals as bands."""
+    """Total indices with their intervals, and first ones, of the three outputs of the whole knee."""
     panels = []
-    for k, output in enumerate(found.outputs[:3]):
-        order = np.argsort(-found.total[k, :, 0])[:N_SHOWN]
-        x = np.arange(1.0, len(order) + 1.0)
-        named = ", ".join(f"{r} {found.names[j]}" for r, j in enumerate(order, 1))
-        curves = {"total": found.total[k, order, 0], "first": found.first[k, order, 0]}
-        bands = {
-            name: 0.5 * (index[k, order, 2] - index[k, order, 1])
-            for name, index in (("total", found.total), ("first", found.first))
-        }
-        panels.append(
-            FigurePanel(
-                title=f"{output}, indices by rank", unit="1", x_title=named, x=x, curves=curves,
-                deviations=bands, enlarged=True,
-            )
-        )  # fmt: skip
+    for k, output in enumerate(found.outputs[: len(WHOLE)]):
+        order = ranked(found, k, N_SHOWN)
+        curves = {
+            "total": found.total[k, order, 0], "its upper end": found.total[k, order, 2],
+            "its lower end": found.total[k, order, 1], "first": found.first[k, order, 0],
+        }  # fmt: skip
+        title, x = f"indices of the {output}", np.arange(1.0, len(order) + 1.0)
+        panels.append(panel(title, "1", "rank (names below)", x, curves))
     return panels
+
+
+def ranked(found: KneeSensitivity, k: int, n: int) -> NDArray[np.int64]:
+    """(n,) - the parameters of the largest total indices of output k."""
+    return np.argsort(-found.total[k, :, 0])[:n]
+
+
+def ranks_in_words(found: KneeSensitivity) -> list[str]:
+    """Which parameters the ranks of the figure are."""
+    return [
+        f"{output}: {', '.join(f'{r} {found.names[j]}' for r, j in enumerate(ranked(found, k, N_SHOWN), 1))}."
+        for k, output in enumerate(found.outputs[: len(WHOLE)])
+    ]
 
 
 def item(kind: str, number: str, title: str, compute) -> PaperItem:  # type: ignore[no-untyped-def]

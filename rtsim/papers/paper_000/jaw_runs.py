@@ -1,0 +1,116 @@
+"""Runs of the synthetic jaw: both models of the joint, the truth, and the fifteen of the parameter study."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.bench.contacts.jaw import (
+    MODEL,
+    N_PHASE,
+    RATE,
+    SETTLED_S,
+    STIFFNESSES_N_M,
+    STRAINS,
+    by_phase,
+    condyles,
+    results,
+    with_ligaments,
+)
+from rtsim.config.runs.rate_schema import ButterworthSpec
+from rtsim.files.recording import Results
+from rtsim.methods.agreement import Repeated, cycles_of, over_cycles
+from rtsim.methods.kinematics.rates import response
+from rtsim.models.load import load_model
+from rtsim.subjects.made_up.jaw import TASKS
+
+Array = NDArray[np.float64]
+
+N_CYCLE, SPARE_S = 5, 1.5
+"""Cycles of the paper, and what a run is longer [s]: the filter settles, and the last cycle ends."""
+DISPLACEMENTS, FORCES = "joint_point_displacements", "joint_point_forces"
+
+
+class JawTask(NamedTuple):
+    """A task with both models.
+
+    fdk, pop : results; truth : (n, 2, 3) - how far condyles were moved from where they rest [mm]
+    cycles : rows of the five cycles
+    """
+
+    name: str
+    fdk: Results
+    pop: Results
+    truth: Array
+    cycles: list[slice]
+
+    def places(self, model: str) -> Array:
+        """(n, 2, 3) - condyles in the skull by "fdk" or "pop", from where they rest [mm]."""
+        return 1e3 * getattr(self, model).fields[DISPLACEMENTS]
+
+    def forces(self, model: str) -> Array:
+        """(n, 2, 3) - forces of the joint by "fdk" or "pop" [N]."""
+        return np.asarray(getattr(self, model).fields[FORCES])
+
+    def displaced(self, model: str, side: int, axis: int) -> Repeated:
+        """A row of table 1; both curves with the condyles' places in the skull, as the paper has them."""
+        rest = 1e3 * condyles(self.name, np.zeros(1))[:, side, axis]
+        return over_cycles(
+            self.truth[:, side, axis] + rest, self.places(model)[:, side, axis] + rest, self.cycles
+        )
+
+    def loaded(self, side: int, axis: int) -> Repeated:
+        """A row of table 2."""
+        fdk, pop = (self.forces(model)[:, side, axis] for model in ("fdk", "pop"))
+        return over_cycles(fdk, pop, self.cycles)
+
+
+def seconds_of(task: str) -> float:
+    """How long a run of five cycles is [s]."""
+    return SETTLED_S + N_CYCLE / TASKS[task].frequency_hz + SPARE_S
+
+
+@lru_cache(maxsize=3)
+def task_of(task: str) -> JawTask:
+    """Both models through the loop, as a live run has them."""
+    fdk, pop = (results(task, joint, seconds_of(task)) for joint in ("fdk", "pop"))
+    delay = float(response(ButterworthSpec(), RATE).delay_s[0])
+    truth = 1e3 * (condyles(task, fdk.times - delay) - condyles(task, np.zeros(1)))
+    return JawTask(
+        name=task,
+        fdk=fdk,
+        pop=pop,
+        truth=truth,
+        cycles=cycles_of(fdk.times, TASKS[task].frequency_hz, N_CYCLE, SETTLED_S),
+    )
+
+
+@lru_cache(maxsize=3)
+def study_of(task: str, progress: Callable[[str], None]) -> list[Results]:
+    """The fifteen runs: three stiffnesses of the ligaments with five reference strains each."""
+    found = []
+    for stiffness in STIFFNESSES_N_M:
+        progress(f"{task}: ligaments of {stiffness:g} N/m")
+        for strain in STRAINS:
+            spec = with_ligaments(load_model(MODEL), stiffness, strain)
+            found.append(results(task, "fdk", seconds_of(task), spec=spec))
+    return found
+
+
+def mean_cycle(task: str, own: Results, field: str) -> tuple[Array, Array]:
+    """(N_PHASE, 2, 3), (N_PHASE, 2, 3) - mean and standard deviation over the five cycles [m], [N]."""
+    cycles = by_phase(task, own, field)[:N_CYCLE]
+    return cycles.mean(axis=0), cycles.std(axis=0, ddof=1)
+
+
+def phases_of(task: str, times: Array, values: Array) -> tuple[Array, Array]:
+    """The same of values (n, 2, 3) that are no field."""
+    period = 1.0 / TASKS[task].frequency_hz
+    at = times[0] + SETTLED_S + period * np.arange(N_CYCLE)[:, None] + np.linspace(0.0, period, N_PHASE)
+    columns = values.reshape(len(times), -1).T
+    cycles = np.stack([np.interp(at, times, column) for column in columns], axis=-1).reshape(*at.shape, 2, 3)
+    return cycles.mean(axis=0), cycles.std(axis=0, ddof=1)

@@ -1,0 +1,162 @@
+"""Tables 1 and 2 of the mandible's joint, all tasks: kinematics beside the measurement, forces of both.
+
+The paper's subject is not public: the measurement is the built-in synthetic jaw, made by neither model.
+"""
+
+from __future__ import annotations
+
+from math import degrees
+
+import numpy as np
+
+import rtsim.bench.contacts.jaw
+from rtsim.bench.contacts.jaw import MODEL, SIDES
+from rtsim.methods.agreement import Repeated
+from rtsim.models.load import load_model
+from rtsim.papers.item import Comparison, ItemInput, ItemResult, PaperItem, StatedBound
+from rtsim.papers.paper_000.jaw_runs import JawTask, task_of
+from rtsim.papers.paper_000.printed_tables import AXES, METRICS, TABLE_1, TABLE_2, TASKS
+from streams.messages import Status
+
+OTHER_SUBJECT = "of the synthetic jaw: the paper's subject, his scan and his motion are not public"
+JAW_DATA = (
+    "the built-in synthetic jaw, which neither model has made, through a live run's filter; five cycles"
+)
+KERNELS = ("fdk", "model", "model-deviations", "moment-arms")
+SLOPE_DEG, CANT_DEG = 30.0, 5.0
+STRENGTH_N, MOST_ACTIVE = 20e3, 0.5
+"""Of the point on plane's contact element: strength, and activation that it stays below [%]."""
+TOLERANCE_N, ROUNDING = 0.1, 1e-6
+"""Of the balance in a run; the paper's kinematic tolerance."""
+
+
+def table_1(given: ItemInput) -> ItemResult:
+    """Kinematics of both models beside the measurement."""
+    rows = []
+    for (task, place), printed in TABLE_1.items():
+        given.progress(f"table 1: {task}, {place}")
+        own = task_of(TASKS[task])
+        side, axis = indices_of(place)
+        for model, numbers in zip(("fdk", "pop"), printed, strict=True):
+            found = own.displaced(model, side, axis)
+            rows += metric_rows(f"{task}, {place}, {model.upper()}", "mm", numbers, found)
+    for task, name in TASKS.items():
+        rows += kinematic_bounds(task, task_of(name))
+    return ItemResult(rows, notes=(signs_in_words(),))
+
+
+def table_2(given: ItemInput) -> ItemResult:
+    """Forces of points on planes beside those of force-dependent kinematics."""
+    rows = []
+    for (task, place), printed in TABLE_2.items():
+        found = task_of(TASKS[task]).loaded(*indices_of(place))
+        rows += metric_rows(f"{task}, {place}", "N", printed, found)
+    for task, name in TASKS.items():
+        rows += force_bounds(task, task_of(name))
+    note = (
+        "The sign of M along SI depends on the slope of the fossae beside that of the planes, which is the "
+        "subject's; rtsim bench jaw has it for five slopes."
+    )
+    return ItemResult(rows, notes=(note, signs_in_words()))
+
+
+def indices_of(place: str) -> tuple[int, int]:
+    """Side and axis in our results of "left AP" and the like."""
+    side, axis = place.split()
+    return SIDES.index(side), rtsim.bench.contacts.jaw.AXES.index(AXES[axis])
+
+
+def metric_rows(name: str, unit: str, printed: tuple[float, ...], found: Repeated) -> list[Comparison]:
+    """The four metrics of a row; the deviation over cycles of the first stands in its name."""
+    words = f"{name}: RMSD (standard deviation over cycles {found.deviation.rmsd:.2g})"
+    names = (words, *(f"{name}: {metric}" for metric in METRICS[1:]))
+    units = (unit, "1", "1", "1")
+    return [
+        Comparison(quantity, of, value, ours, reason=OTHER_SUBJECT)
+        for quantity, of, value, ours in zip(names, units, printed, found.mean, strict=True)
+    ]
+
+
+def signs_in_words() -> str:
+    """What the axes are."""
+    return (
+        "AP is forwards, SI upwards, ML to the right, all of the skull; means of five cycles, each by itself."
+    )
+
+
+def kinematic_bounds(task: str, own: JawTask) -> list[Comparison]:
+    """What the paper states of the models whatever the subject is."""
+    rows = slice(own.cycles[0].start, own.cycles[-1].stop)
+    middle = own.places("pop")[rows, :, 2].mean(axis=1)
+    lost = sum(int((model.status[rows] == int(Status.NOT_CONVERGED)).sum()) for model in (own.fdk, own.pop))
+    left = float(np.abs(own.fdk.fields["fdk_residuals"][rows]).max())
+    return [
+        Comparison(f"{task}: POP, ML of the middle of both condyles, at most", "mm", 0.0,
+                   float(np.abs(middle).max()),
+                   StatedBound("no movement along the medial-lateral axis", high=1e3 * ROUNDING)),
+        Comparison(f"{task}: frames without balance", "1", 0.0, float(lost),
+                   StatedBound("alpha is found such that f is zero", high=0.0)),
+        Comparison(f"{task}: FDK residual forces, at most", "N", 0.0, left,
+                   StatedBound("f = 0, to the tolerance of a run", high=TOLERANCE_N)),
+    ]  # fmt: skip
+
+
+def force_bounds(task: str, own: JawTask) -> list[Comparison]:
+    """Likewise of forces."""
+    rows = slice(own.cycles[0].start, own.cycles[-1].stop)
+    pressed = own.pop.fields["unilateral_reactions"][rows]
+    force = own.forces("pop")[rows]
+    slope = np.degrees(np.arctan(force[..., 0] / force[..., 1]))
+    return [
+        Comparison(f"{task}: POP, activation of the contact elements, at most", "%", "below 0.5",
+                   100.0 * float(pressed.max()) / STRENGTH_N, StatedBound("POP model", high=MOST_ACTIVE)),
+        Comparison(f"{task}: POP, contact elements pull by at most", "N", 0.0,
+                   max(0.0, -float(pressed.min())), StatedBound("contact elements can only push", high=0.0)),
+        Comparison(f"{task}: POP, slope of the force, off that of the planes by", "deg", 0.0,
+                   float(np.abs(slope - SLOPE_DEG).max()), StatedBound("planes 30 deg downwards", high=1e-2)),
+    ]  # fmt: skip
+
+
+def planes_rows() -> list[Comparison]:
+    """Slope and cant of the shipped planes."""
+    rows = []
+    for element in load_model(MODEL).elements:
+        normal = getattr(element, "normal", None)
+        if normal is None or not element.name.endswith("normal"):
+            continue
+        n = np.array(normal) / np.linalg.norm(normal)
+        slope, cant = degrees(np.arctan(n[0] / n[1])), degrees(np.arcsin(abs(n[2])))
+        rows += [
+            Comparison(
+                f"{element.name.removesuffix('_normal')} plane: downwards",
+                "deg",
+                SLOPE_DEG,
+                slope,
+                StatedBound("POP model", 29.95, 30.05),
+            ),
+            Comparison(
+                f"{element.name.removesuffix('_normal')} plane: canted",
+                "deg",
+                CANT_DEG,
+                cant,
+                StatedBound("POP model", 4.95, 5.05),
+            ),
+        ]
+    return rows
+
+
+ITEMS = tuple(
+    PaperItem(
+        kind="table",
+        number=number,
+        title=title,
+        data=JAW_DATA,
+        has_data_of_paper=False,
+        compute=compute,
+        kernels=KERNELS,
+    )
+    for number, title, compute in (
+        ("1", "kinematics of the joint beside the measurement", table_1),
+        ("2", "forces of points on planes beside force-dependent kinematics", table_2),
+    )
+)
