@@ -96,6 +96,10 @@ class ItemInput(NamedTuple):
     progress: Callable[[str], None] = lambda words: None
 
 
+Computed = Callable[[ItemInput], ItemResult]
+"""Gives the numbers and the drawing of an item."""
+
+
 class PaperItem(NamedTuple):
     """A figure or a table that can be computed.
 
@@ -112,7 +116,7 @@ class PaperItem(NamedTuple):
     title: str
     data: str
     has_data_of_paper: bool
-    compute: Callable[[ItemInput], ItemResult]
+    compute: Computed
     kernels: tuple[str, ...] = ()
     takes_recording: bool = False
 

@@ -24,7 +24,7 @@ from rtsim.config.models.model_schema import ModelSpec
 from rtsim.files.tables.panels import FigurePanel
 from rtsim.methods.agreement import humps, opening_over_closing
 from rtsim.models.load import load_model
-from rtsim.papers.item import Comparison, ItemInput, ItemResult, PaperItem, StatedBound
+from rtsim.papers.item import Comparison, Computed, ItemInput, ItemResult, PaperItem, StatedBound
 from rtsim.papers.paper_000.jaw_runs import (
     DISPLACEMENTS,
     FORCES,
@@ -91,6 +91,7 @@ def figure_4(given: ItemInput) -> ItemResult:
                        StatedBound("parameter study", USUAL_N_M - 0.05, USUAL_N_M + 0.05))
         )  # fmt: skip
     for contact in spec.contacts:
+        assert contact.stiffness is not None
         rows.append(
             Comparison(f"{contact.name}: pressure modulus", "N/m^3", MODULUS, contact.stiffness,
                        StatedBound("10 GN/m^3", MODULUS, MODULUS))
@@ -184,7 +185,7 @@ REPEATED = "cycles of the synthetic jaw repeat but for noise, those of a person 
 STUDIED = f"{len(STIFFNESSES_N_M)} stiffnesses and {len(STRAINS)} reference strains"
 
 
-def item(number: str, title: str, data: str, compute) -> PaperItem:  # type: ignore[no-untyped-def]
+def item(number: str, title: str, data: str, compute: Computed) -> PaperItem:
     """A figure of the joint."""
     return PaperItem(
         kind="figure",

@@ -19,7 +19,7 @@ from rtsim.methods.foot.foot_fit import FootFit, fit_foot, validate_foot
 from rtsim.methods.foot.foot_misfit import Errors, Weights
 from rtsim.methods.foot.foot_parameters import NAMES, TABLE_5_6, UNITS, guess, guesses, nearest_form
 from rtsim.methods.foot.rolling_foot import WEIGHT, SyntheticStep, known_step, true_parameters
-from rtsim.papers.item import Comparison, ItemInput, ItemResult, PaperItem, StatedBound
+from rtsim.papers.item import Comparison, Computed, ItemInput, ItemResult, Kind, PaperItem, StatedBound
 from rtsim.report.foot_drawn import drawn
 from rtsim.report.foot_fit import FittedStep, friction_curve, panels, steps_of
 
@@ -274,10 +274,10 @@ def figure_5_11(given: ItemInput) -> ItemResult:
     return ItemResult(rows, [curve])
 
 
-def item(kind: str, number: str, title: str, compute) -> PaperItem:  # type: ignore[no-untyped-def]
+def item(kind: Kind, number: str, title: str, compute: Computed) -> PaperItem:
     """An item of the foot."""
     return PaperItem(
-        kind=kind,  # type: ignore[arg-type]
+        kind=kind,
         number=number,
         title=title,
         data=STEP_DATA,

@@ -6,7 +6,7 @@ The laws are those of Andersson, Hollars, Specker, and Brown and McPhee (eqs 4.1
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from msgspec.structs import replace
@@ -23,7 +23,7 @@ from rtsim.config.models.friction_laws import Friction
 from rtsim.files.tables.panels import FigurePanel
 from rtsim.models.load import load_model
 from rtsim.models.model import build
-from rtsim.papers.item import Comparison, ItemInput, ItemResult, PaperItem, StatedBound
+from rtsim.papers.item import Comparison, Computed, ItemInput, ItemResult, PaperItem, StatedBound
 from rtsim.simulation.simulator import Simulator
 
 Array = NDArray[np.float64]
@@ -53,8 +53,13 @@ CONTACT_MS, PERIOD_S = 6.94, 2.5
 
 def force(law: str, v: Array, F_n: float = LOAD_N, **coefficients: float) -> Array:
     """(n,) - friction of a law at velocities (n,) [N]; coefficients : as in a model's file."""
-    given = {"static": STATIC, "dynamic": DYNAMIC, "transition_velocity_m_s": V_T, **coefficients}
-    row = np.array(Friction(law=law, **given).row)  # type: ignore[arg-type]
+    given: dict[str, Any] = {
+        "static": STATIC,
+        "dynamic": DYNAMIC,
+        "transition_velocity_m_s": V_T,
+        **coefficients,
+    }
+    row: Array = np.array(Friction(**given, law=law).row)  # type: ignore[arg-type]
     number = getattr(kernels.forces.friction, law.upper())
     return np.array([friction_force(number, row, float(x), F_n)[0] for x in v])
 
@@ -355,7 +360,7 @@ def slide_of(run: FrictionRun) -> Array:
 LAW_DATA = "eqs 4.1 to 4.4 with the coefficients of section 4.3; F_nt is ours, 10 N"
 
 
-def item(number: str, title: str, compute, kernels: tuple[str, ...] = ()) -> PaperItem:  # type: ignore[no-untyped-def]
+def item(number: str, title: str, compute: Computed, kernels: tuple[str, ...] = ()) -> PaperItem:
     """A figure of chapter 4."""
     return PaperItem(
         kind="figure", number=number, title=title, data=LAW_DATA, has_data_of_paper=True, compute=compute,

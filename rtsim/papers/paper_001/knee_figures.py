@@ -15,7 +15,7 @@ from rtsim.config.models.model_schema import ModelSpec
 from rtsim.files.tables.panels import FigurePanel
 from rtsim.models.load import load_model
 from rtsim.models.model import build
-from rtsim.papers.item import Comparison, ItemInput, ItemResult, PaperItem, StatedBound
+from rtsim.papers.item import Comparison, Computed, ItemInput, ItemResult, Kind, PaperItem, StatedBound
 from rtsim.papers.paper_001.knee_runs import (
     CONFIDENCE,
     N_BASE,
@@ -69,7 +69,7 @@ def figure_3_4(given: ItemInput) -> ItemResult:
             )  # fmt: skip
             printed = LIFT_OFF_DEG if unit == "deg" else None
             reason = PULSE if printed else "the thesis has a curve and no number"
-            rows.append(Comparison(f"{words}: {name}", unit, printed, ours, near, reason))
+            rows.append(Comparison(f"{words}: {name}", unit, printed, ours, near, reason=reason))
     simulator = Simulator(build(spec), spec.simulation)
     n_step = round(spec.simulation.duration_s / simulator.options.step)
     factor = spec.simulation.duration_s / time_runs(simulator, n_step, N_LAP).best
@@ -215,10 +215,10 @@ def ranks_in_words(found: KneeSensitivity) -> list[str]:
     ]
 
 
-def item(kind: str, number: str, title: str, compute) -> PaperItem:  # type: ignore[no-untyped-def]
+def item(kind: Kind, number: str, title: str, compute: Computed) -> PaperItem:
     """An item of the knee."""
     return PaperItem(
-        kind=kind,  # type: ignore[arg-type]
+        kind=kind,
         number=number,
         title=title,
         data=KNEE,

@@ -137,8 +137,9 @@ def perturbed(spec: ModelSpec, x: Array) -> ModelSpec:
         replace(own, toe_stiffness_N_mm2=own.toe_stiffness_N_mm2 / (1.0 + SLACK * next(drawn)))
         for own in ligaments
     ]  # fmt: skip
-    contacts = []
-    for contact in spec.contacts:
+    contacts: list[Any] = []
+    given: Any = spec.contacts  # spheres on planes
+    for contact in given:
         ball = moved(contact.ellipsoid, CONTACT_MM)
         ball = replace(ball, radius_mm=ball.radius_mm + CONTACT_MM * next(drawn))
         normal = np.array(contact.plane.normal) / np.linalg.norm(contact.plane.normal)

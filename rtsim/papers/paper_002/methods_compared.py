@@ -102,7 +102,7 @@ def torque_apart(arms: MomentArms, found: ComparedArms, every: int = 10) -> floa
     return float(np.abs(np.subtract(torques, expected)).max() / np.abs(expected).max())
 
 
-def distance_from_pin(arms: MomentArms, muscle: int, body: str, values: Array, angle: str) -> Array:
+def distance_from_pin(arms: MomentArms, muscle: str, body: str, values: Array, angle: str) -> Array:
     """(n,) - distance of a straight muscle's line from the origin of a body: figure 1's moment arm [m]."""
     stations, bodies, found = arms.model.stations, arms.model.names.bodies, []
     m = arms.model.names.muscles.index(muscle)

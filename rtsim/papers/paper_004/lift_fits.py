@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from rtsim.files.tables.panels import FigurePanel
 from rtsim.methods.generators.torque_generator_figures import panels_of_fit
 from rtsim.methods.generators.torque_generator_fit import FittedGenerator
-from rtsim.papers.item import Comparison, ItemInput, ItemResult, PaperItem, StatedBound
+from rtsim.papers.item import Comparison, Computed, ItemInput, ItemResult, Kind, PaperItem, StatedBound
 from rtsim.papers.paper_004.lift_motion import (
     DEEPEST_DEG,
     MADE_UP_DATA,
@@ -62,11 +62,11 @@ def table_1(given: ItemInput) -> ItemResult:
     start = f"{sum(basin.n_start for basin in best.basins)} starts that ended"
     printed_objective = OBJECTIVE_OF_PAPER if lift.is_of_paper else None
     for k, basin in enumerate(best.basins[:4]):
-        bound = None if k else StatedBound("no worse than the authors' start", high=first.objective + SLACK)
+        most = None if k else StatedBound("no worse than the authors' start", high=first.objective + SLACK)
         rows.append(
             Comparison(
                 f"minimum {k + 1}, of {basin.n_start} of {start}", "1", printed_objective,
-                basin.objective, bound, reason="" if bound else "a minimum that is not the least one",
+                basin.objective, most, reason="" if most else "a minimum that is not the least one",
             )
         )  # fmt: skip
     for (name, unit, *_), value in zip(TABLE_1, shown(best.x), strict=True):
@@ -115,7 +115,8 @@ def other_rows(lift: LiftMotion, first: FittedGenerator) -> list[Comparison]:
     left = fit_of(lift, lift.hips[1], several=False, most_passive=PASSIVE_OF_PAPER)
     apart = float(np.abs(left.x - first.x).max())
     others = [one for one in lift.placed if one.name not in lift.hips]
-    driven, idle = [], []
+    driven: list[bool] = []
+    idle: list[bool] = []
     for one in others:
         if one.joint.coordinate not in lift.motion.names:
             continue
@@ -225,10 +226,10 @@ def figure_5(given: ItemInput) -> ItemResult:
     return of_lift(rows, [*panels, *least], lift)
 
 
-def item(kind: str, number: str, title: str, compute) -> PaperItem:  # type: ignore[no-untyped-def]
+def item(kind: Kind, number: str, title: str, compute: Computed) -> PaperItem:
     """An item of the lift."""
     return PaperItem(
-        kind=kind,  # type: ignore[arg-type]
+        kind=kind,
         number=number,
         title=title,
         data=MADE_UP_DATA,

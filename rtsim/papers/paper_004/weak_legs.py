@@ -24,7 +24,7 @@ from rtsim.methods.generators.torque_generator_figures import panels_of_fit
 from rtsim.methods.generators.torque_generator_fit import FitSettings
 from rtsim.methods.plates.force_feed import ForceFeed
 from rtsim.models.generator_sets import generators_of
-from rtsim.papers.item import Comparison, ItemInput, ItemResult, PaperItem, StatedBound
+from rtsim.papers.item import Comparison, Computed, ItemInput, ItemResult, Kind, PaperItem, StatedBound
 from rtsim.subjects.made_up.walker_forces import MASS_KG
 
 SET, RUN = "leg", "walker"
@@ -72,7 +72,7 @@ def walker_motion() -> JointMotion:
     rows = (results.times >= CYCLES_S[0]) & (results.times < CYCLES_S[1])
     delay = float(results.session.meta["rates"]["delay_s"][0])
     names = tuple(dict.fromkeys(one.joint.coordinate for one in generators_of(SET)))
-    columns: dict[str, list[np.ndarray]] = {}
+    columns: dict[str, np.ndarray] = {}
     for field in ("joint_angles", "joint_angle_speeds", "joint_moments"):
         at = [labels[field].index(name.removesuffix("_r")) for name in names]
         values = results.fields[field][:, at]
@@ -160,10 +160,10 @@ def figure_b_7(given: ItemInput) -> ItemResult:
     return ItemResult(rows, panels)
 
 
-def item(kind: str, number: str, title: str, compute) -> PaperItem:  # type: ignore[no-untyped-def]
+def item(kind: Kind, number: str, title: str, compute: Computed) -> PaperItem:
     """An item of the walk."""
     return PaperItem(
-        kind=kind,  # type: ignore[arg-type]
+        kind=kind,
         number=number,
         title=title,
         data=WALKER_DATA,
