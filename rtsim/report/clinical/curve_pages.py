@@ -124,7 +124,11 @@ def _grid(
     if curves:
         used = report.norms is not None and bool(norms)
         label = report.before.label if report.before is not None else ""
-        legend(page, MARGIN, END - 22.0, report.sides, label, "norms" if used else "")
+        drawn = {
+            side for curve in (*curves, *(before or ())) for side, rows in curve.strides.items() if len(rows)
+        }
+        sides = [side for side in report.sides if side in drawn or not drawn]
+        legend(page, MARGIN, END - 22.0, sides, label, "norms" if used else "")
 
 
 def all_sources(report: GaitReport) -> list[CurveSource]:

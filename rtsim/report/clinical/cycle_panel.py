@@ -28,7 +28,7 @@ from rtsim.report.clinical.drawing import (
 )
 from rtsim.report.clinical.session import ReportCurve
 
-LEAST = {"deg": 20.0, "N m/kg": 0.5, "W/kg": 1.0, "body weight": 0.5}
+LEAST = {"deg": 20.0, "N m/kg": 0.5, "W/kg": 1.0, "body weight": 0.5, "%": 2.0, "mm": 1.0, "N": 20.0}
 """Shortest ordinate worth showing."""
 AXIS, TOP, BOTTOM = 96.0, 52.0, 44.0
 SMALL = 25.0
@@ -56,7 +56,7 @@ def draw_panel(
     unit_room = WIDE * SMALL * len(now.unit) + 20.0
     page.text(room.x + 12.0, room.y + 32.0, now.title, 28.0, bold=True, room=right - room.x - unit_room)
     page.text(right, room.y + 34.0, now.unit, SMALL, SOFT, "end")
-    rows = [row for curve in (now, before) if curve for side in curve.strides for row in curve.strides[side]]
+    rows = rows_shown([curve for curve in (now, before) if curve is not None])
     for curve, side in [(c, s) for c in (now, before) if c for s in c.strides]:
         mean, spread = curve.mean(side), curve.deviation(side)
         rows += [mean - spread, mean + spread]
@@ -68,7 +68,9 @@ def draw_panel(
         low -= 0.12 * (high - low)
 
     def up(values: FloatArray) -> FloatArray:
-        return bottom - (values - low) / (high - low) * (bottom - top)
+        slack = 1e-6 * (high - low)
+        inside = np.where((values >= low - slack) & (values <= high + slack), values, math.nan)
+        return bottom - (inside - low) / (high - low) * (bottom - top)
 
     x = left + PERCENT / 100.0 * (right - left)
     _axes(page, (left, right, top, bottom), (low, high), up, now)
@@ -91,6 +93,15 @@ def draw_panel(
         page.box(right - wide, bottom - 30.0, wide, 28.0, "#ffffff", 0.85)
         page.text(right - 4.0, bottom - 10.0, left_out, 21.0, SOFT, "end", room=right - left - 12.0)
     page.panels.append(_data(now, before, norm, (left, right, top, bottom)))
+
+
+def rows_shown(curves: Sequence[ReportCurve]) -> list[FloatArray]:
+    """Strides whose values the ordinate is to show: without what is flagged, where anything is not."""
+    sides = [(curve, side) for curve in curves for side in curve.strides]
+    sound = [row for curve, side in sides for row in curve.usable(side)]
+    if any(np.isfinite(row).any() for row in sound):
+        return sound
+    return [row for curve, side in sides for row in curve.strides[side]]
 
 
 def incomplete_in_words(curve: ReportCurve) -> str:

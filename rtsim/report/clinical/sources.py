@@ -46,7 +46,7 @@ def sources_of(trials: Iterable[ReportTrial], convention: str) -> list[str]:
             found.append(SANCISI if knee else LU)
         if convention == CGM:
             found.append(CGM_ANGLES)
-        if convention != CGM or "joint_moments" in fields:
+        if meta.get("subject") and (convention != CGM or "joint_moments" in fields):
             found.append(ISB_ANGLES)
         if "joint_moments" in fields and meta.get("subject"):
             found.append(INERTIA)

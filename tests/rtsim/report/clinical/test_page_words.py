@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from rtsim.cli.commands.report import person_of
+from rtsim.report.clinical.curve_pages import kinematic_pages, kinetic_pages
 from rtsim.report.clinical.document import pages_of
 from rtsim.report.clinical.drawing import Page, cut
 from rtsim.report.clinical.report import GaitReport
@@ -124,3 +125,32 @@ def test_titles_are_smaller_rather_than_cut() -> None:
     assert "\N{HORIZONTAL ELLIPSIS}" not in page.svg()
     assert cut("one two three four", 0.62 * 10.0 * 11, 10.0) == "one two\N{HORIZONTAL ELLIPSIS}"
     assert cut("oneverylongword", 0.62 * 10.0 * 8, 10.0) == "oneveryl"[:7] + "\N{HORIZONTAL ELLIPSIS}"
+
+
+def test_the_legend_of_a_page_has_the_sides_that_it_draws() -> None:
+    """Protects a page of one leg's muscles from a legend of a side that is not there."""
+    report = report_of(gait_results())
+    right = [curve._replace(strides={"right": curve.strides["right"]}) for curve in report.kinetics["now"]]
+    ((_, page),) = kinetic_pages(report._replace(kinetics={"now": right}))
+    words = [e.text for e in ElementTree.fromstring(page.svg()).iter() if e.tag.endswith("text")]
+    assert "right" in words
+    assert "left" not in words
+
+
+def test_flagged_frames_do_not_squash_a_panel() -> None:
+    """Protects what is sound from values that are no measurement: the ordinate is that of sound values."""
+    results = gait_results()
+    results.fields["joint_angles"][250:260, 3] = 50.0
+    flagged = results.status.copy()
+    flagged[245:265] = 8
+    ((_, page),) = kinematic_pages(report_of(results._replace(status=flagged)))
+    words = [e.text or "" for e in ElementTree.fromstring(page.svg()).iter() if e.tag.endswith("text")]
+    assert not any(line.isdigit() and int(line) > 100 for line in words)
+
+
+def test_a_curve_that_hardly_changes_is_not_blown_up() -> None:
+    """Protects a ligament that is held at its length from an ordinate of a thousandth of a percent."""
+    results = gait_results()
+    results.fields["ligament_lengthening"][:] = 0.0078
+    words = words_of(report_of(results), -1)
+    assert not any("0.78" in line for line in words)
