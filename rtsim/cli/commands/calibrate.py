@@ -105,7 +105,7 @@ def command(
         path = out or file.with_suffix(".mandible.toml")
         calibrate_mandible(file, scan_path, path, person or "", units, up, force)
         return
-    from rtsim.subjects.calibration.person_measures import AskedMeasures
+    from rtsim.subjects.calibration.person_measures import AskedMeasures, all_measures
     from rtsim.subjects.markers.labs import load_lab
     from rtsim.subjects.markers.persons import read_one, share_of_labs
     from rtsim.subjects.subject import save_subject
@@ -123,6 +123,7 @@ def command(
             lab=marker_map,
             side=side,
             person=person or "",
+            stored=all_measures(asked)[1],
         )
         moving = standing_trial(request, connect_security(client_key, server_key))
     else:

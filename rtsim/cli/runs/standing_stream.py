@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from rtsim.cli.terminal.lines import tell
@@ -32,7 +33,7 @@ class StandingRequest(NamedTuple):
 
     source : a stream or a capture system; seconds : to stand still with all markers seen [s]
     within_s : after which a stream is refused that was never good enough [s]
-    lab, side, person : as of `StandingTrial`
+    lab, side, person, stored : as of `StandingTrial`
     """
 
     source: str
@@ -41,6 +42,7 @@ class StandingRequest(NamedTuple):
     lab: LabMap | None = None
     side: str = ""
     person: str = ""
+    stored: Mapping[str, float] | None = None
 
 
 def standing_trial(request: StandingRequest, security: Security | None = None) -> MarkerTrial:
@@ -95,6 +97,8 @@ def followed(
         frame = subscriber.wait(0.05)
         if frame is not None:
             standing.take(frame)
+            if standing.lacking is not None:  # nobody has to stand for it
+                raise standing.lacking
         now = time.monotonic()
         over = now - begun >= within_s or stop.is_set() or subscriber.ended
         if now < look_due and not over:

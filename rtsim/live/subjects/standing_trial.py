@@ -7,6 +7,7 @@ centimetres. The frames that are taken are the newest in a row in which no marke
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -17,7 +18,9 @@ from rtsim.errors import ConfigError
 from rtsim.files.markers.ground import to_ground
 from rtsim.files.markers.persons import of_person
 from rtsim.files.markers.trial import MarkerTrial, RawTrial, name_some, unique_names
-from rtsim.subjects.calibration.landmarks import needed_roles, role_positions
+from rtsim.subjects.calibration.landmarks import PELVIS, needed_roles, role_positions
+from rtsim.subjects.calibration.stand_ins import MEDIAL, missing_widths
+from rtsim.subjects.knee_centre import width_of
 from rtsim.subjects.markers.labs import ENOUGH, SIDES, cover, find_lab, side_of
 from rtsim.subjects.markers.marker_names import find_markers
 from rtsim.subjects.markers.persons import choose, share_of_labs
@@ -77,11 +80,17 @@ class StandingTrial:
     source : address, for sentences; wanted_s : seconds that are wanted [s]
     lab : marker map, None = found by the names; side : right, left, or "" = those that are there
     person : whose markers, "" = of the only one
+    stored : measures of the person that are known (name -> SI value); None = they come later
+
+    Attributes
+    ----------
+    lacking : why no subject can come of the labels at hand, whoever stands; None = nothing is known to lack
     """
 
     def __init__(
-        self, source: str, wanted_s: float, lab: LabMap | None = None, side: str = "", person: str = ""
-    ) -> None:
+        self, source: str, wanted_s: float, lab: LabMap | None = None, side: str = "", person: str = "",
+        stored: Mapping[str, float] | None = None,
+    ) -> None:  # fmt: skip
         self.source, self.wanted_s = source, wanted_s
         self._lab, self._side, self._asked_person = lab, side, person
         self._session: Session | None = None
@@ -89,6 +98,8 @@ class StandingTrial:
         self._map, self._person = lab, ""
         self._fault: ConfigError | None = None
         self.notes: tuple[str, ...] = ()
+        self.lacking: ConfigError | None = None
+        self._stored = stored
 
     def take(self, frame: ReceivedFrame) -> None:
         """Take in a frame; another session, or time that runs backwards, begins anew."""
@@ -132,7 +143,7 @@ class StandingTrial:
 
     def _begin(self, session: Session) -> None:
         """A stream has begun, or its labels have changed."""
-        self._session, self._fault = session, None
+        self._session, self._fault, self.lacking = session, None, None
         self._frames.clear()
         names = next(field.labels for field in session.fields if field.name == "positions")
         try:
@@ -141,8 +152,33 @@ class StandingTrial:
             self._person, self.notes = chosen.person, chosen.told
             own = of_person(self._raw(np.zeros(0), np.zeros((0, len(names), 3))), self._person).names
             self._map = as_spelled(self._lab or find_lab(own, self._side), own)
+            self.lacking = self._widths_that_lack(own)
         except ConfigError as fault:
             self._fault = fault
+
+    def _widths_that_lack(self, names: Sequence[str]) -> ConfigError | None:
+        """Of legs with a pelvis whose labels have no medial markers, and whose widths nobody gave."""
+        assert self._map is not None
+        for side in self._sides(names) if self._stored is not None else ():
+            table = side_of(self._map, side)
+            found = find_markers(table.named.values(), names)
+            roles = {role for role, name in table.named.items() if name in found}
+            needed = [] if table.is_keypoints or roles.isdisjoint(PELVIS) else list(MEDIAL)
+            missing = [
+                joint
+                for joint in needed
+                if not roles >= {*MEDIAL[joint]} and not width_of(self._stored or {}, side, joint, None)
+            ]
+            if missing:
+                return missing_widths(side, missing, self.source)
+        return None
+
+    def _sides(self, names: Sequence[str]) -> list[str]:
+        """The legs that are asked for, or whose markers are there."""
+        if self._side in SIDES:
+            return [self._side]
+        assert self._map is not None
+        return [side for side in SIDES if cover(self._map, side, names).share >= ENOUGH]
 
     def _raw(self, times: Array, positions: Array) -> RawTrial:
         """Frames as a trial in the stream's own unit and axes."""
@@ -167,11 +203,8 @@ class StandingTrial:
         """Markers of the legs that are there: of which landmarks are built, and those that are followed and
         have a label."""
         assert self._map is not None
-        sides = [self._side] if self._side in SIDES else [
-            side for side in SIDES if cover(self._map, side, trial.names).share >= ENOUGH
-        ]  # fmt: skip
         names: list[str] = []
-        for side in sides:
+        for side in self._sides(trial.names):
             table = side_of(self._map, side)
             names += [table.named[role] for role in needed_roles(table, role_positions(trial, table))]
             followed = [name for name in table.tracking.names if find_markers([name], trial.names)]

@@ -6,7 +6,7 @@ beside their lateral markers (`conventional.chord`); medial landmarks are then a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -151,13 +151,16 @@ def stand_ins(known: Positions, measures: LegMeasures, where: str) -> StandIns:
     return StandIns(found, tuple(notes))
 
 
+MEDIAL = {
+    "knee": ("epicondyle_lateral", "epicondyle_medial"), "ankle": ("malleolus_lateral", "malleolus_medial"),
+}  # fmt: skip
+"""Roles between which a width is measured by markers."""
+
+
 def check_widths(known: Positions, measures: LegMeasures, where: str) -> None:
     """ConfigError that names all widths which are needed and not known, and where they usually stand; and for
     two that seem exchanged."""
-    pairs = {
-        "knee": ("epicondyle_lateral", "epicondyle_medial"),
-        "ankle": ("malleolus_lateral", "malleolus_medial"),
-    }
+    pairs = MEDIAL
     missing = [
         joint for joint, pair in pairs.items() if not known.keys() >= {*pair} and measures.lacks(joint)
     ]
@@ -170,14 +173,19 @@ def check_widths(known: Positions, measures: LegMeasures, where: str) -> None:
             )
             check_both_widths(knee, ankle, measures.label_side, where)
         return
-    side, stored = measures.label_side, [width_name(measures.label_side, joint) for joint in missing]
-    options = [f"{joint}_width_mm (--{joint}-width)" for joint in missing]
-    raise ConfigError(
-        f"without medial markers the width of the {side} {' and '.join(missing)} is needed; no "
+    raise missing_widths(measures.label_side, missing, where, measures.near)
+
+
+def missing_widths(side: str, joints: Sequence[str], where: str, near: str = "") -> ConfigError:
+    """Of widths that are needed and not known; near : words on files that may have them"""
+    stored = [width_name(side, joint) for joint in joints]
+    options = [f"{joint}_width_mm (--{joint}-width)" for joint in joints]
+    return ConfigError(
+        f"without medial markers the width of the {side} {' and '.join(joints)} is needed; no "
         f"{' and no '.join(stored)} is stored with it",
         where=where,
         remedy=f"measure it and give {' and '.join(options)}, or give --measures with the .vsk of Nexus, an "
-        f".mp or a .toml file{measures.near}; C3D files have it in PROCESSING; or put on medial markers",
+        f".mp or a .toml file{near}; C3D files have it in PROCESSING; or put on medial markers",
     )
 
 

@@ -115,3 +115,16 @@ def test_too_short_is_told_by_its_reason(over: bool, words: str) -> None:
     """Protects the remedy: a stream that ends is another matter than a person who does not stand."""
     assert words in str(refusal(Stream().play(0.5).standing.look(), 1.0, "here", over))
     assert "no frame has come" in str(refusal(StandingTrial("here", 1.0).look(), 1.0, "here", over))
+
+
+@pytest.mark.parametrize("side", ["", "left"])
+def test_a_width_that_nobody_gave_is_told_with_the_first_frame(side: str) -> None:
+    """Protects a person from standing for a marker set that needs a width which is not known."""
+    stream = Stream()
+    stream.standing = StandingTrial("here", 1.0, side=side, stored={})
+    stream.play(0.01)
+    assert f"the width of the {side or 'right'} knee and ankle is needed" in str(stream.standing.lacking)
+    assert "--knee-width" in str(stream.standing.lacking)
+    stream.standing = StandingTrial("here", 1.0, side=side, stored=MEASURES)
+    assert stream.play(0.01).standing.lacking is None
+    assert Stream().play(0.01).standing.lacking is None  # whoever asks brings them later
