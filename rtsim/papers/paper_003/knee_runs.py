@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtsim.config.models.model_schema import ModelSpec
-from rtsim.config.runs.run_schema import MarkerCheck
+from rtsim.config.runs.run_schema import MarkerCheck, Solver
 from rtsim.methods.kinematics.mean_lengths import experimental_lengths
 from rtsim.methods.kinematics.multibody import MultibodyEstimator
 from rtsim.models.load import ONE_LEG, load_model
@@ -24,6 +24,8 @@ from rtsim.papers.paper_003.printed_tables import LIGAMENTS, METHODS
 
 Array = NDArray[np.float64]
 
+N_ITERATION = 1000
+"""Of a frame; live frames have fewer."""
 KNEE = "knee_flexion"
 """First angle of the joint that is looked at."""
 RECORDED = ("angles", "displacements", "lengthening", "contacts")
@@ -68,7 +70,14 @@ class KneeSolver:
 
     def _prepared(self, cycle: MarkerCycle) -> MultibodyEstimator:
         check = MarkerCheck(downweight=False, fill_s=0.0)
-        estimator = MultibodyEstimator(self.spec, cycle.subject, METHODS[0], METHODS, check=check)
+        estimator = MultibodyEstimator(
+            self.spec,
+            cycle.subject,
+            METHODS[0],
+            METHODS,
+            solver=Solver(max_iterations=N_ITERATION),
+            check=check,
+        )
         names = estimator.model.names
         self._joint = names.joint_angles[::3].index(KNEE)
         self._ligaments = np.array([names.elements.index(name) for name in LIGAMENTS])
@@ -96,7 +105,8 @@ class KneeSolver:
                 estimator.roles.weight[:] = usual
 
     def _solved(self) -> KneeRun:
-        n, estimator, out = len(self.frames), self._estimator, self._estimator.outputs
+        n, estimator = len(self.frames), self._estimator
+        out = estimator.outputs
         rows = KneeRun(
             angles=np.full((n, 3), np.nan),
             displacements=np.full((n, 3), np.nan),
