@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.stage_counts import branches, stage_mentions, stage_modules
 
 MOST_STAGE_MENTIONS = 9
-MOST_BRANCHES = 58
+MOST_BRANCHES = 49
 """What was left when they were last counted: lower these where there are fewer."""
 HOMONYMS = {
     ("rtsim/models/addition.py", "'torque_generators'"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -190,6 +190,26 @@ def mass_of(run: RunConfig, spec: ModelSpec, subject: Subject | None) -> float:
         return weigh(read_forces(run.static, up=run.up or None, units=run.units or None))
     except NoPlatesError:
         return 0.0
+
+
+class KnownMass(NamedTuple):
+    """Mass [kg] of who is followed, 0 = not known, and the sentence on it, "" = none."""
+
+    mass_kg: float = 0.0
+    told: str = ""
+
+
+def known_mass(run: RunConfig, spec: ModelSpec, subject: Subject | None, *, plates: bool) -> KnownMass:
+    """The mass of who is followed, as `mass_of` has it or, of a person, as the files store it.
+
+    plates : whether there are force plates, so that it is told where the mass is not known
+    """
+    mass, missing = mass_of(run, spec, subject), WEIGHTLESS
+    if subject is not None and not mass:
+        missing = NO_MASS
+        if stored := stored_mass(run):
+            return KnownMass(stored, STORED_MASS.format(stored))
+    return KnownMass(mass, missing if plates and not mass else "")
 
 
 def stored_mass(run: RunConfig) -> float:

@@ -33,6 +33,7 @@ from rtsim.stages.kinematics import Kinematics
 from rtsim.stages.plates import FootLoads
 from rtsim.stages.stage import FINE, Stage, StageOutcome
 from rtsim.subjects.markers.labs import SIDES
+from rtsim.subjects.subject import segments_of
 from streams.messages import Curves, Session, time_rate
 from streams.receiving.ring import ReceivedFrame
 
@@ -193,10 +194,10 @@ class GaitPhases(Stage):
         """The feet of the plates that are those followed here: of a person by markers, as labels may be
         exchanged.
         """
-        subject, names = self.kinematics.subject, self.kinematics.estimator.model.names.bodies
+        segments, names = segments_of(self.kinematics.subject), self.kinematics.estimator.model.names.bodies
         found = []
         for body, side in zip(self._bodies, self._sides, strict=True):
-            segment = subject.segments.get(names[body]) if subject is not None else None
+            segment = segments.get(names[body])
             found.append(side if segment is None else loads.bearer_with(segment.markers_mm, SIDES[side]))
         return found
 

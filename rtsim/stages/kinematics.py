@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from rtsim.methods.kinematics.choice import followed_by, method_of, methods_of
 from rtsim.methods.kinematics.multibody import NO_FRAME, MultibodyEstimator, Solution
+from rtsim.models.tracked import tracked_of
 from rtsim.quantity import Quantity
 from rtsim.stages.building.context import StageContext
 from rtsim.stages.building.declaration import OWN_MARKERS, PERSON, StageDeclaration
@@ -30,7 +31,7 @@ from rtsim.stages.poses.solution_status import status_of
 from rtsim.stages.poses.stick import figure_of
 from rtsim.stages.stage import Args, Stage, StageCommand, StageOutcome
 from rtsim.subjects.calibration.trunk import TRUNK
-from rtsim.subjects.subject import Subject
+from rtsim.subjects.subject import Subject, segments_of
 from streams.account import plain
 from streams.messages import Session, Status
 from streams.receiving.ring import ReceivedFrame
@@ -83,7 +84,8 @@ class Kinematics(Stage):
     ) -> None:
         super().__init__()
         self.estimator, self.subject, self.person = estimator, subject, person
-        self.unnamed = unnamed_markers(estimator.model, subject) if unnamed else None
+        names = estimator.model.names.markers
+        self.unnamed = unnamed_markers(tracked_of(estimator.model, subject), names) if unnamed else None
         self.rehearses = not unnamed  # a search takes longer than there is for practice
         self.reference_length = reference_length_of(estimator, subject)
         self.marker_input: MarkerInput | None = None
@@ -156,7 +158,7 @@ class Kinematics(Stage):
             self.reference_length, session, self.person, known_labels(self.subject), self.unnamed
         )
         absent = self.marker_input.absent if self.marker_input.usable else frozenset()
-        self._unseen, said = beside_missing_root(self.estimator.model, self.subject, absent)
+        self._unseen, said = beside_missing_root(self.estimator.model, segments_of(self.subject), absent)
         self.sentences += said
         self.unknown, self._lost = self._unseen.copy(), False
         self._of_trunk = angles_of_trunk(self.estimator.model)

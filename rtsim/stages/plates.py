@@ -36,6 +36,7 @@ from rtsim.stages.loads.belt import Belt
 from rtsim.stages.loads.stated_loads import StatedLoads
 from rtsim.subjects.feet.foot_markers import FootMarkers
 from rtsim.subjects.markers.labs import SIDES, lab_of
+from rtsim.subjects.subject import segments_of
 from rtsim.units import METRES
 from streams.codec import FieldLayout
 from streams.messages import Session, force_session, marker_session
@@ -202,8 +203,8 @@ class FootLoads(AppliedLoads):
 
     def _unseen(self, labels: Collection[str]) -> list[str]:
         """Markers of the person that a stream does not have: by them the laboratory is known all the same."""
-        subject = self.kinematics.subject
-        return [name for name in subject.marker_names if name not in labels] if subject is not None else []
+        segments = segments_of(self.kinematics.subject).values()
+        return [name for segment in segments for name in segment.markers_mm if name not in labels]
 
     def size_bearing(self) -> None:
         """Size the arrays for the feet."""

@@ -192,3 +192,8 @@ def subject_text(subject: Subject) -> str:
         lines += entries({key: x for key, x in own.items() if x is not None})
         lines += [f"[conventional.{side}.markers]", *entries(leg.markers)]
     return "\n".join(lines) + "\n"
+
+
+def segments_of(subject: Subject | None) -> dict[str, SubjectSegment]:
+    """Segments of the person who is followed; none where a model with its own markers is."""
+    return subject.segments if subject is not None else {}

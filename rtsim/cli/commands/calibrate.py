@@ -160,12 +160,14 @@ def subject_of(
 ) -> Subject:  # fmt: skip
     """The subject of a trial; its notes say what is odd about how the trial fits its static trial."""
     from rtsim.live.subjects.subject_check import notes_on_fit
+    from rtsim.models.tracked import tracked_person
     from rtsim.subjects.calibration.calibration import subject_for
 
     subject = subject_for(
         moving, static, lab=lab, side=side, units=units, up=up, person=moving.person, measures=asked
     )
-    fit = notes_on_fit(subject, moving, moving.source, anyway=anyway) if static is not None else []
+    who = tracked_person(subject)
+    fit = notes_on_fit(who, moving, moving.source, anyway=anyway) if static is not None else []
     return msgspec.structs.replace(subject, notes=(*subject.notes, *fit))
 
 

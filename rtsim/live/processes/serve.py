@@ -13,7 +13,7 @@ from rtsim.live.compiled.cache_warming import FASTEST, FASTEST_WITH_FORCES, Cach
 from rtsim.live.compiled.group_table import groups_of
 from rtsim.live.compiled.groups import compile_groups
 from rtsim.live.compiled.warm_up import neutral, warm_up
-from rtsim.live.forces import NO_MASS, STORED_MASS, WEIGHTLESS, mass_of, stored_mass, weighs
+from rtsim.live.forces import KnownMass, known_mass, weighs
 from rtsim.live.inputs.inputs import StreamInput
 from rtsim.live.inputs.paired import PairedInput
 from rtsim.live.inputs.sources import brings_markers, resolve_subject
@@ -50,18 +50,14 @@ def prepare(run: RunConfig, forces: ForceFeed | None = None) -> list[Stage]:
     if not brings_markers(run, spec):
         subject = resolve_subject(run)
         spec = for_person(load_model(model_for(run.model, subject.side)), subject)
-    asked = forces is not None or weighs(run)
-    mass = mass_of(run, spec, subject) if asked else 0.0
-    stored = stored_mass(run) if asked and not mass and subject is not None else 0.0
-    mass = mass or stored
-    stages = make_stages(run, spec, subject, forces, mass)
+    plates = forces is not None
+    mass = known_mass(run, spec, subject, plates=plates) if plates or weighs(run) else KnownMass()
+    stages = make_stages(run, spec, subject, forces, mass.mass_kg)
     kinematics = kinematics_of(stages)
     names = kinematics.estimator.model.names.markers
     warm_up(stages, marker_session(names, rate=100.0, t_start=0), neutral(kinematics))
-    if stored:
-        stages[-1].sentences.append(STORED_MASS.format(stored))
-    if forces is not None and not mass:
-        stages[-1].sentences.append(NO_MASS if subject is not None else WEIGHTLESS)
+    if mass.told:
+        stages[-1].sentences.append(mass.told)
     return stages
 
 
@@ -128,7 +124,8 @@ def serve(
     if acquaintance is not None and acquaintance.unsettled and not anyway:
         raise ConfigError(
             f"{acquaintance.unsettled}; its frames are suspect", where=named,
-            remedy=f"give {REMEDIES[acquaintance.sized]}, correct the labels at the sender, or add --anyway",
+            remedy=f"give {REMEDIES[acquaintance.tracked.is_person]}, correct the labels at the sender, "
+            "or add --anyway",
         )  # fmt: skip
 
 

@@ -24,10 +24,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rtsim.models.distances import ruler_of_model
+from rtsim.models.tracked import tracked_of
 from rtsim.stages.kinematics import Kinematics
 from rtsim.stages.stage import FINE, Stage, StageOutcome
-from rtsim.subjects.markers.distances import ruler_of_subject
 from rtsim.subjects.markers.fit import (
     FARTHEST,
     LARGEST_MISFIT,
@@ -102,7 +101,7 @@ class LiveSubjectCheck(Stage):
 
     Attributes
     ----------
-    whose : "the subject NAME", or "the model NAME"; sized : whether another size alone is a reason
+    tracked : who the stream should be
     refused : why the stream at hand is not theirs, in words; empty where it is, or is not known yet
     unsettled : the same of the newest stream that was judged, also after its end
     """
@@ -114,12 +113,8 @@ class LiveSubjectCheck(Stage):
         self._judged: _Judgement | None = None
         self._began, self._wait = 0, FIRST_NS
         self._kinematics, self._where = kinematics, where
-        model, person = kinematics.estimator.model, kinematics.subject
-        self._names = model.names.markers if person is None else person.marker_names
-        self._ruler = ruler_of_model(model) if person is None else ruler_of_subject(person)
-        self.whose = f"the model {model.name}" if person is None else f"the subject {person.name}"
-        self.sized = person is not None
-        self._straight, self._bent = _Frames(len(self._names)), _Frames(len(self._names))
+        self.tracked = tracked = tracked_of(kinematics.estimator.model, kinematics.subject)
+        self._straight, self._bent = _Frames(len(tracked.names)), _Frames(len(tracked.names))
         self._misfit_mm = np.nan
 
     def reset(self) -> None:
@@ -185,10 +180,10 @@ class LiveSubjectCheck(Stage):
         self._rest()
 
         def look() -> None:
-            tracks = {name: x for k, name in enumerate(self._names) if seen(x := positions[:, k])}
-            fit = fit_of_tracks(self._ruler, tracks)
+            tracks = {name: x for k, name in enumerate(self.tracked.names) if seen(x := positions[:, k])}
+            fit = fit_of_tracks(self.tracked.ruler, tracks)
             if fit is not None and (fit.moved or fit.misfit > LARGEST_MISFIT):
-                fit = searched_fit(self._ruler, tracks, {})
+                fit = searched_fit(self.tracked.ruler, tracks, {})
             judged.fit = fit
             judged.over = True
 
@@ -207,7 +202,7 @@ class LiveSubjectCheck(Stage):
         if fit is None:
             return
         self._misfit_mm = 1e3 * fit.misfit
-        fault = fault_of(fit, self.whose, self._where, sized=self.sized)
+        fault = fault_of(fit, self.tracked.title, self._where, sized=self.tracked.is_person)
         sure = judged.straight or fit.exchanged or fit.mirrored or fit.misfit > FARTHEST
         if fault is not None and not sure:
             return
@@ -219,7 +214,8 @@ class LiveSubjectCheck(Stage):
             return
         if not judged.straight:
             return
-        told = [*([f"the markers fit {self.whose} now"] if self.refused else []), *sentences(fit, self.whose)]
+        title = self.tracked.title
+        told = [*([f"the markers fit {title} now"] if self.refused else []), *sentences(fit, title)]
         self.sentences += [plain(f"{self._where}: {sentence}.") for sentence in told]
         self.refused, self.unsettled, self._known = "", "", True
 

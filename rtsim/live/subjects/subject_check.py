@@ -14,11 +14,11 @@ from rtsim.errors import ConfigError
 from rtsim.files.markers.trial import name_some, with_names_told
 from rtsim.live.inputs.sources import WALKER, brings_markers, load_trial, resolve_subject
 from rtsim.methods.kinematics.choice import followed_by, method_of
-from rtsim.models.distances import ruler_of_model
 from rtsim.models.following import with_markers
-from rtsim.models.model import build
+from rtsim.models.model import Model, build
+from rtsim.models.tracked import TrackedModel, tracked_model, tracked_person
 from rtsim.subjects.calibration.proportions import check_stature
-from rtsim.subjects.markers.fit import MODELS, SubjectFit, fault_of, fit_of, fit_of_trial, sentences
+from rtsim.subjects.markers.fit import MIRROR, SubjectFit, fault_of, fit_of_trial, sentences
 from rtsim.subjects.markers.marker_names import find_markers
 from rtsim.subjects.subject import kind_of_segment
 from streams.addresses import is_stream
@@ -51,14 +51,11 @@ def notes_before(run: RunConfig, *, anyway: bool = False) -> tuple[str, ...]:
         run.source, units=run.units or None, up=run.up or None, person=run.person, unnamed=run.label_unnamed
     )
     told = [f"{run.source}: {note}" for note in trial.notes] + told
-    followed = person.marker_names if person is not None else tuple(marker.name for marker in spec.markers)
-    if run.label_unnamed and not find_markers(followed, trial.names):  # whose they are shows as they come
-        return tuple(told)
     try:
-        if person is not None:
-            fits = notes_on_fit(person, trial, run.source, anyway=anyway)
-        else:
-            fits = notes_on_model(spec, run, trial, anyway=anyway)
+        tracked = tracked_person(person) if person is not None else tracked_model(followed_model(run, spec))
+        if run.label_unnamed and not find_markers(tracked.names, trial.names):
+            return tuple(told)  # whose they are shows as they come
+        fits = notes_on_fit(tracked, trial, run.source, anyway=anyway)
     except ConfigError as fault:
         raise with_names_told(fault, trial) from None
     return (*told, *(f"{run.source}: {said}" for said in fits))
@@ -79,28 +76,21 @@ def notes_of_person(person: Subject | None, run: RunConfig) -> list[str]:
     return [*(f"{where}: {note}" for note in (*person.notes, *odd)), *beside]
 
 
-def notes_on_fit(person: Subject, trial: MarkerTrial, where: str, *, anyway: bool = False) -> list[str]:
-    """Sentences on how a trial fits a person; ConfigError where it does not, unless `anyway`."""
-    check_shown(person.marker_names, "subject's", trial, where)
-    fit = fit_of(person, trial)
+def followed_model(run: RunConfig, spec: ModelSpec) -> Model:
+    """A model with the markers of its own that a run follows."""
+    return with_markers(build(spec, None, method_of(run, spec)), followed_by(run, spec))
+
+
+def notes_on_fit(tracked: TrackedModel, trial: MarkerTrial, where: str, *, anyway: bool = False) -> list[str]:
+    """Sentences on how a trial fits who is followed; ConfigError where it does not, unless `anyway`."""
+    check_shown(tracked.names, f"{tracked.kind}'s", trial, where)
+    if tracked.mirrors:
+        trial = trial._replace(positions=MIRROR * trial.positions)
+    fit = fit_of_trial(tracked.ruler, tracked.names, trial)
     if fit is None:
         return []
-    return told_of(fit, fault_of(fit, f"the subject {person.name}", where), "the subject", anyway)
-
-
-def notes_on_model(spec: ModelSpec, run: RunConfig, trial: MarkerTrial, *, anyway: bool = False) -> list[str]:
-    """Sentences on how a trial fits a model's own markers; ConfigError where it does not, unless `anyway`.
-
-    The places of markers on a model are often set by hand, within 2 or 3 cm: so size alone is no reason to
-    refuse a trial.
-    """
-    check_shown(tuple(marker.name for marker in spec.markers), "model's", trial, run.source)
-    model = with_markers(build(spec, None, method_of(run, spec)), followed_by(run, spec))
-    fit = fit_of_trial(ruler_of_model(model), model.names.markers, trial)
-    if fit is None:
-        return []
-    fault = fault_of(fit, f"the model {spec.name}", run.source, MODELS, sized=False)
-    return told_of(fit, fault, "the model", anyway)
+    fault = fault_of(fit, tracked.title, where, tracked.remedy, sized=tracked.is_person)
+    return told_of(fit, fault, f"the {tracked.kind}", anyway)
 
 
 def told_of(fit: SubjectFit, fault: ConfigError | None, whose: str, anyway: bool) -> list[str]:

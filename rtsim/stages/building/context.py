@@ -19,7 +19,7 @@ from rtsim.methods.walking_axis import oblique_way
 from rtsim.stages.building.declaration import Facts, facts_of
 from rtsim.stages.stage import Stage
 from rtsim.subjects.markers.marker_names import find_markers
-from rtsim.subjects.subject import Subject
+from rtsim.subjects.subject import Subject, segments_of
 
 PELVIS = "pelvis"
 SHOWN = 0.5
@@ -69,7 +69,7 @@ class StageContext:
         """(3,) - the way of a recording that is oblique to the axes of the laboratory; None of others, and of
         streams."""
         run, source = self.run, Path(self.run.source)
-        pelvis = self.subject.segments.get(PELVIS) if self.subject is not None else None
+        pelvis = segments_of(self.subject).get(PELVIS)
         if pelvis is None or not has_format(source, MARKERS) or not source.is_file():
             return None
         trial = read_markers(source, up=run.up or None, units=run.units or None, person=run.person)

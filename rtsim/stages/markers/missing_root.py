@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Mapping, Set
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,24 +10,25 @@ from numpy.typing import NDArray
 from rtsim.models.model import Model
 from rtsim.subjects.calibration.lone_leg import ROOT_IS_THIGH
 from rtsim.subjects.calibration.trunk import TRUNK
-from rtsim.subjects.subject import Subject, kind_of_segment
+from rtsim.subjects.subject import SubjectSegment, kind_of_segment
 
 ALONE = f"The person was calibrated without a pelvis: {ROOT_IS_THIGH}."
 
 
 def beside_missing_root(
-    model: Model, subject: Subject | None, absent: Set[str]
+    model: Model, segments: Mapping[str, SubjectSegment], absent: Set[str]
 ) -> tuple[NDArray[np.bool_], list[str]]:
     """Which angles (3 n_joint,) are of joints at a root without markers in the stream, and a sentence on it:
     the root is held, and angles relative to it would be invented. For a leg alone, the sentence says that it
     is one.
 
+    segments : of the person who is followed, none of a model with its own markers
     absent : markers of the subject that the stream does not have
     """
     unknown = np.zeros((len(model.joints.proximal), 3), bool)
     name = model.names.bodies[0]
-    segment = subject.segments.get(name) if subject is not None else None
-    alone = [ALONE] if subject is not None and kind_of_segment(name) == "thigh" else []
+    segment = segments.get(name)
+    alone = [ALONE] if segments and kind_of_segment(name) == "thigh" else []
     if segment is None or not segment.markers_mm or not segment.markers_mm.keys() <= absent:
         return unknown.reshape(-1), alone
     unknown[model.joints.proximal == 0] = True

@@ -10,11 +10,7 @@ from numpy.typing import NDArray
 from rtsim.labelling.body import Array, MarkedBody
 from rtsim.labelling.labeller import Labeller
 from rtsim.labelling.unnamed import unnamed_in
-from rtsim.models.distances import ruler_of_model
-from rtsim.models.model import Model
-from rtsim.subjects.calibration.trunk import LUMBOSACRAL, TRUNK
-from rtsim.subjects.markers.distances import SharedPoint, ruler_of_subject
-from rtsim.subjects.subject import Subject
+from rtsim.models.tracked import TrackedModel
 
 IN_DOUBT = "names_in_doubt"
 """What frames are counted as whose names are not certain."""
@@ -88,18 +84,6 @@ class UnnamedMarkers:
         return ", ".join(names[:N_NAMED]) + more
 
 
-def unnamed_markers(model: Model, subject: Subject | None) -> UnnamedMarkers:
-    """The labeller of the markers of a person, or of a model with its own markers."""
-    names = model.names.markers
-    if subject is None:
-        return UnnamedMarkers(MarkedBody(ruler_of_model(model), names), names)
-    return UnnamedMarkers(MarkedBody(ruler_of_subject(subject), names, True, spine_of(subject)), names)
-
-
-def spine_of(subject: Subject) -> list[SharedPoint]:
-    """The point that pelvis and trunk share, where a person has both: it limits where a trunk can be."""
-    pelvis, trunk = subject.segments.get("pelvis"), subject.segments.get(TRUNK)
-    if pelvis is None or trunk is None or LUMBOSACRAL not in pelvis.points_mm:
-        return []
-    here, there = 1e-3 * np.array(pelvis.points_mm[LUMBOSACRAL]), -trunk.segment().basis()[:, 1]
-    return [SharedPoint("pelvis", TRUNK, here, there)]
+def unnamed_markers(tracked: TrackedModel, names: tuple[str, ...]) -> UnnamedMarkers:
+    """The labeller of the markers of who is followed; names : in the order of the frames"""
+    return UnnamedMarkers(MarkedBody(tracked.ruler, names, tracked.is_person, tracked.spine), names)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtsim.config.models.both_sides_schema import SUFFIXES
-from rtsim.subjects.calibration.trunk import TRUNK
+from rtsim.subjects.calibration.trunk import LUMBOSACRAL, TRUNK
 from rtsim.subjects.subject import Subject
 
 Array = NDArray[np.float64]
@@ -167,3 +167,12 @@ def joints_of(subject: Subject) -> list[SharedPoint]:
         found.append(SharedPoint(legs[0], legs[1], ends[0], start))
         found.append(SharedPoint(legs[1], legs[2], ends[1], start))
     return found
+
+
+def spine_of(subject: Subject) -> tuple[SharedPoint, ...]:
+    """The point that pelvis and trunk share, where a person has both: it limits where a trunk can be."""
+    pelvis, trunk = subject.segments.get("pelvis"), subject.segments.get(TRUNK)
+    if pelvis is None or trunk is None or LUMBOSACRAL not in pelvis.points_mm:
+        return ()
+    here, there = 1e-3 * np.array(pelvis.points_mm[LUMBOSACRAL]), -trunk.segment().basis()[:, 1]
+    return (SharedPoint("pelvis", TRUNK, here, there),)

@@ -101,7 +101,7 @@ def test_another_size_is_told_flagged_and_forgiven(stream):
     assert set(stream.play(2.0)) == {Status.SUSPECT}  # judged again after two more seconds, of both kinds
     stream.play(5.0)
     assert stream.play(0.1)[-1] == Status.OK
-    assert stream.told()[-1] == f"{WHERE}: the markers fit {stream.stage.whose} now."
+    assert stream.told()[-1] == f"{WHERE}: the markers fit {stream.stage.tracked.title} now."
     assert stream.stage.refused == stream.stage.unsettled == ""
 
 

@@ -1,0 +1,65 @@
+"""Who is followed, with one face: a person, or a model that brings its own markers."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from rtsim.models.distances import ruler_of_model
+from rtsim.models.model import Model
+from rtsim.subjects.markers.distances import Ruler, SharedPoint, ruler_of_subject, spine_of
+from rtsim.subjects.markers.fit import MODELS, SUBJECTS
+from rtsim.subjects.subject import Subject
+
+
+class TrackedModel(NamedTuple):
+    """Who is followed.
+
+    title : "the subject NAME" or "the model NAME"; kind : "subject" or "model"
+    names : its markers, in the order in which they are followed
+    ruler : distances between them that movement leaves alone
+    remedy : what to give where a trial is not its own
+    is_person : so that another size alone is a reason to refuse a trial, as the places of markers on a model
+        are often set by hand, and the third axes of all segments point to one side
+    mirrors : whether it is solved as its mirror image, a left leg
+    spine : the point that pelvis and trunk of a person share, where it has both
+    """
+
+    title: str
+    kind: str
+    names: tuple[str, ...]
+    ruler: Ruler
+    remedy: str
+    is_person: bool
+    mirrors: bool = False
+    spine: tuple[SharedPoint, ...] = ()
+
+
+def tracked_person(subject: Subject) -> TrackedModel:
+    """A person as who is followed."""
+    return TrackedModel(
+        title=f"the subject {subject.name}",
+        kind="subject",
+        names=subject.marker_names,
+        ruler=ruler_of_subject(subject),
+        remedy=SUBJECTS,
+        is_person=True,
+        mirrors=subject.side == "left",
+        spine=spine_of(subject),
+    )
+
+
+def tracked_model(model: Model) -> TrackedModel:
+    """A model that brings its own markers as who is followed."""
+    return TrackedModel(
+        title=f"the model {model.name}",
+        kind="model",
+        names=model.names.markers,
+        ruler=ruler_of_model(model),
+        remedy=MODELS,
+        is_person=False,
+    )
+
+
+def tracked_of(model: Model, subject: Subject | None) -> TrackedModel:
+    """Who is followed with a model: the subject, where there is one, or the model itself."""
+    return tracked_person(subject) if subject is not None else tracked_model(model)
