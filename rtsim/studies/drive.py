@@ -93,8 +93,6 @@ class StudyDrive:
                 with suppress(*self._workers.lost):
                     self._take_finished()
             finally:
-                if complete:
-                    executor.shutdown()
                 self._workers.stop(executor)
                 self._flush(now=True)
         self._store.put_together(self._parts, self._shard)

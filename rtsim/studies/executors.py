@@ -5,6 +5,7 @@ All are executors of concurrent.futures, so that one loop (rtsim/studies/drive) 
 
 from __future__ import annotations
 
+import logging
 import multiprocessing
 from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
@@ -84,6 +85,13 @@ def by_scheduler(address: str) -> StudyWorkers:
             where="--scheduler",
             remedy="install the extra: pip install 'rtsim[study]'",
         ) from None
+    if "://" not in address:
+        raise ConfigError(
+            f"{address!r} is no address", where="--scheduler", allowed="one like tcp://HOST:8786",
+            remedy="give the address that `dask scheduler` tells",
+        )  # fmt: skip
+    # what becomes of connections is told here, in one sentence
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
     clients: list[Client] = []
 
     def start() -> Executor:

@@ -58,6 +58,10 @@ def studied(
     paths = write_table(store)
     done = store.rows()
     click.echo(in_words(plan, done, paths, folder))
+    if done and not any(row.status == OK for row in done.values()):
+        raise ConfigError(
+            "no case has a result", where=f"study {plan.spec.name}", remedy="look at the reasons"
+        )
     if not complete:
         tell(f"interrupted; the same command goes on with the {sum(n not in done for n in numbers)} left")
         raise SystemExit(exit_code() or 130)

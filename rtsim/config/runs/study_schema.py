@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -9,7 +10,7 @@ import msgspec
 from rtsim.config.bounds import check_texts
 from rtsim.config.runs.run_schema import LONGEST_S
 
-Word = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z][A-Za-z0-9_]*$", max_length=60)]
+NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,59}")
 Value = float | int | bool | str
 Seconds = Annotated[float, msgspec.Meta(ge=0.0, le=LONGEST_S)]
 Pair = Annotated[tuple[float, ...], msgspec.Meta(min_length=2, max_length=2)]
@@ -92,7 +93,7 @@ class Design(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 class StudyParameter(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """A key, or several that are set alike, and the values that it takes."""
 
-    name: Word
+    name: str
     # dotted path below model, run, subject or input
     key: str | tuple[str, ...]
     # of grids and lists
@@ -133,7 +134,7 @@ class StudyParameter(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 class StudyResult(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """A number of every case: what becomes of a column of its results."""
 
-    name: Word
+    name: str
     # as in a table of csv, without its unit: joint_angles.knee_flexion; of a fit: a path into its JSON
     column: str
     # peak: the largest magnitude, with its sign; largest, smallest, mean, rms, range, deviation, first, last,
@@ -164,7 +165,7 @@ class KeptCurves(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 class StudySpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """A study."""
 
-    name: Word
+    name: str
     parameters: Annotated[tuple[StudyParameter, ...], msgspec.Meta(min_length=1, max_length=1000)]
     results: tuple[StudyResult, ...] = ()
     # one of these
@@ -186,6 +187,9 @@ class StudySpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
         if self.input != StudyInput() and self.analyse is None:
             raise ValueError("input: it is of recordings, and nothing is analysed; leave it out")
         names = [*(one.name for one in self.parameters), *(one.name for one in self.results)]
+        odd = next((name for name in (self.name, *names) if not NAME.fullmatch(name)), None)
+        if odd is not None:
+            raise ValueError(f"{odd!r} is no name; allowed: a letter, then letters, digits and _, 60 in all")
         twice = next((name for name in names if names.count(name) > 1 or name in FIXED), None)
         if twice is not None:
             raise ValueError(f"{twice!r} is the name of two columns; allowed: each name once")

@@ -77,7 +77,7 @@ def test_processes_give_the_same_table(here, rtsim, study: Path) -> None:
         (("[simulate]", "[analyse]\n[simulate]"), ("analyse and simulate",)),
         (('name = "force"', 'name = "step"'), ("two columns",)),
         (('name = "force"', 'name = "status"'), ("two columns",)),
-        (('name = "force"', 'name = "a b"'), ("name",)),
+        (('name = "force"', 'name = "a b"'), ("'a b' is no name", "letters, digits and _")),
         (("[[results]]", "[[result]]"), ("result",)),
     ],
 )
@@ -88,7 +88,8 @@ def test_a_mistake_in_the_file_is_one_sentence(here, study: Path, change: tuple[
     told = done.err + done.out
     assert "Traceback" not in told
     if words == ("0 ok",):  # values that the schema refuses are rows
-        assert done.code == 0
+        assert done.code == 1
+        assert done.sentence == "rtsim: study impacts: no case has a result; look at the reasons"
         assert {row["status"] for row in rows_of(study.with_suffix(".study"))} == {"refused"}
         return
     assert done.code == 1
@@ -145,3 +146,13 @@ def test_a_full_disk_is_told_at_once(here, study: Path) -> None:
     assert "cannot be written (File too large)" in done.sentence
     assert list((study.with_suffix(".study") / "parts").iterdir()) == []
     assert here("study", study.name, "--workers", "0").code == 0
+
+
+def test_a_scheduler_that_is_not_there_is_told(here, study: Path) -> None:
+    """Protects whoever types an address: one sentence, with what to do."""
+    pytest.importorskip("distributed")
+    done = here("study", study.name, "--scheduler", "nonsense")
+    assert done.code == 1
+    assert "'nonsense' is no address; allowed: one like tcp://HOST:8786" in done.sentence
+    done = here("study", study.name, "--scheduler", "tcp://h:1", "--workers", "2")
+    assert "--workers: it is for processes of this machine" in done.sentence
