@@ -12,7 +12,7 @@ from rtsim.report.clinical.cycle_panel import PanelRoom, draw_panel, legend
 from rtsim.report.clinical.drawing import MARGIN, SOFT, WIDTH, Page
 from rtsim.report.clinical.frame import END, TOP
 from rtsim.report.clinical.report import GaitReport, offs_of
-from rtsim.report.clinical.session import KINETIC_SOURCES, CurveSource, ReportCurve, ReportTrial, curve_of
+from rtsim.report.clinical.session import CurveSource, ReportCurve, ReportTrial, curve_of
 from rtsim.units import ON_PAPER, face_of
 from streams.messages import FieldSpec
 
@@ -55,9 +55,9 @@ def kinetic_pages(report: GaitReport) -> list[tuple[str, Page]]:
 
 def joint_pages(report: GaitReport) -> list[tuple[str, Page]]:
     """Knee displacements, contact, ligaments, muscles: every other quantity that is drawn over time."""
-    sources = joint_sources(report.now.trials)
+    sources = joint_sources(all_trials(report))
     found = {s.label: [curve_of(s, source) for source in sources] for s in report.sessions}
-    shown = [k for k, curve in enumerate(found[report.now.label]) if curve.strides]
+    shown = [k for k in range(len(sources)) if any(curves[k].strides for curves in found.values())]
     pages = []
     each = COLUMNS * MORE_ROWS
     for begin in range(0, max(len(shown), 1), each):
@@ -69,6 +69,11 @@ def joint_pages(report: GaitReport) -> list[tuple[str, Page]]:
             page.text(MARGIN, TOP + 60.0, words, 30.0, SOFT, room=WIDTH - 2.0 * MARGIN)
         pages.append(("Gait report: joints and muscles" + (", continued" if begin else ""), page))
     return pages
+
+
+def all_trials(report: GaitReport) -> list[ReportTrial]:
+    """Of both sessions: what an earlier one alone has is drawn, too."""
+    return [trial for session in report.sessions for trial in session.trials]
 
 
 def joint_sources(trials: Sequence[ReportTrial]) -> list[CurveSource]:
@@ -129,8 +134,3 @@ def _grid(
         }
         sides = [side for side in report.sides if side in drawn or not drawn]
         legend(page, MARGIN, END - 22.0, sides, label, "norms" if used else "")
-
-
-def all_sources(report: GaitReport) -> list[CurveSource]:
-    """Sources of everything that a report draws besides its angles."""
-    return [*KINETIC_SOURCES, *joint_sources(report.now.trials)]

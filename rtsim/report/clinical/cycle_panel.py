@@ -77,7 +77,7 @@ def draw_panel(
     if norm is not None:
         page.area(x, up(norm.mean - norm.deviation), up(norm.mean + norm.deviation), NORM, 0.75)
     if not any(len(rows) for rows in now.strides.values()):
-        words, y = lacks or "not known", top + 0.3 * (bottom - top)
+        words, y = lacks or ("now: not known" if before else "not known"), top + 0.3 * (bottom - top)
         page.text(0.5 * (left + right), y, words, SMALL, SOFT, "middle", room=right - left)
     for side, percent in (offs or {}).items():
         if math.isfinite(percent) and side in now.strides:

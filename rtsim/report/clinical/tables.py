@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from rtsim.errors import ConfigError
 from rtsim.files.output import whole, write_text
 from rtsim.methods.gait.cycles import UNITS
-from rtsim.report.clinical.curve_pages import joint_sources
+from rtsim.report.clinical.curve_pages import all_trials, joint_sources
 from rtsim.report.clinical.quality_page import deviation_rows, marker_rows, notes_of, trial_facts
 from rtsim.report.clinical.report import GaitReport
 from rtsim.report.clinical.session import ReportCurve, curve_of
@@ -33,7 +33,7 @@ class ReportTable(NamedTuple):
 
 def curves_of(report: GaitReport) -> dict[str, list[ReportCurve]]:
     """Session label -> all curves over the cycle that the report draws."""
-    more = joint_sources(report.now.trials)
+    more = joint_sources(all_trials(report))
     return {
         s.label: [
             *report.kinematics[s.label], *report.kinetics[s.label], *(curve_of(s, source) for source in more),

@@ -6,6 +6,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from msgspec import structs
 
 from rtsim.cli.commands.report import person_of
 from rtsim.report.clinical.curve_pages import kinematic_pages, kinetic_pages
@@ -154,3 +155,15 @@ def test_a_curve_that_hardly_changes_is_not_blown_up() -> None:
     results.fields["ligament_lengthening"][:] = 0.0078
     words = words_of(report_of(results), -1)
     assert not any("0.78" in line for line in words)
+
+
+def test_what_an_earlier_session_alone_has_is_drawn_and_in_the_tables() -> None:
+    """Protects an overlay of methods: a quantity of one of them is not left out in silence."""
+    now = gait_results()
+    kept = tuple(spec for spec in now.session.fields if spec.name != "ligament_lengthening")
+    now = now._replace(session=structs.replace(now.session, fields=kept))
+    report = report_of(now, before=gait_results(seed=2))
+    assert "ACL lengthening" in words_of(report, -1)
+    assert "now: not known" in words_of(report, -1)
+    strides = next(table for table in tables_of(report) if table.name == "strides")
+    assert {row[0] for row in strides.rows if row[5] == "ligament_lengthening.ACL"} == {"before"}
