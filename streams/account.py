@@ -40,7 +40,7 @@ def plain(text: str, longest: int = LONGEST) -> str:
 
 
 def bounded(sentences: object, most: int = MOST_SENTENCES) -> list[str]:
-    """Sentences of any origin, made fit for a descriptor: each once, plain, and at most `most` of them."""
+    """Sentences of any origin, made fit for a descriptor: plain, without repetitions, at most `most`."""
     told = sentences if isinstance(sentences, list | tuple) else ()
     texts = dict.fromkeys(plain(text) for text in islice(told, most) if isinstance(text, str))
     if len(told) > most:

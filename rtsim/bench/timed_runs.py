@@ -15,7 +15,7 @@ from rtsim.simulation.simulator import Simulator
 
 
 class Timing(NamedTuple):
-    """Of runs that are all the same."""
+    """Times of identical runs."""
 
     best: float  # [s]
     median: float  # [s]

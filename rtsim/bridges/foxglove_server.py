@@ -1,4 +1,4 @@
-"""Results live to Foxglove, over the WebSocket of its SDK; where that is not installed it is told."""
+"""Results live to Foxglove, over the WebSocket of its SDK; a missing SDK is reported."""
 
 from __future__ import annotations
 

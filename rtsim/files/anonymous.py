@@ -65,7 +65,7 @@ class Anonymiser:
         self._known = OF_PROTOCOL | filters | {path.stem for path in configs_root().glob("*/*.toml")}
 
     def of(self, message: AnyMessage) -> AnyMessage:
-        """Return the message without them."""
+        """Return the message without any text that may name a person, a place or a day."""
         if isinstance(message, Session):
             return self._session(message)
         if isinstance(message, Telemetry):

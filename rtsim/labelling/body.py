@@ -72,7 +72,7 @@ class ExpectedPlace(NamedTuple):
     turned: float
 
     def costs(self, rotations: Array, origins: Array) -> Array:
-        """(c,) - what it costs to be elsewhere: 1 as far off as may be."""
+        """(c,) cost of each pose by its distance from the expected one: 1 at the largest allowed."""
         turned = 0.5 * (3.0 - np.einsum("cij,ij->c", rotations, self.rotation)) / self.turned
         off = origins - self.origin
         return turned + np.einsum("ci,ci->c", off, off) / self.gone**2

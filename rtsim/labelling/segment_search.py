@@ -37,7 +37,7 @@ far."""
 
 
 class Hypotheses(NamedTuple):
-    """Ways to see a person, h of them.
+    """h hypotheses on the markers of a person.
 
     points : (h, n_marker) - the point of each marker, -1 = none
     rotations, origins : (h, n_segment, 3, 3) and (h, n_segment, 3) - where segments are [m], NaN = not seen

@@ -95,7 +95,7 @@ def as_lines(fit: FootFit | None, steps: Sequence[FittedStep], left: Sequence[st
     wide = max(len(row[0]) for row in rows)
     lines += [f"{'':{wide}s} {HEAD}", *(_row(wide, *row) for row in rows)]
     lines += [f"left out, as the fit was interrupted: {name}" for name in left]
-    lines.append("* not validated: from prescribed motion friction tells next to nothing (section 5.3.3)")
+    lines.append("* not validated: from prescribed motion friction shows next to nothing (section 5.3.3)")
     for step in steps:
         e = step.errors
         lines.append(

@@ -61,7 +61,7 @@ def numbers(values: Array) -> str:
 
 
 def fit_as_document(fit: KneeFit) -> dict[str, Any]:
-    """The same for programs: m, rad."""
+    """The fit as a dictionary, in m and rad."""
     return {
         "preliminary": {key: value.tolist() for key, value in fit.preliminary._asdict().items()},
         "adjusted": {key: value.tolist() for key, value in fit.geometry._asdict().items()},

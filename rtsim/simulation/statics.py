@@ -110,7 +110,7 @@ def acting(simulator: ModelState) -> Array:
 
 
 def weights(simulator: ModelState) -> Array:
-    """(n_v,) - what the weights of all bodies add to `acting`."""
+    """(n_v,) - contribution of the weights of all bodies to `acting`."""
     system, pose = simulator.simulation.system, simulator.work.dynamics.pose
     tree, total = system.tree, np.zeros(len(system.tree.dof_body))
     g = float(np.linalg.norm(system.gravity))

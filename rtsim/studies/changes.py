@@ -58,7 +58,7 @@ def with_values(
     parameters: Sequence[StudyParameter],
     values: Sequence[Any],
 ) -> dict[str, Any]:
-    """Of the tables those that a case changes, changed."""
+    """The tables that a case changes, with its values."""
     changed: dict[str, Any] = {}
     for parameter, places, value in zip(parameters, keys, values, strict=True):
         for place in places:

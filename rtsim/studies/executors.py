@@ -56,7 +56,7 @@ def in_this_process() -> StudyWorkers:
 
 
 def in_processes(n: int) -> StudyWorkers:
-    """So many processes on this machine."""
+    """Start this number of processes on this machine."""
 
     def start() -> Executor:
         one_thread()
@@ -102,7 +102,7 @@ def by_scheduler(address: str) -> StudyWorkers:
         except (OSError, TimeoutError, ValueError) as error:
             raise ConfigError(
                 f"no Dask scheduler answers at {address} ({error})", where="--scheduler",
-                remedy="start one with `dask scheduler`, and give the address that it tells",
+                remedy="start one with `dask scheduler`, and give the address that it prints",
             ) from None  # fmt: skip
         return clients[0].get_executor(pure=False, retries=0)
 

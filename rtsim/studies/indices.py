@@ -16,7 +16,7 @@ LEAST_ROWS = 4
 
 
 class SobolIndices(NamedTuple):
-    """Of d parameters: first order and total, (d,), with the ends of their intervals, (2, d).
+    """Sobol indices of d parameters: first order and total, (d,), with the ends of their intervals, (2, d).
 
     n : rows of A and B that were used; n_left_out : those of which a case has no result
     """

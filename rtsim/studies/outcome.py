@@ -1,4 +1,4 @@
-"""What came of a case: its results by columns, or the figures of a fit, and the numbers taken of them."""
+"""Outcome of a case: its results by columns, or the figures of a fit, and the numbers taken from them."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class FigureColumns:
                 inside = {str(k): one for k, one in enumerate(at)}
             if word not in inside:
                 raise MissingColumnError(
-                    f"the fit tells no {name!r}: there is no {word!r}", where="study: column",
+                    f"the fit has no {name!r}: there is no {word!r}", where="study: column",
                     allowed=", ".join(inside) or "nothing below it",
                 )  # fmt: skip
             at = inside[word]

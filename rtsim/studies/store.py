@@ -100,7 +100,7 @@ class StudyStore:
 
 
 def check_folder_of(folder: Path, plan: StudyPlan) -> None:
-    """ConfigError where a folder holds another study, or anything else that is none."""
+    """ConfigError where a folder contains another study, or other files."""
     if (folder / PLAN).exists():
         record = read_record(folder)
         if record.hash != plan.digest:

@@ -64,7 +64,7 @@ class BandPanel(NamedTuple):
 
 
 class StudySummary(NamedTuple):
-    """Everything that is told of a study."""
+    """Everything in the summary of a study."""
 
     name: str
     words: tuple[str, ...]
@@ -89,7 +89,7 @@ def read_arrays(path: Path) -> dict[str, NDArray]:
 
 
 def summary_of(folder: Path) -> StudySummary:
-    """What is told of the study in a folder."""
+    """The summary of the study in a folder."""
     record = read_record(folder)
     spec = check_record(parse_toml(record.study, str(folder / PLAN)), StudySpec, str(folder / PLAN))
     table = read_arrays(folder / NPZ)
@@ -129,7 +129,7 @@ def summary_of(folder: Path) -> StudySummary:
 def result_told(
     spec: StudySpec, title: str, values: Array, table: dict[str, NDArray]
 ) -> tuple[TornadoPanel, list[str]]:
-    """The bars of a result, and its lines; values : (n_case,), NaN where there is none."""
+    """The bars and text lines for a result; values : (n_case,), NaN where it is missing."""
     names = [one.name for one in spec.parameters]
     known = values[np.isfinite(values)]
     if not len(known):

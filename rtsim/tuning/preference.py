@@ -100,7 +100,7 @@ class Preference:
         return 1
 
     def ask(self) -> Array:
-        """(2, n) - what is held for the best, and what it is to be compared with."""
+        """(2, n) - the setting that is believed to be the best, and the one to compare it with."""
         n_pair = len(self._points) - 1
         if not self._points:
             return self._first[:2].copy()

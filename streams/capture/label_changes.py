@@ -86,7 +86,7 @@ def _numbered(names: Sequence[str]) -> list[tuple[str, int]]:
 def rows_kept(
     frames: Sequence[CaptureFrame], before: CaptureDescription, after: CaptureDescription
 ) -> list[CaptureFrame]:
-    """Those of the frames that can be published under another description, with its rows."""
+    """The frames that can be published under another description, with its rows."""
     if before.names == after.names:  # unit, axis or rate are told late
         return list(frames)
     rows = RowsByName(before, after)

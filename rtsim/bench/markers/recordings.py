@@ -111,7 +111,7 @@ def by_analyse(source: str, arguments: list[str]) -> dict[str, Any] | None:
 
 
 def by_live(source: str, arguments: list[str]) -> dict[str, Any] | None:
-    """The same of what was published over sockets, at the recorded pace."""
+    """The figures of results that were published over sockets, at the recorded pace."""
     with TemporaryDirectory() as folder:
         record = Path(folder) / "live.mcap"
         anywhere = ["--results", "tcp://127.0.0.1:0", "--control", "tcp://127.0.0.1:0"]
@@ -130,7 +130,7 @@ def called(*arguments: str) -> str:
 
 
 def figures_of(name: str, found: dict[str, Any]) -> list[BenchFigure]:
-    """Figures of one recording with what is asked of them; there are none of what it does not show."""
+    """Figures of one recording with their requirements; figures that it cannot show are left out."""
     figures = []
     if found["under"] is not None:
         figures.append(BenchFigure(f"under.{name}", found["under"], "1", UNDER, "higher"))

@@ -179,7 +179,7 @@ def with_law(spec: ModelSpec, law: str) -> ModelSpec:
 
 
 def reference(experiment: str, law: str, tolerance: float) -> Solution:
-    """The same experiment by SciPy."""
+    """The experiment solved by SciPy."""
     duration = DURATION[experiment]
     if experiment == "impact":
         return impact(law, duration, tolerance)[0]

@@ -184,7 +184,7 @@ def error_figures() -> list[BenchFigure]:
 
 
 def time_figures(name: str, found: CallTimes) -> Iterator[BenchFigure]:
-    """Of a pair of surfaces."""
+    """Times for a pair of surfaces."""
     for what, us in found._asdict().items():
         yield BenchFigure(f"us.{name}.{what}", us, "us")
 
@@ -208,7 +208,7 @@ def timed(pair: MeshPair, R: Array, p: Array) -> CallTimes:
 
 
 def once(call: Callable[[], object]) -> float:
-    """Of one call [us]."""
+    """Time of one call [us]."""
     start = process_time_ns()
     call()
     return 1e-3 * (process_time_ns() - start)

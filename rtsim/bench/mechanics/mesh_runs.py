@@ -134,7 +134,7 @@ def with_cartilage(spec: ModelSpec, tibia: Path, femur: Path) -> ModelSpec:
 
 
 def stepped(spec: ModelSpec, step_ms: float) -> ModelSpec:
-    """The same at another step."""
+    """The run with another step."""
     settings = msgspec.structs.replace(spec.simulation, step_ms=step_ms)
     return msgspec.structs.replace(spec, simulation=settings)
 

@@ -74,7 +74,7 @@ def chain(n_link: int, floor: bool) -> ModelSpec:
 
 
 def name(k: int) -> str:
-    """Of link k and its hinge."""
+    """Name of link k and its hinge."""
     return f"link_{k}"
 
 

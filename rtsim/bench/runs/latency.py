@@ -163,5 +163,5 @@ def of_run(run: RunConfig, config: str, rate: float, seconds: float) -> LatencyC
 
 
 def addresses(markers: str) -> list[str]:
-    """Those of an estimator."""
+    """Addresses of an estimator."""
     return ["--markers", markers, "--results", ANY_PORT, "--control", ANY_PORT, "--wait", "30"]

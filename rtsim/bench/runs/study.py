@@ -97,7 +97,7 @@ def run() -> list[BenchFigure]:
 
 
 def timed(plan: StudyPlan, workers: StudyWorkers) -> TimedStudy:
-    """The study once, into a folder that goes with it."""
+    """Run the study once, in a temporary folder."""
     rows: list[SolvedCase] = []
     first: list[float] = []
 

@@ -187,7 +187,7 @@ def check_config(path: Path) -> list[str]:
 
 
 def no_config(path: Path) -> ConfigError:
-    """Of a file of another kind, with the command that reads it."""
+    """An error for a file of another kind, naming the command that reads it."""
     from rtsim.models.load import OPENSIM
 
     return ConfigError(

@@ -1,4 +1,4 @@
-"""`rtsim study`: what it plans, how far it is, and what it tells at the end."""
+"""`rtsim study`: what it prints about its plan, its progress and its results."""
 
 from __future__ import annotations
 

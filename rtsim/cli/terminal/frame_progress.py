@@ -9,7 +9,7 @@ from typing import Any
 
 @contextmanager
 def progress_of(console: Any, n_frame: int) -> Iterator[Callable[[int], None]]:
-    """A bar in a terminal, nothing elsewhere; it is told the frames that are done."""
+    """A bar in a terminal, nothing elsewhere; it is called with the frames that are done."""
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (

@@ -163,7 +163,7 @@ class KeptCurves(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class StudySpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """A study."""
+    """Schema of a study: parameters, results, the runs to solve, and the design."""
 
     name: str
     parameters: Annotated[tuple[StudyParameter, ...], msgspec.Meta(min_length=1, max_length=1000)]

@@ -297,7 +297,7 @@ def _lengths(
     who = (
         f"--units {length} is not the unit of the points"
         if length_unit(units)
-        else "the unit of the points is told by the markers"
+        else "the unit of the points is inferred from the markers"
     )
     return metres_per_unit(unit, "--units"), [
         f"{who}: as {length or 'm'} forces would act {before:.3g} m from the nearest low marker, as {unit} "

@@ -56,7 +56,7 @@ def describe(session: Session) -> PlateStream:
     rate = session.meta.get("sample_rate", 0.0)
     known = isinstance(rate, (int, float)) and not isinstance(rate, bool) and 0.0 < rate <= FASTEST
     if names and not known:
-        told.append("The forces do not tell their sample_rate.")
+        told.append("The forces do not state their sample_rate.")
     zero, said_of_zero = _read_zero(session.meta.get("zero", []), len(names), z_up)
     return PlateStream(
         names=names, n_sample=n_sample, corners=corners, z_up=int(z_up), rate=float(rate) if known else 0.0,
@@ -94,7 +94,7 @@ def _read_corners(said: object, n_plate: int, z_up: bool) -> tuple[FloatArray, l
     if not said:
         return corners, []
     if not isinstance(said, list) or len(said) != n_plate:
-        return corners, [f"The forces tell no corners for each of {n_plate} plates: they are not used."]
+        return corners, [f"The forces state no corners for each of {n_plate} plates: they are not used."]
     faults = []
     for p, plate in enumerate(said):
         if not plate:

@@ -98,7 +98,7 @@ def guess_up(names: Sequence[str], positions: NDArray[np.float64]) -> tuple[str,
             f"the markers spread widest along it above a floor at 0; {remedy} if this is wrong"
         )
     return "+Y", (
-        "the file does not say which axis is up and nothing in the data tells: +Y was taken, as is usual; "
+        "the file does not say which axis is up and nothing in the data shows it: +Y was taken, as is usual; "
         f"{remedy} if this is wrong"
     )
 

@@ -121,7 +121,7 @@ def _picture(
                           remedy=REMEDY) from None  # fmt: skip
     for found, most in ((numbers, platform[0]), (columns, platform[1])):
         if not found or len(set(found)) < len(found) or min(found) < 1 or max(found) > most:
-            raise ConfigError("rows or columns that the platform does not have, or twice",
+            raise ConfigError("rows or columns that the platform does not have, or that are given twice",
                               where=f"{path}, line {rows[0] + 1}", allowed=f"1 to {most}",
                               remedy=REMEDY)  # fmt: skip
     return PlatformPart(numbers, columns, table, force)

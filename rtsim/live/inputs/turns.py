@@ -66,7 +66,7 @@ class Turns:
         return True
 
     def pay(self) -> None:
-        """The turn that begins is paid for by strangers: it is theirs, or comes back from them."""
+        """Charge the turn that begins to the other sessions: it is theirs, or is returned by them."""
         self._since_ns = self._since_ns or self._clock()
 
     def percent(self, others_ns: int) -> float:

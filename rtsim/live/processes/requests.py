@@ -60,17 +60,17 @@ def encoded(request: EstimatorRequest | PlayerRequest) -> bytes:
 
 
 def estimator_request(message: bytes) -> EstimatorRequest:
-    """The request in a message; ConfigError for what is none."""
+    """The request in a message; ConfigError for an invalid one."""
     return decoded(message, EstimatorRequest)
 
 
 def player_request(message: bytes) -> PlayerRequest:
-    """The request in a message; ConfigError for what is none."""
+    """The request in a message; ConfigError for an invalid one."""
     return decoded(message, PlayerRequest)
 
 
 def decoded(message: bytes, kind: type[Request]) -> Request:
-    """A request of this kind; ConfigError for what is none."""
+    """The request of this kind in a message; ConfigError for an invalid one."""
     try:
         return msgspec.convert(json.loads(message), kind)
     except (ValueError, RecursionError) as fault:  # of JSON, and of msgspec

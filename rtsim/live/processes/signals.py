@@ -26,7 +26,7 @@ _notes: list[Callable[[int], None]] = []
 
 
 class Interrupted(KeyboardInterrupt):
-    """A request to end; whatever handles Ctrl-C handles all of them."""
+    """Raised by a request to end; handled like Ctrl-C."""
 
 
 def answer_requests() -> None:

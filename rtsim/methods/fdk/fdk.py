@@ -194,7 +194,7 @@ class ForceDependentKinematics:
         return self.stiffness.copy() if self.state.known[0] else np.full(self.stiffness.shape, math.nan)
 
     def forget(self) -> None:
-        """Begin anew at the neutral pose."""
+        """Forget all frames and start at the neutral pose."""
         self.start(self.model.q_neutral)
 
     def start(self, q: Array) -> None:

@@ -114,9 +114,9 @@ def check_sides(sides: Sequence[tuple[str, str]], where: str) -> None:
     """ConfigError where the steps of two feet, by their labels and as they were taken, do not agree."""
     found = sorted(set(sides))
     if len({label for label, _ in found}) < len(found) or len({side for _, side in found}) < len(found):
-        said = ", ".join(f"that labelled {label} for a {side} one" for label, side in found)
+        said = ", ".join(f"the one labelled {label} was taken for a {side} one" for label, side in found)
         raise ConfigError(
-            f"the feet of successive steps are taken {said}: they cannot be of these sides", where=where,
+            f"successive steps disagree on the side of a foot: {said}", where=where,
             remedy="check medial and lateral, and right and left, of the labels of the feet",
         )  # fmt: skip
 

@@ -254,7 +254,7 @@ class MultibodyEstimator:
                 setup.deviations.prepare_columns()
 
     def aim(self, time: float) -> None:
-        """Draw coordinates to their values of a time [s], where these change."""
+        """Set the target values of prescribed coordinates for a time [s], where these change."""
         for k, drawn in self._now.moving:
             target = drawn.at(time)
             for roles in (self._now.method.roles, self._now.method.first):
@@ -324,7 +324,7 @@ class MultibodyEstimator:
 
 
 def forget(setup: _Setup) -> None:
-    """Let the next frame be a first one."""
+    """Forget all frames, so that the next one counts as the first."""
     for track in (setup.state.track, setup.state.first):
         track.started[0] = track.trusted[0] = track.doubt[0] = 0
         track.speed[:] = 0.0

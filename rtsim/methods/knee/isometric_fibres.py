@@ -33,7 +33,7 @@ class IsometricFibre(NamedTuple):
 
 
 def least_varying(origins: Array, insertions: Array, poses: KneePoses) -> IsometricFibre:
-    """Of all pairs of points of two areas the one whose distance has the least standard deviation.
+    """The pair of points of two areas whose distance has the least standard deviation.
 
     origins : (k, 3) - on the femur, insertions : (m, 3) - on the tibia [m]
     """

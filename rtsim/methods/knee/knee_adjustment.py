@@ -135,7 +135,7 @@ def rounds(
 
 
 def deviation_of(motion: Array) -> float:
-    """Of a coordinate of the motion, from the misfits of all [m]."""
+    """Standard deviation of a coordinate of the motion, from the misfits of all coordinates [m]."""
     return float(np.sqrt(np.sum(motion**2) / max(1, motion.size - N_PARAMETER)))
 
 
@@ -190,12 +190,12 @@ class KneeProblem:
         self.factor, self.ahead = weighed(slopes), slopes @ self.off
 
     def tied(self, pull: Array, middle: Array) -> KneeProblem:
-        """The same with ties to the middle (35,) [mm], of strengths pull (35,)."""
+        """The problem with ties to the middle (35,) [mm], of strengths pull (35,)."""
         self.pull, self.middle = pull, middle
         return self
 
     def residuals(self, x: Array) -> Array:
-        """Of the motion, (5 n,), of the surfaces' points, and of the ties."""
+        """Residuals of the motion, (5 n,), of the surfaces' points, and of the ties."""
         geometry = changed(self.start, x)
         motion = np.linalg.solve(self.factor, constraints(geometry, self.poses)[:, :, None] + self.ahead)
         parts = [MM * motion.ravel()]
@@ -205,7 +205,7 @@ class KneeProblem:
         return np.concatenate([*parts, self.pull * (x - self.middle)])
 
     def slopes(self, x: Array) -> Array:
-        """Of the residuals, (n, 35)."""
+        """Derivatives of the residuals, (n, 35)."""
         geometry = changed(self.start, x)
         motion = np.linalg.solve(self.factor, self._constraint_slopes(geometry, x))
         parts = [motion.reshape(-1, N_PARAMETER)]

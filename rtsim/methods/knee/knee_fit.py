@@ -99,7 +99,7 @@ def fit_knee(
 
 
 def root_mean_square(values: Array) -> float:
-    """Of vectors (n, 3)."""
+    """Root mean square of the lengths of vectors (n, 3)."""
     return float(np.sqrt(np.mean(np.sum(values**2, axis=1))))
 
 
@@ -107,7 +107,9 @@ def check_motion(poses: KneePoses) -> None:
     """ConfigError for a motion that tells no mechanism."""
     if len(poses.angles) < FEWEST_POSES:
         raise ConfigError(
-            f"{len(poses.angles)} poses tell no knee", where="MOTION", allowed=f"{FEWEST_POSES} or more"
+            f"{len(poses.angles)} poses do not determine a knee",
+            where="MOTION",
+            allowed=f"{FEWEST_POSES} or more",
         )
     bent = float(np.ptp(poses.angles[:, 0]))
     if bent < LEAST_FLEXION:

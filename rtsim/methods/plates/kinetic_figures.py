@@ -240,7 +240,7 @@ def in_sentences(figures: dict[str, Any]) -> list[str]:
         name = "warning, weight: " if stands["warning"] else ""
         told.append(
             f"{name}standing, the plates bear {stands['newtons']:.1f} N, "
-            f"{100 * stands['off']:+.1f} % from {figures['mass_kg']:.1f} kg"
+            f"{100 * stands['off']:+.1f} % off the weight of {figures['mass_kg']:.1f} kg"
         )
     if figures.get("residual"):
         left = figures["residual"]

@@ -206,7 +206,7 @@ def of_shear(found: Momentum) -> Iterator[Mistake]:
 
 
 def is_turned(found: Momentum, plates: NDArray[np.int64], axis: int) -> bool:
-    """Whether plates push along an axis of ground against what motion asks of them."""
+    """Whether plates push along an axis of ground in the opposite direction to what the motion requires."""
     own = found.borne[plates, :, axis].sum(axis=0)
     rest = found.borne[..., axis].sum(axis=0) - own
     if np.sqrt(np.mean(own**2)) < LEAST_FORCE:

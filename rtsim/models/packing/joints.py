@@ -101,7 +101,7 @@ def turned(frame: Frame) -> Array:
 
 
 def numbers_of(body: Body, kind: JointKind, basis: Array) -> Array:
-    """(N_PARAMETER,) - what the kernels of a joint read."""
+    """(N_PARAMETER,) - parameters of a joint for the kernels."""
     numbers = np.zeros(N_PARAMETER)
     given = KINDS[kind].parameter(body, lambda axis: axis_of(axis, basis))
     numbers[: len(given)] = given

@@ -40,7 +40,7 @@ MOODS = {"disarmed": "text", "ramping": "warning", "armed": "good", "fault": "ba
 TIMES = {
     "round_trip_us": ("Round trip", "From a command to the device's answer to it."),
     "compute_us": ("Compute", "From the device's message to the next command, sockets left out."),
-    "turn_us": ("Tick", "All the work of a tick."),
+    "turn_us": ("Tick", "Computing time of a whole tick."),
     "slack_us": ("Slack", "What was left of the tick when all was done: the more the better."),
 }
 COLUMNS = {"p50": "p50", "p99": "p99", "p99_9": "p99.9", "max": "max"}

@@ -250,7 +250,7 @@ def convention_of(trials: Sequence[ReportTrial], asked: str = "") -> str:
         trial, title = lacking[asked]  # type: ignore[misc]
         raise ConfigError(
             f"{trial} has no {title.lower()} of the convention {asked!r}", where="--angles",
-            remedy="docs/conventional_gait_model.md tells which markers and measures `cgm` needs; "
+            remedy="docs/conventional_gait_model.md lists the markers and measures that `cgm` needs; "
             "`--angles isb` reports those of our own model",
         )  # fmt: skip
     return asked

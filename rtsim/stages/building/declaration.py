@@ -42,7 +42,7 @@ MakeOfMotion = Callable[["RunConfig", Callable[[str], None]], "DrivenJoint"]
 
 
 class TableUse(NamedTuple):
-    """What is told where none of a run's stages takes one of its tables: what is wrong, and the remedy.
+    """Error text where none of a run's stages uses one of its tables: what is wrong, and the remedy.
 
     unnamed : where the stages are named; unbuilt : where the usual ones have nothing to do, "" = as unnamed
     """

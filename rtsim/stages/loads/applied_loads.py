@@ -191,7 +191,7 @@ class AppliedLoads(Stage):
             return False, "No stream of forces has come yet: there are no plates to tare."
         return True, (
             f"The zero of {name_some(self.feed.names)} is gathered from the next {seconds:g} s, in which "
-            "nobody may be on them. The telemetry, and the command status, tell what came of it."
+            "nobody may be on them. The telemetry and the command status report the outcome."
         )
 
     def _obey_tare(self, args: Args) -> bool:

@@ -1,4 +1,4 @@
-"""Which joints and segments the flags of a frame regard: the bits of its status, of each of them.
+"""Which joints and segments the flags of a frame concern: the bits of its status, for each of them.
 
 A frame is flagged where anything in it is. What is wrong with a segment regards all joints of its limb, which
 lean on each other; with the root, or with a segment whose markers pull at it though they do not fit, all

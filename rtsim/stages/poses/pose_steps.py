@@ -40,7 +40,7 @@ class PoseSteps:
         self._said = ""
 
     def forget(self) -> None:
-        """Nothing is known of any frame before."""
+        """Forget all previous frames."""
         self._n_known = 0
 
     def look(self, by_joint: JointStatus, dt: float, solved: bool) -> bool:
@@ -64,7 +64,7 @@ class PoseSteps:
         return found
 
     def said(self) -> str:
-        """Of the newest frame in which joints stepped, which and why."""
+        """A sentence on the newest frame in which joints stepped: which joints, and why."""
         return self._said
 
     def _steps(self, by_joint: JointStatus, rotation: Array, dt: float) -> bool:

@@ -25,7 +25,7 @@ def notes_on_frames(trial: MarkerTrial, n_usable: int) -> list[str]:
     if n_usable >= FEWEST and not sparse:
         return []
     why = "the others lack some" if sparse else "noise of the markers does not average out over so few"
-    remedy = "a complete trial of a second or more, in which the person stands still, tells more"
+    remedy = "a complete trial of a second or more, in which the person stands still, shows more"
     used = f"of {count_of(n, 'frame')} it used the {n_usable} that show all anatomical markers at once"
     return [f"check the calibration: {used}, {why}: {remedy}"]
 

@@ -26,7 +26,7 @@ KNEE, ANKLE = 0.5, 0.35
 NOTES = (
     "keypoints are joint centres alone: only flexions are measurements, about axes parallel to the line of "
     "the hips; rotation of the hip, adduction and rotation of the knee are held, inversion and rotation of "
-    "the ankle are against such axes, and nothing is said of joint contacts, ligaments and muscles",
+    "the ankle are about axes of the same kind, and results have no joint contacts, ligaments and muscles",
     "no marker on the pelvis: it leans as the line from the hips to the neck, so hip flexion is that of the "
     "thigh against the trunk",
 )

@@ -40,7 +40,7 @@ def with_back_of(
     if table.sacrum not in moving or not standing >= {*psis}:
         raise ConfigError(
             f"the back of the pelvis is marked by {name_some(sorted(standing))} in the static trial and by "
-            f"{name_some(sorted(moving))} in the movement, whose place on the pelvis nothing tells",
+            f"{name_some(sorted(moving))} in the movement, whose place on the pelvis is unknown",
             where=where,
             allowed=f"the same markers in both trials, or {name_some(psis)} in the static trial and "
             f"{table.sacrum} midway between them in the movement",

@@ -151,7 +151,7 @@ def allowed_places(reading: NameReading) -> list[str]:
 
 
 def allowed_by_names(readings: Sequence[NameReading]) -> NDArray[np.bool_]:
-    """(n_slot, n_marker) - what each marker may be by its name, on either side: sides may be exchanged."""
+    """(n_slot, n_marker) - which slots each marker may take by its name, on either side of the body."""
     allowed = np.ones((len(SLOTS), len(readings)), dtype=np.bool_)
     for k, reading in enumerate(readings):
         if not reading.says_nothing:
