@@ -10,7 +10,8 @@ from kernels.rosenbrock.tableau import METHODS
 from kernels.rosenbrock.trace import RECORDED, STEP
 from rtsim.models.load import load_model
 from rtsim.models.model import build
-from rtsim.simulation.simulator import MAX_SPLIT, Simulator
+from rtsim.simulation.model_state import MAX_SPLIT
+from rtsim.simulation.simulator import Simulator
 
 
 def simulator(name: str, **settings) -> Simulator:
