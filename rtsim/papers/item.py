@@ -89,10 +89,12 @@ class ItemInput(NamedTuple):
     """User's input to an item, and where it reports its progress.
 
     recording : markers, or whatever the item is computed from, instead of its own data; None = those
+    static : static trial of the person in the recording; None = none, or not needed
     progress : takes a few words on what goes on
     """
 
     recording: Path | None = None
+    static: Path | None = None
     progress: Callable[[str], None] = lambda words: None
 
 

@@ -32,6 +32,11 @@ FORMATS = ("png", "svg", "pdf")
     help="Markers (.mcap, .c3d, .trc), or the joints of a lift (004), instead of the shipped data.",
 )
 @click.option(
+    "--static",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Static trial of the person in --recording, where markers of the movement do not tell the person.",
+)
+@click.option(
     "--out", type=click.Path(file_okay=False, path_type=Path), metavar="DIR",
     help="Folder for the drawings, made where it is not there; figures need the extra of the monitor.",
 )  # fmt: skip
@@ -48,6 +53,7 @@ def command(
     tables: tuple[str, ...],
     listed: bool,
     recording: Path | None,
+    static: Path | None,
     out: Path | None,
     kind: str,
     plot_size: str | None,
@@ -70,11 +76,17 @@ def command(
     if listed:
         click.echo("\n".join(f"{item.name}: {item.title} (from {item.data})" for item in items))
         return
+    if static is not None and (recording is None or not static.is_file()):
+        raise ConfigError(
+            f"{static}: no such file" if recording else "it is for a recording",
+            where="--static",
+            remedy=None if recording else "add --recording FILE",
+        )
     if recording is not None:
         items = with_recording(items, recording, bool(figures or tables))
     papers = papers_for(items, out, (kind, plot_size, plot_dpi), force)
     compile_first(LastingConsole(stderr=True), dict.fromkeys(k for item in items for k in item.kernels))
-    given = ItemInput(recording, lambda words: click.echo(words, err=True))
+    given = ItemInput(recording, static, lambda words: click.echo(words, err=True))
     found = [reproduce(item, given, papers.get(item.name)) for item in items]
     if as_json:
         click.echo(json.dumps(document_of(publication, found), indent=1))

@@ -59,7 +59,7 @@ def cycles_of(given: ItemInput) -> tuple[MarkerCycle, ...]:
     """The cycles of an item: the synthetic ones, or the recording that was given."""
     if given.recording is None:
         return made_up_cycles()
-    return (recorded_cycle(given.recording),)
+    return (recorded_cycle(given.recording, given.static),)
 
 
 @cache
@@ -112,9 +112,9 @@ def in_size(subject: Subject, factor: float) -> Subject:
 
 
 @cache
-def recorded_cycle(path: Path) -> MarkerCycle:
-    """A recording from its first to its last frame; the person is calibrated from the movement itself, or is
-    in the file, as in one of natural coordinates (.npz).
+def recorded_cycle(path: Path, static: Path | None) -> MarkerCycle:
+    """A recording from its first to its last frame; the person is calibrated from the static trial, from the
+    movement itself, or is in the file, as in one of natural coordinates (.npz).
 
     ConfigError for a file that cannot be read, or one too long for hundreds of runs.
     """
@@ -126,5 +126,6 @@ def recorded_cycle(path: Path) -> MarkerCycle:
             allowed=f"at most {LONGEST} frames",
             remedy="cut one gait cycle out of it",
         )
-    subject = resolve_subject(RunConfig(name="paper", source=str(path), model=ONE_LEG, side="right"))
+    run = RunConfig(name="paper", source=str(path), static=str(static or ""), model=ONE_LEG, side="right")
+    subject = resolve_subject(run)
     return MarkerCycle(path.name, subject, markers_of(trial, subject), 1.0 / trial.rate)

@@ -52,12 +52,12 @@ class MethodRuns(NamedTuple):
 
 def method_runs(given: ItemInput) -> MethodRuns:
     """The three methods on every person's cycle."""
-    return _method_runs(given.recording)
+    return _method_runs(given.recording, given.static)
 
 
 @cache
-def _method_runs(recording: Path | None) -> MethodRuns:
-    solvers = [KneeSolver(cycle) for cycle in cycles_of(ItemInput(recording))]
+def _method_runs(recording: Path | None, static: Path | None) -> MethodRuns:
+    solvers = [KneeSolver(cycle) for cycle in cycles_of(ItemInput(recording, static))]
     runs = {method: [s.run(method) for s in solvers] for method in METHODS}
     for method in METHODS:
         unsolved = max(float(np.isnan(run.angles[:, 0]).mean()) for run in runs[method])

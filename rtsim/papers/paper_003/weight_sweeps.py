@@ -52,22 +52,22 @@ class WeightRuns(NamedTuple):
 
 def absolute_runs(given: ItemInput) -> WeightRuns:
     """The sweep of `prescribed`: 400 weights, the same for all ligaments."""
-    return _runs(given.recording, "prescribed")
+    return _runs(given.recording, given.static, "prescribed")
 
 
 def relative_runs(given: ItemInput) -> WeightRuns:
     """The 256 combinations of `minimised`."""
-    return _runs(given.recording, "minimised")
+    return _runs(given.recording, given.static, "minimised")
 
 
 @cache
-def _runs(recording: Path | None, method: str) -> WeightRuns:
+def _runs(recording: Path | None, static: Path | None, method: str) -> WeightRuns:
     if method == "prescribed":
         weights = np.repeat(np.linspace(1.0, LARGEST, N_WEIGHT)[:, None], len(LIGAMENTS), axis=1)
     else:
         weights = np.array(list(product(LEVELS, repeat=len(LIGAMENTS))))
     values = []
-    for solver in method_runs(ItemInput(recording)).solvers:
+    for solver in method_runs(ItemInput(recording, static)).solvers:
         runs = []
         for row in weights:
             run = solver.run(method, dict(zip(LIGAMENTS, row.tolist(), strict=True)))
