@@ -36,7 +36,7 @@ name = "force"
 column = "contact_normal_forces.floor"
 take = "largest"
 """
-WAIT_S = 120.0
+WAIT_S = 300.0
 
 
 def begun(folder: Path, *arguments: str) -> subprocess.Popen[str]:
