@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import warnings
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
@@ -34,6 +35,8 @@ LONGEST_S = 0.45
 N_BASE, SEED, N_RESAMPLE = 32, 1, 200
 """Base points of Saltelli's design, a power of two; its seed; bootstrap samples of the intervals."""
 CONFIDENCE = 0.95
+AT_ONCE, TOLD = 25, 40
+"""Runs that a process takes at once, and after how many of these progress is told."""
 AXES = "xyz"
 WHOLE = ("time to 90 deg", "peak medial force", "lateral lift-off")
 """Outputs before the peak forces of ligaments."""
@@ -209,14 +212,16 @@ def with_ends(index: Array, interval: Any) -> Array:
 
 def in_processes(cases: Array, progress: Callable[[str], None]) -> Array:
     """Outcomes of all cases, the same whatever the number of processes."""
-    parts = np.array_split(cases, max(1, len(cases) // 100))
+    parts = np.array_split(cases, max(1, len(cases) // AT_ONCE))
     n = os.cpu_count() or 1
     if n == 1 or len(parts) == 1:
         return np.concatenate([rows_of(part) for part in parts])
     found = []
-    with ProcessPoolExecutor(min(n, len(parts)), multiprocessing.get_context("spawn")) as pool:
+    # an interruption is the parent's, who leaves out what has not begun
+    quiet: dict[str, Any] = {"initializer": signal.signal, "initargs": (signal.SIGINT, signal.SIG_IGN)}
+    with ProcessPoolExecutor(min(n, len(parts)), multiprocessing.get_context("spawn"), **quiet) as pool:
         for k, part in enumerate(pool.map(rows_of, parts), 1):
             found.append(part)
-            if k % 10 == 0:
+            if k % TOLD == 0:
                 progress(f"knee: {sum(map(len, found))} of {len(cases)} runs")
     return np.concatenate(found)

@@ -145,11 +145,11 @@ def explained(first: FittedGenerator, best: FittedGenerator) -> str:
     if best.objective > first.objective - SLACK:
         return "The authors' start leads to the least minimum that any start found."
     return (
-        f"Table 1 is a local minimum: from the authors' start the passive torque is blended away (lambda^P "
-        f"{first.x[3]:.2f}), squared distance {first.objective:.4f}; a supple hip, its passive torque "
-        f"shifted by {np.degrees(best.x[2]):.1f} deg (lambda^P {best.x[3]:.2f}), is nearer to the default, "
-        f"{best.objective:.4f}. The constraints are not linear in the parameters: eqs 9 to 12 are no "
-        "quadratic program."
+        "The authors' start leads to a local minimum, table 1 with their lift: there the passive torque "
+        f"is blended away (lambda^P {first.x[3]:.2f}), squared distance {first.objective:.4f}; a supple "
+        f"hip, its passive torque shifted by {np.degrees(best.x[2]):.1f} deg (lambda^P {best.x[3]:.2f}), "
+        f"is nearer to the default, {best.objective:.4f}. The constraints are not linear in the "
+        "parameters: eqs 9 to 12 are no quadratic program."
     )
 
 
