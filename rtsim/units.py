@@ -1,4 +1,4 @@
-"""Units at the face: the one place that knows how numbers, SI inside, are written, drawn and read.
+"""Units of input and output: the one place that converts between them and SI units inside.
 
 Files keep metres, as OpenSim's do; screens and paper show millimetres; all of them have degrees.
 """

@@ -42,7 +42,7 @@ def scale_geometry(spec: ModelSpec, factors: Factors, note: Note) -> ModelSpec:
     """
     if spec.of_subject:
         raise ConfigError(
-            "its places come from a person's anatomy, which is their size already",
+            "its points come from a person's anatomy, and have that person's size already",
             where=f"model {spec.name}",
             remedy="use it with --subject",
         )

@@ -35,7 +35,7 @@ def understood(spec: ModelSpec) -> list[str]:
         ("clamped in the file, and followed beyond, as they say where a body is: ", list(passed)),
         ("turn without named coordinates: ", unnamed),
         ("move no mass, so that they have no inverse dynamics and cannot be simulated: ", idle),
-        ("muscles of length and moment arms without force: ", unforced),
+        ("muscles with length and moment arms, but without force: ", unforced),
         ("no markers in the model: a pose needs those of a subject", [] if spec.markers else [""]),
     )
     return [words + name_some(names) for words, names in told if names]

@@ -199,7 +199,7 @@ class EquilibriumSearch:
 
 
 def ways_of(statics: Statics) -> RestSlopes:
-    """Slopes, frequencies and their directions; where a dof moves no mass, as if it moved a little."""
+    """Slopes, frequencies and their directions; a dof that moves no mass is given a small one."""
     M = statics.M + MASSLESS * float(np.diag(statics.M).max()) * np.eye(len(statics.M))
     L = np.asarray(np.linalg.cholesky(M), np.float64)
     stiffness = -solve(L, solve(L, statics.K).T).T

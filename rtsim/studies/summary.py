@@ -222,7 +222,7 @@ def text_of(level: object) -> str:
 
 
 def heat_of(spec: StudySpec, result: str, panel: TornadoPanel, table: dict[str, NDArray]) -> HeatPanel | None:
-    """Means over the two parameters of a grid that a result follows from most; None where there are none."""
+    """Means over the two parameters of a grid that affect a result most; None without such a grid."""
     if spec.design.kind != "grid" or len(panel.bars) < 2:
         return None
     names = (panel.bars[0].name, panel.bars[1].name)

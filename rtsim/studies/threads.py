@@ -1,4 +1,4 @@
-"""One thread for a process of a study, whatever the machine, so that no number follows from how many."""
+"""One thread for each process of a study, so that results do not depend on the number of processors."""
 
 from __future__ import annotations
 

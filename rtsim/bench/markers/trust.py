@@ -1,4 +1,4 @@
-"""What trust costs: frames with all that a live run has, beside frames without, turn by turn.
+"""Cost of trust: frames with all checks of a live run compared with frames without, in turn.
 
 Without: no standard deviations, markers at fault only reported, none of those that are gone filled in. The
 walker as it is, and with a marker that slides, which keeps the search for faults and the deviations busy.
@@ -43,7 +43,7 @@ class WalkerFrames:
         self.dt = 1.0 / trial.rate
 
     def lap(self, frames: NDArray[np.float64]) -> float:
-        """Median time of a frame [us] over the walk once, a third of it to learn the markers."""
+        """Median time of a frame [us] over one walk; its first third serves to learn the markers."""
         self.estimator.restart()
         times = []
         for frame in frames:

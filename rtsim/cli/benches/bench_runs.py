@@ -90,7 +90,7 @@ def monitor(as_json: bool, seconds: float) -> None:
 @command.command("hil")
 @AS_JSON
 @click.option("--seconds", type=click.FloatRange(0.2), default=60.0, show_default=True,
-              help="Length of the exchange with the model, and of that without.")  # fmt: skip
+              help="Duration of the exchange with the model, and of the exchange without it.")  # fmt: skip
 @click.option(
     "--config", type=Config("hil"), default="ankle", show_default=True, help="Run: .toml or a shipped name."
 )

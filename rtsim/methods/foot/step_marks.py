@@ -25,7 +25,7 @@ CLEAR = 0.3
 """Cosine between medial as the markers and as their labels have it, below which neither is clear."""
 ASIDE = 0.04
 """By which the other foot is beside one that stands, so that its side is clear [m], usual 0.08 to 0.22."""
-OTHERWISE = "there the foot's other markers lie otherwise to each other by"
+OTHERWISE = "there the distances of the foot's other markers differ by"
 SAME_SESSION = "take a static trial of this session, and check whether a marker moved"
 
 

@@ -1,4 +1,4 @@
-"""How far the ground by the motion of the whole body is from force plates: in total, and of each foot."""
+"""Differences of predicted ground reactions from those of force plates: in total, and of each foot."""
 
 from __future__ import annotations
 
