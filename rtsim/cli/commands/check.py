@@ -300,9 +300,10 @@ def check_run(run: RunConfig, path: Path) -> list[str]:
     # of another model, which the command line may name, is nothing known
     told = []
     of_either = any(stage.tables and OWN_MARKERS not in stage.inputs for stage in stages)
-    if run.recruitment is not None and not WHOSE & read_toml(path).keys() and not of_either:
+    says_whose = bool(WHOSE & read_toml(path).keys())
+    if run.recruitment is not None and not says_whose and not of_either:
         told.append("[recruitment] was not compared with a model: the file names no model and no person")
-    elif of_model or of_either or run.recruitment is not None or run.options:
+    elif of_model or of_either or run.recruitment is not None or run.options or (run.stages and says_whose):
         check_run(run, spec, of_model=of_model, forces=True)
     if run.subject:
         load_subject(find_config(run.subject, "subjects"))

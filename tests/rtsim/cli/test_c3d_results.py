@@ -72,7 +72,7 @@ def test_what_cannot_be_appended_is_told_before_the_work(here, tmp_path: Path) -
     there = tmp_path / "there.c3d"
     there.write_bytes(b"")
     for words, said in (
-        (("analyse", "walker", "--out", tmp_path / "a.c3d"), "is none"),
+        (("analyse", "walker", "--out", tmp_path / "a.c3d"), "is not a C3D file"),
         (("analyse", WALK, "--static", STATIC, "--out", there), "exists already"),
         (("analyse", WALK, "--static", STATIC, "--out", WALK), "exists already"),
         (("simulate", "kick", "--out", tmp_path / "a.c3d"), "cannot write '.c3d'"),

@@ -42,6 +42,10 @@ WRONG = {
     "no hip": (instead(WALKER, '"hip_centre"', '"hip"'), ("'hip_centre'", "calibrate again")),
     "a third side": (instead(WALKER, '"right"', '"third"'), ("side", "right, left")),
     "segments in a row": ('name = "x"\nsource = "y"\nsegments = [1]\n', ("segments", "Expected `table`")),
+    "a stage before what it needs": (
+        'name = "mine"\nsource = "walker"\nstages = ["kinematics", "muscle_speeds"]\n',
+        ("'muscle_speeds' needs 'rates' before it",),
+    ),
     "a lab's marker twice": (
         instead(LAB, 'asis_opposite = "L.ASIS"', 'asis_opposite = "R.ASIS"'),
         ("right: asis and asis_opposite are both 'R.ASIS'", "another marker for each"),
