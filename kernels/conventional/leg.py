@@ -1,8 +1,8 @@
 """Joint centres and angles of legs by the conventional gait model, in one frame.
 
-Pelvis, chord, segments and Y-X-Z Cardan angles as Plug-in Gait has them (Kadaba et al. 1990, J Orthop Res 8,
-383-392; Davis et al. 1991, Hum Mov Sci 10, 575-587); the same over many frames, with the reasons, is
-rtsim/subjects/conventional.
+Pelvis, chord, segments and Y-X-Z Cardan angles are those of Plug-in Gait (Kadaba et al. 1990, J Orthop Res 8,
+383-392; Davis et al. 1991, Hum Mov Sci 10, 575-587). rtsim/subjects/conventional has the same for many
+frames, with the reasons.
 """
 
 from __future__ import annotations
@@ -19,22 +19,24 @@ from kernels.conventional.vectors import cardan, framed, normed, plus, point, sq
 ROLES = (
     "asis_right", "asis_left", "psis_right", "psis_left", "thigh", "knee", "shank", "ankle", "toe", "heel",
 )  # fmt: skip
-"""Of the markers of a leg; a sacrum stands for both PSIS, and the heel is of standing feet only."""
+"""Markers of a leg; a sacrum marker may stand for both PSIS,
+and the heel is needed for standing feet only."""
 WALKING, AS_MARKED, FLAT = 0, 1, 2
-"""How the foot is found: by the offsets of a static trial, from heel to toe, or so with a level sole."""
+"""How the axes of the foot are found: WALKING, by the offsets of a static trial; AS_MARKED, from heel to toe;
+FLAT, from heel to toe with a level sole."""
 ANGLES = (
     "pelvis_tilt", "pelvis_obliquity", "pelvis_rotation", "hip_flexion", "hip_adduction",
     "hip_internal_rotation", "knee_flexion", "knee_adduction", "knee_internal_rotation", "ankle_dorsiflexion",
     "ankle_eversion", "ankle_internal_rotation", "foot_pitch", "foot_inversion", "foot_internal_rotation",
 )  # fmt: skip
-"""In the order of Plug-in Gait: pelvis, hip, knee, ankle, foot progression, three each."""
+"""Angles in the order of Plug-in Gait: pelvis, hip, knee, ankle, foot progression, three each."""
 CENTRES = ("hip", "knee", "ankle")
 SQUARE = 0.5 * math.pi
 ROUNDING = 1e-9
 
 
 class Legs(NamedTuple):
-    """Legs of a person, n of them; offsets carry the sign of their side."""
+    """The n legs of a person; offsets have the sign of their side."""
 
     role: np.ndarray  # (n, 10) int64 - marker of each of ROLES
     outwards: np.ndarray  # (n,) - 1 of a left leg, -1 of a right one: where y points outwards
@@ -50,13 +52,14 @@ class Legs(NamedTuple):
 
 @njit
 def chord(proximal, lateral, wand, radius, rotation):
-    """Joint centre beside a lateral marker, of three numbers [m]; NaN where there is none.
+    """Return the joint centre beside a lateral marker by the chord construction, three floats [m];
+    NaN if there is none.
 
     proximal : (3,) - the proximal joint centre [m]
-    lateral : (3,) - marker on the joint's outer side [m]
-    wand : (3,) - marker on the outer side of the segment [m]
-    radius : float - of the centre from the lateral marker [m]
-    rotation : float - from the half-plane of the wand to that of the marker [rad]
+    lateral : (3,) - marker on the joint's lateral side [m]
+    wand : (3,) - marker on the lateral side of the segment [m]
+    radius : float - distance of the centre from the lateral marker [m]
+    rotation : float - angle from the half-plane of the wand to that of the marker [rad]
     See rtsim/subjects/conventional/chord.py for the equation of the rotation.
     """
     line = plus(proximal, -1.0, lateral)
@@ -83,20 +86,22 @@ def chord(proximal, lateral, wand, radius, rotation):
 
 @njit
 def write(angles_out, leg, start, three):
-    """Three angles of a leg from a place on, in the order of ANGLES."""
+    """Write three angles of a leg into its row of angles_out, from column start on,
+    in the order of ANGLES.
+    """
     for i in range(3):
         angles_out[leg, start + i] = three[i]
 
 
 @njit
 def foot_of(legs, k, markers, ankle, shank, up):
-    """Axes x, y, z of a foot: z from the toe backwards, x up when it is level.
+    """Return the axes x, y, z of a foot: z points from the toe backwards, x upwards when the foot is level.
 
     legs : Legs
-    k : int - which of them
+    k : int - leg
     markers : (n_marker, 3) [m]
-    ankle : (3,) - its centre [m]
-    shank : (3, 3) - about the axis of the ankle
+    ankle : (3,) - ankle centre [m]
+    shank : (3, 3) - axes of the shank, with y along the ankle axis
     up : (3,) - vertical
     """
     toe = point(markers, legs.role[k, 8])
@@ -115,7 +120,12 @@ def foot_of(legs, k, markers, ankle, shank, up):
 
 @njit
 def pelvis_of(legs, k, markers):
-    """Axes x, y, z of the pelvis, and the middle of the ASIS."""
+    """Return the axes x, y, z of the pelvis, and the midpoint of the ASIS.
+
+    legs : Legs
+    k : int - leg
+    markers : (n_marker, 3) [m]
+    """
     right, left = point(markers, legs.role[k, 0]), point(markers, legs.role[k, 1])
     back = plus(point(markers, legs.role[k, 2]), 1.0, point(markers, legs.role[k, 3]))
     front = plus(right, 1.0, left)
@@ -126,11 +136,11 @@ def pelvis_of(legs, k, markers):
 
 @entry
 def conventional_legs(legs, markers, walking, angles_out, centres_out):
-    """Angles and joint centres of all legs; NaN where a marker that they need is not seen.
+    """Write the angles and joint centres of all legs; NaN where a marker that they need is occluded.
 
     legs : Legs
-    markers : (n_marker, 3) - in right-handed axes [m]; NaN = not seen
-    walking : (3, 3) - direction of walking, to the left, up, as columns; NaN = not known
+    markers : (n_marker, 3) - in right-handed axes [m]; NaN = occluded
+    walking : (3, 3) - direction of progression, to the left, up, as columns; NaN = not known
     angles_out : (n, 15) - ANGLES of each leg [rad], written
     centres_out : (n, 3, 3) - CENTRES of each leg [m], written
     """

@@ -1,4 +1,4 @@
-"""Vectors and axes as tuples of three: what a frame is made of, without arrays to hold it."""
+"""Vectors and axes as tuples of three floats, which need no arrays."""
 
 from __future__ import annotations
 
@@ -10,32 +10,32 @@ from kernels.compiler.jit import njit
 
 @njit
 def point(places, k):
-    """Row k of places : (n, 3)."""
+    """Return row k of places : (n, 3)."""
     return places[k, 0], places[k, 1], places[k, 2]
 
 
 @njit
 def plus(a, scale, b):
-    """a + scale b."""
+    """Return a + scale b."""
     return a[0] + scale * b[0], a[1] + scale * b[1], a[2] + scale * b[2]
 
 
 @njit
 def normed(a):
-    """a, of length one; NaN where it has none."""
+    """Return a, normalised; NaN if its length is zero."""
     size = math.sqrt(dot(a, a))
     return a[0] / size, a[1] / size, a[2] / size
 
 
 @njit
 def square_to(a, z):
-    """a without its part along z, which has length one, of length one."""
+    """Return the part of a orthogonal to the unit vector z, normalised."""
     return normed(plus(a, -dot(a, z), z))
 
 
 @njit
 def framed(z, y):
-    """Axes x, y, z with z along the one vector, y in the plane of both."""
+    """Return orthonormal axes x, y, z, with z along the first vector and y in the plane of both."""
     z = normed(z)
     y = square_to(y, z)
     return vector_product(y, z), y, z
@@ -43,7 +43,7 @@ def framed(z, y):
 
 @njit
 def turned(a, b, angle):
-    """Two axes of a frame, turned from the first towards the second [rad]."""
+    """Return two axes of a frame, turned by an angle [rad] from the first towards the second."""
     c, s = math.cos(angle), math.sin(angle)
     return (
         (c * a[0] + s * b[0], c * a[1] + s * b[1], c * a[2] + s * b[2]),
@@ -53,7 +53,9 @@ def turned(a, b, angle):
 
 @njit
 def cardan(P, D):
-    """Angles (a, b, c) of P' D = Ry(a) Rx(b) Rz(c), axes P and D as triples of vectors [rad]."""
+    """Return the angles (a, b, c) [rad] of P' D = Ry(a) Rx(b) Rz(c),
+    with the axes P and D as triples of vectors.
+    """
     sine = -dot(P[1], D[2])
     sine = min(1.0, max(-1.0, sine)) if sine == sine else sine
     return (

@@ -1,1 +1,1 @@
-"""Markers at fault: found, named, and left out."""
+"""Markers at fault: how they are found, named and left out."""

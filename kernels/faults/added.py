@@ -1,9 +1,9 @@
-"""What a frame adds to the motion of each segment: a shift and a turn, beside going on as its markers went.
+"""The departure of each segment from constant velocity: a shift and a turn that one frame adds to its motion.
 
-Some millimetres and tenths of a degree in walking: an acceleration. They are held to their own root mean
-squares, learnt on the person, and to what matters for an angle; beyond both they are a step, if all markers
-take part in it as one body does. What all segments add along their ways is the clock's: a frame that is
-missing, or has another's time.
+In walking these are some millimetres and tenths of a degree, caused by acceleration. They are compared with
+their own root mean squares, learnt on the person, and with what matters for an angle. Above both they are a
+step, if all markers of the segment take part in it as one body does. What all segments add along their
+velocities comes from the clock: a frame is missing, or has the time of another one.
 """
 
 from __future__ import annotations
@@ -18,36 +18,38 @@ from kernels.compiler.jit import njit
 from kernels.markers.marker_health import is_seen, median
 
 SHIFT, TURN = 0.025, math.radians(5.0)
-"""Steps below these move no angle by more than its limit [m, rad]: flexions move by 1.3 to 2.8 degrees for
-10 mm of a segment (docs/damage.md)."""
+"""Shift and turn below which no angle changes by more than its limit [m, rad]: flexions change by 1.3 to 2.8
+degrees for 10 mm of a segment (docs/damage.md)."""
 TIMES = 6.0
-"""By so many times a step exceeds the root mean square of what frames add [1]."""
+"""Ratio of a step to the root mean square of what frames add [1]."""
 ACCELERATION, SPIN = 20.0, 150.0
-"""Root mean squares that are supposed before a person's are known [m/s^2, rad/s^2] ..."""
+"""Root mean squares that are assumed before those of a person are known [m/s^2, rad/s^2] ..."""
 N_SUPPOSED, N_LASTING = 25.0, 1000.0
-"""... as if so many frames had shown them, and frames over which means go at most."""
+"""... with the weight of so many frames, and the largest number of frames in a mean."""
 LATELY, TIMES_LATELY = 0.1, 5.0
-"""Part of the mean square of what frames have added lately that is a frame's, and by so many times a step
-exceeds its root: noise does not, though some ten frames tell its size but roughly [1]."""
+"""Weight of a frame in the mean square of what the last frames have added, and ratio of a step to its root:
+noise stays below it, though some ten frames determine its size only roughly [1]."""
 FORESEEN_S = 0.06
-"""After a longer gap no place is foreseen [s]."""
+"""Longest gap after which the place of a marker is still predicted [s]."""
 RIGID = 0.5
-"""Part of the way of its markers that a shift and a turn may leave of a segment that steps."""
+"""Largest ratio of what a shift and a turn leave of the markers' displacements to these displacements, as
+root mean squares, for a segment that steps."""
 MOVED = 0.25
-"""Part of the longest way from which a marker has moved, too, as all but one of a segment that steps do: of
-some of its markers their own faults tell."""
+"""Part of the largest displacement from which a marker counts as moved, as all but one of a segment that
+steps must: where only some markers move, their own faults are found elsewhere."""
 LINEAR = 0.8
-"""Turn beyond which what markers do is none that they could be fitted by [rad]."""
+"""Largest turn [rad] to which the linearised fit of a turn applies."""
 FLAT = 0.02
-"""Ridge on moments of inertia, as a part of their mean: of a turn about a line nothing is told."""
+"""Ridge on moments of inertia, as a part of their mean:
+markers do not determine a turn about their own line."""
 MOVES = 0.2
-"""Speed from which the way of a segment shows a clock that is off [m/s]."""
+"""Speed of a segment from which its displacement shows an error of the clock [m/s]."""
 FEWEST_CLOCKS = 3
-"""Segments whose median shows it."""
+"""Least number of segments for a median of errors of the clock."""
 
 
 class MarkerMotion(NamedTuple):
-    """What is remembered of the motion of markers and segments, and what the frame at hand adds to it."""
+    """State of the motion of markers and segments, and what the current frame adds to it."""
 
     # of each in the last frame that showed it [m]
     at: Annotated[np.ndarray, Floats("n_marker", 3, fill=math.nan)]
@@ -74,18 +76,18 @@ class MarkerMotion(NamedTuple):
 
 
 def new_motion(n_marker: int, n_body: int) -> MarkerMotion:
-    """Allocate Motion, nothing known yet."""
+    """Allocate the MarkerMotion of n_marker markers on n_body bodies before the first frame."""
     return allocate(MarkerMotion, n_marker=n_marker, n_body=n_body)
 
 
 @njit
 def find_added(body, dt, health, motion):
-    """What a frame adds to every body, and where it is a step.
+    """Write what a frame adds to the motion of every body, and whether that is a step.
 
-    body : (n_marker,) int64 - of each marker
+    body : (n_marker,) int64 - body of each marker
     dt : float - time since the last frame [s]; 0 = unknown
     health : Health - labelled, weight
-    motion : Motion - way, shown, clock, added, span2, allowed, found written
+    motion : MarkerMotion - way, shown, clock, added, span2, allowed, found written
     """
     shown = motion.shown
     shown[:, :] = 0.0
@@ -109,13 +111,13 @@ def find_added(body, dt, health, motion):
 
 @njit
 def takes_part(m, health):
-    """Whether marker m is seen and not left out."""
+    """Return whether marker m is visible and not left out."""
     return health.weight[m] > 0.0 and is_seen(health.labelled, m)
 
 
 @njit
 def clock_of_others(b, motion):
-    """Median of what other segments than b show of the clock [s]; 0 where too few do."""
+    """Return the median error of the clock [s] by all segments but b; 0 where too few show it."""
     n = 0
     for k in range(motion.clock.shape[0]):
         if k != b and math.isfinite(motion.clock[k]):
@@ -126,11 +128,13 @@ def clock_of_others(b, motion):
 
 @njit
 def moves_as_one(body, b, n, mean, motion):
-    """Whether the frame at hand moves all markers of body b but one, and no more than rigidly.
+    """Return whether the current frame displaces all markers of body b but at most one, and nearly rigidly.
 
-    body : (n_marker,) int64; b, n : int - how many of its markers are compared
-    mean : (float, float, float) - of where they were expected [m]
-    motion : Motion
+    body : (n_marker,) int64 - body of each marker
+    b : int - body
+    n : int - number of its markers that are compared
+    mean : (float, float, float) - mean of their last places [m]
+    motion : MarkerMotion
     """
     shift, turn = motion.added[b, 0], motion.added[b, 1]
     left = moved = most = 0.0
@@ -155,10 +159,11 @@ def moves_as_one(body, b, n, mean, motion):
 
 @njit
 def turn_of(ixx, iyy, izz, ixy, ixz, iyz, t, turn):
-    """turn : (3,) - that moves points by displacements as nearly as a turn can [rad]; 0 where they tell none.
+    """Write the rotation vector that fits displacements of points best; 0 where they determine none.
 
-    ixx, iyy, izz, ixy, ixz, iyz : float - second moments of the points, as of inertia [m^2]
+    ixx, iyy, izz, ixy, ixz, iyz : float - second moments of the points, as those of inertia [m^2]
     t : (float, float, float) - moment of the displacements [m^2]
+    turn : (3,) - rotation vector [rad], written
     """
     ridge = FLAT * (ixx + iyy + izz) / 3.0
     ixx, iyy, izz = ixx + ridge, iyy + ridge, izz + ridge
@@ -174,7 +179,9 @@ def turn_of(ixx, iyy, izz, ixy, ixz, iyz, t, turn):
 
 @njit
 def is_unreliable(b, motion):
-    """Whether what the frame at hand adds to body b is above what is allowed, which is written."""
+    """Return whether what the current frame adds to body b is more than allowed,
+    and write what is allowed.
+    """
     shift, turn = length(motion.added[b, 0]), length(motion.added[b, 1])
     motion.allowed[b, 0] = max(SHIFT, allowed_of(b, 0, ACCELERATION, motion))
     motion.allowed[b, 1] = max(TURN, allowed_of(b, 1, SPIN, motion))
@@ -183,11 +190,13 @@ def is_unreliable(b, motion):
 
 @njit
 def judge_step(body, b, dt, motion):
-    """Shift and turn that the frame at hand adds to body b, what is allowed, and whether they are a step.
+    """Write the shift and turn that the current frame adds to body b, what is allowed,
+    and whether they are a step.
 
-    body : (n_marker,) int64; b : int
+    body : (n_marker,) int64 - body of each marker
+    b : int - body
     dt : float - time since the last frame [s]
-    motion : Motion - added, allowed, found written
+    motion : MarkerMotion - added, allowed, found written
     """
     motion.found[b], motion.allowed[b, 0] = 0, 0.0
     if motion.shown[b, 0] < 2.0:
@@ -233,9 +242,10 @@ def judge_step(body, b, dt, motion):
 
 @njit
 def allowed_of(b, k, supposed, motion):
-    """Shift (k = 0) or turn (1) that is no step of body b, by what frames add to it [m, rad].
+    """Return the largest shift (k = 0) or turn (k = 1) of body b that is no step,
+    by what frames add to it [m, rad].
 
-    supposed : float - root mean square before it is known [m/s^2, rad/s^2]
+    supposed : float - root mean square that is assumed before it is known [m/s^2, rad/s^2]
     """
     n = motion.n[b]
     mean = (n * motion.usual[b, k] + N_SUPPOSED * supposed * supposed) / (n + N_SUPPOSED)
@@ -244,13 +254,15 @@ def allowed_of(b, k, supposed, motion):
 
 @njit
 def length(x):
-    """Of x : (3,)."""
+    """Return the length of x : (3,)."""
     return math.sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2])
 
 
 @njit
 def learn_added(b, motion):
-    """What frames add to body b; what is more than allowed counts as that."""
+    """Update the mean squares of what frames add to body b;
+    a value above the allowed one counts as that one.
+    """
     motion.n[b] = min(motion.n[b] + 1.0, N_LASTING)
     for k in range(2):
         size = min(length(motion.added[b, k]), motion.allowed[b, k])
@@ -261,13 +273,13 @@ def learn_added(b, motion):
 
 @njit
 def go_on(body, whole, dt, health, motion):
-    """Places and speeds of the frame at hand; a segment that motion keeps its speed.
+    """Store the places and speeds of the current frame; a segment that has stepped keeps its speed.
 
-    body : (n_marker,) int64
-    whole : bool - whether nothing is where it was foreseen
+    body : (n_marker,) int64 - body of each marker
+    whole : bool - whether most segments have stepped, so that no speed is known
     dt : float - time since the last frame [s]
     health : Health
-    motion : Motion - at, speed, age written
+    motion : MarkerMotion - at, speed, age, over written
     """
     for m in range(body.shape[0]):
         motion.age[m] += dt

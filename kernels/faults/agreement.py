@@ -1,8 +1,8 @@
-"""How well the markers of a segment agree: their rigid fit to where they usually are in it.
+"""Agreement of the markers of a segment: their rigid fit to their usual places in it.
 
-What is left of the squares after the best fit follows without the fit, from the largest root of the
-characteristic polynomial of Horn's matrix (Theobald 2005, Acta Cryst. A 61, 478-480). Where that is small the
-markers agree, and no fit is needed.
+The squared residuals of the best fit follow without the fit itself, from the largest root of the
+characteristic polynomial of Horn's matrix (Theobald 2005, Acta Cryst. A 61, 478-480). Where they are small
+the markers agree, and no fit is needed.
 """
 
 from __future__ import annotations
@@ -15,25 +15,25 @@ from kernels.markers.marker_health import distance_between, is_known
 from kernels.markers.segment_filling import turn_segment, usual_place
 
 FIT = 3
-"""Markers of a segment from which their shape tells exchanged labels from others."""
+"""Number of markers of a segment from which its shape distinguishes exchanged labels."""
 N_NEWTON = 20
 CLOSE = 1e-14
-"""Steps towards the root, and the step at which it is found, as a part of it [1]."""
+"""Largest number of Newton steps towards the root, and relative size of a step at which it is found [1]."""
 
 
 @njit
 def squares_left(markers, b, measured, health, fit):
-    """Sum of the squared distances of the markers of body b from where their rigid fit has them [m^2].
+    """Return the sum of the squared distances of the markers of body b from their rigid fit [m^2].
 
-    Ga + Gb - 2 lambda, Ga and Gb the second moments of both sets about their middles, lambda the largest root
-    of x^4 - 2 tr(M'M) x^2 - 8 det(M) x + 2 tr((M'M)^2) - tr(M'M)^2, M their mixed moments. Infinite where
-    the root is not found.
+    Ga + Gb - 2 lambda, with Ga and Gb the second moments of both sets about their means and lambda the
+    largest root of x^4 - 2 tr(M'M) x^2 - 8 det(M) x + 2 tr((M'M)^2) - tr(M'M)^2, M their mixed moments.
+    Infinite where the root is not found.
 
-    markers : Markers
+    markers : ModelMarkers
     b : int - body
     measured : (n_marker, 3) - in ground, NaN = occluded [m]
     health : Health - weight of the markers
-    fit : FitWork - vectors[0], [1], [2], matrices[1] written
+    fit : BodyFitWork - vectors[0], [1], [2], matrices[1] written
     """
     M = fit.matrices[1]
     both = mixed_moments(markers, b, measured, health, fit)
@@ -59,14 +59,14 @@ def squares_left(markers, b, measured, health, fit):
 
 @njit
 def mixed_moments(markers, b, measured, health, fit):
-    """fit.matrices[1] : (3, 3) = sum of y x', y and x a marker of body b in it and in ground, about their
-    middles; returns the sum of y'y + x'x [m^2].
+    """Write fit.matrices[1] : (3, 3) = sum of y x', with y and x a marker of body b in the body and in
+    ground, about their means; return the sum of y'y + x'x [m^2].
 
-    markers : Markers
+    markers : ModelMarkers
     b : int - body
     measured : (n_marker, 3) - in ground, NaN = occluded [m]
     health : Health - weight of the markers
-    fit : FitWork - vectors[0], [1], [2] written
+    fit : BodyFitWork - vectors[0], [1], [2] written
     """
     M, local, middle, y = fit.matrices[1], fit.vectors[0], fit.vectors[1], fit.vectors[2]
     local[:] = 0.0
@@ -95,7 +95,7 @@ def mixed_moments(markers, b, measured, health, fit):
 
 @njit
 def determinant(M):
-    """Of a matrix M : (3, 3)."""
+    """Return the determinant of M : (3, 3)."""
     return (
         M[0, 0] * (M[1, 1] * M[2, 2] - M[1, 2] * M[2, 1])
         - M[0, 1] * (M[1, 0] * M[2, 2] - M[1, 2] * M[2, 0])
@@ -105,9 +105,10 @@ def determinant(M):
 
 @njit
 def least_allowed(markers, b, options, health):
-    """Smallest distance that is no fault of the markers of body b that take part [m].
+    """Return the least of the allowed distances of the markers of body b that are used [m].
 
-    markers, b : Markers, int - body
+    markers : ModelMarkers
+    b : int - body
     options : HealthOptions
     health : Health
     """
@@ -120,17 +121,19 @@ def least_allowed(markers, b, options, health):
 
 @njit
 def disagreement(markers, b, measured, dt, options, health, segments, fit):
-    """Largest distance of the markers of body b that take part from where their rigid fit has them, in
-    parts of what is allowed; infinite where they leave the turn open.
+    """Return the largest ratio of the distance of a marker of body b
+    from its rigid fit to the allowed distance.
 
-    markers : Markers
+    It is infinite where the markers that are used do not determine the fit.
+
+    markers : ModelMarkers
     b : int - body
     measured : (n_marker, 3) - in ground, NaN = occluded [m]
     dt : float - time since the last frame [s]
     options : FrameOptions
     health : Health
     segments : Segments - turned written
-    fit : FitWork - written, as for `own_gap`
+    fit : BodyFitWork - written, as for `own_gap`
     """
     if not turn_segment(markers, b, measured, 0.0, dt, options, health, segments, fit):
         return math.inf
@@ -143,15 +146,15 @@ def disagreement(markers, b, measured, dt, options, health, segments, fit):
 
 @njit
 def own_gap(markers, m, measured, options, health, segments, fit):
-    """Distance of marker m from where the fit of its segment has it, in parts of what is allowed.
+    """Return the ratio of the distance of marker m from the fit of its segment to the allowed distance.
 
-    markers : Markers
+    markers : ModelMarkers
     m : int - marker
     measured : (n_marker, 3) - in ground, NaN = occluded [m]
     options : HealthOptions
     health : Health
     segments : Segments - turned
-    fit : FitWork - vectors[0], [1] as turn_segment leaves them; [2], [3] written
+    fit : BodyFitWork - vectors[0], [1] as turn_segment leaves them; [2], [3] written
     """
     y, place = fit.vectors[2], fit.vectors[3]
     usual_place(markers, m, health, y)
@@ -165,20 +168,23 @@ def own_gap(markers, m, measured, options, health, segments, fit):
 
 @njit
 def allowed_gap(m, options, health):
-    """Distance of marker m from where the others of its segment have it that is no fault [m]."""
+    """Return the largest distance [m] of marker m from its place by the others
+    of its segment that is no fault.
+    """
     return options.slack[m] * (options.agreement if is_known(m, options, health) else options.unknown)
 
 
 @njit
 def stretch(markers, b, measured, options, health, fit):
-    """How far the distance of the two markers of body b that take part is off, in parts of what is allowed.
+    """Return the ratio of the error of the distance between the two used markers
+    of body b to the allowed one.
 
-    markers : Markers
+    markers : ModelMarkers
     b : int - body
     measured : (n_marker, 3) - in ground, NaN = occluded [m]
     options : HealthOptions
     health : Health
-    fit : FitWork - vectors[0], [1] written
+    fit : BodyFitWork - vectors[0], [1] written
     """
     first = -1
     for m in range(measured.shape[0]):
@@ -197,17 +203,17 @@ def stretch(markers, b, measured, options, health, fit):
 
 @njit
 def shape_gap(markers, b, measured, dt, options, health, segments, fit):
-    """How far the markers of body b that take part are off its shape, in parts of what is allowed; of one
-    marker nothing.
+    """Return the ratio of the used markers' deviation from the shape of body b to the allowed one;
+    0 for one marker.
 
-    markers : Markers
+    markers : ModelMarkers
     b : int - body
     measured : (n_marker, 3) - in ground, NaN = occluded [m]
     dt : float - time since the last frame [s]
     options : FrameOptions
     health : Health
     segments : Segments - turned written
-    fit : FitWork - written
+    fit : BodyFitWork - written
     """
     n = 0
     for m in range(measured.shape[0]):

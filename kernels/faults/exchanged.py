@@ -1,8 +1,8 @@
-"""Labels at each other's places, in pairs or rings, within a segment or across, by where each is expected.
+"""Exchanged labels, in pairs or rings, within a segment or across segments, found by where each is expected.
 
-Where it is certain which label is on which marker, they are put right and the frame is solved with all of
-them. Otherwise they are left out. A ring that is put right for certain needs no flag: its markers are judged
-as any others from there on.
+Where it is certain which label belongs to which marker, the labels are corrected and the frame is solved with
+all of them. Otherwise these markers are left out. A ring that is corrected with certainty needs no flag: its
+markers are then judged like all others.
 """
 
 from __future__ import annotations
@@ -25,11 +25,12 @@ from kernels.markers.marker_health import (
 
 @njit
 def find_swaps(measured, options, health):
-    """Labels at each other's expected places, in pairs or rings: swap_with, left out. Returns how many.
+    """Find labels at each other's expected places, in pairs or rings, and leave them out;
+    return how many rings.
 
     measured : (n_marker, 3) - in ground, NaN = occluded [m]
     options : HealthOptions
-    health : Health - written
+    health : Health - swap_with, fault, weight written
     """
     n = measured.shape[0]
     some = False
@@ -56,10 +57,11 @@ def find_swaps(measured, options, health):
 
 @njit
 def nearest_other(m, measured, options, health):
-    """The marker at whose expected place marker m lies, at most half as far as from its own; -1 = none.
+    """Return the marker at whose expected place marker m is,
+    at most half as far away as from its own; -1 = none.
 
-    m : int - marker
     measured : (n_marker, 3) - in ground, NaN = occluded [m]
+    m : int - marker
     options : HealthOptions
     health : Health
     """
@@ -79,18 +81,19 @@ def nearest_other(m, measured, options, health):
 
 @njit
 def put_right(markers, measured, dt, options, health, segments, fit):
-    """health.labelled : (n_marker, 3) - measured, with each ring of labels put right that is certain.
+    """Write the measured markers into
+    health.labelled : (n_marker, 3), with every certain ring of labels corrected.
 
-    Certain are rings whose labels are near each other's expected places, of markers that were without a fault
-    just now, in segments that fit no worse then: a wrong pose must not make right labels wrong.
+    A ring is certain if its labels are near each other's expected places, its markers were without a fault
+    just before, and their segments then fit no worse: a wrong pose must not make right labels wrong.
 
-    markers : Markers
+    markers : ModelMarkers
     measured : (n_marker, 3) - in ground, NaN = occluded [m]
     dt : float - time since the last frame [s]
     options : FrameOptions
     health : Health - after find_swaps; labelled, weight, certain written
     segments : Segments - turned written
-    fit : FitWork - written
+    fit : BodyFitWork - written
     """
     for i in range(measured.shape[0]):
         if health.swap_with[i] < 0 or health.weight[i] > 0.0:
@@ -111,9 +114,10 @@ def put_right(markers, measured, dt, options, health, segments, fit):
 
 @njit
 def is_certain(markers, m, measured, dt, options, health, segments):
-    """Whether marker m is near the expected place of the one that it is exchanged with, which was in sight.
+    """Return whether marker m is near the expected place of the marker that it is exchanged with, which was
+    recently visible without a fault.
 
-    markers : Markers
+    markers : ModelMarkers
     m : int - marker
     measured : (n_marker, 3) - in ground, NaN = occluded [m]
     dt : float - time since the last frame [s]
@@ -129,12 +133,13 @@ def is_certain(markers, m, measured, dt, options, health, segments):
 
 @njit
 def turn_ring(first, measured, right, health):
-    """health.labelled, weight of a ring of labels: put right and taking part, or as they came and left out.
+    """Write labels and weights of a ring of exchanged labels:
+    corrected and used, or as received and left out.
 
     first : int - one of its markers
     measured : (n_marker, 3) - in ground [m]
-    right : bool
-    health : Health - written
+    right : bool - whether they are corrected
+    health : Health - labelled, weight written
     """
     m = first
     for _ in range(measured.shape[0]):
@@ -148,7 +153,11 @@ def turn_ring(first, measured, right, health):
 
 @njit
 def call_certain(first, health):
-    """health.certain of a ring of labels; first : int - one of its markers, health : Health - written."""
+    """Mark a ring of labels as corrected with certainty.
+
+    first : int - one of its markers
+    health : Health - certain, written
+    """
     m = first
     for _ in range(health.certain.shape[0]):
         health.certain[m] = 1
@@ -159,20 +168,20 @@ def call_certain(first, health):
 
 @njit
 def is_beyond_doubt(markers, first, measured, dt, options, health, segments, fit):
-    """Whether a ring of labels that are put right needs no flag.
+    """Return whether a ring of corrected labels needs no flag.
 
-    Labels that were wrong from the first frame on may have been learnt, and right ones are exchanged by them.
-    So its markers must be known, their segments out of any doubt, and these must have the shape of their
-    calibration with the labels put right, and not more so as they came.
+    Labels that were wrong from the first frame on may have been learnt, and right ones then seem exchanged.
+    So its markers must be known, their segments must not be in doubt, and the segments must have the shape of
+    their calibration with the labels corrected, and no better one as received.
 
-    markers : Markers
+    markers : ModelMarkers
     first : int - one of its markers
     measured : (n_marker, 3) - in ground, NaN = occluded [m]
     dt : float - time since the last frame [s]
     options : FrameOptions
-    health : Health - labelled, weight with the ring put right; mean, origin as they were afterwards
+    health : Health - labelled, weight with the ring corrected; mean, origin afterwards as before
     segments : Segments - turned written
-    fit : FitWork - written
+    fit : BodyFitWork - written
     """
     m = first
     for _ in range(measured.shape[0]):
@@ -193,16 +202,16 @@ def is_beyond_doubt(markers, first, measured, dt, options, health, segments, fit
 
 @njit
 def fits_better(markers, first, measured, dt, options, health, segments, fit):
-    """Whether the segments of a ring of labels fit at least as well put right as they came.
+    """Return whether the segments of a ring of labels fit at least as well corrected as they do as received.
 
-    markers : Markers
+    markers : ModelMarkers
     first : int - one of its markers
     measured : (n_marker, 3) - in ground, NaN = occluded [m]
     dt : float - time since the last frame [s]
     options : FrameOptions
-    health : Health - labelled, weight with the ring put right
+    health : Health - labelled, weight with the ring corrected
     segments : Segments - turned written
-    fit : FitWork - written
+    fit : BodyFitWork - written
     """
     m = first
     for _ in range(measured.shape[0]):

@@ -1,4 +1,6 @@
-"""All faults of the markers of a frame before it is solved, by evidence that the fault itself cannot move."""
+"""All faults of the markers of a frame before it is solved,
+by evidence that the fault itself cannot change.
+"""
 
 from __future__ import annotations
 
@@ -12,17 +14,17 @@ from kernels.faults.segment import judge_segment
 
 @njit
 def find_faults(markers, measured, dt, options, health, segments, fit):
-    """health.fault, swap_with, weight, labelled, after `visibility` and `expect`; returns how many exchanges.
+    """Find faults of markers, after `visibility` and `expect`; return the number of exchanges.
 
-    From the exchanges on, labels that are put right count in their right order.
+    After the search for exchanges, corrected labels count in their corrected order.
 
-    markers : Markers
+    markers : ModelMarkers
     measured : (n_marker, 3) - in ground, NaN = occluded [m]
     dt : float - time since the last frame [s]; 0 = unknown
     options : FrameOptions
-    health : Health - written
+    health : Health - fault, swap_with, weight, labelled written
     segments : Segments - sound written
-    fit : FitWork - written
+    fit : BodyFitWork - written
     """
     find_frozen(markers, measured, dt, health)
     n_swap = find_swaps(measured, options.health, health)

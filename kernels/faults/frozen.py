@@ -1,7 +1,7 @@
 """Markers that stand still while others move.
 
-A label whose marker is gone may go on with the last coordinates that it had. Measured coordinates never
-repeat to the last bit, unless a file has rounded them.
+A label without its marker may be sent on with its last coordinates. Measured coordinates never repeat to the
+last bit, unless they were rounded in a file.
 """
 
 from __future__ import annotations
@@ -12,28 +12,30 @@ from kernels.faults.verdict import leave_out
 from kernels.markers.marker_health import FROZEN, distance_between, is_seen
 
 N_SAME = 2
-"""Samples without any change from which markers are frozen: of one in a row, or of several of a segment."""
+"""Number of samples without any change from which markers are frozen: successive ones of one marker, or
+together those of several of a segment."""
 SAME_LONG = 1 << 20
-"""What that count starts from once the marker is called frozen."""
+"""Value of that count once the marker is known to be frozen."""
 N_STALLED, STALLED_S = 3, 0.025
-"""Samples, and time [s], without any change of any marker from which a source repeats itself: one that sends
-every frame twice or three times does not yet."""
+"""Number of samples, and time [s], without any change of any marker from which a source has stalled: one that
+sends every frame two or three times has not."""
 MOVES = 0.05
-"""Speed above that of a person who stands [m/s]."""
+"""Speed that is above that of a standing person [m/s]."""
 FINE, N_FINE = 0.05, 100
-"""A stream is fine if at most this part of its samples, and there are so many, repeats single coordinates."""
+"""A stream is fine if at most this part of its samples, of which there are at least so many,
+repeats single coordinates."""
 
 
 @njit
 def find_frozen(markers, measured, dt, health):
-    """Markers that have not changed in any coordinate for N_SAME frames while most others move: left out.
+    """Leave out markers that have not changed in any coordinate for N_SAME frames while most others move.
 
-    From a frame in which the others do, until it changes. Where several of a segment stop in the same frame,
-    each is evidence for the other, and that frame is enough: the pose of a segment that stands still is wrong
-    at once. A source that stalls repeats all of them, which nobody who stands does. Streams whose single
-    coordinates often repeat are too coarse for that.
+    They are frozen from a frame in which the others move until they change. Where several of a segment stop
+    in the same frame, each is evidence for the other, and that frame is enough: the pose of a segment that
+    stands still is wrong at once. A stalled source repeats all of them, which does not occur with a standing
+    person. Streams in which single coordinates often repeat are too coarse for this check.
 
-    markers : Markers
+    markers : ModelMarkers
     measured : (n_marker, 3) - in ground, NaN = occluded [m]
     dt : float - time since the last frame [s]
     health : Health - last, n_same, n_sample, fault, weight written
@@ -66,8 +68,9 @@ def find_frozen(markers, measured, dt, health):
 
 @njit
 def is_sent_again(measured, dt, health):
-    """Whether a frame is the one before to the last bit: a source that sends each more than once, or fills
-    in what it lost. That is no motion and no evidence, but where it lasts, as of a source that stalls.
+    """Return whether a frame equals the previous one to the last bit, as of a source that sends each more
+    than once or replaces lost ones. It is then neither motion nor evidence, except where this lasts, as of a
+    stalled source.
 
     measured : (n_marker, 3) - in ground, NaN = occluded [m]
     dt : float - time since the last frame [s]
@@ -95,11 +98,13 @@ def is_sent_again(measured, dt, health):
 
 @njit
 def repeats(markers, m, health):
-    """Samples without any change that speak for marker m being frozen now; 0 = it is known to be, or moves.
+    """Return the number of samples without any change that suggest that marker m is frozen now; 0 = it is
+    already known to be, or moves.
 
-    Its own in a row, and those of others of its segment that stopped with it: not of those known before.
+    They are its own successive ones and those of others of its segment that stopped with it, without those
+    that are already known.
 
-    markers : Markers
+    markers : ModelMarkers
     m : int - marker
     health : Health - n_same
     """

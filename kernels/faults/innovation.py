@@ -1,7 +1,7 @@
-"""Markers that are not where they were expected, of segments that do not speak for themselves.
+"""Markers that are not where they were expected, of segments whose own markers do not decide.
 
-Three markers fit wherever one of them moves across their plane, two leave more open: there the prediction
-decides, as long as it is fresh.
+Three markers fit wherever one of them moves across their plane, and two leave more undetermined: there the
+prediction decides, as long as it is recent.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ from kernels.markers.marker_health import (
 )
 
 FRESH = 0.3
-"""A segment of which markers have been at fault for longer is not judged by its prediction [s]; where one is
-left, for longer than the solver predicts."""
+"""Longest time for which markers of a segment may have been at fault with its prediction still used [s]; with
+only two visible markers it is the longest time for which the solver predicts."""
 TURNS = 1.0
-"""Unforeseen speed of markers against the others of their segment that is no fault [m/s]."""
+"""Largest unpredicted speed of a marker relative to the others of its segment that is no fault [m/s]."""
 VOID = 0.1
-"""Median surprise from which a frame was not foreseen at all [m]."""
+"""Median innovation from which a frame was not predicted at all [m]."""
 LEAP, CREEP = 0.005, 0.3
-"""Change of a residual since the marker's last frame without a fault that is none: that much and that speed
-[m, m/s]. Clean walks: at most 2.8 mm from frame to frame at 100 Hz, 5.6 mm at 60 Hz."""
+"""Largest change of a residual since the marker's last frame without a fault that is none: a distance and a
+speed [m, m/s]. Clean walks: at most 2.8 mm from frame to frame at 100 Hz, 5.6 mm at 60 Hz."""
 MEDIAN_NEEDS = 5
-"""Visible markers from which their median says something."""
+"""Number of visible markers from which the median of their innovations is used."""
 MEDIAN_FACTOR = 3.0
 
 
 @njit
 def median_surprise(measured, health):
-    """Lower median of the distances of markers from where they are expected [m]; inf where too few are."""
+    """Return the lower median of the innovations of the markers [m]; inf where there are too few."""
     n = 0
     for m in range(measured.shape[0]):
         if is_foreseen(m, health):
@@ -49,16 +49,16 @@ def median_surprise(measured, health):
 
 @njit
 def find_strays(markers, measured, dt, usual, options, health, segments):
-    """Leave out markers far from where they are expected, of segments that do not speak for themselves.
+    """Leave out markers far from where they are expected, of segments whose own markers do not decide.
 
-    The limit grows with the frame's median surprise, so that a subject who jumps is not taken apart.
+    The limit grows with the frame's median innovation, so that a subject who jumps keeps all markers.
 
-    markers : Markers
+    markers : ModelMarkers
     measured : (n_marker, 3) - in ground, NaN = occluded [m]
     dt : float - time since the last frame [s]
-    usual : float - median surprise [m]
+    usual : float - median innovation [m]
     options : HealthOptions
-    health : Health - written
+    health : Health - fault, weight written
     segments : Segments
     """
     for m in range(measured.shape[0]):
@@ -72,12 +72,13 @@ def find_strays(markers, measured, dt, usual, options, health, segments):
 
 @njit
 def leave_out_unforeseen(markers, b, measured, dt, options, health, segments):
-    """Leave out the marker of body b that moved against the others by the prediction; which, -1 = none.
+    """Leave out the marker of body b that moved relative to the others by the prediction; return it, or -1.
 
-    Not after a frame in which a marker came back: the pose moved with it, and so does the prediction.
+    Not in the frame after one in which a marker became visible again: the pose moved with it, and so does the
+    prediction.
 
-    markers : Markers
-    b : int - body, of which two or three markers take part
+    markers : ModelMarkers
+    b : int - body with two or three markers that are used
     measured : (n_marker, 3) - in ground, NaN = occluded [m]
     dt : float - time since the last frame [s]
     options : FrameOptions
@@ -106,21 +107,22 @@ def leave_out_unforeseen(markers, b, measured, dt, options, health, segments):
 
 @njit
 def has_leapt(m, options, health):
-    """Whether the residual of marker m has changed more than those of clean markers do."""
+    """Return whether the residual of marker m has changed by more than those of clean markers do."""
     moved = distance_between(health.residual[m], health.good[m])
     return math.isfinite(moved) and is_recent(m, health) and moved > leap_allowed(m, options, health)
 
 
 @njit
 def is_where_predicted(m, options, health):
-    """Whether marker m is as near to where it was foreseen as its residual may change.
+    """Return whether the innovation of marker m is within the allowed change of its residual.
 
-    Where it leaps all the same the pose has leapt, as from one assembly of a knee to the other.
+    Where its residual leaps all the same, the pose has leapt, as from one configuration of a knee to the
+    other.
     """
     return innovation_of(m, health.labelled, health) <= leap_allowed(m, options, health)
 
 
 @njit
 def leap_allowed(m, options, health):
-    """Change of the residual of marker m since its last frame without a fault that is none [m]."""
+    """Return the allowed change of the residual of marker m since its last frame without a fault [m]."""
     return options.slack[m] * (LEAP + CREEP * health.good_age[m])

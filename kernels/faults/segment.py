@@ -1,9 +1,9 @@
-"""The markers of a segment against each other: who disagrees with the rest.
+"""The markers of a segment against each other: which of them disagrees with the others.
 
 Where one disagrees, each is left out in turn, and the one without which the others agree is at fault. Where
-nothing agrees the whole segment is suspect, and keeps its weight. Four markers or more that agree as they
-were calibrated are right, whatever they have been like lately; those that agree twice as well as ends a doubt
-need no trial (kernels/faults/solved).
+no choice makes them agree the whole segment is suspect, and its markers keep their weight. Four markers or
+more that agree as they were calibrated are right, whatever they did before; those that agree within half of
+what ends a doubt need no waiting time (kernels/faults/solved).
 """
 
 from __future__ import annotations
@@ -26,28 +26,32 @@ from kernels.faults.verdict import in_doubt, leave_out, suspect
 from kernels.markers.marker_health import OUTLIER, distance_between
 
 SOUND = 4
-"""Markers of a segment from which their agreement outweighs the prediction: one plane holds any three."""
+"""Number of markers of a segment from which their agreement counts more than the prediction:
+any three are in one plane."""
 TWO_OUT = 6
-"""Markers of a segment from which two may be left out: any three that are left would agree."""
+"""Number of markers of a segment from which two may be left out:
+of fewer, any three that are left would agree."""
 SETTLED = 0.5
-"""Part of what is allowed from which a marker may be left out for the sake of the others, and within which a
-segment in doubt must agree to be out of it."""
+"""Ratio to the allowed distance from which a marker may be left out so that the others agree, and within
+which a segment in doubt must agree to be no longer in doubt."""
 CLEARLY = 0.5
-"""Part of the gap by the shape that was learnt from which that of the calibration is the right one."""
+"""Largest ratio of the deviation from the calibrated shape to that from the learnt shape at which the
+calibrated one is right."""
 
 
 @njit
 def judge_segment(markers, b, measured, dt, options, health, segments, fit):
-    """Leave out the markers of body b that disagree with the others; all are at fault where nothing agrees.
+    """Leave out the markers of body b that disagree with the others;
+    where no choice makes them agree all are at fault.
 
-    markers : Markers
+    markers : ModelMarkers
     b : int - body
     measured : (n_marker, 3) - in ground, NaN = occluded [m]
     dt : float - time since the last frame [s]
     options : FrameOptions
     health : Health - fault, weight written
     segments : Segments - sound, barred, turned written
-    fit : FitWork - written
+    fit : BodyFitWork - written
     """
     n = 0
     for m in range(measured.shape[0]):
@@ -91,23 +95,24 @@ def judge_segment(markers, b, measured, dt, options, health, segments, fit):
 
 @njit
 def began_wrong(markers, b, found, measured, dt, options, health, segments, fit):
-    """Whether marker `found`, left out as it moved against the others of body b, moved to where it belongs.
+    """Return whether marker `found`, left out as it moved relative to the others of body b,
+    moved to its right place.
 
-    By a marker that was off in the first frames its segment was learnt, and the right place is news. The
-    static trial is the witness: where the marker was learnt to be beside its place there, and all markers
-    have now the shape of the calibration, far better than the one that was learnt, that is forgotten, with
-    the places that it foresaw.
+    The place of a marker that was off in the first frames is learnt wrong, and the right one is then
+    unexpected. The static trial decides: where the learnt place differs from that of the trial, and all
+    markers now have the shape of the calibration, far better than the learnt one, what was learnt is
+    forgotten, with the places that it predicted.
 
-    markers : Markers
-    b : int - body, of which two or three markers take part
+    markers : ModelMarkers
+    b : int - body with two or three markers that are used
     found : int - marker
     measured : (n_marker, 3) - in ground, NaN = occluded [m]
     dt : float - time since the last frame [s]
     options : FrameOptions
-    health : Health - fault, weight of the marker written; where it began wrong what is_as_calibrated does,
-        expected, good_age
+    health : Health - fault, weight of the marker written; where it began wrong also expected, good_age and
+        what forget_learnt writes
     segments : Segments - turned written
-    fit : FitWork - written
+    fit : BodyFitWork - written
     """
     check = options.health
     if distance_between(health.mean[found], health.origin[found]) <= SETTLED * allowed_gap(
@@ -133,18 +138,19 @@ def began_wrong(markers, b, found, measured, dt, options, health, segments, fit)
 
 @njit
 def is_as_calibrated(markers, b, measured, dt, options, health, segments, fit):
-    """Whether the markers of body b have the shape of their calibration, not the one they have had lately.
+    """Return whether the markers of body b have the shape of their calibration instead
+    of the one that was learnt.
 
-    Then what was learnt was wrong, as by labels exchanged from the first frame on, and is forgotten.
+    What was learnt was then wrong, as by labels exchanged from the first frame on, and is forgotten.
 
-    markers : Markers
+    markers : ModelMarkers
     b : int - body
     measured : (n_marker, 3) - in ground, NaN = occluded [m]
     dt : float - time since the last frame [s]
     options : FrameOptions
-    health : Health - mean, home, n_seen written where they are forgotten
+    health : Health - mean, mean_residual, n_seen written where they are forgotten
     segments : Segments - turned written
-    fit : FitWork - written
+    fit : BodyFitWork - written
     """
     exchange_means(markers, b, health)
     gap = disagreement(markers, b, measured, dt, options, health, segments, fit)
@@ -157,7 +163,7 @@ def is_as_calibrated(markers, b, measured, dt, options, health, segments, fit):
 
 @njit
 def forget_learnt(markers, b, health):
-    """What was learnt of the markers of body b is forgotten: they are where they were calibrated."""
+    """Reset what was learnt of the markers of body b to their calibration."""
     for m in range(markers.body.shape[0]):
         if markers.body[m] == b:
             copy(health.origin[m], health.mean[m])
@@ -167,7 +173,7 @@ def forget_learnt(markers, b, health):
 
 @njit
 def exchange_means(markers, b, health):
-    """health.mean against health.origin, of the markers of body b."""
+    """Exchange health.mean and health.origin of the markers of body b."""
     for m in range(markers.body.shape[0]):
         if markers.body[m] == b:
             for i in range(3):
@@ -178,16 +184,16 @@ def exchange_means(markers, b, health):
 
 @njit
 def leave_out_one(markers, b, measured, dt, options, health, segments, fit):
-    """Leave out the marker of body b without which the others agree best; False if there is none.
+    """Leave out the marker of body b without which the others agree best; return False if there is none.
 
-    markers : Markers
+    markers : ModelMarkers
     b : int - body
     measured : (n_marker, 3) - in ground, NaN = occluded [m]
     dt : float - time since the last frame [s]
     options : FrameOptions
     health : Health - fault, weight written
     segments : Segments - turned written
-    fit : FitWork - written
+    fit : BodyFitWork - written
     """
     found, least = -1, 1.0
     for m in range(measured.shape[0]):
@@ -206,16 +212,17 @@ def leave_out_one(markers, b, measured, dt, options, health, segments, fit):
 
 @njit
 def leave_out_two(markers, b, measured, dt, options, health, segments, fit):
-    """Leave out the two markers of body b without which the others agree best; False if there are none.
+    """Leave out the two markers of body b without which the others agree best;
+    return False if there are none.
 
-    markers : Markers
+    markers : ModelMarkers
     b : int - body
     measured : (n_marker, 3) - in ground, NaN = occluded [m]
     dt : float - time since the last frame [s]
     options : FrameOptions
     health : Health - fault, weight written
     segments : Segments - turned written
-    fit : FitWork - written
+    fit : BodyFitWork - written
     """
     first, second, least = -1, -1, 1.0
     for m in range(measured.shape[0]):

@@ -1,4 +1,6 @@
-"""Faults that show at the solution: residuals that are unusual or leap, segments that are off as a whole."""
+"""Faults that are seen at the solution:
+residuals that are unusual or leap, segments that are off as a whole.
+"""
 
 from __future__ import annotations
 
@@ -11,24 +13,25 @@ from kernels.faults.verdict import in_doubt, suspect
 from kernels.markers.marker_health import OUTLIER, SEGMENT, distance_between, is_blamed, is_known, unusual
 
 BUMPED = 0.03
-"""Mean distance of a segment's markers from their usual residuals that is no fault [m]."""
+"""Largest distance of the mean residual of a segment's markers from its usual value that is no fault [m]."""
 SETTLED = 0.5
 """Part of the bound within which a residual ends a doubt ..."""
 OFTEN = 9.0
-"""... and its square over its mean square up to which it does so anywhere within the bound: three deviations
-from home are usual (kernels/uncertainty/variance_inflation)."""
+"""... and the ratio of its squared distance from the usual residual to the mean square up to which it does so
+anywhere within the bound: three standard deviations are usual (kernels/uncertainty/variance_inflation)."""
 CALM = 0.05
-"""Where markers were left out as astray a doubt ends when nothing has been at fault for as long as they were,
-at most for so long [s]: half of the time in which a status should recover (docs/damage.md)."""
+"""Where markers were left out as outliers a doubt ends when nothing has been at fault for as long as they
+were, at most for this time [s]: half of the time in which a status should recover (docs/damage.md)."""
 
 
 @njit
 def weigh_worst(markers, options, health, segments):
-    """Leave out the marker whose residual is the most unusual at the solution; False if none is.
+    """Mark the marker with the most unusual residual at the solution as at fault, and leave it out where
+    faults are to be left out; return False if none is unusual.
 
-    Only the worst: a wrong marker pulls its neighbours' residuals along.
+    Only the worst one is: a wrong marker changes its neighbours' residuals as well.
 
-    markers : Markers
+    markers : ModelMarkers
     options : HealthOptions
     health : Health - residual of the solution; fault, weight written
     segments : Segments
@@ -49,9 +52,10 @@ def weigh_worst(markers, options, health, segments):
 
 @njit
 def judge_solved(markers, dt, options, health, segments):
-    """Faults at the solution, how long segments have been in doubt; returns how many markers are at fault.
+    """Find faults at the solution and the times for which segments have been in doubt; return how many
+    markers are at fault.
 
-    markers : Markers
+    markers : ModelMarkers
     dt : float - time since the last frame [s]
     options : HealthOptions
     health : Health - residual of the solution; fault, good_age written
@@ -87,10 +91,10 @@ def judge_solved(markers, dt, options, health, segments):
 
 @njit
 def is_calm(b, dt, options, segments):
-    """Whether body b, of which no marker is at fault in this frame, is out of its doubt, if it was in one.
+    """Return whether body b, without a marker at fault in this frame, is no longer in doubt, if it was.
 
-    One frame proves nothing of a marker that was left out: three agree wherever one of them moves across
-    their plane, noise is small now and then, and the pose that it spoils is not held to the one before it.
+    One frame proves nothing about a marker that was left out: three agree wherever one of them moves across
+    their plane, noise is small now and then, and a pose that it spoils is not compared with the one before.
 
     b : int - body
     dt : float - time since the last frame [s]
@@ -104,17 +108,18 @@ def is_calm(b, dt, options, segments):
 
 @njit
 def find_leaps(markers, b, dt, comparable, options, health, segments):
-    """Markers of body b whose residuals leap, or are not yet as usual after a doubt; they keep their weight.
+    """Mark markers of body b whose residuals leap, or are not yet usual after a doubt;
+    they keep their weight.
 
-    Where markers came back the pose leaps to a better one. Returns how many are where they were foreseen, so
-    that the pose has leapt: nothing that the markers could prove to be over.
+    Where markers become visible again the pose leaps to a better one. Return how many markers are where they
+    were predicted, so that the pose has leapt: these prove nothing about the end of a doubt.
 
-    markers : Markers
+    markers : ModelMarkers
     b : int - body
     dt : float - time since the last frame [s]
-    comparable : bool - whether the pose can be held to the last one
+    comparable : bool - whether the pose can be compared with the last one
     options : HealthOptions
-    health : Health - residual of the solution; fault, good_age written
+    health : Health - residual of the solution; fault, good, good_age written
     segments : Segments - doubted
     """
     doubted, n_pose = in_doubt(b, options, segments), 0
@@ -136,10 +141,10 @@ def find_leaps(markers, b, dt, comparable, options, health, segments):
 
 @njit
 def is_unsettled(m, options, health):
-    """Whether the residual of marker m, of a segment in doubt, is not yet as usual.
+    """Return whether the residual of marker m, of a segment in doubt, is not yet usual.
 
-    Where it was often farther from home than half of its bound, that is nothing it could be back within. A
-    marker that is not known yet may be back where it was in the frames before the doubt.
+    A residual that was often farther from its slow mean than half of its bound is not required to be nearer.
+    A marker that is not known yet is compared with the frames before the doubt.
 
     m : int - marker
     options : HealthOptions
@@ -156,9 +161,9 @@ def is_unsettled(m, options, health):
 
 @njit
 def is_bumped(markers, b, options, health):
-    """Whether the markers of body b are off together, on the mean.
+    """Return whether the mean residual of the markers of body b is off.
 
-    markers : Markers
+    markers : ModelMarkers
     b : int - body
     options : HealthOptions
     health : Health - residual of the solution

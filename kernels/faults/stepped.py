@@ -1,10 +1,10 @@
-"""Segments that step: all markers of one leave, as one body and in one frame, the way that they were going.
+"""Segments that step: all markers of one are displaced as one body, within one frame, from their course.
 
-Nothing that is fixed to a bone does that, and joints may follow it without a residual: a cluster that is
-knocked or turned, or the segment of another system that falls behind. Such a segment is off until it steps
-back, or is gone for so long that nobody can foresee it, or until the model fits better at once: then the step
-was the way back, and what was before it was off. Where no residual speaks for it, it is off until what stays
-elsewhere is learnt anew.
+Nothing that is fixed to a bone does so, and joints may follow it without a residual: a cluster that is hit or
+turned, or the segment of another system that lags behind. Such a segment is off until it steps back, or is
+invisible for so long that it cannot be predicted, or until the model fits better at once: then the step was
+the way back, and the segment had been off before. Where no residual confirms it, it is off until a segment
+that stays elsewhere is learnt anew.
 """
 
 from __future__ import annotations
@@ -29,18 +29,20 @@ from kernels.faults.added import (
 from kernels.markers.marker_health import distance_between, is_known, is_seen
 
 QUIET_S, QUIET = 0.1, 0.5
-"""For how long frames bear a step out [s], as none of them adds more than that part of it; noise goes on."""
+"""Time for which the next frames must confirm a step [s], with none of them adding more than this part of it:
+noise continues."""
 BACK = 0.35
-"""Part of a step that may be left by the one that takes it back."""
+"""Largest part of a step that may be left by the one back."""
 BETTER, TELLS = 0.66, 0.003
-"""Part of the mean square of a segment's departures from its usual places to which the way back brings it,
-and their root mean square from which that is no chance [m]."""
+"""Ratio of the mean square of a segment's departures from its usual places to that before, at which a step
+was the way back, and root mean square of the latter from which that is no coincidence [m]."""
 STEPPED, OFF = 1, 2
-"""A moment ago, which the next frames are to bear out; since an earlier one."""
+"""State of a segment that has just stepped, to be confirmed by the next frames;
+of one that is off since earlier."""
 
 
 class Steps(NamedTuple):
-    """What is remembered of each segment that has stepped."""
+    """State of each segment with regard to steps."""
 
     motion: MarkerMotion
     # sizes of the last step where they were more than allowed, else inf [m, rad]
@@ -62,20 +64,20 @@ class Steps(NamedTuple):
 
 
 def new_steps(n_marker: int, n_body: int) -> Steps:
-    """Allocate Steps, nothing known yet."""
+    """Allocate the Steps of n_body bodies before the first frame."""
     return allocate(Steps, n_body=n_body, motion=new_motion(n_marker, n_body))
 
 
 @njit
 def find_steps(markers, parent, rotation, dt, options, health, steps):
-    """Segments that are off since they stepped, after a solved frame; returns how many.
+    """Find segments that are off since they stepped, after a solved frame; return how many.
 
-    markers : Markers
+    markers : ModelMarkers
     parent : (n_body,) int64 - the body that carries each, -1 = none
     rotation : (n_body, 3, 3) - axes of the bodies in ground, of the solution
     dt : float - time since the last frame [s]; 0 = unknown
     options : HealthOptions
-    health : Health - labelled, weight, residual, home
+    health : Health - labelled, weight, residual, mean_residual
     steps : Steps - written
     """
     motion, n_body = steps.motion, steps.state.shape[0]
@@ -107,11 +109,11 @@ def find_steps(markers, parent, rotation, dt, options, health, steps):
 
 @njit
 def follow_step(b, parent, dt, steps):
-    """State of body b, that is judged in the frame at hand.
+    """Update the state of body b, which is judged in the current frame.
 
     parent : (n_body,) int64
     dt : float - time since the last frame [s]
-    steps : Steps - net, state written
+    steps : Steps - net, state, and where it begins to be off quiet, lasted, before, step written
     """
     net, added = steps.net[b], steps.motion.added[b]
     if steps.motion.found[b] == 0:
@@ -143,7 +145,8 @@ def follow_step(b, parent, dt, steps):
 
 @njit
 def bear_out(b, dt, steps):
-    """State of body b a moment after a step: noise and violent motion add as much again.
+    """Update the state of body b shortly after a step:
+    noise and violent motion add as much again, which revokes it.
 
     dt : float - time since the last frame [s]
     steps : Steps - quiet, state written
@@ -158,7 +161,7 @@ def bear_out(b, dt, steps):
 
 @njit
 def is_back(b, first, steps):
-    """Whether what body b is off by is allowed, or little of its last step.
+    """Return whether the distance by which body b is off is allowed, or a small part of its last step.
 
     first : int - 0 = in ground, 2 = in its own frame
     """
@@ -172,11 +175,11 @@ def is_back(b, first, steps):
 
 @njit
 def count_departures(body, options, health, steps):
-    """steps.departing by the markers that are known, and steps.seen.
+    """Write the squared departures of known markers into steps.departing, and the numbers of visible markers.
 
-    body : (n_marker,) int64
+    body : (n_marker,) int64 - body of each marker
     options : HealthOptions
-    health : Health - residual, home
+    health : Health - residual, mean_residual
     steps : Steps - departing, seen written
     """
     steps.departing[:, :] = 0.0
@@ -193,9 +196,11 @@ def count_departures(body, options, health, steps):
 
 @njit
 def about(b, parent, departures):
-    """Mean square of departures of body b and those that it hangs on, and that hang on it [m^2]; 0 of none.
+    """Return the mean square of departures of body b, its parent and its children [m^2]; 0 without markers.
 
-    parent : (n_body,) int64 - -1 = none; departures : (n_body, 2) - as Steps.departing
+    b : int - body
+    parent : (n_body,) int64 - -1 = none
+    departures : (n_body, 2) - as Steps.departing
     """
     total, n = 0.0, 0.0
     for k in range(parent.shape[0]):
@@ -207,7 +212,8 @@ def about(b, parent, departures):
 
 @njit
 def fits_better(b, parent, steps):
-    """Whether body b, or what is about it, is far nearer to its usual places than in the last frame.
+    """Return whether body b, or it and its neighbours,
+    is far nearer to its usual places than in the last frame.
 
     parent : (n_body,) int64
     """
@@ -220,9 +226,10 @@ def fits_better(b, parent, steps):
 
 @njit
 def outlive(b, parent, dt, options, steps):
-    """Body b is off no more after `relearn` without a residual that speaks for it.
+    """End the state of body b after the time `relearn` without a residual that confirms that it is off.
 
-    b : int; parent : (n_body,) int64
+    b : int - body
+    parent : (n_body,) int64
     dt : float - time since the last frame [s]
     options : HealthOptions
     steps : Steps - lasted, state written

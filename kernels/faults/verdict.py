@@ -1,4 +1,6 @@
-"""What becomes of markers at fault: left out, or suspect as a whole segment with their weight kept."""
+"""Consequences of a fault: a marker is left out,
+or its whole segment is suspect and its markers keep their weight.
+"""
 
 from __future__ import annotations
 
@@ -9,20 +11,24 @@ from kernels.markers.marker_health import SEGMENT, is_blamed, is_seen
 
 @njit
 def in_doubt(b, options, segments):
-    """Whether markers of body b were at fault in the last frame, but for less than what is learnt anew."""
+    """Return whether markers of body b were at fault in the last frame,
+    but not for so long that they are learnt anew.
+    """
     return 0.0 < segments.doubted[b] <= options.relearn
 
 
 @njit
 def leave_out(m, fault, health):
-    """Marker m takes no part in this frame, for a fault."""
+    """Leave marker m out of this frame because of a fault."""
     health.weight[m] = 0.0
     health.fault[m] = fault
 
 
 @njit
 def suspect(markers, b, health):
-    """The markers of body b that take part without a fault are at fault as a whole, and keep their weight."""
+    """Mark the used markers of body b that have no fault as suspect with their segment;
+    they keep their weight.
+    """
     for m in range(markers.body.shape[0]):
         if markers.body[m] == b and health.weight[m] > 0.0 and not is_blamed(m, health):
             health.fault[m] = SEGMENT
@@ -30,7 +36,7 @@ def suspect(markers, b, health):
 
 @njit
 def keep_in(measured, health):
-    """Give markers at fault their weight back, with the labels that they had: they are only reported."""
+    """Restore the weights and received labels of markers at fault, where faults are only reported."""
     copy_matrix(measured, health.labelled)
     for m in range(measured.shape[0]):
         health.certain[m] = 0
@@ -40,7 +46,9 @@ def keep_in(measured, health):
 
 @njit
 def is_lost(health):
-    """Whether most visible markers are of segments in which nothing agrees: the next frame starts anew."""
+    """Return whether most visible markers belong to suspect segments:
+    the next frame is then solved without a prediction.
+    """
     n_seen, n_lost = 0, 0
     for m in range(health.fault.shape[0]):
         n_seen += int(is_seen(health.labelled, m))

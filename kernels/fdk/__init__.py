@@ -1,1 +1,1 @@
-"""Force-dependent kinematics: where a joint lies follows from the forces in it (Andersen et al. 2017)."""
+"""Force-dependent kinematics: the pose of a joint follows from the forces in it (Andersen et al. 2017)."""

@@ -1,14 +1,15 @@
-"""Muscles and reactions that bear a load, to rounding, and what is left along the held rows.
+"""Muscles and reactions that bear a load, to rounding, and the remaining load along the rows of constraints.
 
     min sum w x^p   subject to   C' x + A' phi = d,   0 <= x <= 1          (Andersen et al. 2017, eqs 11, 14)
 
-phi are the reactions that push and pull and the FDK residuals, which cost nothing. Across the rows A, by an
-orthonormal basis N, A N = 0, they drop out: kernels/recruitment finds x and the multipliers y. Its answer is
-known to a gap, so that its activations may be off by the root of that; Newton's method on the conditions
+phi are the reactions that act both ways and the FDK residuals, which have no cost. In the space orthogonal to
+the rows A, with an orthonormal basis N, A N = 0, they drop out: kernels/recruitment finds x and the
+multipliers y. Its result is known up to a duality gap, so that its activations may be off by the root of
+that; Newton's method on the conditions of optimality
 
     p w x^(p-1) = C y  (between the bounds),   C' x + A' phi = d,   A y = 0
 
-takes it to rounding, and their matrix gives the slopes of phi (kernels/fdk/slopes).
+takes it to rounding, and their matrix gives the derivatives of phi (kernels/fdk/slopes).
 """
 
 from __future__ import annotations
@@ -24,20 +25,21 @@ from kernels.recruitment.recruit import recruit
 
 N_POLISH = 20
 CLOSE = 1e-11
-"""Last step of an activation: Newton's method leaves its square."""
+"""Last step of an activation at which the iteration ends: the error of Newton's method is its square."""
 SHRINK = 0.1
-"""Part of an activation that a step towards its bound leaves."""
+"""Least ratio of an activation after a step to that before it."""
 GONE = 1e-12
-"""Activation below which a muscle that nothing drives is at rest."""
+"""Activation below which a muscle with no drive is set to rest."""
 
 
 @njit
 def bear(sharing, at, balance):
-    """Activations, multipliers and reactions for balance.load; BALANCED, NOT_BORNE or NOT_RECRUITED.
+    """Compute activations, multipliers and reactions for balance.load;
+    return BALANCED, NOT_BORNE or NOT_RECRUITED.
 
-    sharing : Sharing - state updated
+    sharing : RowRecruitment - state updated
     at : Smooth
-    balance : Balance - all but load written
+    balance : MuscleBalance - all but load written
     """
     n_held, n_borne = at.row.shape
     if not across(at.row, balance.basis):
@@ -68,9 +70,8 @@ def bear(sharing, at, balance):
 
 @njit
 def across(row, basis):
-    """basis : (n, n) - orthonormal: its first rows span those of row : (n_held, n), the others are across.
-
-    False where rows depend on each other. By Gram and Schmidt, twice.
+    """Write an orthonormal basis : (n, n): its first rows span those of row : (n_held, n), the others are
+    orthogonal to them. Return False where the rows are linearly dependent. By Gram-Schmidt, applied twice.
     """
     n_held, n = row.shape
     done = 0
@@ -103,11 +104,11 @@ def across(row, basis):
 
 @njit
 def take_over(sharing, n_held, balance):
-    """Activations, multipliers of the load and which elements are between their bounds, as recruited.
+    """Copy the activations, multipliers and elements between their bounds from the result of recruitment.
 
-    sharing : Sharing
-    n_held : int
-    balance : Balance - activation, multiplier, free written
+    sharing : RowRecruitment
+    n_held : int - number of rows of constraints
+    balance : MuscleBalance - activation, multiplier, free written
     """
     state, scale, n = sharing.state, sharing.work.scale, balance.load.shape[0]
     for k in range(n):
@@ -123,17 +124,19 @@ def take_over(sharing, n_held, balance):
 
 @njit
 def drive_of(at, i, multiplier):
-    """What the multipliers of the load : (n_borne,) ask of element i of at : Smooth."""
+    """Return the drive of element i by the multipliers of the load : (n_borne,):
+    its row of C times y; at : Smooth.
+    """
     return inner_product(at.action[i], multiplier)
 
 
 @njit
 def polish(sharing, at, balance):
-    """Newton's method on the conditions of optimality; False where it does not end.
+    """Solve the conditions of optimality by Newton's method; return False where it does not converge.
 
-    sharing : Sharing
+    sharing : RowRecruitment
     at : Smooth
-    balance : Balance - activation, multiplier, reaction, free, K, bend written
+    balance : MuscleBalance - activation, multiplier, reaction, free, K, bend written
     """
     n = balance.load.shape[0]
     weight, p = sharing.work.weight, sharing.options.power
@@ -164,11 +167,12 @@ def polish(sharing, at, balance):
 
 @njit
 def settle(sharing, at, balance):
-    """Elements at rest that are driven begin to act, those that hardly act and are not driven rest.
+    """Update which elements are between their bounds: those at rest with a drive begin to act, and those with
+    hardly any activation and no drive are set to rest.
 
-    sharing : Sharing
+    sharing : RowRecruitment
     at : Smooth
-    balance : Balance - activation, free written
+    balance : MuscleBalance - activation, free written
     """
     p = sharing.options.power
     for i in range(balance.activation.shape[0]):
@@ -187,11 +191,12 @@ def settle(sharing, at, balance):
 
 @njit
 def conditions(sharing, at, balance):
-    """Factor of [C' W^-1 C, A'; A, 0] over the elements between their bounds, W in bend; False if singular.
+    """Factor [C' W^-1 C, A'; A, 0] over the elements between their bounds, W in bend;
+    return False if it is singular.
 
-    sharing : Sharing
+    sharing : RowRecruitment
     at : Smooth
-    balance : Balance - K, pivot, bend written
+    balance : MuscleBalance - K, pivot, bend written
     """
     n, n_held, K = balance.load.shape[0], balance.reaction.shape[0], balance.K
     K[:, :] = 0.0
@@ -212,11 +217,12 @@ def conditions(sharing, at, balance):
 
 @njit
 def residuals(sharing, at, balance):
-    """balance.rhs : what load, stationarity and the held rows lack, as the Newton step needs it.
+    """Write the right-hand side of the Newton step:
+    residuals of load, stationarity and the rows of constraints.
 
-    sharing : Sharing
+    sharing : RowRecruitment
     at : Smooth
-    balance : Balance - rhs written; its last entries give the reactions themselves
+    balance : MuscleBalance - rhs written; its solution has the reactions themselves as last entries
     """
     n, rhs = balance.load.shape[0], balance.rhs
     for k in range(n):
@@ -237,10 +243,11 @@ def residuals(sharing, at, balance):
 
 @njit
 def remainder(at, balance):
-    """balance.reaction : (n_held,) - what is left of the load along the rows, by least squares.
+    """Write the remaining load along the rows of constraints into
+    balance.reaction : (n_held,), by least squares.
 
     at : Smooth
-    balance : Balance - reaction, rhs written
+    balance : MuscleBalance - reaction, rhs written
     """
     n, rhs = balance.load.shape[0], balance.rhs
     for k in range(n):
@@ -252,10 +259,12 @@ def remainder(at, balance):
 
 @njit
 def along_rows(at, balance, out):
-    """out : (n_held,) - what makes balance.rhs along the rows, by least squares.
+    """Write the factors with which the sum of the rows of constraints is nearest to balance.rhs,
+    by least squares.
 
     at : Smooth
-    balance : Balance
+    balance : MuscleBalance
+    out : (n_held,) - factors, written
     """
     n, n_held, rhs = balance.load.shape[0], out.shape[0], balance.rhs
     for h in range(n_held):  # along the basis, whose first rows are the held ones orthonormalised

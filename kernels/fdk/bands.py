@@ -1,7 +1,8 @@
 """Ligaments along paths, through points and over surfaces, in the balance of a joint.
 
-A band of the length L, g = dL/dq, pulls with -F(L, g . v) g (kernels/forces/ligament). It is smooth, as
-muscles are, so that the slopes of f take it along by differences (kernels/fdk/slopes).
+A ligament of the length L, g = dL/dq, has the generalized force -F(L, g . v) g (kernels/forces/ligament). It
+is smooth, as those of muscles are, so that the derivatives of f include it by differences
+(kernels/fdk/slopes).
 """
 
 from __future__ import annotations
@@ -33,12 +34,12 @@ class Bands(NamedTuple):
 
 
 def n_band_of(bands: Bands | None) -> int:
-    """How many there are."""
+    """Return the number of ligaments along paths; bands None = 0."""
     return 0 if bands is None else len(bands.parameter)
 
 
 def new_band_work(bands: Bands | None, n_v: int) -> PathWork | None:
-    """Allocate the work of their paths; None where there are none."""
+    """Allocate the working space of the ligaments' paths; None where there are none."""
     if bands is None:
         return None
     return new_path_work(bands.stations, bands.surfaces, n_v)
@@ -46,7 +47,8 @@ def new_band_work(bands: Bands | None, n_v: int) -> PathWork | None:
 
 @njit
 def bands_at(bands, tree, pose, q, borne, work, out):
-    """Tension of all bands, which demand loses; False where a path fails.
+    """Compute the tension of all ligaments along paths and subtract it from the demand;
+    return False where a path fails.
 
     bands : Bands - None: there are none
     tree : Tree

@@ -1,10 +1,10 @@
-"""f(alpha) = 0 by Newton's method, steps shortened in the golden section, warm from the last frame.
+"""f(alpha) = 0 by Newton's method with steps shortened by the golden section, started from the last frame.
 
-The first step takes the slopes of the last frame's answer, later ones those at hand. A step that does not
-bring |f| down is shortened in the golden section until it does (Andersen et al. 2017, figure 1, seek where
-|f| is least along it). Where no part of it does, |f| has a valley between balances: the flow alpha' = -f
-leads out of it and comes to rest where a balance is stable, by pseudo-transient continuation
-(Kelley & Keyes 1998, SIAM J Numer Anal 35).
+The first step uses the Jacobian of the last frame's solution, later ones the current one. A step that does
+not reduce |f| is shortened by the golden section until it does (Andersen et al. 2017, figure 1, search for
+the least |f| along it). Where no part of it does, |f| has a local minimum between equilibria: the flow alpha'
+= -f leads out of it and comes to rest at a stable equilibrium, by pseudo-transient continuation (Kelley &
+Keyes 1998, SIAM J Numer Anal 35).
 """
 
 from __future__ import annotations
@@ -20,25 +20,26 @@ from kernels.fdk.slopes import fdk_differences, fdk_slopes
 
 GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
 N_PART = 12
-"""Parts of a step that are looked at: the last is 0.5 % of it."""
+"""Number of step lengths that are tried: the last is 0.5 % of the step."""
 LEAST_GAIN = 1e-2
-"""Of a whole step in |f|: less is none, in parts as much as the step is shortened."""
+"""Least relative decrease of |f| by a whole step; for a shortened step it is smaller in the same ratio."""
 DRAG = 5e-3
-"""Of the flow at first, in parts of the largest slope."""
+"""Initial drag of the flow, relative to the largest diagonal entry of the Jacobian."""
 N_STIFFER = 16
-"""How often the drag is doubled, at most, until a step gives way to f."""
+"""Largest number of times that the drag is doubled until a step has a component along -f."""
 
 
 @entry
 def find_balance(joint, options, sharing, state, work, out):
-    """state.alpha : (n_fdk,) where f = 0; (BALANCED or why not, Newton steps). Leaves slopes at the answer.
+    """Find state.alpha : (n_fdk,) with f = 0;
+    return (BALANCED or the reason of failure, number of Newton steps).
 
-    joint : Joint - the frame; its targets written
+    joint : FdkModel - the frame; its targets written
     options : FdkOptions
-    sharing : Sharing - updated
-    state : FdkState - updated; where it ends without balance, alpha is where |f| was least
-    work : FdkWork - of the answer
-    out : FdkOut - of the answer
+    sharing : RowRecruitment - updated
+    state : FdkState - updated, with the Jacobian at the solution; without one, alpha is where |f| was least
+    work : FdkWork - of the solution, written
+    out : FdkOut - of the solution, written
     """
     out.evaluations[0] = 0
     status = fdk_residual(joint, options, sharing, state.alpha, state, work, out)
@@ -69,15 +70,17 @@ def find_balance(joint, options, sharing, state, work, out):
 
 @njit
 def follow_flow(n_done, joint, options, sharing, state, work, out):
-    """(BALANCED or why not, steps) of the flow alpha' = -f from state.alpha, whose slopes are in state.J.
+    """Follow the flow alpha' = -f from state.alpha, with its Jacobian in state.J; return (BALANCED or the
+    reason of failure, number of steps).
 
-    (J + c) step = -f, the drag c falling as |f|, which may rise on the way: at first in steps of time, at
-    last Newton's method. Where it does not come to rest in time, alpha is where it began.
+    (J + c) step = -f, with the drag c proportional to |f|, which may increase on the way: the first steps
+    follow the flow, the last ones are those of Newton's method. Without rest within the allowed steps, alpha
+    is as before.
 
     n_done : int - steps so far; all together are at most options.n_iteration
-    joint : Joint
+    joint : FdkModel
     options : FdkOptions
-    sharing : Sharing
+    sharing : RowRecruitment
     state : FdkState - updated
     work : FdkWork - written
     out : FdkOut - updated
@@ -106,21 +109,22 @@ def follow_flow(n_done, joint, options, sharing, state, work, out):
 
 @njit
 def is_known(status):
-    """Whether an evaluation gave f."""
+    """Return whether an evaluation with this status gave f."""
     return status == BALANCED or status == NOT_BORNE
 
 
 @njit
 def slopes(joint, options, sharing, status, state, work, out):
-    """state.J, by the way that the options ask for; BALANCED, or why there is none.
+    """Write the Jacobian into state.J, by the method that the options state;
+    return BALANCED or the reason of failure.
 
-    joint : Joint
+    joint : FdkModel
     options : FdkOptions
-    sharing : Sharing
-    status : int - of the evaluation at hand
+    sharing : RowRecruitment
+    status : int - of the current evaluation
     state : FdkState - J written
     work : FdkWork - written
-    out : FdkOut - of the evaluation at hand, again
+    out : FdkOut - of the current evaluation, again
     """
     if options.difference > 0.0:
         return fdk_differences(joint, options, sharing, state, work, out)
@@ -129,12 +133,13 @@ def slopes(joint, options, sharing, status, state, work, out):
 
 @njit
 def finish(joint, options, sharing, status, state, work, out):
-    """Slopes at the answer, for its stability and for the next frame; the status of the frame.
+    """Compute the Jacobian at the solution, for its stability and for the next frame;
+    return the status of the frame.
 
-    joint : Joint
+    joint : FdkModel
     options : FdkOptions
-    sharing : Sharing
-    status : int - of the evaluation at hand
+    sharing : RowRecruitment
+    status : int - of the current evaluation
     state : FdkState - J, known written
     work : FdkWork - written
     out : FdkOut
@@ -146,12 +151,12 @@ def finish(joint, options, sharing, status, state, work, out):
 
 @njit
 def step(n_part, joint, options, sharing, state, work, out):
-    """One step from state.alpha; the status of the evaluation at which it ends.
+    """Take one step from state.alpha; return the status of its last evaluation.
 
-    n_part : int - parts of it that are looked at, the whole first
-    joint : Joint
+    n_part : int - number of step lengths that are tried, the whole step first
+    joint : FdkModel
     options : FdkOptions
-    sharing : Sharing
+    sharing : RowRecruitment
     state : FdkState - alpha and its evaluation updated
     work : FdkWork - step, trial, factor written
     out : FdkOut - updated
@@ -169,9 +174,10 @@ def step(n_part, joint, options, sharing, state, work, out):
 
 @njit
 def against(drag, options, state, work, out):
-    """`direction` with so much drag that it gives way to f, step . f < 0; False if there is none.
+    """Compute the `direction` with a drag that is large enough for step . f < 0;
+    return False if there is none.
 
-    drag : float - the least of it [N/m]
+    drag : float - its least value [N/m]
     options : FdkOptions
     state : FdkState
     work : FdkWork - written
@@ -188,14 +194,13 @@ def against(drag, options, state, work, out):
 
 @njit
 def direction(drag, options, state, work, out):
-    """work.step : (n_fdk,) - from state.alpha, then in work.trial[1], solving (J + drag) step = -f; whether
-    there is one.
+    """Write the step that solves (J + drag) step = -f from state.alpha; return whether there is one.
 
     drag : float - [N/m]
-    options : FdkOptions - no entry longer than its longest step
+    options : FdkOptions - no entry of the step is longer than its longest step
     state : FdkState
-    work : FdkWork - written
-    out : FdkOut - of the evaluation at hand
+    work : FdkWork - step : (n_fdk,), trial[1] = state.alpha, factor, pivot written
+    out : FdkOut - of the current evaluation
     """
     n, largest = state.alpha.shape[0], 0.0
     copy(state.alpha, work.trial[1])
@@ -218,12 +223,13 @@ def direction(drag, options, state, work, out):
 
 @njit
 def look(part, joint, options, sharing, state, work, out):
-    """Evaluation at part of the step from work.trial[1]; its status. Where f is not known, |f| is infinite.
+    """Evaluate f at a part of the step from work.trial[1];
+    return the status. Where f is not known, |f| is infinite.
 
-    part : float
-    joint : Joint
+    part : float - part of the step [1]
+    joint : FdkModel
     options : FdkOptions
-    sharing : Sharing
+    sharing : RowRecruitment
     state : FdkState - alpha written
     work : FdkWork
     out : FdkOut - written

@@ -3,11 +3,11 @@
 The conditions of optimality of Andersen et al. 2017, eq. 4, differentiated once,
 
     [H A'] [v       ]   [J'W x-dot]
-    [A 0 ] [lambda-dot] = [0        ],    H the Hessian of the Lagrangian, residuals and multipliers in it
+    [A 0 ] [lambda-dot] = [0        ],    H the Hessian of the Lagrangian, residuals and multipliers included
 
-(kernels/uncertainty/sensitivity); eq. 9 has J'WJ for H. Differentiated once more they need third derivatives:
-instead v-dot is the central difference of v along the motion, markers moved with it, and nothing is solved
-again.
+(kernels/uncertainty/sensitivity); eq. 9 has J'WJ in place of H. A second differentiation would need third
+derivatives: instead v-dot is the central difference of v along the motion, with moved markers, and no optimum
+is solved for again.
 """
 
 from __future__ import annotations
@@ -21,17 +21,20 @@ from kernels.markers.marker_cost import model_markers
 from kernels.uncertainty.sensitivity import stand_with_targets, velocity
 
 MOMENT = 1e-5
-"""Time to either side [s]: at 10 Hz truncation and rounding are both below 1e-6 of an acceleration."""
+"""Time step of the difference to either side [s]:
+at 10 Hz truncation and rounding are both below 1e-6 of an acceleration."""
 
 
 @njit
 def optimum_rates(joint, q, work, out):
-    """out.v, out.v_dot : (n_v,) of the optimum at q; False where it is no minimum. As rates, leaves rows.
+    """Write the speeds and accelerations of the optimum at q; return False where it is no minimum.
 
-    joint : Joint - its fit's measured and its velocity written, and put back
-    q : (n_q,)
+    Afterwards the rows of constraints are at q, as after kernels/fdk/rates.rates.
+
+    joint : FdkModel - its fit's measured and its velocity written, and restored
+    q : (n_q,) [rad, m]
     work : FdkWork - fit, dynamics, constraint, kept, answer, q_moved written
-    out : Smooth - v, v_dot written
+    out : Smooth - v, v_dot : (n_v,) written
     """
     tree, kept, part = joint.system.tree, work.kept, 0.5 / MOMENT
     if not optimum_velocity(joint, q, work, out.v):
@@ -59,12 +62,12 @@ def optimum_rates(joint, q, work, out):
 
 @njit
 def optimum_velocity(joint, q, work, v_out):
-    """v_out : (n_v,) = dq/dt of the optimum at q [rad/s, m/s]; False where it is no minimum.
+    """Write dq/dt of the optimum at q; return False where it is no minimum.
 
-    joint : Joint
-    q : (n_q,)
+    joint : FdkModel
+    q : (n_q,) [rad, m]
     work : FdkWork - fit, dynamics.pose, marker.model, g, answer written
-    v_out : (n_v,) - may be work.g
+    v_out : (n_v,) - speeds [rad/s, m/s], may be work.g, written
     """
     tree, at = joint.system.tree, work.dynamics.pose
     pose(tree, q, at)

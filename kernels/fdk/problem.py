@@ -1,10 +1,11 @@
-"""What force-dependent kinematics is asked, remembers and answers.
+"""The problem of force-dependent kinematics (FDK), its state and its results.
 
-Some constraints of a model, the FDK degrees of freedom, hold only because forces say so: Phi(q) = alpha, and
-alpha is sought such that nothing has to hold them, f(alpha) = 0 (Andersen et al. 2017, eq. 1 and figure 1).
-An angle is measured by its arc at a lever, alpha in metres, and f is its moment over that lever: newtons.
-For one alpha the motion follows from markers, the load from the motion, muscles and reactions from the load;
-what is left along the FDK degrees of freedom is f, positive where Phi has to be pushed up to stay.
+Some constraints of a model, the FDK degrees of freedom, have a value that depends on forces: Phi(q) = alpha,
+and alpha is found such that no force is needed to keep it, f(alpha) = 0 (Andersen et al. 2017, eq. 1 and
+figure 1). For an angle alpha is the length of its arc at a lever, in metres, and f is its moment over that
+lever, in newtons. For a given alpha the motion follows from markers, the load from the motion, and muscles
+and reactions from the load; the remaining load along the FDK degrees of freedom is f, positive where Phi must
+be pushed up to keep its value.
 """
 
 from __future__ import annotations
@@ -39,13 +40,13 @@ from kernels.solver.optimality import FrameProblem, Work, new_work
 from kernels.uncertainty.sensitivity import OneAnswer, new_one_answer
 
 BALANCED, NOT_BALANCED, NOT_BORNE, NOT_PLACED, NOT_RECRUITED = 0, 1, 2, 3, 4
-"""f is 0 within the tolerance; it is not; it is, but muscles bear the load only in part; no pose or no speeds
-are found, as where markers are missing, or where drivers and held rows are not as many as dofs; no
-activations are found."""
+"""Status. BALANCED: f is 0 within the tolerance; NOT_BALANCED: it is not; NOT_BORNE: it is, but muscles bear
+only a part of the load; NOT_PLACED: no pose or no speeds are found, as where markers are missing or where
+drivers and rows of constraints are not as many as dofs; NOT_RECRUITED: no activations are found."""
 
 
 class FdkModel(NamedTuple):
-    """A model with FDK degrees of freedom, and the frame at hand."""
+    """A model with FDK degrees of freedom, and the current frame."""
 
     system: System
     fit: (
@@ -78,7 +79,7 @@ class FdkModel(NamedTuple):
 
 
 class FdkOptions(NamedTuple):
-    """How the equilibrium is sought."""
+    """Settings of the search for the equilibrium."""
 
     fit: SolverOptions  # of the pose
     tolerance: float  # of |f| [N]
@@ -89,7 +90,7 @@ class FdkOptions(NamedTuple):
 
 
 class FdkState(NamedTuple):
-    """The answer of the last frame, from which the next one starts."""
+    """Solution of the last frame, from which the next one starts."""
 
     alpha: Annotated[np.ndarray, Floats("n_fdk")]  # [m]
     q: np.ndarray  # (n_q,)
@@ -99,7 +100,7 @@ class FdkState(NamedTuple):
 
 
 class Smooth(NamedTuple):
-    """What follows from a pose without contacts, ligaments and recruitment: smooth functions of it."""
+    """Quantities that are smooth functions of the pose: all but contacts, ligaments and recruitment."""
 
     v: Annotated[np.ndarray, Floats("n_v")]
     v_dot: Annotated[np.ndarray, Floats("n_v")]
@@ -116,7 +117,7 @@ class Smooth(NamedTuple):
 
 
 class MuscleBalance(NamedTuple):
-    """Muscles and reactions that bear the load, and how they change."""
+    """Muscles and reactions that bear the load, and the matrix of their conditions of optimality."""
 
     load: Annotated[np.ndarray, Floats("n_borne")]  # what they bear
     activation: Annotated[np.ndarray, Floats("n_element")]
@@ -132,7 +133,7 @@ class MuscleBalance(NamedTuple):
 
 
 class FdkWork(NamedTuple):
-    """Working space."""
+    """Working space of one frame."""
 
     fit: Work
     dynamics: DynamicsWork
@@ -171,7 +172,7 @@ class FdkWork(NamedTuple):
 
 
 class FdkOut(NamedTuple):
-    """The answer; activations, reactions and the rest of the motion stand in FdkWork.at and balance."""
+    """The result; activations, reactions and the rest of the motion are in FdkWork.at and balance."""
 
     residual: Annotated[np.ndarray, Floats("n_fdk", fill=math.nan)]  # f [N]
     size: Annotated[np.ndarray, Floats(1, fill=math.nan)]  # |f| [N]
@@ -179,7 +180,7 @@ class FdkOut(NamedTuple):
 
 
 class RowRecruitment(NamedTuple):
-    """Recruitment of the load across the held rows."""
+    """Recruitment for the load orthogonal to the rows of constraints."""
 
     problem: Recruitment
     options: RecruitmentOptions
@@ -189,7 +190,9 @@ class RowRecruitment(NamedTuple):
 
 
 def n_element_of(joint: FdkModel) -> int:
-    """Elements of recruitment: muscles that have a force, reactions that act one way, reserves each way."""
+    """Return the number of elements of recruitment: muscles that have a force, reactions that act one way,
+    and reserve actuators, each in both directions.
+    """
     return len(joint.acting) + len(joint.pushing) + 2 * len(joint.reserved)
 
 
@@ -207,7 +210,7 @@ def new_smooth(joint: FdkModel) -> Smooth:
 
 
 def new_balance(joint: FdkModel) -> MuscleBalance:
-    """Allocate a Balance."""
+    """Allocate a MuscleBalance."""
     n_borne, n_held = len(joint.borne), len(joint.held)
     return allocate(MuscleBalance, n_borne=n_borne, n_element=n_element_of(joint), n_held=n_held)
 
@@ -249,18 +252,20 @@ def new_fdk_work(joint: FdkModel) -> FdkWork:
 
 
 def new_fdk_state(joint: FdkModel, q: np.ndarray) -> FdkState:
-    """Start at coordinates q : (n_q,), alpha = 0."""
+    """Allocate an FdkState that starts at the coordinates q : (n_q,) and alpha = 0."""
     n = len(joint.fdk)
     return allocate(FdkState, n_fdk=n, n_element=len(joint.fit.elements.kind), q=q.copy())
 
 
 def new_fdk_out(joint: FdkModel) -> FdkOut:
-    """Allocate the answer."""
+    """Allocate an FdkOut."""
     return allocate(FdkOut, n_fdk=len(joint.fdk))
 
 
 def new_sharing(joint: FdkModel, options: RecruitmentOptions) -> RowRecruitment:
-    """Recruitment of the joint's elements, all of one weight; reserves have no bound."""
+    """Make the recruitment of the joint's elements, all with the same weight;
+    reserve actuators have no upper bound.
+    """
     n_row, most = len(joint.borne) - len(joint.held), np.ones(n_element_of(joint))
     most[len(joint.acting) + len(joint.pushing) :] = math.inf
     return RowRecruitment(*new_recruitment(np.ones(len(most)), most, n_row, options))

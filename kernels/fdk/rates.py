@@ -1,19 +1,19 @@
-"""Speeds and accelerations: those that carry the markers along best, or those of drivers.
+"""Speeds and accelerations that follow the markers best, or those of drivers.
 
-With J the slopes of all markers, w their weights, A those of the constraints, all at the pose that is found,
+With J the derivatives of all markers, w their weights, A the rows of constraints, all at the pose that is
+found,
 
     min 1/2 sum w |J v - x-dot|^2                        subject to A v = 0
     min 1/2 sum w |J v-dot + J-dot v - x-double-dot|^2   subject to A v-dot = -A-dot v
 
 (Andersen et al. 2017, eqs 9 and 10 with v-dot in the hard constraints; alpha-dot = alpha-double-dot = 0).
-x-dot and x-double-dot, of the measured markers, are Psi_t and the rates of the residuals together: as
-residuals change, the markers' own rates are what the model should follow (kernels/fdk/optimum has what the
-pose found really does). J'WJ is the mass matrix of the
-markers' weights (kernels/markers/marker_cost).
+x-dot and x-double-dot of the measured markers contain Psi_t and the rates of the residuals: as residuals
+change, the model should follow the markers' own rates (kernels/fdk/optimum has the rates of the pose that is
+found). J'WJ is the mass matrix of the markers' weights (kernels/markers/marker_cost).
 
-Drivers are dofs that fit.hold weighs: they stand beside J with the unit row of their dof, without markers.
-With as many independent rows, of drivers and constraints, as dofs nothing is left over and the minimum
-fulfils Phi_q v = -Phi_t, Phi_q v-dot = gamma (eqs 2 and 3), whatever the weights.
+Drivers are dofs with a weight in fit.hold: each adds the unit row of its dof to J, without markers. With as
+many independent rows, of drivers and constraints, as dofs no residual is left and the minimum fulfils Phi_q v
+= -Phi_t, Phi_q v-dot = gamma (eqs 2 and 3), for any weights.
 """
 
 from __future__ import annotations
@@ -28,16 +28,17 @@ from kernels.joints.tree import pose
 from kernels.markers.marker_cost import marker_hessian, marker_moments, weight_of
 
 AUGMENTATION, PIVOT_FLOOR, DEPENDENT = 10.0, 1e-13, 1e-13
-"""Curvature of rho A'A, and the least pivot, in parts of the mean diagonal of J'WJ; what repeats a row."""
+"""Curvature of rho A'A, and least pivot, relative to the mean diagonal of J'WJ;
+relative pivot of a dependent row."""
 
 
 @njit
 def moving_pose(tree, q, v, dynamics):
-    """dynamics.pose and velocities of all bodies.
+    """Write dynamics.pose and the velocities of all bodies.
 
     tree : Tree
-    q : (n_q,)
-    v : (n_v,)
+    q : (n_q,) [rad, m]
+    v : (n_v,) [rad/s, m/s]
     dynamics : DynamicsWork - written
     """
     pose(tree, q, dynamics.pose)
@@ -46,13 +47,13 @@ def moving_pose(tree, q, v, dynamics):
 
 @njit
 def rates(joint, q, work, out):
-    """out.v, out.v_dot : (n_v,) at a pose whose dynamics.pose is current; False where markers are missing, or
-    where drivers and independent constraints are not as many as dofs.
+    """Write the speeds and accelerations at a pose with a current dynamics.pose; return False where markers
+    are missing, or where drivers and independent constraints are not as many as dofs.
 
-    joint : Joint
-    q : (n_q,)
+    joint : FdkModel
+    q : (n_q,) [rad, m]
     work : FdkWork - constraint rows, P, Y, S, drift written
-    out : Smooth - v, v_dot written
+    out : Smooth - v, v_dot : (n_v,) written
     """
     fit, tree, at, own = joint.fit, joint.system.tree, work.dynamics.pose, work.constraint
     marker_moments(tree, fit.markers, at, fit.measured, fit.weight, work.marker)
@@ -78,10 +79,7 @@ def rates(joint, q, work, out):
 
 @njit
 def drivers_of(joint):
-    """How many dofs are driven.
-
-    joint : Joint
-    """
+    """Return the number of driven dofs; joint : FdkModel."""
     n_driver = 0
     for d in range(joint.fit.hold.shape[0]):
         n_driver += int(joint.fit.hold[d] > 0.0)
@@ -90,11 +88,11 @@ def drivers_of(joint):
 
 @njit
 def factor(n, work):
-    """Factors of J'WJ + rho A'A in P, of A (...)^-1 A' in S, rows L^-1 A' in Y; returns how many of the rows
-    are independent, -1 where J and A leave a dof free.
+    """Write the factors of J'WJ + rho A'A into P and of A (...)^-1 A' into S, and rows L^-1 A' into Y; return
+    the number of independent rows, or -1 where J and A leave a dof undetermined.
 
-    n : int - rows
-    work : FdkWork - P, Y, S, mu written: of mu rho of every row
+    n : int - number of rows
+    work : FdkWork - P, Y, S written; mu written, rho of every row
     """
     P, row, n_v = work.P, work.constraint.row, work.g.shape[0]
     size = 0.0
@@ -124,12 +122,12 @@ def factor(n, work):
 
 @njit
 def gather(joint, rate, moving, work):
-    """work.g : (n_v,) = J'W (rate - bias), the bias that of each marker at zero v-dot, or 0; and the drivers'
-    own rates times their weights.
+    """Write J'W (rate - bias) into work.g : (n_v,), with the rates of drivers times their weights added. The
+    bias is the acceleration of each marker at zero v-dot, or 0.
 
-    joint : Joint
-    rate : (n_marker, 3) - of the markers
-    moving : bool - whether the bias counts: rates are accelerations
+    joint : FdkModel
+    rate : (n_marker, 3) - of the markers [m/s] or [m/s^2]
+    moving : bool - whether rates are accelerations, so that the bias counts
     work : FdkWork - pull, point, g written
     """
     fit, tree, at, pull = joint.fit, joint.system.tree, work.dynamics.pose, work.pull
@@ -159,10 +157,11 @@ def gather(joint, rate, moving, work):
 
 @njit
 def solve(n, work, x_out):
-    """x_out : (n_v,) - of least squares with A x = -bias, after factor and gather.
+    """Write the solution of least squares with A x = -bias, after factor and gather.
 
-    n : int - rows
-    work : FdkWork - drives of the rows in Y, S; constraint.bias
+    n : int - number of rows
+    work : FdkWork - P, Y, S, mu, g; constraint.bias; constraint.multiplier written
+    x_out : (n_v,) - speeds or accelerations, written
     """
     n_v, row, bias, mu = x_out.shape[0], work.constraint.row, work.constraint.bias, work.mu
     for d in range(n_v):

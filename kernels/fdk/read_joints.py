@@ -1,9 +1,9 @@
-"""What a change of the bodies' places and of the forces through the joints changes in the results of a cut.
+"""Change of the loads across joints by a change of the bodies' places and of the forces through the joints.
 
-Squares of the changes are added to what is there, one independent error after the other (kernels/
-kinetic_errors). Centres and axes of a joint go with its bodies: told in axes of a body that turns by t, a
-vector x changes by x' - t x x; of the floating axis e2 = e3 x e1 / |e3 x e1| the turns of both bodies count,
-and rates of angles r, with sum r_k e_k the relative angular velocity, change by the duals of the axes.
+Squares of the changes by independent errors add up (kernels/uncertainty/kinetic_errors). The centre and the
+axes of a joint move with its bodies: in axes of a body that turns by t, a vector x changes by x' - t x x. For
+the floating axis e2 = e3 x e1 / |e3 x e1| the turns of both bodies count, and rates of angles r, with sum r_k
+e_k the relative angular velocity, change by the dual basis of the axes.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def new_joint_frames(n_joint: int) -> JointFrames:
 
 @njit
 def place_frames(cuts, dynamics, kinetics, frames):
-    """frames of all joints, after joint_kinetics.
+    """Write the axes and motions of all joints, after joint_kinetics.
 
     cuts : Cuts
     dynamics : DynamicsWork
@@ -83,15 +83,15 @@ def place_frames(cuts, dynamics, kinetics, frames):
 
 @njit
 def read_joints(tree, cuts, rates, dynamics, kinetics, work, out):
-    """out += squares of the changes of all results by one error.
+    """Add the squares of the changes of all results by one error to out.
 
     tree : Tree
     cuts : Cuts
     rates : (3,) - z, z', z'' of the error
     dynamics : DynamicsWork
     kinetics : Kinetics
-    work : ErrorWork - shift and force of the error; frames.change written
-    out : KineticDeviations - written
+    work : ErrorWork - shift and force of the error; frames.change, spatial written
+    out : KineticDeviations - variances, written
     """
     for j in range(cuts.joints.distal.shape[0]):
         read_wrench(cuts, j, rates, kinetics, work, out)
@@ -118,10 +118,13 @@ def read_joints(tree, cuts, rates, dynamics, kinetics, work, out):
 
 @njit
 def about(change, wrench, arm, xi, z, moment_out):
-    """moment_out : (3,) - change of the moment about a point that goes with a body.
+    """Write the change of the moment about a point that moves with a body.
 
-    change, wrench : (6,) - about the reference point; arm : (3,) - of the point about it
-    xi : (6,) - twist of the body that carries the point, z : float - its size
+    change, wrench : (6,) - change of the wrench, and the wrench, about the reference point
+    arm : (3,) - the point relative to the reference point [m]
+    xi : (6,) - twist of the body that carries the point
+    z : float - size of the twist
+    moment_out : (3,) - written
     """
     sx, sy, sz = vector_product(xi, arm)
     sx, sy, sz = z * (sx + xi[3]), z * (sy + xi[4]), z * (sz + xi[5])
@@ -133,14 +136,15 @@ def about(change, wrench, arm, xi, z, moment_out):
 
 @njit
 def read_wrench(cuts, j, rates, kinetics, work, out):
-    """out.moment, force, of joint j; work.frames.change[0], [1] : (3,) - their changes in ground.
+    """Add the variances of moment and force of joint j; write their changes in ground into
+    work.frames.change[0], [1].
 
     cuts : Cuts
-    j : int
+    j : int - joint
     rates : (3,) - z, z', z''
     kinetics : Kinetics
     work : ErrorWork - frames.change written
-    out : KineticDeviations - written
+    out : KineticDeviations - moment, force written
     """
     p, d, frames = cuts.joints.proximal[j], cuts.joints.distal[j], work.frames
     moment, force, wrench = frames.change[0], frames.change[1], work.spatial[0]
@@ -166,11 +170,12 @@ def read_wrench(cuts, j, rates, kinetics, work, out):
 
 @njit
 def turn_axes(axis, spread, proximal, distal, z, change_out):
-    """change_out : rows 2, 3, 4 - of e1, e2, e3 where the two bodies move by twists.
+    """Write the changes of e1, e2, e3 by twists of the two bodies into rows 2, 3 and 4 of change_out.
 
-    axis : (3, 3) - e1, e2, e3, one a row
+    axis : (3, 3) - e1, e2, e3, one in each row
     spread : float - sine of the angle between e1 and e3
-    proximal, distal : (6,) - twists, z : float - their size
+    proximal, distal : (6,) - twists
+    z : float - size of the twists
     change_out : (8, 3) - three rows written
     """
     one, two, three = change_out[2], change_out[3], change_out[4]
@@ -188,9 +193,14 @@ def turn_axes(axis, spread, proximal, distal, z, change_out):
 
 @njit
 def add_turned(change, x, axes, xi, z, total):
-    """total : (3,) += squares of the change of x : (3,) in the axes : (3, 3), columns, of a body that turns.
+    """Add the squares of the change of x in the axes of a body that turns to total.
 
-    change : (3,) - in ground; xi : (6,) - twist of the body, z : float - its size
+    change : (3,) - change of x in ground
+    x : (3,) - in ground
+    axes : (3, 3) - axes of the body, as columns
+    xi : (6,) - twist of the body
+    z : float - size of the twist
+    total : (3,) - written
     """
     a, b, c = vector_product(xi, x)
     a, b, c = change[0] - z * a, change[1] - z * b, change[2] - z * c
@@ -201,14 +211,14 @@ def add_turned(change, x, axes, xi, z, total):
 
 @njit
 def read_motion(cuts, j, rates, kinetics, work, out):
-    """out.angle_rate, power of joint j, after read_wrench.
+    """Add the variances of angle rates and power of joint j, after read_wrench.
 
     cuts : Cuts
-    j : int
+    j : int - joint
     rates : (3,) - z, z', z''
     kinetics : Kinetics
     work : ErrorWork - frames.change written
-    out : KineticDeviations - written
+    out : KineticDeviations - angle_rate, power written
     """
     p, d, frames = cuts.joints.proximal[j], cuts.joints.distal[j], work.frames
     change, arm, turning = frames.change, frames.arm[j], frames.motion[j, 0]

@@ -1,4 +1,4 @@
-"""f(alpha): one evaluation of what is left along the FDK degrees of freedom (Andersen et al. 2017)."""
+"""f(alpha): one evaluation of the remaining load along the FDK degrees of freedom (Andersen et al. 2017)."""
 
 from __future__ import annotations
 
@@ -15,14 +15,15 @@ from kernels.solver.kkt import CONVERGED, solve
 
 @njit
 def fdk_residual(joint, options, sharing, alpha, state, work, out):
-    """out.residual : (n_fdk,) = f at alpha : (n_fdk,) [m]; BALANCED, NOT_BORNE, or why there is none.
+    """Compute f at alpha; return BALANCED, NOT_BORNE, or the reason why f is not known.
 
-    joint : Joint - its targets written
+    joint : FdkModel - its targets written
     options : FdkOptions
-    sharing : Sharing - updated
+    sharing : RowRecruitment - updated
+    alpha : (n_fdk,) [m]
     state : FdkState - q, multiplier updated
-    work : FdkWork - at, balance and what leads to them
-    out : FdkOut - written; not a number where there is none
+    work : FdkWork - at, balance and their intermediate results written
+    out : FdkOut - residual : (n_fdk,), size, evaluations written; NaN where f is not known
     """
     out.evaluations[0] += 1
     out.residual[:] = math.nan
@@ -55,10 +56,8 @@ def fdk_residual(joint, options, sharing, alpha, state, work, out):
 
 @njit
 def per_metre(joint, k):
-    """dPhi/dalpha of FDK degree of freedom k : int: 1 for a plane, 1 / lever for an angle, 2 alpha' for a
-    distance, whose Phi is the difference of squares, alpha' its length at hand [m].
-
-    joint : Joint
+    """Return dPhi/dalpha of FDK degree of freedom k : int: 1 for a plane, 1 / lever for an angle, and 2 d for
+    a distance, with the current length d [m], as its Phi is the difference of squares.
     """
     e = joint.element[k]
     return 2.0 * joint.fit.roles.target[e] if joint.fit.elements.kind[e] == DISTANCE else joint.rate[k]
@@ -66,10 +65,11 @@ def per_metre(joint, k):
 
 @njit
 def element_forces(joint, q, work):
-    """work.tau_e : (n_v,) - of contacts, ligaments and springs, where smooth_parts was last at work.at.
+    """Write the generalized forces of contacts, ligaments and springs,
+    at the pose of the last smooth_parts in work.at.
 
-    joint : Joint
-    q : (n_q,)
-    work : FdkWork - forces, tau_e written
+    joint : FdkModel
+    q : (n_q,) [rad, m]
+    work : FdkWork - forces, tau_e : (n_v,) [N, N m] written
     """
     generalized_forces(joint.forces, work.dynamics.pose, q, work.at.v, work.forces, work.tau_e)

@@ -1,4 +1,4 @@
-"""Rows of all that is held, where a model stands beside a pose: what tells whether one repeats others."""
+"""Rows of all hard constraints near a pose, to find out whether one depends linearly on the others."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ from kernels.joints.tree import integrate, pose
 
 @entry
 def rows_beside(tree, constraints, q, step, at, q_out, work):
-    """work.value, work.row : of all hard constraints, couplers behind, at q moved by step; returns how many.
+    """Write the values and rows of all hard constraints, couplers last, at q moved by step;
+    return their number.
 
     tree : Tree
     constraints : Constraints
     q : (n_q,) - coordinates [rad, m]
     step : (n_v,) - along the tangent of q [rad, m]
     at : Pose - written
-    q_out : (n_q,) - where the rows are
-    work : ConstraintWork - written; not a number in value where a path is not found
+    q_out : (n_q,) - coordinates of the rows, written
+    work : ConstraintWork - value, row written; NaN in value where a path is not found
     """
     integrate(tree, q, step, 1.0, q_out)
     pose(tree, q_out, at)

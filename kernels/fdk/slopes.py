@@ -1,15 +1,16 @@
 """df/dalpha: by implicit differentiation of all that an evaluation solves, or by central differences.
 
-Along dq/dalpha of the fit (kernels/uncertainty/sensitivity) contacts and ligaments change by their own slopes
-(kernels/forces), recruitment by its conditions with the elements between their bounds kept,
+Along dq/dalpha of the fit (kernels/uncertainty/sensitivity) contacts and ligaments change by their own
+derivatives (kernels/forces), recruitment by its conditions of optimality with the same elements between their
+bounds,
 
     [C' W^-1 C  A'] [dy  ]   [dd - dC' x - dA' phi - C' W^-1 dC y]
     [A          0 ] [dphi] = [-dA y                              ]
 
-and what is smooth (kernels/fdk/smooth: eqs 9, 10 and 12, paths, strengths) by central differences along that
-way, in which nothing is solved again: of so short a step that they are exact to some 1e-9. Where muscles
-bear the load in part, activations are kept.
-Andersen et al. 2017 take central differences of f itself, of 5e-5 m.
+and smooth quantities (kernels/fdk/smooth: eqs 9, 10 and 12, paths, strengths) by central differences in that
+direction, in which nothing is solved again: the step is so short that they are exact to some 1e-9. Where
+muscles bear only a part of the load, activations are kept. Andersen et al. 2017 take central differences of f
+itself, with steps of 5e-5 m.
 """
 
 from __future__ import annotations
@@ -30,13 +31,13 @@ from kernels.uncertainty.sensitivity import answer, stand_at
 
 @njit
 def fdk_slopes(joint, options, status, state, work):
-    """state.J : (n_fdk, n_fdk) = df/dalpha where fdk_residual was last; BALANCED, or why there is none.
+    """Write df/dalpha at the last fdk_residual; return BALANCED or the reason of failure.
 
-    joint : Joint
+    joint : FdkModel
     options : FdkOptions
     status : int - of that evaluation
-    state : FdkState - J written
-    work : FdkWork - near, beside, way and slopes of the forces written; at and balance stay
+    state : FdkState - J : (n_fdk, n_fdk) [N/m] written
+    work : FdkWork - near, beside, way and derivatives of the forces written; at and balance unchanged
     """
     fit, tree = joint.fit, joint.system.tree
     n_hard = stand_at(fit, state.q, state.multiplier, work.fit)
@@ -69,10 +70,10 @@ def fdk_slopes(joint, options, status, state, work):
 
 @njit
 def slopes_of_elements(joint, work):
-    """work.tau_q, tau_v : (n_v, n_v) - slopes of contacts, ligaments and springs, right after fdk_residual.
+    """Write the derivatives of the forces of contacts, ligaments and springs, right after fdk_residual.
 
-    joint : Joint
-    work : FdkWork - forces, derivatives, tau_q, tau_v written
+    joint : FdkModel
+    work : FdkWork - tau_q, tau_v : (n_v, n_v), forces, derivatives written
     """
     tree, dynamics, at = joint.system.tree, work.dynamics, work.at
     twist_rates(tree, dynamics.pose, at.v, dynamics.velocities, work.derivatives.psi_dot)
@@ -86,10 +87,10 @@ def slopes_of_elements(joint, work):
 
 @njit
 def difference(one, other, part):
-    """one : Smooth <- part (one - other), of all that slopes need.
+    """Replace one by part * (one - other), for all fields that derivatives need.
 
-    other : Smooth
-    part : float - of the difference, over the step
+    one, other : Smooth
+    part : float - factor of the difference: 1 over the step
     """
     for d in range(one.v.shape[0]):
         one.v[d] = part * (one.v[d] - other.v[d])
@@ -103,11 +104,12 @@ def difference(one, other, part):
 
 @njit
 def column(joint, way, status, work):
-    """work.mu : (n_held,) - change of the reactions along a way, with the changes in work.near.
+    """Write the change of the reactions along a direction, with the changes in work.near,
+    into work.mu : (n_held,).
 
-    joint : Joint
-    way : (n_v,) - dq
-    status : int - NOT_BORNE = activations stay
+    joint : FdkModel
+    way : (n_v,) - direction dq
+    status : int - NOT_BORNE = activations are kept
     work : FdkWork - balance.rhs, mu written
     """
     at, change, balance = work.at, work.near, work.balance
@@ -136,13 +138,12 @@ def column(joint, way, status, work):
 
 @njit
 def fdk_differences(joint, options, sharing, state, work, out):
-    """state.J by central differences of f of the step options.difference; NOT_PLACED and so on where f fails.
+    """Write df/dalpha by central differences of f with the step options.difference; return BALANCED or the
+    reason why f is not known. Afterwards the evaluation is that at state.alpha.
 
-    Leaves the evaluation at state.alpha.
-
-    joint : Joint - its targets written
+    joint : FdkModel - its targets written
     options : FdkOptions
-    sharing : Sharing - updated
+    sharing : RowRecruitment - updated
     state : FdkState - q, multiplier, J written
     work : FdkWork - written
     out : FdkOut - written

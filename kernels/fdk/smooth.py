@@ -1,4 +1,4 @@
-"""What follows from a pose smoothly: the rates of the motion, its load, and what muscles can do there."""
+"""Smooth functions of the pose: the rates of the motion, its load, and the actions of muscles."""
 
 from __future__ import annotations
 
@@ -18,13 +18,15 @@ from kernels.path.muscle_path import follow_paths, gradients
 
 @njit
 def smooth_parts(joint, q, work, out):
-    """out : Smooth at the coordinates q : (n_q,); BALANCED, or why there is none.
+    """Compute the Smooth quantities at the coordinates q; return BALANCED or the reason of failure.
 
-    Andersen et al. 2017, eqs 9, 10, 12 and 13, or rates of the optimum; load without contacts and straight
-    ligaments, external wrenches taken off, which stay where they are in ground.
+    Andersen et al. 2017, eqs 9, 10, 12 and 13, or rates of the optimum. The load is without contacts and
+    straight ligaments; external wrenches, which keep their place in ground, are subtracted.
 
-    joint : Joint
+    joint : FdkModel
+    q : (n_q,) [rad, m]
     work : FdkWork - dynamics, constraint, path written
+    out : Smooth - written
     """
     system, dynamics = joint.system, work.dynamics
     moving_pose(system.tree, q, out.v, dynamics)
@@ -51,11 +53,12 @@ def smooth_parts(joint, q, work, out):
 
 @njit
 def others_at(joint, row, out):
-    """out.action behind the muscles: reactions that act one way, then reserves up and down.
+    """Write the rows of out.action after those of muscles:
+    reactions that act one way, then reserves in both directions.
 
-    joint : Joint
+    joint : FdkModel
     row : (n_row, n_v) - of the constraints
-    out : Smooth
+    out : Smooth - action written
     """
     borne, first = joint.borne, joint.acting.shape[0]
     for r in range(joint.pushing.shape[0]):
@@ -70,12 +73,13 @@ def others_at(joint, row, out):
 
 @njit
 def muscles_at(joint, q, work, out):
-    """Lengths, speeds, strengths and actions of muscles; False where a path or a muscle's rest fails.
+    """Compute lengths, speeds, strengths and actions of muscles; return False where a path or a muscle's
+    fibre equilibrium fails.
 
-    joint : Joint
-    q : (n_q,)
+    joint : FdkModel
+    q : (n_q,) [rad, m]
     work : FdkWork - path written
-    out : Smooth - length, speed, strength, passive, action written; passive forces taken off demand
+    out : Smooth - length, speed, strength, passive, action written; passive forces subtracted from demand
     """
     path, tree, stations = work.path, joint.system.tree, joint.stations
     follow_paths(tree, stations, joint.surfaces, work.dynamics.pose, q, path)

@@ -1,1 +1,1 @@
-"""Measured markers: their cost, their health, and what stands in for those that are missing."""
+"""Measured markers: their cost, their health, and places that are filled in for missing ones."""

@@ -1,9 +1,9 @@
 """Heel and tip of the toes of both feet, frame by frame, from the markers of a stream.
 
-Which markers are on the forefoot is told by the frames so far: those that are, in the mean, nearly as far
-from the heel along the floor as the farthest one. Lengths are in parts of the line from the heel to their
-middle, as rtsim/subjects/feet/foot_lines has them. A marker farther than any foot is long is not seen: one
-frame of it would count for as many as it is too far.
+Which markers are on the forefoot follows from the frames so far: those with a mean distance from the heel,
+along the floor, that is nearly as large as the largest one. Lengths are relative to the line from the heel to
+the mean of these markers, as in rtsim/subjects/feet/foot_lines. A marker farther away than any foot is long
+counts as occluded: a single such frame would distort the mean of many.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from kernels.compiler.jit import njit
 from kernels.markers.marker_intake import take_in
 
 LONGEST = 0.5
-"""No foot is longer [m]."""
+"""Upper bound of the length of a foot [m]."""
 
 
 class MarkedFeet(NamedTuple):
-    """The markers of the feet that are known, those of a foot on end, its heel first."""
+    """The markers of the feet that are known, those of one foot in succession, its heel first."""
 
     source: np.ndarray  # (n,) int64 - rows of the stream
     first: np.ndarray  # (n_foot + 1,) int64 - where each foot begins
@@ -35,7 +35,7 @@ class MarkedFeet(NamedTuple):
 
 
 class FootShape(NamedTuple):
-    """Where toes are beside markers; all in parts of lengths."""
+    """Place of the toes relative to markers; all as ratios of lengths."""
 
     forefoot: float  # least part of the farthest marker's distance
     toes: float  # from the heel to the tip, in lengths to the forefoot's middle
@@ -43,20 +43,21 @@ class FootShape(NamedTuple):
 
 
 def new_marked_feet(source, first, line, fifth):
-    """A MarkedFeet before its first frame."""
+    """Allocate the MarkedFeet before their first frame; arguments as the fields of MarkedFeet."""
     n = len(source)
     return allocate(MarkedFeet, n=n, source=source, first=first, line=line, fifth=fifth)
 
 
 @njit
 def draw_feet(positions, scale, z_up, shape, feet, lines_out):
-    """lines_out : (2, 2, 3) - heel and tip of the toes of right and left foot [m], of those that are known.
+    """Write the heel and the tip of the toes of those feet that are known.
 
     positions : (n_label, 3) - as received, in a unit of `scale` metres
-    scale : float
+    scale : float - metres per unit of the stream
     z_up : int - 1 = turn Z up to Y up
     shape : FootShape
     feet : MarkedFeet - reach, n_seen, place written
+    lines_out : (2, 2, 3) - heel and tip of the toes of right and left foot [m], written
     """
     take_in(positions, feet.source, scale, z_up, 0, feet.group, feet.place)
     for f in range(feet.line.shape[0]):
@@ -65,10 +66,13 @@ def draw_feet(positions, scale, z_up, shape, feet, lines_out):
 
 @njit
 def draw_foot(feet, f, shape, line_out):
-    """line_out : (2, 3) of foot f; NaN where it is not known, or a marker that it needs is not seen.
+    """Write the heel and the tip of the toes of foot f;
+    NaN where it is not known, or a marker that it needs is occluded.
 
     feet : MarkedFeet - reach, n_seen, place written
+    f : int - foot
     shape : FootShape
+    line_out : (2, 3) - heel and tip of the toes [m], written
     """
     heel, end, place = feet.first[f], feet.first[f + 1], feet.place
     farthest = 0.0
@@ -100,5 +104,7 @@ def draw_foot(feet, f, shape, line_out):
 
 @njit
 def mean_reach(feet, k):
-    """Mean distance of marker k from the heel [m]; 0 as long as it was not seen."""
+    """Return the mean distance of marker k from the heel along the floor [m];
+    0 as long as it was never visible.
+    """
     return feet.reach[k] / feet.n_seen[k] if feet.n_seen[k] > 0 else 0.0

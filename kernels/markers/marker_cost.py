@@ -1,11 +1,11 @@
 """Markers on the bodies of a tree: cost, gradient and Hessian from composite moments.
 
-Cost 1/2 sum w |x - m|^2 over the visible markers (Sancisi et al. 2017, eq. 5; Lu and O'Connor 1999).
-With the weights taken as masses, the Gauss-Newton matrix J'WJ of all markers is the joint-space mass
-matrix of the tree, and the residuals w (x - m) act like forces: both follow from the moments of each
-subtree (composite rigid bodies, Featherstone 2008, table 6.2). The second-order part needs only the
-subtree's sum of r f'. The work per iteration is thus independent of how many markers a body carries,
-but for the moments themselves.
+The cost is 1/2 sum w |x - m|^2 over the visible markers (Sancisi et al. 2017, eq. 5; Lu and O'Connor 1999).
+With the weights taken as masses, the Gauss-Newton matrix J'WJ of all markers is the joint-space mass matrix
+of the tree, and the residuals w (x - m) act like forces: both follow from the moments of each subtree
+(composite rigid bodies, Featherstone 2008, table 6.2). The second-order part needs only the subtree's sum of
+x f'. The work per iteration therefore does not depend on the number of markers of a body, except for the
+moments themselves.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ N_MOMENT = 25
 
 
 class ModelMarkers(NamedTuple):
-    """Markers of a model: the body each is on and where."""
+    """Markers of a model: the body of each and its place in it."""
 
     body: np.ndarray  # (n_marker,) int64
     position: np.ndarray  # (n_marker, 3) - in the body frame [m]
@@ -55,14 +55,16 @@ def new_marker_work(n_marker: int, n_body: int) -> MarkerWork:
 
 @njit
 def model_markers(markers, pose, x_out):
-    """x_out : (n_marker, 3) - model markers in ground [m]."""
+    """Write the model markers in ground [m] into x_out : (n_marker, 3)."""
     for m in range(markers.body.shape[0]):
         point_in_ground(pose, markers.body[m], markers.position[m], x_out[m])
 
 
 @njit
 def weight_of(own, m, weight):
-    """Weight of marker m in the cost: its own times that of the frame; own None = 1."""
+    """Return the weight of marker m in the cost: its own,
+    own : (n_marker,), times that of the frame; own None = 1.
+    """
     if own is None:
         return weight
     return own[m] * weight
@@ -70,13 +72,14 @@ def weight_of(own, m, weight):
 
 @njit
 def marker_moments(tree, markers, pose, measured, weight, work):
-    """Moments of every subtree at a pose; returns the cost 1/2 sum w |x - m|^2 [m^2].
+    """Write the moments of every subtree at a pose and return the cost 1/2 sum w |x - m|^2 [m^2].
 
     tree : Tree
-    markers : Markers
+    markers : ModelMarkers
     pose : Pose
     measured : (n_marker, 3) - in ground [m]
-    weight : (n_marker,) - of this frame, times markers.weight; a marker of weight 0 (occluded) takes no part
+    weight : (n_marker,) - of this frame, a factor of markers.weight; 0 = the marker is not used, as where
+        occluded
     work : MarkerWork - model, moments, wrench written
     """
     model_markers(markers, pose, work.model)
@@ -115,7 +118,7 @@ def marker_moments(tree, markers, pose, measured, weight, work):
 
 @njit
 def marker_gradient(tree, pose, work, gradient_out):
-    """gradient_out : (n_v,) = J'W (x - m): the power of each subtree's wrench on its dof."""
+    """Write J'W (x - m), the power of each subtree's wrench on its dof, into gradient_out : (n_v,)."""
     twist, wrench = pose.twist, work.wrench
     for d in range(tree.dof_body.shape[0]):
         gradient_out[d] = power(twist[d], wrench[tree.dof_body[d]])
@@ -123,15 +126,15 @@ def marker_gradient(tree, pose, work, gradient_out):
 
 @njit
 def marker_hessian(tree, pose, work, second_order, H_out):
-    """J'WJ + second_order * sum f . d2x, lower triangle.
+    """Write J'WJ + second_order * sum f . d2x, lower triangle.
 
-    Entry (i, j), i nearer to ground: with the motion w X x + v of dof i, w . moment + v . push of column j
-    (`column_vectors`); kernels/joints/kinds.order_joint puts the dofs of one joint right.
+    Entry (i, j), with i nearer to ground: with the motion w X x + v of dof i, it is w . moment + v . push of
+    column j (`column_vectors`); kernels/joints/kinds.order_joint then corrects for the dofs of one joint.
 
     tree : Tree
     pose : Pose
     work : MarkerWork - after marker_moments; push, moment written
-    second_order : float - 0 = Gauss-Newton
+    second_order : float - 0 = Gauss-Newton, 1 = all second derivatives
     H_out : (n_v, n_v) - written
     """
     twist, push, moment, dof_parent = pose.twist, work.push, work.moment, tree.dof_parent
@@ -150,10 +153,13 @@ def marker_hessian(tree, pose, work, second_order, H_out):
 
 @njit
 def column_vectors(moments, twist, second_order, work):
-    """work.push : (3,) = sum w J and work.moment : (3,) = sum w x X J + second_order * sum J X f, where
+    """Write work.push : (3,) = sum w J and work.moment : (3,) = sum w x X J + second_order * sum J X f, where
     J = a X x + v is the motion of a marker by a dof with the twist (a, v).
 
-    moments : (N_MOMENT,) - of the dof's subtree; twist : (6,)
+    moments : (N_MOMENT,) - of the dof's subtree
+    twist : (6,) - of the dof
+    second_order : float - 0 = Gauss-Newton
+    work : MarkerWork - push, moment written
     """
     push, moment = work.push, work.moment
     a0, a1, a2, v0, v1, v2 = twist[0], twist[1], twist[2], twist[3], twist[4], twist[5]

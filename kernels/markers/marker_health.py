@@ -1,8 +1,8 @@
-"""Health of single markers: gaps, what is usual for each, where it is expected, and which were at fault.
+"""Health of single markers: gaps, usual residuals, where each marker is expected, and which are at fault.
 
-Every marker's residual is followed in its body's frame: its mean (soft tissue and model misfit) stays near a
-slow one, its home, and that near the place of the calibration, so that no fault can make itself usual. Only
-markers that are not at fault teach. Faults are found by kernels/faults; on clean data all weights stay
+Every marker's residual is averaged in its body's frame. Its mean (soft tissue artefact and error of the
+model) is kept near a slow mean, and that near the place of the calibration, so that no fault becomes usual by
+lasting. Markers at fault are not averaged. Faults are found by kernels/faults; on clean data all weights stay
 exactly 1.
 """
 
@@ -18,22 +18,25 @@ from kernels.algebra.copying import copy
 from kernels.compiler.jit import njit
 
 OUTLIER, FROZEN, EXCHANGED, SEGMENT, MOVED = 1, 2, 3, 4, 5
-"""Faults: against the rest of its segment, the prediction or the pose; equal to the last bit while others
-move; at another label's place; its segment or frame as a whole; moved for good, and learnt anew."""
+"""Faults. OUTLIER: the marker disagrees with its segment, the prediction or the pose; FROZEN: it is constant
+to the last bit while others move; EXCHANGED: it is at another label's place; SEGMENT: its segment or the
+frame is at fault as a whole; MOVED: it has moved for good, and was learnt anew."""
 BALL = 0.025
-"""How far the mean residual may be from home: markers of clean walks vary by up to 22 mm [m]."""
+"""Largest distance of the mean residual from the slow mean:
+in clean walks the residual varies by up to 22 mm [m]."""
 SLOW = 0.1
-"""Rate of home over that of the mean [1]."""
+"""Rate of the slow mean relative to that of the mean [1]."""
 STILL = 1.0
 """Time constant of the place of a marker that may have moved for good [s]."""
 RECENT = 0.3
-"""A residual is that of just now for so long [s]."""
+"""Longest time since a residual for which it counts as recent [s]."""
 FAR = 0.1
-"""A marker farther from its home than this belongs to something else: it is not learnt anew [m]."""
+"""Distance from its slow mean above which a marker is not learnt anew,
+as it belongs to something else [m]."""
 
 
 class Health(NamedTuple):
-    """What is remembered of each marker."""
+    """State of each marker."""
 
     weight: Annotated[np.ndarray, Floats("n_marker", fill=1.0)]  # weight of this frame; 0 = takes no part
     gap_age: Annotated[np.ndarray, Floats("n_marker")]  # time since last seen [s]
@@ -70,7 +73,7 @@ class Health(NamedTuple):
 
 
 class HealthOptions(NamedTuple):
-    """Numbers of the marker checks."""
+    """Settings of the marker checks."""
 
     downweight: np.ndarray  # (1,) int64 - 1 = leave markers at fault out, 0 = only report; may change
     floor: float  # distance from the usual residual at the solution that is no fault [m]
@@ -85,20 +88,20 @@ class HealthOptions(NamedTuple):
 
 
 def new_health(n_marker: int) -> Health:
-    """Allocate the health of n_marker markers, none seen yet."""
+    """Allocate the Health of n_marker markers before the first frame."""
     return allocate(Health, n_marker=n_marker)
 
 
 @njit
 def is_seen(measured, m):
-    """Whether marker m of a frame is there."""
+    """Return whether marker m of a frame is visible: all its coordinates are finite."""
     return math.isfinite(measured[m, 0]) and math.isfinite(measured[m, 1]) and math.isfinite(measured[m, 2])
 
 
 @njit
 def visibility(measured, dt, health):
-    """Weights 1 or 0 of a new frame from NaN, no faults, gap ages advanced by dt [s]; returns how many are
-    visible.
+    """Set the weights of a new frame, 0 for occluded markers, reset the faults and advance the ages of gaps
+    by dt [s]; return how many markers are visible.
     """
     n_visible = 0
     for m in range(measured.shape[0]):
@@ -113,22 +116,25 @@ def visibility(measured, dt, health):
 
 @njit
 def is_known(m, options, health):
-    """Whether marker m was seen often enough for its mean residual to be believed."""
+    """Return whether marker m was visible without a fault in enough frames
+    for its mean residual to be used.
+    """
     return health.n_seen[m] >= options.n_learn
 
 
 @njit
 def expect(markers, pose, model, options, health):
-    """health.expected : (n_marker, 3) - model markers plus their residuals at a pose [m].
+    """Write where each marker is expected into health.expected : (n_marker, 3) [m]:
+    the model marker plus a residual.
 
-    Those that they had just now, or else their means. The first frames may be wrong ones: until a marker is
-    known it is expected where the model has it.
+    It is the last residual where that is recent, else the mean one. The first frames may be wrong: until a
+    marker is known it is expected at the place of the model.
 
-    markers : Markers
-    pose : Pose
+    markers : ModelMarkers
+    pose : Pose - predicted
     model : (n_marker, 3) - model markers in ground [m]
     options : HealthOptions
-    health : Health - written
+    health : Health - expected written
     """
     for m in range(markers.body.shape[0]):
         b, usual = markers.body[m], health.mean[m]
@@ -147,21 +153,21 @@ def expect(markers, pose, model, options, health):
 
 @njit
 def is_recent(m, health):
-    """Whether marker m was seen without a fault just now."""
+    """Return whether marker m was visible without a fault within the last RECENT seconds."""
     return health.good_age[m] <= RECENT
 
 
 @njit
 def expect_nothing(health):
-    """health.expected : (n_marker, 3) - NaN: nothing is known of where markers are to be."""
+    """Write NaN into health.expected : (n_marker, 3), as there is no prediction."""
     health.expected[:, :] = math.nan
 
 
 @njit
 def forget_unseen(health):
-    """health.expected : (n_marker, 3) - NaN for the markers that the last frame did not show.
+    """Write NaN into health.expected : (n_marker, 3) for markers that the last frame did not show.
 
-    Where dofs were held, only what was seen is known to be where the pose has it.
+    Where dofs were held, the pose of what was not visible is not known.
     """
     for m in range(health.gap_age.shape[0]):
         if health.gap_age[m] > 0.0:
@@ -170,13 +176,13 @@ def forget_unseen(health):
 
 @njit
 def is_foreseen(m, health):
-    """Whether marker m takes part and is expected somewhere."""
+    """Return whether marker m is used in this frame and has an expected place."""
     return health.weight[m] > 0.0 and math.isfinite(health.expected[m, 0])
 
 
 @njit
 def innovation_of(m, measured, health):
-    """Distance of marker m from where it is expected [m]."""
+    """Return the distance of marker m from where it is expected [m]."""
     total = 0.0
     for i in range(3):
         total += (measured[m, i] - health.expected[m, i]) ** 2
@@ -185,7 +191,7 @@ def innovation_of(m, measured, health):
 
 @njit
 def median(x, n):
-    """Lower median of x[:n], which is sorted in place (insertion: n is small)."""
+    """Return the lower median of x[:n], which is sorted in place (by insertion, as n is small)."""
     for i in range(1, n):
         value, k = x[i], i
         while k > 0 and x[k - 1] > value:
@@ -197,13 +203,14 @@ def median(x, n):
 
 @njit
 def residuals(markers, pose, model, measured, health):
-    """health.residual of a pose; NaN where occluded.
+    """Write the residuals measured - model at a pose into health.residual, in the bodies' frames;
+    NaN where occluded.
 
-    markers : Markers
+    markers : ModelMarkers
     pose : Pose
     model : (n_marker, 3) - model markers in ground [m]
     measured : (n_marker, 3) - in ground, NaN = occluded [m]
-    health : Health - written
+    health : Health - residual written
     """
     for m in range(measured.shape[0]):
         b = markers.body[m]
@@ -216,8 +223,10 @@ def residuals(markers, pose, model, measured, health):
 
 @njit
 def unusual(m, options, health):
-    """Distance of the residual of marker m from its mean, or from home where that is nearer, in parts of the
-    bound: more than 1 is a fault. A fault that shows late has drawn the mean along, home hardly.
+    """Return the ratio of the distance between the residual of marker m and its mean, or its slow mean where
+    that is nearer, to the allowed distance: above 1 it is a fault. A fault that is noticed late has changed
+    the mean, but hardly the slow one. Until the marker is known it is the distance from the place of the
+    calibration.
     """
     if is_known(m, options, health):
         r = health.residual[m]
@@ -228,13 +237,13 @@ def unusual(m, options, health):
 
 @njit
 def distance_between(a, b):
-    """|a - b| of two points."""
+    """Return |a - b| of two points a, b : (3,)."""
     return math.sqrt((a[0] - b[0]) ** 2 + (a[1] - b[1]) ** 2 + (a[2] - b[2]) ** 2)
 
 
 @njit
 def keep_near(centre, radius, x):
-    """x : (3,) - brought back to a ball of a radius [m] about a centre, in place."""
+    """Move x : (3,), in place, to the nearest point within a radius [m] of centre : (3,)."""
     d = distance_between(x, centre)
     if d > radius:
         for i in range(3):
@@ -245,12 +254,12 @@ def keep_near(centre, radius, x):
 def learn(markers, dt, options, health, silent):
     """Update mean residuals after a solved frame and `residuals`, by the markers that are not wrong.
 
-    markers : Markers
-    dt : float - since the last frame [s]
+    markers : ModelMarkers
+    dt : float - time since the last frame [s]
     options : HealthOptions
     health : Health - written
-    silent : (n_body,) int64 - 1 = it teaches nothing: other markers of it were filled in by what was learnt
-        so far, or it hangs on a dof that was held
+    silent : (n_body,) int64 - 1 = means of the body's markers are not updated: other markers of it were
+        filled in by means so far, or its pose depends on a dof that was held
     """
     for m in range(health.weight.shape[0]):
         r = health.residual[m]
@@ -280,26 +289,27 @@ def learn(markers, dt, options, health, silent):
 
 @njit
 def is_wrong(m, options, health):
-    """Whether marker m is at fault, and not by a label put right: that teaches as any other does."""
+    """Return whether marker m is at fault, except for a label that was corrected and is used."""
     put_right = health.fault[m] == EXCHANGED and health.weight[m] > 0.0 and options.downweight[0] == 1
     return health.fault[m] != 0 and not put_right
 
 
 @njit
 def is_blamed(m, health):
-    """Whether marker m is at fault, and not by a label put right for certain: that is as any other."""
+    """Return whether marker m is at fault, except for a label that was corrected with certainty."""
     certain = health.fault[m] == EXCHANGED and health.certain[m] == 1
     return health.fault[m] != 0 and not certain
 
 
 @njit
 def watch(m, dt, options, health):
-    """Whether marker m, at fault, stays at another place of its body: after a time it is learnt anew there.
+    """Follow marker m, which is at fault, and learn it anew where it stays at another place
+    of its body long enough.
 
     m : int - marker
-    dt : float - since the last frame [s]
+    dt : float - time since the last frame [s]
     options : HealthOptions
-    health : Health - still, still_at written; where it is learnt anew mean, home, origin, fault
+    health : Health - still, still_at written; where it is learnt anew also mean, mean_residual, origin, fault
     """
     r, at = health.residual[m], health.still_at[m]
     near = (

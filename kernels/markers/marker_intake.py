@@ -1,4 +1,4 @@
-"""Received markers into the model's order, unit, axes and side."""
+"""Conversion of received markers to the model's order, unit, axes and side."""
 
 from __future__ import annotations
 
@@ -7,24 +7,26 @@ import math
 from kernels.compiler.jit import njit
 
 FARTHEST = 1e9
-"""No marker is so far away [m]; squares and sums of what is nearer stay finite."""
+"""Largest coordinate that is accepted [m]; squares and sums of smaller ones stay finite."""
 
 
 @njit
 def take_in(positions, source, scale, z_up, mirror, group, x_out):
-    """x_out : (n_marker, 3) - received markers in ground (Y up) [m]; NaN where the stream has none,
-    sends exactly 0, 0, 0, or a coordinate beyond FARTHEST.
+    """Write received markers into ground (Y up) [m].
+
+    A marker becomes NaN where the stream does not have it, where it is exactly 0, 0, 0, and where a
+    coordinate is larger than FARTHEST.
 
     positions : (n, 3) - as received, in a unit of `scale` metres
     source : (n_marker,) int64 - row of each model marker, -1 = not in the stream
+    scale : float - metres per unit of the stream
     z_up : int - 1 = turn Z up to Y up
     mirror : int - 1 = mirror across the body (a left leg becomes a right one)
-    group : (n_marker,) int64 - 1 = of the upper group, -1 = of the lower one, 0 = of neither
-    Returns (length, rise, sideways) of the line from the middle of the lower group's visible markers to that
-    of the upper one's, before mirroring [m], NaN where one has none; and the number of markers beyond
+    group : (n_marker,) int64 - 1 = in the upper group, -1 = in the lower one, 0 = in neither
+    x_out : (n_marker, 3) - written
+    Returns (length, rise, sideways) of the line from the mean of the lower group's visible markers to that of
+    the upper one's, before mirroring [m], NaN where one has none; and the number of markers farther than
     FARTHEST.
-
-    scale : float - metres per unit of the stream
     """
     n_marker = source.shape[0]
     top_x, top_y, top_z, n_top = 0.0, 0.0, 0.0, 0

@@ -1,4 +1,4 @@
-"""What a shift of a measured marker changes the gradient of the cost by."""
+"""The change of the gradient of the cost by a shift of a measured marker."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from kernels.joints.couplers import fold_vector
 
 @njit
 def perturbation_gradient(tree, b, w, place, i, solver, along_out):
-    """along_out : (n_v,) = w J'e_i, what the gradient loses by a shift along axis i of ground.
+    """Write w J'e_i, by which the gradient decreases per unit shift of a marker along axis i of ground.
 
     tree : Tree
     b : int - body of the marker
-    w : float - weight of it
-    place : (3,) - of it, in ground [m]
+    w : float - weight of the marker
+    place : (3,) - of the marker in ground [m]
     i : int - axis
     solver : Work - pose, coupler
     along_out : (n_v,) - written

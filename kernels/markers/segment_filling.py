@@ -1,13 +1,13 @@
-"""Markers of a segment that are gone for a while, put where the rest of the segment has them.
+"""Markers of a segment that are missing for a while: they are filled in by the other markers of the segment.
 
-The optimum over the markers that are left moves as soon as one is gone, by tens of degrees where a segment
-has three: every marker sits some millimetres off the model for whole phases of a motion, and the fit leans
-on all of them. So a marker that is gone, or left out, is kept for a while as one that is rigid with the
-others of its segment, with the offset from the model that it had. What these leave open, a turn about the
-line through two markers, goes on at the rate it had and comes to rest. The longer that lasts the less is
-known of it, and the less the solver is bound by it: the deviation of the place follows from the second
-moments of the markers that are there and from how fast the segment has been turning. A segment of which
-less than two markers are left is left to the joints, and to what holds open dofs (kernels/solver/track).
+The optimum over the remaining markers moves as soon as one is missing, by tens of degrees where a segment has
+three: every marker is some millimetres off the model for whole phases of a motion, and the fit depends on all
+of them. A marker that is occluded or left out is therefore kept for a while as one that is rigid with the
+others of its segment, with its mean residual. What these leave undetermined, a turn about the line through
+two markers, continues at the last rate and comes to rest. The longer this lasts, the less certain it is, and
+the less weight it has in the solver: the deviation of the place follows from the second moments of the
+visible markers and from how fast the segment has been turning. A segment with fewer than two markers left is
+determined by the joints, and by the weights that hold undetermined dofs (kernels/solver/track).
 """
 
 from __future__ import annotations
@@ -25,25 +25,26 @@ from kernels.markers.marker_health import is_known
 from kernels.solver.initial_pose import dominant_rotation
 
 PRIOR = 1e-6
-"""Second moment with which the predicted orientation counts beside markers [m^2]: it decides only what they
-leave open."""
+"""Second moment with which the predicted orientation counts beside markers [m^2]: it determines only what
+they leave undetermined."""
 WITHIN = 0.005
-"""Deviation of a marker within its segment, its usual offset taken off [m]."""
+"""Standard deviation of a marker within its segment, apart from its mean residual [m]."""
 OF_ROOT, OF_LIMB = 0.7, 1.5
-"""Least rates that segments are credited with [rad/s], however still they were seen: of limbs the root mean
-square of a thigh's in walking, which swings by some 20 degrees to either side in a stride of a second; of the
-root that of a pelvis, which turns by some 5 degrees to either side about each axis."""
+"""Least angular rates that are assumed for segments [rad/s], however still they were: for limbs the root mean
+square of a thigh's in walking, which swings by some 20 degrees to either side in a stride of a second; for
+the root that of a pelvis, which turns by some 5 degrees to either side about each axis."""
 SHARE = 0.5
-"""Deviation of a predicted turn over the way that the segment's usual rate would go in that time [1]."""
+"""Standard deviation of a predicted turn,
+relative to the turn at the segment's usual rate in that time [1]."""
 PULLS = 10.0
-"""Weight of a place that was filled in against the misfit of the model. The misfit is no noise: it pulls one
-way in frame after frame, and would by and by move what nothing holds."""
+"""Factor of the model's misfit in the weight of a filled-in place. The misfit is no noise: it acts in one
+direction in frame after frame, and would slowly move what nothing else determines."""
 ANY_TURN = 0.6
-"""Deviation of a turn of which nothing is known any more [rad]."""
+"""Standard deviation of a turn that is no longer known at all [rad]."""
 
 
 class Segments(NamedTuple):
-    """What is remembered of each segment, and what the solver is asked to fit in the frame at hand."""
+    """State of each segment, and the places that the solver has to fit in the current frame."""
 
     rotation: Annotated[np.ndarray, Floats("n_body", 3, 3)]  # orientation in the last frame
     rate: Annotated[np.ndarray, Floats("n_body", 3)]  # angular velocity in ground, smoothed [rad/s]
@@ -73,7 +74,7 @@ class Segments(NamedTuple):
 
 
 class FillOptions(NamedTuple):
-    """How gaps are filled."""
+    """Settings of how gaps are filled."""
 
     longest: float  # a marker that is gone for longer is no more filled in [s]; 0 = none ever is
     smoothing: float  # time constant of the rate [s]
@@ -82,21 +83,22 @@ class FillOptions(NamedTuple):
 
 
 def new_segments(n_body: int, n_marker: int) -> Segments:
-    """Allocate the segments of n_body bodies, none seen yet."""
+    """Allocate the Segments of n_body bodies and n_marker markers before the first frame."""
     return allocate(Segments, n_body=n_body, n_marker=n_marker)
 
 
 @njit
 def fill_in(markers, measured, dt, options, health, segments, fit):
-    """segments.place, weight, doubt of a frame: the markers of it, and those that are missed, filled in.
+    """Write the places, weights and deviations of a frame's markers,
+    with missing ones filled in, into segments.
 
-    markers : Markers
+    markers : ModelMarkers
     measured : (n_marker, 3) - in ground, NaN = occluded [m]
     dt : float - time since the last frame [s]; 0 = unknown, then nothing is filled in
     options : FrameOptions
-    health : Health - weight of the markers that are there
-    segments : Segments - written
-    fit : FitWork - written
+    health : Health - weight of the markers that are visible
+    segments : Segments - place, weight, doubt, filled, turned written
+    fit : BodyFitWork - written
     """
     for m in range(measured.shape[0]):
         copy(measured[m], segments.place[m])
@@ -116,7 +118,8 @@ def fill_in(markers, measured, dt, options, health, segments, fit):
 
 @njit
 def is_missed(m, dt, options, health, segments):
-    """Whether marker m is known, takes no part, and not for too long.
+    """Return whether marker m is known, is not used in this frame,
+    and was used recently enough to be filled in.
 
     m : int - marker
     dt : float - time since the last frame [s]
@@ -130,11 +133,12 @@ def is_missed(m, dt, options, health, segments):
 
 @njit
 def missed_for(markers, b, dt, options, health, segments):
-    """Time since all markers of a segment were there, but for those given up [s]; 0 = they are.
+    """Return the time since all markers of a segment were there,
+    except those missing for too long [s]; 0 = they are.
 
-    Markers that come and go in turn say little of a segment that is never seen whole.
+    Markers that are missing in turn say little about a segment that is never completely visible.
 
-    markers : Markers
+    markers : ModelMarkers
     b : int - body
     dt : float - time since the last frame [s]
     options : FrameOptions
@@ -149,25 +153,28 @@ def missed_for(markers, b, dt, options, health, segments):
 
 @njit
 def usual_place(markers, m, health, y_out):
-    """y_out : (3,) - where marker m usually is, in its body's frame: on the model plus its mean offset."""
+    """Write the usual place of marker m in its body's frame, that of the model plus its mean residual, into
+    y_out : (3,).
+    """
     for i in range(3):
         y_out[i] = markers.position[m, i] + health.mean[m, i]
 
 
 @njit
 def turn_segment(markers, b, measured, age, dt, options, health, segments, fit):
-    """segments.turned[b] by the markers that are there and the prediction; False where they are too few.
+    """Write the orientation of body b by its visible markers and the prediction;
+    return False where they are too few.
 
-    markers : Markers
+    markers : ModelMarkers
     b : int - body
     measured : (n_marker, 3) - in ground [m]
     age : float - time since the segment was complete [s]
-    dt : float - [s]
+    dt : float - time since the last frame [s]
     options : FrameOptions
     health : Health
-    segments : Segments - written
-    fit : FitWork - vectors[0], [1]: middle of the markers in the body and in ground; matrices[4]: their
-        second moments in the body
+    segments : Segments - turned[b] written
+    fit : BodyFitWork - written: vectors[0], [1] mean of the markers in the body and in ground; matrices[4]
+        their second moments in the body
     """
     local, middle, y = fit.vectors[0], fit.vectors[1], fit.vectors[2]
     local[:] = 0.0
@@ -203,7 +210,9 @@ def turn_segment(markers, b, measured, age, dt, options, health, segments, fit):
 
 @njit
 def predict_turn(b, time, segments, fit):
-    """fit.matrices[2] : (3, 3) - orientation of body b a time [s] after the last frame, at its rate."""
+    """Write the orientation of body b a time [s] after the last frame, at its rate,
+    into fit.matrices[2] : (3, 3).
+    """
     R, w, axis, ahead = segments.rotation[b], segments.rate[b], fit.vectors[3], fit.matrices[2]
     speed = math.sqrt(w[0] * w[0] + w[1] * w[1] + w[2] * w[2])
     copy_matrix(R, ahead)
@@ -215,16 +224,16 @@ def predict_turn(b, time, segments, fit):
 
 @njit
 def place_missed(markers, b, age, dt, options, health, segments, fit):
-    """segments.place, weight, doubt of the markers of a segment that are missed, after turn_segment.
+    """Write the places, weights and deviations of the missing markers of a segment, after turn_segment.
 
-    markers : Markers
+    markers : ModelMarkers
     b : int - body
     age : float - time since the segment was complete [s]
     dt : float - time since the last frame [s]
     options : FrameOptions
     health : Health
-    segments : Segments - written
-    fit : FitWork - as turn_segment leaves it; vectors[2], matrices[1] written
+    segments : Segments - place, weight, doubt written
+    fit : BodyFitWork - as turn_segment leaves it; vectors[2], matrices[1] written
     """
     local, middle, a, spread = fit.vectors[0], fit.vectors[1], fit.vectors[2], fit.matrices[1]
     least = OF_ROOT if b == 0 else OF_LIMB
@@ -253,12 +262,13 @@ def place_missed(markers, b, age, dt, options, health, segments, fit):
 
 @njit
 def spread_of_turn(moments, prior, spread_out):
-    """spread_out : (3, 3) - covariance of a segment's turn by its markers and a prediction [rad^2].
+    """Write the covariance of a segment's turn by its markers and a prediction [rad^2].
 
-    The inverse of (tr(M) 1 - M) / WITHIN^2 + 1 / prior^2, M the second moments of the markers.
+    It is the inverse of (tr(M) 1 - M) / WITHIN^2 + 1 / prior^2, with M the second moments of the markers.
 
-    moments : (3, 3) - of the markers about their middle [m^2]
-    prior : float - deviation of the predicted turn [rad]
+    moments : (3, 3) - of the markers about their mean [m^2]
+    prior : float - standard deviation of the predicted turn [rad]
+    spread_out : (3, 3) - written
     """
     scale = 1.0 / (WITHIN * WITHIN)
     least = 1.0 / (prior * prior)
@@ -278,12 +288,13 @@ def spread_of_turn(moments, prior, spread_out):
 
 @njit
 def find_silent(tree, is_open, floating_inner, segments):
-    """segments.silent : (n_body,) int64 - 1 = filled in, or on a dof that was held: its place is a guess.
+    """Mark the bodies with a pose that is no measurement:
+    markers filled in, or dependent on a dof that was held.
 
     tree : Tree
     is_open : (n_v,) int64 - 1 = held, as no marker determines it
-    floating_inner : (n_v,) int64 - 1 = open in every frame
-    segments : Segments - filled; silent written
+    floating_inner : (n_v,) int64 - 1 = undetermined in every frame
+    segments : Segments - filled; silent : (n_body,) int64 written
     """
     silent, parent = segments.silent, tree.parent
     silent[:] = 0
@@ -299,19 +310,20 @@ def find_silent(tree, is_open, floating_inner, segments):
 
 @njit
 def learn_segments(markers, pose, rms, dt, options, health, segments, fit):
-    """Orientations, rates and ages after a frame; what is filled in or missed teaches no rate.
+    """Update orientations, rates and ages after a frame;
+    segments with missing markers do not update their rate.
 
-    A segment of which too few markers were left to fill in the others keeps its orientation: the pose that
-    the joints made of the rest may be far off.
+    A segment with too few markers left to fill in the others keeps its orientation: the pose that the joints
+    give it may be far off.
 
-    markers : Markers
+    markers : ModelMarkers
     pose : Pose - of the solution
-    rms : float - of the distances of markers from the model [m]; NaN = it is no solution
+    rms : float - of the distances of markers from the model [m]; NaN = the frame was not solved
     dt : float - time since the last frame [s]
     options : FrameOptions
     health : Health - weight of the markers
     segments : Segments - written
-    fit : FitWork - written
+    fit : BodyFitWork - written
     """
     began = segments.begun[0] == 1
     segments.begun[0] = int(math.isfinite(rms))
@@ -336,14 +348,14 @@ def learn_segments(markers, pose, rms, dt, options, health, segments, fit):
 
 @njit
 def learn_rate(b, R, dt, smoothing, segments, fit):
-    """segments.rate[b], swing[b] from the turn since the last frame.
+    """Update segments.rate[b] and swing[b] by the turn since the last frame.
 
     b : int - body
-    R : (3, 3) - its orientation now
+    R : (3, 3) - orientation of the body now
     dt : float - time since the last frame [s]
-    smoothing : float - time constant of the rate [s]; a tenth of that of its mean square
-    segments : Segments - written
-    fit : FitWork - matrices[1] written
+    smoothing : float - time constant of the rate [s]; that of its mean square is ten times as long
+    segments : Segments - rate, swing written
+    fit : BodyFitWork - matrices[1] written
     """
     turn, rate = fit.matrices[1], segments.rate[b]
     multiply_transposed(R, segments.rotation[b], turn)

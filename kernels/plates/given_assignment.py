@@ -1,8 +1,8 @@
-"""What each body bears of force plates where that is stated: fixed parts of whole plates.
+"""Wrenches on bodies by a given assignment: stated parts of whole force plates.
 
-As kernels/plates/plate_assignment and kernels/plates/plate_errors have it for feet that are found, for parts
-that are not whole: the wrench on a body is the sum of its parts of the plates' wrenches, and so are the
-variances of their noise, with the squares of the parts.
+It corresponds to kernels/plates/plate_assignment and kernels/plates/plate_errors, which are for feet that are
+found, with parts that may be fractions: the wrench on a body is the sum of its parts of the plates' wrenches,
+and the variance of its noise is the sum of the plates' variances times the squared parts.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from kernels.plates.plate_errors import add_place
 
 @njit
 def given_wrenches(loaded, share, force, moment, force_out, moment_out, status_out):
-    """Wrenches on the bodies that bear plates, the moments about the ground origin.
+    """Write the wrenches on the bodies that stand on plates, with moments about the ground origin.
 
-    loaded : (n_plate,) int64 - as kernels.plates.plate_contact.contacts has it
-    share : (n_plate, n_body) - part of each plate that each body bears [1]
+    loaded : (n_plate,) int64 - as written by kernels.plates.plate_contact.contacts
+    share : (n_plate, n_body) - part of each plate's wrench on each body [1]
     force, moment : (n_plate, 3) - of the plates [N], [N m]; NaN = not measured
     force_out, moment_out : (n_body, 3) - written [N], [N m]; NaN for a body with a part in a plate that was
         not measured
-    status_out : (n_plate,) int64 - written: UNMEASURED or 0
+    status_out : (n_plate,) int64 - UNMEASURED or 0, written
     Returns the number of plates that were not measured.
     """
     n_odd = 0
@@ -43,14 +43,15 @@ def given_wrenches(loaded, share, force, moment, force_out, moment_out, status_o
 
 @njit
 def tell_given(status, share, force, body_force, off, errors, told):
-    """Status as numbers, and the deviations of wrenches.
+    """Write the status, the parts and the standard deviations of wrenches as they are published.
 
     status : (n_plate,) int64
     share : (n_plate, n_body) [1]
-    force : (n_plate, 3), body_force : (n_body, 3) [N]
-    off : float - how far the centre of pressure is off [m]
+    force : (n_plate, 3) - of the plates [N]
+    body_force : (n_body, 3) - on the bodies [N]
+    off : float - error of the centre of pressure [m]
     errors : PlateErrors
-    told : ToldPlates - of n_body bearers, written
+    told : ToldPlates - of n_body bodies, written
     """
     told.foot_deviation[:] = 0.0
     for p in range(status.shape[0]):

@@ -1,13 +1,13 @@
-"""Which foot bears which force plate, from where the feet are and where the plates are pressed.
+"""Plate assignment: which foot is on which force plate, from the feet's places and the centres of pressure.
 
-A foot is the line from its heel to the tip of its toes. It is under a centre of pressure that is no farther
-from this line, along the plate, than about half its width; the foot that bears a plate keeps it up to a
-somewhat greater distance, and another takes over only when it is nearer for some frames on end. A plate that
-knows moments to m places a pressing force F to m / F: lightly loaded, it adds that to each distance, and
-takes a foot only where no other may be meant. Pressure that is farther from every foot than any reading is
-wrong comes of a plate that lies elsewhere, or of other units: then each low foot that bears no plate may have
-this one. Two feet are on one plate when both have a low point on its
-surface and do not move against each other: a foot that swings past one that stands does, on a treadmill as
+A foot is the line from its heel to the tip of its toes. It may be on a plate if the centre of pressure is no
+farther from this line, along the plate, than about half its width. The foot on a plate keeps it up to a
+somewhat larger distance, and another one takes over only when it is nearer for several successive frames. A
+plate with moments of an error m has a centre of pressure of an error m / F at the normal force F: a lightly
+loaded plate adds that to each distance, and is assigned only where no other foot is possible. A centre of
+pressure farther from every foot than any error comes from a plate at another place, or from other units: then
+each low foot that is on no plate may be on this one. Two feet are on one plate when both have a low point on
+its surface without relative motion; a foot that swings past a standing one has such motion, on a treadmill as
 well.
 """
 
@@ -36,7 +36,7 @@ UNMEASURED = 32
 
 
 class AssignmentRules(NamedTuple):
-    """What counts as bearing; see new_rules."""
+    """Limits of the plate assignment; see new_rules."""
 
     reach: float  # distance from a foot's line within which the foot takes a plate [m]
     keep: float  # the same within which it keeps one [m]
@@ -50,7 +50,7 @@ class AssignmentRules(NamedTuple):
 
 
 class PlateAssignment(NamedTuple):
-    """What is carried from frame to frame, for n_plate plates and n_foot feet."""
+    """State that is kept from frame to frame, for n_plate plates and n_foot feet."""
 
     bearer: Annotated[np.ndarray, Integers("n_plate", fill=-1)]  # the foot that has the plate; -1 = none
     rival: Annotated[np.ndarray, Integers("n_plate")]  # frames on end for which another foot was nearer
@@ -63,34 +63,36 @@ class PlateAssignment(NamedTuple):
 
 
 def new_rules() -> AssignmentRules:
-    """The rules in use: half the width of a shod foot and a margin for where markers sit on it; a moment as
-    plates of several laboratories have it wrong (docs/forces.md); pressure strays by 0.2 m there."""
+    """Return the default rules: half the width of a shod foot and a margin for the places of its markers; a
+    moment by which plates of several laboratories are wrong (docs/forces.md), where centres of pressure are
+    off by 0.2 m.
+    """
     return AssignmentRules(
         reach=0.06, keep=0.09, nearer=0.03, patience=3, low=0.1, slip=0.8, moment=2.5, edge=0.02, stray=0.3
     )
 
 
 def new_plate_assignment(n_plate: int, n_foot: int) -> PlateAssignment:
-    """Nothing known yet."""
+    """Allocate the PlateAssignment before the first frame."""
     return allocate(PlateAssignment, n_plate=n_plate, n_foot=n_foot)
 
 
 @njit
 def assign_feet(plates, force, centre, loaded, feet, dt, rules, state, share_out, status_out):
-    """Share of each foot in each plate, in one frame.
+    """Write the share of each foot in each plate, in one frame.
 
     plates : Plates - n_plate of them
     force : (n_plate, 3) - on the person [N]
     centre : (n_plate, 3) - centres of pressure [m]
-    loaded : (n_plate,) int64 - as kernels.plates.plate_contact.contacts has it
-    feet : (n_foot, 2, 3) - heel and tip of the toes of each foot [m]; NaN = not seen
+    loaded : (n_plate,) int64 - as written by kernels.plates.plate_contact.contacts
+    feet : (n_foot, 2, 3) - heel and tip of the toes of each foot [m]; NaN = occluded
     dt : float - time since the frame before [s]; not positive where there was none
     rules : AssignmentRules
-    state : PlateAssignment - written in place
+    state : PlateAssignment - written
     share_out : (n_plate, n_foot) int64 - NONE, BEARS the whole plate, or UNSURE: may bear any part of it
-    status_out : (n_plate,) int64 - bits: OFF_PLATE the centre of pressure lies beyond the edge; FAR from
-        every foot; TWO_FEET on the plate; CHANGED: another foot took over; UNSEEN: a foot that is not seen
-        may bear it; UNMEASURED: no wrench; 0 = in order or empty
+    status_out : (n_plate,) int64 - bits: OFF_PLATE: the centre of pressure is outside the edges; FAR: it is
+        far from every foot; TWO_FEET: two feet are on the plate; CHANGED: another foot took over; UNSEEN: an
+        occluded foot may be on it; UNMEASURED: it has no wrench; 0 = in order or empty
     Returns the number of plates with a status other than 0.
     """
     find_speeds(feet, dt, state)
@@ -116,11 +118,13 @@ def assign_feet(plates, force, centre, loaded, feet, dt, rules, state, share_out
 
 @njit
 def is_outlier(plates, p, force, centre, feet, rules):
-    """Whether plate p is pressed so far from every foot, all seen, that none is likelier for being nearer.
+    """Return whether the centre of pressure of plate p is so far from all feet
+    that the nearest is no more likely.
 
-    plates : Plates; p : int - the plate
-    force, centre : (3,) - on the person [N], and where it is pressed [m]
-    feet : (n_foot, 2, 3) - heel and tip of the toes [m]
+    plates : Plates
+    p : int - the plate
+    force, centre : (3,) - force on the person [N], and centre of pressure [m]
+    feet : (n_foot, 2, 3) - heel and tip of the toes [m], all visible
     rules : AssignmentRules
     """
     nearest = math.inf
@@ -131,9 +135,10 @@ def is_outlier(plates, p, force, centre, feet, rules):
 
 @njit
 def doubt_idle_feet(plates, p, feet, rules, share_out):
-    """UNSURE on plate p for every foot that bears no plate and is low enough to press one.
+    """Mark every foot as UNSURE on plate p that is on no plate and low enough for this one.
 
-    plates : Plates; p : int - the plate
+    plates : Plates
+    p : int - the plate
     feet : (n_foot, 2, 3) - heel and tip of the toes [m]
     rules : AssignmentRules
     share_out : (n_plate, n_foot) int64 - as in assign_feet; row p is written
@@ -152,12 +157,12 @@ def doubt_idle_feet(plates, p, feet, rules, share_out):
 
 @njit
 def foot_wrenches(share, force, moment, force_out, moment_out):
-    """force_out, moment_out : (n_foot, 3) - what all plates apply to each foot, the moment about the ground
-    origin [N], [N m]; NaN for a foot whose part in a plate is UNSURE.
+    """Write the wrench of all plates on each foot, with the moment about the ground origin.
 
     share : (n_plate, n_foot) int64 - of assign_feet
     force, moment : (n_plate, 3) - of the plates [N], [N m]
-    Returns the number of feet that are NaN.
+    force_out, moment_out : (n_foot, 3) - written [N], [N m]; NaN for a foot that is UNSURE on a plate
+    Returns the number of feet with NaN.
     """
     n_unknown = 0
     for f in range(share.shape[1]):
@@ -179,7 +184,7 @@ def foot_wrenches(share, force, moment, force_out, moment_out):
 
 @njit
 def find_speeds(feet, dt, state):
-    """state.speed from the feet (n_foot, 2, 3) [m] of this frame and the one before, dt [s] apart."""
+    """Write state.speed from the feet : (n_foot, 2, 3) [m] of this frame and the one before, dt [s] apart."""
     for f in range(feet.shape[0]):
         for k in range(2):
             for i in range(3):
@@ -189,16 +194,16 @@ def find_speeds(feet, dt, state):
 
 @njit
 def assign_plate(plates, p, force, centre, feet, rules, state, share_out):
-    """The status of one loaded plate.
+    """Assign one loaded plate; return its status.
 
     plates : Plates
     p : int - the plate
     force : (3,) - on the person [N]
-    centre : (3,) - where it is pressed [m]
+    centre : (3,) - centre of pressure [m]
     feet : (n_foot, 2, 3) - heel and tip of the toes [m]
     rules : AssignmentRules
-    state : PlateAssignment - written in place
-    share_out : (n_foot,) int64 - as in assign_feet
+    state : PlateAssignment - written
+    share_out : (n_foot,) int64 - as in assign_feet, written
     """
     n_foot = feet.shape[0]
     status = OFF_PLATE if beyond_edge(plates, p, centre) > rules.edge else 0
@@ -231,19 +236,19 @@ def assign_plate(plates, p, force, centre, feet, rules, state, share_out):
 
 @njit
 def pressing_force(plates, p, force):
-    """Force (3,) of plate p along its normal, upwards [N]."""
+    """Return the component of the force (3,) of plate p along its normal, upwards [N]."""
     return dot(plates.axes[p, 2], force)
 
 
 @njit
 def choose(p, nearest, blur, rules, state):
-    """The foot that bears plate p by state.distance, -1 = none; the one that had it keeps it in doubt.
+    """Return the foot that is on plate p by state.distance, -1 = none; in doubt the one that had it keeps it.
 
     p : int - the plate
-    nearest : int - the nearest foot, -1 = none is seen
+    nearest : int - the nearest foot, -1 = none is visible
     blur : float - error of the centre of pressure [m]
     rules : AssignmentRules
-    state : PlateAssignment - distance is read, bearer and rival are too; rival is written in place
+    state : PlateAssignment - distance, bearer and rival are read, rival is written
     """
     old = state.bearer[p]
     if nearest < 0:
@@ -263,7 +268,7 @@ def choose(p, nearest, blur, rules, state):
 
 @njit
 def is_under(nearest, blur, rules, state):
-    """Whether the nearest foot, and no other, may be under a centre of pressure that is known to blur [m]."""
+    """Return whether the nearest foot alone may be under a centre of pressure with the error blur [m]."""
     if state.distance[nearest] <= rules.reach:
         return True
     for f in range(state.distance.shape[0]):
@@ -274,13 +279,13 @@ def is_under(nearest, blur, rules, state):
 
 @njit
 def other_foot(plates, p, centre, blur, feet, rules, state):
-    """Whether two feet stand on plate p together: on its surface, or where that has no known end, to either
-    side of a centre of pressure that is under neither of them.
+    """Return whether two feet stand on plate p together: on its surface, or, where its edges are not known,
+    on either side of a centre of pressure that is under neither of them.
 
     plates : Plates
     p : int - the plate
-    centre : (3,) - where it is pressed [m]
-    blur : float - error of that [m]
+    centre : (3,) - centre of pressure [m]
+    blur : float - its error [m]
     feet : (n_foot, 2, 3) - heel and tip of the toes [m]
     rules : AssignmentRules
     state : PlateAssignment - distance and speed are read
@@ -300,11 +305,11 @@ def other_foot(plates, p, centre, blur, feet, rules, state):
 
 @njit
 def stand_together(plates, p, feet, f, g, rules, state):
-    """Whether feet f and g have each a point on plate p, and these do not move against each other.
+    """Return whether feet f and g each have a point on plate p, without relative motion of these points.
 
     plates : Plates
-    feet : (n_foot, 2, 3) - heel and tip of the toes [m]
     p, f, g : int - the plate and the two feet
+    feet : (n_foot, 2, 3) - heel and tip of the toes [m]
     rules : AssignmentRules
     state : PlateAssignment - speed is read
     """
@@ -324,13 +329,13 @@ def stand_together(plates, p, feet, f, g, rules, state):
 
 @njit
 def mark_possible(plates, p, feet, rules, share_out):
-    """UNSURE for every foot with a point on plate p, and for every foot that is not seen.
+    """Mark every foot as UNSURE that has a point on plate p or is occluded.
 
     plates : Plates
     p : int - the plate
     feet : (n_foot, 2, 3) - heel and tip of the toes [m]
     rules : AssignmentRules
-    share_out : (n_foot,) int64
+    share_out : (n_foot,) int64 - written
     """
     for f in range(feet.shape[0]):
         for k in range(2):
@@ -340,20 +345,22 @@ def mark_possible(plates, p, feet, rules, share_out):
 
 @njit
 def touches(plates, p, point, rules):
-    """Whether a point (3,) is low enough above plate p, and inside its edges."""
+    """Return whether a point (3,) is low enough above plate p and inside its edges."""
     return height_above(plates, p, point) <= rules.low and beyond_edge(plates, p, point) <= -rules.edge
 
 
 @njit
 def height_above(plates, p, point):
-    """Height of a point (3,) above the surface of plate p, along its normal [m]."""
+    """Return the height of a point (3,) above the surface of plate p, along its normal [m]."""
     n, c = plates.axes[p, 2], plates.centre[p]
     return n[0] * (point[0] - c[0]) + n[1] * (point[1] - c[1]) + n[2] * (point[2] - c[2])
 
 
 @njit
 def beyond_edge(plates, p, point):
-    """How far a point (3,) lies beyond the nearest edge of plate p, along it [m]; negative inside."""
+    """Return the distance of a point (3,) outside the edges of plate p, along its surface [m];
+    negative inside.
+    """
     beyond = -math.inf
     for k in range(2):
         along = 0.0
@@ -365,7 +372,7 @@ def beyond_edge(plates, p, point):
 
 @njit
 def distance_to_foot(normal, point, foot):
-    """Distance of a point (3,) from the line of a foot (2, 3), seen along the normal [m]."""
+    """Return the distance of a point (3,) from the line of a foot (2, 3), projected along the normal [m]."""
     ux, uy, uz = foot[1, 0] - foot[0, 0], foot[1, 1] - foot[0, 1], foot[1, 2] - foot[0, 2]
     wx, wy, wz = point[0] - foot[0, 0], point[1] - foot[0, 1], point[2] - foot[0, 2]
     u_n = ux * normal[0] + uy * normal[1] + uz * normal[2]
@@ -381,7 +388,9 @@ def distance_to_foot(normal, point, foot):
 
 @njit
 def between(point, foot, other):
-    """Whether a point (3,) lies between the middles of two feet (2, 3), within 45 degrees of their line."""
+    """Return whether a point (3,) is between the midpoints of two feet (2, 3),
+    within 45 degrees of their line.
+    """
     dot = a2 = b2 = 0.0
     for i in range(3):
         a = 0.5 * (foot[0, i] + foot[1, i]) - point[i]

@@ -1,6 +1,6 @@
-"""Force plates: from the wrench on a plate to its contact, and the taring of what a plate says when empty.
+"""Force plates: from the wrench on a plate to its contact, and the tare of an empty plate.
 
-A wrench is the force that the floor applies to the person and its moment about the ground origin, in ground.
+A wrench is the force of the floor on the person and its moment about the ground origin, in axes of ground.
 With the point c and the unit normal n (up) of a plate's surface, M' = M - c x F and F' = n . F:
   centre of pressure   p = c + n x M' / F'
   free moment          T = n . (M' - (p - c) x F)
@@ -24,7 +24,7 @@ LOADED = 1
 
 
 class Plates(NamedTuple):
-    """Where n_plate plates lie, in ground (Y up)."""
+    """Places of n_plate plates, in ground (Y up)."""
 
     centre: np.ndarray  # (n_plate, 3) - middle of the surface [m]
     axes: np.ndarray  # (n_plate, 3, 3) - unit vectors along two edges and the normal (up), as rows
@@ -32,7 +32,7 @@ class Plates(NamedTuple):
 
 
 class Tare(NamedTuple):
-    """What n_plate plates say while they are empty; made by new_tare."""
+    """What n_plate plates measure while they are empty; made by new_tare."""
 
     # sum of force and moment since the last settling [N, N m]
     total: Annotated[np.ndarray, Floats("n_plate", 6)]
@@ -42,7 +42,7 @@ class Tare(NamedTuple):
 
 
 def new_tare(n_plate: int) -> Tare:
-    """A tare of zero."""
+    """Allocate the Tare of n_plate plates, with a baseline of zero."""
     extent = np.empty((n_plate, 2))
     extent[:] = math.inf, -math.inf
     return allocate(Tare, n_plate=n_plate, extent=extent)
@@ -50,13 +50,13 @@ def new_tare(n_plate: int) -> Tare:
 
 @njit
 def contacts(plates, force, moment, threshold, centre_out, free_moment_out, loaded_out):
-    """Contact of each of n samples on each plate.
+    """Write the contact of each of n samples on each plate.
 
     plates : Plates - n_plate of them
     force, moment : (n, n_plate, 3) - on the person, the moment about the ground origin [N], [N m]
     threshold : float - least normal force of a contact [N]
     centre_out : (n, n_plate, 3) - centre of pressure on the plate's surface [m]; NaN without contact
-    free_moment_out : (n, n_plate) - about the normal through it [N m]; NaN without contact
+    free_moment_out : (n, n_plate) - moment about the normal through it [N m]; NaN without contact
     loaded_out : (n, n_plate) int64 - LOADED, EMPTY, or NOT_MEASURED where the wrench is not finite
     Returns the number of contacts.
     """
@@ -90,10 +90,11 @@ def contacts(plates, force, moment, threshold, centre_out, free_moment_out, load
 
 @entry
 def gather_tare(plates, values, tare):
-    """Add n samples of empty plates to what settle_tare takes the mean of; those not finite are left out.
+    """Add n samples of empty plates to the sums for settle_tare; samples that are not finite are left out.
 
+    plates : Plates
     values : (n, 6 n_plate) - force and moment of each plate in turn, as measured [N], [N m]
-    tare : total, extent and n_sample are written in place
+    tare : Tare - total, extent and n_sample written
     """
     for s in range(values.shape[0]):
         for p in range(tare.n_sample.shape[0]):
@@ -113,13 +114,14 @@ def gather_tare(plates, values, tare):
 
 @entry
 def settle_tare(tare, spread, most, found_out):
-    """Let the mean of what was gathered be each plate's baseline, and gather anew.
+    """Set each plate's baseline to the mean of its samples since the last call, and begin a new mean.
 
-    tare : written in place
-    spread : range of the normal force beyond which a plate was not empty [N]; its baseline stays
-    most : the same for the middle of that range, to either side [N]: somebody may stand still
-    found_out : (n_plate,) int64 - EMPTY: the baseline is new; it stays where LOADED, or NOT_MEASURED: without
-        a sample
+    tare : Tare - written
+    spread : float - range of the normal force above which a plate was not empty [N]; its baseline is kept
+    most : float - largest absolute midpoint of that range for an empty plate [N]: a person may stand still on
+        it
+    found_out : (n_plate,) int64 - EMPTY: the baseline is new; LOADED, or NOT_MEASURED = without a sample: it
+        is kept
     """
     for p in range(tare.n_sample.shape[0]):
         if is_empty(tare, p, spread, most):
@@ -133,7 +135,7 @@ def settle_tare(tare, spread, most, found_out):
 
 @njit
 def forget_tare(tare):
-    """Gather anew; the baselines of tare stay."""
+    """Reset the sums of tare; its baselines are kept."""
     for p in range(tare.n_sample.shape[0]):
         for i in range(6):
             tare.total[p, i] = 0.0
@@ -143,14 +145,14 @@ def forget_tare(tare):
 
 @njit
 def is_empty(tare, p, spread, most):
-    """Whether what was gathered of plate p is the force of an empty one; arguments as of settle_tare."""
+    """Return whether the samples of plate p are the force of an empty one; arguments as for settle_tare."""
     low, high = tare.extent[p, 0], tare.extent[p, 1]
     return tare.n_sample[p] > 0 and high - low <= spread and abs(0.5 * (low + high)) <= most
 
 
 @njit
 def take_off(tare, values):
-    """Subtract the baselines from values : (n, 6 n_plate), as of gather_tare, in place."""
+    """Subtract the baselines from values : (n, 6 n_plate), as in gather_tare, in place."""
     for s in range(values.shape[0]):
         for p in range(tare.n_sample.shape[0]):
             for i in range(6):

@@ -1,9 +1,10 @@
-"""How far the wrenches of force plates may be off: their noise, and where they are pressed.
+"""Errors of the wrenches of force plates: their noise, and the error of the centre of pressure.
 
-Noise is that of the values of a frame, from second differences over three frames in a row on an empty plate,
-whose covariance is six times that of the noise and in which a drift leaves no trace; it is the same while the
-plate is loaded, and no less than what is stated, as a file may have zeros where nobody stood. The centre of
-pressure is off by a stated distance that lasts, as plates, their corners and their crosstalk are.
+Noise is that of the values of a frame. It is found from second differences over three successive frames of an
+empty plate, which have six times its covariance and to which a drift does not contribute. It is taken to be
+the same while the plate is loaded, with the stated covariance added to it, as a file may have zeros where
+nobody stood. The centre of pressure is off by a stated distance that lasts, as errors of plates, their
+corners and their crosstalk do.
 """
 
 from __future__ import annotations
@@ -18,13 +19,13 @@ from kernels.compiler.jit import njit
 from kernels.plates.plate_contact import EMPTY
 
 N_DIFFERENCE = 3
-"""Frames in a row that a second difference needs."""
+"""Successive frames that a second difference needs."""
 ENOUGH = 500
-"""Differences after which nothing more is learnt: the deviation is known to 3 %."""
+"""Number of differences after which the noise is not updated any more: the deviation is known to 3 %."""
 
 
 class PlateErrors(NamedTuple):
-    """Of n_plate plates: moment about ground's origin and force [N m, N]."""
+    """Errors of n_plate plates: moment about ground's origin and force [N m, N]."""
 
     least: np.ndarray  # (n_plate, 6, 6) - covariance of the noise, at the least
     covariance: np.ndarray  # (n_plate, 6, 6) - of the noise
@@ -45,20 +46,23 @@ class ToldPlates(NamedTuple):
 
 
 def new_plate_errors(least: np.ndarray) -> PlateErrors:
-    """Allocate PlateErrors; nothing is learnt yet."""
+    """Allocate PlateErrors before the first frame.
+
+    least : (n_plate, 6, 6) - stated covariance of the noise, moment first [N m, N]
+    """
     return allocate(PlateErrors, n_plate=len(least), least=least, covariance=least.copy())
 
 
 def new_told_plates(n_plate: int, n_foot: int = 2) -> ToldPlates:
-    """Allocate ToldPlates; n_foot : bearers of plates."""
+    """Allocate ToldPlates; n_foot : int - number of feet, or bodies, on plates."""
     return allocate(ToldPlates, n_plate=n_plate, n_foot=n_foot)
 
 
 @njit
 def learn_plate_errors(loaded, moment, force, errors):
-    """Learn the noise of empty plates from a frame.
+    """Update the noise of empty plates by a frame.
 
-    loaded : (n_plate,) int64 - of kernels/plates/plate_contact.contacts
+    loaded : (n_plate,) int64 - as written by kernels/plates/plate_contact.contacts
     moment, force : (n_plate, 3) - about ground's origin [N m], [N]
     errors : PlateErrors - written
     """
@@ -88,12 +92,13 @@ def learn_plate_errors(loaded, moment, force, errors):
 
 @njit
 def tell_plates(status, share, force, foot_force, off, errors, told):
-    """Status and bearers as numbers, and the deviations of wrenches.
+    """Write the status, the shares and the standard deviations of wrenches as they are published.
 
     status : (n_plate,) int64
-    share : (n_plate, 2) int64
-    force : (n_plate, 3), foot_force : (2, 3) [N]
-    off : float - how far the centre of pressure is off [m]
+    share : (n_plate, 2) int64 - 1 = the foot is on the whole plate
+    force : (n_plate, 3) - of the plates [N]
+    foot_force : (2, 3) - on the feet [N]
+    off : float - error of the centre of pressure [m]
     errors : PlateErrors
     told : ToldPlates - written
     """
@@ -114,11 +119,12 @@ def tell_plates(status, share, force, foot_force, off, errors, told):
 
 @njit
 def add_place(force, off, variance):
-    """From variances of noise to deviations, with those of where a force acts, off along X and along Z.
+    """Turn variances of noise into standard deviations,
+    with the error of the point of application added along X and Z.
 
-    force : (3,) [N] - NaN = not known, and so are its deviations
-    off : float [m]
-    variance : (6,) - of moment and force; deviations afterwards
+    force : (3,) [N] - NaN = not known, and so are the deviations
+    off : float - error of the point of application [m]
+    variance : (6,) - variances of moment and force; standard deviations afterwards
     """
     x, y, z = off * force[0], off * force[1], off * force[2]
     variance[0] += y * y

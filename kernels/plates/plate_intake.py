@@ -1,4 +1,4 @@
-"""Received samples of force plates as rows of one sample each, in ground."""
+"""Conversion of received samples of force plates to ground, one sample in each row."""
 
 from __future__ import annotations
 
@@ -7,23 +7,26 @@ import math
 from kernels.compiler.jit import njit
 
 GREATEST = 1e6
-"""No plate measures such a force [N] or moment [N m]; squares and sums of what is smaller stay finite."""
+"""Largest force [N] or moment [N m] that is accepted; squares and sums of smaller ones stay finite."""
 THRESHOLD = 20.0
-"""Least normal force of a contact [N]: a plate whose force has no greater part is empty."""
+"""Least normal force of a contact [N]: a plate with all components of its force below it is empty."""
 
 
 @njit
 def take_in_samples(sample_times, force, moment, z_up, shift, times_out, values_out):
-    """times_out : (n_sample,) [s] and values_out : (n_sample, 6 n_plate) of the rows in use: force and moment
-    of each plate in turn, in ground (Y up); NaN where a plate was not measured.
+    """Write the rows in use of received samples, in ground (Y up); NaN where a plate was not measured.
+
+    For an empty plate a moment that is missing or larger than GREATEST becomes 0, as some programs divide by
+    the force.
 
     sample_times : (n_sample,) - [s]; the rows in use come first, the first that is not finite ends them
     force, moment : (n_plate, n_sample, 3) - as received [N], [N m]
     z_up : int - 1 = turn Z up to Y up
     shift : float - added to the times [s]
-    Where the force is that of an empty plate, a moment that is missing or beyond GREATEST is 0: some programs
-    divide by the force. Returns the number of rows in use, and the number of other wrenches that were partly
-    missing or beyond GREATEST, which are NaN as a whole.
+    times_out : (n_sample,) - written [s]
+    values_out : (n_sample, 6 n_plate) - force and moment of each plate in turn, written [N], [N m]
+    Returns the number of rows in use, and the number of other wrenches that were partly missing or larger
+    than GREATEST, which are NaN as a whole.
     """
     n_used = n_odd = 0
     for s in range(sample_times.shape[0]):

@@ -1,4 +1,4 @@
-"""Which feet may stand on the floor beside the force plates."""
+"""Feet that may stand on the floor beside the force plates."""
 
 from __future__ import annotations
 
@@ -8,22 +8,23 @@ from kernels.compiler.jit import njit
 from kernels.plates.plate_contact import NOT_MEASURED
 
 STANDS = 0.25
-"""Speed up to which a point of a foot may stand on the floor [m/s]."""
+"""Largest speed of a point of a foot that may stand on the floor [m/s]."""
 
 
 @njit
 def may_stand(plates, loaded, share, feet, former, dt, floor, rules, stands_out):
-    """stands_out : (n_foot,) int64 - 1 = the foot bears no plate, and its heel or its toes are low and slow,
-    and not above a plate that was measured, or not seen; 0 else.
+    """Find feet that are on no plate and have their heel or toes low and slow,
+    not above a measured plate, or occluded.
 
     plates : Plates - n_plate of them
-    loaded : (n_plate,) int64 - as kernels.plates.plate_contact.contacts has it
-    share : (n_plate, n_foot) int64 - as kernels.plates.plate_assignment.assign_feet has it
-    feet, former : (n_foot, 2, 3) - heel and tip of the toes now and in the frame before [m]; NaN = not seen
+    loaded : (n_plate,) int64 - as written by kernels.plates.plate_contact.contacts
+    share : (n_plate, n_foot) int64 - as written by kernels.plates.plate_assignment.assign_feet
+    feet, former : (n_foot, 2, 3) - heel and tip of the toes now and in the frame before [m]; NaN = occluded
     dt : float - time between the two [s]; not positive where there was no frame before
     floor : float - height of the floor [m]
     rules : AssignmentRules
-    Returns how many feet may stand there.
+    stands_out : (n_foot,) int64 - 1 = the foot may stand on the floor, else 0, written
+    Returns the number of feet that may.
     """
     n = 0
     for f in range(feet.shape[0]):
@@ -46,10 +47,11 @@ def may_stand(plates, loaded, share, feet, former, dt, floor, rules, stands_out)
 
 @njit
 def is_above_plate(plates, loaded, point):
-    """Whether a point (3,) [m] is inside the edges of a plate of known extent that was measured.
+    """Return whether a point (3,) [m] is inside the edges of a plate that was measured and has known edges.
 
     plates : Plates
-    loaded : (n_plate,) int64
+    loaded : (n_plate,) int64 - as written by kernels.plates.plate_contact.contacts
+    point : (3,) - in ground [m]
     """
     for p in range(loaded.shape[0]):
         if loaded[p] == NOT_MEASURED:

@@ -1,10 +1,11 @@
-"""The other assembly of a mechanism, followed beside the one that is published, and how probable it is.
+"""The alternative configuration of a mechanism: followed beside the published one, with its probability.
 
-Rigid elements that leave a joint one way to move can be put together in more than one way, and a curvature at
-one optimum knows nothing of the other (docs/uncertainty.md, the other assembly). With the probability p that
-it is the true one (kernels/solver/configuration_likelihood), a number that is more by d there has the mean
-square p d^2 about what is published. The other one is solved anew once in some frames, from where it was
-beside the published pose; its probability and what numbers are more there hold in between.
+Rigid elements that leave a joint one degree of freedom can often be put together in more than one way, and
+the curvature at one optimum contains nothing about another one (docs/uncertainty.md, the other assembly). If
+the alternative configuration is the true one with probability p, and a published number is larger by d there,
+the mean square error of that number grows by p d^2. The alternative configuration is solved again once in
+several frames, starting from its last step from the published pose; its probability and the differences of
+the numbers are kept in between.
 """
 
 from __future__ import annotations
@@ -28,19 +29,23 @@ from kernels.solver.outputs import read_outputs
 from kernels.solver.weak_turn import weak_turn
 
 EVERY, SELDOM = 5, 10
-"""Frames from one solution of the other assembly to the next, and where it is next to impossible."""
+"""Frames from one solution of the alternative configuration to the next: as a rule, and where its probability
+is below IMPOSSIBLE."""
 IMPOSSIBLE = 1e-3
-"""Probability below which it is."""
+"""Probability of the alternative configuration below which it is solved less often [1]."""
 LOOK, LOOK_SELDOM = 5, 80
-"""Frames from one look for another assembly to the next: at first, and when many have been in vain."""
+"""Frames from one search for an alternative configuration to the next:
+at first, and after many searches that found none."""
 APART = 5e-3
-"""Step from one optimum to another one [rad, m]: less is the same."""
+"""Least largest entry of the step between two optima [rad, m];
+with a smaller one they are the same optimum."""
 TOLERANCE = 1e-4
-"""Optimality residual at which the other is solved [m, m^2]: poses were at most 0.4 mrad or mm off by it."""
+"""Optimality residual to which the alternative configuration is solved [m, m^2]: poses solved to this
+tolerance were off by at most 0.4 mrad or mm."""
 
 
 class AlternativeConfiguration(NamedTuple):
-    """What is known of the other assembly of R joints; K = n_output."""
+    """State of the alternative configurations of R joints; K = n_output, the number of published numbers."""
 
     body: np.ndarray  # (R,) int64 - that the joint carries
     there: Annotated[np.ndarray, Integers("R")]  # 1 = it is followed
@@ -56,7 +61,7 @@ class AlternativeConfiguration(NamedTuple):
 
 
 class AlternativeWork(NamedTuple):
-    """Working space, beside that of the frame."""
+    """Working space for alternative configurations, beside that of the frame."""
 
     q: Annotated[np.ndarray, Floats("n_q")]
     delta: Annotated[np.ndarray, Floats("n_v")]
@@ -72,7 +77,11 @@ class AlternativeWork(NamedTuple):
 def new_alternative_configuration(
     body: np.ndarray, n_v: int, n_element: int, K: int
 ) -> AlternativeConfiguration:
-    """Allocate an AlternativeConfiguration of the joints of some bodies."""
+    """Allocate an AlternativeConfiguration.
+
+    body : (R,) int64 - bodies carried by the joints that may have an alternative configuration
+    n_v, n_element, K : int - numbers of generalized speeds, of elements and of published numbers
+    """
     R = len(body)
     return allocate(
         AlternativeConfiguration,
@@ -101,16 +110,18 @@ def new_alternative_work(
 
 @inlined
 def follow_others(model, problem, track, dt, options, solver_options, variance, frame, state, work):
-    """Bring what is known of the other assemblies up to date, when all else is done with the frame's factors.
+    """Update the alternative configurations of all joints,
+    as the last step of a frame that needs its factors.
 
     model : Skeleton
-    problem : Problem - of the frame
-    track : Track - with the published pose, and the one before
+    problem : FrameProblem - of the frame
+    track : TrackState - holds the published pose of this frame and of the one before
     dt : float - time since the last frame [s]; 0 = unknown
     options : DeviationOptions
-    solver_options : Options
-    variance : (n_marker,) - of each marker's own errors along an axis [m^2]
-    frame : TrackWork - solver at the published pose; where one is solved without its factors afterwards
+    solver_options : SolverOptions
+    variance : (n_marker,) - variance of each marker's own error along one axis [m^2]
+    frame : TrackWork - its solver is at the published pose, but loses its factors where a configuration is
+        solved
     state : AlternativeConfiguration - written
     work : AlternativeWork - written
     """
@@ -123,12 +134,13 @@ def follow_others(model, problem, track, dt, options, solver_options, variance, 
 
 @njit
 def has_changed_over(tree, track, r, state, work):
-    """Whether the published pose has gone more than half of the way to the other assembly in one frame: what
-    was said of that is of this one now.
+    """Return whether the published pose has gone, within one frame, more than half of the way to the
+    alternative configuration of joint r: what was known of the alternative one then concerns the published
+    one.
 
     tree : Tree
-    track : Track
-    r : int - which joint's
+    track : TrackState
+    r : int - index of the joint among those of state
     state : AlternativeConfiguration
     work : AlternativeWork - delta written
     """
@@ -140,16 +152,18 @@ def has_changed_over(tree, track, r, state, work):
 
 @njit
 def follow_other(model, problem, q, options, solver_options, variance, frame, r, state, work):
-    """As follow_others, of one joint and where that is due.
+    """Solve the alternative configuration of one joint again, or search for one where none is known.
+
+    Afterwards the solver's pose is the published one again, without its factors.
 
     model : Skeleton
-    problem : Problem
-    q : (n_q,) - published
+    problem : FrameProblem
+    q : (n_q,) - published pose [m, rad]
     options : DeviationOptions
-    solver_options : Options
-    variance : (n_marker,) - of each marker's own errors along an axis [m^2]
-    frame : TrackWork
-    r : int - which joint's
+    solver_options : SolverOptions
+    variance : (n_marker,) - variance of each marker's own error along one axis [m^2]
+    frame : TrackWork - solver written
+    r : int - index of the joint among those of state
     state : AlternativeConfiguration - written
     work : AlternativeWork - written
     """
@@ -181,16 +195,16 @@ def follow_other(model, problem, q, options, solver_options, variance, frame, r,
 
 @njit
 def solve_again(tree, problem, how, q, r, at, state, work):
-    """Whether the other assembly is there still, near where it was beside the published pose.
+    """Return whether the alternative configuration still exists near its last step from the published pose.
 
-    The published pose may be the other one itself meanwhile: then the one it has left lies on the other side,
-    and what was said for it speaks for the other now.
+    The published pose may have changed to the alternative configuration in the meantime. The configuration
+    that it has left then lies on the opposite side, and the logarithm of the odds changes its sign.
 
     tree : Tree
-    problem : Problem
-    how : Options
-    q : (n_q,) - published
-    r : int - which joint's
+    problem : FrameProblem
+    how : SolverOptions
+    q : (n_q,) - published pose [m, rad]
+    r : int - index of the joint among those of state
     at : Work - written
     state : AlternativeConfiguration - gap, multiplier, odds written
     work : AlternativeWork - written
@@ -212,15 +226,18 @@ def solve_again(tree, problem, how, q, r, at, state, work):
 
 @njit
 def look(model, problem, how, q, size, frame, r, state, work):
-    """Whether there is another assembly to one side, where markers do not feel much of it.
+    """Search for an alternative configuration along the turn
+    that the markers resist least (weak_turn), on one side.
+
+    Return whether there is one; if not, the next search goes to the other side.
 
     model : Skeleton
-    problem : Problem
-    how : Options
-    q : (n_q,) - published
-    size : (n_marker,) - deviation of each marker along an axis [m]
+    problem : FrameProblem
+    how : SolverOptions
+    q : (n_q,) - published pose [m, rad]
+    size : (n_marker,) - standard deviation of each marker along one axis [m]
     frame : TrackWork - solver at the published pose; written
-    r : int - which joint's
+    r : int - index of the joint among those of state
     state : AlternativeConfiguration - gap, multiplier, side written
     work : AlternativeWork - written
     """
@@ -239,13 +256,14 @@ def look(model, problem, how, q, size, frame, r, state, work):
 
 @njit
 def solve_beside(tree, problem, how, q, r, at, state, work):
-    """Whether the optimum found from q + work.delta is another one; state.gap[r] gets the step to it.
+    """Solve from q + work.delta and return whether the optimum there differs from q; if so, the tangent step
+    to it is written into state.gap[r].
 
     tree : Tree
-    problem : Problem
-    how : Options
-    q : (n_q,) - published
-    r : int - which joint's
+    problem : FrameProblem
+    how : SolverOptions
+    q : (n_q,) - published pose [m, rad]
+    r : int - index of the joint among those of state
     at : Work - written
     state : AlternativeConfiguration - gap, multiplier written
     work : AlternativeWork - delta; q, delta written
@@ -262,16 +280,16 @@ def solve_beside(tree, problem, how, q, r, at, state, work):
 
 @njit
 def find_shifts(model, mode, displaced, at, work, shift_out):
-    """shift_out : (K,) - what the numbers of the other pose are more than those of the published one.
+    """Write into shift_out by how much the published numbers are larger in the alternative configuration.
 
-    Lengths of hard elements are the same in both.
+    Angles differ by at most pi. Lengths of hard elements are the same in both configurations.
 
     model : Skeleton
-    mode : (n_element,) int64 - of kernels/solver/constraints
-    displaced : (n_displaced,) int64 - joints, ascending
-    at : Work - of the other pose
-    work : AlternativeWork - value of the published one; out, value written
-    shift_out : (K,) - written
+    mode : (n_element,) int64 - OFF, SOFT or HARD of kernels/solver/constraints
+    displaced : (n_displaced,) int64 - joints with published displacements, ascending
+    at : Work - of the alternative configuration
+    work : AlternativeWork - value[0] holds the numbers of the published pose; out, value[1] written
+    shift_out : (K,) - differences of the numbers [rad, m, 1], written
     """
     read_outputs(model, displaced, at.pose, at.element, work.out, work.value[1])
     n_angle = 3 * model.joints.proximal.shape[0]
@@ -287,12 +305,13 @@ def find_shifts(model, mode, displaced, at, work, shift_out):
 
 @njit
 def add_others(due, state, C, value):
-    """value : (K,) - variances, and C : (n_v, n_v) - covariance of the pose, with the other assemblies.
+    """Add to variances, and to the covariance of the pose,
+    what the alternative configurations add: p d^2, p d d'.
 
-    due : bool - whether C was made anew
+    due : bool - whether C was computed anew in this frame
     state : AlternativeConfiguration
-    C : (n_v, n_v) - written
-    value : (K,) - written
+    C : (n_v, n_v) - covariance of the pose, written where due
+    value : (K,) - variances of the published numbers, written
     """
     for r in range(state.body.shape[0]):
         p, shift, gap = state.part[r], state.shift[r], state.gap[r]
@@ -306,7 +325,7 @@ def add_others(due, state, C, value):
 
 
 def forget_others(state: AlternativeConfiguration) -> None:
-    """Nothing is known of any other assembly."""
+    """Reset the state: no alternative configuration is known, and the searches begin anew."""
     for array in (state.there, state.odds, state.part, state.shift, state.since):
         array[:] = 0
     state.wait[:] = np.arange(1, len(state.wait) + 1)

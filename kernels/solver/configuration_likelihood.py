@@ -1,11 +1,12 @@
-"""What the markers of a frame say of two assemblies, and what their frames in succession do.
+"""The odds of two configurations of a mechanism, from the markers of one frame and of frames in succession.
 
-Markers m stand for one of two optima x1, x2 by how far they are from the plane between them: with D = x2 - x1
-the objective of the other is more by T = sum w D . ((x1 + x2) / 2 - m). Where one of them is true, T has the
-mean +-sum w D^2 / 2 and, by the errors of the markers, the variance V = D'W Sigma W D: the logarithm of their
-odds is (sum w D^2) T / V; of errors of one size s that are each marker's own, T / s^2. Errors last, and so
-does an assembly: what its frames tell adds up as often as errors are others, and is forgotten by and by.
-Odds in succession: Wald 1945, Annals of Mathematical Statistics 16, 117-186.
+Let x1 and x2 be the markers of two optima, D = x2 - x1, and m the measured markers. The objective of the
+second is larger by T = sum w D . ((x1 + x2) / 2 - m), which measures how far m is from the plane midway
+between the two. If one of them is true, T has the mean +-sum w D^2 / 2 and, by the errors of the markers, the
+variance V = D'W Sigma W D. The logarithm of the odds is therefore (sum w D^2) T / V; if all errors are
+independent with one size s, it is T / s^2. Errors of markers persist, and so does a configuration: a frame
+counts only by the part of the errors' correlation time since the last one, and old frames are forgotten. Odds
+in succession: Wald 1945, Annals of Mathematical Statistics 16, 117-186.
 """
 
 from __future__ import annotations
@@ -18,21 +19,22 @@ from kernels.joints.tree import point_in_ground
 from kernels.markers.marker_cost import weight_of
 
 KEPT = 1.0
-"""Time for which what was seen of an assembly counts, about a stride [s]."""
+"""Time constant with which earlier frames are forgotten, about a stride [s]."""
 MOST_ODDS = 30.0
-"""Largest logarithm of odds."""
+"""Largest absolute value of the logarithm of the odds."""
 
 
 @njit
 def evidence(model, problem, skin, variance, at, work):
-    """Logarithm of the odds for the published pose against the other, by the markers of the frame.
+    """Return the logarithm of the odds for the published pose against the alternative one,
+    by one frame's markers.
 
     model : Skeleton
-    problem : Problem
-    skin : SkinMotion - what markers of a segment share
-    variance : (n_marker,) - of each marker's own errors along an axis [m^2]
-    at : Work - of the other pose
-    work : AlternativeWork - here; drawn, vectors written
+    problem : FrameProblem
+    skin : SkinMotion - errors that the markers of a segment share
+    variance : (n_marker,) - variance of each marker's own error along one axis [m^2]
+    at : Work - of the alternative configuration
+    work : AlternativeWork - here holds the markers of the published pose; drawn, vectors written
     """
     markers, here, beyond, drawn = model.markers, work.here, at.marker.model, work.drawn
     more, apart, spread = 0.0, 0.0, 0.0
@@ -53,11 +55,11 @@ def evidence(model, problem, skin, variance, at, work):
 
 @njit
 def shared_spread(markers, pose, place, b, skin, work):
-    """Variance of sum drawn . error by the skin of body b that shifts and turns as one [m^4].
+    """Return the variance of sum drawn . error [m^4] where the skin of body b shifts and turns as one piece.
 
-    markers : Markers
+    markers : ModelMarkers
     pose : Pose
-    place : (n_marker, 3) - of the markers in ground [m]
+    place : (n_marker, 3) - model markers in ground [m]
     b : int - body
     skin : SkinMotion
     work : AlternativeWork - drawn; vectors written
@@ -81,13 +83,13 @@ def shared_spread(markers, pose, place, b, skin, work):
 
 @njit
 def add_up(odds, told, known, since, lasting):
-    """Logarithm of odds with what a frame tells.
+    """Return the logarithm of the odds after a frame, limited to +-MOST_ODDS.
 
-    odds : float - before
-    told : float - by the frame alone
+    odds : float - logarithm of the odds before
+    told : float - logarithm of the odds by this frame alone
     known : bool - whether there are odds before
-    since : float - time since then [s]
-    lasting : float - time for which errors of markers are the same [s]
+    since : float - time since those [s]
+    lasting : float - time for which errors of markers stay the same [s]
     """
     if known:
         told = odds * math.exp(-since / KEPT) + told * min(since / lasting, 1.0)

@@ -1,19 +1,20 @@
-"""Elements between two bodies that hold a scalar Phi(q) at zero, hard or soft.
+"""Elements between two bodies, each with a scalar deviation Phi that is zero (hard) or weighted (soft).
 
 SPHERE_ON_PLANE: Phi = (a - b) . n - target, a sphere centre on body A, point b and unit normal n on B
   (point-on-plane: target 0). Sancisi et al. 2017, section 2.1.
 DISTANCE: Phi = |a - b|^2 - target^2 [m^2] (eq. 4).
-AZIMUTH, ELEVATION: Phi = angle - target of a direction a that body A carries, in axes of B: about n from the
-  direction b, and above the plane across n. Of three axes that turn one after the other, z of B, then a
-  line between, then y of A (Grood and Suntay 1983, kernels/joints/joint_angles), the first angle is an
-  azimuth, the second an elevation, the third an azimuth of z of B in A. Forces are couples without work along
-the others. PATH_LENGTH: Phi = L - target, the length of a path through points and over surfaces of any bodies
-  (kernels/path/lengths); its value is for those to ask who know the coordinates.
+AZIMUTH, ELEVATION: Phi = angle - target of a direction a fixed in body A, with respect to axes of B. The
+  azimuth is counted about n from the direction b, the elevation is the one above the plane with normal n. Of
+  joint angles about three successive axes, z of B, a floating axis and y of A (Grood and Suntay 1983,
+  kernels/joints/joint_angles), the first is an azimuth, the second an elevation, and the third an azimuth of
+  z of B in A. The force of such an element is a couple that does no work along the other two angles.
+PATH_LENGTH: Phi = L - target, with the length L of a path through points and over surfaces of any bodies
+  (kernels/path/lengths). Its value needs the generalized coordinates and is computed there.
 
-Only the dofs on the path between the two bodies change Phi: dofs nearer to ground move both rigidly.
-Side +1 of a path dof moves body A, side -1 moves body B. A new kind is one branch in `element_values`,
-`element_wrench`, `add_curvature` and `element_bias` (kernels/dynamics/constraints), with its line here and a
-row in tests/kernels/solver/test_constraints.py.
+Only the dofs on the path in the tree between the two bodies change Phi: dofs nearer to ground move both as
+one. A dof with side +1 moves body A, one with side -1 moves body B. A new kind is one branch in
+`element_values`, `element_wrench`, `add_curvature` and `element_bias` (kernels/dynamics/constraints), its
+line here and a row in tests/kernels/solver/test_constraints.py.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ OFF, SOFT, HARD = 0, 1, 2
 
 
 class Elements(NamedTuple):
-    """Geometry of n_element scalar constraints."""
+    """Geometry of n_element elements."""
 
     kind: np.ndarray  # (n_element,) int64
     body_a: np.ndarray  # (n_element,) int64
@@ -52,7 +53,7 @@ class Elements(NamedTuple):
 
 
 class Roles(NamedTuple):
-    """What one method asks of each element, and of coordinates."""
+    """Mode, weight and target of each element in a method, and its targets and ranges of coordinates."""
 
     mode: np.ndarray  # (n_element,) int64 - OFF, SOFT or HARD
     weight: np.ndarray  # (n_element,) - weight of a soft one [1/m^2 for DISTANCE, 1 for planes]
@@ -62,7 +63,7 @@ class Roles(NamedTuple):
 
 
 class ElementWork(NamedTuple):
-    """Working space: end points, gaps and path motions of every element."""
+    """Working space of elements: end points, deviations and motions along the path of every element."""
 
     value: Annotated[np.ndarray, Floats("n_element")]  # Phi
     row: Annotated[np.ndarray, Floats("n_element", "n_path_max")]  # dPhi along the path
@@ -78,15 +79,24 @@ class ElementWork(NamedTuple):
 
 
 def new_element_work(n_element: int, n_path: int, lengths: Any = None) -> ElementWork:
-    """Allocate an ElementWork; lengths : LengthWork, where an element is the length of a path."""
+    """Allocate an ElementWork.
+
+    n_element, n_path : int - number of elements, and the largest number of dofs on a path
+    lengths : LengthWork - where an element is the length of a path, else None
+    """
     return allocate(ElementWork, n_element=n_element, n_path_max=n_path, lengths=lengths)
 
 
 @njit
 def element_values(elements, pose, target, work):
-    """work.value, end_a, end_b, normal of all elements at a pose; target : (n_element,) [m, rad].
+    """Write the deviations Phi of all elements at a pose, their end points and normals, into work.
 
-    Of lengths of paths kernels/path/lengths.length_values has the value.
+    Values of path lengths are written by kernels/path/lengths.length_values instead.
+
+    elements : Elements
+    pose : Pose
+    target : (n_element,) [m, rad]
+    work : ElementWork - value, end_a, end_b, normal written
     """
     for e in range(elements.kind.shape[0]):
         a, b, n = work.end_a[e], work.end_b[e], work.normal[e]
@@ -110,13 +120,13 @@ def element_values(elements, pose, target, work):
 
 @njit
 def is_angle(kind):
-    """Whether an element of this kind is an angle between two bodies, whose force is a couple."""
+    """Return whether an element of this kind is an angle between two bodies; its force is then a couple."""
     return kind == AZIMUTH or kind == ELEVATION
 
 
 @njit
 def direction_in_ground(pose, body, x, y_out):
-    """y_out : (3,) - a direction x : (3,) of a body (-1 = ground) in ground."""
+    """Write a direction x : (3,) of a body (-1 = ground) in axes of ground into y_out : (3,)."""
     if body < 0:
         copy(x, y_out)
     else:
@@ -125,12 +135,12 @@ def direction_in_ground(pose, body, x, y_out):
 
 @njit
 def angle_from(kind, a, b, n, target):
-    """Angle of a direction less a target, between -pi and pi [rad].
+    """Return an angle of a direction less a target [rad]; an azimuth is taken between -pi and pi.
 
-    kind : int - AZIMUTH or ELEVATION
+    kind : int - AZIMUTH or ELEVATION; NaN is returned for other kinds
     a : (3,) - the direction, unit
-    b : (3,) - from which an azimuth is counted, unit, across n
-    n : (3,) - unit
+    b : (3,) - direction from which an azimuth is counted, unit, orthogonal to n
+    n : (3,) - axis of the azimuth, unit
     target : float [rad]
     """
     if kind == ELEVATION:
@@ -147,12 +157,11 @@ def angle_from(kind, a, b, n, target):
 
 @njit
 def couple(kind, a, n):
-    """Three components of what an angle grows by per turn of A beside B: its force is this couple.
+    """Return the gradient of an angle in a rotation of A relative to B, as three floats: the couple on A per
+    unit multiplier. (n - c a) / (1 - c^2) for an azimuth, a X n / sqrt(1 - c^2) for an elevation, c = a . n.
 
-    (n - c a) / (1 - c^2) of an azimuth, a X n / sqrt(1 - c^2) of an elevation, c = a . n.
-
-    kind : int - AZIMUTH or ELEVATION
-    a, n : (3,) - unit, not along each other
+    kind : int - AZIMUTH or ELEVATION; NaN is returned for other kinds
+    a, n : (3,) - unit, not parallel
     """
     c = a[0] * n[0] + a[1] * n[1] + a[2] * n[2]
     across = 1.0 - c * c
@@ -170,12 +179,12 @@ def couple(kind, a, n):
 
 @njit
 def couple_rate(kind, a, n, da, dn, out):
-    """out : (3,) - change of `couple` as a and n change by da and dn.
+    """Write the derivative of `couple` as a and n change by da and dn.
 
     kind : int - AZIMUTH or ELEVATION
     a, n : (3,) - unit
-    da, dn : (3,) - across them
-    out : (3,) - written
+    da, dn : (3,) - their changes, orthogonal to a and n
+    out : (3,) - the derivative, written
     """
     m = couple(kind, a, n)
     c, dc = 0.0, 0.0
@@ -198,11 +207,11 @@ def couple_rate(kind, a, n, da, dn, out):
 
 @njit
 def element_rows(elements, pose, work):
-    """work.row : (n_element, n_path_max) - dPhi/dq along each path, after element_values.
+    """Write dPhi/dq along each element's path into work.row : (n_element, n_path_max), after element_values.
 
-    The force that works along Phi is equal and opposite on one line through both bodies: its wrench is
-    (r x F, F) with F = n for a plane and 2 (a - b) for a distance, a couple for an angle, and each dof's
-    slope is twist . wrench.
+    The force of an element acts on both bodies, equal and opposite, along one line. Its wrench is (r x F, F)
+    with F = n for a plane and 2 (a - b) for a distance, and a couple for an angle; the derivative along a dof
+    is twist . wrench.
     """
     for e in range(elements.kind.shape[0]):
         if elements.kind[e] == PATH_LENGTH:
@@ -218,8 +227,10 @@ def element_rows(elements, pose, work):
 
 @njit
 def element_wrench(elements, pose, e, work):
-    """Wrench of element e, no length of a path, on body A per unit multiplier, after element_values: moment
-    about the reference point and force; body B feels the opposite."""
+    """Return the wrench of element e on body A per unit multiplier, as six floats: the moment about the
+    reference point and the force. Body B feels the opposite. For all kinds but PATH_LENGTH, after
+    element_values.
+    """
     end_a, end_b, normal, origin = work.end_a, work.end_b, work.normal, pose.position[0]
     if is_angle(elements.kind[e]):
         mx, my, mz = couple(elements.kind[e], end_a[e], normal[e])
@@ -237,10 +248,11 @@ def element_wrench(elements, pose, e, work):
 
 @njit
 def path_motions(elements, pose, e, work):
-    """work.motion, turn, lever, lever_turn of the dofs of element e's path.
+    """Write work.motion, turn, lever and lever_turn of element e for each dof of its path.
 
-    motion of the end that a dof carries, turn of the normal; lever = x X w with x the gap (distance) or the
-    normal (plane) and w the dof's rotation, lever_turn = gap X w.
+    motion is that of the end that the dof moves, turn that of the normal; lever = x X w with x the vector
+    between the ends (distance) or the normal (plane) and w the dof's rotation; lever_turn = (vector between
+    ends) X w.
     """
     end_a, end_b, normal, twist, origin = work.end_a, work.end_b, work.normal, pose.twist, pose.position[0]
     nx, ny, nz = normal[e, 0], normal[e, 1], normal[e, 2]
@@ -264,9 +276,9 @@ def path_motions(elements, pose, e, work):
 
 @njit
 def cross_into(ax, ay, az, bx, by, bz, c_out):
-    """c = a X b.
+    """Write c = a X b into c_out.
 
-    ax, ay, az, bx, by, bz : float
+    ax, ay, az, bx, by, bz : float - components of a and b
     c_out : (3,) - written
     """
     c_out[0], c_out[1], c_out[2] = ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx
@@ -274,11 +286,11 @@ def cross_into(ax, ay, az, bx, by, bz, c_out):
 
 @njit
 def add_curvature(tree, elements, pose, e, factor, work, H):
-    """H += factor * d2Phi/dq2 of element e, lower triangle, after element_values.
+    """Add factor * d2Phi/dq2 of element e to the lower triangle of H, after element_values.
 
-    With x the gap (DISTANCE) or the normal (plane), and m the first derivatives of an end, its second
-    derivative along x is x . (w_i x m_k) = (x X w_i) . m_k, i nearer to ground than k: the levers x X w_i
-    are taken once per dof. Then kernels/joints/kinds.order_joint puts the dofs of one joint right.
+    With x the vector between the ends (DISTANCE) or the normal (plane), and m the first derivatives of an
+    end, its second derivative along x is x . (w_i x m_k) = (x X w_i) . m_k, with i nearer to ground than k:
+    levers x X w_i are computed once per dof. kernels/joints/kinds.order_joint corrects for dofs of one joint.
 
     tree : Tree
     elements : Elements
@@ -320,9 +332,10 @@ def add_curvature(tree, elements, pose, e, factor, work, H):
 
 @njit
 def add_angle_curvature(elements, pose, e, factor, work, H):
-    """As add_curvature before order_path, of an angle, whose slope by dof k of rotation w_k is w_k . m.
+    """Add the curvature of an angle to H as add_curvature does, without order_path.
 
-    Dof i nearer to ground turns w_k, by w_i X w_k, where both move the same body, and changes the couple m.
+    The derivative of the angle along dof k with the rotation w_k is w_k . m. A dof i nearer to ground turns
+    w_k, by w_i X w_k, where both move the same body, and it changes the couple m.
 
     elements : Elements
     pose : Pose
@@ -354,7 +367,7 @@ def add_angle_curvature(elements, pose, e, factor, work, H):
 
 @njit
 def order_path(tree, elements, pose, e, factor, work, H):
-    """The part of add_curvature that kernels/joints/kinds.order_joint tells: inside each joint of the path.
+    """Add the second derivatives between dofs of one joint to H, by kernels/joints/kinds.order_joint.
 
     tree : Tree
     elements : Elements
@@ -375,5 +388,5 @@ def order_path(tree, elements, pose, e, factor, work, H):
 
 @njit
 def dot(a, i, b, k):
-    """Row i of a : (., 3) times row k of b : (., 3)."""
+    """Return the scalar product of row i of a : (., 3) and row k of b : (., 3)."""
     return a[i, 0] * b[k, 0] + a[i, 1] * b[k, 1] + a[i, 2] * b[k, 2]

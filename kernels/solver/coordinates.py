@@ -1,11 +1,11 @@
-"""What a method asks of single coordinates: targets that draw them, and ranges that they keep.
+"""Targets and ranges that a method sets for single coordinates.
 
-Only coordinates that are their own tangent have them (of hinges, sliders and chains): d q / d dof = 1.
+They exist for coordinates of hinges, sliders and chains alone, for which d q / d dof = 1.
 
-A range is kept by a projected Newton method (Bertsekas 1982, SIAM Journal on Control and Optimization 20,
-221-246): a coordinate at its bound is fixed there while the slope of the Lagrangian along it, its multiplier,
-presses it against the bound; with the other sign it is released. A step that would carry a coordinate beyond
-a bound is solved again with the coordinate going just there, and all others with it.
+Ranges are enforced by a projected Newton method (Bertsekas 1982, SIAM Journal on Control and Optimization 20,
+221-246). A coordinate at its bound is fixed while the derivative of the Lagrangian along it, its multiplier,
+presses it against the bound, and released where the sign is the other one. A step that would carry a
+coordinate beyond a bound is solved again with that coordinate ending at the bound.
 """
 
 from __future__ import annotations
@@ -20,8 +20,10 @@ FREE_TO_MOVE, AT_LOWER, AT_UPPER = 0, -1, 1
 
 
 class CoordinateTargets(NamedTuple):
-    """Objective + 1/2 W sum weight (q - target)^2, W the sum of the weights of the markers that are seen: the
-    same as dividing the markers' part by W. The same coordinate at most once."""
+    """Targets of coordinates: they add 1/2 W sum weight (q - target)^2 to the objective, with W the sum of
+    the weights of the visible markers, which is the same as dividing the markers' part by W. A coordinate
+    appears at most once.
+    """
 
     coordinate: np.ndarray  # (n_task,) int64 - index in q
     dof: np.ndarray  # (n_task,) int64 - index in v
@@ -30,7 +32,7 @@ class CoordinateTargets(NamedTuple):
 
 
 class CoordinateRanges(NamedTuple):
-    """lower <= q <= upper; not for followers of couplers."""
+    """Ranges lower <= q <= upper of coordinates; followers of couplers have none."""
 
     coordinate: np.ndarray  # (n_limit,) int64 - index in q
     dof: np.ndarray  # (n_limit,) int64 - index in v
@@ -40,9 +42,12 @@ class CoordinateRanges(NamedTuple):
 
 @njit
 def set_tasks(tasks, total, hold_out, q_hold_out):
-    """hold_out : (n_v,), q_hold_out : (n_q,) - weights and targets of the tasks, where there are any.
+    """Write the weights and targets of coordinates into hold_out and q_hold_out.
 
-    total : float - sum of the weights of the markers that are seen
+    tasks : CoordinateTargets, or None
+    total : float - sum of the weights of the visible markers
+    hold_out : (n_v,) - weights times total, entries of the coordinates with targets written
+    q_hold_out : (n_q,) - targets [rad, m], written in the same way
     """
     if tasks is None:
         return
@@ -53,7 +58,7 @@ def set_tasks(tasks, total, hold_out, q_hold_out):
 
 @njit
 def clamp(limits, q):
-    """q : (n_q,) - every limited coordinate into its range."""
+    """Move every coordinate of q : (n_q,) that has a range to the nearest value within it."""
     if limits is None:
         return
     for k in range(limits.dof.shape[0]):
@@ -63,7 +68,9 @@ def clamp(limits, q):
 
 @njit
 def find_bounds(limits, q, bound_out):
-    """bound_out : (n_v,) int64 - which coordinates are at a bound: FREE_TO_MOVE, AT_LOWER or AT_UPPER."""
+    """Write for each limited coordinate whether it is at a bound into bound_out : (n_v,) int64: FREE_TO_MOVE,
+    AT_LOWER or AT_UPPER.
+    """
     if limits is None:
         return
     for k in range(limits.dof.shape[0]):
@@ -74,12 +81,13 @@ def find_bounds(limits, q, bound_out):
 
 @njit
 def bind_bounds(limits, bound, slope, fixed_out, gap_out):
-    """Fix what is pressed against its bound, release the rest.
+    """Fix the coordinates that are pressed against their bounds and release the others.
 
-    limits : Limits, or None
+    limits : CoordinateRanges, or None
     bound : (n_v,) int64 - FREE_TO_MOVE, AT_LOWER or AT_UPPER
-    slope : (n_v,) - of the Lagrangian, set to zero where it presses a coordinate against its bound
-    fixed_out, gap_out : (n_v,) int64, (n_v,) - 1 and no way to go there; 0 where the coordinate is released
+    slope : (n_v,) - gradient of the Lagrangian; set to zero for the coordinates that become fixed
+    fixed_out : (n_v,) int64 - 1 = fixed, 0 = released, written
+    gap_out : (n_v,) - step that a fixed coordinate still has to take, 0 here, written
     """
     if limits is None:
         return
@@ -93,11 +101,13 @@ def bind_bounds(limits, bound, slope, fixed_out, gap_out):
 
 @njit
 def block(limits, q, delta, fixed, gap):
-    """Fix coordinates that a step would carry beyond a bound: they go to it; returns whether there are any.
+    """Fix the coordinates that a step would carry beyond a bound, so that they end at it;
+    return whether there are any.
 
-    limits : Limits, or None
-    q, delta : (n_q,), (n_v,) - where the step begins, and the step
-    fixed, gap : (n_v,) int64, (n_v,) - 1 and the way to the bound [rad, m], updated
+    limits : CoordinateRanges, or None
+    q, delta : (n_q,), (n_v,) - pose at which the step begins, and the step
+    fixed : (n_v,) int64 - 1 = fixed, updated
+    gap : (n_v,) - step of a fixed coordinate to its bound [rad, m], updated
     """
     if limits is None:
         return False

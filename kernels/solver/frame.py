@@ -1,4 +1,4 @@
-"""One frame, from measured markers to joint angles: the one crossing from Python per frame."""
+"""One frame, from measured markers to joint angles. Python calls compiled code once per frame, here."""
 
 from __future__ import annotations
 
@@ -46,11 +46,12 @@ from kernels.solver.track import (
 
 N_REWEIGH = 4
 SENT_AGAIN = 3
-"""Beside the statuses of kernels.solver.kkt: the frame before has come again, and all is as it left it."""
+"""Status beside those of kernels.solver.kkt:
+the previous frame has come again, and the state is unchanged."""
 
 
 class Skeleton(NamedTuple):
-    """What is solved: geometry only, the same for all methods that share its joints."""
+    """The model of the solver: geometry only, the same for all methods with the same joints."""
 
     tree: Tree
     markers: ModelMarkers
@@ -66,7 +67,9 @@ class Skeleton(NamedTuple):
 
 
 class SolverMethod(NamedTuple):
-    """How it is solved."""
+    """A method: modes, weights and targets of the elements,
+    and those of the method that is solved before it.
+    """
 
     roles: Roles  # target is written where lengths follow eq. 1
     first: Roles  # of the method solved before it, where follows = 1
@@ -75,7 +78,7 @@ class SolverMethod(NamedTuple):
 
 
 class FrameOptions(NamedTuple):
-    """Numbers of a frame."""
+    """Settings of a frame."""
 
     track: TrackOptions
     health: HealthOptions
@@ -83,7 +86,7 @@ class FrameOptions(NamedTuple):
 
 
 class FrameState(NamedTuple):
-    """What goes on from frame to frame."""
+    """State that is kept from frame to frame."""
 
     track: TrackState  # of the method
     first: TrackState  # of the method solved before it
@@ -107,7 +110,9 @@ class Outputs(NamedTuple):
 
 
 def new_outputs(n_joint: int, n_ligament: int, n_contact: int, n_marker: int, n_point: int) -> Outputs:
-    """Allocate Outputs."""
+    """Allocate the Outputs of a skeleton with these numbers of joints, ligaments, contacts,
+    markers and points.
+    """
     return allocate(
         Outputs,
         n_joint=n_joint,
@@ -120,18 +125,19 @@ def new_outputs(n_joint: int, n_ligament: int, n_contact: int, n_marker: int, n_
 
 @njit
 def estimate(model, method, measured, dt, options, state, work, out):
-    """Estimate one frame; one that is sent again, after a solved one, leaves all as it is.
+    """Estimate the pose of one frame; a frame that is sent again, after a solved one,
+    leaves everything unchanged.
 
     model : Skeleton
-    method : Method
-    measured : (n_marker, 3) - in ground, NaN = occluded [m]
+    method : SolverMethod
+    measured : (n_marker, 3) - markers in ground, NaN = occluded [m]
     dt : float - time since the last frame [s]; 0 = unknown
     options : FrameOptions
     state : FrameState - updated
     work : TrackWork - written
     out : Outputs - written
-    Returns (status of kernels.solver.kkt or SENT_AGAIN, iterations, residual, n_open dofs, n_visible markers,
-    n_swap, n_fault).
+    Returns (status of kernels.solver.kkt or SENT_AGAIN, iterations, residual, number of undetermined dofs,
+    number of visible markers, number of exchanged labels, number of markers at fault).
     """
     track, health, segments, at = state.track, state.health, state.segments, work.solver
     if track.trusted[0] > 0 and is_sent_again(measured, dt, health):
@@ -177,11 +183,11 @@ def estimate(model, method, measured, dt, options, state, work, out):
 
 @njit
 def learn_frame(model, dt, status, options, state, work, out):
-    """What the frame at hand teaches of markers and segments; returns how many markers are at fault.
+    """Update what is known of markers and segments by this frame; return how many markers are at fault.
 
     model : Skeleton
     dt : float - time since the last frame [s]; 0 = unknown
-    status : int - of kernels.solver.kkt
+    status : int - status of kernels.solver.kkt
     options : FrameOptions
     state : FrameState - updated
     work : TrackWork - of the solution
@@ -211,10 +217,10 @@ def learn_frame(model, dt, status, options, state, work, out):
 
 @inlined
 def foresee(model, dt, options, state, work):
-    """Where every marker is expected now, from the frame before.
+    """Predict the place of every marker from the previous frame, into state.health.
 
     model : Skeleton
-    dt : float - time since then [s]
+    dt : float - time since the last frame [s]
     options : FrameOptions
     state : FrameState - health.expected written
     work : Work - pose, marker written
@@ -230,13 +236,14 @@ def foresee(model, dt, options, state, work):
 
 @njit
 def solve_method(model, method, dt, options, state, work, out):
-    """Solve a frame by the method, after the one it follows: (status, iterations, residual, n_open).
+    """Solve a frame by the method, after the method that it follows; return (status, iterations, residual,
+    number of undetermined dofs).
 
     model : Skeleton
-    method : Method - roles.target written
+    method : SolverMethod - roles.target written
     dt : float - time since the last frame [s]; 0 = unknown
     options : TrackOptions
-    state : FrameState - track, first updated; segments with what is to be fitted
+    state : FrameState - track, first updated; segments has the places and weights of the markers to fit
     work : TrackWork - written
     out : Outputs - axes, angles, displacements written
     """
@@ -260,10 +267,15 @@ def solve_method(model, method, dt, options, state, work, out):
 
 @njit
 def lengths_at(model, flexion, angles, target_out):
-    """target_out : (n_element,) - lengths of eq. 1 at the flexion theta of their joint, where given.
+    """Write the lengths of elements that depend on the flexion theta of a joint;
+    other entries keep their value.
 
-    flexion : (n_element,) int64 - joint; angles : (n_joint, 3) [rad], theta the first one, flexion negative
-    d(theta) = (1 + a1 theta + ... + a7 theta^7) d(0), Sancisi et al. 2017, eq. 1 and table 2.
+    d(theta) = (1 + a1 theta + ... + a7 theta^7) d(0), theta in degrees, Sancisi et al. 2017, eq. 1 and table
+    2.
+
+    flexion : (n_element,) int64 - joint
+    angles : (n_joint, 3) - joint angles [rad]; theta is the first of the joint, flexion negative
+    target_out : (n_element,) - lengths [m], written
     """
     for e in range(target_out.shape[0]):
         given = False
@@ -278,11 +290,11 @@ def lengths_at(model, flexion, angles, target_out):
 
 @njit
 def report(model, roles, measured, q, work, out):
-    """Outputs of the frame at its solution.
+    """Write the results of the frame at its solution into out.
 
     model : Skeleton
     roles : Roles
-    measured : (n_marker, 3) - in ground, labels put right where that is certain, NaN = occluded [m]
+    measured : (n_marker, 3) - in ground, labels corrected where that is certain, NaN = occluded [m]
     q : (n_q,) - the solution [m, rad]
     work : Work - pose, marker.model, element written
     out : Outputs - written
@@ -311,7 +323,7 @@ def report(model, roles, measured, q, work, out):
 
 @njit
 def report_elements(model, pose, element, out):
-    """Ligament lengthening and contact points, after element_values."""
+    """Write the lengthening of ligaments and the contact points into out, after element_values."""
     a, b, n = element.end_a, element.end_b, element.normal
     for k in range(model.ligaments.shape[0]):
         e = model.ligaments[k]

@@ -1,6 +1,7 @@
-"""A first pose from scratch: each body fitted to its own markers, then read off as joint coordinates.
+"""A first pose without a prediction: each body is fitted to its own markers,
+which gives the joint coordinates.
 
-The rigid fit is Horn's (1987, J. Opt. Soc. Am. A 4, 629-642): the unit quaternion is the dominant
+The rigid fit is that of Horn (1987, J. Opt. Soc. Am. A 4, 629-642): the unit quaternion is the dominant
 eigenvector of a symmetric 4 x 4 matrix, found by cyclic Jacobi rotations.
 """
 
@@ -40,26 +41,27 @@ class BodyFitWork(NamedTuple):
 
 
 def new_fit_work() -> BodyFitWork:
-    """Allocate a FitWork."""
+    """Allocate a BodyFitWork."""
     return allocate(BodyFitWork)
 
 
 @njit
 def initial_pose(tree, markers, measured, weight, q_neutral, pose_work, fit, q_out):
-    """From the markers of each body on its own; bodies with fewer than three visible markers, or with
-    markers on a line, keep q_neutral. Returns how many bodies were fitted.
+    """Fit each body to its own markers and write the joint coordinates into q_out;
+    return how many were fitted.
+
+    Bodies with fewer than three visible markers, or with markers on a line, keep q_neutral. A chain is fitted
+    by least squares (kernels/joints/chain_fit). A free joint inside the tree takes only its rotation from the
+    fit: its translation is small against the soft tissue artefact, and the neutral one is nearly feasible.
 
     tree : Tree
-    markers : Markers
+    markers : ModelMarkers
     measured : (n_marker, 3) - in ground [m]
-    weight : (n_marker,) - 0 = takes no part
+    weight : (n_marker,) - 0 = not used
     q_neutral : (n_q,) [m, rad]
     pose_work : Pose - written
-    fit : FitWork - written
+    fit : BodyFitWork - written
     q_out : (n_q,) - written [m, rad]
-
-    A chain is fitted by least squares (kernels/joints/chain_fit). A free joint inside the tree takes its
-    rotation only: its translation is small against the soft tissue, and the neutral one is nearly feasible.
     """
     copy(q_neutral, q_out)
     n_fitted = 0
@@ -81,9 +83,10 @@ def initial_pose(tree, markers, measured, weight, q_neutral, pose_work, fit, q_o
 
 @njit
 def displace(tree, b, pose_work, fit):
-    """Rotation fit.matrices[3] and displacement fit.vectors[3] of joint b, after fit_body.
+    """Write the rotation of joint b into fit.matrices[3] and its displacement into fit.vectors[3],
+    after fit_body.
 
-    From its frame on the parent, as pose_work has it, to the one on the child, as it was fitted.
+    They lead from the joint frame on the parent, by pose_work, to the joint frame on the fitted child.
     """
     R, x, p = fit.matrices[0], fit.vectors[0], tree.parent[b]
     parent_frame, child_frame, joint = fit.matrices[1], fit.matrices[2], fit.matrices[3]
@@ -113,13 +116,13 @@ def displace(tree, b, pose_work, fit):
 
 @njit
 def place_chain(chains, tree, b, pose_work, fit, q_out):
-    """Fit of a chain joint, if there are any in the tree, after fit_body.
+    """Write the coordinates of chain joint b from its body's fit, after fit_body; without chains do nothing.
 
-    chains : Chains - those of tree, or None, which prunes the rest
+    chains : Chains - those of tree; None lets the compiler leave out the rest
     tree : Tree
     b : int - body that the joint carries
     pose_work : Pose - written
-    fit : FitWork - written
+    fit : BodyFitWork - written
     q_out : (n_q,) - written [m, rad]
     """
     if chains is None:
@@ -130,14 +133,14 @@ def place_chain(chains, tree, b, pose_work, fit, q_out):
 
 @njit
 def fit_body(markers, body, measured, weight, fit):
-    """Rigid fit of one body to its visible markers: rotation in fit.matrices[0], origin in fit.vectors[0].
+    """Fit one rigid body to its visible markers: write its rotation into fit.matrices[0], its origin into
+    fit.vectors[0]. Return False if fewer than three markers are visible or they lie on a line.
 
-    markers : Markers
+    markers : ModelMarkers
     body : int
     measured : (n_marker, 3) - in ground [m]
-    weight : (n_marker,) - 0 = takes no part
-    fit : FitWork - written
-    False if fewer than three markers are visible or they lie on a line.
+    weight : (n_marker,) - 0 = not used
+    fit : BodyFitWork - written
     """
     R, C = fit.matrices[0], fit.matrices[4]
     local_mean, mean = fit.vectors[1], fit.vectors[2]
@@ -171,9 +174,9 @@ def fit_body(markers, body, measured, weight, fit):
 
 @njit
 def dominant_rotation(C, K, V, q, R_out):
-    """The rotation that best turns a into b, from the sum of a b' over the points. False if not unique.
+    """Write the rotation that best turns points a into points b; return False if it is not unique.
 
-    C : (3, 3) - that sum
+    C : (3, 3) - sum of a b' over the points
     K, V : (4, 4) - scratch
     q : (4,) - the rotation as a quaternion, written
     R_out : (3, 3) - written
@@ -211,7 +214,9 @@ def dominant_rotation(C, K, V, q, R_out):
 
 @njit
 def jacobi_eigen(K, V):
-    """Diagonalise the symmetric K : (4, 4) in place; eigenvectors are the columns of V."""
+    """Diagonalise the symmetric K : (4, 4) in place and write its eigenvectors
+    into the columns of V : (4, 4).
+    """
     V[:, :] = 0.0
     for i in range(4):
         V[i, i] = 1.0

@@ -1,8 +1,8 @@
-"""min 1/2 Psi' W Psi subject to Phi = 0 on the manifold of the joint tree, by Newton's method.
+"""Solve min 1/2 Psi' W Psi subject to Phi = 0 on the manifold of the joint tree, by Newton's method.
 
-The problem and its residual |(g + A' lambda, Phi)| stand in kernels/solver/optimality, a step in
-kernels/solver/kkt_step. Where the step does not head for a minimum, H is taken without its second-order terms
-(Gauss-Newton). Steps are accepted when the residual or an l1 merit function falls, and halved otherwise.
+The problem and its residual |(g + A' lambda, Phi)| are defined in kernels/solver/optimality, a step in
+kernels/solver/kkt_step. Where the step does not lead to a minimum, H is taken without its second-order terms
+(Gauss-Newton). Steps are accepted when the residual or an l1 merit function decreases, and halved otherwise.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from kernels.solver.optimality import hold_cost, objective, optimality
 
 CONVERGED, NOT_CONVERGED, NON_FINITE = 0, 1, 2
 ROUNDING = 1e-14
-"""Part of the merit below which a change of it is no more than rounding [1]."""
+"""Relative change of the merit function below which it is rounding [1]."""
 N_HALVING = 12
 
 
 class SolverOptions(NamedTuple):
-    """Numbers of the solver."""
+    """Settings of the solver."""
 
     tolerance: float  # optimality residual at which a frame is solved
     max_iterations: int
@@ -43,11 +43,11 @@ class SolverEnd(NamedTuple):
 
 @njit
 def solve(problem, options, work, q, multiplier):
-    """Solve one frame from q and multiplier, both overwritten by the solution; returns Solved.
+    """Solve one frame from q and multiplier, and overwrite both by the solution; return a SolverEnd.
 
-    problem : Problem
-    options : Options
-    work : Work - of the solution afterwards
+    problem : FrameProblem
+    options : SolverOptions
+    work : Work - written; belongs to the solution afterwards
     q : (n_q,) - written [m, rad]
     multiplier : (n_element,) - written; packed: entry k belongs to the k-th hard element
     """
@@ -89,17 +89,18 @@ def solve(problem, options, work, q, multiplier):
 
 @inlined
 def search(problem, max_step, residual, cost, n_hard, work, q, multiplier):
-    """Go along work.delta and work.mu, by half the way each time, until residual or merit falls.
+    """Take the step work.delta, work.mu, halved until the residual or the merit function decreases.
 
-    problem : Problem
+    problem : FrameProblem
     max_step : float - largest entry of the step [rad, m]
-    residual : float - where it begins
-    cost : float - objective there
+    residual : float - residual at the start
+    cost : float - objective at the start
     n_hard : int
-    work : Work - after find_step; q_trial, multiplier_trial and all that objective and optimality leave
-    q : (n_q,) - where it begins
-    multiplier : (n_element,) - there
-    Returns (whether one of them fell, residual, objective where it ended).
+    work : Work - after find_step; q_trial, multiplier_trial and what objective and optimality compute are
+        written
+    q : (n_q,) - pose at the start [m, rad]
+    multiplier : (n_element,) - multipliers at the start
+    Returns (whether one of them decreased, residual and objective at the last trial).
     """
     tree, limits = problem.tree, problem.roles.limits
     scale = step_scale(work.delta, max_step)
@@ -124,14 +125,14 @@ def search(problem, max_step, residual, cost, n_hard, work, q, multiplier):
 
 @njit
 def step_scale(delta, max_step):
-    """Factor <= 1 that keeps every entry of delta within max_step."""
+    """Return the factor <= 1 by which every entry of delta : (n_v,) is within max_step."""
     largest = largest_of(delta)
     return max_step / largest if largest > max_step else 1.0
 
 
 @njit
 def largest_of(delta):
-    """Largest |entry| of a step : (n_v,)."""
+    """Return the largest absolute entry of a step delta : (n_v,)."""
     largest = 0.0
     for d in range(delta.shape[0]):
         largest = max(largest, abs(delta[d]))
@@ -140,7 +141,9 @@ def largest_of(delta):
 
 @njit
 def merit_penalty(mu, n_hard):
-    """Penalty of the l1 merit function: above the largest multiplier, so that it is exact."""
+    """Return the penalty of the l1 merit function:
+    above the largest multiplier, which makes the penalty exact.
+    """
     largest = 0.0
     for k in range(n_hard):
         largest = max(largest, abs(mu[k]))
@@ -149,7 +152,7 @@ def merit_penalty(mu, n_hard):
 
 @njit
 def infeasibility(phi, n_hard):
-    """Sum of |Phi| over the hard elements."""
+    """Return the sum of |Phi| over the hard elements."""
     total = 0.0
     for k in range(n_hard):
         total += abs(phi[k])

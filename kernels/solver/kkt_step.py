@@ -1,10 +1,11 @@
-"""A step of Newton's method for the problem of kernels/solver/optimality: the KKT system with its bounds.
+"""One step of Newton's method for the problem of kernels/solver/optimality: the KKT system with its bounds.
 
-    [H A'] [delta ]   [ -g ]        A = dPhi, g = gradient of the objective,
-    [A 0 ] [lambda] = [-Phi]        H = Hessian of the Lagrangian,
+[H A'] [delta ]   [ -g ]        A = dPhi, g = gradient of the objective,
+[A 0 ] [lambda] = [-Phi]        H = Hessian of the Lagrangian,
 
-solved with H + rho A'A (same step, Bertsekas 1982, section 2.2), whose Cholesky factor (leaves of the tree
-before their root, so that branches stay apart) exists exactly when the step heads for a minimum.
+solved with H + rho A'A in place of H, which gives the same step (Bertsekas 1982, section 2.2). Its Cholesky
+factor, eliminated from the leaves of the tree to the root so that branches stay uncoupled, exists exactly
+when the step leads to a minimum.
 """
 
 from __future__ import annotations
@@ -30,15 +31,15 @@ DEPENDENT = 1e-13  # relative pivot under which a constraint repeats the others
 
 @njit
 def find_step(problem, multiplier, n_hard, second_order, work, q):
-    """work.delta, work.mu by build_hessian and newton_step, within the limits.
+    """Write the step and the new multipliers within the ranges of coordinates; return False where the matrix
+    is not positive definite.
 
-    problem : Problem
+    problem : FrameProblem
     multiplier : (n_element,) - of the hard elements, packed
     n_hard : int
     second_order : float - 1 = Newton's method, 0 = Gauss-Newton
-    work : Work - after optimality; delta, mu and what leads to them written
-    q : (n_q,) - at the outset
-    False where the matrix is not positive definite.
+    work : Work - after optimality; delta, mu and their intermediate results written
+    q : (n_q,) - pose at which the step begins [m, rad]
     """
     limits = problem.roles.limits
     while True:
@@ -51,9 +52,10 @@ def find_step(problem, multiplier, n_hard, second_order, work, q):
 
 @njit
 def build_hessian(problem, multiplier, n_hard, second_order, work):
-    """Cholesky factor of H + rho A'A in work.H, rho in work.scale; False if not positive definite.
+    """Write the Cholesky factor of H + rho A'A into work.H and rho into work.scale; return False if the
+    matrix is not positive definite.
 
-    problem : Problem
+    problem : FrameProblem
     multiplier : (n_element,) - of the hard elements, packed
     n_hard : int
     second_order : float - 1 = Newton's method, 0 = Gauss-Newton
@@ -66,9 +68,10 @@ def build_hessian(problem, multiplier, n_hard, second_order, work):
 
 @njit
 def lagrangian_hessian(problem, multiplier, n_hard, second_order, work):
-    """work.H, without followers and what is fixed at a bound; returns the mean size of its diagonal.
+    """Write the Hessian of the Lagrangian into work.H, with followers and fixed coordinates eliminated;
+    return the mean absolute entry of its diagonal.
 
-    problem : Problem
+    problem : FrameProblem
     multiplier : (n_element,) - of the hard elements, packed
     n_hard : int
     second_order : float - 1 = Newton's method, 0 = Gauss-Newton
@@ -105,9 +108,10 @@ def lagrangian_hessian(problem, multiplier, n_hard, second_order, work):
 
 @njit
 def fix_bounds(limits, n_hard, work):
-    """Coordinates that are fixed take the way work.gap; the others feel it in work.slope and work.aim.
+    """Eliminate the coordinates that are fixed at a bound, which take the step work.gap.
 
-    Their rows and columns leave work.H and work.A.
+    The effect of that step on the others goes into work.slope and work.aim; their rows and columns leave
+    work.H and work.A.
     """
     if limits is None:
         return
@@ -128,7 +132,9 @@ def fix_bounds(limits, n_hard, work):
 
 @njit
 def augment(n_hard, curvature, work):
-    """work.H += rho A'A with rho |A_k|^2 = curvature for every hard row; rho in work.scale."""
+    """Add rho A'A to work.H, with rho |A_k|^2 = curvature for every hard row k,
+    and write rho into work.scale.
+    """
     H = work.H
     for k in range(n_hard):
         row, first, stop = work.A[k], work.span[k, 0], work.span[k, 1] + 1
@@ -146,7 +152,9 @@ def augment(n_hard, curvature, work):
 
 @njit
 def newton_step(n_hard, work):
-    """work.delta : (n_v,), work.mu : (n_hard,) - step and new multipliers, from the factor in work.H."""
+    """Write the step work.delta : (n_v,) and the new multipliers
+    work.mu : (n_hard,), by the factor in work.H.
+    """
     n_v, L, S, span = work.g.shape[0], work.H, work.S, work.span
     for d in range(n_v):
         work.delta[d] = -work.slope[d]

@@ -1,4 +1,4 @@
-"""What the slopes of an element are judged against: rows that are only rounding hold nothing."""
+"""Thresholds for the derivatives of an element: a row of nothing but rounding constrains nothing."""
 
 from __future__ import annotations
 
@@ -8,20 +8,24 @@ from kernels.compiler.jit import njit
 from kernels.solver.constraints import element_wrench, is_angle
 
 SLIGHT = 1e-11
-"""Part of an element's lever, squared, below which its slopes, or what they add to other rows, are rounding.
+"""Part of lever_of below which the squared derivatives of an element are rounding, and so is what they add to
+other rows [1].
 
-The angle is 3e-6: the last digits of an axis or a frame in a file, beside turns that a mechanism makes.
-"""
+The corresponding angle is 3e-6 rad: the last digits of an axis or a frame in a file, against the rotations of
+a mechanism."""
 NO_ROD = 4e-14
-"""Square of the force of a rod whose ends are 1e-7 m apart [m^2]: of shorter ones no slope says anything."""
+"""Square of the force of a rod whose ends are 1e-7 m apart [m^2]:
+a shorter one has no meaningful derivatives."""
 BORNE = math.pi * math.sqrt(SLIGHT)
-"""Part of the lever by which such an element may be off [1]: its slopes at half a turn of everything."""
+"""Part of the lever by which an element with such derivatives may deviate [1]: its derivatives over a
+rotation of half a turn."""
 
 
 @njit
 def lever_of(elements, pose, e, work):
-    """Square of the slopes that element e, no length of a path, could have: its force along the whole motion
-    of its end by each dof of its path, as if they were in line, after element_values.
+    """Return the square of the largest derivatives that element e could have: its force times the whole
+    motion of its end by each dof of its path, as if both were parallel. Not for path lengths; after
+    element_values.
 
     elements : Elements
     pose : Pose

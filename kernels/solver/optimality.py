@@ -1,9 +1,9 @@
 """The constrained least-squares problem of a frame, and its conditions of optimality.
 
-min 1/2 Psi' W Psi subject to Phi = 0 on the manifold of the joint tree. Psi: markers
-(kernels/markers/marker_cost) and soft elements, Phi: hard elements (kernels/solver/constraints); Sancisi et
+min 1/2 Psi' W Psi subject to Phi = 0 on the manifold of the joint tree. Psi contains markers
+(kernels/markers/marker_cost) and soft elements, Phi hard elements (kernels/solver/constraints); Sancisi et
 al. 2017, eqs 5-9, in joint coordinates instead of natural ones. At an optimum g + A' lambda = 0 and Phi = 0,
-g the objective's gradient, A = dPhi.
+with g the gradient of the objective and A = dPhi.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from kernels.solver.levers import BORNE, SLIGHT, lever_of
 
 
 class FrameProblem(NamedTuple):
-    """One frame: the model, what is asked of it, and what was measured."""
+    """The problem of one frame: the model, the method's roles of elements, and the measured markers."""
 
     tree: Tree
     markers: ModelMarkers
@@ -98,7 +98,7 @@ def new_work(
     n_body: int, n_q: int, n_v: int, n_marker: int, n_element: int, n_path: int, n_motion: int = 0,
     lengths: Any = None,
 ) -> Work:  # fmt: skip
-    """Allocate a Work; lengths : LengthWork, where an element is the length of a path."""
+    """Allocate a Work; lengths : LengthWork where an element is the length of a path, else None."""
     n, m = n_v, n_element
     return allocate(
         Work,
@@ -114,7 +114,9 @@ def new_work(
 
 @njit
 def objective(problem, q, work):
-    """Objective at q : (n_q,); leaves pose, moments, element values and hold gaps in work : Work."""
+    """Return the objective at q : (n_q,), and write the pose, moments of markers, values of elements and
+    deviations of held dofs there into work : Work.
+    """
     tree, elements, roles = problem.tree, problem.elements, problem.roles
     pose(tree, q, work.pose)
     coupler_slopes(tree.couplers, tree.functions, q, work.coupler)
@@ -131,7 +133,9 @@ def objective(problem, q, work):
 
 @njit
 def hold_cost(problem, q, gap_out):
-    """Sum of 1/2 hold gap^2, gap_out : (n_v,) = q - q_hold along the tangent."""
+    """Return the sum of 1/2 hold gap^2, and write gap = q - q_hold along the tangent
+    into gap_out : (n_v,).
+    """
     difference(problem.tree, problem.q_hold, q, gap_out)
     cost = 0.0
     for d in range(problem.hold.shape[0]):
@@ -141,10 +145,14 @@ def hold_cost(problem, q, gap_out):
 
 @njit
 def optimality(problem, multiplier, work):
-    """Gradient, hard rows and (n_hard, |(g + A' multiplier, Phi)|), after objective.
+    """Write the gradient and the rows of hard elements, and return (n_hard, |(g + A' multiplier, Phi)|).
 
-    What presses a coordinate against its bound is no part of the residual: work.lagrangian has it.
+    The gradient that presses a coordinate against its bound does not count in the residual, but is in
+    work.lagrangian.
+
+    problem : FrameProblem
     multiplier : (n_element,) - entry k belongs to the k-th hard element
+    work : Work - after objective; g, A, span, phi, lagrangian, unbound, fixed, gap, aim written
     """
     tree, elements, roles, hold = problem.tree, problem.elements, problem.roles, problem.hold
     marker_gradient(tree, work.pose, work.marker, work.g)
@@ -177,10 +185,11 @@ def optimality(problem, multiplier, work):
 
 @njit
 def hard_row(couplers, elements, e, n, work):
-    """Row n of A from element e, and the range of its entries, after element_rows; returns 0.
+    """Write row n of A from element e, and the first and last dof of its entries,
+    after element_rows; return 0.
 
-    Where its slopes are rounding beside its lever the row is zero; then the lever's square is returned, in
-    parts of which the element may be off.
+    Where the derivatives are rounding beside the lever of the element (kernels/solver/levers), the row is
+    zero and the lever's square is returned instead: the element may then deviate by a part of it.
 
     couplers : Couplers - or None
     elements : Elements
@@ -213,7 +222,9 @@ def hard_row(couplers, elements, e, n, work):
 
 @njit
 def lagrangian_gradient(couplers, n_hard, multiplier, work):
-    """work.lagrangian : (n_v,) = g + A' multiplier; then it, work.g and work.A lose the followers."""
+    """Write work.lagrangian : (n_v,) = g + A' multiplier, and then eliminate followers from it,
+    work.g and work.A.
+    """
     for d in range(work.g.shape[0]):
         work.lagrangian[d] = work.g[d]
     for k in range(n_hard):

@@ -1,13 +1,13 @@
-"""How the published numbers of a frame change with its pose: a column of slopes for each.
+"""Derivatives of the published numbers of a frame with respect to the pose: one column for each number.
 
-A number y that depends on where body A is relative to body B alone changes by a wrench on their relative
-twist, dy = w . (twist of A - twist of B): its slope along a dof is +-(twist of the dof) . w on the way
+A number y that depends only on where body A is relative to body B changes by a wrench on their relative
+twist, dy = w . (twist of A - twist of B): its derivative along a dof is +-(twist of the dof) . w on the path
 between the two bodies and zero elsewhere.
 
 Columns, in this order: angles (n_joint, 3), displacements of some joints (n_displaced, 3), lengthening
-(n_ligament,), contact points (n_contact, 3). Numbers of joints about and along the axes of the joint
-coordinate system (Grood and Suntay 1983) follow from the axes' dual ones: a relative angular velocity is the
-sum of the angles' rates times the axes.
+(n_ligament,), contact points (n_contact, 3). Angles about and displacements along the axes of the joint
+coordinate system (Grood and Suntay 1983) are read with the dual basis of these axes: a relative angular
+velocity is the sum of the angles' rates times the axes.
 """
 
 from __future__ import annotations
@@ -25,11 +25,12 @@ from kernels.joints.tree import point_in_ground
 from kernels.solver.constraints import element_wrench
 
 PARALLEL = 1e-12
-"""Square of the sine between the first and the third axis below which angles have no slopes to speak of."""
+"""Square of the sine between the first and the third axis below which it is taken as this value, so that the
+derivatives of angles stay finite."""
 
 
 class JacobianWork(NamedTuple):
-    """Working space."""
+    """Working space of output_jacobian."""
 
     frame: Annotated[np.ndarray, Floats(2, 3, 3)]  # axes of a joint's two bodies in ground, as columns
     axis: Annotated[np.ndarray, Floats(3, 3)]  # e1, e2, e3 of the joint coordinate system, one a row
@@ -45,14 +46,14 @@ def new_jacobian_work() -> JacobianWork:
 
 @njit
 def output_jacobian(model, displaced, pose, element, work, F_out):
-    """F_out : (n_v, n_output) - slopes of all published numbers at a pose, after element_values.
+    """Write the derivatives of all published numbers at a pose, after element_values.
 
     model : Skeleton
-    displaced : (n_displaced,) int64 - joints, ascending
+    displaced : (n_displaced,) int64 - joints with published displacements, ascending
     pose : Pose
     element : ElementWork
     work : JacobianWork - written
-    F_out : (n_v, n_output) - written
+    F_out : (n_v, n_output) - derivatives of each number in a column [rad, m, 1 per rad or m], written
     """
     F_out[:, :] = 0.0
     n_joint, n_done = model.joints.proximal.shape[0], 0
@@ -72,7 +73,8 @@ def output_jacobian(model, displaced, pose, element, work, F_out):
 
 @njit
 def add_column(tree, pose, body_a, body_b, wrench, column, F_out):
-    """F_out : (n_v, n_output) - one column: what a wrench works on the relative twist of two bodies.
+    """Write one column: the power of a wrench on the relative twist of two bodies,
+    per unit speed of each dof.
 
     tree : Tree
     pose : Pose
@@ -94,9 +96,10 @@ def add_column(tree, pose, body_a, body_b, wrench, column, F_out):
 
 @njit
 def joint_frame(joints, pose, j, work):
-    """work.axis, work.dual of joint j.
+    """Write the axes of the joint coordinate system of joint j and their dual basis
+    into work.axis and work.dual.
 
-    Where e1 and e3 fall together their duals grow without bound; PARALLEL keeps them finite.
+    Where e1 and e3 coincide the dual basis grows without bound; PARALLEL keeps it finite.
     """
     P, D, axis, dual = work.frame[0], work.frame[1], work.axis, work.dual
     multiply(pose.rotation[joints.proximal[j]], joints.axes_proximal[j], P)
@@ -117,7 +120,8 @@ def joint_frame(joints, pose, j, work):
 
 @njit
 def angle_rows(model, pose, j, work, column, F_out):
-    """Three columns: the angles of joint j, whose rates are dual . (relative angular velocity).
+    """Write three columns: the derivatives of the angles of joint j, whose rates are
+    dual . (relative angular velocity).
 
     model : Skeleton
     pose : Pose
@@ -135,10 +139,10 @@ def angle_rows(model, pose, j, work, column, F_out):
 
 @njit
 def displacement_rows(model, pose, j, work, column, F_out):
-    """Three columns: the displacements c of joint j, with x = c1 e1 + c2 e2 + c3 e3.
+    """Write three columns: the derivatives of the displacements c of joint j, with x = c1 e1 + c2 e2 + c3 e3.
 
-    Seen from the proximal body, x moves as the distal point does, e1 stands, e2 turns about e1 by the rate of
-    the first angle and e3 turns with the distal body: c-dot = dual . (x-dot - c2 e2-dot - c3 e3-dot).
+    Relative to the proximal body, x moves with the distal point, e1 is fixed, e2 turns about e1 by the rate
+    of the first angle and e3 turns with the distal body: c-dot = dual . (x-dot - c2 e2-dot - c3 e3-dot).
 
     model : Skeleton
     pose : Pose
@@ -171,11 +175,12 @@ def displacement_rows(model, pose, j, work, column, F_out):
 
 @njit
 def lengthening_row(model, pose, k, element, work, column, F_out):
-    """A column: the lengthening of ligament k, from the slope 2 L dL of its square.
+    """Write one column: the derivatives of the lengthening of ligament k,
+    from the derivative 2 L dL of its square.
 
     model : Skeleton
     pose : Pose
-    k : int - among the ligaments that are reported
+    k : int - index among the published ligaments
     element : ElementWork - after element_values
     work : JacobianWork - wrench written
     column : int
@@ -192,7 +197,8 @@ def lengthening_row(model, pose, k, element, work, column, F_out):
 
 @njit
 def contact_rows(model, pose, e, element, work, column, F_out):
-    """Three columns: the contact point of element e in the body of its plane, on which it slides.
+    """Write three columns: the derivatives of the contact point of element e in the body of its plane, on
+    which it slides.
 
     model : Skeleton
     pose : Pose

@@ -1,4 +1,4 @@
-"""The published numbers of a pose in a row, in the order of kernels/solver/output_jacobian."""
+"""The published numbers of a pose as one vector, in the order of kernels/solver/output_jacobian."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from kernels.solver.frame import report_elements
 
 @njit
 def read_outputs(model, displaced, pose, element, out, value_out):
-    """value_out : (K,) - numbers of a pose, after element_values.
+    """Write the published numbers of a pose into one vector, after element_values.
 
     model : Skeleton
-    displaced : (n_displaced,) int64 - joints, ascending
+    displaced : (n_displaced,) int64 - joints with published displacements, ascending
     pose : Pose
     element : ElementWork
     out : Outputs - written
-    value_out : (K,) - written
+    value_out : (K,) - the numbers [rad, m, 1], written
     """
     joint_angles(model.joints, pose, out.axes, out.angles, out.displacements)
     report_elements(model, pose, element, out)

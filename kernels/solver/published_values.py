@@ -1,4 +1,6 @@
-"""Results of a frame as they are published: in the signs of the labels, as numbers, NaN where not known."""
+"""Results of a frame as they are published:
+with the signs of their labels, and NaN where they are not known.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ from kernels.dynamics.kinetics import ALONG_AXES, IN_DISTAL
 
 
 class FrameValues(NamedTuple):
-    """As the kernels leave it; deviations may have no entries."""
+    """Results as the kernels compute them; deviation and uncertain may be empty."""
 
     angle: np.ndarray  # (n_angle,) [rad]
     sign: np.ndarray  # (n_angle,)
@@ -24,7 +26,7 @@ class FrameValues(NamedTuple):
 
 
 class PublishedValues(NamedTuple):
-    """The same as it is published."""
+    """The same results as they are published."""
 
     angle: Annotated[np.ndarray, Floats("n_angle")]
     deviation: Annotated[np.ndarray, Floats("n_deviation")]
@@ -34,7 +36,9 @@ class PublishedValues(NamedTuple):
 
 
 class PublishedLoads(NamedTuple):
-    """What crosses the joints of a person, as it is published; `of_` are its standard deviations."""
+    """Loads across the joints of a person as they are published;
+    fields `of_...` are their standard deviations.
+    """
 
     moment: Annotated[np.ndarray, Floats("3 * n_joint", fill=math.nan)]  # along the axes of the angles [N m]
     # in the distal body's axes, Z outwards on either side [N]
@@ -48,12 +52,12 @@ class PublishedLoads(NamedTuple):
 
 
 def new_published_loads(n_joint: int) -> PublishedLoads:
-    """Allocate PublishedLoads, NaN throughout."""
+    """Allocate PublishedLoads of n_joint joints, filled with NaN."""
     return allocate(PublishedLoads, n_joint=n_joint)
 
 
 def new_published_values(found: FrameValues) -> PublishedValues:
-    """Allocate PublishedValues."""
+    """Allocate PublishedValues of the sizes of a FrameValues."""
     return allocate(
         PublishedValues,
         n_angle=len(found.angle),
@@ -65,10 +69,10 @@ def new_published_values(found: FrameValues) -> PublishedValues:
 
 @njit
 def show(found, unknown, shown):
-    """shown of what was found.
+    """Write results of a frame as they are published.
 
-    found : Found
-    unknown : (n_angle,) bool - angles that are NaN
+    found : FrameValues
+    unknown : (n_angle,) bool - whether an angle is not known; it and its deviation become NaN
     shown : PublishedValues - written
     """
     for k in range(shown.angle.shape[0]):
@@ -82,14 +86,18 @@ def show(found, unknown, shown):
 
 @njit
 def publish_loads(found, deviations, unknown, lateral, side, weight, shown):
-    """shown of what inverse dynamics found; its rates and powers become NaN where the angles are.
+    """Write the results of inverse dynamics as they are published, with their standard deviations.
+
+    Where angles are not known, so are the loads of their joint, and its rates and powers become NaN in found
+    too.
 
     found : Kinetics - angle_rate, power written
     deviations : KineticDeviations
-    unknown : (3 n_joint,) bool - angles that are NaN, of a joint all three; any: the root is not seen
+    unknown : (3 n_joint,) bool - whether an angle is not known; all three of a joint if any; where any is
+        not, the residual at the root is NaN
     lateral : (n_joint, 3) - signs of forces
     side : (2, 3) - signs of the residual
-    weight : float - of the whole person [N]
+    weight : float - weight of the whole person [N]
     shown : PublishedLoads - written
     """
     anywhere = False
@@ -118,5 +126,5 @@ def publish_loads(found, deviations, unknown, lateral, side, weight, shown):
 
 @njit
 def beside(value, deviation):
-    """A deviation : float, NaN where its value : float is."""
+    """Return the deviation : float, or NaN where its value : float is NaN."""
     return math.nan if math.isnan(value) else deviation

@@ -1,4 +1,4 @@
-"""Follow one skeleton from frame to frame: prediction, dofs that the markers leave open, new starts."""
+"""Following one skeleton from frame to frame: prediction, undetermined dofs, and restarts of the solver."""
 
 from __future__ import annotations
 
@@ -28,17 +28,20 @@ OPEN_ROTATION, OPEN_TRANSLATION = 1e-4, 1e-2
 HOLD_ROTATION, HOLD_TRANSLATION = 0.1, 1.0
 HARD_CURVATURE = 1e3
 WHOLLY, PARTLY = 1, 2
-"""How far the last frame is trusted: it left nothing open, or dofs were held; 0 where it was not solved."""
+"""Trust in the last frame: WHOLLY where it determined all dofs, PARTLY where dofs were held;
+0 where it was not solved."""
 CLEARLY_BETTER = 0.95  # objective of another assembly against the one at hand
 WORSE = 2.0
-"""Objective over its least since the last look for a better assembly from which it is time for another: two
-assemblies may fit one pose alike, and only one of them the next. That much again after a look in vain."""
+"""Ratio of the objective to its least value since the last restart from which the next one is due: two
+configurations may fit one pose equally well, but not the next. The ratio is multiplied by it after each
+restart in vain."""
 LEAST_RMS = 0.003
-"""Residuals up to which no other assembly is looked for, whatever they were: skin moves by as much [m]."""
+"""Marker RMS up to which no better configuration is searched for:
+soft tissue artefact is of that size [m]."""
 
 
 class TrackState(NamedTuple):
-    """State of one solution that is followed."""
+    """State of one solution that is followed from frame to frame."""
 
     q: Annotated[np.ndarray, Floats("n_q")]
     speed: Annotated[np.ndarray, Floats("n_v")]  # tangent speed, to predict the next frame
@@ -67,7 +70,7 @@ class TrackState(NamedTuple):
 
 
 class TrackOptions(NamedTuple):
-    """How one solution is followed, and when to start anew."""
+    """Settings of how one solution is followed, and when the solver is restarted."""
 
     solver: SolverOptions
     restart_rms: float  # a frame with a larger marker RMS is tried from scratch as well [m]
@@ -76,12 +79,12 @@ class TrackOptions(NamedTuple):
 
 
 def new_track(n_q: int, n_v: int, n_element: int) -> TrackState:
-    """Allocate a Track that has not started."""
+    """Allocate a TrackState that has not started."""
     return allocate(TrackState, n_q=n_q, n_v=n_v, n_element=n_element)
 
 
 class TrackWork(NamedTuple):
-    """Working space of one frame; of solutions of the same sizes, one after the other."""
+    """Working space of one frame, which several solutions of the same sizes may use in succession."""
 
     solver: Work
     fit: BodyFitWork
@@ -90,12 +93,12 @@ class TrackWork(NamedTuple):
 
 @njit
 def predict(tree, dt, options, track, q_out):
-    """Where the skeleton should be some time after the last frame.
+    """Predict the pose some time after the last frame, at constant speed.
 
     tree : Tree
-    dt : float - that time [s]; 0 = unknown, then nothing moves
+    dt : float - that time [s]; where it is 0 = unknown, or above max_prediction, the pose stays
     options : TrackOptions
-    track : Track
+    track : TrackState
     q_out : (n_q,) - written [m, rad]
     """
     step = dt if 0.0 < dt <= options.max_prediction else 0.0
@@ -105,11 +108,17 @@ def predict(tree, dt, options, track, q_out):
 
 @njit
 def find_open_dofs(problem, q, work, floating_inner):
-    """problem.hold gets a weight for every dof that markers, hard elements and hold so far leave open.
+    """Write a weight into problem.hold for every dof that markers, hard elements and weights so far leave
+    undetermined, mark it in work.open, and return how many there are.
 
-    The pivots of J'WJ + rho A'A in tree order are the curvatures left to each dof by the ones before it.
-    Returns how many are open, work.open which. Not counted: the loose ones : (n_v,) int64, which no frame
-    determines, and a coordinate at its bound, which its bound determines.
+    The pivots of J'WJ + rho A'A in tree order are the curvatures left to each dof by those before it. Not
+    counted are floating inner dofs, which no frame determines, and coordinates at their bound, which it
+    determines.
+
+    problem : FrameProblem - hold written
+    q : (n_q,) [m, rad]
+    work : TrackWork - open, solver written
+    floating_inner : (n_v,) int64 - 1 = undetermined even where all markers are seen
     """
     tree, elements, mode = problem.tree, problem.elements, problem.roles.mode
     hold, at = problem.hold, work.solver
@@ -148,7 +157,7 @@ def find_open_dofs(problem, q, work, floating_inner):
 
 @njit
 def remember(track):
-    """Keep the state before a frame, so that it can be solved again."""
+    """Store the state before a frame, so that the frame can be solved again."""
     copy(track.q, track.q_begin)
     copy(track.multiplier, track.multiplier_begin)
     track.doubt_begin[0] = track.doubt[0]
@@ -158,7 +167,7 @@ def remember(track):
 
 @njit
 def rewind(track):
-    """Back to the state before the frame."""
+    """Restore the state before the frame."""
     copy(track.q_begin, track.q)
     copy(track.multiplier_begin, track.multiplier)
     track.doubt[0] = track.doubt_begin[0]
@@ -168,15 +177,15 @@ def rewind(track):
 
 @njit
 def conclude(tree, dt, followed, solved, track):
-    """After the frame's last solution: speed for the next prediction, and whether to trust it.
+    """Compute the speed for the next prediction, after the frame's last solution, and how far to trust it.
 
-    A speed lies between two solutions: after a frame that was not solved there is none yet.
+    A speed is a difference of two solutions: in the first frame after one that was not solved it is zero.
 
     tree : Tree
     dt : float - time since the frame before [s]
-    followed : bool - the frame was solved from a frame before
+    followed : bool - whether the frame was solved from a frame before
     solved : int - WHOLLY, PARTLY, or 0 where it did not converge; held dofs have no speed
-    track : Track - speed and trusted written
+    track : TrackState - speed and trusted written
     """
     between = followed and solved > 0 and track.trusted[0] > 0
     track.trusted[0] = int(solved)
@@ -190,18 +199,18 @@ def conclude(tree, dt, followed, solved, track):
 
 @njit
 def follow(model, roles, measured, weight, dt, options, track, work):
-    """Solve one frame from the last one, or from scratch where that fails.
+    """Solve one frame from the last one, or restart where that fails.
 
     model : Skeleton
     roles : Roles
     measured : (n_marker, 3) - in ground [m]
-    weight : (n_marker,) - 0 = takes no part
+    weight : (n_marker,) - 0 = not used
     dt : float - time since the last frame [s]; 0 = unknown
     options : TrackOptions
-    track : Track - q gets the solution
-    work : TrackWork - holds the solution's pose
-    Returns (status, iterations, residual, objective, n_open): status of kernels.solver.kkt, n_open = dofs
-    held near the last pose because nothing determines them.
+    track : TrackState - written; q becomes the solution
+    work : TrackWork - written; solver.pose is that of the solution
+    Returns (status, iterations, residual, objective, n_open): status of kernels.solver.kkt, n_open = number
+    of dofs held near the last pose because nothing determines them.
     """
     problem = FrameProblem(
         tree=model.tree, markers=model.markers, elements=model.elements, roles=roles, measured=measured,
@@ -246,7 +255,9 @@ def follow(model, roles, measured, weight, dt, options, track, work):
 
 @njit
 def visible_weight(markers, weight):
-    """(whether every marker takes part, sum of the weights of those that do); weight : (n_marker,)."""
+    """Return (whether every marker is used, sum of the weights of those used);
+    weight : (n_marker,) of the frame.
+    """
     complete, visible = True, 0.0
     for m in range(weight.shape[0]):
         complete = complete and weight[m] > 0.0
@@ -257,13 +268,13 @@ def visible_weight(markers, weight):
 
 @inlined
 def set_out(model, limits, dt, options, track):
-    """track.q : (n_q,) - from the last frame, kept in q_before, to where the solver begins.
+    """Store the last pose in track.q_before and predict track.q : (n_q,), where the solver begins.
 
     model : Skeleton
-    limits : Limits - or None
+    limits : CoordinateRanges - or None
     dt : float - time since the last frame [s]; 0 = unknown
     options : TrackOptions
-    track : Track - written
+    track : TrackState - written
     """
     if track.started[0] != 1:
         copy(model.q_neutral, track.q)
@@ -276,11 +287,11 @@ def set_out(model, limits, dt, options, track):
 
 @inlined
 def fits_worse(found, visible, track):
-    """Whether a solution fits so much worse than others since the last look that it is time for another.
+    """Return whether a solution fits so much worse than the best since the last restart that one is due.
 
-    found : Solved
-    visible : float - weight of the markers
-    track : Track
+    found : SolverEnd
+    visible : float - sum of the weights of the visible markers
+    track : TrackState
     """
     usual = visible * max(track.fit[0], 0.5 * LEAST_RMS**2)
     return found.status == CONVERGED and found.cost > track.patience[0] * usual
@@ -288,14 +299,18 @@ def fits_worse(found, visible, track):
 
 @inlined
 def forget_fit(in_vain, track):
-    """After a look, which was in vain where a worse fit led to it and no better one came of it."""
+    """Reset the best fit after a restart;
+    in_vain : bool - whether a worse fit was its reason, and no better one was found.
+    """
     track.fit[0] = math.inf
     track.patience[0] = WORSE * track.patience[0] if in_vain else WORSE
 
 
 @njit
 def survey(n_open, complete, work, track):
-    """Keep what the first complete frame leaves open as loose; returns n_open without it."""
+    """Store the dofs that the first complete frame leaves undetermined as floating inner dofs; return n_open,
+    the number of undetermined dofs, without them.
+    """
     if track.surveyed[0] != 0 or not complete:
         return n_open
     track.surveyed[0] = 1
@@ -308,12 +323,12 @@ def survey(n_open, complete, work, track):
 
 @inlined
 def is_ruined(problem, found, limit, track, work):
-    """Whether a solution is none, or leaves the markers farther away than a frame from scratch might.
+    """Return whether a solution did not converge, or fits so badly that a restart may be better.
 
-    problem : Problem
-    found : Solved
-    limit : float - objective without what holds dofs [m^2]
-    track : Track - with the solution in q
+    problem : FrameProblem
+    found : SolverEnd
+    limit : float - largest objective, without the terms that hold dofs [m^2]
+    track : TrackState - with the solution in q
     work : TrackWork - solver.hold_gap written
     """
     if found.status != CONVERGED:
@@ -323,19 +338,19 @@ def is_ruined(problem, found, limit, track, work):
 
 @njit
 def restart(problem, q_neutral, options, found, track, work):
-    """Solve from scratch, from some starts, and keep the best converged result (also against the one given).
+    """Solve from several starts without a prediction, and keep the best converged result, or the one given.
 
-    Start 0 fits every body to its markers; start 1 does too, but has inner free joints and chains in their
-    neutral pose: a knee mechanism has two assemblies, and the fitted knee may fall into the wrong one. Where
-    there are more free joints inside the tree, one more start for each has it alone in the neutral pose.
+    Start 0 fits every body to its markers. Start 1 does so too, but has inner free joints and chains in their
+    neutral pose: a knee mechanism has two configurations, and the fitted knee may be in the wrong one. Where
+    the tree has several inner free joints, one more start for each has that joint alone in the neutral pose.
 
-    problem : Problem
+    problem : FrameProblem
     q_neutral : (n_q,) [m, rad]
-    options : Options
-    found : Solved - what is in track now
-    track : Track - q, multiplier written
+    options : SolverOptions
+    found : SolverEnd - of the result in track
+    track : TrackState - q, multiplier written
     work : TrackWork - written
-    Returns Solved, with the iterations of all.
+    Returns a SolverEnd, with the iterations of all starts.
     """
     tree, best = problem.tree, found
     total, n_inner = found.iterations, 0
@@ -364,9 +379,12 @@ def restart(problem, q_neutral, options, found, track, work):
 
 @njit
 def relax(tree, q_neutral, only, q_out):
-    """q_out : (n_q,) - gets the neutral pose of inner free joints and chains.
+    """Write the neutral pose of inner free joints and chains into q_out : (n_q,).
 
-    only : int - of the free joint of that number alone, -1 = of all
+    tree : Tree
+    q_neutral : (n_q,) [m, rad]
+    only : int - index of the one inner free joint to set, -1 = set all free joints and chains inside the tree
+    q_out : (n_q,) - written
     """
     n_inner = 0
     for b in range(tree.parent.shape[0]):

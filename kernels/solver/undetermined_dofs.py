@@ -1,7 +1,7 @@
-"""What is known of dofs and joints that no marker determines: less with every frame.
+"""Standard deviations of dofs and joints that no marker determines: they grow with every frame.
 
-A dof that is held near its last pose is a measurement of that pose, whose deviation grows from the moment on
-that it is held as fast as a joint of a walking person turns (docs/uncertainty.md).
+A dof that is held near its last pose counts as a measurement of that pose. Its deviation grows from the
+moment on that it is held, as fast as a joint of a walking person turns (docs/uncertainty.md).
 """
 
 from __future__ import annotations
@@ -12,22 +12,26 @@ from kernels.compiler.jit import njit
 from kernels.joints.motions import TRANSLATES
 
 MOST_ANGLE, MOST_LENGTH = math.pi / math.sqrt(3.0), 1.0
-"""Deviation of an angle of which nothing is known: uniform on a circle [rad]; of a length [m]."""
+"""Standard deviation of an angle that is not known at all, uniform on a circle [rad],
+and of such a length [m]."""
 HELD_ANGLE, HELD_LENGTH = 0.15, 0.05
-"""Deviation of a dof from the moment on that it is held [rad, m] ..."""
+"""Standard deviation of a dof at the moment when it begins to be held [rad, m] ..."""
 HELD_ANGLE_SPEED, HELD_LENGTH_SPEED = 3.0, 1.0
-"""... and the speed at which a joint of a walking person leaves its place [rad/s, m/s]."""
+"""... and the speed at which a joint of a walking person leaves its pose [rad/s, m/s]."""
 FOLDED = -1
-"""In place of how many markers a body shows: it and its neighbour show too few."""
+"""In place of a body's number of visible markers: the body and its neighbour both have too few."""
 NEVER = 1e9
-"""Time since a dof was determined that never was [s]."""
+"""Time since a dof was determined, where it never was [s]."""
 
 
 @njit
 def age(hold, is_open, dt, held_for):
-    """held_for : (n_v,) - on by dt [s] where a dof is held, 0 where it is determined.
+    """Advance the times for which dofs have been held.
 
-    hold : (n_v,); is_open : (n_v,) int64 - 1 = held because it was open, not by a task
+    hold : (n_v,) - weights that hold dofs, 0 = free
+    is_open : (n_v,) int64 - 1 = held because it was undetermined, not by a target of its coordinate
+    dt : float - time since the last frame [s]
+    held_for : (n_v,) - grows by dt where a dof is held, 0 where it is determined [s], written
     """
     for d in range(hold.shape[0]):
         held_for[d] = held_for[d] + dt if hold[d] > 0.0 and is_open[d] == 1 else 0.0
@@ -35,16 +39,17 @@ def age(hold, is_open, dt, held_for):
 
 @njit
 def add_held(tree, hold, is_open, held_for, M):
-    """M : (n_v, n_v) += the squares of the holds times the variances of where they hold.
+    """Add the variances of held dofs to the covariance of the gradient:
+    squared weights times squared deviations.
 
-    A dof that nothing determines is held near its last pose; that is a measurement of which less is known the
-    longer it was not determined.
+    A dof that nothing determines is held near its last pose, which is a measurement that is less certain the
+    longer the dof was not determined.
 
     tree : Tree
-    hold : (n_v,)
-    is_open : (n_v,) int64 - 1 = held because it was open
-    held_for : (n_v,) - for how long [s]
-    M : (n_v, n_v) - written
+    hold : (n_v,) - weights that hold dofs, 0 = free
+    is_open : (n_v,) int64 - 1 = held because it was undetermined
+    held_for : (n_v,) - time since it was determined [s]
+    M : (n_v, n_v) - covariance of the gradient; its diagonal written
     """
     for d in range(hold.shape[0]):
         if hold[d] > 0.0 and is_open[d] == 1:
@@ -53,7 +58,7 @@ def add_held(tree, hold, is_open, held_for, M):
 
 @njit
 def deviation_left(tree, d, time):
-    """Deviation [rad, m] of dof d that nothing has determined for a time [s]; tree : Tree."""
+    """Return the standard deviation [rad, m] of dof d, not determined for a time [s]."""
     if tree.dof_rotates[d] == TRANSLATES:
         return min(math.hypot(HELD_LENGTH, HELD_LENGTH_SPEED * time), MOST_LENGTH)
     return angle_left(time)
@@ -61,24 +66,24 @@ def deviation_left(tree, d, time):
 
 @njit
 def angle_left(time):
-    """Deviation [rad] of an angle that nothing has determined for a time [s]."""
+    """Return the standard deviation [rad] of an angle that nothing has determined for a time [s]."""
     return min(math.hypot(HELD_ANGLE, HELD_ANGLE_SPEED * time), MOST_ANGLE)
 
 
 @njit
 def age_folded(model, enough, weight, dt, sight, folded_for):
-    """folded_for : (n_body,) - on by dt where two bodies in a row show too few markers, else 0.
+    """Advance the times for which two neighbouring bodies have had too few visible markers.
 
-    Such a chain can fold to either side, as a leg of which only pelvis and foot are seen can bend its knee
-    backwards: the optimum is one of two, and its own curvature knows nothing of the other. Bodies that carry
-    no markers are passed over.
+    Such a chain can fold to either side, as a leg of which only pelvis and foot are visible can bend its knee
+    backwards: the optimum is one of two, and its curvature contains nothing about the other. Bodies without
+    markers are passed over.
 
     model : Skeleton
-    enough : (n_body,) int64 - markers that a body must show; 0 = it carries none
+    enough : (n_body,) int64 - number of visible markers that a body needs; 0 = it has no markers
     weight : (n_marker,) - of the frame
-    dt : float - [s]
-    sight : (n_body,) int64 - written
-    folded_for : (n_body,) [s] - written
+    dt : float - time since the last frame [s]
+    sight : (n_body,) int64 - number of visible markers, or FOLDED, written
+    folded_for : (n_body,) - grows by dt where FOLDED, else 0 [s], written
     """
     parent, body = model.tree.parent, model.markers.body
     sight[:] = 0

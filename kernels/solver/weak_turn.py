@@ -1,9 +1,10 @@
-"""The turn of a body that its own markers resist least: where another assembly of its joint may lie.
+"""The rotation of a body that its markers resist least:
+the start of a search for an alternative configuration.
 
-By half of sum w (distance from the axis)^2 times the square of a turn about an axis through their middle the
-cost of the markers rises. The joint turns about its own origin, along that axis: a start to solve from, no
-more. Elements hold a mechanism, markers choose between its assemblies: one that they do not exclude is within
-what their errors allow, along the turn that they feel least.
+A rotation about an axis through the mean of the markers raises their cost by half of its square times sum w
+(distance from the axis)^2. The joint turns about its own origin, along the axis with the least sum; this only
+gives a start to solve from. Elements constrain a mechanism, and markers decide between its configurations:
+one that they do not exclude differs by no more than their errors, along the rotation that they resist least.
 """
 
 from __future__ import annotations
@@ -15,24 +16,24 @@ from kernels.markers.marker_cost import weight_of
 from kernels.solver.initial_pose import jacobi_eigen
 
 REACH = 3.0
-"""Standard deviations of the markers that such a turn moves them by, on average."""
+"""Average displacement of the markers by that rotation, in standard deviations of the markers."""
 LEAST_TURN, MOST_TURN = 0.1, 0.6
-"""Of which it is no less and no more [rad]."""
+"""Bounds of that rotation [rad]."""
 
 
 @njit
 def weak_turn(tree, markers, place, weight, size, pose, b, fit, delta_out):
-    """delta_out : (n_v,) - tangent step that turns free joint b about the axis that its markers feel least.
+    """Write the tangent step that turns free joint b about the axis that its markers resist least.
 
     tree : Tree
-    markers : Markers
+    markers : ModelMarkers
     place : (n_marker, 3) - model markers in ground [m]
     weight : (n_marker,) - of the frame
-    size : (n_marker,) - deviation of each marker along an axis [m]
+    size : (n_marker,) - standard deviation of each marker along one axis [m]
     pose : Pose
-    b : int - body
-    fit : FitWork - K, V, vectors written
-    delta_out : (n_v,) - written [rad]
+    b : int - body that the joint carries
+    fit : BodyFitWork - K, V, vectors written
+    delta_out : (n_v,) - the step [rad], zero where the body has no markers, written
     """
     K, V, middle, axis = fit.K, fit.V, fit.vectors[0], fit.vectors[1]
     total, square = 0.0, 0.0

@@ -1,1 +1,1 @@
-"""Standard deviations of results, from the errors of what was measured."""
+"""Standard deviations of what is published, from the stated errors of the markers."""

@@ -1,12 +1,13 @@
-"""How errors of the markers move a pose while it moves itself: columns of a factor of its covariance in time.
+"""Errors of a moving pose by errors of the markers: columns of a factor of its covariance at three times.
 
-An optimum answers errors dm of markers by dq = S dm, S = P J'W (kernels/uncertainty/sensitivity). While the
-skeleton moves S changes: elements turn, and markers lie otherwise to the joints. Errors go with the segments:
-what they do to the gradient is a wrench on each body, whose covariance (kernels/uncertainty/gradient_errors)
-has a factor of six columns that stay as they are in the body's frame. So S times this factor, at three times
-of a motion, tells the first two rates of every error of the pose (rtsim/methods/kinematics/rate_errors).
-Markers are taken to be where the skeleton has them: residuals of another time would bend the objective. What
-rests on a bound in the frame does so at all three times: no error moves it.
+An optimum follows errors dm of the markers by dq = S dm, S = P J'W (kernels/uncertainty/sensitivity). While
+the skeleton moves S changes: elements turn, and the markers' places relative to the joints change. Errors
+move with the segments: their effect on the gradient is a wrench on each body, whose covariance
+(kernels/uncertainty/gradient_errors) has a factor of six columns that are constant in the body's frame. S
+times this factor at three times of a motion therefore gives the first two rates of every error of the pose
+(rtsim/methods/kinematics/rate_errors). Markers are taken to be where the skeleton has them, as residuals of
+another time would distort the objective. A coordinate at its bound in the frame is taken to be there at all
+three times: no error moves it.
 """
 
 from __future__ import annotations
@@ -33,13 +34,15 @@ from kernels.uncertainty.pose_errors import add_coordinates
 from kernels.uncertainty.sensitivity import answer, soft_answers, stand_beside
 
 LASTING, NOISE = 0, 1
-"""Kinds of errors: skin and a marker's own error; noise."""
+"""Kinds of errors: LASTING are soft tissue artefact and a marker's own error of the model;
+NOISE is that of measurement."""
 DEPENDENT = 1e-9
-"""Part of its variance below which a motion of a body's markers counts as following from the others."""
+"""Part of its variance below which a component of the wrench of a body counts
+as a function of the others [1]."""
 
 
 class ThreePoses(NamedTuple):
-    """A motion, and three poses of it."""
+    """A motion by pose, speeds and accelerations, and three poses of it."""
 
     q: Annotated[np.ndarray, Floats("n_q")]  # at the time in question
     v: Annotated[np.ndarray, Floats("n_v")]  # speeds
@@ -49,7 +52,7 @@ class ThreePoses(NamedTuple):
 
 
 class ColumnWork(NamedTuple):
-    """Working space."""
+    """Working space of columns_in_time."""
 
     at_home: Pose  # every body's axes and origin those of ground: places in it are places in the bodies
     place: Annotated[np.ndarray, Floats("n_marker", 3)]  # [m]
@@ -81,33 +84,36 @@ def new_column_work(n_q: int, n_v: int, n_body: int, n_marker: int, n_element: i
 
 
 def new_course(n_q: int, n_v: int) -> ThreePoses:
-    """Allocate a Course."""
+    """Allocate a ThreePoses."""
     return allocate(ThreePoses, n_q=n_q, n_v=n_v)
 
 
 def new_columns(n_v: int, n_body: int, n_other: int) -> np.ndarray:
-    """(3, 2, n_v, n_column) - before, at and after a time; of LASTING errors and of NOISE.
+    """Allocate the columns (3, 2, n_v, n_column): before, at and after a time;
+    of LASTING errors and of NOISE.
 
-    n_other : mechanisms that may be put together otherwise
+    n_v, n_body : int - numbers of generalized speeds and of bodies
+    n_other : int - number of mechanisms that may have an alternative configuration
     """
     return np.zeros((3, 2, n_v, 6 * n_body + n_v + n_other))
 
 
 @njit
 def columns_in_time(model, method, course, skin, frame_state, state, solver, own, work, columns_out):
-    """columns_out : (3, 2, n_v, n_column) - errors of the pose before, at, and after a time, by each error of
-    size 1; returns how many columns are written, 0 where one of the three poses is not determined.
+    """Write the errors of the pose before, at and after a time by each error of size 1; return how many
+    columns are written, or 0 where one of the three poses is not determined.
 
     model : Skeleton
-    method : Method
-    course : Course - pose written
+    method : SolverMethod
+    course : ThreePoses - pose written
     skin : SkinMotion
-    frame_state : FrameState - weights of the markers, and what holds dofs
+    frame_state : FrameState - weights of the markers, and weights that hold dofs
     state : DeviationState - after deviate
-    solver : Work - written: not that of the frame, which others read
-    own : (TrackWork, DeviationWork) - of the frame, which dofs are open and which at a bound; of the
-        deviations, scratch written
+    solver : Work - written; a different one from that of the frame, which is read elsewhere
+    own : (TrackWork, DeviationWork) - the first has the frame's undetermined dofs and coordinates at a bound;
+        of the second, scratch is written
     work : ColumnWork - written
+    columns_out : (3, 2, n_v, n_column) - tangent step for each error, of LASTING errors and of NOISE, written
     """
     scratch = own[1]
     factor_wrenches(
@@ -133,12 +139,13 @@ def columns_in_time(model, method, course, skin, frame_state, state, solver, own
 
 @njit
 def add_other_assemblies(other, n_column, columns_out):
-    """columns_out : (3, 2, n_v, n_column) - with a column behind the others for each mechanism that may be
-    put together otherwise (kernels/solver/alternative_configuration), its way there as in the frame; returns
-    how many count.
+    """Append a column for each alternative configuration of a mechanism
+    (kernels/solver/alternative_configuration): the square root of its probability times the step to it in the
+    frame. Return how many columns there are now.
 
     other : AlternativeConfiguration
-    n_column : int - before
+    n_column : int - number of columns before
+    columns_out : (3, 2, n_v, n_column) - written
     """
     n = n_column
     for r in range(other.body.shape[0]):
@@ -154,12 +161,14 @@ def add_other_assemblies(other, n_column, columns_out):
 
 @njit
 def hold_columns(tree, hold, is_open, held_for, gradient):
-    """gradient : (2, n_v, n_column) - behind the columns of bodies, one for every dof that is held because
-    nothing determines it (kernels/solver/undetermined_dofs); returns how many columns count.
+    """Append one column to those of the bodies for every dof that is held because nothing determines it
+    (kernels/solver/undetermined_dofs); return how many columns there are now.
 
     tree : Tree
-    hold, held_for : (n_v,)
-    is_open : (n_v,) int64
+    hold : (n_v,) - weights that hold dofs, 0 = free
+    is_open : (n_v,) int64 - 1 = held because it was undetermined
+    held_for : (n_v,) - time since it was determined [s]
+    gradient : (2, n_v, n_column) - change of the gradient by each error, written
     """
     first, n_v = 6 * tree.parent.shape[0], hold.shape[0]
     gradient[:, :, first:] = 0.0
@@ -173,14 +182,15 @@ def hold_columns(tree, hold, is_open, held_for, gradient):
 
 @njit
 def factor_wrenches(model, skin, still, weight, errors, scratch, work):
-    """work.factor : (2, n_body, 6, 6) - of the covariance of what a body's markers do to the gradient.
+    """Write factors of the covariance of each body's wrench,
+    by which its markers' errors change the gradient.
 
     model : Skeleton
-    skin, still : SkinMotion - as it moves, and that does not
+    skin, still : SkinMotion - shared errors of the markers of a segment, and none
     weight : (n_marker,) - of the frame
     errors : MarkerErrors
     scratch : GradientErrorWork - written
-    work : ColumnWork - variance, factor written
+    work : ColumnWork - variance and factor : (2, n_body, 6, 6), in the bodies' frames, written
     """
     tree, markers = model.tree, model.markers
     for m in range(weight.shape[0]):
@@ -202,16 +212,16 @@ def factor_wrenches(model, skin, still, weight, errors, scratch, work):
 
 @njit
 def answers_at(model, method, frame_state, fixed, solver, own, work):
-    """work.answers.X : (n_v, n_v), work.gradient : (2, n_v, n_column) - how every tangent coordinate answers
-    to the gradient at work.q, and what the errors do to that; False where the pose is not determined.
+    """Write the change of every tangent coordinate with the gradient at work.q, and the change of the
+    gradient with the errors; return False where the pose is not determined.
 
     model : Skeleton
-    method : Method
+    method : SolverMethod
     frame_state : FrameState
     fixed : (n_v,) int64 - 1 = a coordinate at its bound
     solver : Work - written
     own : DeviationWork - scratch written
-    work : ColumnWork - q, place, step, gradient, answers written
+    work : ColumnWork - answers.X : (n_v, n_v), gradient : (2, n_v, n_column), q, place, step written
     """
     tree, answers, track = model.tree, work.answers, frame_state.track
     n_hard = stand_among(model, method.roles, track, frame_state.segments.weight, fixed, solver, work)
@@ -236,12 +246,12 @@ def answers_at(model, method, frame_state, fixed, solver, own, work):
 
 @njit
 def stand_among(model, roles, track, weight, fixed, solver, work):
-    """As kernels/uncertainty/sensitivity.stand_beside at work.q, among markers that are where the model has
-    them.
+    """Factor the KKT system at work.q, as kernels/uncertainty/sensitivity.stand_beside, with markers that are
+    where the model has them; return n_hard, or -1 where the pose is not determined.
 
     model : Skeleton
     roles : Roles
-    track : Track - what holds dofs
+    track : TrackState - weights that hold dofs
     weight : (n_marker,) - of the frame
     fixed : (n_v,) int64 - 1 = a coordinate at its bound
     solver : Work - written
@@ -258,12 +268,13 @@ def stand_among(model, roles, track, weight, fixed, solver, work):
 
 @njit
 def gradient_columns(tree, pose, factor, wrench, gradient_out):
-    """gradient_out : (n_v, n_column) - change of the gradient by wrenches on the bodies, in 6 n_body columns.
+    """Write the changes of the gradient by wrenches on the bodies into the first 6 n_body columns.
 
     tree : Tree
     pose : Pose
-    factor : (n_body, 6, 6) - wrenches in the bodies, moment first, about their origins, a column each
-    wrench : (6,) - written
+    factor : (n_body, 6, 6) - wrenches in the bodies' frames, moment first, about their origins, one a column
+    wrench : (6,) - scratch, written
+    gradient_out : (n_v, n_column) - written
     """
     gradient_out[:, : 6 * tree.parent.shape[0]] = 0.0
     for b in range(tree.parent.shape[0]):
@@ -290,7 +301,13 @@ def gradient_columns(tree, pose, factor, wrench, gradient_out):
 
 @njit
 def product(X, gradient, n_column, columns_out):
-    """columns_out : (n, K) = X' gradient in the first n_column columns; X : (n, n), gradient : (n, K)."""
+    """Write X' gradient into the first n_column columns of columns_out : (n, K), zeros into the others.
+
+    X : (n, n)
+    gradient : (n, K)
+    n_column : int
+    columns_out : (n, K) - written
+    """
     columns_out[:, :] = 0.0
     for i in range(X.shape[0]):
         for d in range(X.shape[1]):

@@ -1,9 +1,9 @@
 """Standard deviations of the numbers of a frame, from the optimum itself (docs/uncertainty.md).
 
-The optimum of a frame moves with the markers m by dq = -P dg, dg = -J' W dm the change of the gradient
-(kernels/uncertainty/sensitivity). A number with the slopes f has x = P f and the variance x' M x, M the
-covariance of the gradient (kernels/uncertainty/gradient_errors). Covariance: Bar-Shalom et al. 2001, section
-3.4.
+The optimum of a frame moves with the markers m by dq = -P dg, where dg = -J' W dm is the change of the
+gradient (kernels/uncertainty/sensitivity). A number with the derivatives f has x = P f and the variance x' M
+x, with M the covariance of the gradient (kernels/uncertainty/gradient_errors). Propagation of covariance:
+Bar-Shalom et al. 2001, section 3.4.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ from kernels.uncertainty.variance_inflation import inflate_variance
 
 
 class DeviationOptions(NamedTuple):
-    """Numbers of the deviations."""
+    """Settings of the deviations."""
 
     bounds: ErrorBounds
     limit: np.ndarray  # (3,) - deviation of a joint's angles beyond which each is uncertain [rad]
@@ -76,7 +76,7 @@ class DeviationOptions(NamedTuple):
 
 
 class DeviationState(NamedTuple):
-    """What goes on from frame to frame."""
+    """State that is kept from frame to frame."""
 
     errors: MarkerErrors  # of the markers, whatever the method
     held_for: Annotated[np.ndarray, Floats("n_v", fill=NEVER)]  # time since each dof was determined [s]
@@ -94,7 +94,7 @@ class DeviationState(NamedTuple):
 
 
 class Answers(NamedTuple):
-    """Of K numbers side by side."""
+    """Sensitivities of K numbers, one a column."""
 
     X: Annotated[np.ndarray, Floats("n_v", "K")]  # slopes, then x = P f of every number
     B: Annotated[np.ndarray, Floats("n_element", "K")]  # answers of the numbers to the hard elements' targets
@@ -103,7 +103,7 @@ class Answers(NamedTuple):
 
 
 class DeviationWork(NamedTuple):
-    """Working space; K = n_output."""
+    """Working space of deviate; K = n_output."""
 
     rows: JacobianWork
     M: Annotated[np.ndarray, Floats(2, "n_v", "n_v")]  # covariance of the gradient by ALL errors, by NOISE
@@ -119,7 +119,7 @@ class DeviationWork(NamedTuple):
 
 
 class Deviations(NamedTuple):
-    """Standard deviations, in the order of kernels/solver/output_jacobian."""
+    """Standard deviations of the published numbers, in the order of kernels/solver/output_jacobian."""
 
     value: Annotated[np.ndarray, Floats("K")]
     # 1 = an angle whose deviation is beyond the limit
@@ -129,7 +129,7 @@ class Deviations(NamedTuple):
 def new_deviation_state(
     n_v: int, n_body: int, K: int, errors: MarkerErrors, other: AlternativeConfiguration
 ) -> DeviationState:
-    """Allocate what is remembered of a solution; of the markers it is shared."""
+    """Allocate the DeviationState of one solution; errors of the markers are shared between solutions."""
     return allocate(
         DeviationState,
         n_v=n_v,
@@ -170,18 +170,19 @@ def new_deviations(n_joint: int, K: int) -> Deviations:
 
 @njit
 def deviate(model, method, dt, frame_options, options, frame_state, state, work, out):
-    """Deviations of a converged frame's results, after kernels/solver/frame.estimate; returns how many angles
-    are uncertain: all, where there is no minimum that deviations could belong to.
+    """Write the standard deviations of a converged frame's results, after kernels/solver/frame.estimate.
+
+    Return how many angles are uncertain: all, where the pose is no minimum and has no deviations.
 
     model : Skeleton
-    method : Method
+    method : SolverMethod
     dt : float - time since the last frame [s]; 0 = unknown
     frame_options : FrameOptions
     options : DeviationOptions
     frame_state : FrameState - as the frame left it
     state : DeviationState - updated
-    work : (TrackWork, DeviationWork, AlternativeWork) - of the frame, whose scratch is written, of the
-        deviations, and of other assemblies
+    work : (TrackWork, DeviationWork, AlternativeWork) - of the frame, of deviations, and of alternative
+        configurations; written
     out : Deviations - written
     """
     track, health, segments, own = frame_state.track, frame_state.health, frame_state.segments, work[1]
@@ -227,13 +228,14 @@ def deviate(model, method, dt, frame_options, options, frame_state, state, work,
 
 @njit
 def errors_of_gradient(model, options, frame_state, is_open, due, state, solver, work):
-    """work.M : (2, n_v, n_v) - by ALL errors, and where the covariance of the pose is due by NOISE.
+    """Write the covariance of the gradient into
+    work.M : (2, n_v, n_v), by ALL errors, and by NOISE where due.
 
     model : Skeleton
     options : DeviationOptions
     frame_state : FrameState
     is_open : (n_v,) int64 - 1 = held, as no marker determines it
-    due : bool
+    due : bool - whether the covariance of the pose is computed in this frame
     state : DeviationState - after marker_variances
     solver : Work - after stand_at
     work : DeviationWork - gradient, M written
@@ -255,7 +257,9 @@ def errors_of_gradient(model, options, frame_state, is_open, due, state, solver,
 
 @njit
 def is_whole(filled, is_open):
-    """Whether no marker is filled in and no dof held; filled : (n_body,), is_open : (n_v,) int64."""
+    """Return whether no marker is filled in and no dof is held;
+    filled : (n_body,), is_open : (n_v,) int64.
+    """
     n = 0
     for b in range(filled.shape[0]):
         n += filled[b]
@@ -266,7 +270,7 @@ def is_whole(filled, is_open):
 
 @njit
 def is_spoilt(options, health):
-    """Whether any marker of a frame is wrong; options : HealthOptions, health : Health."""
+    """Return whether any marker of a frame is wrong; options : HealthOptions, health : Health."""
     n = 0
     for m in range(health.fault.shape[0]):
         n += int(is_wrong(m, options, health))
@@ -275,10 +279,10 @@ def is_spoilt(options, health):
 
 @njit
 def unknown(dt, state, out):
-    """No deviations: a pose that is no minimum belongs to no markers. Returns how many angles there are.
+    """Write NaN for all deviations of a pose that is no minimum; return how many angles there are.
 
     dt : float - time since the last frame [s]
-    state : DeviationState - pose, since of other assemblies written
+    state : DeviationState - pose, and other.since written
     out : Deviations - written
     """
     know_nothing(state.pose)
@@ -291,21 +295,21 @@ def unknown(dt, state, out):
 
 @njit
 def average_variances(dt, time_constant, weight, sound, state, value):
-    """value : (K,) - from the variances of a frame to their running mean.
+    """Replace the variances of a frame by their running mean, where that is meaningful.
 
-    A variance is that of the pose at hand, which is itself off: where the slopes of a number change within
-    that, as near a turning point, poses nearby count as well, and those of the last frames are such. Where
-    other markers take part or with other weights, places are filled in or dofs are held, it is the frame's
-    own, but no less than the mean before. So it is where a marker is wrong: the pose may be any. A new mean
-    begins where markers stay away for a time constant, and at once where more take part than in the one
+    A variance is evaluated at the estimated pose, which has errors itself. Where the derivatives of a number
+    change within those, as near a turning point, nearby poses count as well, and those of the last frames are
+    such poses. Where other markers are used or with other weights, where markers are filled in or wrong or
+    dofs are held, the variance is that of the frame alone, but no less than the mean before. A new mean
+    begins where markers stay away for a time constant, and at once where more are used than in the one
     before.
 
     dt : float - time since the last frame [s]
     time_constant : float - of the mean [s]; 0 = none
     weight : (n_marker,) - of the frame
-    sound : bool - nothing is filled in, no dof is held, and no marker is wrong
+    sound : bool - whether nothing is filled in, no dof is held, and no marker is wrong
     state : DeviationState - mean, n_mean, weight, usual, most, away written
-    value : (K,) - written
+    value : (K,) - variances, written
     """
     same, more = 0.0 < dt < time_constant, True
     for m in range(weight.shape[0]):
@@ -336,10 +340,11 @@ def average_variances(dt, time_constant, weight, sound, state, value):
 
 @njit
 def keep_usual(weight, state):
-    """state.usual : (K,) - the mean, where no marker is missed that took part in what is there.
+    """Store the mean as the usual variance,
+    unless a marker is missing that was used for the one that is stored.
 
-    Beside it a frame is more or less certain than usual. What markers that are missed take away does not
-    become usual by lasting, though the mean begins anew without them.
+    A frame is then compared with the usual variance. What missing markers add does not become usual by
+    lasting, though the mean begins anew without them.
 
     weight : (n_marker,) - of the frame
     state : DeviationState - usual, most written
@@ -353,17 +358,18 @@ def keep_usual(weight, state):
 
 @njit
 def conclude_deviations(joints, folded_for, usual, limit, least, out):
-    """out.value : (K,) - from variances to deviations, none larger than of what nothing is known.
+    """Turn variances in out.value : (K,) into standard deviations, at most those of a number that is not
+    known at all, and mark angles that are uncertain; return how many are.
 
-    What a frame adds to the usual counts FORESIGHT times against the limit: it comes and goes within a trial.
+    What a frame adds to the usual variance counts with the factor FORESIGHT^2, as it comes and goes within a
+    trial.
 
     joints : JointAxes
-    folded_for : (n_body,) [s]
-    usual : (K,) - variances of frames that show all markers, 0 = none is known
-    limit : (3,) - [rad]
-    least : (K,) - deviations that they are no less than
+    folded_for : (n_body,) - time since a body began to be part of a chain that can fold [s]
+    usual : (K,) - variances of frames with all markers, 0 = not known
+    limit : (3,) - deviation above which a joint's angles are uncertain [rad]
+    least : (K,) - lower bounds of the deviations
     out : Deviations - uncertain written
-    Returns how many angles are uncertain.
     """
     n_angle, n_uncertain = out.uncertain.shape[0], 0
     for k in range(n_angle):

@@ -1,8 +1,8 @@
-"""How numbers answer to lengths of elements that follow a flexion of the method solved before (eq. 1).
+"""Sensitivity to lengths of elements that follow a flexion of the method that was solved before (eq. 1).
 
-The flexion is an answer of that method to the markers, x1 = P1 f_theta; a length t(theta) of a hard element
-moves a number by 2 t t' times its own entry of the answers, a soft one likewise (docs/uncertainty.md).
-Sancisi et al. 2017, eq. 1.
+The flexion depends on the markers by that method, x1 = P1 f_theta. A length t(theta) of a hard element
+changes a number by 2 t t' times the number's sensitivity to the element, and that of a soft one does likewise
+(docs/uncertainty.md). Sancisi et al. 2017, eq. 1.
 """
 
 from __future__ import annotations
@@ -18,11 +18,13 @@ from kernels.uncertainty.sensitivity import answer, stand_at
 
 @njit
 def first_angle_rows(model, pose, rows, work):
-    """work.X_first : (n_v, n_joint) - slopes of the first angle of every joint, work.theta the angles.
+    """Write the derivatives of every joint's first angle into work.X_first : (n_v, n_joint), and the angles
+    [deg] into work.theta.
 
     model : Skeleton
     pose : Pose
     rows : JacobianWork - written
+    work : DeviationWork - X_first, theta written
     """
     work.X_first[:, :] = 0.0
     joints, w = model.joints, rows.wrench
@@ -39,13 +41,14 @@ def first_angle_rows(model, pose, rows, work):
 
 @njit
 def add_method_before(model, method, frame_state, problem, solver, work, answers):
-    """answers.X by the lengths that follow a flexion of the method before; False where that has no minimum.
+    """Add to answers.X the effect of lengths that follow a flexion of the method before; return False where
+    that method has no minimum.
 
     model : Skeleton
-    method : Method
+    method : SolverMethod
     frame_state : FrameState
-    problem : Problem - of the method
-    solver : Work - written; of the method again afterwards, but for its factors
+    problem : FrameProblem - of the method
+    solver : Work - written; afterwards at the method's pose again, but without its factors
     work : DeviationWork - theta, X_first, B_first written
     answers : Answers - after answer and soft_answers; X written
     """
@@ -63,11 +66,11 @@ def add_method_before(model, method, frame_state, problem, solver, work, answers
 
 @njit
 def add_answers_before(model, method, n_hard, solver, work, answers):
-    """answers.X by the lengths that follow a flexion, where the solver stands at the method before.
+    """Add to answers.X the effect of lengths that follow a flexion, with the solver at the method before.
 
     model : Skeleton
-    method : Method
-    n_hard : int - of the method before
+    method : SolverMethod
+    n_hard : int - number of hard elements in the method before
     solver : Work - after stand_at
     work : DeviationWork - theta, X_first, B_first written
     answers : Answers - X written
@@ -79,13 +82,14 @@ def add_answers_before(model, method, n_hard, solver, work, answers):
 
 @njit
 def add_targets(model, method, work, answers):
-    """answers.X : (n_v, K) - also by lengths that follow a flexion of the method before (eq. 1).
+    """Add to answers.X : (n_v, K) the effect of lengths that follow a flexion of the method before (eq. 1).
 
-    Of a length t(theta) a number changes by 2 t t' theta's own x times its answer to the element, in B.
+    A length t(theta) changes a number by 2 t t' times the x of theta times the number's sensitivity to the
+    element, in B.
 
     model : Skeleton
-    method : Method
-    work : DeviationWork - after add_method_before
+    method : SolverMethod
+    work : DeviationWork - theta, and X_first after answer
     answers : Answers - X written
     """
     mode, n_hard, n_soft = method.roles.mode, 0, 0
@@ -107,7 +111,9 @@ def add_targets(model, method, work, answers):
 
 @njit
 def target_slope(model, e, theta):
-    """dt/dtheta [m/rad] of eq. 1 of element e at a flexion [deg]; 0 where its length follows none."""
+    """Return dt/dtheta [m/rad] of the length of element e (eq. 1) at a flexion theta [deg];
+    0 where it is constant.
+    """
     s, polynomial = 0.0, model.polynomial[e]
     for k in range(polynomial.shape[0] - 1, -1, -1):
         s = s * theta + (k + 1) * polynomial[k]
@@ -116,7 +122,7 @@ def target_slope(model, e, theta):
 
 @njit
 def add_product(scale, X_first, j, row, X):
-    """X : (n_v, K) += scale * (column j of X_first) row'.
+    """Add scale * (column j of X_first) row' to X.
 
     scale : float
     X_first : (n_v, n_joint)

@@ -1,11 +1,11 @@
-"""Covariance of the gradient of the markers' cost, from errors that the markers of a segment share.
+"""Covariance of the gradient of the markers' cost, with errors that the markers of a segment share.
 
-Skin carries the markers of a segment along as one body, a shift and a turn, and moves each on its own
-beside. The cost has the gradient sum w J' (x - m): with J = S T for a marker at x on a body of the twists T,
-S = [-[x]x 1], errors of its own give sum T' (w^2 variance S'S) T, and a shift and turn of all markers of a
-body by the twist p give T' A p with A = sum w S'S. Matrices of 6 x 6 of every body, about one point, add up
-over subtrees like inertias (composite rigid bodies, Featherstone 2008, table 6.2), and need not be inertias
-of anything for that.
+Soft tissue moves the markers of a segment as one body, by a shift and a turn, and each marker on its own
+besides. The cost has the gradient sum w J' (x - m), with J = S T for a marker at x on a body with the dofs'
+twists T, S = [-[x]x 1]. A marker's own errors give sum T' (w^2 variance S'S) T; a shift and turn of all
+markers of a body by the twist p changes the gradient by T' A p, with A = sum w S'S. The 6 x 6 matrices of
+every body, about one point, add up over subtrees as inertias do (composite rigid bodies, Featherstone 2008,
+table 6.2), which does not require that they are inertias.
 """
 
 from __future__ import annotations
@@ -21,11 +21,13 @@ from kernels.joints.tree import point_in_ground
 from kernels.markers.marker_cost import weight_of
 
 N_SUM = 10
-"""Sums over markers: weight, weight x (3), weight x x' (xx, xy, xz, yy, yz, zz)."""
+"""Number of sums over markers: of weight, weight x (3), weight x x' (xx, xy, xz, yy, yz, zz)."""
 
 
 class SkinMotion(NamedTuple):
-    """Skin of a segment that moves as one body, standard deviations about and along each axis."""
+    """Soft tissue artefact that all markers of a segment share:
+    standard deviations about and along each axis.
+    """
 
     # what it turns about, in the body frame [m]
     centre: Annotated[np.ndarray, Floats("n_body", 3)]
@@ -34,7 +36,7 @@ class SkinMotion(NamedTuple):
 
 
 class GradientErrorWork(NamedTuple):
-    """Working space."""
+    """Working space of gradient_covariance."""
 
     # by the markers' weights; by what their own errors weigh
     total: Annotated[np.ndarray, Floats(2, "n_body", N_SUM)]
@@ -51,14 +53,14 @@ def new_gradient_error_work(n_body: int) -> GradientErrorWork:
 
 @njit
 def gradient_covariance(tree, markers, pose, model, weight, variance, skin, work, M_out):
-    """M_out : (n_v, n_v) - covariance of the gradient, lower triangle.
+    """Write the covariance of the gradient, lower triangle.
 
     tree : Tree
-    markers : Markers
+    markers : ModelMarkers
     pose : Pose
     model : (n_marker, 3) - model markers in ground [m]
     weight : (n_marker,) - of the frame
-    variance : (n_marker,) - of each marker's own error along an axis [m^2]
+    variance : (n_marker,) - variance of each marker's own error along one axis [m^2]
     skin : SkinMotion
     work : GradientErrorWork - written
     M_out : (n_v, n_v) - written
@@ -88,15 +90,15 @@ def gradient_covariance(tree, markers, pose, model, weight, variance, skin, work
 
 @inlined
 def body_covariances(tree, markers, pose, model, weight, variance, skin, work):
-    """work.matrix : (n_body, 6, 6) - covariance of the wrench by which the markers of each body change the
-    gradient, moment first, about the origin of body 0.
+    """Write the covariance of the wrench by which the markers of each body change the gradient into
+    work.matrix : (n_body, 6, 6), moment first, about the origin of body 0.
 
     tree : Tree
-    markers : Markers
+    markers : ModelMarkers
     pose : Pose
     model : (n_marker, 3) - model markers in ground [m]
     weight : (n_marker,) - of the frame
-    variance : (n_marker,) - of each marker's own error along an axis [m^2]
+    variance : (n_marker,) - variance of each marker's own error along one axis [m^2]
     skin : SkinMotion
     work : GradientErrorWork - written
     """
@@ -110,9 +112,9 @@ def body_covariances(tree, markers, pose, model, weight, variance, skin, work):
 
 @njit
 def sum_markers(markers, pose, model, weight, variance, work):
-    """work.total : sums over the markers of every body, about the reference point of the twists.
+    """Write sums over the markers of every body, about the reference point of the twists, into work.total.
 
-    markers : Markers
+    markers : ModelMarkers
     pose : Pose
     model : (n_marker, 3) - in ground [m]
     weight : (n_marker,)
@@ -142,7 +144,7 @@ def sum_markers(markers, pose, model, weight, variance, work):
 
 @njit
 def expand(total, A_out):
-    """A_out : (6, 6) = sum w S'S, moment first, from the sums (N_SUM,) of a body."""
+    """Write A = sum w S'S, moment first, into A_out : (6, 6), from the sums total : (N_SUM,) of a body."""
     w, x, y, z = total[0], total[1], total[2], total[3]
     xx, xy, xz, yy, yz, zz = total[4], total[5], total[6], total[7], total[8], total[9]
     A_out[:, :] = 0.0
@@ -161,7 +163,8 @@ def expand(total, A_out):
 
 @njit
 def add_skin(pose, b, skin, work):
-    """work.matrix[b] += A C A', C the covariance of the twist of a body's skin, work.inertia = A.
+    """Add A C A' to work.matrix[b], with C the covariance of the twist of a body's soft tissue
+    and A = work.inertia.
 
     pose : Pose
     b : int - body

@@ -1,14 +1,14 @@
-"""Standard deviations of what crosses the joints: moments, forces, powers, generalized forces, the residual.
+"""Standard deviations of loads across joints: moments, forces, powers, generalized forces, the residual.
 
-An error of the pose moves every body by a twist xi z(t): xi follows from one column of a factor of the
-covariance of the tangent coordinates, z is of size 1, and value, speed and acceleration that a filter leaves
-of it have a covariance of their own (rtsim/methods/kinematics/rate_errors). As xi goes with the body, its
-velocity is off by xi z' and its acceleration by xi z'' + V x xi z'. Seen from the body, where its inertia
-stays, they change by - xi x V z and - xi x A z as well, and the force that it needs turns and shifts with it,
-xi x* f z (Featherstone 2008, section 2.9); of a quadratic function half the difference of two values is the
-slope. What crosses a joint changes by the sum over the bodies beyond; its centre and the axes in which it is
-told go with their bodies. Errors of a body's mass, and of the external wrench on it, add their own part. All
-errors are independent, their squares add up.
+An error of the pose moves every body by a twist xi z(t). xi follows from one column of a factor of the
+covariance of the tangent coordinates; z has size 1, and its value, speed and acceleration after a filter have
+a covariance of their own (rtsim/methods/kinematics/rate_errors). As xi moves with the body, the error of its
+velocity is xi z' and that of its acceleration xi z'' + V x xi z'. In the body's axes, where its inertia is
+constant, they also change by - xi x V z and - xi x A z, and the force that the body needs turns and shifts
+with it, xi x* f z (Featherstone 2008, section 2.9); the derivative of a quadratic function is half the
+difference of two values. The load across a joint changes by the sum over the distal bodies; its centre and
+its axes move with their bodies. Errors of a body's mass and of its external wrench are added. All errors are
+independent, so that their squares add up.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from kernels.dynamics.kinetics import N_RESOLVED
 from kernels.fdk.read_joints import JointFrames, new_joint_frames, place_frames, read_joints
 
 DEPENDENT = 1e-9
-"""Part of its variance below which an error counts as following from the others."""
+"""Part of its variance below which an error counts as a function of the others [1]."""
 
 
 class KineticDeviations(NamedTuple):
@@ -43,7 +43,7 @@ class KineticDeviations(NamedTuple):
 
 
 class LoadErrors(NamedTuple):
-    """Errors of what inverse dynamics reads."""
+    """Errors of the input of inverse dynamics."""
 
     covariance: np.ndarray  # (2, n_v, n_v) - of tangent coordinates, of each kind of errors
     rates: (
@@ -56,7 +56,7 @@ class LoadErrors(NamedTuple):
 
 
 class ErrorWork(NamedTuple):
-    """Working space."""
+    """Working space of kinetic_deviations."""
 
     factor: Annotated[np.ndarray, Floats(2, "n_v", "n_v")]
     # xi of each body, about the reference point; the last: ground
@@ -79,8 +79,8 @@ def new_error_work(n_body: int, n_v: int, n_joint: int) -> ErrorWork:
 
 @njit
 def kinetic_deviations(system, cuts, errors, dynamics, kinetics, work, out):
-    """out : standard deviations of the results of kernels/dynamics/kinetics.joint_kinetics, which has just
-    run.
+    """Write the standard deviations of the results
+    of kernels/dynamics/kinetics.joint_kinetics, just after it.
 
     system : System
     cuts : Cuts
@@ -120,7 +120,9 @@ def kinetic_deviations(system, cuts, errors, dynamics, kinetics, work, out):
 
 @njit
 def factor_covariance(covariance, factor_out):
-    """factor_out : (n, n) - lower factor, an infinite pivot where a column has nothing of its own."""
+    """Write a lower factor of covariance : (n, n) into factor_out : (n, n); the pivot of a column that
+    depends on the others is infinite.
+    """
     n = covariance.shape[0]
     for i in range(n):
         for k in range(i + 1):
@@ -130,18 +132,22 @@ def factor_covariance(covariance, factor_out):
 
 @njit
 def own_forces(dynamics, work):
-    """work.own : (n_body, 6) - forces of inertia and weight of each body alone, about the reference point."""
+    """Write the force that each body alone needs against inertia and weight into work.own : (n_body, 6),
+    about the reference point.
+    """
     for b in range(work.own.shape[0]):
         body_force(dynamics.inertia, b, dynamics.acceleration[b], dynamics.velocities.body[b], work.own[b])
 
 
 @njit
 def move_bodies(tree, twist, factor, k, shift_out):
-    """shift_out : (n_body + 1, 6) - twists of all bodies by column k of a lower factor : (n_v, n_v).
+    """Write the twists of all bodies by column k of a lower factor of the covariance.
 
     tree : Tree
     twist : (n_v, 6) - of all dofs
-    k : int
+    factor : (n_v, n_v) - lower factor
+    k : int - column
+    shift_out : (n_body + 1, 6) - twists, written
     """
     for b in range(tree.parent.shape[0]):
         p = tree.parent[b]
@@ -155,7 +161,8 @@ def move_bodies(tree, twist, factor, k, shift_out):
 
 @njit
 def change_forces(tree, rates, dynamics, work):
-    """work.force : (n_body, 6) - change of what each joint transmits by the shifts of all bodies.
+    """Write the change of the force that each joint transmits, as all bodies are shifted,
+    into work.force : (n_body, 6).
 
     tree : Tree
     rates : (3,) - z, z', z''
@@ -181,7 +188,13 @@ def change_forces(tree, rates, dynamics, work):
 
 @njit
 def add_carried(xi, force, z, change):
-    """change : (6,) += z xi x* force, of a force : (6,) that goes with a body, moved by xi : (6,)."""
+    """Add z xi x* force to change: the change of a force that moves with a body.
+
+    xi : (6,) - twist by which the body moves
+    force : (6,)
+    z : float
+    change : (6,) - written
+    """
     for i in range(3):
         j, k = (i + 1) % 3, (i + 2) % 3
         change[i] += z * (
@@ -192,11 +205,14 @@ def add_carried(xi, force, z, change):
 
 @njit
 def force_slope(inertia, b, a, v, V, slope_out, work):
-    """slope_out : (6,) - of a body's force, by changes a, v : (6,) of its acceleration and velocity V : (6,).
+    """Write the derivative of a body's force along changes of its acceleration and its velocity.
 
     inertia : (n_body, N_INERTIA)
-    b : int - its row
-    a, v, work : (6,) - written
+    b : int - row of the body
+    a, v : (6,) - changes of acceleration and velocity, overwritten
+    V : (6,) - velocity
+    slope_out : (6,) - written
+    work : (6,) - scratch, written
     """
     for i in range(6):
         v[i] = V[i] + v[i]
@@ -211,7 +227,7 @@ def force_slope(inertia, b, a, v, V, slope_out, work):
 
 @njit
 def sum_beyond(tree, force):
-    """force : (n_body, 6) - each with those of the bodies beyond."""
+    """Add the forces of all distal bodies to that of each body; force : (n_body, 6), written."""
     for b in range(tree.parent.shape[0] - 1, 0, -1):
         p = tree.parent[b]
         if p >= 0:
@@ -221,11 +237,13 @@ def sum_beyond(tree, force):
 
 @njit
 def only_at(tree, b, scale, wrench, work):
-    """work.force : (n_body, 6) by what one body alone needs more.
+    """Write the change of the forces across joints into
+    work.force : (n_body, 6), as one body alone needs more.
 
     tree : Tree
     b : int - the body
-    scale : float - of its wrench : (6,), about the reference point
+    scale : float - factor of the wrench
+    wrench : (6,) - about the reference point
     work : ErrorWork - force written
     """
     work.force[:, :] = 0.0
@@ -236,7 +254,8 @@ def only_at(tree, b, scale, wrench, work):
 
 @njit
 def add_wrench(tree, b, wrench, dynamics, work):
-    """work.force by an external wrench on one body; False where there is none.
+    """Write the change of the forces across joints by an external wrench on one body into work.force; return
+    False where the wrench is zero.
 
     tree : Tree
     b : int - the body
@@ -258,7 +277,7 @@ def add_wrench(tree, b, wrench, dynamics, work):
 
 @njit
 def conclude(out):
-    """From variances to deviations, in all arrays of KineticDeviations."""
+    """Replace the variances in all arrays of KineticDeviations by standard deviations."""
     for j in range(out.moment.shape[0]):
         for f in range(out.moment.shape[1]):
             for i in range(3):

@@ -1,12 +1,12 @@
-"""How far each marker may be off: the noise of its measurement, and the error of the model about it.
+"""Variance of each marker: the noise of its measurement, and the error of the model about it.
 
-Noise is white, and shows in the second difference of a marker's residual over three frames, whose variance is
-6 sigma^2 and in which neither a lasting offset nor skin that moves slowly leaves a trace. The error of the
-model is what lasts: skin moving on the bone, a marker placed beside its place, a joint that is none. A pose
-leans on markers that are off, so that their residuals show a part of it only: it is never taken to be smaller
-than what was published for the segment, and larger where the residuals are (docs/uncertainty.md). Of that,
-the part which the markers of a segment share stands apart (kernels/uncertainty/gradient_errors): residuals
-cannot show it, whatever their size.
+Noise is white, and is seen in the second difference of a marker's residual over three frames, which has the
+variance 6 sigma^2 and to which neither a constant offset nor slowly moving skin contributes. The error of the
+model is what lasts: soft tissue artefact, a marker that is not at its place, a joint that differs from the
+model's. The pose follows markers that are off, so that their residuals show only a part of it: it is
+therefore never taken to be smaller than what was published for the segment, and larger where the residuals
+are (docs/uncertainty.md). The part that all markers of a segment share is treated separately
+(kernels/uncertainty/gradient_errors), as residuals cannot show it, whatever its size.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from kernels.uncertainty.gradient_errors import SkinMotion
 from kernels.uncertainty.reliability_bound import Ranges, new_ranges
 
 N_DIFFERENCE = 3
-"""Frames in a row that a second difference needs."""
+"""Successive frames that a second difference needs."""
 N_DEPARTURE = 3
-"""Ways in which a marker departs from what is usual."""
+"""Number of ways in which a marker can depart from what is usual (kernels/uncertainty/variance_inflation)."""
 LEARN_NOISE = 0.01
-"""Part of its estimate that a new frame makes, once there are a hundred [1]."""
+"""Weight of a new frame in the running variance, after the first hundred [1]."""
 
 
 class ErrorBounds(NamedTuple):
-    """Between what the errors of markers are believed to lie, standard deviations along each axis."""
+    """Bounds of the errors of markers, as standard deviations along each axis."""
 
     least_noise: float  # [m]
     most_noise: float  # [m]
@@ -42,7 +42,7 @@ class ErrorBounds(NamedTuple):
 
 
 class MarkerErrors(NamedTuple):
-    """What the last frames tell of each marker."""
+    """What the last frames show of each marker."""
 
     last: Annotated[np.ndarray, Floats("n_marker", 3)]  # residual of the last frame, in the body frame [m]
     before: Annotated[np.ndarray, Floats("n_marker", 3)]  # of the frame before it
@@ -60,17 +60,17 @@ class MarkerErrors(NamedTuple):
 
 
 def new_marker_errors(n_marker: int) -> MarkerErrors:
-    """Allocate a MarkerErrors that knows nothing."""
+    """Allocate the MarkerErrors of n_marker markers before their first frame."""
     return allocate(MarkerErrors, n_marker=n_marker, ranges=new_ranges(n_marker))
 
 
 @njit
 def learn_noise(markers, pose, model, options, health, errors):
-    """Follow the noise of every marker that takes full part in a solved frame.
+    """Update the noise of every marker with full weight in a solved frame.
 
-    A residual that is wrong is no noise: the three frames in a row begin after it.
+    A residual that is wrong is no noise: the three successive frames begin after it.
 
-    markers : Markers
+    markers : ModelMarkers
     pose : Pose
     model : (n_marker, 3) - model markers in ground [m]
     options : HealthOptions
@@ -102,17 +102,18 @@ def learn_noise(markers, pose, model, options, health, errors):
 
 @njit
 def marker_variances(markers, n_free, bounds, options, health, errors):
-    """errors.variance, noise : (n_marker,) - of noise and own model error together, and of noise [m^2].
+    """Write the variance of each marker along an axis, by noise and its own error of the model,
+    and that of the noise.
 
-    Residuals of n markers about an optimum with n_free dofs have 3 n - n_free of the 3 n errors left; returns
+    Residuals of n markers about an optimum with n_free dofs contain 3 n - n_free of the 3 n errors; return
     that part.
 
-    markers : Markers
-    n_free : int
+    markers : ModelMarkers
+    n_free : int - number of dofs that the markers determine
     bounds : ErrorBounds
     options : HealthOptions
     health : Health
-    errors : MarkerErrors - written
+    errors : MarkerErrors - variance, noise [m^2] written
     """
     n = 0
     for m in range(markers.body.shape[0]):
@@ -133,12 +134,12 @@ def marker_variances(markers, n_free, bounds, options, health, errors):
 
 @njit
 def is_short(markers, m, health):
-    """Whether a marker of the segment of marker m has never been there.
+    """Return whether a marker of the segment of marker m has never been seen.
 
-    Then fewer hold it, the pose leans more on the error of each, and what residuals show of that counts at
-    once, not only when markers are known: nothing else tells of it.
+    Fewer markers then determine the segment, and the pose depends more on the error of each. What residuals
+    show of that counts at once, not only when markers are known, as nothing else shows it.
 
-    markers : Markers
+    markers : ModelMarkers
     m : int - marker
     health : Health
     """
@@ -150,15 +151,15 @@ def is_short(markers, m, health):
 
 @njit
 def add_doubts(markers, segments, variance):
-    """variance : (n_marker,) [m^2] - with those of places that were filled in, after marker_variances.
+    """Add to the variances of markers those of places that were filled in, after marker_variances.
 
-    Such a place is no measurement of its own: it has the errors of the markers that it was made of, and what
-    is doubtful about it. Of a segment of n markers with weights of w in all beside them, each counts as if
-    it were (n + w) / n times as uncertain, as n markers tell no more than n markers.
+    Such a place is no independent measurement: it has the errors of the markers from which it was computed,
+    and its own doubt. In a segment of n measured markers, with weights of w in total of the filled-in ones,
+    the variance of each is multiplied by (n + w) / n, so that all together say no more than n markers.
 
-    markers : Markers
+    markers : ModelMarkers
     segments : Segments - of the frame
-    variance : (n_marker,) - written
+    variance : (n_marker,) - [m^2], written
     """
     for b in range(segments.filled.shape[0]):
         if segments.filled[b] == 0:

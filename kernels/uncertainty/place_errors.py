@@ -1,8 +1,8 @@
-"""Standard deviations of places: points of bodies, and means of such, as the centre of mass.
+"""Standard deviations of places: points of bodies, and weighted means of them, as the centre of mass.
 
-A point of a body moves by u + w x r per unit speed of each dof between the body and ground; with these rows J
-and the covariance C of the tangent coordinates (kernels/uncertainty/pose_errors) its variances along ground's
-axes are the diagonal of J C J'.
+A point of a body moves by u + w x r per unit speed of each dof between the body and ground. With these
+derivatives J and the covariance C of the tangent coordinates (kernels/uncertainty/pose_errors), its variances
+along ground's axes are the diagonal of J C J'.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from kernels.solver.undetermined_dofs import MOST_LENGTH
 
 
 class WeightedPoints(NamedTuple):
-    """Places, each the sum of shares times points of bodies."""
+    """Places, each the weighted sum of points of bodies."""
 
     start: np.ndarray  # (n_place + 1,) int64 - first part of each place
     body: np.ndarray  # (n_part,) int64 - -1 = ground
@@ -29,7 +29,7 @@ class WeightedPoints(NamedTuple):
 
 
 class PlaceWork(NamedTuple):
-    """Working space."""
+    """Working space of place_deviations."""
 
     row: Annotated[np.ndarray, Floats(3, "n_v")]  # slopes of one place
     arm: Annotated[np.ndarray, Floats(3)]  # [m]
@@ -42,14 +42,14 @@ def new_place_work(n_v: int) -> PlaceWork:
 
 @entry
 def place_deviations(last_dof, dof_parent, places, pose, covariance, work, deviation_out):
-    """deviation_out : (n_place, 3) - along ground's axes [m].
+    """Write the standard deviations of places along ground's axes.
 
     last_dof, dof_parent : (n_body,), (n_v,) int64 - of the tree
-    places : Places
+    places : WeightedPoints
     pose : Pose
     covariance : (n_v, n_v) - of tangent coordinates, symmetric
     work : PlaceWork - written
-    deviation_out : (n_place, 3) - written
+    deviation_out : (n_place, 3) - standard deviations [m], written
     """
     row = work.row
     for p in range(deviation_out.shape[0]):
@@ -70,11 +70,11 @@ def place_deviations(last_dof, dof_parent, places, pose, covariance, work, devia
 
 @njit
 def add_point(last_dof, dof_parent, places, k, pose, work):
-    """work.row : (3, n_v) += the slopes of part k of a place.
+    """Add the derivatives of part k of a place to work.row : (3, n_v).
 
     last_dof, dof_parent : (n_body,), (n_v,) int64 - of the tree
-    places : Places
-    k : int
+    places : WeightedPoints
+    k : int - index of the part
     pose : Pose
     work : PlaceWork - written
     """

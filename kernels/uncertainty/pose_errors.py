@@ -1,11 +1,12 @@
-"""Covariance of a pose: of all its coordinates together, by all errors of markers and by their noise alone.
+"""Covariance of a pose: of all tangent coordinates together,
+by all errors of markers and by their noise alone.
 
-A number has its variance from the optimum itself (kernels/uncertainty/deviation). What else depends on a
-pose, as points, muscles, coordinates and their rates, has slopes f and the variance f' C f, C = P M P the
-covariance of the tangent coordinates. C changes little from one frame to the next: it is made anew once in
-EVERY frames, and where other markers take part. It is of one pose, and no mean over some: that all
-coordinates err together is what makes the place of a foot as certain as its markers, and they do so in
-another way at another pose.
+A published number has its variance from the optimum itself (kernels/uncertainty/deviation). Other quantities
+that depend on the pose, as points, muscles, coordinates and their rates, have derivatives f and the variance
+f' C f, with the covariance C = P M P of the tangent coordinates. C changes little from one frame to the next:
+it is computed once in EVERY frames, and where other markers are used. It belongs to one pose and is no mean:
+the errors of all coordinates are correlated, which is why the place of a foot is as certain as its markers,
+and this correlation differs at another pose.
 """
 
 from __future__ import annotations
@@ -19,13 +20,15 @@ from kernels.algebra.allocation import Floats, Integers, allocate
 from kernels.compiler.jit import njit
 
 EVERY = 10
-"""Frames from one covariance to the next."""
+"""Frames from one computation of the covariance to the next."""
 ALL, NOISE = 0, 1
-"""Of which errors of the markers a covariance is."""
+"""Index of a covariance: by ALL errors of the markers, or by their NOISE alone."""
 
 
 class PoseErrors(NamedTuple):
-    """Covariances of tangent coordinates [rad^2, rad m, m^2], and what they need from frame to frame."""
+    """Covariances of tangent coordinates [rad^2, rad m, m^2],
+    and what is kept from frame to frame for them.
+    """
 
     covariance: Annotated[np.ndarray, Floats(2, "n_v", "n_v")]  # ALL, NOISE; symmetric
     seen: Annotated[np.ndarray, Integers("n_marker")]  # 1 = it took part in the newest
@@ -34,16 +37,16 @@ class PoseErrors(NamedTuple):
 
 
 def new_pose_errors(n_v: int, n_marker: int) -> PoseErrors:
-    """Allocate a PoseErrors that knows nothing."""
+    """Allocate the PoseErrors of a solution before its first frame."""
     return allocate(PoseErrors, n_v=n_v, n_marker=n_marker)
 
 
 @njit
 def falls_due(weight, errors):
-    """Whether the covariance is to be made anew.
+    """Return whether the covariance is to be computed anew in this frame.
 
     weight : (n_marker,) - of the frame
-    errors : PoseErrors - wait, seen, edition written
+    errors : PoseErrors - wait, seen, covariance_version written
     """
     errors.wait[0] -= 1
     for m in range(weight.shape[0]):
@@ -60,7 +63,7 @@ def falls_due(weight, errors):
 
 @njit
 def know_nothing(errors):
-    """Of a pose that is none: NaN, and the next one is made anew."""
+    """Write NaN for the covariance, as there is no valid pose, and let the next frame compute it anew."""
     errors.covariance[:, :, :] = math.nan
     errors.wait[0] = 0
     errors.covariance_version[0] += 1
@@ -68,7 +71,9 @@ def know_nothing(errors):
 
 @njit
 def add_coordinates(first, X):
-    """X : (n_v, K) - slopes of all tangent coordinates, from column `first` on; the others stay."""
+    """Write the derivatives of all tangent coordinates, an identity matrix, into the columns of X : (n_v, K)
+    from `first` on; the others are unchanged.
+    """
     for d in range(X.shape[0]):
         for k in range(X.shape[0]):
             X[d, first + k] = 1.0 if k == d else 0.0
@@ -76,12 +81,12 @@ def add_coordinates(first, X):
 
 @njit
 def covary_kinds(M, X, first, row, C_out):
-    """C_out : (2, n_v, n_v) - as covary, of ALL errors and of NOISE.
+    """Write the covariances of tangent coordinates by ALL errors and by NOISE.
 
-    M : (2, n_v, n_v) - lower triangles
-    X : (n_v, K)
-    first : int
-    row : (K,) - written
+    M : (2, n_v, n_v) - covariances of the gradient, lower triangles
+    X : (n_v, K) - sensitivities
+    first : int - column of the first tangent coordinate
+    row : (K,) - scratch, written
     C_out : (2, n_v, n_v) - written
     """
     for of in range(2):
@@ -90,13 +95,13 @@ def covary_kinds(M, X, first, row, C_out):
 
 @njit
 def covary(M, X, first, row, C_out):
-    """C_out : (n_v, n_v) = X' M X of the columns of X from `first` on.
+    """Write X' M X, of the columns of X from `first` on.
 
     M : (n_v, n_v) - lower triangle
     X : (n_v, K)
     first : int
-    row : (K,) - written
-    C_out : (n_v, n_v) - written
+    row : (K,) - scratch, written
+    C_out : (n_v, n_v) - symmetric, written
     """
     n = X.shape[0]
     C_out[:, :] = 0.0

@@ -1,10 +1,11 @@
-"""Markers beyond the range that they have kept to: what errors that leave such residuals do to the numbers.
+"""Bounds of the error of numbers by markers with a residual outside the range that it has kept to so far.
 
-Skin moves back within a stride, a marker that slides goes on. So where a residual has been before, about its
-usual place, is no news, as nothing is within two deviations of what is known of skin. The part beyond that is
-held to be an error of that marker alone: the one that leaves such a residual at the optimum (Baarda 1968, A
-testing procedure for use in geodetic networks), with a ridge, as an optimum hides some errors almost wholly.
-It is solved for only where it can matter for a limit (docs/uncertainty.md, beyond their range).
+Soft tissue moves back within a stride, a marker that slides does not. A residual within the range it has had
+before, about its usual value, is therefore nothing new, nor is one within two standard deviations of the
+artefact. What is outside is taken as an error of that marker alone: the one that causes such a residual at
+the optimum (Baarda 1968, A testing procedure for use in geodetic networks), with a ridge, as an optimum hides
+some errors almost completely. It is solved for only where it can matter for a limit (docs/uncertainty.md,
+beyond their range).
 """
 
 from __future__ import annotations
@@ -25,27 +26,29 @@ from kernels.solver.constraints import HARD
 from kernels.uncertainty.sensitivity import answer
 
 KEPT = 0.5
-"""A range is believed when it is so old, at most twice [s]: what slides may not become usual meanwhile."""
+"""Age from which a residual belongs to the accepted range, at most twice this [s]: what slides must not
+become usual in the meantime."""
 WIDTH = 2.0
-"""Deviations of skin within which a marker keeps to its range wherever that has been: 95 % of errors."""
+"""Standard deviations of soft tissue artefact within which a residual is in its range in any case:
+95 % of errors."""
 RIDGE = 0.25
-"""Added to the part of an error that its residual shows [1]: the square of what is usual over that of an
-error that is looked for, which is held to be twice as large."""
+"""Added to the part of an error that its residual shows [1]: the ratio of the square of a usual error to that
+of the error in question, which is taken to be twice as large."""
 FORESIGHT = 1.64
-"""Deviations that what a frame adds to the usual may be off by: 90 % of errors are not, by more."""
+"""Standard deviations within which 90 % of errors lie; factor of what a frame adds to the usual deviation."""
 N_RANGE = 3
-"""Ranges: the one that is believed, and what the last and the present KEPT have had."""
+"""Number of ranges: the accepted one, that of the last KEPT, and that of the present KEPT."""
 
 
 class Ranges(NamedTuple):
-    """Where residuals have been about home, in their bodies [m]."""
+    """Ranges of the residuals about their usual values, in the bodies' frames [m]."""
 
     box: Annotated[np.ndarray, Floats(N_RANGE, "n_marker", 2, 3)]  # least, most
     age: Annotated[np.ndarray, Floats(1)]  # of the present range [s]
 
 
 class ReliabilityWork(NamedTuple):
-    """Working space; K = n_output."""
+    """Working space of find_unreliable; K = n_output."""
 
     least: Annotated[np.ndarray, Floats("K")]  # deviations that come of it
     # a residual, what of it is beyond its range in the body and in ground [m]
@@ -59,7 +62,7 @@ class ReliabilityWork(NamedTuple):
 
 
 def new_ranges(n_marker: int) -> Ranges:
-    """Allocate Ranges in which nothing has been seen."""
+    """Allocate the Ranges of n_marker markers before their first frame."""
     return allocate(Ranges, n_marker=n_marker)
 
 
@@ -70,17 +73,18 @@ def new_reliability_work(n_v: int, n_element: int, K: int) -> ReliabilityWork:
 
 @njit
 def find_unreliable(model, method, dt, options, check, frame_state, ranges, solver, X, work):
-    """work.least : (K,) - deviations of the numbers by what is beyond its range, 0 = by nothing.
+    """Write the bounds of the numbers' errors by markers outside their ranges into
+    work.least : (K,), 0 = none.
 
     model : Skeleton
-    method : Method - whose factors are at hand; where it follows another, those of that one
+    method : SolverMethod - where it follows another method, the factors at hand are those of that one
     dt : float - time since the last frame [s]
     options : DeviationOptions
     check : HealthOptions
     frame_state : FrameState - after the frame
     ranges : Ranges - written
     solver : Work - pose, marker.model, factors
-    X : (n_v, K or more) - what numbers follow of a change of the gradient
+    X : (n_v, K or more) - sensitivities of the numbers to the gradient
     work : ReliabilityWork - written
     """
     markers, health, x = model.markers, frame_state.health, work.vectors[0]
@@ -102,12 +106,12 @@ def find_unreliable(model, method, dt, options, check, frame_state, ranges, solv
 
 @njit
 def is_unreliable(box, m, half, vectors):
-    """Whether a residual is beyond its range; the present range has it from now on.
+    """Return whether a residual is outside its range, and extend the present range by it.
 
-    box : (N_RANGE, n_marker, 2, 3) - written
+    box : (N_RANGE, n_marker, 2, 3) - ranges, written
     m : int - marker
     half : float - half of the least range [m]
-    vectors : (3, 3) - the residual, and what of it is beyond, which is written [m]
+    vectors : (3, 3) - row 0 is the residual; row 1, the part outside the range, is written [m]
     """
     found = False
     for i in range(3):
@@ -122,12 +126,13 @@ def is_unreliable(box, m, half, vectors):
 
 @njit
 def age_ranges(dt, forget, ranges):
-    """A range of the age KEPT becomes the last one, and that before it is believed as well.
+    """Shift the ranges when the present one has the age KEPT:
+    it becomes the last, and the last joins the accepted.
 
-    What is believed is forgotten by and by, so that one fault that nobody saw does not blind for good.
+    The accepted range shrinks with time, so that a fault that nobody noticed does not hide others for ever.
 
     dt : float - time since the last frame [s]
-    forget : float - time constant [s]
+    forget : float - time constant of the accepted range [s]
     ranges : Ranges - written
     """
     box = ranges.box
@@ -147,7 +152,8 @@ def age_ranges(dt, forget, ranges):
 
 @njit
 def weigh(model, roles, b, w, place, limit, solver, X, work):
-    """work.least : (K,) - no less than what a shift makes that leaves work.vectors[1] as its residual.
+    """Raise work.least : (K,) to the effect of that shift of a marker
+    which leaves work.vectors[1] as its residual.
 
     Of a shift d of a marker its own residual shows R d, R = 1 - J P J'w.
 
@@ -155,10 +161,10 @@ def weigh(model, roles, b, w, place, limit, solver, X, work):
     roles : Roles - of the factors at hand
     b : int - body
     w : float - weight of the marker
-    place : (3,) - of it, in ground [m]
-    limit : (3,) - of the deviations of a joint's angles [rad]
+    place : (3,) - place of the marker in ground [m]
+    limit : (3,) - limits of the deviations of a joint's angles [rad]
     solver : Work - pose, factors
-    X : (n_v, K or more)
+    X : (n_v, K or more) - sensitivities of the numbers to the gradient
     work : ReliabilityWork - written
     """
     along, slopes, least, d = work.along, work.slopes, work.least, work.vectors[2]
@@ -182,12 +188,13 @@ def weigh(model, roles, b, w, place, limit, solver, X, work):
 
 @njit
 def matters(n_joint, x, limit, slopes):
-    """Whether an angle could leave its limit by a residual x, at the most that the ridge makes of it.
+    """Return whether a residual x could bring an angle over its limit,
+    with the largest error that the ridge allows.
 
     n_joint : int
     x : (3,) [m]
     limit : (3,) [rad]
-    slopes : (3, K)
+    slopes : (3, K) - derivatives of the numbers with respect to the marker's shift
     """
     most = FORESIGHT / RIDGE * math.sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2])
     for k in range(3 * n_joint):
@@ -199,7 +206,7 @@ def matters(n_joint, x, limit, slopes):
 
 @njit
 def solve_shown(model, roles, w, solver, work, x):
-    """x : (3,) <- (R + RIDGE)^-1 x; False where R is beyond what the ridge mends.
+    """Replace x : (3,) by (R + RIDGE)^-1 x; return False where that matrix is not positive definite.
 
     model : Skeleton
     roles : Roles - of the factors at hand
@@ -232,10 +239,10 @@ def solve_shown(model, roles, w, solver, work, x):
 
 @njit
 def shorten(most, x):
-    """x : (3,) - no longer than `most`, in place.
+    """Shorten x : (3,) to the length `most`, in place, if it is longer.
 
-    No error shows less than nothing of itself. Where R is below 0 all the same, by curvature or as it is that
-    of another method, it would leave next to nothing of the ridge.
+    R has no negative eigenvalue for an error. Where it has all the same, by curvature or because it is that
+    of another method, nearly nothing of the ridge would be left.
     """
     size = math.sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2])
     if size > most:

@@ -1,16 +1,18 @@
-"""How an optimum answers: what numbers of a pose change by when its gradient or its constraints do.
+"""Sensitivity of an optimum: the change of its numbers with the gradient or with the constraints.
 
-At an optimum of min F subject to Phi = 0 a change dg of the gradient moves the pose by -P dg, with
-P = Z (Z'HZ)^-1 Z', H the Hessian of the Lagrangian and Z the directions that keep Phi. From the factor of a
-Newton step (kernels/solver/kkt_step) P = G - G A' (A G A')^-1 A G, G = (H + rho A'A)^-1. Numbers are solved
-side by side, one a column.
-A large rho keeps A G A' well conditioned where rows nearly repeat each other, some 1 / (rho t^2) at an angle
-t between them, and costs answers rho times the rounding of H. One step of refinement on H x + A'b = f takes
-that back, whatever rho is: `velocity` does it, as v is differenced in time (kernels/fdk/optimum).
-Skeel 1980, Mathematics of Computation 35, 817-832: refinement in working precision.
-As measured markers move with x-dot, dg/dt = -J'W x-dot: the optimum moves with v = P J'W x-dot, what the
-differentiated conditions of optimality say (Andersen et al. 2009, 2017, below eq. 5).
-Fiacco 1983, Introduction to Sensitivity and Stability Analysis in Nonlinear Programming, chapter 3.
+At an optimum of min F subject to Phi = 0 a change dg of the gradient moves the pose by -P dg, with P = Z
+(Z'HZ)^-1 Z', H the Hessian of the Lagrangian and Z the directions that keep Phi. With the factor of a Newton
+step (kernels/solver/kkt_step) P = G - G A' (A G A')^-1 A G, G = (H + rho A'A)^-1. Numbers are solved for
+together, one in each column.
+
+A large rho keeps A G A' well conditioned where rows are nearly linearly dependent, some 1 / (rho t^2) at an
+angle t between them, but multiplies the rounding of H in the results by rho. One step of iterative refinement
+of H x + A'b = f removes that for any rho: `velocity` does so, as v is differenced in time
+(kernels/fdk/optimum). Skeel 1980, Mathematics of Computation 35, 817-832: refinement in working precision.
+
+As measured markers move with x-dot, dg/dt = -J'W x-dot: the optimum moves with v = P J'W x-dot, which the
+differentiated conditions of optimality state (Andersen et al. 2009, 2017, below eq. 5). Fiacco 1983,
+Introduction to Sensitivity and Stability Analysis in Nonlinear Programming, chapter 3.
 """
 
 from __future__ import annotations
@@ -35,13 +37,15 @@ from kernels.solver.kkt_step import PIVOT_FLOOR, augment, build_hessian, lagrang
 from kernels.solver.optimality import objective, optimality
 
 AUGMENTATION, AUGMENT_MORE, N_AUGMENT = 1e5, 1e4, 2
-"""Curvature of rho A'A against the mean diagonal of H, how much more at a further try, how many tries."""
+"""Curvature of rho A'A relative to the mean diagonal of H, its increase at a further try,
+and number of tries."""
 CLOSE = 3e-7
-"""Step of the solver from whose outset its factors will do [rad, m]: they differ by as little."""
+"""Last step of the solver up to which its factors, those of the pose before that step, are used [rad, m]:
+they differ by as little."""
 
 
 class OneAnswer(NamedTuple):
-    """One number's answer, refined."""
+    """Sensitivity of one number, with iterative refinement."""
 
     H: Annotated[np.ndarray, Floats("n_v", "n_v")]  # Hessian of the Lagrangian, lower triangle
     x: Annotated[np.ndarray, Floats("n_v", 1)]  # f, then P f
@@ -57,14 +61,14 @@ def new_one_answer(n_v: int, n_element: int) -> OneAnswer:
 
 @njit
 def stand_at(problem, q, multiplier, work):
-    """Pose, rows and factors at a solution; returns n_hard, or -1 where it is no minimum.
+    """Compute the pose, rows and factors at a solution; return n_hard, or -1 where it is no minimum.
 
-    Where the solver has just left it they are there: those of its last step, as small as CLOSE, will do.
+    Where the solver has just left this solution with a last step of at most CLOSE, its own factors are kept.
 
-    problem : Problem
-    q : (n_q,) - the solution
-    multiplier : (n_element,) - of it
-    work : Work - H, Y, S, pose and what objective and optimality leave
+    problem : FrameProblem
+    q : (n_q,) - the solution [m, rad]
+    multiplier : (n_element,) - its multipliers, packed
+    work : Work - H, Y, S, pose and what objective and optimality compute, written
     """
     there = problem.roles.limits is None and work.size[0] <= CLOSE
     for k in range(q.shape[0]):
@@ -83,12 +87,12 @@ def stand_at(problem, q, multiplier, work):
 
 @njit
 def rows_at(problem, q, multiplier, work):
-    """Pose, gradient and rows at q, which are of no step of the solver; returns n_hard.
+    """Compute the pose, gradient and rows at q, which belong to no step of the solver; return n_hard.
 
-    problem : Problem
-    q : (n_q,)
+    problem : FrameProblem
+    q : (n_q,) [m, rad]
     multiplier : (n_element,)
-    work : Work - q_trial, size and what objective and optimality leave
+    work : Work - q_trial, size and what objective and optimality compute, written
     """
     copy(q, work.q_trial)
     work.size[0] = math.inf
@@ -99,13 +103,15 @@ def rows_at(problem, q, multiplier, work):
 
 @njit
 def stand_beside(problem, q, fixed, work):
-    """As stand_at, at any pose, with slopes alone: curvature times residuals, which are none of that pose, is
-    left out. So are bounds, but for what is said to rest on one.
+    """Compute what stand_at does at any pose, by first derivatives alone; return n_hard, or -1.
 
-    problem : Problem
-    q : (n_q,)
+    The curvature times residuals, which do not belong to that pose, is left out. So are bounds, except of
+    coordinates that are given as fixed.
+
+    problem : FrameProblem
+    q : (n_q,) [m, rad]
     fixed : (n_v,) int64 - 1 = a coordinate at its bound
-    work : Work - multiplier_trial and what stand_at leaves
+    work : Work - multiplier_trial and what stand_at computes, written
     """
     multiplier = work.multiplier_trial
     multiplier[:] = 0.0
@@ -120,15 +126,16 @@ def stand_beside(problem, q, fixed, work):
 
 @njit
 def stand_with_targets(problem, q, work, H_out):
-    """As stand_at, beside a solution: q is taken as the optimum of the targets that its elements have there.
+    """Compute what stand_at does near a solution: q is taken as the optimum for the targets that its elements
+    have there. Return n_hard, or -1 where it is no minimum.
 
-    Multipliers follow from the gradient, by a step of Gauss and Newton along the hard elements: off by the
-    square of the way from the solution.
+    Multipliers follow from the gradient, by a Gauss-Newton step along the hard elements; their error is of
+    second order in the distance from the solution.
 
-    problem : Problem
-    q : (n_q,)
-    work : Work - multiplier_trial and what stand_at leaves
-    H_out : (n_v, n_v) - Hessian of the Lagrangian, lower triangle
+    problem : FrameProblem
+    q : (n_q,) [m, rad]
+    work : Work - multiplier_trial and what stand_at computes, written
+    H_out : (n_v, n_v) - Hessian of the Lagrangian, lower triangle, written
     """
     multiplier = work.multiplier_trial
     multiplier[:] = 0.0
@@ -147,9 +154,9 @@ def stand_with_targets(problem, q, work, H_out):
 
 @njit
 def velocity(couplers, n_hard, work, one):
-    """one.x : (n_v, 1) <- P x with followers: dq/dt of the optimum [rad/s, m/s] from x = J'W x-dot.
+    """Replace one.x : (n_v, 1) = J'W x-dot by P x, followers included: dq/dt of the optimum [rad/s, m/s].
 
-    To rounding, by one step of refinement.
+    It is exact to rounding, by one step of iterative refinement.
 
     couplers : Couplers - or None
     n_hard : int
@@ -175,17 +182,18 @@ def velocity(couplers, n_hard, work, one):
 
 @njit
 def factor(problem, multiplier, n_hard, second_order, work, H_out):
-    """Cholesky factor of H + rho A'A in work.H; False where H is not positive definite along A x = 0.
+    """Write the Cholesky factor of H + rho A'A into work.H;
+    return False where H is not positive definite along A x = 0.
 
-    With rho beyond what a step needs, also where hard elements nearly repeat each other, as those of a knee
-    near a singular pose.
+    rho is larger than a step needs, so that this also holds where hard elements are nearly linearly
+    dependent, as those of a knee near a singular pose.
 
-    problem : Problem
+    problem : FrameProblem
     multiplier : (n_element,) - of the hard elements, packed
     n_hard : int
     second_order : float - 1 = exact, 0 = Gauss-Newton
     work : Work - after optimality; H, scale, slope, aim written
-    H_out : (n_v, n_v) - H before it is factored, lower triangle; None = not asked for
+    H_out : (n_v, n_v) - H before it is factored, lower triangle; None = not needed
     """
     curvature = AUGMENTATION
     for _ in range(N_AUGMENT):
@@ -201,10 +209,10 @@ def factor(problem, multiplier, n_hard, second_order, work, H_out):
 
 @njit
 def answer(couplers, n_hard, work, X, B):
-    """X : (n_v, K) <- P X, and B : (n_element, K) - how the numbers follow the hard elements' targets.
+    """Replace X by P X, and write the sensitivities of the numbers to the hard elements' targets into B.
 
     For columns f of X: with Y = L'^-1 A' and S = Y'Y, B = S^-1 Y' L'^-1 f is the change of f'q per unit that
-    an element's Phi is allowed. Followers take part by their drivers, coordinates at a bound not at all.
+    an element's Phi may deviate. Followers count by their drivers, coordinates at a bound not at all.
 
     couplers : Couplers - or None
     n_hard : int
@@ -234,15 +242,16 @@ def answer(couplers, n_hard, work, X, B):
 
 @njit
 def soft_answers(model, roles, n_hard, solver, X, B):
-    """B : (n_element, K) - after the hard elements, how the numbers follow the soft elements' targets.
+    """Write the sensitivities of the numbers to the soft elements' targets into B,
+    behind those of hard elements.
 
-    Weight times x along the element's row, after answer.
+    Each is the element's weight times x along its row. To be called after answer.
 
     model : Skeleton
     roles : Roles
     n_hard : int
     solver : Work - delta written
-    X : (n_v, K)
+    X : (n_v, K) - P f of each number
     B : (n_element, K) - written
     """
     elements, along, n = model.elements, solver.delta, n_hard
@@ -262,11 +271,11 @@ def soft_answers(model, roles, n_hard, solver, X, B):
 
 @njit
 def quadratic_forms(M, X, row, value_out):
-    """value_out : (K,) = x' M x of every column x of X.
+    """Write x' M x for every column x of X.
 
     M : (n, n) - lower triangle
     X : (n, K)
-    row : (K,) - written
+    row : (K,) - scratch, written
     value_out : (K,) - written
     """
     value_out[:] = 0.0

@@ -1,9 +1,9 @@
-"""What markers that depart from what is usual add to the deviations of a frame, as long as it is no fault.
+"""Variance that unusual markers add to a frame's numbers while they are no fault.
 
-The errors of the markers (kernels/uncertainty/marker_errors) are those that they usually have. A marker that
-is farther from its usual place, from where it was foreseen, or from where the last frame's pose had it, has
-an error of that size: not enough to be called a fault, but enough to be stated. What a marker often departs
-by is usual. This is not averaged over frames, and costs next to nothing where no marker departs.
+The errors of the markers (kernels/uncertainty/marker_errors) are their usual ones. A marker that is farther
+than usual from its usual place, from where it was predicted, or from where the last frame's pose had it, has
+an error of that size: not enough for a fault, but enough to be stated. A departure that occurs often is
+usual. This is not averaged over frames, and costs next to nothing where all markers are usual.
 """
 
 from __future__ import annotations
@@ -16,17 +16,18 @@ from kernels.markers.marker_health import distance_between, innovation_of, is_bl
 from kernels.markers.marker_perturbation import perturbation_gradient
 
 OFTEN_AWAY, OFTEN_NEW = 9.0, 4.0
-"""Squares of departures over their mean squares up to which they are usual: three deviations from home, as
-skin takes its time and comes again, two of what is new in a frame."""
+"""Ratios of a squared departure to its mean square up to which it is usual: three standard deviations from
+the usual place, as soft tissue moves slowly and back again, and two of what is new in a frame."""
 MOST_TAUGHT = 9.0
-"""Once that mean is learnt, no departure counts for more in it: what slides does not become usual by that."""
+"""Largest ratio with which a departure counts in that mean, once it is learnt:
+what slides does not become usual."""
 LEARN_USUAL = 0.002
-"""Part of that mean square that a new frame makes, once there are five hundred [1]."""
+"""Weight of a new frame in that mean square, after the first five hundred [1]."""
 
 
 @njit
 def inflate_variance(model, options, health, weight, shown, errors, solver, X, row, value):
-    """value : (K,) - variances, with those of the markers that depart from what is usual.
+    """Add to the variances of the numbers those by markers that depart from what is usual.
 
     model : Skeleton
     options : HealthOptions
@@ -35,9 +36,9 @@ def inflate_variance(model, options, health, weight, shown, errors, solver, X, r
     shown : float - part of the markers' errors that residuals show, as variances
     errors : MarkerErrors - variance of what is usual, step; usual written
     solver : Work - pose, marker.model of the solution; delta written
-    X : (n_v, K) - what numbers follow of a change of the gradient
-    row : (K,) - written
-    value : (K,) - written
+    X : (n_v, K) - sensitivities of the numbers to the gradient
+    row : (K,) - scratch, written
+    value : (K,) - variances, written
     """
     for m in range(weight.shape[0]):
         if health.weight[m] == 0.0 or not is_known(m, options, health):
@@ -51,7 +52,8 @@ def inflate_variance(model, options, health, weight, shown, errors, solver, X, r
 
 @njit
 def departure(m, shown, options, health, errors):
-    """Largest variance along an axis that a departure of marker m makes probable beyond what is usual [m^2].
+    """Return the largest variance along an axis that a departure of marker m beyond what
+    is usual suggests [m^2].
 
     m : int - marker, known
     shown : float - part of the markers' errors that residuals show, as variances
@@ -81,13 +83,13 @@ def departure(m, shown, options, health, errors):
 
 @njit
 def add_error(model, m, weight, solver, X, row_out):
-    """row_out : (K,) - variances of all numbers per variance of the place of marker m along each axis.
+    """Write the variances of all numbers per variance of the place of marker m along each axis.
 
     model : Skeleton
     m : int - marker
     weight : (n_marker,) - of the frame
     solver : Work - pose, marker.model; delta written
-    X : (n_v, K)
+    X : (n_v, K) - sensitivities of the numbers to the gradient
     row_out : (K,) - written
     """
     b, w, along = model.markers.body[m], weight_of(model.markers.weight, m, weight[m]), solver.delta
