@@ -1,1 +1,1 @@
-"""Contact of an ellipsoid with a plane: volumetric and point laws, friction, torques of the patch."""
+"""Contact of two surfaces: geometry of the overlap, normal force, friction, and torques of the patch."""

@@ -1,7 +1,7 @@
-"""Contacts in four steps: geometry -> patch -> pressure law -> friction law, then the torques of the patch.
+"""Wrenches of contacts in four steps: geometry -> patch -> pressure law -> friction law, then patch torques.
 
-The patch (place, normal, depth, volume, velocity) is all that the laws see of the geometry, and all that
-stands between them: each step is replaced alone.
+The patch (place, normal, depth, volume, velocity) is all that the laws need to know of the geometry, so that
+each of the steps can be replaced without a change of the others.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from kernels.forces.places import add_force, direction
 
 @inlined
 def add_contacts(pairs, contacts, pose, work, pair_work):
-    """Wrenches of all contacts, and work.state.
+    """Add the wrenches of all contacts to pair_work.wrench, and write work.state.
 
-    pairs : Pairs
-    contacts : Contacts
-    pose : Pose
-    work : ContactWork - written
-    pair_work : PairWork - written
+    pairs : Pairs - the two bodies of every pair
+    contacts : Contacts - the surfaces of all contacts, their laws and parameters
+    pose : Pose - places and rotations of all bodies in ground
+    work : ContactWork - results and working space of the contacts, written
+    pair_work : PairWork - motions, wrenches and slopes of the pairs, written
     """
     for e in range(contacts.pair.shape[0]):
         p, row = contacts.pair[e], work.state[e]

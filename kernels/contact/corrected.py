@@ -1,8 +1,8 @@
-"""Contacts of a recorded foot whose motion is corrected by splines, and whose toes turn by one.
+"""Contacts of a recorded foot whose motion is corrected by splines, and whose toes turn by a spline.
 
-Inverse simulation of a step (Brown 2017, MASc thesis, section 5.3.2): the foot is shifted along and turned
-about the axes of ground by C = Rx(a) Ry(b) Rz(c), its toes are turned about their axis; seven cubic splines
-over time.
+This is the inverse simulation of a step (Brown 2017, MASc thesis, section 5.3.2): the foot is shifted along
+the axes of ground and rotated about them by C = Rx(a) Ry(b) Rz(c), and its toes are rotated about their axis;
+these are seven cubic splines over time.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from kernels.contact.prescribed import (
 from kernels.contact.pressure_field import FieldWork, add_pressures, new_field_work
 
 SHIFT, TURN, TOES = 0, 3, 6
-"""Splines: along x, y, z [m], about x, y, z [rad], of the toes [rad]."""
+"""Indices of the splines: shift along x, y, z [m], rotation about x, y, z and of the toes [rad]."""
 N_SPLINE = 7
 FOOT, TOE_BODY = 0, 1
 
 
 class RecordedFoot(NamedTuple):
-    """A foot as it was recorded, and where its toes are joined to it."""
+    """The motion of a foot as it was recorded, and where its toes are joined to it."""
 
     time: np.ndarray  # (n,) [s]
     position: np.ndarray  # (n, 3) - of its origin in ground [m]
@@ -44,7 +44,7 @@ class RecordedFoot(NamedTuple):
 
 
 class Correction(NamedTuple):
-    """Cubics between knots that lie evenly."""
+    """Cubic splines with evenly spaced knots."""
 
     start: float  # [s]
     step: float  # from knot to knot [s]
@@ -52,7 +52,7 @@ class Correction(NamedTuple):
 
 
 class CorrectedWork(NamedTuple):
-    """Results of n frames, and working space."""
+    """Results of n frames, and working space of one."""
 
     # on the foot, moment about the origin of ground [N m], force [N]
     wrench: Annotated[np.ndarray, Floats("n", 6)]
@@ -65,7 +65,12 @@ class CorrectedWork(NamedTuple):
 
 
 def new_corrected_work(model: Prescribed, n: int, shape: tuple[int, int] = (0, 0)) -> CorrectedWork:
-    """Allocate a CorrectedWork for n frames; shape : of the grid of pressures, if any are asked for."""
+    """Allocate a CorrectedWork.
+
+    model : Prescribed - contacts of the foot and its toes
+    n : int - number of frames
+    shape : (int, int) - rows and columns of the grid of pressures; (0, 0) = no pressures
+    """
     return allocate(
         CorrectedWork,
         n=n,
@@ -78,13 +83,13 @@ def new_corrected_work(model: Prescribed, n: int, shape: tuple[int, int] = (0, 0
 
 @entry
 def corrected_wrenches(model, foot, correction, grid, work):
-    """work.wrench of every frame, and work.pressure where it has rows.
+    """Write work.wrench of every frame, and work.pressure where it has rows.
 
-    model : Prescribed - body 0 the foot, 1 its toes
-    foot : FootMotion
-    correction : Correction
-    grid : Grid - in ground
-    work : CorrectedWork - written
+    model : Prescribed - contacts of body 0, the foot, and of body 1, its toes
+    foot : RecordedFoot - the motion of the foot as recorded, and the joint of its toes
+    correction : Correction - splines by which the motion is corrected
+    grid : Grid - cells at whose middles the pressure is found, in ground
+    work : CorrectedWork - results and working space, written
     """
     contacts = work.contacts
     for n in range(foot.time.shape[0]):
@@ -105,7 +110,12 @@ def corrected_wrenches(model, foot, correction, grid, work):
 
 @inlined
 def splines(correction, time, way_out):
-    """way_out : (2, N_SPLINE) - values and rates at a time [s]; beyond the knots the last cubic goes on."""
+    """Write the values and rates of all splines at a time; outside the knots the nearest cubic goes on.
+
+    correction : Correction - the splines
+    time : float - the time [s]
+    way_out : (2, N_SPLINE) - values, and rates per second, written
+    """
     n_piece = correction.cubic.shape[1]
     at = (time - correction.start) / correction.step
     piece = int(min(max(math.floor(at), 0.0), n_piece - 1.0))
@@ -118,11 +128,11 @@ def splines(correction, time, way_out):
 
 @inlined
 def place_foot(foot, n, work):
-    """work.motion of frame n : int, after `splines`.
+    """Write the corrected motion of foot and toes in frame n into work.motion, after `splines`.
 
-    foot : FootMotion
-    n : int - frame
-    work : CorrectedWork - written
+    foot : RecordedFoot - the motion of the foot as recorded, and the joint of its toes
+    n : int - number of the frame
+    work : CorrectedWork - results and working space, written
     """
     value, rate, motion = work.way[0], work.way[1], work.motion
     C, before = work.turn[0], work.turn[1]
@@ -155,7 +165,7 @@ def place_foot(foot, n, work):
 
 @inlined
 def product(A, B, out):
-    """out : (3, 3) = A B."""
+    """Write the product A B of two (3, 3) matrices into out : (3, 3)."""
     for i in range(3):
         for j in range(3):
             out[i, j] = A[i, 0] * B[0, j] + A[i, 1] * B[1, j] + A[i, 2] * B[2, j]
@@ -163,7 +173,7 @@ def product(A, B, out):
 
 @inlined
 def along(R, x):
-    """R x as three numbers."""
+    """Return the product R x as three numbers, R : (3, 3) and x : (3,)."""
     return (
         R[0, 0] * x[0] + R[0, 1] * x[1] + R[0, 2] * x[2],
         R[1, 0] * x[0] + R[1, 1] * x[1] + R[1, 2] * x[2],
@@ -173,7 +183,7 @@ def along(R, x):
 
 @inlined
 def turned(axis, angle, out):
-    """out : (3, 3) - rotation about a unit axis : (3,) by an angle [rad] (Rodrigues)."""
+    """Write into out : (3, 3) the rotation about the unit axis : (3,) by an angle [rad] (Rodrigues)."""
     c, s = math.cos(angle), math.sin(angle)
     x, y, z, d = axis[0], axis[1], axis[2], 1.0 - c
     out[0, 0], out[0, 1], out[0, 2] = c + x * x * d, x * y * d - z * s, x * z * d + y * s

@@ -1,4 +1,4 @@
-"""What contacts are made of and where they leave their results: parameters, columns, working space."""
+"""Parameters of contacts, the columns of their results, and their working space."""
 
 from __future__ import annotations
 
@@ -11,41 +11,45 @@ from kernels.forces.friction import N_FRICTION
 from kernels.mesh.meshes import MeshContacts, Meshes, MeshWork, new_mesh_work
 
 DEPTH, NORMAL, FRICTION, PLACE, SLIDING = 0, 1, 2, 5, 8
-"""Columns of the results: largest depth [m], normal force [N], friction on A (3) [N], its place (3) [m],
-sliding velocity (3) [m/s], all in ground axes."""
+"""Columns of ContactWork.out: largest depth [m], normal force [N], friction on A (3) [N], the place where the
+force acts (3) [m], and sliding velocity (3) [m/s], all in ground axes."""
 N_CONTACT_OUT = 11
 
 SPEED, RATE, LIMIT = 0, 1, 4
-"""Columns of what a step must know about a contact: sliding speed [m/s], -1 without contact, sliding
-acceleration (3) [m/s^2], and the time to touch-down or over a part of the viscous ramp [s], infinite where
-neither comes."""
+"""Columns of ContactWork.kink, what a time step must know of a contact: the sliding speed [m/s], -1 without
+contact; the sliding acceleration (3) [m/s^2]; and the time until touch-down, or until part of the viscous
+ramp is crossed [s], infinite where neither happens."""
 SPIN, SPIN_RATE = 5, 6
-"""Further columns: signed angular velocity about the normal [rad/s] and its rate [rad/s^2], where it rubs."""
+"""Further columns of ContactWork.kink: signed angular velocity about the normal [rad/s] and its rate
+[rad/s^2], where spinning friction acts."""
 N_KINK = 7
 
 CENTRE, AXIS, POINT, PATCH, SLIP, FORCE, PRESSING, RUBBING = 0, 3, 6, 9, 12, 15, 18, 22
-"""Columns of ContactWork.state. The patch, as every geometry gives it: centre of A's surface, normal towards
-A, point of the force (3 each, about the reference point), then depth [m], volume [m^3] and normal velocity;
-what comes of it: sliding velocity and force (3 each); N and its derivatives by depth, volume and normal
-velocity; F/v of friction, its derivatives by v and N, and v."""
+"""Columns of ContactWork.state. The first ones are the patch, as every geometry gives it: the centre of A's
+surface, the normal towards A and the point where the force acts (3 each, about the reference point), then
+depth [m], volume [m^3] and normal velocity [m/s]. The others follow from the patch: sliding velocity [m/s]
+and force [N] (3 each); the normal force N and its derivatives by depth, volume and normal velocity; and of
+the friction force F at the sliding speed v: F/v, the derivatives of F by v and by N, and v itself."""
 GYRATION = 26
-"""r_g of spinning friction [m], 0 where none spins."""
+"""Column of ContactWork.state: radius of gyration r_g of spinning friction [m], 0 without that friction."""
 OWN = 27
-"""First of four columns that a geometry may keep for itself."""
+"""First of four columns of ContactWork.state whose meaning each geometry defines for itself."""
 N_STATE = 31
 
 D_DEPTH, D_VOLUME = 6, 7
-"""Columns of ContactWork.moved after the change of the point and of the normal (3 each)."""
+"""Columns of ContactWork.moved for the change of depth and volume; those of the point and of the normal
+(3 each) come before them."""
 N_MOVED = 8
 
 D_SUPPORT, D_TORQUE, OMEGA, ETA, TURN, D_TURN, FLAT, D_FLAT, STRETCH = range(9)
-"""Rows of ContactWork.change for the torques of the patch: what a unit twist changes, then its angular part
-where it displaces the ellipsoid and where it moves it, working space, and w where Q grows by w w'."""
+"""Rows of ContactWork.change, for the torques of the patch: changes of the support vector s and of the
+torque; the angular part of a unit twist where it displaces the ellipsoid (OMEGA), and where it changes its
+velocity (ETA); working space; and the vector w where Q grows by w w' (STRETCH)."""
 N_CHANGE = 9
 
 
 class Contacts(NamedTuple):
-    """Surfaces of two bodies that press on each other, by the pair of bodies that carry them."""
+    """Pairs of surfaces that press on each other, each with the pair of bodies that carries them."""
 
     pair: np.ndarray  # (n_contact,) int64
     geometry: np.ndarray  # (n_contact,) int64 - of kernels/contact/geometries

@@ -1,10 +1,10 @@
-"""An ellipsoid on body A over a plane on body B: its patch, and how that changes as the ellipsoid moves.
+"""An ellipsoid on body A above a plane on body B: the patch, and how it changes as the ellipsoid moves.
 
-With the ellipsoid's matrix Q = R diag(r^2) R', the plane's normal n and s = Q n, the ellipsoid reaches
-h = sqrt(n . s) towards the plane, which lies g below its centre: the depth is h - g = h d.
-The volume beyond the plane is V = a b c pi d^2 (3 - d)/3, its centroid centre - kappa s/h with
+With the ellipsoid's matrix Q = R diag(r^2) R', the plane's normal n and the support vector s = Q n, the
+ellipsoid reaches h = sqrt(n . s) towards the plane, which lies g below its centre: the depth is h - g = h d.
+The volume beyond the plane is V = a b c pi d^2 (3 - d)/3, and its centroid is centre - kappa s/h with
 kappa = 3 (2 - d)^2/(4 (3 - d)) (Brown 2017, MASc thesis, eqs 5.1-5.17, and its errata); the deepest point
-has kappa = 1. Beyond d = 2 the ellipsoid is swallowed and nothing grows any more.
+has kappa = 1. At d > 2 the whole ellipsoid is beyond the plane, and its volume grows no more.
 """
 
 from __future__ import annotations
@@ -16,19 +16,21 @@ from kernels.contact.elements import AXIS, CENTRE, D_DEPTH, D_VOLUME, OWN, PATCH
 from kernels.forces.places import direction, place
 
 SUPPORT, HEIGHT = OWN, OWN + 3
-"""Columns of ContactWork.state of this geometry: s [m^2], and h [m]."""
+"""Columns of ContactWork.state that this geometry defines: the support vector s [m^2], and h [m]."""
 
 
 @inlined
 def ellipsoid_on_plane(pairs, contacts, e, pose, row, Q):
-    """The patch of contact e in row : (N_STATE,); Q : (3, 3) of its ellipsoid, where that is not a sphere.
+    """Write the patch of contact e into row, and the matrix of its ellipsoid into Q where that is needed.
 
-    pairs : Pairs
-    contacts : Contacts
-    e : int - contact
-    pose : Pose
-    row : (N_STATE,) - of ContactWork.state, written
-    Q : (3, 3) - of the ellipsoid in ground axes, written [m^2]
+    It is not needed for a sphere without rolling resistance and without spinning friction.
+
+    pairs : Pairs - the two bodies of every pair
+    contacts : Contacts - the surfaces of all contacts, their laws and parameters
+    e : int - number of the contact
+    pose : Pose - places and rotations of all bodies in ground
+    row : (N_STATE,) - the contact's row of ContactWork.state, written
+    Q : (3, 3) - matrix R diag(r^2) R' of the ellipsoid in ground axes [m^2], written
     """
     p, radii = contacts.pair[e], contacts.radii[e]
     nx, ny, nz = direction(pose, pairs.body_b[p], contacts.normal[e])
@@ -59,12 +61,13 @@ def ellipsoid_on_plane(pairs, contacts, e, pose, row, Q):
 
 @inlined
 def shape(pose, body, rotation, radii, Q_out):
-    """Q_out : (3, 3) = sum over the axes of r^2 axis axis' of an ellipsoid on a body, in ground axes.
+    """Write the matrix of an ellipsoid on a body, the sum over its axes of r^2 axis axis', in ground axes.
 
-    pose : Pose
-    body : int - that carries the ellipsoid, -1 = ground
+    pose : Pose - places and rotations of all bodies in ground
+    body : int - number of the body that carries the ellipsoid, -1 = ground
     rotation : (3, 3) - axes of the ellipsoid on its body, as columns
-    radii : (3,) [m]
+    radii : (3,) - radii along these axes [m]
+    Q_out : (3, 3) - matrix of the ellipsoid [m^2], written
     """
     for i in range(3):
         for j in range(3):
@@ -83,14 +86,15 @@ def shape(pose, body, rotation, radii, Q_out):
 
 @njit
 def ellipsoid_on_plane_moved(contacts, e, row, Q, moved):
-    """moved : (6, N_MOVED) - change of the patch of contact e, as ContactWork.moved; the normal stays.
+    """Write into moved how the patch of contact e changes as A moves; the normal does not turn.
 
-    Turned by w, s changes by w x s - Q (w x n) and h by (w x s) . n/h.
+    Where the ellipsoid is turned by w, s changes by w x s - Q (w x n) and h by (w x s) . n/h.
 
-    contacts : Contacts
-    e : int - contact
-    row : (N_STATE,) - of ContactWork.state
-    Q : (3, 3) - of the ellipsoid in ground axes [m^2]
+    contacts : Contacts - the surfaces of all contacts, their laws and parameters
+    e : int - number of the contact
+    row : (N_STATE,) - the contact's row of ContactWork.state
+    Q : (3, 3) - matrix R diag(r^2) R' of the ellipsoid in ground axes [m^2]
+    moved : (6, N_MOVED) - ContactWork.moved, written; of a sphere the last three rows alone
     """
     n, s, h = row[AXIS : AXIS + 3], row[SUPPORT : SUPPORT + 3], row[HEIGHT]
     d, radii = row[PATCH] / h, contacts.radii[e]
@@ -123,18 +127,19 @@ def ellipsoid_on_plane_moved(contacts, e, row, Q, moved):
 
 @njit
 def ellipsoid_on_plane_grown(pairs, contacts, e, k, pose, row, change):
-    """change : (N_MOVED,) - of the patch where radius k grows, as a row of ContactWork.moved.
+    """Write into change how the patch of contact e changes where radius k grows.
 
-    With the axis u of that radius, Q changes by 2 r u u', s by 2 r (u . n) u and h by r (u . n)^2/h, the
-    height h (1 - d) of the centre over the plane by nothing.
+    With the axis u of that radius, Q changes by 2 r u u', s by 2 r (u . n) u and h by r (u . n)^2/h; the
+    height h (1 - d) of the centre above the plane does not change. Return the change of h [1]; the factor 2 r
+    (u . n) [m], by which u gives the change of s; and u.
 
-    pairs : Pairs
-    contacts : Contacts
-    e : int - contact
-    k : int - of its radii
-    pose : Pose
-    row : (N_STATE,) - of ContactWork.state
-    Returns the change of h [1], 2 r (u . n) [m], of which u times is the change of s, and u.
+    pairs : Pairs - the two bodies of every pair
+    contacts : Contacts - the surfaces of all contacts, their laws and parameters
+    e : int - number of the contact
+    k : int - number of the radius, 0 to 2
+    pose : Pose - places and rotations of all bodies in ground
+    row : (N_STATE,) - the contact's row of ContactWork.state
+    change : (N_MOVED,) - change of the patch, with the columns of ContactWork.moved, written
     """
     n, s, h, r = row[AXIS : AXIS + 3], row[SUPPORT : SUPPORT + 3], row[HEIGHT], contacts.radii[e, k]
     R = contacts.rotation[e]
@@ -158,11 +163,12 @@ def ellipsoid_on_plane_grown(pairs, contacts, e, k, pose, row, change):
 
 @njit
 def ellipsoid_metric(round_, radius, Q, M_out):
-    """M_out : (3, 3) = Q^-1: y' M y = 1 on the surface [1/m^2].
+    """Write the inverse M of an ellipsoid's matrix Q, with which y' M y = 1 on the surface.
 
-    round_ : int - 1 = a sphere, of which Q may not be there
-    radius : float - of a sphere [m]
-    Q : (3, 3) - of the ellipsoid in ground axes [m^2]
+    round_ : int - 1 = a sphere, for which Q is not read
+    radius : float - radius of the sphere [m]
+    Q : (3, 3) - matrix R diag(r^2) R' of the ellipsoid in ground axes [m^2]
+    M_out : (3, 3) - inverse of Q [1/m^2], written
     """
     if round_:
         for i in range(3):

@@ -1,8 +1,8 @@
-"""Where feet are by their own markers, and how what lies on them moves.
+"""The pose of feet from their own markers alone, and the motion of frames that are fixed to them.
 
-A solver of many segments bends every one of them to its joints: a foot behind an ankle of one axis cannot lie
-flat where that axis has it otherwise, by some 10 degrees, and its heel and ball press too much or not at all.
-So a foot on the ground is taken from its markers alone.
+A multi-body optimisation makes every segment comply with its joints: behind an ankle with one axis a foot
+cannot lie flat where that axis does not let it, by some 10 degrees, and heel and ball then press too much or
+not at all. So the pose of a foot on the ground is taken from the markers of that foot only.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from kernels.compiler.jit import entry
 from kernels.solver.initial_pose import fit_body
 
 N_POSE, N_TWIST = 7, 6
-"""Coordinates and speeds of a free joint (kernels/joints/free)."""
+"""Numbers of coordinates and of speeds of a free joint (kernels/joints/free)."""
 
 
 class FootFrames(NamedTuple):
-    """Frames on the bodies of a model, as those of feet."""
+    """Frames that are fixed to bodies of a model, as those of feet are."""
 
     body: np.ndarray  # (n,) int64
     position: np.ndarray  # (n, 3) - on the body [m]
@@ -30,14 +30,15 @@ class FootFrames(NamedTuple):
 
 @entry
 def fit_feet(markers, place, weight, followed, fit, q_out):
-    """q_out : (n, N_POSE) - coordinates of the bodies by their markers; NaN where fewer than three are there.
+    """Write into q_out the coordinates of each body as fitted to its own markers.
 
-    markers : Markers
-    place : (n_marker, 3) - of the markers in ground [m]
-    weight : (n_marker,) - 0 = takes no part
-    followed : Followed
-    fit : FitWork - written
-    q_out : (n, N_POSE) - written
+    markers : Markers - the markers of the model, and the bodies that carry them
+    place : (n_marker, 3) - measured places of the markers in ground [m]
+    weight : (n_marker,) - weights of the markers; a marker of weight 0 takes no part
+    followed : FootFrames - frames on bodies, as those of feet
+    fit : FitWork - working space of the fit, written
+    q_out : (n, N_POSE) - coordinates of the free joint of each body, written; NaN with fewer than three
+      markers
     """
     for k in range(followed.body.shape[0]):
         if fit_body(markers, followed.body[k], place, weight, fit):
@@ -49,13 +50,13 @@ def fit_feet(markers, place, weight, followed, fit, q_out):
 
 @entry
 def follow(q, v, followed, k, motion_out):
-    """motion_out : Motion - row k: that of frame k on its body.
+    """Write the motion of frame k, which is fixed to its body, into row k of motion_out.
 
-    q : (N_POSE,) - coordinates of the body
-    v : (N_TWIST,) - speeds, the angular velocity along the body's axes [m/s, rad/s]
-    followed : Followed
-    k : int
-    motion_out : Motion - row k written
+    q : (N_POSE,) - coordinates of the body [m, unit quaternion]
+    v : (N_TWIST,) - speeds of the body, the angular velocity along its own axes [m/s, rad/s]
+    followed : FootFrames - frames on bodies, as those of feet
+    k : int - number of the frame
+    motion_out : BodyMotion - places and velocities of the frames, of which row k is written
     """
     R, arm, w = motion_out.rotation[k], motion_out.velocity[k], motion_out.turning[k]
     quaternion_to_matrix(q[3:], R)

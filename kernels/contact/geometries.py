@@ -1,8 +1,9 @@
-"""Which geometry a contact has: the one place where the kernels of geometries are chosen.
+"""Which geometry a contact has: the only place where the kernel of a geometry is chosen.
 
-A geometry is one kernel file that brings the patch of two surfaces (CENTRE, AXIS, POINT and PATCH of
-ContactWork.state) and its changes (ContactWork.moved), its branches here, and its row in
-rtsim/config/contact_geometries. A geometry without a branch has a patch of NaN, and so a force of NaN.
+A geometry consists of one kernel file, which computes the patch of two surfaces (CENTRE, AXIS, POINT and
+PATCH of ContactWork.state) and the changes of that patch (ContactWork.moved), of its branches in this module,
+and of its row in rtsim/config/contact_geometries. The patch of a geometry without a branch is NaN, and so is
+its force.
 """
 
 from __future__ import annotations
@@ -25,15 +26,15 @@ ELLIPSOID_ON_PLANE, SPHERE_ON_SPHERE, MESH_ON_MESH = 0, 1, 2
 
 @inlined
 def find_patch(pairs, contacts, e, pose, row, Q, meshes):
-    """The patch of contact e in row : (N_STATE,), of ContactWork.state.
+    """Write the patch of contact e into row.
 
-    pairs : Pairs
-    contacts : Contacts
-    e : int - contact
-    pose : Pose
-    row : (N_STATE,) - written
-    Q : (3, 3) - of an ellipsoid on A in ground axes, written [m^2]
-    meshes : MeshWork - of ContactWork, written, or None
+    pairs : Pairs - the two bodies of every pair
+    contacts : Contacts - the surfaces of all contacts, their laws and parameters
+    e : int - number of the contact
+    pose : Pose - places and rotations of all bodies in ground
+    row : (N_STATE,) - the contact's row of ContactWork.state, written
+    Q : (3, 3) - matrix R diag(r^2) R' of an ellipsoid on A, in ground axes [m^2], written
+    meshes : MeshWork - ContactWork.meshes, written; None where no contact has a mesh
     """
     if contacts.geometry[e] == ELLIPSOID_ON_PLANE:
         ellipsoid_on_plane(pairs, contacts, e, pose, row, Q)
@@ -47,13 +48,15 @@ def find_patch(pairs, contacts, e, pose, row, Q, meshes):
 
 @inlined
 def find_moved(contacts, e, row, Q, moved, meshes):
-    """moved : (6, N_MOVED) of contact e, as ContactWork.moved; whether the normal turns with A.
+    """Write into moved how the patch of contact e changes as A moves; return whether the normal turns with A.
 
-    contacts : Contacts
-    e : int - contact
-    row : (N_STATE,) - of ContactWork.state
-    Q : (3, 3) - of an ellipsoid on A in ground axes [m^2]
-    meshes : MeshWork - of ContactWork, written, or None
+    contacts : Contacts - the surfaces of all contacts, their laws and parameters
+    e : int - number of the contact
+    row : (N_STATE,) - the contact's row of ContactWork.state
+    Q : (3, 3) - matrix R diag(r^2) R' of an ellipsoid on A, in ground axes [m^2]
+    moved : (6, N_MOVED) - ContactWork.moved, written: the change of the patch where A's surface turns about
+      its centre (3 rows), and where that centre moves (3)
+    meshes : MeshWork - ContactWork.meshes, written; None where no contact has a mesh
     """
     if contacts.geometry[e] == ELLIPSOID_ON_PLANE:
         ellipsoid_on_plane_moved(contacts, e, row, Q, moved)
@@ -70,15 +73,18 @@ def find_moved(contacts, e, row, Q, moved, meshes):
 
 @inlined
 def find_grown(pairs, contacts, e, k, pose, row, change):
-    """As ellipsoid_on_plane_grown, of the one geometry whose radii are parameters of a fit; NaN of others.
+    """Write into change how the patch of contact e changes as radius k grows (ellipsoid_on_plane_grown).
 
-    pairs : Pairs
-    contacts : Contacts
-    e : int - contact
-    k : int - of its radii
-    pose : Pose
-    row : (N_STATE,) - of ContactWork.state
-    change : (N_MOVED,) - as a row of ContactWork.moved, written
+    This geometry is the only one whose radii are parameters of a fit; for all others the change and what is
+    returned are NaN.
+
+    pairs : Pairs - the two bodies of every pair
+    contacts : Contacts - the surfaces of all contacts, their laws and parameters
+    e : int - number of the contact
+    k : int - number of the radius, 0 to 2
+    pose : Pose - places and rotations of all bodies in ground
+    row : (N_STATE,) - the contact's row of ContactWork.state
+    change : (N_MOVED,) - change of the patch, with the columns of ContactWork.moved, written
     """
     if contacts.geometry[e] == ELLIPSOID_ON_PLANE:
         return ellipsoid_on_plane_grown(pairs, contacts, e, k, pose, row, change)
@@ -88,16 +94,17 @@ def find_grown(pairs, contacts, e, k, pose, row, change):
 
 @inlined
 def find_columns(pairs, contacts, e, pose, Q, work):
-    """What a column along the normal needs of both surfaces: work.metric, work.centre_b; radius of B's, or 0.
+    """Write what a column along the normal needs of both surfaces; return the radius of B's surface [m].
 
-    NaN of surfaces without columns: those of triangles have pressures of their own.
+    Written are work.metric and work.centre_b. The radius is 0 where B's surface is a plane, and NaN for
+    surfaces without columns: those of triangles have pressures of their own.
 
-    pairs : Pairs
-    contacts : Contacts
-    e : int - contact
-    pose : Pose
-    Q : (3, 3) - of an ellipsoid on A in ground axes [m^2]
-    work : FieldWork - written
+    pairs : Pairs - the two bodies of every pair
+    contacts : Contacts - the surfaces of all contacts, their laws and parameters
+    e : int - number of the contact
+    pose : Pose - places and rotations of all bodies in ground
+    Q : (3, 3) - matrix R diag(r^2) R' of an ellipsoid on A, in ground axes [m^2]
+    work : FieldWork - working space, written
     """
     ellipsoid_metric(contacts.round[e], contacts.radii[e, 0], Q, work.metric)
     x, y, z = place(pose, pairs.body_b[contacts.pair[e]], contacts.point[e])

@@ -1,10 +1,10 @@
-"""Surfaces of triangles on both bodies (kernels/mesh): their patch, and how that changes as A moves.
+"""Contact of two triangle meshes (kernels/mesh): the patch, and how it changes as A moves.
 
-With the sum F of area x depth x normal over the vertices that touch and its moment M about A's origin, the
-volume is |F|, the normal F/|F|, and the force acts where its line comes closest to the centre of pressure c:
-x = F x M/F^2 + n (n . c). What moment is left about the normal itself is left out. x moves along its line as
-the vertices of A, or of B, that press; that c wanders among them is left out of the slopes, and of nothing
-else.
+F is the sum of area x depth x normal over the vertices in contact, and M its moment about A's origin. The
+volume of the patch is |F| and its normal F/|F|; the force acts where its line of action comes closest to the
+centre of pressure c: x = F x M/F^2 + n (n . c). The moment that remains about the normal itself is left out.
+In the derivatives x moves along the line of action as the vertices that press do, those of A or of B; that c
+also shifts among these vertices is the only thing that the derivatives leave out.
 """
 
 from __future__ import annotations
@@ -21,16 +21,17 @@ ORIGIN = (0.0, 0.0, 0.0)
 
 @inlined
 def mesh_on_mesh(meshes, work, pairs, contacts, e, pose, row, Q):
-    """The patch of contact e in row : (N_STATE,); Q : (3, 3) becomes the rotation of A.
+    """Write the patch of contact e into row, and the rotation of body A into Q.
 
-    meshes : Meshes - None where no contact has any, so that all this is left out
-    work : MeshWork - written
-    pairs : Pairs
-    contacts : Contacts
-    e : int - contact
-    pose : Pose
-    row : (N_STATE,) - of ContactWork.state, written
-    Q : (3, 3) - written
+    meshes : Meshes - the meshes of the bodies; None where no contact has any, so that the compiler drops all
+      this
+    work : MeshWork - results and working space of the mesh contacts, written
+    pairs : Pairs - the two bodies of every pair
+    contacts : Contacts - the surfaces of all contacts, their laws and parameters
+    e : int - number of the contact
+    pose : Pose - places and rotations of all bodies in ground
+    row : (N_STATE,) - the contact's row of ContactWork.state, written
+    Q : (3, 3) - rotation of body A in ground, written
     """
     if meshes is not None:
         p, k = contacts.pair[e], contacts.mesh[e]
@@ -42,14 +43,14 @@ def mesh_on_mesh(meshes, work, pairs, contacts, e, pose, row, Q):
 
 @inlined
 def mesh_on_mesh_moved(meshes, work, contacts, e, Q, moved):
-    """moved : (6, N_MOVED) - change of the patch of contact e, as ContactWork.moved.
+    """Write into moved how the patch of contact e changes as A moves.
 
-    meshes : Meshes - or None
-    work : MeshWork - written
-    contacts : Contacts
-    e : int - contact
-    Q : (3, 3) - rotation of A
-    moved : (6, N_MOVED) - of ContactWork
+    meshes : Meshes - the meshes of the bodies; None where no contact has any
+    work : MeshWork - results and working space of the mesh contacts, written
+    contacts : Contacts - the surfaces of all contacts, their laws and parameters
+    e : int - number of the contact
+    Q : (3, 3) - rotation of body A in ground
+    moved : (6, N_MOVED) - ContactWork.moved, written
     """
     if meshes is not None:
         k = contacts.mesh[e]

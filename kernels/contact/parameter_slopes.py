@@ -1,9 +1,9 @@
-"""Derivatives of the wrench of a contact by its own parameters: place, axes, sizes and the laws' numbers.
+"""Derivatives of the wrench of a contact by its own parameters: place, axes, radii and those of the laws.
 
-Brown (2017), MASc thesis, table 5.1. Where the surface on A is displaced on its body, the contact changes
-as where A is displaced with its field of velocity held (kernels/forces/pairs, BY_PLACE); where a radius
-grows, the patch changes (kernels/contact/geometries); every law is linear in its stiffness, its damping and
-in both coefficients of friction.
+The parameters are those of Brown (2017), MASc thesis, table 5.1. Where the surface on A is displaced on its
+body, the contact changes as where A is displaced while its velocity field is held fixed
+(kernels/forces/pairs, BY_PLACE). Where a radius grows, the patch changes (kernels/contact/geometries). Every
+law is linear in its stiffness, in its damping and in both coefficients of friction.
 """
 
 from __future__ import annotations
@@ -31,23 +31,26 @@ from kernels.forces.pairs import BY_PLACE
 from kernels.forces.places import add_force, direction
 
 BY_CENTRE, BY_TURN, BY_RADIUS, BY_STIFFNESS, BY_DAMPING, BY_STATIC, BY_DYNAMIC = 0, 3, 6, 9, 10, 11, 12
-"""Rows of the derivatives: centre along the axes of body A (3) [m], turning about the centre and these
-axes (3) [rad], radii (3) [m], stiffness and damping of the pressure law, mu_s and mu_d of friction and
-spinning."""
+"""Rows of the derivatives: by the centre along the axes of body A (3) [m], by a rotation about the centre and
+these axes (3) [rad], by the radii (3) [m], by stiffness and damping of the pressure law, and by mu_s and mu_d
+of friction and spinning friction."""
 N_PARAMETER = 13
 
 
 @inlined
 def parameter_slopes(pairs, contacts, e, pose, V, work, slopes, out):
-    """out : (N_PARAMETER, 6) - by the parameters of contact e, after its wrench and the slopes of it alone.
+    """Write into out the derivatives of the wrench of contact e by its parameters.
 
-    pairs : Pairs
-    contacts : Contacts
-    e : int - contact, of an ellipsoid on a plane
-    pose : Pose
+    It is called after the wrench of the contact and its slopes, which must be those of this contact alone.
+
+    pairs : Pairs - the two bodies of every pair
+    contacts : Contacts - the surfaces of all contacts, their laws and parameters
+    e : int - number of the contact, which is one of an ellipsoid with a plane
+    pose : Pose - places and rotations of all bodies in ground
     V : (6,) - velocity of A relative to B, about the reference point [rad/s, m/s]
-    work : ContactWork - moved, change and law written
-    slopes : (2, 6, 6) - of contact e, transposed, as in PairWork
+    work : ContactWork - results of the contacts; moved, change and law are written
+    slopes : (2, 6, 6) - PairWork.slopes: derivatives of the wrench by place and velocity, transposed
+    out : (N_PARAMETER, 6) - derivatives of the wrench by the parameters, written
     """
     row, Q = work.state[e], work.Q[e]
     for k in range(N_PARAMETER):
@@ -76,13 +79,13 @@ def unit_vector(k):
 
 @inlined
 def by_place(pose, body, row, slopes, out):
-    """out[BY_CENTRE], out[BY_TURN] : by displacements of the surface on its body.
+    """Write the derivatives by displacements of the surface on its body into out, from BY_CENTRE on.
 
-    pose : Pose
-    body : int - that carries the surface
-    row : (N_STATE,) - of ContactWork.state
-    slopes : (6, 6) - by twists of the body about the reference point, transposed
-    out : (N_PARAMETER, 6)
+    pose : Pose - places and rotations of all bodies in ground
+    body : int - number of the body that carries the surface
+    row : (N_STATE,) - the contact's row of ContactWork.state
+    slopes : (6, 6) - derivatives of the wrench by twists of the body about the reference point, transposed
+    out : (N_PARAMETER, 6) - derivatives of the wrench by the parameters
     """
     cx, cy, cz = row[CENTRE], row[CENTRE + 1], row[CENTRE + 2]
     for k in range(3):
@@ -97,15 +100,16 @@ def by_place(pose, body, row, slopes, out):
 
 @njit
 def by_radius(patch, constants, grown, row, Q, V, changes, out):
-    """out : (6,) += where a radius grows.
+    """Add the derivative of the wrench by a radius to out.
 
-    patch : (rolls, spins, friction law, a b c, False)
+    patch : (rolls, spins, friction law, a b c [m^3], False) - False: no secant slope
     constants : ((N_PRESSURE,), (N_FRICTION,)) - parameters of the normal force and of spinning friction
-    grown : (change of h [1], r [m], 2 r (u . n) [m], u)
-    row : (N_STATE,) - of ContactWork.state
-    Q : (3, 3) - of the ellipsoid in ground axes [m^2]
+    grown : (change of h [1], r [m], 2 r (u . n) [m], u) - of the radius r that grows, along the axis u
+    row : (N_STATE,) - the contact's row of ContactWork.state
+    Q : (3, 3) - matrix R diag(r^2) R' of the ellipsoid in ground axes [m^2]
     V : (6,) - velocity of the ellipsoid relative to the plane [rad/s, m/s]
-    changes : ((N_MOVED,) of the patch, (N_CHANGE, 3) of ContactWork, written)
+    changes : ((N_MOVED,) - change of the patch, (N_CHANGE, 3) - ContactWork.change, written)
+    out : (6,) - derivative of the wrench
     """
     d_h, r, by, u = grown
     moved, change = changes
@@ -128,16 +132,16 @@ def by_radius(patch, constants, grown, row, Q, V, changes, out):
 
 @njit
 def by_pressure(law, patch, constants, row, Q, V, change, out):
-    """out[BY_STIFFNESS], out[BY_DAMPING] : (6,) each.
+    """Add the derivatives by stiffness and damping to out[BY_STIFFNESS] and out[BY_DAMPING].
 
-    law : int - of kernels/contact/pressure
-    patch : (rolls, spins, friction law, a b c, False)
+    law : int - the pressure law, as numbered in kernels/contact/pressure
+    patch : (rolls, spins, friction law, a b c [m^3], False) - False: no secant slope
     constants : ((N_PRESSURE,), (N_FRICTION,)) - parameters of the normal force and of spinning friction
-    row : (N_STATE,) - of ContactWork.state
-    Q : (3, 3) - of the ellipsoid in ground axes [m^2]
+    row : (N_STATE,) - the contact's row of ContactWork.state
+    Q : (3, 3) - matrix R diag(r^2) R' of the ellipsoid in ground axes [m^2]
     V : (6,) - velocity of the ellipsoid relative to the plane [rad/s, m/s]
-    change : (N_CHANGE, 3) - of ContactWork, rows written
-    out : (N_PARAMETER, 6)
+    change : (N_CHANGE, 3) - ContactWork.change, of which rows are written
+    out : (N_PARAMETER, 6) - derivatives of the wrench by the parameters
     """
     p = constants[0]
     by_laws = force_by_parameters(law, p, row[PATCH], row[PATCH + 1], row[PATCH + 2])
@@ -159,15 +163,16 @@ def by_pressure(law, patch, constants, row, Q, V, change, out):
 
 @njit
 def add_scaled_rolling(patch, constants, column, row, Q, V, change, out):
-    """out : (6,) += rolling resistance by the parameter of this column, in which it is linear.
+    """Add the derivative of the rolling resistance by a parameter in which it is linear to out.
 
-    patch : (1, 0, friction law, a b c)
+    patch : (1, 0, friction law, a b c [m^3]) - rolling resistance without spinning friction
     constants : ((N_PRESSURE,), (N_FRICTION,)) - parameters of the normal force and of spinning friction
-    column : int - STIFFNESS or DAMPING
-    row : (N_STATE,) - of ContactWork.state
-    Q : (3, 3) - of the ellipsoid in ground axes [m^2]
+    column : int - column of the parameter, STIFFNESS or DAMPING
+    row : (N_STATE,) - the contact's row of ContactWork.state
+    Q : (3, 3) - matrix R diag(r^2) R' of the ellipsoid in ground axes [m^2]
     V : (6,) - velocity of the ellipsoid relative to the plane [rad/s, m/s]
-    change : (N_CHANGE, 3) - of ContactWork, rows written
+    change : (N_CHANGE, 3) - ContactWork.change, of which rows are written
+    out : (6,) - derivative of the wrench
     """
     p, torque = constants[0], change[D_TORQUE]
     for i in range(3):
@@ -180,15 +185,17 @@ def add_scaled_rolling(patch, constants, column, row, Q, V, change, out):
 
 @njit
 def by_friction(patch, friction, spin_friction, row, V, dry, out):
-    """out[BY_STATIC], out[BY_DYNAMIC] : (6,) each; every law is linear in both coefficients.
+    """Add the derivatives by the coefficients of friction to out[BY_STATIC] and out[BY_DYNAMIC].
 
-    patch : (rolls, spins, friction law, a b c, False)
+    Every law of friction is linear in both coefficients.
+
+    patch : (rolls, spins, friction law, a b c [m^3], False) - False: no secant slope
     friction : (N_FRICTION,) - parameters of friction
-    spin_friction : (N_FRICTION,) - of spinning friction
-    row : (N_STATE,) - of ContactWork.state
+    spin_friction : (N_FRICTION,) - parameters of spinning friction
+    row : (N_STATE,) - the contact's row of ContactWork.state
     V : (6,) - velocity of the ellipsoid relative to the plane [rad/s, m/s]
-    dry : (N_FRICTION,) - working space
-    out : (N_PARAMETER, 6)
+    dry : (N_FRICTION,) - working space, for parameters with other coefficients
+    out : (N_PARAMETER, 6) - derivatives of the wrench by the parameters
     """
     N, speed, law = row[PRESSING], row[RUBBING + 3], patch[2]
     spin = V[0] * row[AXIS] + V[1] * row[AXIS + 1] + V[2] * row[AXIS + 2]

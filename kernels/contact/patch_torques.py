@@ -1,11 +1,13 @@
-"""Torques of the patch of an ellipsoid on a plane, volumetric: rolling resistance and spinning friction.
+"""Torques of the patch of an ellipsoid on a plane, volumetric: rolling resistance, spinning friction.
 
-With the centroidal second moment of the volume, flattened along the normal into the plane,
+C is the centroidal second moment of the volume, projected along the normal n into the plane:
 C = P {c1 Q + c2 s s'/h^2} P, P = 1 - n n', c1 = a b c Jn/2, c2 = a b c (m - Jn/2),
-Jn = pi d^3 (3 d^2 - 15 d + 20)/30, m = pi d^4 (3 d^2 - 24 d + 40)/(240 (3 - d)), and J = tr(C) 1 - C:
-exact, where eqs 5.36-5.37 of the thesis project obliquely (errata). Rolling: -k_V |a_V| J w_t (eq. 5.45),
-none where the normal force is clamped; spinning: -F(|w_n|) r_g about the normal with the contact's friction
-law, whose transition is at w_t of its own (eq. 5.51), and r_g = sqrt(tr(C)/V) (eq. 5.50 with the errata).
+Jn = pi d^3 (3 d^2 - 15 d + 20)/30, m = pi d^4 (3 d^2 - 24 d + 40)/(240 (3 - d)), and J = tr(C) 1 - C.
+This is exact, where eqs 5.36-5.37 of Brown (2017, MASc thesis) project obliquely (see its errata).
+The torque of rolling resistance is -k_V |a_V| J w_t (eq. 5.45), with the angular velocity w_t in the plane;
+it is zero where the normal force is clamped. The torque of spinning friction is -F(|w_n|) r_g about the
+normal, with the contact's friction law F, whose transition velocity is an angular velocity of its own
+(eq. 5.51), and with r_g = sqrt(tr(C)/V) (eq. 5.50 with the errata).
 """
 
 from __future__ import annotations
@@ -40,7 +42,7 @@ from kernels.forces.pairs import BY_PLACE, BY_SPEED
 
 @njit
 def patch_moments(d, size):
-    """(c1, c2, V) of a patch of depth d in (0, 2] and a b c = size, and their derivatives by d."""
+    """Return (c1, c2, V) of a patch of depth d in (0, 2] and a b c = size, and their derivatives by d."""
     scale = size * math.pi
     J = scale * d**3 * (3.0 * d * d - 15.0 * d + 20.0) / 30.0
     J_d = scale * d * d * (15.0 * d * d - 60.0 * d + 60.0) / 30.0
@@ -54,21 +56,22 @@ def patch_moments(d, size):
 
 @inlined
 def size_of(contacts, e):
-    """a b c of the ellipsoid of contact e [m^3]."""
+    """Return the product a b c of the radii of the ellipsoid of contact e [m^3]."""
     return contacts.radii[e, 0] * contacts.radii[e, 1] * contacts.radii[e, 2]
 
 
 @inlined
 def add_patch_torque(contacts, e, row, Q, V, change, wrench):
-    """wrench : (6,) += rolling resistance and spinning friction of contact e.
+    """Add the rolling resistance and the spinning friction of contact e to wrench.
 
-    contacts : Contacts
-    e : int - contact
-    row : (N_STATE,) - of ContactWork.state
-    Q : (3, 3) - of the ellipsoid in ground axes [m^2]
+    contacts : Contacts - the surfaces of all contacts, their laws and parameters
+    e : int - number of the contact
+    row : (N_STATE,) - the contact's row of ContactWork.state
+    Q : (3, 3) - matrix R diag(r^2) R' of the ellipsoid in ground axes [m^2]
     V : (6,) - velocity of the ellipsoid relative to the plane [rad/s, m/s]; change[TURN] receives its angular
       part in the plane
-    change : (N_CHANGE, 3) - of ContactWork, rows written
+    change : (N_CHANGE, 3) - ContactWork.change; its row TURN receives the angular velocity in the plane
+    wrench : (6,) - moment and force on A about the reference point [N m, N]
     """
     patch = contacts.rolls[e], contacts.spins[e], contacts.friction_law[e], size_of(contacts, e)
     patch_torque(patch, contacts.pressure[e], contacts.spin_friction[e], row, Q, V, change, wrench)
@@ -76,15 +79,16 @@ def add_patch_torque(contacts, e, row, Q, V, change, wrench):
 
 @njit
 def patch_torque(patch, p, friction, row, Q, V, change, wrench):
-    """wrench : (6,) += rolling resistance and spinning friction of a contact.
+    """Add the rolling resistance and the spinning friction of a contact to wrench.
 
-    patch : (rolls, spins, friction law, a b c [m^3])
+    patch : (rolls, spins, friction law, a b c [m^3]) - which torques act, and by what law
     p : (N_PRESSURE,) - parameters of the normal force
-    friction : (N_FRICTION,) - parameters of friction against spinning
-    row : (N_STATE,) - of ContactWork.state
-    Q : (3, 3) - of the ellipsoid in ground axes [m^2]
+    friction : (N_FRICTION,) - parameters of spinning friction
+    row : (N_STATE,) - the contact's row of ContactWork.state
+    Q : (3, 3) - matrix R diag(r^2) R' of the ellipsoid in ground axes [m^2]
     V : (6,) - velocity of the ellipsoid relative to the plane [rad/s, m/s]
-    change : (N_CHANGE, 3) - of ContactWork, rows written
+    change : (N_CHANGE, 3) - ContactWork.change, of which rows are written
+    wrench : (6,) - moment and force on A about the reference point [N m, N]
     """
     rolls, spins, law, size = patch
     n, s, turn = row[AXIS : AXIS + 3], row[SUPPORT : SUPPORT + 3], change[TURN]
@@ -115,16 +119,17 @@ def patch_torque(patch, p, friction, row, Q, V, change, wrench):
 
 @inlined
 def add_patch_slopes(contacts, e, secant, row, Q, V, moved, change, slopes):
-    """slopes : (2, 6, 6) += derivatives of add_patch_torque, after it: one unit twist after the other.
+    """Add the derivatives of what add_patch_torque has added to slopes, one unit twist after the other.
 
-    contacts : Contacts
-    e : int - contact
-    secant : bool - whether the secant slope of spinning is due
-    row : (N_STATE,) - of ContactWork.state
-    Q : (3, 3) - of the ellipsoid in ground axes [m^2]
+    contacts : Contacts - the surfaces of all contacts, their laws and parameters
+    e : int - number of the contact
+    secant : bool - whether spinning friction takes the secant instead of the tangent slope
+    row : (N_STATE,) - the contact's row of ContactWork.state
+    Q : (3, 3) - matrix R diag(r^2) R' of the ellipsoid in ground axes [m^2]
     V : (6,) - velocity of the ellipsoid relative to the plane [rad/s, m/s]
-    moved : (6, N_MOVED) - of ContactWork
-    change : (N_CHANGE, 3) - of ContactWork, rows written
+    moved : (6, N_MOVED) - ContactWork.moved, how the patch changes as A moves
+    change : (N_CHANGE, 3) - ContactWork.change, of which rows are written
+    slopes : (2, 6, 6) - PairWork.slopes: derivatives of the wrench by place and velocity, transposed
     """
     patch = contacts.rolls[e], contacts.spins[e], contacts.friction_law[e], size_of(contacts, e), secant
     constants = contacts.pressure[e], contacts.spin_friction[e]
@@ -133,17 +138,17 @@ def add_patch_slopes(contacts, e, secant, row, Q, V, moved, change, slopes):
 
 @njit
 def patch_slopes(patch, round_, constants, row, Q, V, moved, change, slopes):
-    """As add_patch_slopes.
+    """Add the derivatives of the torques of a patch to slopes, as add_patch_slopes does.
 
-    patch : (rolls, spins, friction law, a b c, whether the secant slope of spinning is due)
+    patch : (rolls, spins, friction law, a b c [m^3], whether spinning takes the secant slope)
     round_ : int - 1 = a sphere
     constants : ((N_PRESSURE,), (N_FRICTION,)) - parameters of the normal force and of spinning friction
-    row : (N_STATE,) - of ContactWork.state
-    Q : (3, 3) - of the ellipsoid in ground axes [m^2]
+    row : (N_STATE,) - the contact's row of ContactWork.state
+    Q : (3, 3) - matrix R diag(r^2) R' of the ellipsoid in ground axes [m^2]
     V : (6,) - velocity of the ellipsoid relative to the plane [rad/s, m/s]
-    moved : (6, N_MOVED) - of ContactWork
-    change : (N_CHANGE, 3) - of ContactWork, rows written
-    slopes : (2, 6, 6)
+    moved : (6, N_MOVED) - ContactWork.moved, how the patch changes as A moves
+    change : (N_CHANGE, 3) - ContactWork.change, of which rows are written
+    slopes : (2, 6, 6) - PairWork.slopes: derivatives of the wrench by place and velocity, transposed
     """
     if not row[PRESSING] > 0.0:
         return
@@ -175,18 +180,19 @@ def patch_slopes(patch, round_, constants, row, Q, V, moved, change, slopes):
 
 
 SPIN_GRIP = 8
-"""Number in what held_patch returns: r_g times the change of friction by the normal force [m]."""
+"""Index into what held_patch returns: r_g times the derivative of friction by the normal force [m]."""
 
 
 @njit
 def held_patch(patch, constants, row, Q, V):
-    """What all slopes of a patch share: c1, c2 and V with their derivatives by d; tr(C), r_g, and of spinning
-    r_g F_N, F and F_v; k_V |a_V|.
+    """Return what all slopes of a patch share, twelve numbers.
 
-    patch : (rolls, spins, friction law, a b c, whether the secant slope of spinning is due)
+    These are c1, c2 and V; their derivatives by d; tr(C); r_g; r_g F_N, F and F_v of spinning; and k_V |a_V|.
+
+    patch : (rolls, spins, friction law, a b c [m^3], whether spinning takes the secant slope)
     constants : ((N_PRESSURE,), (N_FRICTION,)) - parameters of the normal force and of spinning friction
-    row : (N_STATE,) - of ContactWork.state
-    Q : (3, 3) - of the ellipsoid in ground axes [m^2]
+    row : (N_STATE,) - the contact's row of ContactWork.state
+    Q : (3, 3) - matrix R diag(r^2) R' of the ellipsoid in ground axes [m^2]
     V : (6,) - velocity of the ellipsoid relative to the plane [rad/s, m/s]
     """
     _, spins, law, size, secant = patch
@@ -205,10 +211,11 @@ def held_patch(patch, constants, row, Q, V):
 
 @inlined
 def start_change(row, V, change):
-    """change : (N_CHANGE, 3) - the turning in the plane in change[TURN]; no twist, no growth, s as it is.
+    """Write the angular velocity in the plane into change[TURN]; no twist, no growth, and s as it is.
 
-    row : (N_STATE,) - of ContactWork.state
+    row : (N_STATE,) - the contact's row of ContactWork.state
     V : (6,) - velocity of the ellipsoid relative to the plane [rad/s, m/s]
+    change : (N_CHANGE, 3) - ContactWork.change, of which rows are written
     """
     spin = V[0] * row[AXIS] + V[1] * row[AXIS + 1] + V[2] * row[AXIS + 2]
     for i in range(3):
@@ -219,16 +226,16 @@ def start_change(row, V, change):
 
 @njit
 def grown_torque(patch, constants, moves, grown, row, Q, V, change):
-    """change[D_TORQUE] : (3,) = that of add_patch_torque where the ellipsoid and what presses it change.
+    """Write into change[D_TORQUE] how the patch's torque changes with a radius and the normal force.
 
-    patch : (rolls, spins, friction law, a b c, False)
+    patch : (rolls, spins, friction law, a b c [m^3], False) - False: no secant slope
     constants : ((N_PRESSURE,), (N_FRICTION,)) - parameters of the normal force and of spinning friction
-    moves : (change of depth [m], of h [m], of the normal force [N], of a b c in parts of it [1])
-    grown : (r [m], 2 r (u . n) [m], u) - of the radius that grows, r = 0 where none does
-    row : (N_STATE,) - of ContactWork.state
-    Q : (3, 3) - of the ellipsoid in ground axes [m^2]
+    moves : (change of depth [m], of h [m], of the normal force [N], relative change of a b c [1])
+    grown : (r [m], 2 r (u . n) [m], u) - radius that grows and its axis u; r = 0 where no radius grows
+    row : (N_STATE,) - the contact's row of ContactWork.state
+    Q : (3, 3) - matrix R diag(r^2) R' of the ellipsoid in ground axes [m^2]
     V : (6,) - velocity of the ellipsoid relative to the plane [rad/s, m/s]
-    change : (N_CHANGE, 3) - of ContactWork, rows written
+    change : (N_CHANGE, 3) - ContactWork.change, of which rows are written
     """
     d_depth, d_h, d_N, growth = moves
     r, by, u = grown
@@ -242,19 +249,20 @@ def grown_torque(patch, constants, moves, grown, row, Q, V, change):
 
 @njit
 def cross_at(c, x, y):
-    """(axis c x x) . y"""
+    """Return (e_c x x) . y, with the unit vector e_c of axis c."""
     j, k = (c + 1) % 3, (c + 2) % 3
     return x[j] * y[k] - x[k] * y[j]
 
 
 @njit
 def turned_support(c, round_, row, Q, d_s):
-    """Change of h [m] where the ellipsoid is displaced by unit twist c; of s in d_s : (3,).
+    """Return the change of h [m], and write that of s into d_s, where unit twist c displaces the ellipsoid.
 
-    c : int - component of the unit twist
-    round_ : int - 1 = a sphere
-    row : (N_STATE,) - of ContactWork.state
-    Q : (3, 3) - of the ellipsoid in ground axes [m^2]
+    c : int - component of the unit twist, 0 to 2 angular, 3 to 5 linear
+    round_ : int - 1 = the ellipsoid is a sphere
+    row : (N_STATE,) - the contact's row of ContactWork.state
+    Q : (3, 3) - matrix R diag(r^2) R' of the ellipsoid in ground axes [m^2]
+    d_s : (3,) - change of the support vector s [m^2], written
     """
     d_s[0], d_s[1], d_s[2] = 0.0, 0.0, 0.0
     if round_ or c > 2:
@@ -268,13 +276,13 @@ def turned_support(c, round_, row, Q, d_s):
 
 @njit
 def displaced(c, round_, row, V, moved):
-    """(change of the depth [m], of N [N]) where the ellipsoid is displaced by unit twist c.
+    """Return the changes of depth [m] and normal force N [N] where unit twist c displaces the ellipsoid.
 
-    c : int - component of the unit twist
-    round_ : int - 1 = a sphere, of which the first rows of moved are not written
-    row : (N_STATE,) - of ContactWork.state
+    c : int - component of the unit twist, 0 to 2 angular, 3 to 5 linear
+    round_ : int - 1 = a sphere, for which the first three rows of moved are not written
+    row : (N_STATE,) - the contact's row of ContactWork.state
     V : (6,) - velocity of the ellipsoid relative to the plane [rad/s, m/s]
-    moved : (6, N_MOVED) - of ContactWork
+    moved : (6, N_MOVED) - ContactWork.moved, how the patch changes as A moves
     """
     centre, n = row[CENTRE : CENTRE + 3], row[AXIS : AXIS + 3]
     d_depth, d_N = 0.0, 0.0
@@ -298,13 +306,12 @@ def displaced(c, round_, row, V, moved):
 
 @njit
 def flat_trace(c1, c2, h, s, Q):
-    """tr(C): the second moment about the normal.
+    """Return tr(C), the second moment of the volume about the normal.
 
-    c1 : float - factor of Q [1]
-    c2 : float - factor of the support vector [1]
+    c1, c2 : float - factors of Q and of s s'/h^2 in C
     h : float - half height of the ellipsoid along the normal [m]
     s : (3,) - support vector [m^2]
-    Q : (3, 3) - of the ellipsoid in ground axes [m^2]
+    Q : (3, 3) - matrix R diag(r^2) R' of the ellipsoid in ground axes [m^2]
     """
     square = s[0] * s[0] + s[1] * s[1] + s[2] * s[2]
     return c1 * (Q[0, 0] + Q[1, 1] + Q[2, 2] - h * h) + c2 * (square / (h * h) - h * h)
@@ -322,16 +329,16 @@ def dot_row(A, i, x):
 
 @njit
 def patch_slope(patch, known, moves, row, Q, change):
-    """change[D_TORQUE] : (3,) = change of add_patch_torque along the twist of change[OMEGA], change[ETA].
+    """Write into change[D_TORQUE] the change of the patch's torque along change[OMEGA] and change[ETA].
 
-    It also knows an ellipsoid that grows: by change[STRETCH], by what change[D_SUPPORT] and `moves` say.
+    An ellipsoid that grows is allowed for: by change[STRETCH], by change[D_SUPPORT] and by moves.
 
-    patch : (rolls, spins, friction law, a b c, whether the secant slope of spinning is due)
-    known : (12,) - numbers that held_patch returns
-    moves : (change of d [1], of h [m], of the normal force [N], of a b c in parts of it [1])
-    row : (N_STATE,) - of ContactWork.state
-    Q : (3, 3) - of the ellipsoid in ground axes [m^2]
-    change : (N_CHANGE, 3) - of ContactWork, rows written
+    patch : (rolls, spins, friction law, a b c [m^3], whether spinning takes the secant slope)
+    known : (12,) - the numbers that held_patch returns
+    moves : (change of d [1], of h [m], of the normal force [N], relative change of a b c [1])
+    row : (N_STATE,) - the contact's row of ContactWork.state
+    Q : (3, 3) - matrix R diag(r^2) R' of the ellipsoid in ground axes [m^2]
+    change : (N_CHANGE, 3) - ContactWork.change, of which rows are written
     """
     d_d, d_h, d_N, growth = moves
     n, s, turn = row[AXIS : AXIS + 3], row[SUPPORT : SUPPORT + 3], change[TURN]
@@ -363,19 +370,16 @@ def patch_slope(patch, known, moves, row, Q, change):
 
 @njit
 def flat_change(c1, c2, d_c1, d_c2, h, d_h, row, Q, change):
-    """change[D_FLAT] : (3,) - change of c1 Q t + c2 s (s . t)/h^2 for the turning t in the plane.
+    """Write into change[D_FLAT] the change of c1 Q t + c2 s (s . t)/h^2, t = change[TURN] being in the plane.
 
-    Q turns with change[OMEGA] and grows by w w', w = change[STRETCH].
+    Q turns with change[OMEGA], and grows by w w' with w = change[STRETCH].
 
-    c1 : float - factor of Q [1]
-    c2 : float - factor of the support vector [1]
-    d_c1 : float - change of c1
-    d_c2 : float - change of c2
-    h : float - half height of the ellipsoid along the normal [m]
-    d_h : float - change of h [m]
-    row : (N_STATE,) - of ContactWork.state
-    Q : (3, 3) - of the ellipsoid in ground axes [m^2]
-    change : (N_CHANGE, 3) - of ContactWork, rows written
+    c1, c2 : float - factors of Q and of s s'/h^2 in C
+    d_c1, d_c2 : float - their changes
+    h, d_h : float - half height of the ellipsoid along the normal, and its change [m]
+    row : (N_STATE,) - the contact's row of ContactWork.state
+    Q : (3, 3) - matrix R diag(r^2) R' of the ellipsoid in ground axes [m^2]
+    change : (N_CHANGE, 3) - ContactWork.change, of which rows are written
     """
     s, t, d_s, d_t = row[SUPPORT : SUPPORT + 3], change[TURN], change[D_SUPPORT], change[D_TURN]
     flat, omega, d_flat, w = change[FLAT], change[OMEGA], change[D_FLAT], change[STRETCH]

@@ -1,9 +1,9 @@
-"""Contacts of bodies whose motion is given: wrenches, and derivatives by motion and by all parameters.
+"""Contacts of bodies with prescribed motion: wrenches, and derivatives by the motion and by all parameters.
 
-The mechanics are those of forward simulation (kernels/contact/contacts, slopes); here nothing moves the
-bodies but what is handed over. Every contact is a pair of its own, so that wrenches and slopes of each are
-results.
-B of every contact is at rest in ground: a plate, a floor, a step, of any orientation.
+The mechanics are those of forward simulation (kernels/contact/contacts, slopes), but the caller prescribes
+how the bodies move. Every contact has a pair of bodies to itself, so that the wrench and the slopes
+of each contact are results. Body B of every contact is at rest in ground: a plate, a floor or a step, of any
+orientation.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from kernels.forces.pairs import BY_PLACE, BY_SPEED, VELOCITY, Pairs, PairWork, 
 from kernels.joints.tree import Pose, new_pose
 
 POSITION, TURNED, SPEED, TURNING = 0, 3, 6, 9
-"""Rows of the derivatives by the motion of a body, three each along the axes of ground: where its origin lies
-[m], turned about its origin [rad], velocity of its origin [m/s], angular velocity [rad/s]; each with the
-others held."""
+"""Rows of the derivatives by the motion of a body, three each along the axes of ground: the place of its
+origin [m], a rotation about its origin [rad], the velocity of its origin [m/s] and its angular velocity
+[rad/s]; in each derivative the other three are held fixed."""
 N_MOTION = 12
 
 
 class Prescribed(NamedTuple):
-    """Contacts of bodies in given motion."""
+    """Contacts of bodies with prescribed motion."""
 
     pairs: Pairs  # contact e is pair e, between its body and ground
     contacts: Contacts
 
 
 class BodyMotion(NamedTuple):
-    """Where bodies are and how they move, in ground."""
+    """Places and velocities of bodies in ground."""
 
     position: Annotated[np.ndarray, Floats("n_body", 3)]  # of the bodies' origins [m]
     rotation: np.ndarray  # (n_body, 3, 3) - their axes as columns
@@ -45,7 +45,7 @@ class BodyMotion(NamedTuple):
 
 
 class PrescribedWork(NamedTuple):
-    """Results and working space."""
+    """Results and working space of contacts with prescribed motion."""
 
     pose: Pose
     contacts: ContactWork
@@ -59,14 +59,18 @@ class PrescribedWork(NamedTuple):
 
 
 def prescribe(contacts: Contacts, body: np.ndarray) -> Prescribed:
-    """The contacts, e on body[e], against ground; of any model whose contacts touch ground."""
+    """Return contacts with prescribed motion, contact e between body[e] and ground.
+
+    contacts : Contacts - contacts of any model in which they touch ground
+    body : (n_contact,) - number of the body in each contact
+    """
     n = len(contacts.pair)
     pairs = allocate(Pairs, n_pair=n, n_path_max=1, body_a=np.array(body, np.int64), body_b=np.full(n, -1))
     return Prescribed(pairs, contacts._replace(pair=np.arange(n)))
 
 
 def new_motion(n_body: int) -> BodyMotion:
-    """Allocate a Motion, at rest in ground's own axes."""
+    """Allocate a BodyMotion of bodies at rest, with the axes of ground."""
     return allocate(BodyMotion, n_body=n_body, rotation=np.tile(np.eye(3), (n_body, 1, 1)))
 
 
@@ -85,25 +89,26 @@ def new_prescribed_work(model: Prescribed, n_body: int) -> PrescribedWork:
 
 @njit
 def contact_wrenches(model, motion, work):
-    """work.wrench of all contacts, and what kernels/contact leaves in work.contacts.
+    """Write work.wrench of all contacts, and into work.contacts what kernels/contact/contacts computes.
 
-    model : Prescribed
-    motion : Motion
-    work : PrescribedWork - written
+    model : Prescribed - the contacts of bodies with given motion
+    motion : BodyMotion - places and velocities of the bodies
+    work : PrescribedWork - results and working space, written
     """
     wrenches(model, motion, work)
 
 
 @njit
 def contact_derivatives(model, motion, work, with_parameters):
-    """work.wrench and work.by_motion; with parameters also work.by_parameter, of ellipsoids on planes.
+    """Write work.wrench and work.by_motion, and with parameters also work.by_parameter.
 
-    Exact, but for the kinks of the laws themselves; the body of another contact has no part in them.
+    The derivatives are exact, but for the kinks of the laws themselves. A wrench depends on the motion of the
+    body of its own contact only.
 
-    model : Prescribed
-    motion : Motion
-    work : PrescribedWork - written
-    with_parameters : bool
+    model : Prescribed - the contacts of bodies with given motion
+    motion : BodyMotion - places and velocities of the bodies
+    work : PrescribedWork - results and working space, written
+    with_parameters : bool - whether work.by_parameter is written, too, for contacts of ellipsoids with planes
     """
     wrenches(model, motion, work)
     clear_slopes(work.pairs)
@@ -121,11 +126,11 @@ def contact_derivatives(model, motion, work, with_parameters):
 
 @inlined
 def wrenches(model, motion, work):
-    """As contact_wrenches.
+    """Write the wrenches of all contacts, as contact_wrenches does.
 
-    model : Prescribed
-    motion : Motion
-    work : PrescribedWork - written
+    model : Prescribed - the contacts of bodies with given motion
+    motion : BodyMotion - places and velocities of the bodies
+    work : PrescribedWork - results and working space, written
     """
     pose, pairs = work.pose, work.pairs
     for b in range(motion.position.shape[0]):
@@ -152,7 +157,11 @@ def wrenches(model, motion, work):
 
 @inlined
 def shift_moment(origin, wrench):
-    """wrench : (6,), given about the point origin : (3,), about that of ground instead."""
+    """Refer a wrench to the origin of ground, in place, where it is given about the point origin.
+
+    origin : (3,) - point about which the moment is given, in ground [m]
+    wrench : (6,) - moment [N m] and force [N], changed
+    """
     for i in range(3):
         j, k = (i + 1) % 3, (i + 2) % 3
         wrench[i] += origin[j] * wrench[3 + k] - origin[k] * wrench[3 + j]
@@ -160,15 +169,17 @@ def shift_moment(origin, wrench):
 
 @inlined
 def by_motion(motion, body, slopes, V, out):
-    """out : (N_MOTION, 6) - the slopes of a pair by the motion of its body, about the origin of ground.
+    """Write into out the derivatives of a contact's wrench by the motion of its body.
 
-    About the reference point, the twist that shifts the body's origin by x changes the velocity there by
-    x x w, as that of the body's origin is held.
+    The wrench is about the origin of ground. The rows of slopes are twists about the reference point. A twist
+    that shifts the origin of the body by x changes the velocity at the reference point by x x w, as the
+    velocity of the body's origin is held fixed.
 
-    motion : Motion
-    body : int
-    slopes : (2, 6, 6) - of PairWork, transposed
-    V : (6,) - of the body about the reference point [rad/s, m/s]
+    motion : BodyMotion - places and velocities of the bodies
+    body : int - number of the body
+    slopes : (2, 6, 6) - PairWork.slopes: derivatives of the wrench by place and velocity, transposed
+    V : (6,) - velocity of the body about the reference point [rad/s, m/s]
+    out : (N_MOTION, 6) - derivatives of the wrench by the motion of the body, written
     """
     place, speed, origin, own = slopes[BY_PLACE], slopes[BY_SPEED], motion.position[0], motion.position[body]
     for k in range(3):

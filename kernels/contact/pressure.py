@@ -1,11 +1,11 @@
-"""Normal forces of contact, one scalar kernel per law.
+"""Laws of the normal force of contact, one scalar kernel per law (Brown 2017, MASc thesis).
 
-A new law is one constant, one kernel with its equation and source, one branch in `normal_force`, and its
-name in rtsim/config/models/pressure_laws.py.
+A new law needs one constant, one kernel with its equation and source, one branch in `normal_force` and in
+`force_by_parameters`, and its name in rtsim/config/models/pressure_laws.py.
 
-Arguments of a law, whatever the geometry: the depth [m], the volume of the overlap [m^3], and the normal
-velocity v_n [m/s], positive where the bodies part. Results: the force [N], never negative, and its
-derivatives by these.
+Whatever the geometry, the arguments of a law are the depth [m], the volume of the overlap [m^3] and the
+normal velocity v_n [m/s], which is positive where the bodies part. A law returns the force [N], never
+negative, and its derivatives by those of the arguments that it depends on.
 """
 
 from __future__ import annotations
@@ -16,19 +16,21 @@ from kernels.compiler.jit import njit
 
 VOLUMETRIC, KELVIN_VOIGT, HUNT_CROSSLEY, POWER = 0, 1, 2, 3
 STIFFNESS, DAMPING, EXPONENT = 0, 1, 2
-"""Columns of a law's parameters: VOLUMETRIC k_V [N/m^3], -a_V [s/m]; KELVIN_VOIGT k [N/m], d [N s/m];
-HUNT_CROSSLEY k [N/m^n], b [N s/m^(n+1)], n; POWER k [N/m^n], -, n."""
+"""Columns of a law's parameters. VOLUMETRIC: k_V [N/m^3], -a_V [s/m]; KELVIN_VOIGT: k [N/m], d [N s/m];
+HUNT_CROSSLEY: k [N/m^n], b [N s/m^(n+1)], n; POWER: k [N/m^n], none, n."""
 N_PRESSURE = 3
 
 
 @njit
 def normal_force(law, p, depth, volume, v_n):
-    """(F, F_depth, F_volume, F_v) of a law; zero without contact, depth <= 0; NaN of a law without a branch.
+    """Return (F, F_depth, F_volume, F_v): the normal force [N] of a law, and its derivatives.
+
+    All are zero without contact (depth <= 0), and NaN where the law has no branch.
 
     law : int - VOLUMETRIC, KELVIN_VOIGT, HUNT_CROSSLEY or POWER
     p : (N_PRESSURE,) - parameters of the law
     depth : float - how far the surfaces overlap [m]
-    volume : float - of their overlap [m^3]
+    volume : float - volume of the overlap [m^3]
     v_n : float - normal velocity, positive where the bodies part [m/s]
     """
     if not depth > 0.0:
@@ -49,14 +51,15 @@ def normal_force(law, p, depth, volume, v_n):
 
 @njit
 def force_by_parameters(law, p, depth, volume, v_n):
-    """(F_stiffness, F_damping) of a law, whose force is linear in each; zero where it is clamped or open.
+    """Return (F_stiffness, F_damping): the derivatives of the normal force by stiffness and damping.
 
-    NaN of a law without a branch.
+    Every law is linear in both. The derivatives are zero without contact and where the force is clamped at
+    zero, and NaN where the law has no branch.
 
     law : int - VOLUMETRIC, KELVIN_VOIGT, HUNT_CROSSLEY or POWER
     p : (N_PRESSURE,) - parameters of the law
     depth : float - how far the surfaces overlap [m]
-    volume : float - of their overlap [m^3]
+    volume : float - volume of the overlap [m^3]
     v_n : float - normal velocity, positive where the bodies part [m/s]
     """
     F, _, _, _ = normal_force(law, p, depth, volume, v_n)
@@ -76,9 +79,9 @@ def force_by_parameters(law, p, depth, volume, v_n):
 
 @njit
 def volumetric(p, volume, v_n):
-    """F = k_V V (1 + a_V v_n) (thesis, eq. 5.44, after Gonthier 2007).
+    """Return (F, F_volume, F_v) of F = k_V V (1 + a_V v_n) (Brown 2017, eq. 5.44, after Gonthier 2007).
 
-    v_n is signed and a_V < 0, and the bracket is clamped at 0, so that the ground never pulls (errata of
+    v_n is signed and a_V < 0. The bracket is clamped at 0, so that the ground never pulls (errata of eq.
     5.44).
     """
     bracket = 1.0 - p[DAMPING] * v_n
@@ -90,7 +93,10 @@ def volumetric(p, volume, v_n):
 
 @njit
 def kelvin_voigt(p, depth, v_n):
-    """F = k depth + d depth-rate (eq. 2.1): jumps at touch-down; clamped at 0."""
+    """Return (F, F_depth, F_v) of F = k depth - d v_n, clamped at 0 (Brown 2017, eq. 2.1).
+
+    The force jumps at touch-down.
+    """
     F = p[STIFFNESS] * depth - p[DAMPING] * v_n
     if not F > 0.0:
         return 0.0, 0.0, 0.0
@@ -99,7 +105,10 @@ def kelvin_voigt(p, depth, v_n):
 
 @njit
 def hunt_crossley(p, depth, v_n):
-    """F = k depth^n + b depth^n depth-rate (Hunt, Crossley 1975; eq. 2.2); clamped at 0."""
+    """Return (F, F_depth, F_v) of F = k depth^n - b depth^n v_n, clamped at 0.
+
+    The law is that of Hunt and Crossley (1975); Brown 2017, eq. 2.2.
+    """
     raised = depth ** p[EXPONENT]
     bracket = p[STIFFNESS] - p[DAMPING] * v_n
     if not bracket > 0.0:
@@ -109,7 +118,7 @@ def hunt_crossley(p, depth, v_n):
 
 @njit
 def power(p, depth):
-    """F = k depth^n; n = 2 is the impact experiment of the thesis, section 4.3.2."""
+    """Return (F, F_depth, 0) of F = k depth^n; n = 2 in the impact experiment of Brown 2017, sec. 4.3.2."""
     if p[EXPONENT] == 2.0:
         raised, slope = depth * depth, 2.0 * depth
     else:

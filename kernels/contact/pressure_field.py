@@ -1,10 +1,10 @@
-"""Pressure of volumetric contacts over a grid: what a pressure mat between the two surfaces would see.
+"""Pressure of volumetric contacts over a grid, as a pressure mat between the two surfaces would measure it.
 
-A column along the normal presses by p = k_V depth (1 + a_V v_n), depth the length that both surfaces have in
-common along it and v_n the normal velocity of A there, which varies over the patch with the turning in the
-plane. Added up over the plane that is the normal force of eq. 5.44, its moment about the centroid the rolling
-resistance of eq. 5.45 (Brown 2017, MASc thesis; Gonthier 2007). A column whose damper would pull has none;
-nor has a contact whose normal force is clamped as a whole.
+A column along the normal presses by p = k_V depth (1 + a_V v_n). Its depth is the length that both bodies
+have in common along the column, and v_n is the normal velocity of A there, which varies over the patch with
+the angular velocity in the plane. The integral over the plane is the normal force of eq. 5.44, and its moment
+about the centroid the rolling resistance of eq. 5.45 (Brown 2017, MASc thesis; Gonthier 2007). A column whose
+damper would pull has no pressure, nor has a contact whose normal force is clamped as a whole.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from kernels.forces.places import direction, place
 
 
 class Grid(NamedTuple):
-    """Cells in rows and columns, at right angles to a contact's normal, on its body B."""
+    """Cells in rows and columns on body B of a contact, at right angles to the normal."""
 
     corner: np.ndarray  # (3,) - centre of the cell in row 0 and column 0 [m]
     along_row: np.ndarray  # (3,) - unit, from one cell of a row to the next
@@ -33,7 +33,7 @@ class Grid(NamedTuple):
 
 
 class FieldWork(NamedTuple):
-    """Working space."""
+    """Working space of the pressure over a grid."""
 
     metric: Annotated[np.ndarray, Floats(3, 3)]  # of A's surface [1/m^2]
     centre_b: Annotated[np.ndarray, Floats(3)]  # of B's surface, about the reference point [m]
@@ -47,17 +47,18 @@ def new_field_work() -> FieldWork:
 
 @njit
 def add_pressures(pairs, contacts, pose, work, pair_work, grid, field, pressure_out):
-    """pressure_out : (n_row, n_column) += the pressure [Pa] of all volumetric contacts but of triangles.
+    """Add the pressure of all volumetric contacts, except those of triangle meshes, to pressure_out.
 
-    After kernels/contact/contacts; the grid lies on body B of every contact.
+    It is called after kernels/contact/contacts; the grid lies on body B of every contact.
 
-    pairs : Pairs
-    contacts : Contacts
-    pose : Pose
-    work : ContactWork
-    pair_work : PairWork
-    grid : Grid
-    field : FieldWork - written
+    pairs : Pairs - the two bodies of every pair
+    contacts : Contacts - the surfaces of all contacts, their laws and parameters
+    pose : Pose - places and rotations of all bodies in ground
+    work : ContactWork - results and working space of the contacts
+    pair_work : PairWork - motions, wrenches and slopes of the pairs
+    grid : Grid - cells at whose middles the pressure is found, on body B of every contact
+    field : FieldWork - working space, written
+    pressure_out : (n_row, n_column) - pressure [Pa]
     """
     for e in range(contacts.pair.shape[0]):
         add_pressure(pairs, contacts, e, pose, work, pair_work, grid, field, pressure_out)
@@ -65,16 +66,17 @@ def add_pressures(pairs, contacts, pose, work, pair_work, grid, field, pressure_
 
 @inlined
 def add_pressure(pairs, contacts, e, pose, work, pair_work, grid, field, pressure_out):
-    """pressure_out : (n_row, n_column) += that of contact e [Pa].
+    """Add the pressure of contact e to pressure_out; all becomes NaN where its geometry has no columns.
 
-    pairs : Pairs
-    contacts : Contacts
-    e : int - contact
-    pose : Pose
-    work : ContactWork
-    pair_work : PairWork
-    grid : Grid
-    field : FieldWork - written
+    pairs : Pairs - the two bodies of every pair
+    contacts : Contacts - the surfaces of all contacts, their laws and parameters
+    e : int - number of the contact
+    pose : Pose - places and rotations of all bodies in ground
+    work : ContactWork - results and working space of the contacts
+    pair_work : PairWork - motions, wrenches and slopes of the pairs
+    grid : Grid - cells at whose middles the pressure is found, on body B of every contact
+    field : FieldWork - working space, written
+    pressure_out : (n_row, n_column) - pressure [Pa]
     """
     row = work.state[e]
     if contacts.spread[e] == 0 or contacts.mesh[e] >= 0 or row[PATCH] <= 0.0 or not row[PRESSING] > 0.0:
@@ -99,18 +101,20 @@ def add_pressure(pairs, contacts, e, pose, work, pair_work, grid, field, pressur
 
 @njit
 def add_columns(corner, axes, metric, other, law, row, V, pressure_out):
-    """pressure_out : (n_row, n_column) += the pressure of every column [Pa].
+    """Add the pressure of every column of a contact to pressure_out.
 
     With y from A's centre to a cell, the column enters and leaves A where a t^2 + 2 b t + c = 0, a = n' M n,
-    b = n' M y, c = y' M y - 1. In a row b^2 - a c is a parabola, which bounds the cells that have a column.
+    b = n' M y, c = y' M y - 1. Along a row b^2 - a c is a parabola, which bounds the cells that have a
+    column.
 
     corner : (3,) - centre of the first cell about the reference point [m]
-    axes : (3, 3) - from cell to cell and from row to row [m], normal
-    metric : (3, 3) - M of A's surface [1/m^2]
-    other : (radius of B's surface [m], 0 = a plane, (3,) - its centre or a point of it [m])
-    law : (k_V [N/m^3], -a_V [s/m])
-    row : (N_STATE,) - of ContactWork.state
-    V : (6,) - velocity of A relative to B [rad/s, m/s]
+    axes : (3, 3) - rows: from cell to cell and from row to row [m], and the unit normal
+    metric : (3, 3) - matrix M of A's surface, on which y' M y = 1 [1/m^2]
+    other : (radius of B's surface [m], 0 = a plane; (3,) - its centre, or a point of the plane [m])
+    law : (k_V [N/m^3], -a_V [s/m]) - parameters of the pressure law
+    row : (N_STATE,) - the contact's row of ContactWork.state
+    V : (6,) - velocity of A relative to B, about the reference point [rad/s, m/s]
+    pressure_out : (n_row, n_column) - pressure [Pa]
     """
     u, n = axes[0], axes[2]
     Mn, Mu, across = times(metric, n), times(metric, u), cross(n, V)
@@ -141,12 +145,12 @@ def add_columns(corner, axes, metric, other, law, row, V, pressure_out):
 
 @njit
 def common(low, high, x, n, other):
-    """Length of a column within A, from low to high along n, that lies within B's surface, too [m].
+    """Return the length of a column that lies within both surfaces [m]; negative or 0 where there is none.
 
-    low, high : float - where the column enters and leaves A, from x on [m]
-    x : (3,) - of the cell [m]
-    n : (3,) - normal towards A
-    other : (radius of B's surface [m], 0 = a plane, (3,) - its centre or a point of it [m])
+    low, high : float - where the column enters and leaves A, along n from x [m]
+    x : (3,) - middle of the cell [m]
+    n : (3,) - unit normal towards A
+    other : (radius of B's surface [m], 0 = a plane; (3,) - its centre, or a point of the plane [m])
     """
     radius, place_b = other
     away = x[0] - place_b[0], x[1] - place_b[1], x[2] - place_b[2]

@@ -1,14 +1,14 @@
 """How far the pressure of ellipsoids on the plane Z = 0 is from a measured one, and its exact derivatives.
 
 A cell at (x, y) bears p = sum over the ellipsoids of k_V depth (1 + a_V v_n), clamped at 0, with the depth of
-the column of the ellipsoid that lies below the plane and the normal velocity v_n of its body at the cell
-(Gonthier 2007; Brown 2017, MASc thesis, eq. 5.44). The misfit of a frame is that of eq. 5.52, area sum |p -
-p_measured|. A surface point u from the centre, with the gradient g = M u of the ellipsoid's form, moves along
-Z by [g . dc + (u x g) . dtheta + sum dr_k (axis_k . u)^2/r_k^3]/g_z.
+the ellipsoid's column below the plane and the normal velocity v_n of its body at the cell (Gonthier 2007;
+Brown 2017, MASc thesis, eq. 5.44). The misfit of a frame is that of eq. 5.52, area sum |p - p_measured|.
+A point of the surface at u from the centre, with the gradient g = M u of the ellipsoid's quadratic form,
+moves along Z by [g . dc + (u x g) . dtheta + sum dr_k (axis_k . u)^2/r_k^3]/g_z.
 
-A sum of magnitudes bends where a difference changes its sign, and its slope tells nothing of that. Its square
-lies below (sum |p - p_m|) sum (p - p_m)^2/|p - p_m|, held in the denominator, and touches it: the curvature
-of this bound (iteratively reweighted squares) is what a search should reckon with.
+A sum of magnitudes has a kink where a difference changes its sign, of which its derivative says nothing. The
+square of the sum is at most (sum |p - p_m|) sum (p - p_m)^2/|p - p_m|, with equality where the denominator is
+formed; the curvature of this bound (iteratively reweighted least squares) is what a search should use.
 """
 
 from __future__ import annotations
@@ -32,17 +32,18 @@ from kernels.contact.prescribed import N_MOTION, POSITION, SPEED, TURNED, TURNIN
 from kernels.contact.pressure import DAMPING, STIFFNESS
 
 BY_C, BY_W, BY_R, BY_K, BY_D, BY_V = 0, 3, 6, 9, 10, 11
-"""Of the sums over the cells: by the centre (3), by turning about it (3), by the radii (3), by stiffness and
-damping, and by the normal velocity: of the body's origin, and its changes along X and Y."""
+"""Indices of the derivatives that are summed over the cells: by the centre (3), by a rotation about it (3),
+by the radii (3), by stiffness, by damping, and by the normal velocity: that of the body's origin, and its
+gradients along X and Y."""
 N_SUM = 14
 SOFT = 10.0
-"""Difference of pressures below which a magnitude counts as round [Pa]."""
+"""Difference of pressures below which its magnitude is treated as smooth in the curvature [Pa]."""
 N_ROW = N_PARAMETER + N_MOTION
-"""Of the curvature of a contact: its parameters, then the motion of its body."""
+"""Rows of the curvature of a contact: its parameters, then the motion of its body."""
 
 
 class MeasuredPressure(NamedTuple):
-    """Pressure of n frames on one set of cells."""
+    """Measured pressure of n frames on one set of cells."""
 
     frames: np.ndarray  # (n,) int64 - of the recorded motion
     cells: np.ndarray  # (n_cell, 2) - their middles, X and Y [m]
@@ -74,13 +75,13 @@ def new_misfit_work(measured: MeasuredPressure, n_body: int, n_contact: int) -> 
 
 @entry
 def pressure_misfit(model, recorded, measured, work, with_derivatives):
-    """work.misfit and work.pressure; with derivatives also work.by_motion, by_parameter and curvature.
+    """Write work.misfit and work.pressure; with derivatives also by_motion, by_parameter and curvature.
 
-    model : Prescribed - ellipsoids of the volumetric law on the plane Z = 0
-    recorded : Recorded
-    measured : Measured
-    work : MisfitWork - written
-    with_derivatives : bool
+    model : Prescribed - contacts of ellipsoids with the plane Z = 0, of the volumetric law
+    recorded : RecordedBodies - places and velocities of the bodies in every frame
+    measured : MeasuredPressure - measured pressures of the frames to compare with
+    work : MisfitWork - results and working space, written
+    with_derivatives : bool - whether the derivatives are written, too
     """
     for f in range(measured.frames.shape[0]):
         n, p = measured.frames[f], work.pressure[f]
@@ -98,13 +99,13 @@ def pressure_misfit(model, recorded, measured, work, with_derivatives):
 
 @inlined
 def misfit_slopes(model, recorded, measured, f, work):
-    """work.by_motion[f], work.by_parameter[f], work.curvature[f], after work.pressure[f].
+    """Write work.by_motion[f], work.by_parameter[f] and work.curvature[f], after work.pressure[f].
 
-    model : Prescribed
-    recorded : Recorded
-    measured : Measured
-    f : int - of the measured frames
-    work : MisfitWork - written
+    model : Prescribed - the contacts of bodies with given motion
+    recorded : RecordedBodies - places and velocities of the bodies in every frame
+    measured : MeasuredPressure - measured pressures of the frames to compare with
+    f : int - number among the measured frames
+    work : MisfitWork - results and working space, written
     """
     n = measured.frames[f]
     for b in range(work.by_motion.shape[1]):
@@ -126,11 +127,12 @@ def misfit_slopes(model, recorded, measured, f, work):
 
 @inlined
 def place_form(contacts, e, R, form_out):
-    """form_out : (6, 3) - M of an ellipsoid [1/m^2], and its axes as rows, in ground.
+    """Write the matrix M of the quadratic form of an ellipsoid, and its axes, in ground.
 
-    contacts : Contacts
-    e : int - contact
-    R : (3, 3) - axes of its body, as columns
+    contacts : Contacts - the surfaces of all contacts, their laws and parameters
+    e : int - number of the contact
+    R : (3, 3) - axes of its body in ground, as columns
+    form_out : (6, 3) - M [1/m^2] in rows 0 to 2, the axes as rows 3 to 5; written
     """
     for k in range(3):
         for i in range(3):
@@ -147,13 +149,13 @@ def place_form(contacts, e, R, form_out):
 
 @njit
 def centre_of(recorded, n, b, offset, i):
-    """Coordinate i of a point on a body [m].
+    """Return coordinate i of a point of a body in ground [m].
 
-    recorded : Recorded
-    n : int - frame
-    b : int - body
-    offset : (3,) - of the point on the body [m]
-    i : int - of the coordinate
+    recorded : RecordedBodies - places and velocities of the bodies in every frame
+    n : int - number of the frame
+    b : int - number of the body
+    offset : (3,) - place of the point on the body [m]
+    i : int - number of the coordinate
     """
     R = recorded.rotation[n, b]
     along = R[i, 0] * offset[0] + R[i, 1] * offset[1] + R[i, 2] * offset[2]
@@ -162,8 +164,13 @@ def centre_of(recorded, n, b, offset, i):
 
 @njit
 def column(M, dx, dy):
-    """(z of the lower, of the upper surface) of the ellipsoid M : (3, 3) at dx, dy, all from its centre [m];
-    (1, -1) where there is none."""
+    """Return the heights (z_low, z_high) at which a vertical line meets an ellipsoid [m].
+
+    All is counted from the ellipsoid's centre. (1, -1) is returned where the line misses it.
+
+    M : (3, 3) - matrix of the quadratic form of the ellipsoid [1/m^2]
+    dx, dy : float - place of the line [m]
+    """
     a, b = M[2, 2], M[0, 2] * dx + M[1, 2] * dy
     c = M[0, 0] * dx * dx + 2.0 * M[0, 1] * dx * dy + M[1, 1] * dy * dy - 1.0
     rest = b * b - a * c
@@ -175,14 +182,15 @@ def column(M, dx, dy):
 
 @inlined
 def add_pressure(model, e, recorded, n, cells, form, p_out):
-    """p_out : (n_cell,) += pressure of contact e in frame n [Pa].
+    """Add the pressure of contact e in frame n to p_out.
 
-    model : Prescribed
-    e : int - contact
-    recorded : Recorded
-    n : int - frame
-    cells : (n_cell, 2) [m]
-    form : (6, 3) - written
+    model : Prescribed - the contacts of bodies with given motion
+    e : int - number of the contact
+    recorded : RecordedBodies - places and velocities of the bodies in every frame
+    n : int - number of the frame
+    cells : (n_cell, 2) - middles of the cells, X and Y [m]
+    form : (6, 3) - working space for the form of the ellipsoid, written
+    p_out : (n_cell,) - pressure [Pa]
     """
     b, law = model.pairs.body_a[e], model.contacts.pressure[e]
     place_form(model.contacts, e, recorded.rotation[n, b], form)
@@ -203,15 +211,18 @@ def add_pressure(model, e, recorded, n, cells, form, p_out):
 
 @inlined
 def add_slopes(model, e, recorded, n, measured, f, work):
-    """work.by_motion[f], work.by_parameter[f, e] and half of work.curvature[f, e] += those of contact e.
+    """Add the derivatives of contact e to those of frame f in work.
 
-    model : Prescribed
-    e : int - contact
-    recorded : Recorded
-    n : int - frame
-    measured : Measured
-    f : int - of the measured frames
-    work : MisfitWork - form placed
+    These are work.by_motion[f], work.by_parameter[f, e] and work.curvature[f, e]; of the curvature only the
+    lower half is written.
+
+    model : Prescribed - the contacts of bodies with given motion
+    e : int - number of the contact
+    recorded : RecordedBodies - places and velocities of the bodies in every frame
+    n : int - number of the frame
+    measured : MeasuredPressure - measured pressures of the frames to compare with
+    f : int - number among the measured frames
+    work : MisfitWork - its form is that of the ellipsoid in frame n; sums, row and results are written
     """
     b, law = model.pairs.body_a[e], model.contacts.pressure[e]
     R, w, offset = recorded.rotation[n, b], recorded.turning[n, b], model.contacts.centre[e]
@@ -235,13 +246,14 @@ def add_slopes(model, e, recorded, n, measured, f, work):
 
 @njit
 def cell_slopes(contacts, e, column_at, body_at, work):
-    """work.sums : (N_SUM,) - slopes of the pressure of contact e in a cell.
+    """Write into work.sums the derivatives of the pressure of contact e in one cell.
 
-    contacts : Contacts
-    e : int - contact
-    column_at : (x, y, lower z, upper z, z of the plane) - of the cell's column, from the centre [m]
-    body_at : (x, y, v_n) - of the cell from the body's origin [m], normal velocity there [m/s]
-    work : MisfitWork - form placed
+    contacts : Contacts - the surfaces of all contacts, their laws and parameters
+    e : int - number of the contact
+    column_at : (x, y, lower z, upper z, z of the plane) - the column of the cell, from the ellipsoid's centre
+      [m]
+    body_at : (x, y, v_n) - the cell from the body's origin [m], and the normal velocity there [m/s]
+    work : MisfitWork - its form is that of the ellipsoid; sums is written, (N_SUM,)
     """
     ux, uy, low, high, plane = column_at
     rx, ry, v_n = body_at
@@ -261,14 +273,14 @@ def cell_slopes(contacts, e, column_at, body_at, work):
 
 @njit
 def add_cell(area, off, row, by_parameter, by_motion, curvature):
-    """Add a cell to the sums over all.
+    """Add one cell to the derivatives of the misfit and to its curvature.
 
-    area : float [m^2]
+    area : float - area of the cell [m^2]
     off : float - calculated less measured pressure [Pa]
-    row : (N_ROW,) - slopes of the pressure
-    by_parameter : (N_PARAMETER,) - written
-    by_motion : (N_MOTION,) - written
-    curvature : (N_ROW, N_ROW) - its lower half written
+    row : (N_ROW,) - derivatives of the pressure of the cell
+    by_parameter : (N_PARAMETER,) - derivatives of the misfit by the contact's parameters
+    by_motion : (N_MOTION,) - derivatives of the misfit by the motion of the body
+    curvature : (N_ROW, N_ROW) - curvature of the bound, of which the lower half is written
     """
     sign, weight = math.copysign(area, off), area * area / max(abs(off), SOFT)
     for r in range(N_PARAMETER):
@@ -283,12 +295,13 @@ def add_cell(area, off, row, by_parameter, by_motion, curvature):
 
 @njit
 def add_surface(form, radii, ux, uy, uz, weight, sums):
-    """sums : (N_SUM,) += weight times the change of a surface point's height.
+    """Add weight times the derivatives of the height of a surface point to sums.
 
-    form : (6, 3) - of the ellipsoid, as MisfitWork has it
-    radii : (3,) [m]
-    ux, uy, uz : float - the point from the centre [m]
-    weight : float
+    form : (6, 3) - quadratic form and axes of the ellipsoid, as MisfitWork has them
+    radii : (3,) - radii of the ellipsoid [m]
+    ux, uy, uz : float - the point from the ellipsoid's centre [m]
+    weight : float - factor of the derivatives
+    sums : (N_SUM,) - derivatives of the pressure of a cell
     """
     gx = form[0, 0] * ux + form[0, 1] * uy + form[0, 2] * uz
     gy = form[1, 0] * ux + form[1, 1] * uy + form[1, 2] * uz
@@ -307,10 +320,11 @@ def add_surface(form, radii, ux, uy, uz, weight, sums):
 
 @njit
 def share_parameters(R, sums, out):
-    """out : (N_PARAMETER,) - by the parameters of the contact.
+    """Write into out the derivatives of the pressure of a cell by the parameters of the contact.
 
-    R : (3, 3) - axes of its body, as columns
-    sums : (N_SUM,)
+    R : (3, 3) - axes of its body in ground, as columns
+    sums : (N_SUM,) - derivatives of the pressure of the cell, along the axes of ground
+    out : (N_PARAMETER,) - derivatives by the parameters, written
     """
     for k in range(N_PARAMETER):
         out[k] = 0.0
@@ -324,12 +338,13 @@ def share_parameters(R, sums, out):
 
 @njit
 def share_motion(R, offset, w, sums, out):
-    """out : (N_MOTION,) - by the motion of the body.
+    """Write into out the derivatives of the pressure of a cell by the motion of the body.
 
-    R : (3, 3) - axes of the body as columns
+    R : (3, 3) - axes of the body in ground, as columns
     offset : (3,) - centre of the ellipsoid on the body [m]
     w : (3,) - angular velocity of the body [rad/s]
-    sums : (N_SUM,)
+    sums : (N_SUM,) - derivatives of the pressure of the cell, along the axes of ground
+    out : (N_MOTION,) - derivatives by the motion, written
     """
     for i in range(3):
         j, k = (i + 1) % 3, (i + 2) % 3

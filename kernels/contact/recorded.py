@@ -1,4 +1,4 @@
-"""Contacts along a recorded motion: the sum of their wrenches frame by frame, and its derivatives."""
+"""Contacts of a recorded motion: the sum of their wrenches in every frame, and its derivatives."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from kernels.contact.prescribed import (
 
 
 class RecordedBodies(NamedTuple):
-    """Where bodies are and how they move in n frames, in ground."""
+    """Places and velocities of bodies in n frames, in ground."""
 
     position: Annotated[np.ndarray, Floats("n", "n_body", 3)]  # of the bodies' origins [m]
     rotation: np.ndarray  # (n, n_body, 3, 3) - their axes as columns
@@ -43,7 +43,7 @@ class RecordedWork(NamedTuple):
 
 
 def new_recorded(n: int, n_body: int) -> RecordedBodies:
-    """Allocate a Recorded, at rest in ground's own axes."""
+    """Allocate a RecordedBodies of bodies at rest, with the axes of ground."""
     return allocate(RecordedBodies, n=n, n_body=n_body, rotation=np.tile(np.eye(3), (n, n_body, 1, 1)))
 
 
@@ -62,11 +62,11 @@ def new_recorded_work(model: Prescribed, n: int, n_body: int) -> RecordedWork:
 
 @entry
 def recorded_wrenches(model, recorded, work):
-    """work.wrench of all frames.
+    """Write work.wrench of all frames.
 
-    model : Prescribed
-    recorded : Recorded
-    work : RecordedWork - written
+    model : Prescribed - the contacts of bodies with given motion
+    recorded : RecordedBodies - places and velocities of the bodies in every frame
+    work : RecordedWork - results and working space, written
     """
     for n in range(recorded.position.shape[0]):
         at_frame(recorded, n, work.motion)
@@ -76,11 +76,11 @@ def recorded_wrenches(model, recorded, work):
 
 @entry
 def recorded_derivatives(model, recorded, work):
-    """work.wrench, work.by_motion and work.by_parameter of all frames.
+    """Write work.wrench, work.by_motion and work.by_parameter of all frames.
 
-    model : Prescribed
-    recorded : Recorded
-    work : RecordedWork - written
+    model : Prescribed - the contacts of bodies with given motion
+    recorded : RecordedBodies - places and velocities of the bodies in every frame
+    work : RecordedWork - results and working space, written
     """
     for n in range(recorded.position.shape[0]):
         at_frame(recorded, n, work.motion)
@@ -102,10 +102,11 @@ def recorded_derivatives(model, recorded, work):
 
 @inlined
 def at_frame(recorded, n, motion_out):
-    """motion_out : Motion - that of frame n.
+    """Copy the motion of frame n into motion_out.
 
-    recorded : Recorded
-    n : int
+    recorded : RecordedBodies - places and velocities of the bodies in every frame
+    n : int - number of the frame
+    motion_out : BodyMotion - places and velocities of the bodies, written
     """
     for b in range(recorded.position.shape[1]):
         for i in range(3):
@@ -118,7 +119,7 @@ def at_frame(recorded, n, motion_out):
 
 @inlined
 def add_up(wrenches, total_out):
-    """total_out : (6,) - sum of the wrenches (n_contact, 6)."""
+    """Write the sum of the wrenches : (n_contact, 6) into total_out : (6,)."""
     for i in range(6):
         total_out[i] = 0.0
         for e in range(wrenches.shape[0]):

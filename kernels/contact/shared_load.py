@@ -1,15 +1,16 @@
-"""How two feet share a force that is known of both together.
+"""How two feet share a ground reaction force that is measured of both together.
 
-A foot may bear where one of its contacts is low and slow against the ground. Where both may, two things tell
-the share s of the second one: the centre of pressure z of both together is (1 - s) c_1 + s c_2, and a foot
-that bears its part stands h_k(part) above where its markers have it, which is the same of both, as far as
-markers tell heights. Minimised is
+A foot may bear load where one of its contacts is low and slow against the ground. Where both feet may, two
+conditions determine the share s of the second foot: the measured centre of pressure z of both together is
+(1 - s) c_1 + s c_2; and the height h_k above its markers at which foot k bears its part is the same for both
+feet, as far as markers measure heights. Minimised is
 
     |(1 - s) c_1 + s c_2 - z|^2 / (place^2 + d^2) + (h_1 - h_2)^2 / (height^2 + (tilt pitch)^2)
 
-by Gauss-Newton steps; c_k and h_k are those of the contact model, d is how far z lies beside the line from
-c_1 to c_2: it cannot, so it is off by so much. While a heel is up the model's height means little, and the
-centre of pressure decides; of feet that stand flat and near each other both count.
+by Gauss-Newton steps. c_k and h_k are those of the contact model; d is the distance of z from the line
+through c_1 and c_2, where it cannot lie, so that z is known to be off by as much. While a heel is raised the
+height of the model means little, and the centre of pressure decides; of feet that stand flat and near each
+other both conditions count.
 """
 
 from __future__ import annotations
@@ -26,17 +27,18 @@ from kernels.contact.standing_foot import StandingWork, Toes, pressed, set_foot,
 from kernels.forces.pairs import VELOCITY
 
 PART, RAISED = 0, 1
-"""Of what is carried from frame to frame: the share of the second foot, and how high each was raised [m]."""
+"""Indices of the state that is carried from frame to frame: the share of the second foot, and how far each
+foot was raised [m]."""
 MOST_SHARINGS = 12
 LEAST_LOAD = 5.0
-"""Of a foot that just touches [N]."""
+"""Load of a foot that just touches the ground [N]."""
 LONGEST = 0.25
-"""Step of the share."""
+"""Longest step of the share [1]."""
 MET = 1e-3
 
 
 class LoadSharing(NamedTuple):
-    """Which feet may bear, and how far what tells the share may be off."""
+    """Which feet may bear load, and the standard deviations of what determines their shares."""
 
     place: float  # deviation of the centre of pressure of both feet [m]
     height: float  # of the difference of heights of feet that stand flat [m]
@@ -46,7 +48,7 @@ class LoadSharing(NamedTuple):
 
 
 class TwoFeet(NamedTuple):
-    """Two feet on one plane."""
+    """The contacts, toes and working space of two feet on one plane."""
 
     first: Prescribed
     second: Prescribed
@@ -57,20 +59,20 @@ class TwoFeet(NamedTuple):
 
 
 def new_sharing_state() -> np.ndarray:
-    """Nothing known yet."""
+    """Return the state of a load sharing before its first frame."""
     return np.array([0.5, 0.0, 0.0])
 
 
 @entry
 def share_load(feet, motion, centre, load, sharing, state):
-    """Share of the second foot [1]; NaN where neither may bear, or the contact model does not meet it.
+    """Return the share of the second foot [1]; NaN where neither may bear, or no height gives the load.
 
-    feet : TwoFeet
-    motion : Motion - of both, in rows 0 and 1
-    centre : (3,) - of pressure of both together, on their plane [m]
+    feet : TwoFeet - contacts, toes and working space of both feet
+    motion : BodyMotion - places and velocities of both feet, in rows 0 and 1
+    centre : (3,) - centre of pressure of both feet together, on their plane [m]
     load : float - normal force of both together [N]
-    sharing : Sharing
-    state : (3,) - carried from frame to frame, see PART and RAISED
+    sharing : LoadSharing - which feet may bear, and the deviations of what determines the share
+    state : (3,) - what is carried from frame to frame, see PART and RAISED; changed
     """
     n = feet.first.contacts.normal[0]
     first, second = feet.first_work, feet.second_work
@@ -90,7 +92,10 @@ def share_load(feet, motion, centre, load, sharing, state):
 
 @njit
 def depth_of(contacts):
-    """Largest depth of all contacts [m], negative where they are open; contacts : PrescribedWork."""
+    """Return the largest depth of all contacts [m], which is negative where all are open.
+
+    contacts : PrescribedWork - results of the contacts
+    """
     depth = -math.inf
     for e in range(contacts.wrench.shape[0]):
         depth = max(depth, contacts.contacts.state[e, PATCH])
@@ -99,12 +104,12 @@ def depth_of(contacts):
 
 @njit
 def may_bear(model, contacts, lowest, sharing):
-    """Whether a contact of a foot is low and slow against the ground, which may be a belt.
+    """Return whether a contact of a foot is low and slow against the ground, which may be a belt.
 
-    model : Prescribed
-    contacts : PrescribedWork
+    model : Prescribed - contacts of the foot
+    contacts : PrescribedWork - their results
     lowest : float - least depth that counts as low [m]
-    sharing : Sharing
+    sharing : LoadSharing - which feet may bear, and the deviations of what determines the share
     """
     for e in range(contacts.wrench.shape[0]):
         x, V = contacts.contacts.state[e], contacts.pairs.motion[e, VELOCITY]
@@ -120,14 +125,14 @@ def may_bear(model, contacts, lowest, sharing):
 
 @njit
 def balance(feet, motion, centre, load, sharing, state):
-    """The share of the second foot where both may bear [1]; NaN where the contact model does not meet it.
+    """Return the share of the second foot where both may bear [1]; NaN where no height gives the load.
 
-    feet : TwoFeet
-    motion : Motion - of both
-    centre : (3,) - of pressure of both together [m]
+    feet : TwoFeet - contacts, toes and working space of both feet
+    motion : BodyMotion - places and velocities of both feet, in rows 0 and 1
+    centre : (3,) - centre of pressure of both feet together, on their plane [m]
     load : float - normal force of both together [N]
-    sharing : Sharing
-    state : (3,) - as of share_load, written
+    sharing : LoadSharing - which feet may bear, and the deviations of what determines the share
+    state : (3,) - what is carried from frame to frame, see PART and RAISED; written
     """
     n, part = feet.first.contacts.normal[0], min(max(state[PART], 0.0), 1.0)
     tilt = sharing.tilt * max(pitch_of(motion, 0, n), pitch_of(motion, 1, n))
@@ -163,19 +168,24 @@ def balance(feet, motion, centre, load, sharing, state):
 
 @njit
 def pitch_of(motion, k, n):
-    """Angle between the long axis of foot k and the plane with the normal n : (3,) [rad]."""
+    """Return the angle between the long axis of foot k and the plane [rad].
+
+    motion : BodyMotion - places and velocities of the feet
+    k : int - row of the foot in motion
+    n : (3,) - unit normal of the plane
+    """
     R = motion.rotation[k]
     return abs(math.asin(min(max(R[0, 0] * n[0] + R[1, 0] * n[1] + R[2, 0] * n[2], -1.0), 1.0)))
 
 
 @njit
 def centre_of(model, n, contacts, i):
-    """Coordinate i of the centre of pressure of a foot that bears [m].
+    """Return coordinate i of the centre of pressure of a foot that bears load [m].
 
-    model : Prescribed
-    n : (3,) - normal of its plane
-    contacts : PrescribedWork
-    i : int
+    model : Prescribed - contacts of the foot
+    n : (3,) - unit normal of its plane
+    contacts : PrescribedWork - wrenches of the contacts
+    i : int - number of the coordinate
     """
     point, press, j, k = model.contacts.point[0], 0.0, (i + 1) % 3, (i + 2) % 3
     moment_j, moment_k = 0.0, 0.0

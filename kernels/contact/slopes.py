@@ -1,10 +1,10 @@
-"""Derivatives of contacts by the place and the velocity of A's surface, exact, and what a step must know.
+"""Exact derivatives of contacts by place and velocity of A's surface, and what a time step must know of them.
 
-Where the patch moves (ContactWork.moved: its point by x, its normal by m, its depth, its volume), the force
-changes by B W~ x + C m + g (N_depth d_depth + N_V d_V), W the relative angular velocity; with the velocity of
-the point it changes by B = N_v g n' - (F/v) (1 - n n') - (F_v - F/v) u u'/|u|^2, g = n - F_N u/|u| with the
-sliding velocity u. The normal alone gives C = (N_v g + (F/v) n) v' + (N + (F/v) v_n) 1
-+ (F_v - F/v) v_n u u'/|u|^2, v = u + v_n n. Body B is held (kernels/forces/pairs).
+Where the patch changes (ContactWork.moved: its point by x, its normal by m, its depth, its volume), the force
+changes by B W~ x + C m + g (N_depth d_depth + N_V d_V), with the relative angular velocity W. By the velocity
+of the point it changes by B = N_v g n' - (F/v) (1 - n n') - (F_v - F/v) u u'/|u|^2, g = n - F_N u/|u|, with
+the sliding velocity u. By the normal alone it changes by C = (N_v g + (F/v) n) v' + (N + (F/v) v_n) 1
++ (F_v - F/v) v_n u u'/|u|^2, v = u + v_n n. Body B is held fixed (kernels/forces/pairs).
 """
 
 from __future__ import annotations
@@ -41,18 +41,21 @@ from kernels.forces.pairs import BY_PLACE, BY_SPEED, ONSET, VELOCITY
 from kernels.forces.places import add_stiffness
 
 RAMP_PART = 0.25
-"""Part of the viscous ramp that one part of a split step may cross [1]."""
+"""Part of the viscous ramp that one part of a split time step may cross [1]."""
 
 
 @inlined
 def add_contact_slopes(contacts, origin, step, work, pair_work):
-    """Slopes of all contacts, work.out and work.kink, after add_contacts.
+    """Add the slopes of all contacts to those of their pairs, and write work.out and work.kink.
 
-    origin : (3,) - the reference point [m]
-    contacts : Contacts
-    step : float - length of the step [s] for the secant slope of friction (see friction_slope), 0 = exact
-    work : ContactWork - written
-    pair_work : PairWork - written
+    It is called after add_contacts.
+
+    contacts : Contacts - the surfaces of all contacts, their laws and parameters
+    origin : (3,) - the reference point in ground [m]
+    step : float - length of the time step for the secant slope of friction (see friction_slope) [s],
+      0 = exact
+    work : ContactWork - results and working space of the contacts, written
+    pair_work : PairWork - motions, wrenches and slopes of the pairs, written
     """
     for e in range(contacts.pair.shape[0]):
         p, row, out, kink = contacts.pair[e], work.state[e], work.out[e], work.kink[e]
@@ -80,11 +83,13 @@ def add_contact_slopes(contacts, origin, step, work, pair_work):
 
 @inlined
 def write_results(row, origin, onset, out, kink):
-    """out : (N_CONTACT_OUT,) but for the depth, kink : (N_KINK,) but for the limit, in contact.
+    """Write the results of a contact that is closed into out and kink, but for depth, limit and spinning.
 
-    onset : (6,) - acceleration of A relative to B by the joints' accelerations alone
-    row : (N_STATE,) - of ContactWork.state
-    origin : (3,) - the reference point [m]
+    row : (N_STATE,) - the contact's row of ContactWork.state
+    origin : (3,) - the reference point in ground [m]
+    onset : (6,) - acceleration of A relative to B by the joints' accelerations alone [rad/s^2, m/s^2]
+    out : (N_CONTACT_OUT,) - the contact's row of ContactWork.out
+    kink : (N_KINK,) - the contact's row of ContactWork.kink
     """
     N, drag = row[PRESSING], row[RUBBING]
     out[NORMAL], kink[SPEED] = N, row[RUBBING + 3]
@@ -104,11 +109,15 @@ def write_results(row, origin, onset, out, kink):
 
 @inlined
 def friction_slope(step, row, kink):
-    """Slope of friction by sliding speed that a step of this length [s] should reckon with.
+    """Return the slope of friction by sliding speed that a time step should use [N s/m].
 
-    Where the sliding would turn round within the step, the secant F/v if it is steeper: beyond the transition
-    velocity the slope at the start is about 0, and a linear step would jump across the sticking zone.
-    step 0 = the exact slope
+    Where the sliding would reverse within the step, this is the secant F/v if that is steeper: above the
+    transition velocity the tangent slope is about 0, and a linear step would jump across the range of
+    sticking.
+
+    step : float - length of the time step [s], 0 = the exact slope
+    row : (N_STATE,) - the contact's row of ContactWork.state
+    kink : (N_KINK,) - the contact's row of ContactWork.kink
     """
     drag, F_v, speed = row[RUBBING], row[RUBBING + 1], row[RUBBING + 3]
     if step > 0.0 and speed > 0.0 and drag > F_v:
@@ -120,7 +129,11 @@ def friction_slope(step, row, kink):
 
 @njit
 def spinning(motion, row):
-    """Part about the normal of the motion : (6,) of a contact that presses; 0 where nothing does."""
+    """Return the component about the normal of an angular motion, 0 where the contact does not press.
+
+    motion : (6,) - velocity or acceleration of A relative to B, the angular part first
+    row : (N_STATE,) - the contact's row of ContactWork.state
+    """
     if not row[PRESSING] > 0.0:
         return 0.0
     n = row[AXIS : AXIS + 3]
@@ -129,13 +142,13 @@ def spinning(motion, row):
 
 @inlined
 def spin_kink(step, row, V, onset, kink):
-    """Whether spinning would turn round within the step: its secant slope is due; its columns of kink.
+    """Return whether spinning reverses within the time step, so that its secant slope is due; write kink.
 
-    step : float - length of the step [s], 0 = exact slope
-    row : (N_STATE,) - of ContactWork.state
+    step : float - length of the time step [s], 0 = the exact slope
+    row : (N_STATE,) - the contact's row of ContactWork.state
     V : (6,) - velocity of the ellipsoid relative to the plane [rad/s, m/s]
-    onset : (6,) - acceleration of A relative to B by the joints alone [rad/s^2, m/s^2]
-    kink : (N_KINK,) - of ContactWork, written
+    onset : (6,) - acceleration of A relative to B by the joints' accelerations alone [rad/s^2, m/s^2]
+    kink : (N_KINK,) - the contact's row of ContactWork.kink, of which SPIN and SPIN_RATE are written
     """
     v, a = spinning(V, row), spinning(onset, row)
     kink[SPIN], kink[SPIN_RATE] = v, a
@@ -144,14 +157,15 @@ def spin_kink(step, row, V, onset, kink):
 
 @njit
 def contact_slopes(round_, leans, steepness, row, V, moved, slopes):
-    """slopes : (2, 6, 6) += those of a contact but for the torques of its patch.
+    """Add the derivatives of a contact's wrench, without the torques of its patch, to slopes.
 
-    round_ : int - 1 = a sphere, of which the first rows of moved are not written
+    round_ : int - 1 = A's surface is a sphere, for which the first three rows of moved are not written
     leans : bool - whether the normal turns as A moves
     steepness : float - slope of friction by the sliding speed [N s/m]
-    row : (N_STATE,) - of ContactWork.state
-    V : (6,) - velocity of A relative to B [rad/s, m/s]
-    moved : (6, N_MOVED) - of ContactWork
+    row : (N_STATE,) - the contact's row of ContactWork.state
+    V : (6,) - velocity of A relative to B, about the reference point [rad/s, m/s]
+    moved : (6, N_MOVED) - ContactWork.moved, how the patch changes as A moves
+    slopes : (2, 6, 6) - PairWork.slopes: derivatives of the wrench by place and velocity, transposed
     """
     c, x = (row[CENTRE], row[CENTRE + 1], row[CENTRE + 2]), (row[POINT], row[POINT + 1], row[POINT + 2])
     B, g, bend = force_slopes(steepness, row)
@@ -171,10 +185,13 @@ def contact_slopes(round_, leans, steepness, row, V, moved, slopes):
 
 @njit
 def force_slopes(steepness, row):
-    """(B, g, bend): by the velocity of the point (9,) [N s/m], by the normal force (3,), (F_v - F/v)/|u|^2.
+    """Return (B, g, bend): the derivatives of a contact's force that all changes of its patch share.
+
+    B, of nine numbers, is the derivative by the velocity of the point, row by row [N s/m]; g, of three, that
+    by the normal force [1]; and bend is (F_v - F/v)/|u|^2 [N s^3/m^3].
 
     steepness : float - slope of friction by the sliding speed [N s/m]
-    row : (N_STATE,) - of ContactWork.state
+    row : (N_STATE,) - the contact's row of ContactWork.state
     """
     drag, F_N, speed, N_v = row[RUBBING], row[RUBBING + 2], row[RUBBING + 3], row[PRESSING + 3]
     nx, ny, nz = row[AXIS], row[AXIS + 1], row[AXIS + 2]
@@ -195,7 +212,11 @@ def force_slopes(steepness, row):
 
 @njit
 def swept(B, V):
-    """B W~ : (9,) - change of the force where the point of contact moves in the velocities V : (6,)."""
+    """Return B W~ : (9,), by which the force changes as the point of contact shifts, row by row [N/m].
+
+    B : (9,) - derivative of the force by the velocity of the point, row by row [N s/m]
+    V : (6,) - velocity of A relative to B, about the reference point [rad/s, m/s]
+    """
     xx, xy, xz, yx, yy, yz, zx, zy, zz = B
     return (
         xy * V[2] - xz * V[1], xz * V[0] - xx * V[2], xx * V[1] - xy * V[0],
@@ -206,13 +227,13 @@ def swept(B, V):
 
 @njit
 def moved_wrench(D, g, change, row, leans, bend):
-    """Change of the wrench (6) about the reference point where the patch changes.
+    """Return the change of the wrench about the reference point, six numbers, where the patch changes.
 
-    D : (9,) - B W~, row by row [N/m]
-    g : (3,) - change of the force by the normal force [1]
-    change : (N_MOVED,) - row of ContactWork.moved
-    row : (N_STATE,) - of ContactWork.state
-    leans : bool - whether the normal turns
+    D : (9,) - derivative of the force by the point of contact, B W~, row by row [N/m]
+    g : (3,) - derivative of the force by the normal force [1]
+    change : (N_MOVED,) - change of the patch, a row of ContactWork.moved
+    row : (N_STATE,) - the contact's row of ContactWork.state
+    leans : bool - whether the normal turns as A moves
     bend : float - (F_v - F/v)/|u|^2 [N s^3/m^3]
     """
     xx, xy, xz, yx, yy, yz, zx, zy, zz = D
@@ -246,7 +267,7 @@ def moved_wrench(D, g, change, row, leans, bend):
 
 @inlined
 def add_wrench(share, w, wrench):
-    """wrench : (6,) += share w, w six numbers."""
+    """Add share times w, six numbers, to wrench : (6,)."""
     wrench[0] += share * w[0]
     wrench[1] += share * w[1]
     wrench[2] += share * w[2]

@@ -1,12 +1,13 @@
-"""A sphere on body A against a sphere on body B: the lens in which they overlap, and how that changes.
+"""A sphere on body A against a sphere on body B: the lens in which they overlap, and how the lens changes.
 
-With the distance g of the centres and n from B's centre towards A's, the plane of the rim lies
-x_b = (g^2 + r_b^2 - r_a^2)/(2 g) from B's centre and x_a = g - x_b from A's. The lens is a cap of either
-sphere, h = r - x high, of the volume pi h^2 (3 r - h)/3; its rim has rho^2 = h (2 r - h) of either. As both
-caps have the same first moment pi rho^4/4 about their own centres, the centroid of V = V_a + V_b lies
-z = g V_a/V from B's centre; V' = -pi rho^2 and z' = (V_a + pi rho^2 (x_a V_a - x_b V_b)/V)/V, by g.
-A sphere inside the other overlaps with all it has. The deepest point is halfway between the surfaces.
-Spheres about one centre have no direction: nothing acts between them.
+g is the distance of the centres and n the direction from B's centre towards A's. The plane of the lens's rim
+lies at x_b = (g^2 + r_b^2 - r_a^2)/(2 g) from B's centre and at x_a = g - x_b from A's. The lens consists of
+a cap of either sphere, of the height h = r - x and the volume pi h^2 (3 r - h)/3; its rim has the radius rho
+with rho^2 = h (2 r - h) of either cap. As both caps have the same first moment pi rho^4/4 about the centre of
+their sphere, the centroid of V = V_a + V_b lies at z = g V_a/V from B's centre. The derivatives by g are
+V' = -pi rho^2 and z' = (V_a + pi rho^2 (x_a V_a - x_b V_b)/V)/V.
+A sphere that lies inside the other one overlaps with its whole volume. The deepest point is halfway between
+the two surfaces. Spheres with the same centre have no normal, and no force acts between them.
 """
 
 from __future__ import annotations
@@ -18,16 +19,17 @@ from kernels.contact.elements import AXIS, CENTRE, D_DEPTH, D_VOLUME, OWN, PATCH
 from kernels.forces.places import place
 
 DISTANCE = OWN
-"""Column of ContactWork.state of this geometry: g [m]."""
+"""Column of ContactWork.state that this geometry defines: the distance g of the centres [m]."""
 
 
 @njit
 def lens(g, r_a, r_b):
-    """(V, V', z, z') of two spheres at the distance g of their centres, 0 < g < r_a + r_b.
+    """Return (V, V', z, z') of the lens of two spheres whose centres are g apart, 0 < g < r_a + r_b.
 
-    g : float [m]
-    r_a, r_b : float - radii [m]
-    Returns the volume [m^3], its derivative by g [m^2], the centroid's way from B's centre [m], its own [1].
+    g : float - distance of the centres [m]
+    r_a, r_b : float - radii of the spheres on A and on B [m]
+    V is the volume [m^3] and V' its derivative by g [m^2]; z is the distance of the centroid from B's centre
+    [m] and z' its derivative by g [1].
     """
     if g <= abs(r_a - r_b):
         r = min(r_a, r_b)
@@ -44,13 +46,13 @@ def lens(g, r_a, r_b):
 
 @inlined
 def sphere_on_sphere(pairs, contacts, e, pose, row):
-    """The patch of contact e in row : (N_STATE,).
+    """Write the patch of contact e into row.
 
-    pairs : Pairs
-    contacts : Contacts
-    e : int - contact
-    pose : Pose
-    row : (N_STATE,) - of ContactWork.state, written
+    pairs : Pairs - the two bodies of every pair
+    contacts : Contacts - the surfaces of all contacts, their laws and parameters
+    e : int - number of the contact
+    pose : Pose - places and rotations of all bodies in ground
+    row : (N_STATE,) - the contact's row of ContactWork.state, written
     """
     p, r_a, r_b = contacts.pair[e], contacts.radii[e, 0], contacts.radii_b[e, 0]
     ax, ay, az = place(pose, pairs.body_a[p], contacts.centre[e])
@@ -72,12 +74,12 @@ def sphere_on_sphere(pairs, contacts, e, pose, row):
 
 @njit
 def sphere_on_sphere_moved(contacts, e, row, moved):
-    """moved[3:] : (3, N_MOVED) - change of the patch of contact e as the centre of A's sphere moves.
+    """Write into moved[3:] how the patch of contact e changes as the centre of A's sphere moves.
 
-    contacts : Contacts
-    e : int - contact
-    row : (N_STATE,) - of ContactWork.state
-    moved : (6, N_MOVED) - of ContactWork; a sphere may turn
+    contacts : Contacts - the surfaces of all contacts, their laws and parameters
+    e : int - number of the contact
+    row : (N_STATE,) - the contact's row of ContactWork.state
+    moved : (6, N_MOVED) - ContactWork.moved; the first three rows stay, as a sphere may turn about its centre
     """
     n, g, r_a, r_b = row[AXIS : AXIS + 3], row[DISTANCE], contacts.radii[e, 0], contacts.radii_b[e, 0]
     z, z_g, V_g, turn = 0.5 * (g + r_b - r_a), 0.5, 0.0, 0.0

@@ -1,7 +1,8 @@
-"""The contacts of a foot that is followed frame by frame: level toes, and a height that forces can tell.
+"""Contacts of a foot that is followed frame by frame: level toes, and a height that measured forces correct.
 
-Where the sole meets the ground no marker tells to a millimetre, and a millimetre is some 75 N under a heel.
-Where a force plate tells the normal force, the foot is raised along the plane's normal until it bears that.
+No marker shows to a millimetre where the sole meets the ground, and a millimetre is worth some 75 N under a
+heel. Where a force plate measures the normal force, the foot is raised or lowered along the normal of the
+plane until its contacts bear that force.
 """
 
 from __future__ import annotations
@@ -29,16 +30,16 @@ from kernels.contact.pressure_field import FieldWork, add_pressures, new_field_w
 FOOT, TOES = 0, 1
 MOST_STEPS = 40
 LEAST_STEP = 0.001
-"""By which a foot that bears nothing is lowered beyond touch [m]."""
+"""How far below touch-down a foot that bears nothing is lowered [m]."""
 LONGEST_STEP = 0.008
 CLOSE = 1e-3
-"""Part of the normal force to which it is met."""
+"""Relative difference from the target at which the normal force is accepted [1]."""
 MOST_EXTENSION = 1.2
-"""Of toes that lie level under a raised heel [rad]."""
+"""Largest extension of toes that lie level under a raised heel [rad]."""
 
 
 class Toes(NamedTuple):
-    """How the toes are joined to a foot; their axes are those of the foot where they are not turned."""
+    """How the toes are joined to a foot; where they are not turned, their axes are those of the foot."""
 
     origin: np.ndarray  # (3,) - on the foot [m]
     axis: np.ndarray  # (3,) - unit, extension turns them about it
@@ -59,15 +60,17 @@ def new_standing_work(model: Prescribed) -> StandingWork:
 
 @njit
 def stand(model, motion, k, toes, target, raised, work):
-    """How far the foot stands above where it was followed [m], NaN if nothing meets the force; work there.
+    """Return how far the foot must stand above where it was followed to bear a normal force [m].
 
-    model : Prescribed - body 0 the foot, 1 its toes, all on one plane
-    motion : Motion - of feet
-    k : int - which of them
-    toes : Toes
-    target : float - normal force to be met [N]; not above 0, or NaN: the foot stays at `raised`
-    raised : float - where to begin [m]
-    work : StandingWork - written
+    It is NaN if no height gives the force. Motion and contacts at that height are left in work.
+
+    model : Prescribed - contacts of body 0, the foot, and of body 1, its toes, all with one plane
+    motion : BodyMotion - places and velocities of feet
+    k : int - row of the foot in motion
+    toes : Toes - the joint of the toes on the foot
+    target : float - normal force to be borne [N]; where it is not above 0, or NaN, the foot stays at `raised`
+    raised : float - height at which the search begins [m]
+    work : StandingWork - results and working space of the foot, written
     """
     n = model.contacts.normal[0]
     if not target > 0.0:
@@ -91,10 +94,10 @@ def stand(model, motion, k, toes, target, raised, work):
 
 @njit
 def pressed(n, contacts):
-    """(normal force [N], its change by the height of the foot [N/m], largest depth [m]) of all contacts.
+    """Return (normal force [N], its derivative by the foot's height [N/m], largest depth [m]).
 
-    n : (3,) - normal of their plane
-    contacts : PrescribedWork
+    n : (3,) - unit normal of the plane
+    contacts : PrescribedWork - wrenches of the contacts, and derivatives by the motion
     """
     force, slope, deepest = 0.0, 0.0, -math.inf
     for e in range(contacts.wrench.shape[0]):
@@ -108,13 +111,14 @@ def pressed(n, contacts):
 
 @njit
 def set_foot(motion, k, toes, n, raised, out):
-    """out : Motion - of foot k, raised, and of its toes, which lie level while the heel is above them.
+    """Write the motion of foot k, raised, and of its toes, which lie level while the heel is above them.
 
-    motion : Motion - of feet
-    k : int - which of them
-    toes : Toes
-    n : (3,) - normal of the plane
-    raised : float - along it [m]
+    motion : BodyMotion - places and velocities of feet
+    k : int - row of the foot in motion
+    toes : Toes - the joint of the toes on the foot
+    n : (3,) - unit normal of the plane
+    raised : float - how far the foot is raised along the normal [m]
+    out : BodyMotion - of the foot and of its toes, written
     """
     R, w = out.rotation[FOOT], out.turning[FOOT]
     for i in range(3):
@@ -144,11 +148,12 @@ def set_foot(motion, k, toes, n, raised, out):
 
 @entry
 def press_grid(model, grid, work, pressure_out):
-    """pressure_out : (n_row, n_column) - the pressure of all contacts, after `stand` [Pa].
+    """Write into pressure_out the pressure of all contacts over a grid, after `stand`.
 
-    model : Prescribed
-    grid : Grid - in ground
-    work : StandingWork
+    model : Prescribed - contacts of the foot and its toes
+    grid : Grid - cells at whose middles the pressure is found, in ground
+    work : StandingWork - results of `stand`, and working space
+    pressure_out : (n_row, n_column) - pressure [Pa], written
     """
     pressure_out[:, :] = 0.0
     contacts = work.contacts

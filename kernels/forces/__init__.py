@@ -1,1 +1,1 @@
-"""Force elements between bodies: wrenches, and how they change with the pose and the velocity."""
+"""Force elements between bodies: their wrenches, and how these change with the pose and the velocity."""

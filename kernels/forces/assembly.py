@@ -1,4 +1,4 @@
-"""All force elements of a model: their generalized forces and the derivatives of these."""
+"""All force elements of a model: their generalized forces, and the derivatives of these."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from kernels.joints.tree import Tree
 
 
 class ForceElements(NamedTuple):
-    """Force elements by kind."""
+    """The force elements of a model, by kind."""
 
     pairs: Pairs
     lines: LineElements
@@ -52,7 +52,7 @@ class ForceElements(NamedTuple):
 
 
 class ForceWork(NamedTuple):
-    """Results and working space of all kinds."""
+    """Results and working space of the force elements of all kinds."""
 
     pairs: PairWork
     lines: LineWork
@@ -76,12 +76,14 @@ def new_force_work(forces: ForceElements, tree: Tree) -> ForceWork:
 
 @inlined
 def generalized_forces(forces, pose, q, v, work, tau_out):
-    """tau_out : (n_v,) of all elements at a pose and the speeds v : (n_v,).
+    """Write the generalized forces of all elements at a pose and its speeds.
 
-    forces : Forces
-    pose : Pose
-    q : (n_q,) - coordinates [rad, m]
-    work : ForceWork - written
+    forces : ForceElements - the force elements of the model
+    pose : Pose - places and rotations of all bodies in ground
+    q : (n_q,) - generalized coordinates [rad, m]
+    v : (n_v,) - generalized speeds [rad/s, m/s]
+    work : ForceWork - results and working space of all elements, written
+    tau_out : (n_v,) - generalized forces [N m, N], written
     """
     pairs, sums = forces.pairs, work.pairs
     relative_motion(pairs, pose.twist, v, sums.motion, VELOCITY)
@@ -101,18 +103,19 @@ def generalized_forces(forces, pose, q, v, work, tau_out):
 
 @inlined
 def force_derivatives(tree, forces, pose, velocities, rates, v_dot, step, work, tau_q, tau_v):
-    """tau_q, tau_v : (n_v, n_v) += derivatives of generalized_forces by the tangent of q and v, right after
-    it.
+    """Add the derivatives of generalized_forces by the tangent of q and by v.
 
-    Leaves the elements' results in work.
-    v_dot : (n_v,) - accelerations [rad/s^2, m/s^2]
-    step : float - length of the step for the secant slope of friction [s], 0 = exact
-    tree : Tree
-    forces : Forces
-    pose : Pose
+    It is called directly after generalized_forces, and leaves the elements' results in work.
+
+    tree : Tree - the joint tree
+    forces : ForceElements - the force elements of the model
+    pose : Pose - places and rotations of all bodies in ground
     velocities : (n_body, 6) - spatial velocities of the bodies [rad/s, m/s]
-    rates : (n_v, 6) - of kernels/dynamics/twist_rates
-    work : ForceWork - written
+    rates : (n_v, 6) - rates of the dofs' twists, of kernels/dynamics/twist_rates
+    v_dot : (n_v,) - generalized accelerations [rad/s^2, m/s^2]
+    step : float - length of the time step for the secant slope of friction [s], 0 = exact
+    work : ForceWork - results and working space of all elements, written
+    tau_q, tau_v : (n_v, n_v) - derivatives of the generalized forces by the tangent of q, and by v
     """
     sums = work.pairs
     relative_motion(forces.pairs, pose.twist, v_dot, sums.motion, ONSET)

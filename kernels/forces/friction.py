@@ -1,16 +1,19 @@
-"""Friction of one contact as a function of sliding velocity and normal force: five laws, one signature.
+"""Friction of one contact as a function of sliding velocity and normal force: five laws with one signature.
 
-Every law gives F with the sign of the velocity (the caller turns it against the motion) and its derivatives:
-  BROWN_MCPHEE   F = F_n [mu_d tanh(4 s) + (mu_s - mu_d) s / w^2] + mu_v v tanh(4 F_n / F_nt),  w = (s^2 + 3)
-  / 4 ANDERSSON  F = F_n [mu_d + (mu_s - mu_d) exp(-(|v| / v_s)^p)] tanh(k_tanh v) + mu_v v
+Every law gives F with the sign of the velocity (the caller applies it against the motion) and its
+derivatives:
+  BROWN_MCPHEE   F = F_n [mu_d tanh(4 s) + (mu_s - mu_d) s / w^2] + mu_v v tanh(4 F_n / F_nt),
+                 w = (s^2 + 3) / 4
+  ANDERSSON  F = F_n [mu_d + (mu_s - mu_d) exp(-(|v| / v_s)^p)] tanh(k_tanh v) + mu_v v
   HOLLARS    F = F_n [sign(v) min(|s|, 1) (mu_d + 2 (mu_s - mu_d) / (1 + s^2)) + k_v v]
   SPECKER    F = [F_n mu_s - F_n mu_d tanh(v_t / v_d) - mu_v v_t] s exp((1 - s^2) / 2)
                  + F_n mu_d tanh(v / v_d) + mu_v v,                                          s = v / v_t
-  BENGISU_AKAY  F = F_n mu_s s (2 - s) up to v_t, F_n [mu_d + (mu_s - mu_d) exp(-xi (v - v_t))] beyond, odd
-Brown (2017), MASc thesis, University of Waterloo, eqs 4.4, 4.1, 4.2 and 4.3, with mu_v for the k_v printed in
-4.3 and 4.2 continued as an odd function; BROWN_MCPHEE also in Brown & McPhee (2016), J Comput Nonlinear Dyn
-11:054502. BENGISU_AKAY: Bengisu & Akay (1994), J Sound Vib 171:557-570, as in Marques et al. (2016),
-Nonlinear Dyn 86:1407-1443. Without contact (F_n <= 0) every law is zero.
+  BENGISU_AKAY  F = F_n mu_s s (2 - s) up to v_t, F_n [mu_d + (mu_s - mu_d) exp(-xi (v - v_t))] above, odd
+The first four are eqs 4.4, 4.1, 4.2 and 4.3 of Brown (2017), MASc thesis, University of Waterloo, with mu_v
+for the k_v printed in 4.3, and 4.2 continued as an odd function; BROWN_MCPHEE is also in Brown & McPhee
+(2016), J Comput Nonlinear Dyn 11:054502. BENGISU_AKAY is the law of Bengisu & Akay (1994), J Sound Vib
+171:557-570, as in Marques et al. (2016), Nonlinear Dyn 86:1407-1443. Without contact (F_n <= 0) every law
+gives zero.
 """
 
 from __future__ import annotations
@@ -34,9 +37,9 @@ P : exponent of the decay from static to dynamic friction [1]; ANDERSSON
 K_TANH : steepness at rest [s/m]; ANDERSSON
 """
 V_S = V_D
-"""In the same column for ANDERSSON: velocity over which static friction decays [m/s]."""
+"""The same column for ANDERSSON: velocity over which static friction decays [m/s]."""
 XI = K_TANH
-"""In the same column for BENGISU_AKAY: how fast static friction falls beyond v_t [s/m]."""
+"""The same column for BENGISU_AKAY: how fast static friction decays above v_t [s/m]."""
 N_FRICTION = 9
 
 # From here on tanh is 1 to the last digit of a double.
@@ -49,9 +52,9 @@ VANISHED = 750.0
 
 @njit
 def saturation(x):
-    """tanh(x) to the last digits, at a third of the time of the library's call, and less where it is 1.
+    """Return tanh(x) to the last digits, in a third of the time of the library's function or less.
 
-    tanh |x| = 1 - 2 / (exp(2 |x|) + 1), which cancels near 0; there Lambert's continued fraction
+    tanh |x| = 1 - 2 / (exp(2 |x|) + 1), which loses digits near 0; there it is Lambert's continued fraction
     x / (1 + x^2 / (3 + x^2 / (5 + ...))), cut after 11 (DLMF, eq. 4.39.1).
     """
     size = abs(x)
@@ -65,7 +68,7 @@ def saturation(x):
 
 @njit
 def brown_mcphee_friction(p, v, F_n):
-    """The law of eq. 4.4: (F [N], dF/dv [N s/m], dF/dF_n [1]) in contact; smooth in v and F_n (4.6).
+    """Return (F [N], dF/dv [N s/m], dF/dF_n [1]) of the law of eq. 4.4 in contact; smooth in v and F_n (4.6).
 
     With r = 1 / w, d(s r^2)/ds = 3 r^2 (r - 1), which stays finite however large s is.
     """
@@ -88,9 +91,9 @@ def brown_mcphee_friction(p, v, F_n):
 
 @njit
 def andersson_friction(p, v, F_n):
-    """Andersson's law, eq. 4.1: (F [N], dF/dv [N s/m], dF/dF_n [1]) in contact; k_tanh > 0, p > 0.
+    """Return (F [N], dF/dv [N s/m], dF/dF_n [1]) of Andersson's law, eq. 4.1, in contact; k_tanh > 0, p > 0.
 
-    Viscous friction is whole at any F_n > 0: F jumps by mu_v v where contact begins.
+    Viscous friction acts in full at any F_n > 0, so that F jumps by mu_v v where contact begins.
     """
     speed = abs(v)
     power = (speed / p[V_S]) ** p[P]
@@ -107,7 +110,7 @@ def andersson_friction(p, v, F_n):
 
 @njit
 def hollars_friction(p, v, F_n):
-    """Hollars' law, eq. 4.2: (F [N], dF/dv [N s/m], dF/dF_n [1]) in contact.
+    """Return (F [N], dF/dv [N s/m], dF/dF_n [1]) of Hollars' law, eq. 4.2, in contact.
 
     dF/dv jumps at |v| = v_t; there it is that of the higher speeds.
     """
@@ -128,10 +131,10 @@ def hollars_friction(p, v, F_n):
 
 @njit
 def specker_friction(p, v, F_n):
-    """Specker's law, eq. 4.3: (F [N], dF/dv [N s/m], dF/dF_n [1]) in contact.
+    """Return (F [N], dF/dv [N s/m], dF/dF_n [1]) of Specker's law, eq. 4.3, in contact.
 
-    F jumps where contact begins, to mu_v v (1 - exp((1 - s^2) / 2)). Below v_t that drives the motion, which
-    is certainly over from F_n = mu_v v_t / (mu_s - mu_d tanh(v_t / v_d)) on.
+    F jumps where contact begins, to mu_v v (1 - exp((1 - s^2) / 2)). Below v_t this drives the motion, which
+    is over for certain from F_n = mu_v v_t / (mu_s - mu_d tanh(v_t / v_d)) on.
     """
     per_v_t, per_v_d = 1.0 / p[V_T], 1.0 / p[V_D]
     s = v * per_v_t
@@ -154,10 +157,10 @@ def specker_friction(p, v, F_n):
 
 @njit
 def bengisu_akay_friction(p, v, F_n):
-    """Bengisu & Akay's law: (F [N], dF/dv [N s/m], dF/dF_n [1]) in contact; xi > 0.
+    """Return (F [N], dF/dv [N s/m], dF/dF_n [1]) of Bengisu & Akay's law in contact; xi > 0.
 
-    A parabola with its top at v_t, then a decay: the peak is mu_s F_n exactly. dF/dv jumps at |v| = v_t by
-    -xi (mu_s - mu_d) F_n; there it is that of the higher speeds.
+    It is a parabola with its top at v_t, then a decay: the peak is exactly mu_s F_n. dF/dv jumps at |v| = v_t
+    by -xi (mu_s - mu_d) F_n; there it is that of the higher speeds.
     """
     speed = abs(v)
     if speed < p[V_T]:
@@ -172,14 +175,15 @@ def bengisu_akay_friction(p, v, F_n):
 
 @njit
 def friction_force(law, p, v, F_n):
-    """Friction force along the sliding velocity and its derivatives, by the law of this number.
+    """Return friction along the sliding velocity and derivatives: (F [N], dF/dv [N s/m], dF/dF_n [1]).
 
-    law : BROWN_MCPHEE, ANDERSSON, HOLLARS, SPECKER or BENGISU_AKAY
-    p : (N_FRICTION,) float64 - parameters, by the columns above
-    v : sliding velocity [m/s]
-    F_n : normal force, positive in compression [N]
-    Returns (F [N], dF/dv [N s/m], dF/dF_n [1]). All are 0 for F_n <= 0; at F_n = 0, where dF/dF_n has two
-    sides, that is the side without contact. NaN of a law without a branch.
+    All are 0 for F_n <= 0; at F_n = 0, where dF/dF_n has two values, it is that without contact. All are NaN
+    where the law has no branch.
+
+    law : int - BROWN_MCPHEE, ANDERSSON, HOLLARS, SPECKER or BENGISU_AKAY
+    p : (N_FRICTION,) - parameters, by the columns above
+    v : float - sliding velocity [m/s]
+    F_n : float - normal force, positive in compression [N]
     """
     if F_n <= 0.0:
         return 0.0, 0.0, 0.0

@@ -1,7 +1,8 @@
 """Friction along a direction under a constant load: a block on a belt, a brake, a guide.
 
-With the direction t, fixed in body B, through a point a of A and g = (a x t, t): v = g . V - drift, the
-wrench on A is -F(v, load) g, and g changes by (delta a x t, 0).
+The direction t, fixed in body B, goes through a point a of A. With g = (a x t, t) the sliding speed is
+v = g . V - surface_velocity and the wrench on A is -F(v, load) g; where a moves by delta a, g changes by
+(delta a x t, 0).
 """
 
 from __future__ import annotations
@@ -20,12 +21,13 @@ SLIDING_SPEED, FORCE = 0, 1
 N_FRICTION_OUT = 2
 
 SLIDING_RATE, SLOPE, POINT, DIRECTION = 2, 3, 4, 7
-"""Further columns of FrictionWork.state: sliding acceleration [m/s^2], dF/dv, a (3), t (3)."""
+"""Further columns of FrictionWork.state: sliding acceleration [m/s^2], dF/dv [N s/m], the point a (3) about
+the reference point [m], and the direction t (3)."""
 N_STATE = 10
 
 
 class Frictions(NamedTuple):
-    """Sliding points, by the pair of bodies that rub."""
+    """Points that slide along a direction, each with the pair of bodies that rub on each other."""
 
     pair: np.ndarray  # (n_friction,) int64
     law: np.ndarray  # (n_friction,) int64 - of kernels/forces/friction
@@ -50,13 +52,15 @@ def new_friction_work(n_friction: int) -> FrictionWork:
 
 @inlined
 def add_frictions(pairs, frictions, pose, work, pair_work):
-    """Wrenches of all sliding points, and work.state but for the acceleration.
+    """Add the wrenches of all sliding points to those of their pairs.
 
-    pairs : Pairs
-    frictions : Frictions
-    pose : Pose
-    work : FrictionWork - written
-    pair_work : PairWork - written
+    work.state is written, but for the acceleration.
+
+    pairs : Pairs - the two bodies of every pair
+    frictions : Frictions - points, directions, laws and loads
+    pose : Pose - places and rotations of all bodies in ground
+    work : FrictionWork - results of the sliding points, written
+    pair_work : PairWork - motions, wrenches and slopes of the pairs, written
     """
     for e in range(frictions.pair.shape[0]):
         p, row = frictions.pair[e], work.state[e]
@@ -72,10 +76,11 @@ def add_frictions(pairs, frictions, pose, work, pair_work):
 
 @inlined
 def along(motion, x, y, z, tx, ty, tz):
-    """Speed of the point (x, y, z) along (tx, ty, tz) in a motion : (6,).
+    """Return the velocity of a point along a direction in a motion : (6,), or its acceleration likewise.
 
-    x, y, z : float - of the point [m]
-    tx, ty, tz : float - of the unit direction
+    motion : (6,) - velocity or acceleration about the reference point, the angular part first
+    x, y, z : float - the point about the reference point [m]
+    tx, ty, tz : float - the unit direction
     """
     w0, w1, w2 = motion[0], motion[1], motion[2]
     return (
@@ -87,12 +92,17 @@ def along(motion, x, y, z, tx, ty, tz):
 
 @inlined
 def add_friction_slopes(frictions, step, work, pair_work):
-    """Slopes of all sliding points and their acceleration, after add_frictions.
+    """Add the slopes of all sliding points to those of their pairs, and write their acceleration.
 
-    Where the point moves by x, the force changes by -F_v t (t x W) . x and acts at another place, W the
-    relative angular velocity; with the velocity of the point by -F_v t t . x.
-    step : length of the step [s] for the secant slope where sliding would turn round within it, 0 = exact
-    slope
+    It is called after add_frictions. Where the point moves by x, the force changes by -F_v t (t x W) . x and
+    acts at another place, with the relative angular velocity W; by the velocity of the point it changes by
+    -F_v t t . x.
+
+    frictions : Frictions - points, directions, laws and loads
+    step : float - length of the time step, for the secant slope where sliding reverses within it [s];
+      0 = exact
+    work : FrictionWork - results of the sliding points, written
+    pair_work : PairWork - motions, wrenches and slopes of the pairs, written
     """
     for e in range(frictions.pair.shape[0]):
         p, row = frictions.pair[e], work.state[e]

@@ -1,8 +1,8 @@
-"""Torque generators that turn coordinates in forward simulation: forces and slopes.
+"""Torque generators that turn coordinates in forward simulation: their torques and slopes.
 
-Each adds the torque of kernels/torque_generator/torque at its coordinate's angle and speed and an activation
-that holds over a step, as loads do: given over time, or following an excitation that is given over time by
-the law of muscles, whose state moves on once a step.
+Each adds the torque of kernels/torque_generator/torque at the angle and speed of its coordinate, and at an
+activation that is constant over a time step, as loads are. The activation is given over time, or it follows,
+by the law of muscles, an excitation that is given over time; its state advances once a step.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ BEGIN, END = 0, 1
 
 
 class DrivenGenerators(NamedTuple):
-    """Generators of a model's coordinates, and their activations."""
+    """Torque generators of a model's coordinates, and their activations over time."""
 
     generators: Generators
     coordinate: np.ndarray  # (n_generator,) int64 - index in q
@@ -62,11 +62,12 @@ def new_generator_work(driven: DrivenGenerators | None) -> GeneratorWork | None:
 
 @njit
 def set_activations(driven, t, h, work):
-    """Activations that hold over a step; driven None: none.
+    """Write the activations that hold over a time step.
 
-    driven : DrivenGenerators
-    t, h : float - middle and length of the step [s]; after an infinite one activations are those asked for
-    work : GeneratorWork - columns GIVEN_ACTIVATION and END, written
+    driven : DrivenGenerators - torque generators; None where there are none
+    t, h : float - middle and length of the step [s]; an infinite step ends at the activations that
+      excitations ask for
+    work : GeneratorWork - columns GIVEN_ACTIVATION of state and END of step are written
     """
     if driven is None:
         return
@@ -80,7 +81,7 @@ def set_activations(driven, t, h, work):
 
 @njit
 def keep_activations(driven, work):
-    """The next step begins with the activations at the end of this one; driven None: none."""
+    """Let the next time step begin with the activations at the end of this one (driven None: none)."""
     if driven is None:
         return
     for g in range(driven.dof.shape[0]):
@@ -89,12 +90,13 @@ def keep_activations(driven, work):
 
 @njit
 def add_generators(driven, q, v, work, tau):
-    """tau : (n_v,) += the generators' torques; driven None: there are none.
+    """Add the torques of all generators to tau.
 
-    driven : DrivenGenerators
-    q : (n_q,) - coordinates [rad]
-    v : (n_v,) - speeds [rad/s]
-    work : GeneratorWork - written
+    driven : DrivenGenerators - torque generators; None where there are none
+    q : (n_q,) - generalized coordinates [rad]
+    v : (n_v,) - generalized speeds [rad/s]
+    work : GeneratorWork - activations, torques and working space, written
+    tau : (n_v,) - generalized forces [N m]
     """
     if driven is None:
         return
@@ -109,10 +111,11 @@ def add_generators(driven, q, v, work, tau):
 
 @njit
 def add_generator_slopes(driven, work, tau_q, tau_v):
-    """tau_q, tau_v : (n_v, n_v) += their derivatives, right after add_generators; driven None: none.
+    """Add the derivatives of the torques of all generators, directly after add_generators.
 
-    driven : DrivenGenerators
-    work : GeneratorWork
+    driven : DrivenGenerators - torque generators; None where there are none
+    work : GeneratorWork - activations, torques and their derivatives
+    tau_q, tau_v : (n_v, n_v) - derivatives of the generalized forces by the tangent of q, and by v
     """
     if driven is None:
         return

@@ -1,11 +1,11 @@
-"""How long a step may be before sliding turns round: the parts of a split step.
+"""How long a time step may be before sliding reverses: the parts of a split step.
 
-Within the transition velocity v_t friction changes by all it has, in a time far shorter than a step. A part
-of a step may change a sliding speed v by D = max(fraction v, floor v_t) only: with the sliding acceleration a
-and its rate along a, s, it may last 2 D/(|a| + sqrt(a^2 + 2 ONSET s D)) (own rule). s, which tells that a
-sticking contact is about to let go, costs a solve and is found only where some contact sticks. A part also
-ends where a contact closes at its present speed, and covers but a part of the depth over which viscous
-friction sets in.
+Within the transition velocity v_t friction changes over its whole range, in a time far shorter than a step. A
+part of a step may change a sliding speed v by D = max(fraction v, floor v_t) only. With the sliding
+acceleration a and its rate s along a, it may last 2 D/(|a| + sqrt(a^2 + 2 ONSET s D)) (a rule of this
+project). s, which shows that a sticking contact is about to slide, costs a linear solve and is computed only
+where some contact sticks. A part also ends where a contact closes at its present speed, and crosses only part
+of the depth over which viscous friction sets in.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from kernels.forces.pairs import JERK, relative_motion
 ONSET = 16.0
 """Weight of the rate of the sliding acceleration [1]."""
 STICKING = 4.0
-"""Sliding speed in transition velocities below which a contact counts as sticking [1]."""
+"""Sliding speed, over the transition velocity, below which a contact counts as sticking [1]."""
 
 
 @inlined
 def sticks(forces, work):
-    """Whether something that rubs moves slower than STICKING of its transition velocity."""
+    """Return whether a contact or sliding point moves slower than STICKING times its transition velocity."""
     contacts, frictions = forces.contacts, forces.frictions
     for e in range(contacts.pair.shape[0]):
         speed = work.contacts.kink[e, SPEED]
@@ -44,15 +44,16 @@ def sticks(forces, work):
 
 @inlined
 def part_length(forces, twist, origin, jerk, fraction, floor, rest, work):
-    """Length of the next part of a step of which `rest` [s] is left; jerk : (n_v,) - rate of v_dot, or 0.
+    """Return the length of the next part of a time step [s].
 
-    forces : Forces
-    twist : (n_v, 6) - of all dofs, about the reference point
-    origin : (3,) - the reference point [m]
-    fraction : float - largest change of a sliding speed, of the speed [1]
-    floor : float - and of the transition velocity [1]
+    forces : ForceElements - the force elements of the model
+    twist : (n_v, 6) - twists of all dofs about the reference point
+    origin : (3,) - the reference point in ground [m]
+    jerk : (n_v,) - rate of the generalized accelerations, or zeros
+    fraction : float - largest change of a sliding speed, over that speed [1]
+    floor : float - largest change of a sliding speed, over the transition velocity, if that is more [1]
     rest : float - what is left of the step [s]
-    work : ForceWork
+    work : ForceWork - results and working space of all elements
     """
     relative_motion(forces.pairs, twist, jerk, work.pairs.motion, JERK)
     h = rest
@@ -89,7 +90,13 @@ def part_length(forces, twist, origin, jerk, fraction, floor, rest, work):
 
 @njit
 def along_rate(jerk, out, origin, kink):
-    """Rate of the sliding acceleration of a contact times that acceleration [m^2/s^5]."""
+    """Return the rate of the sliding acceleration of a contact times that acceleration [m^2/s^5].
+
+    jerk : (6,) - rate of the acceleration of A relative to B, about the reference point
+    out : (N_CONTACT_OUT,) - the contact's row of ContactWork.out
+    origin : (3,) - the reference point in ground [m]
+    kink : (N_KINK,) - the contact's row of ContactWork.kink
+    """
     rise = 0.0
     for i in range(3):
         j, k = (i + 1) % 3, (i + 2) % 3
@@ -100,6 +107,6 @@ def along_rate(jerk, out, origin, kink):
 
 @njit
 def allowed(D, a, rise):
-    """Time in which a sliding speed changes by D [m/s] at the rate a, growing by rise."""
+    """Return the time in which a sliding speed changes by D [m/s] at the rate a, which grows by rise [s]."""
     total = a + math.sqrt(a * a + 2.0 * ONSET * max(rise, 0.0) * D)
     return 2.0 * D / total if total > 0.0 else math.inf

@@ -1,7 +1,7 @@
-"""Force along a line: a ligament that only pulls, or a linear spring with a damper.
+"""Force along a line: a ligament, which only pulls, or a linear spring with a damper.
 
-Ligament with a quadratic toe and a linear region, stretch x = L - L0:
-  F = 0 (x <= 0),  K1 x^2 (x <= 2 eps1 L0),  K2 (x - eps1 L0) beyond
+A ligament has a quadratic toe and a linear region, with the stretch x = L - L0:
+  F = 0 (x <= 0),  K1 x^2 (x <= 2 eps1 L0),  K2 (x - eps1 L0) above
 Brown (2017), MASc thesis, University of Waterloo, eq. 3.1, after Abdel-Rahman & Hefzy (1998), Med Eng Phys
 20:276-290. Force and slope are continuous if K1 = K2 / (4 eps1 L0), eq. 3.2. Tension is positive.
 """
@@ -29,10 +29,10 @@ N_LIGAMENT = 6
 
 @njit
 def ligament_force(p, length):
-    """Tension of an undamped ligament [N] and its derivative by length [N/m], eq. 3.1.
+    """Return the tension of an undamped ligament [N] and its derivative by length [N/m], eq. 3.1.
 
-    p : (N_LIGAMENT,) float64 - parameters, by the columns above
-    length : [m]
+    p : (N_LIGAMENT,) - parameters, by the columns above
+    length : float - length of the ligament [m]
     """
     stretch = length - p[SLACK_LENGTH]
     if stretch <= 0.0:
@@ -45,13 +45,15 @@ def ligament_force(p, length):
 
 @njit
 def damped_ligament_force(p, length, rate):
-    """Tension of a ligament with a damper c that works only while it is taut: (F, dF/dL, dF/drate).
+    """Return (F [N], dF/dL [N/m], dF/drate [N s/m]) of a ligament with a damper while it is taut.
 
-    F = max(0, F(L) + c s dL/dt) for L > L0, else 0: it never pushes. Where it is 0, so are the derivatives.
+    F = max(0, F(L) + c s dL/dt) for L > L0, else 0: it never pushes. Where F is 0, so are its derivatives.
     s = u^2 (3 - 2 u), u = min(1, x / onset) at the stretch x, so that F and its slopes are continuous where
-    it becomes taut; without an onset s = 1, and F jumps there by c dL/dt.
-    p : (N_LIGAMENT,) float64 - parameters; length : [m]; rate : dL/dt [m/s]
-    Returns F [N], dF/dL [N/m], dF/drate [N s/m].
+    the ligament becomes taut; without an onset s = 1, and F jumps there by c dL/dt.
+
+    p : (N_LIGAMENT,) - parameters, by the columns above
+    length : float - length of the ligament [m]
+    rate : float - its lengthening speed dL/dt [m/s]
     """
     stretch = length - p[SLACK_LENGTH]
     if stretch <= 0.0:
@@ -70,10 +72,13 @@ def damped_ligament_force(p, length, rate):
 
 @njit
 def spring_force(p, length, rate):
-    """Force of a linear spring and damper, which pulls and pushes: F = k (L - L0) + c dL/dt, and derivatives.
+    """Return (F [N], dF/dL [N/m], dF/drate [N s/m]) of a linear spring and damper, which pulls and pushes.
 
-    p : (N_LIGAMENT,) float64 - parameters; length : [m]; rate : dL/dt [m/s]
-    Returns F [N], dF/dL [N/m], dF/drate [N s/m].
+    F = k (L - L0) + c dL/dt.
+
+    p : (N_LIGAMENT,) - parameters, by the columns above
+    length : float - length of the spring [m]
+    rate : float - its lengthening speed dL/dt [m/s]
     """
     stiffness, damping = p[K_LINEAR], p[DAMPING]
     return stiffness * (length - p[SLACK_LENGTH]) + damping * rate, stiffness, damping
@@ -81,10 +86,14 @@ def spring_force(p, length, rate):
 
 @njit
 def line_force(law, p, length, rate):
-    """Tension along a line by the law of this number, TOE_LINEAR or LINEAR: (F, dF/dL, dF/drate).
+    """Return the tension along a line and its derivatives: (F [N], dF/dL [N/m], dF/drate [N s/m]).
 
-    p : (N_LIGAMENT,) float64 - parameters; length : [m]; rate : dL/dt [m/s]
-    Returns F [N], dF/dL [N/m], dF/drate [N s/m]; NaN of a law without a branch.
+    They are NaN where the law has no branch.
+
+    law : int - TOE_LINEAR or LINEAR
+    p : (N_LIGAMENT,) - parameters, by the columns above
+    length : float - length of the line [m]
+    rate : float - its lengthening speed dL/dt [m/s]
     """
     if law == TOE_LINEAR:
         return damped_ligament_force(p, length, rate)

@@ -1,7 +1,8 @@
 """Straight lines of force between two points: ligaments and spring-dampers.
 
-With g = (a x n, n) for the end a and the direction n from b to a, the length changes by g . xi, the wrench
-on A is -F g, and g itself changes by G xi, G = [b~; 1] T [-a~, 1], T = (1 - n n')/L.
+With g = (a x n, n) for the end a on A, and the direction n from the end b to a, the length changes by g . xi
+under a twist xi, and the wrench on A is -F g. g itself changes by G xi, G = [b~; 1] T [-a~, 1],
+T = (1 - n n')/L.
 """
 
 from __future__ import annotations
@@ -21,12 +22,12 @@ LENGTH, RATE, TENSION = 0, 1, 2
 N_LINE_OUT = 3
 
 END, NORMAL, INVERSE, BY_LENGTH, BY_RATE = 3, 6, 9, 10, 11
-"""Further columns of LineWork.state: a (3), n (3), 1/L, dF/dL, dF/drate."""
+"""Further columns of LineWork.state: the end a (3), the direction n (3), 1/L, dF/dL, dF/drate."""
 N_STATE = 12
 
 
 class LineElements(NamedTuple):
-    """Ligaments and springs, by the pair of bodies that they join."""
+    """Ligaments and springs, each with the pair of bodies that it joins."""
 
     pair: np.ndarray  # (n_line,) int64
     law: np.ndarray  # (n_line,) int64 - of kernels/forces/ligament
@@ -49,15 +50,15 @@ def new_line_work(n_line: int) -> LineWork:
 
 @inlined
 def add_lines(pairs, lines, pose, work, pair_work):
-    """Wrenches of all lines, and work.state.
+    """Add the wrenches of all lines to those of their pairs, and write work.state.
 
-    Two ends that coincide have no direction: such a line carries no force.
+    A line whose ends coincide has no direction, and carries no force.
 
-    pairs : Pairs
-    lines : Lines
-    pose : Pose
-    work : LineWork - written
-    pair_work : PairWork - written
+    pairs : Pairs - the two bodies of every pair
+    lines : LineElements - points, laws and parameters of all lines
+    pose : Pose - places and rotations of all bodies in ground
+    work : LineWork - results of the lines, written
+    pair_work : PairWork - motions, wrenches and slopes of the pairs, written
     """
     for e in range(lines.pair.shape[0]):
         p, row = lines.pair[e], work.state[e]
@@ -80,11 +81,11 @@ def add_lines(pairs, lines, pose, work, pair_work):
 
 @inlined
 def add_line_slopes(lines, work, pair_work):
-    """Slopes of all lines, after add_lines.
+    """Add the slopes of all lines to those of their pairs, after add_lines.
 
-    Where the end a moves by x, the force -F n, which acts at b as well, changes by -(n m . x + (F/L) x),
-    m = (F_L - F/L) n + F_rate T (velocity of the line's end on B as if A carried it), and with the velocity
-    of a by -F_rate n n . x.
+    Where the end a moves by x, the force -F n, which acts at b as well, changes by -(n m . x + (F/L) x) with
+    m = (F_L - F/L) n + F_rate T (velocity of the line's end on B as if A carried it); by the velocity of a it
+    changes by -F_rate n n . x.
     """
     for e in range(lines.pair.shape[0]):
         row, p = work.state[e], lines.pair[e]

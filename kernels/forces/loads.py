@@ -1,7 +1,7 @@
 """Loads given from outside: a force at a point of a body, fixed in ground or turning with the body.
 
-How much of each acts is held over a step (`level`), so that a pulse or a device's command is constant within
-it.
+The part of each that acts (`level`) is constant over a time step, so that a pulse or the command of a device
+is constant within it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from kernels.forces.places import add_displaced, add_force, direction, place
 
 
 class PointLoads(NamedTuple):
-    """Forces on points of bodies."""
+    """Forces at points of bodies, and the times in which they act."""
 
     pair: np.ndarray  # (n_load,) int64 - the body with ground
     point: np.ndarray  # (n_load, 3) - on the body [m]
@@ -28,7 +28,7 @@ class PointLoads(NamedTuple):
 
 
 class LoadWork(NamedTuple):
-    """Working space."""
+    """Working space of the loads."""
 
     level: Annotated[np.ndarray, Floats("n_load")]  # part of each force that acts in this step
     # its point about the reference point [m], the force [N]
@@ -42,20 +42,20 @@ def new_load_work(n_load: int) -> LoadWork:
 
 @inlined
 def set_levels(loads, gain, t, work):
-    """work.level : (n_load,) at the time t [s]: gain : (n_load,) inside each load's time, else 0."""
+    """Write work.level : (n_load,) at the time t [s]: gain : (n_load,) while a load acts, else 0."""
     for e in range(loads.pair.shape[0]):
         work.level[e] = gain[e] if loads.start[e] <= t < loads.stop[e] else 0.0
 
 
 @inlined
 def add_loads(pairs, loads, pose, work, pair_work):
-    """Wrenches of all loads, and work.state.
+    """Add the wrenches of all loads to those of their pairs, and write work.state.
 
-    pairs : Pairs
-    loads : Loads
-    pose : Pose
-    work : LoadWork - written
-    pair_work : PairWork - written
+    pairs : Pairs - the two bodies of every pair
+    loads : PointLoads - points and forces of all loads
+    pose : Pose - places and rotations of all bodies in ground
+    work : LoadWork - levels, points and forces, written
+    pair_work : PairWork - motions, wrenches and slopes of the pairs, written
     """
     for e in range(loads.pair.shape[0]):
         level = work.level[e]
@@ -72,7 +72,11 @@ def add_loads(pairs, loads, pose, work, pair_work):
 
 @inlined
 def add_load_slopes(loads, work, pair_work):
-    """Slopes of all loads, after add_loads: the point moves, and the force turns if it is the body's."""
+    """Add the slopes of all loads to those of their pairs, after add_loads.
+
+    The point of a load moves with the body, and so does the force's direction if it is given in the body's
+    axes.
+    """
     for e in range(loads.pair.shape[0]):
         if work.level[e] == 0.0:
             continue

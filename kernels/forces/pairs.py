@@ -1,11 +1,11 @@
-"""Pairs of bodies between which force elements act: what the elements add up to, and its way into the joints.
+"""Pairs of bodies between which force elements act: the sums over the elements, and their generalized forces.
 
-Every element of a pair gives a wrench on body A (B feels the opposite) that depends on where A lies and how
-it moves relative to B. Wrenches and twists are about the reference point of kernels/joints/tree.Pose, in
-ground axes. Their derivatives are taken with B held: slopes[BY_PLACE] . xi is the change of the wrench where
-A is displaced by the twist xi, slopes[BY_SPEED] . eta its change where the relative velocity grows by eta. A
-motion of both bodies only turns the wrench along, so that nothing but the dofs between the two bodies
-enters.
+Every element of a pair gives a wrench on body A (on B the opposite acts) that depends on where A lies
+relative to B, and how it moves. Wrenches and twists are about the reference point of
+kernels/joints/tree.Pose, in ground axes. Their derivatives are taken with B held fixed: slopes[BY_PLACE] . xi
+is the change of the wrench where A is displaced by the twist xi, and slopes[BY_SPEED] . eta its change where
+the relative velocity grows by eta. A motion of both bodies together only turns the wrench along, so that only
+the dofs between the two bodies matter.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from kernels.joints.motions import DRIVEN
 from kernels.joints.tree import Tree
 
 VELOCITY, ONSET, JERK = 0, 1, 2
-"""Rows of PairWork.motion: velocity of A relative to B, its rate by the joints' accelerations alone, and the
-rate of that, where a step asks for it."""
+"""Rows of PairWork.motion: the velocity of A relative to B, its rate by the joints' accelerations alone, and
+the rate of that where a step asks for it."""
 BY_PLACE, BY_SPEED = 0, 1
-"""What PairWork.slopes derive by."""
+"""Indices of PairWork.slopes: the derivative by the place of A, and that by its velocity."""
 STAYS, TURNS, SHIFTS = 0, 1, 2
 """What a dof e does to the twist of another dof d: nothing, S_e x S_d, or twist_rates.twist_shift."""
 N_TWIST = 6
 
 
 class Pairs(NamedTuple):
-    """Bodies in pairs, and the dofs that move one of the two but not the other."""
+    """Pairs of bodies, and the dofs that move one of the two but not the other."""
 
     body_a: np.ndarray  # (n_pair,) int64 - -1 = ground
     body_b: np.ndarray  # (n_pair,) int64
@@ -42,7 +42,7 @@ class Pairs(NamedTuple):
 
 
 class PairWork(NamedTuple):
-    """Sums over the elements of each pair, and working space of the projection."""
+    """Sums over the elements of each pair, and working space of their projection onto the dofs."""
 
     motion: Annotated[np.ndarray, Floats("n_pair", 3, N_TWIST)]
     wrench: Annotated[np.ndarray, Floats("n_pair", N_TWIST)]  # on A
@@ -60,7 +60,7 @@ def new_pair_work(n_pair: int, tree: Tree) -> PairWork:
 
 
 def turning_table(tree: Tree) -> np.ndarray:
-    """(n_v, n_v) int64 - what dof e does to the twist of dof d, where one of the two carries the other."""
+    """Return (n_v, n_v) int64: what dof e does to the twist of dof d, where one carries the other."""
     n_v = len(tree.dof_body)
     table = np.zeros((n_v, n_v), np.int64)
     order = motion_order(tree)
@@ -76,9 +76,9 @@ def turning_table(tree: Tree) -> np.ndarray:
 
 
 def motion_order(tree: Tree) -> np.ndarray:
-    """(n_v,) - in which order the dofs of one joint move: by their groups, in a chain by their motions.
+    """Return (n_v,), the order in which the dofs of a joint move: by groups, in a chain by motions.
 
-    A driven one, which may drive several motions, has none.
+    A driven dof, which may drive several motions, has none.
     """
     order, chains = tree.dof_group.copy(), tree.chains
     for b in range(len(tree.parent)):
@@ -89,7 +89,7 @@ def motion_order(tree: Tree) -> np.ndarray:
 
 @inlined
 def clear_slopes(work):
-    """work.slopes and work.loaded of all pairs to zero."""
+    """Set work.slopes and work.loaded of all pairs to zero."""
     for p in range(work.loaded.shape[0]):
         work.loaded[p] = 0
         for k in range(2):
@@ -100,11 +100,12 @@ def clear_slopes(work):
 
 @inlined
 def relative_motion(pairs, twist, rate, motion, row):
-    """motion[:, row] : (n_pair, 6) = sum side twist rate over the path of each pair, rate : (n_v,).
+    """Write motion[:, row] = sum side twist rate over the path of each pair.
 
-    pairs : Pairs
-    twist : (n_v, 6) - of all dofs, about the reference point
-    motion : (n_pair, 3, 6) - of PairWork, written
+    pairs : Pairs - the two bodies of every pair
+    twist : (n_v, 6) - twists of all dofs about the reference point
+    rate : (n_v,) - generalized speeds, accelerations or their rates
+    motion : (n_pair, 3, 6) - PairWork.motion, written
     row : int - VELOCITY, ONSET or JERK
     """
     for p in range(pairs.body_a.shape[0]):
@@ -124,7 +125,7 @@ def relative_motion(pairs, twist, rate, motion, row):
 
 @inlined
 def add_pair_forces(pairs, twist, wrench, tau):
-    """tau : (n_v,) += side twist . wrench over the path of each pair."""
+    """Add side twist . wrench over the path of each pair to the generalized forces tau : (n_v,)."""
     for p in range(pairs.body_a.shape[0]):
         for k in range(pairs.n_path[p]):
             d = pairs.path[p, k]
@@ -133,16 +134,17 @@ def add_pair_forces(pairs, twist, wrench, tau):
 
 @inlined
 def add_pair_derivatives(tree, pairs, pose, velocities, rates, work, tau_q, tau_v):
-    """tau_q, tau_v : (n_v, n_v) += derivatives of add_pair_forces by q and v.
+    """Add the derivatives of add_pair_forces by the tangent of q and by v.
 
-    A dof of A carries the later twists of A along, a dof of B the wrench and the later twists of B.
+    A dof of A carries the later twists of A along; a dof of B carries the wrench and the later twists of B.
 
-    velocities : (n_body, 6) - of all bodies
-    rates : (n_v, 6) - of kernels/dynamics/twist_rates: dV/dq_e = rates[e] + twist[e] x V
-    tree : Tree
-    pairs : Pairs
-    pose : Pose
-    work : PairWork - written
+    tree : Tree - the joint tree
+    pairs : Pairs - the two bodies of every pair
+    pose : Pose - places and rotations of all bodies in ground
+    velocities : (n_body, 6) - spatial velocities of all bodies [rad/s, m/s]
+    rates : (n_v, 6) - of kernels/dynamics/twist_rates, with dV/dq_e = rates[e] + twist[e] x V
+    work : PairWork - motions, wrenches and slopes of the pairs, written
+    tau_q, tau_v : (n_v, n_v) - derivatives of the generalized forces by the tangent of q, and by v
     """
     twist, by_q, by_v, turned = pose.twist, work.change[0], work.change[1], work.change[2]
     for p in range(pairs.body_a.shape[0]):
@@ -169,12 +171,13 @@ def add_pair_derivatives(tree, pairs, pose, velocities, rates, work, tau_q, tau_
 
 @inlined
 def passing_speed(s, rate, velocities, body, out):
-    """out : (6,) = rate + s x velocity of a body (-1 = ground), the change of its velocity by a dof.
+    """Write the derivative of the velocity of a body by a dof, rate + s x velocity, into out.
 
     s : (6,) - twist of the dof
-    rate : (6,) - row of twist_rates
+    rate : (6,) - row of the dof in twist_rates
     velocities : (n_body, 6) - spatial velocities of the bodies [rad/s, m/s]
-    body : int - -1 = ground
+    body : int - number of the body, -1 = ground
+    out : (6,) - derivative of the velocity, written
     """
     for i in range(6):
         out[i] = rate[i]
@@ -190,12 +193,13 @@ def passing_speed(s, rate, velocities, body, out):
 
 @inlined
 def wrench_changes(s, side, w, slopes, change):
-    """change : (4, 6) - of a pair's wrench w by a dof, seen with B: (0) by q, (1) by v; (2) s x* w.
+    """Write the changes of a pair's wrench by a dof, as seen from B: row 0 by q, row 1 by v, row 2 s x* w.
 
     s : (6,) - twist of the dof; change[3] : what passing_speed left
     side : float - +1 = the dof moves A, -1 = B
     w : (6,) - wrench on A [N m, N]
-    slopes : (2, 6, 6) - of the pair, transposed
+    slopes : (2, 6, 6) - slopes of the pair, transposed
+    change : (4, 6) - rows 0 to 2 are written; row 3 is what passing_speed has left
     """
     speed, turned = change[3], change[2]
     x0, x1, x2, x3, x4, x5 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0

@@ -1,12 +1,12 @@
 """Muscles and ligaments that pull along paths in forward simulation: forces, rates of inner states, slopes.
 
-A muscle with the length L(q), g = dL/dq along the tangent of q, pulls with tau = -F g. On a rigid tendon
-F = F(L, dL/dt, a), on an elastic one F(L, x); its inner states are the activation a and, where elastic, the
-fibre's length x along the tendon (kernels/muscle), with rates of their own. A ligament has
-F = F(L, dL/dt) and no inner state. With dL/dt = g . v,
+A muscle with the length L(q), and g = dL/dq along the tangent of q, pulls with tau = -F g. On a rigid tendon
+F = F(L, dL/dt, a), on an elastic one F = F(L, x). Its inner states are the activation a and, where the tendon
+is elastic, the length x of the fibre along the tendon (kernels/muscle), with rates of their own. A ligament
+has F = F(L, dL/dt) and no inner state. With dL/dt = g . v,
   d tau/dv = -g F_rate g',   d tau/dq = -g (F_L g + F_rate dg/dq' v)' - F dg/dq.
-dg/dq is the path's curvature. Nothing closed is known for paths over surfaces, so it is found by differences
-of g, dof by dof, of those paths alone that the dof moves.
+dg/dq is the curvature of the path. No closed form is known for it over surfaces, so it is taken by
+differences of g, dof by dof, for those paths alone that the dof moves.
 """
 
 from __future__ import annotations
@@ -40,17 +40,19 @@ from kernels.path.surfaces import Surfaces
 from kernels.path.wrap import place_surfaces
 
 ACTIVATION, FIBRE, PATH_LENGTH, PATH_SPEED, PULL = 0, 1, 2, 3, 4
-"""Columns of PathForceWork.state: activation [1], fibre's length along the tendon [m] (NaN where rigid),
-length of the path [m], lengthening speed [m/s], force along the tendon [N]."""
+"""Columns of PathForceWork.state: activation [1], length of the fibre along the tendon [m] (NaN where the
+tendon is rigid), length of the path [m], lengthening speed [m/s], force along the tendon [N]."""
 N_PULL_OUT = 5
 BY_LENGTH, BY_SPEED, BY_OWN, A_BY_A, X_BY_L, X_BY_X, X_BY_A = 0, 1, 2, 3, 4, 5, 6
-"""Columns of PathForceWork.newest and slope: of the force by length, by speed, by its own state (the
-activation where rigid, x where elastic); of da/dt by a; of dx/dt by L, x and a."""
+"""Columns of PathForceWork.newest and slope. Of the force: its derivatives by length, by speed and by the
+muscle's inner state (the activation where the tendon is rigid, x where it is elastic). Of the inner states:
+that of da/dt by a, and those of dx/dt by L, x and a."""
 N_PULL_SLOPE = 7
 MUSCLE = -1
-"""In place of the law of a line (kernels/forces/ligament)."""
+"""Stands for a muscle in place of the law of a line (kernels/forces/ligament)."""
 DIFFERENCE = 1e-7
-"""Step of the differences of g [rad, m]: beside paths of centimetres it truncates some 1e-6 of a slope."""
+"""Step of the differences of g [rad, m]; for paths of centimetres its truncation error is some 1e-6 of a
+slope."""
 
 
 class PathForces(NamedTuple):
@@ -68,7 +70,7 @@ class PathForces(NamedTuple):
 
 
 class PathForceWork(NamedTuple):
-    """Results and working space."""
+    """Results and working space of muscles and ligaments."""
 
     excitation: Annotated[np.ndarray, Floats("n_pull")]  # held over a step
     state: Annotated[np.ndarray, Floats("n_pull", N_PULL_OUT)]
@@ -100,7 +102,7 @@ def new_path_force_work(pulls: PathForces, tree: Tree) -> PathForceWork:
 
 @njit
 def set_excitations(pulls, t, work):
-    """work.excitation : (n_pull,) at the time t [s]; pulls None: nobody pulls."""
+    """Write work.excitation : (n_pull,) at the time t [s]; pulls is None without muscles and ligaments."""
     if pulls is None:
         return
     for m in range(work.excitation.shape[0]):
@@ -109,15 +111,16 @@ def set_excitations(pulls, t, work):
 
 @entry
 def settle(pulls, tree, at, q, work, inner_out):
-    """inner_out : (2 n_pull,) - activations that excitations ask for, and fibres at rest at q.
+    """Write the inner states in equilibrium at q: activations of the excitations, and fibres at rest.
 
-    NaN where a path or a rest is not found.
+    They are NaN where a path or an equilibrium is not found.
 
-    pulls : PathForces
-    tree : Tree
-    at : Pose - written
-    q : (n_q,) - coordinates [rad, m]
-    work : PathForceWork - written
+    pulls : PathForces - muscles and ligaments
+    tree : Tree - the joint tree
+    at : Pose - places and rotations of the bodies, written
+    q : (n_q,) - generalized coordinates [rad, m]
+    work : PathForceWork - results and working space, written
+    inner_out : (2 n_pull,) - activations [1], then fibre lengths along the tendon [m], written
     """
     muscles, n = pulls.muscles, work.excitation.shape[0]
     pose(tree, q, at)
@@ -132,17 +135,19 @@ def settle(pulls, tree, at, q, work, inner_out):
 
 @njit
 def add_path_forces(pulls, tree, at, q, v, inner, work, rate_out, tau):
-    """tau : (n_v,) += forces of all muscles; rate_out : (2 n_pull,) of their inner states.
+    """Add the forces of all muscles and ligaments to tau, and write the rates of their inner states.
 
-    A path that is not found has no force that is a number.
+    The force of a path that is not found is NaN.
 
-    pulls : PathForces - None: nobody pulls
-    tree : Tree
-    at : Pose
-    q : (n_q,) - coordinates [rad, m]
-    v : (n_v,) - speeds [rad/s, m/s]
-    inner : (2 n_pull,) - activations, then fibre lengths along the tendon [m]
-    work : PathForceWork - written, with slopes but for the gradient
+    pulls : PathForces - muscles and ligaments; None where there are none
+    tree : Tree - the joint tree
+    at : Pose - places and rotations of the bodies at q
+    q : (n_q,) - generalized coordinates [rad, m]
+    v : (n_v,) - generalized speeds [rad/s, m/s]
+    inner : (2 n_pull,) - activations [1], then fibre lengths along the tendon [m]
+    work : PathForceWork - results, with newest slopes but without slope and gradient, written
+    rate_out : (2 n_pull,) - rates of the inner states [1/s, m/s], written
+    tau : (n_v,) - generalized forces [N m, N]
     """
     if pulls is None:
         return
@@ -172,13 +177,14 @@ def add_path_forces(pulls, tree, at, q, v, inner, work, rate_out, tau):
 
 @njit
 def pull(muscles, m, length, speed, inner, rate_out, work):
-    """Force of muscle m [N]; the rates of its states in rate_out : (2 n_pull,), and work.newest.
+    """Return the force of muscle m [N]; write the rates of its inner states, and work.newest.
 
-    muscles : Muscles
-    m : int
-    length, speed : float - of its path [m], [m/s]
-    inner : (2 n_pull,) - activations, fibre lengths along the tendon [m]
-    work : PathForceWork - written
+    muscles : Muscles - parameters of the muscles
+    m : int - number of the muscle
+    length, speed : float - length [m] and lengthening speed [m/s] of its path
+    inner : (2 n_pull,) - activations [1], then fibre lengths along the tendon [m]
+    rate_out : (2 n_pull,) - rates of the inner states [1/s, m/s], written
+    work : PathForceWork - results and working space, written
     """
     slope, n = work.newest[m], work.excitation.shape[0]
     rate_out[m], slope[A_BY_A], _ = activation_rate(muscles, m, work.excitation[m], inner[m])
@@ -201,13 +207,14 @@ def pull(muscles, m, length, speed, inner, rate_out, work):
 
 @njit
 def add_path_force_slopes(pulls, tree, q, v, work, tau_q, tau_v):
-    """tau_q, tau_v : (n_v, n_v) += slopes at held inner states, right after add_path_forces; slope, gradient.
+    """Add the derivatives of the generalized forces, inner states held fixed, right after add_path_forces.
 
-    pulls : PathForces - None: nobody pulls
-    tree : Tree
-    q : (n_q,) - coordinates [rad, m]
-    v : (n_v,) - speeds [rad/s, m/s]
-    work : PathForceWork - written
+    pulls : PathForces - muscles and ligaments; None where there are none
+    tree : Tree - the joint tree
+    q : (n_q,) - generalized coordinates [rad, m]
+    v : (n_v,) - generalized speeds [rad/s, m/s]
+    work : PathForceWork - results and working space; slope and gradient are written
+    tau_q, tau_v : (n_v, n_v) - derivatives of the generalized forces by the tangent of q, and by v
     """
     if pulls is None:
         return
@@ -231,14 +238,15 @@ def add_path_force_slopes(pulls, tree, q, v, work, tau_q, tau_v):
 
 @njit
 def add_curvature(pulls, tree, q, v, d, work, tau_q):
-    """tau_q : (n_v, n_v), column d += what the change of g along dof d makes of all muscles that it moves.
+    """Add to column d of tau_q what the change of g along dof d contributes, of all paths that it moves.
 
-    pulls : PathForces
-    tree : Tree
-    q : (n_q,) - coordinates [rad, m]
-    v : (n_v,) - speeds [rad/s, m/s]
-    d : int - dof
-    work : PathForceWork - written
+    pulls : PathForces - muscles and ligaments
+    tree : Tree - the joint tree
+    q : (n_q,) - generalized coordinates [rad, m]
+    v : (n_v,) - generalized speeds [rad/s, m/s]
+    d : int - number of the dof
+    work : PathForceWork - results and working space, written
+    tau_q : (n_v, n_v) - derivative of the generalized forces by the tangent of q
     """
     n_v, beside, near = v.shape[0], work.beside, work.near
     for k in range(n_v):

@@ -7,7 +7,10 @@ from kernels.compiler.jit import inlined, njit
 
 @inlined
 def place(pose, body, point):
-    """(x, y, z) of a point of a body about the reference point of kernels/joints/tree, in ground axes [m]."""
+    """Return the place (x, y, z) of a body's point, about the reference point of kernels/joints/tree [m].
+
+    It is in ground axes.
+    """
     o, x, y, z = pose.position[0], point[0], point[1], point[2]
     if body < 0:
         return x - o[0], y - o[1], z - o[2]
@@ -21,7 +24,7 @@ def place(pose, body, point):
 
 @inlined
 def direction(pose, body, vector):
-    """(x, y, z) of a vector fixed in a body, in ground axes."""
+    """Return the components (x, y, z) in ground axes of a vector that is fixed in a body."""
     x, y, z = vector[0], vector[1], vector[2]
     if body < 0:
         return x, y, z
@@ -35,10 +38,11 @@ def direction(pose, body, vector):
 
 @inlined
 def add_force(x, y, z, fx, fy, fz, wrench):
-    """wrench : (6,) += that of a force at the point (x, y, z) about the reference point.
+    """Add the wrench of a force at a point, about the reference point, to wrench.
 
-    x, y, z : float - of the point [m]
-    fx, fy, fz : float - of the force [N]
+    x, y, z : float - the point about the reference point [m]
+    fx, fy, fz : float - the force [N]
+    wrench : (6,) - moment [N m] and force [N]
     """
     wrench[0] += y * fz - z * fy
     wrench[1] += z * fx - x * fz
@@ -50,9 +54,11 @@ def add_force(x, y, z, fx, fy, fz, wrench):
 
 @njit
 def add_stiffness(D, a, b, slopes):
-    """slopes : (6, 6), transposed, += the wrench of a force D x at the point b, where the point a moves by x.
+    """Add to slopes the wrench of a force D x at the point b, where the point a moves by x.
 
-    D : (9,) - row by row; a, b : (3,) - tuples, all of them
+    D : (9,) - stiffness or damping of the force, row by row, a tuple
+    a, b : (3,) - points about the reference point [m], tuples
+    slopes : (6, 6) - derivative of the wrench by unit twists, transposed
     """
     xx, xy, xz, yx, yy, yz, zx, zy, zz = D
     ax, ay, az = a
@@ -68,10 +74,11 @@ def add_stiffness(D, a, b, slopes):
 
 @njit
 def add_displaced(a, fx, fy, fz, slopes):
-    """slopes : (6, 6), transposed, += the moment of a constant force as its point a moves along.
+    """Add to slopes the moment of a constant force whose point a moves with the body.
 
     a : (3,) - point about the reference point [m]
-    fx, fy, fz : float - of the force [N]
+    fx, fy, fz : float - the force [N]
+    slopes : (6, 6) - derivative of the wrench by unit twists, transposed
     """
     ax, ay, az = a
     # (axis x a) x f = a (axis . f) - axis (a . f), direction x f

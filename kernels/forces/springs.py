@@ -1,4 +1,4 @@
-"""Spring-dampers on coordinates: hinge orthoses, stops of a chain, passive stiffness of a joint."""
+"""Springs and dampers on coordinates: hinged orthoses, stops of a chain, passive stiffness of a joint."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kernels.compiler.jit import njit
 
 
 class Springs(NamedTuple):
-    """tau = m - k (q - q0) - c v of single coordinates."""
+    """Generalized forces tau = m - k (q - q0) - c v on single coordinates."""
 
     coordinate: np.ndarray  # (n_spring,) int64 - index in q
     dof: np.ndarray  # (n_spring,) int64 - index in v
@@ -22,7 +22,7 @@ class Springs(NamedTuple):
 
 @njit
 def add_springs(springs, q, v, tau):
-    """tau : (n_v,) += the springs' generalized forces."""
+    """Add the generalized forces of all springs to tau : (n_v,)."""
     for e in range(springs.dof.shape[0]):
         d = springs.dof[e]
         stretch = q[springs.coordinate[e]] - springs.rest[e]
@@ -31,7 +31,7 @@ def add_springs(springs, q, v, tau):
 
 @njit
 def add_spring_slopes(springs, tau_q, tau_v):
-    """tau_q, tau_v : (n_v, n_v) += their derivatives."""
+    """Add the derivatives of the springs' forces by q to tau_q, and by v to tau_v : (n_v, n_v)."""
     for e in range(springs.dof.shape[0]):
         d = springs.dof[e]
         tau_q[d, d] -= springs.stiffness[e]

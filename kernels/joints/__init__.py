@@ -1,1 +1,1 @@
-"""The kinds of joints: one file each, chosen in kinds."""
+"""The joint tree and the kinds of its joints: one module for each kind, chosen in kinds."""

@@ -12,7 +12,7 @@ BALL_LAYOUT = JointSizes(4, (ROTATES, ROTATES, ROTATES), (0, 0, 0))
 
 @inlined
 def ball_motion(tree, b, q, pose_out):
-    """pose_out.rotation[b], axis, centre of ball b; q : (n_q,)."""
+    """Write rotation, axes and centre of ball joint b into pose_out, at the coordinates q : (n_q,)."""
     k, frame = tree.q_start[b], pose_out.rotation[b]
     turn_by(frame, q[k : k + 4], pose_out.work)
     turned_axes(frame, pose_out.position[b], tree.v_start[b], pose_out)
@@ -20,26 +20,26 @@ def ball_motion(tree, b, q, pose_out):
 
 @inlined
 def ball_step(tree, b, q, delta, scale, q_out):
-    """q_out : (n_q,) of ball b = R exp(scale * delta).
+    """Write the coordinates of ball joint b after a step, R exp(scale * delta), into q_out.
 
-    tree : Tree
-    b : int - body that the joint carries
-    q : (n_q,) - coordinates
-    delta : (n_v,) - tangent step [rad]
-    scale : float
-    q_out : (n_q,) - may be q
+    tree : Tree - the joint tree
+    b : int - number of the body that the joint carries
+    q : (n_q,) - generalized coordinates
+    delta : (n_v,) - step along the tangent of q [rad]
+    scale : float - factor of the step [1]
+    q_out : (n_q,) - generalized coordinates after the step, written; may be q itself
     """
     turning_step(q, tree.q_start[b], delta, tree.v_start[b], scale, q_out)
 
 
 @inlined
 def ball_difference(tree, b, q_from, q_to, delta_out):
-    """delta_out : (n_v,) of ball b: the shorter way round.
+    """Write the step of ball joint b from q_from to q_to, the shorter way round, into delta_out.
 
-    tree : Tree
-    b : int - body that the joint carries
-    q_from, q_to : (n_q,) - coordinates
-    delta_out : (n_v,) [rad]
+    tree : Tree - the joint tree
+    b : int - number of the body that the joint carries
+    q_from, q_to : (n_q,) - generalized coordinates at start and end
+    delta_out : (n_v,) - step along the tangent of q [rad], written
     """
     k, v = tree.q_start[b], tree.v_start[b]
     quaternion_difference(q_from[k : k + 4], q_to[k : k + 4], delta_out[v : v + 3])
@@ -47,20 +47,20 @@ def ball_difference(tree, b, q_from, q_to, delta_out):
 
 @inlined
 def ball_coordinates(tree, b, R_joint, q_out):
-    """q_out : (n_q,) of ball b: the rotation of R_joint : (3, 3)."""
+    """Write the coordinates of ball joint b into q_out : (n_q,): the rotation R_joint : (3, 3)."""
     k = tree.q_start[b]
     matrix_to_quaternion(R_joint, q_out[k : k + 4])
 
 
 @inlined
 def ball_velocity(tree, pose, b, v, carrier, velocity, bias):
-    """velocity, bias : (6,) through ball b.
+    """Carry velocity and bias from the parent through ball joint b.
 
-    tree : Tree, pose : Pose
-    b : int - body that the joint carries
-    v : (n_v,) - speeds [rad/s]
+    tree : Tree, pose : Pose - the joint tree, and places and twists at its coordinates
+    b : int - number of the body that the joint carries
+    v : (n_v,) - generalized speeds [rad/s]
     carrier : (6,) - working space
-    velocity : (6,) - carried on [rad/s, m/s]
-    bias : (6,) - acceleration at zero v_dot, carried on [rad/s^2, m/s^2]
+    velocity : (6,) - spatial velocity of the parent, changed to that of the body [rad/s, m/s]
+    bias : (6,) - spatial acceleration at zero v_dot, likewise changed [rad/s^2, m/s^2]
     """
     add_group(pose.twist, tree.v_start[b], tree.v_start[b + 1], v, carrier, velocity, bias)

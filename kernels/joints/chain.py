@@ -1,9 +1,8 @@
-"""A chain: a row of elementary motions, each a rotation or a translation along an axis of the frame reached
-so far, driven by a coordinate or by a function of one (universal, planar and custom joints; Seth et al. 2010,
-Nonlinear Dynamics 62, 291-303).
+"""A chain: a row of elementary motions, each a rotation or a translation along an axis of the frame so far.
 
-It has as many coordinates as drive it, and they are their own tangent. Everything is taken motion by motion,
-the motion n of dof e with its screw s_n at the rate f_n' v_e.
+Each motion is driven by a coordinate, or by a function of one (universal, planar and custom joints; Seth et
+al. 2010, Nonlinear Dynamics 62, 291-303). A chain has as many coordinates as drive it, and they are their own
+tangent. Everything is computed motion by motion: motion n of dof e has the screw s_n and the rate f_n' v_e.
 """
 
 from __future__ import annotations
@@ -19,13 +18,15 @@ from kernels.joints.motions import DRIVEN, add_motion, pass_motion
 
 @inlined
 def chain_motion(chains, functions, tree, b, q, frame, pose_out):
-    """frame : (3, 3) and pose_out.position[b] moved through a chain joint; axes, points, rates on the way.
+    """Carry frame and pose_out.position[b] through a chain joint; write its axes, points and rates.
 
-    chains, functions : Chains, Functions - of the tree, arguments of their own so that None prunes the rest
-    tree : Tree
-    b : int - body of the chain joint
-    q : (n_q,) - coordinates [rad, m]
-    pose_out : Pose - written
+    chains, functions : Chains, Functions - those of the tree, apart so that None lets the compiler drop the
+      rest
+    tree : Tree - the joint tree
+    b : int - number of the body that the joint carries
+    q : (n_q,) - generalized coordinates [rad, m]
+    frame : (3, 3) - axes of the joint's frame on the parent, changed to those on the child
+    pose_out : Pose - places, axes and twists at the coordinates, written
     """
     if chains is None:
         return
@@ -51,7 +52,7 @@ def chain_motion(chains, functions, tree, b, q, frame, pose_out):
 
 @inlined
 def chain_twists(chains, tree, b, pose_out):
-    """pose_out.screw of the motions of chain joint b as twists, and the twists of its dofs: sum f' screw."""
+    """Write the motions of chain joint b as twists to pose_out.screw, and those of its dofs, sum f' screw."""
     if chains is None:
         return
     screw, rate, twist, origin = pose_out.screw, pose_out.rate, pose_out.twist, pose_out.position[0]
@@ -73,14 +74,14 @@ def chain_twists(chains, tree, b, pose_out):
 
 @inlined
 def chain_velocity(tree, pose, b, v, velocity, bias):
-    """velocity, bias : (6,) through the motions of a chain joint, f'' v^2 of driven ones included.
+    """Carry velocity and bias through the motions of a chain joint, with f'' v^2 of driven ones.
 
-    tree : Tree
-    pose : Pose
-    b : int - body of the chain joint
-    v : (n_v,) - speeds [rad/s, m/s]
-    velocity : (6,) - carried on [rad/s, m/s]
-    bias : (6,) - acceleration at zero v_dot, carried on [rad/s^2, m/s^2]
+    tree : Tree - the joint tree
+    pose : Pose - places and rotations of all bodies in ground
+    b : int - number of the body that the joint carries
+    v : (n_v,) - generalized speeds [rad/s, m/s]
+    velocity : (6,) - spatial velocity of the parent, changed to that of the body [rad/s, m/s]
+    bias : (6,) - spatial acceleration at zero v_dot, likewise changed [rad/s^2, m/s^2]
     """
     for m in range(tree.chains.start[b], tree.chains.start[b + 1]):
         speed = v[tree.v_start[b] + tree.chains.dof[m]]
@@ -92,13 +93,14 @@ def chain_velocity(tree, pose, b, v, velocity, bias):
 
 @inlined
 def chain_twist_rates(tree, pose, b, v, before, psi_dot_out):
-    """psi_dot_out of the dofs of chain joint b; before : (6,) - velocity of the parent, used up.
+    """Write psi_dot of the dofs of chain joint b.
 
-    tree : Tree
-    pose : Pose
-    b : int - body of the chain joint
-    v : (n_v,) - speeds [rad/s, m/s]
-    psi_dot_out : (n_v, 6)
+    tree : Tree - the joint tree
+    pose : Pose - places and rotations of all bodies in ground
+    b : int - number of the body that the joint carries
+    v : (n_v,) - generalized speeds [rad/s, m/s]
+    before : (6,) - spatial velocity of the parent, overwritten [rad/s, m/s]
+    psi_dot_out : (n_v, 6) - psi_dot of kernels/dynamics/twist_rates, written
     """
     chains = tree.chains
     for d in range(tree.v_start[b], tree.v_start[b + 1]):
@@ -115,14 +117,15 @@ def chain_twist_rates(tree, pose, b, v, before, psi_dot_out):
 
 @njit
 def chain_twist_shift(tree, pose, b, d, e, w):
-    """(dS_d/dq_e) . w of dofs d and e of chain joint b: sum of f_n' f_m' s_n x s_m, n of e before m of d.
+    """Return (dS_d/dq_e) . w of two dofs of chain joint b.
 
-    The coordinate itself changes its own twist by the curvatures, sum of f_n'' s_n, too.
+    dS_d/dq_e is the sum of f_n' f_m' s_n x s_m over motions n of e before m of d. A coordinate also changes
+    its own twist, by the curvatures of its functions, sum of f_n'' s_n.
 
-    tree : Tree
-    pose : Pose
-    b : int - body of the chain joint
-    d, e : int - dof
+    tree : Tree - the joint tree
+    pose : Pose - places and rotations of all bodies in ground
+    b : int - number of the body that the joint carries
+    d, e : int - numbers of the two dofs
     w : (6,) - moment about the reference point and force, held fixed in ground [N m, N]
     """
     chains, first, shift = tree.chains, tree.v_start[b], 0.0
@@ -140,18 +143,18 @@ def chain_twist_shift(tree, pose, b, d, e, w):
 
 @inlined
 def chain_jerks(tree, pose, b, q, v, v_dot, own):
-    """own.psi_ddot and own.sway of the dofs of chain joint b; own.before : V and A of the parent, used up.
+    """Write own.psi_ddot and own.sway of the dofs of chain joint b.
 
-    Sum over the motions n that a coordinate drives of
-    f' (A x s + V x (V x s)) + 2 f'' v V x s + (f'' v_dot + f''' v^2) s, with V and A before n.
+    psi_ddot is the sum, over the motions that a coordinate drives, of
+    f' (A x s + V x (V x s)) + 2 f'' v V x s + (f'' v_dot + f''' v^2) s, with V and A before the motion.
 
-    tree : Tree
-    pose : Pose
-    b : int - body of the chain joint
-    q : (n_q,) - coordinates [rad, m]
-    v : (n_v,) - speeds [rad/s, m/s]
-    v_dot : (n_v,) - accelerations [rad/s^2, m/s^2]
-    own : DerivativeWork - written
+    tree : Tree - the joint tree
+    pose : Pose - places and rotations of all bodies in ground
+    b : int - number of the body that the joint carries
+    q : (n_q,) - generalized coordinates [rad, m]
+    v : (n_v,) - generalized speeds [rad/s, m/s]
+    v_dot : (n_v,) - generalized accelerations [rad/s^2, m/s^2]
+    own : DerivativeWork - results, written; its before contains V and A of the parent, overwritten
     """
     V, A, turned = own.before[0], own.before[1], own.before[2]
     chains, first = tree.chains, tree.v_start[b]
@@ -176,15 +179,17 @@ def chain_jerks(tree, pose, b, q, v, v_dot, own):
 
 @njit
 def chain_order(chains, tree, pose, b, factor, wrench, H):
-    """As kinds.order_joint, of a chain joint: - f_n' f_m' (s_n x s_m) . w of every pair in which the motion n
-    of i comes after the motion m of j, and the functions' curvatures f_n'' s_n . w on the diagonal.
+    """Change H of the dofs of a chain joint, as kinds.order_joint does.
 
-    chains : Chains - of the tree, apart so that None prunes the rest
-    tree : Tree, pose : Pose
-    b : int - body that the joint carries
-    factor : float - scales the wrench
-    wrench : (6,) - moment [N m] and force [N]
-    H : (n_v, n_v) - lower triangle, changed
+    Added are - f_n' f_m' (s_n x s_m) . w of every pair in which the motion n of i comes after the motion m of
+    j, and on the diagonal the functions' curvatures f_n'' s_n . w.
+
+    chains : Chains - chains of the tree; an argument of its own, so that None lets the compiler drop the rest
+    tree : Tree, pose : Pose - the joint tree, and places and twists at its coordinates
+    b : int - number of the body that the joint carries
+    factor : float - factor of the wrench [1]
+    wrench : (6,) - moment about the reference point [N m] and force [N]
+    H : (n_v, n_v) - second derivative along the tangent, of which the lower triangle is changed
     """
     if chains is None:
         return
@@ -202,13 +207,15 @@ def chain_order(chains, tree, pose, b, factor, wrench, H):
 
 @inlined
 def chain_within(tree, pose, b, force, tau_q_out):
-    """tau_q_out : (n_v, n_v) - of every motion m of d before n of e - f_m' f_n' (s_n x s_m) . force, and the
-    curvatures of one's own motions, f'' s . force.
+    """Add the terms within chain joint b to tau_q_out.
 
-    tree : Tree, pose : Pose
-    b : int - body of the chain joint
-    force : (6,) - what the joint transmits
-    tau_q_out : (n_v, n_v) - changed
+    They are - f_m' f_n' (s_n x s_m) . force of every motion m of d before n of e, and on the diagonal f'' s .
+    force of the curvatures of a coordinate's own motions.
+
+    tree : Tree, pose : Pose - the joint tree, and places and twists at its coordinates
+    b : int - number of the body that the joint carries
+    force : (6,) - wrench that the joint transmits, about the reference point [N m, N]
+    tau_q_out : (n_v, n_v) - derivative of the generalized forces by q, changed
     """
     chains, start = tree.chains, tree.v_start[b]
     for n in range(chains.start[b], chains.start[b + 1]):

@@ -1,8 +1,8 @@
-"""The coordinates of a chain joint that carry its body to a wanted place, by least squares on four points.
+"""The coordinates of a chain joint that bring its body to a wanted pose, by least squares on four points.
 
-The points are the body's origin and one on each of its axes, LEVER away, so that angles and lengths weigh
-about the same. Damped Gauss-Newton steps (Levenberg 1944, Marquardt 1963); a turn by half a circle of each
-rotation is tried as a start too, since the neutral one may be the far side of a circle away.
+The points are the body's origin and one on each of its axes, LEVER away from it, so that angles and lengths
+have about the same weight. The steps are damped Gauss-Newton steps (Levenberg 1944, Marquardt 1963). For each
+rotation half a turn is tried as another start, since the pose may be half a turn from the neutral one.
 """
 
 from __future__ import annotations
@@ -19,20 +19,21 @@ N_STEP = 30
 DAMPING = 1e-6  # of the first step, against the mean diagonal
 NOTHING_TO_GAIN = 1e-10  # squared distance at which no other start is tried [m^2]
 CLEARLY_BETTER = 0.5
-"""Part of the cost of the start at hand below which another start wins: equal ones differ by whole turns."""
+"""Part of the cost reached so far below which another start is preferred: equal ones differ by whole turns
+[1]."""
 
 
 @njit
 def fit_chain(tree, b, R, x, pose_work, fit, q):
-    """Move the coordinates of a chain joint so that its body comes near a place.
+    """Move the coordinates of a chain joint so that its body comes near a pose.
 
-    Motion that the joint does not allow is left out. The bodies before b stay where q has them.
+    Motion that the joint does not allow is left out. The bodies before b remain where q has them.
 
-    tree : Tree
-    b : int - body that the joint carries
-    R : (3, 3), x : (3,) - where it should be, in ground [m]
+    tree : Tree - the joint tree
+    b : int - number of the body that the joint carries
+    R : (3, 3), x : (3,) - wanted axes, as columns, and place of the body, in ground [m]
     pose_work : Pose, fit : FitWork - working space
-    q : (n_q,) - moved [rad, m]
+    q : (n_q,) - generalized coordinates, of which those of the joint are changed [rad, m]
     """
     first, n = tree.q_start[b], tree.v_start[b + 1] - tree.v_start[b]
     if n > fit.chain_step.shape[0]:
@@ -62,19 +63,19 @@ def fit_chain(tree, b, R, x, pose_work, fit, q):
 
 @njit
 def turns(tree, b, k):
-    """TRANSLATES, ROTATES or DRIVEN: what coordinate k of joint b does."""
+    """Return what coordinate k of joint b does: TRANSLATES, ROTATES or DRIVEN."""
     return tree.dof_rotates[tree.v_start[b] + k]
 
 
 @njit
 def descend(tree, b, R, x, pose_work, fit, q):
-    """Gauss-Newton steps from q, damped as they need; returns the cost there [m^2].
+    """Make damped Gauss-Newton steps from q; return the cost at their end [m^2].
 
-    tree : Tree
-    b : int - body that the joint carries
-    R : (3, 3), x : (3,) - where it should be, in ground [m]
+    tree : Tree - the joint tree
+    b : int - number of the body that the joint carries
+    R : (3, 3), x : (3,) - wanted axes, as columns, and place of the body, in ground [m]
     pose_work : Pose, fit : FitWork - working space
-    q : (n_q,) - moved [rad, m]
+    q : (n_q,) - generalized coordinates, of which those of the joint are changed [rad, m]
     """
     first, n = tree.q_start[b], tree.v_start[b + 1] - tree.v_start[b]
     N, step, kept, damping = fit.chain_matrix, fit.chain_step, fit.chain_q[2], DAMPING
@@ -112,12 +113,12 @@ def descend(tree, b, R, x, pose_work, fit, q):
 
 @njit
 def normal_equations(tree, b, R, x, pose_work, fit):
-    """J'J, lower triangle, and J'r of the four points; returns r'r / 2 [m^2].
+    """Write J'J (lower triangle) and J'r of the four points; return r'r / 2 [m^2].
 
-    tree : Tree
-    b : int - body that the joint carries
-    R : (3, 3), x : (3,) - where it should be, in ground [m]
-    pose_work : Pose - where the bodies are
+    tree : Tree - the joint tree
+    b : int - number of the body that the joint carries
+    R : (3, 3), x : (3,) - wanted axes, as columns, and place of the body, in ground [m]
+    pose_work : Pose - places and twists at the coordinates
     fit : FitWork - chain_matrix : (n, n) and chain_step : (n,) are written
     """
     start, n = tree.v_start[b], tree.v_start[b + 1] - tree.v_start[b]

@@ -1,9 +1,10 @@
-"""Coordinates that others give, q_f = f(q_d): followers are no unknowns, they are eliminated.
+"""Coordinates that others give, q_f = f(q_d): followers are not unknowns, they are eliminated.
 
-With E = dq/dq_d (ones, and the slope f' in a follower's row) a gradient or a row g becomes E'g, and the
-Hessian of a Lagrangian E'HE + f'' l_f on the driver's diagonal, l_f its slope along the follower. Couplers
-stand drivers first; folded from the last to the first, a follower may drive another. What a follower leaves
-behind is an unknown of its own with unit curvature and no slope, whose step is zero.
+With E = dq/dq_d (ones, and the slope f' in the row of a follower) a gradient or a row g becomes E'g. The
+Hessian of a Lagrangian becomes E'HE, and f'' l_f is added on the driver's diagonal, where l_f is the
+derivative of the Lagrangian along the follower. A coupler comes after the one that gives its driver; as
+couplers are eliminated from the last to the first, a follower may drive another one. In place of a follower
+there remains an unknown with unit curvature and zero slope, so that its step is zero.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ from kernels.compiler.jit import njit
 class Couplers(NamedTuple):
     """Coordinates given by others: Phi = q[coordinate] - f(q[driver]).
 
-    A prescribed coordinate drives itself: f is CONSTANT, or of time for kernels that know one
-    (kernels/dynamics/reduction).
+    A prescribed coordinate is its own driver: f is CONSTANT, or a function of time for kernels that have a
+    time (kernels/dynamics/reduction).
     """
 
     coordinate: np.ndarray  # (n_coupler,) int64 - index in q
@@ -32,7 +33,7 @@ class Couplers(NamedTuple):
 
 
 class CouplerWork(NamedTuple):
-    """Slopes of the couplers at the coordinates at hand; the first n_coupler are used."""
+    """Slopes of the couplers at the present coordinates; the first n_coupler entries are used."""
 
     slope: Annotated[np.ndarray, Floats("n_v")]  # f'
     curvature: Annotated[np.ndarray, Floats("n_v")]  # f''
@@ -46,7 +47,7 @@ def new_coupler_work(n_v: int) -> CouplerWork:
 
 @njit
 def place_followers(couplers, functions, q):
-    """q : (n_q,) - every follower to where its driver puts it; couplers None: nothing follows."""
+    """Set every follower in q : (n_q,) to the value that its driver gives; couplers None: nothing follows."""
     if couplers is None:
         return
     for k in range(couplers.dof.shape[0]):
@@ -55,7 +56,7 @@ def place_followers(couplers, functions, q):
 
 @njit
 def coupler_slopes(couplers, functions, q, work):
-    """work.slope, work.curvature at q : (n_q,)."""
+    """Write work.slope and work.curvature at q : (n_q,)."""
     if couplers is None:
         return
     for k in range(couplers.dof.shape[0]):
@@ -64,7 +65,7 @@ def coupler_slopes(couplers, functions, q, work):
 
 @njit
 def fold_vector(couplers, work, x):
-    """x : (n_v,) <- E'x, a gradient or a row, after coupler_slopes."""
+    """Replace a gradient or a row x : (n_v,) by E'x, after coupler_slopes."""
     if couplers is None:
         return
     for k in range(couplers.dof.shape[0] - 1, -1, -1):
@@ -77,7 +78,7 @@ def fold_vector(couplers, work, x):
 
 @njit
 def fold_columns(couplers, work, X):
-    """As fold_vector, of every column of X : (n_v, K)."""
+    """Replace X : (n_v, K) by E'X, after coupler_slopes."""
     if couplers is None:
         return
     for k in range(couplers.dof.shape[0] - 1, -1, -1):
@@ -90,7 +91,7 @@ def fold_columns(couplers, work, X):
 
 @njit
 def unfold_columns(couplers, work, X):
-    """X : (n_v, K) <- E X, columns of rates: every follower's from its driver's, after coupler_slopes."""
+    """Replace rates X : (n_v, K) by E X, each follower's from those of its driver, after coupler_slopes."""
     if couplers is None:
         return
     for k in range(couplers.dof.shape[0]):
@@ -101,7 +102,7 @@ def unfold_columns(couplers, work, X):
 
 @njit
 def fold_lagrangian(couplers, work, x):
-    """As fold_vector, of the gradient of the Lagrangian: work.pull keeps what fold_matrix needs."""
+    """Replace the Lagrangian's gradient x : (n_v,) by E'x; leave in work.pull what fold_matrix needs."""
     if couplers is None:
         return
     for k in range(couplers.dof.shape[0] - 1, -1, -1):
@@ -114,7 +115,7 @@ def fold_lagrangian(couplers, work, x):
 
 @njit
 def fold_matrix(couplers, work, second_order, H):
-    """H : (n_v, n_v), lower triangle <- E'HE + second_order * f'' l_f, after fold_lagrangian."""
+    """Replace H : (n_v, n_v), lower triangle, by E'HE + second_order * f'' l_f, after fold_lagrangian."""
     if couplers is None:
         return
     n = H.shape[0]
@@ -131,7 +132,7 @@ def fold_matrix(couplers, work, second_order, H):
 
 @njit
 def isolate(d, H):
-    """Row and column d of H : (n_v, n_v), lower triangle, become those of the unit matrix."""
+    """Make row and column d of H : (n_v, n_v), lower triangle, those of the unit matrix."""
     for i in range(d):
         H[d, i] = 0.0
     for i in range(d + 1, H.shape[0]):

@@ -1,13 +1,12 @@
 """An ellipsoidal joint: a rotation by a unit quaternion whose centre glides over an ellipsoid of the parent.
 
-With R the child's axes in the joint's frame on the parent and n = R e_z, the child's origin lies at D n,
-D = diag(radii), radii [m] in tree.parameter: where stretching the unit sphere puts n. That is the normal of
-the ellipsoid there only along its axes, or where it is a sphere. Its speeds are those of a ball. (OpenSim's
-EllipsoidJoint, Simbody's mobilizer of that name.)
-
-In ground axes, c_d the child's axes, M the tensor of D, S_d = (c_d, M (c_d x n)) about the child's origin:
+With R the child's axes in the joint's frame on the parent and n = R e_z, the child's origin is at D n,
+D = diag(radii), radii [m] in tree.parameter: where a stretch of the unit sphere takes n. n is the normal of
+the ellipsoid there only along its axes, or where it is a sphere. The speeds are those of a ball joint. (This
+is OpenSim's EllipsoidJoint, Simbody's mobilizer of that name.) In ground axes, with the child's axes c_d and
+the tensor M of D, S_d = (c_d, M (c_d x n)) about the child's origin, and
   dS_d/dq_e = S_e x S_d + (0, K(c_d, c_e)),  K(a, c) = M (c x (a x n)) - c x M (a x n)
-so that everything is that of a ball and what K adds.
+so that everything is that of a ball joint and what K adds.
 """
 
 from __future__ import annotations
@@ -25,13 +24,13 @@ ELLIPSOIDAL_LAYOUT = JointSizes(4, (DRIVEN, DRIVEN, ROTATES), (0, 0, 0))
 
 @njit
 def ellipsoidal_motion(chains, tree, b, q, pose_out):
-    """pose_out.rotation[b], position[b] of ellipsoidal joint b; its twists, about ground's origin so far.
+    """Write rotation, position and twists (about ground's origin) of ellipsoidal joint b into pose_out.
 
-    chains : Chains - of the tree; None prunes the rest
-    tree : Tree
-    b : int - body that the joint carries
-    q : (n_q,) - coordinates
-    pose_out : Pose - written
+    chains : Chains - chains of the tree; an argument of its own, so that None lets the compiler drop the rest
+    tree : Tree - the joint tree
+    b : int - number of the body that the joint carries
+    q : (n_q,) - generalized coordinates
+    pose_out : Pose - places, axes and twists at the coordinates, written
     """
     if chains is None:
         return
@@ -56,7 +55,7 @@ def ellipsoidal_motion(chains, tree, b, q, pose_out):
 
 @njit
 def ellipsoidal_twists(chains, tree, b, pose_out):
-    """pose_out.twist of the dofs of ellipsoidal joint b, about the origin of body 0; chains None prunes."""
+    """Refer the twists of ellipsoidal joint b to the origin of body 0; nothing is done if chains is None."""
     if chains is None:
         return
     twist, origin = pose_out.twist, pose_out.position[0]
@@ -68,7 +67,7 @@ def ellipsoidal_twists(chains, tree, b, pose_out):
 
 @njit
 def find_tensor(tree, b, pose):
-    """pose.work[1] : (3, 3) = M of ellipsoidal joint b in ground axes."""
+    """Write the tensor M of ellipsoidal joint b, in ground axes, into pose.work[1] : (3, 3)."""
     p, F, M, radii = tree.parent[b], pose.work[0], pose.work[1], tree.parameter[b]
     if p < 0:
         copy_frame(tree.rotation_in_parent[b], F)
@@ -83,7 +82,7 @@ def find_tensor(tree, b, pose):
 
 @njit
 def product(M, a):
-    """M a of a matrix : (3, 3) and three numbers."""
+    """Return M a of a matrix : (3, 3) and three numbers."""
     return (
         M[0, 0] * a[0] + M[0, 1] * a[1] + M[0, 2] * a[2],
         M[1, 0] * a[0] + M[1, 1] * a[1] + M[1, 2] * a[2],
@@ -93,13 +92,13 @@ def product(M, a):
 
 @njit
 def first_three(a):
-    """The first three numbers of an array."""
+    """Return the first three numbers of an array as a tuple."""
     return a[0], a[1], a[2]
 
 
 @njit
 def bend(M, n, a, c):
-    """K(a, c) = M (c x (a x n)) - c x M (a x n), three numbers each."""
+    """Return K(a, c) = M (c x (a x n)) - c x M (a x n), of three numbers each."""
     moved = vector_product(a, n)
     turned, carried = product(M, vector_product(c, moved)), vector_product(c, product(M, moved))
     return turned[0] - carried[0], turned[1] - carried[1], turned[2] - carried[2]
@@ -107,7 +106,7 @@ def bend(M, n, a, c):
 
 @njit
 def angular(twist, start, v):
-    """sum of v_d c_d over the three dofs from start on."""
+    """Return the angular velocity of the joint, the sum of v_d c_d over the three dofs from start on."""
     return (
         v[start] * twist[start, 0] + v[start + 1] * twist[start + 1, 0] + v[start + 2] * twist[start + 2, 0],
         v[start] * twist[start, 1] + v[start + 1] * twist[start + 1, 1] + v[start + 2] * twist[start + 2, 1],
@@ -117,14 +116,14 @@ def angular(twist, start, v):
 
 @njit
 def ellipsoidal_velocity(tree, pose, b, v, carrier, velocity, bias):
-    """velocity, bias : (6,) through ellipsoidal joint b: as of a ball, and bias += (0, K(w, w)).
+    """Carry velocity and bias through ellipsoidal joint b: as a ball joint does, and bias += (0, K(w, w)).
 
-    tree : Tree, pose : Pose
-    b : int - body that the joint carries
-    v : (n_v,) - speeds [rad/s]
+    tree : Tree, pose : Pose - the joint tree, and places and twists at its coordinates
+    b : int - number of the body that the joint carries
+    v : (n_v,) - generalized speeds [rad/s]
     carrier : (6,) - working space
-    velocity : (6,) - carried on [rad/s, m/s]
-    bias : (6,) - acceleration at zero v_dot, carried on [rad/s^2, m/s^2]
+    velocity : (6,) - spatial velocity of the parent, changed to that of the body [rad/s, m/s]
+    bias : (6,) - spatial acceleration at zero v_dot, likewise changed [rad/s^2, m/s^2]
     """
     ball_velocity(tree, pose, b, v, carrier, velocity, bias)
     start = tree.v_start[b]
@@ -137,13 +136,13 @@ def ellipsoidal_velocity(tree, pose, b, v, carrier, velocity, bias):
 
 @njit
 def ellipsoidal_twist_rates(tree, pose, b, v, before, psi_dot_out):
-    """psi_dot_out of ellipsoidal joint b: V x S_e + (0, K(w, c_e)).
+    """Write psi_dot of ellipsoidal joint b: V x S_e + (0, K(w, c_e)).
 
-    tree : Tree, pose : Pose
-    b : int - body that the joint carries
-    v : (n_v,) - speeds [rad/s]
-    before : (6,) - velocity of the parent [rad/s, m/s]
-    psi_dot_out : (n_v, 6)
+    tree : Tree, pose : Pose - the joint tree, and places and twists at its coordinates
+    b : int - number of the body that the joint carries
+    v : (n_v,) - generalized speeds [rad/s]
+    before : (6,) - spatial velocity of the parent [rad/s, m/s]
+    psi_dot_out : (n_v, 6) - psi_dot of kernels/dynamics/twist_rates, written
     """
     start, twist = tree.v_start[b], pose.twist
     group_rates(twist, start, start + 3, before, psi_dot_out)
@@ -157,11 +156,11 @@ def ellipsoidal_twist_rates(tree, pose, b, v, before, psi_dot_out):
 
 @njit
 def ellipsoidal_shift(tree, pose, b, d, e, w):
-    """(dS_d/dq_e) . w of two dofs of ellipsoidal joint b.
+    """Return (dS_d/dq_e) . w of two dofs of ellipsoidal joint b.
 
-    tree : Tree, pose : Pose
-    b : int - body that the joint carries
-    d, e : int - dof
+    tree : Tree, pose : Pose - the joint tree, and places and twists at its coordinates
+    b : int - number of the body that the joint carries
+    d, e : int - numbers of the two dofs
     w : (6,) - moment about the reference point and force [N m, N]
     """
     twist = pose.twist
@@ -173,18 +172,20 @@ def ellipsoidal_shift(tree, pose, b, d, e, w):
 
 @njit
 def ellipsoidal_jerks(tree, pose, b, v, v_dot, velocity, own):
-    """own.psi_ddot, own.sway of ellipsoidal joint b: as of a ball, and with m = w x n
+    """Write own.psi_ddot and own.sway of ellipsoidal joint b.
+
+    They are those of a ball joint and, with m = w x n,
       sway += (0, K(c_e, w))
       psi_ddot += (0, W x K(w, c_e) + K(w_dot, c_e)
                       + M (c_e x (w x m)) - (c_e x w) x M m - w x M (c_e x m) - c_e x K(w, w))
-    where w is the angular velocity of the joint, W that of the body.
+    where w is the angular velocity of the joint and W that of the body.
 
-    tree : Tree, pose : Pose
-    b : int - body that the joint carries
-    v : (n_v,) - speeds [rad/s]
-    v_dot : (n_v,) - accelerations [rad/s^2]
-    velocity : (6,) - of that body [rad/s, m/s]
-    own : DerivativeWork - its before holds V and A of the parent
+    tree : Tree, pose : Pose - the joint tree, and places and twists at its coordinates
+    b : int - number of the body that the joint carries
+    v : (n_v,) - generalized speeds [rad/s]
+    v_dot : (n_v,) - generalized accelerations [rad/s^2]
+    velocity : (6,) - spatial velocity of that body [rad/s, m/s]
+    own : DerivativeWork - results, written; its before contains velocity and acceleration of the parent
     """
     turning_jerks(tree, pose.twist, velocity, b, own)
     find_tensor(tree, b, pose)
@@ -206,12 +207,12 @@ def ellipsoidal_jerks(tree, pose, b, v, v_dot, velocity, own):
 
 @njit
 def ellipsoidal_within(tree, pose, b, force, tau_q_out):
-    """tau_q_out : (n_v, n_v) += K(c_d, c_e) . force of the dofs of ellipsoidal joint b.
+    """Add K(c_d, c_e) . force of the dofs of ellipsoidal joint b to tau_q_out.
 
-    tree : Tree, pose : Pose
-    b : int - body that the joint carries
-    force : (6,) - what the joint transmits
-    tau_q_out : (n_v, n_v) - changed
+    tree : Tree, pose : Pose - the joint tree, and places and twists at its coordinates
+    b : int - number of the body that the joint carries
+    force : (6,) - wrench that the joint transmits, about the reference point [N m, N]
+    tau_q_out : (n_v, n_v) - derivative of the generalized forces by q, changed
     """
     find_tensor(tree, b, pose)
     start, twist, M = tree.v_start[b], pose.twist, pose.work[1]
@@ -224,14 +225,14 @@ def ellipsoidal_within(tree, pose, b, force, tau_q_out):
 
 @njit
 def ellipsoidal_order(chains, tree, pose, b, factor, wrench, H):
-    """H : (n_v, n_v), lower triangle, of joint b: as of a ball, and (K(c_i, c_j) + K(c_j, c_i)) . f / 2.
+    """Change H of ellipsoidal joint b: as for a ball joint, and (K(c_i, c_j) + K(c_j, c_i)) . f / 2 is added.
 
-    chains : Chains - of the tree; None prunes the rest
-    tree : Tree, pose : Pose
-    b : int - body that the joint carries
-    factor : float - scales the wrench
-    wrench : (6,) - moment [N m] and force f [N]
-    H : (n_v, n_v) - changed
+    chains : Chains - chains of the tree; an argument of its own, so that None lets the compiler drop the rest
+    tree : Tree, pose : Pose - the joint tree, and places and twists at its coordinates
+    b : int - number of the body that the joint carries
+    factor : float - factor of the wrench [1]
+    wrench : (6,) - moment about the reference point [N m] and force f [N]
+    H : (n_v, n_v) - second derivative along the tangent, of which the lower triangle is changed
     """
     if chains is None:
         return

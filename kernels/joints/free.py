@@ -1,7 +1,7 @@
-"""A free joint: three translations along the axes of its frame on the parent, then a rotation as of a ball.
+"""A free joint: three translations along the axes of its frame on the parent, then a rotation.
 
-Its coordinates are x, y, z and a unit quaternion, its speeds the rates of the former and the angular velocity
-in the child's frame.
+The rotation is that of a ball joint. The coordinates are x, y, z and a unit quaternion; the speeds are the
+rates of x, y, z and the angular velocity in the child's frame.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ FREE_LAYOUT = JointSizes(7, 3 * (TRANSLATES,) + 3 * (ROTATES,), (0, 0, 0, 1, 1, 
 
 @inlined
 def free_motion(tree, b, q, pose_out):
-    """pose_out.rotation[b], position[b], axis, centre of free joint b; q : (n_q,) [m]."""
+    """Write rotation, position, axes and centres of free joint b into pose_out, at q : (n_q,) [m]."""
     k, v, frame, x = tree.q_start[b], tree.v_start[b], pose_out.rotation[b], pose_out.position[b]
     for i in range(3):
         x[i] += frame[i, 0] * q[k] + frame[i, 1] * q[k + 1] + frame[i, 2] * q[k + 2]
@@ -37,14 +37,14 @@ def free_motion(tree, b, q, pose_out):
 
 @inlined
 def free_step(tree, b, q, delta, scale, q_out):
-    """q_out : (n_q,) of free joint b: x + scale * delta, R exp(scale * delta).
+    """Write the coordinates of free joint b after a step into q_out: x + scale * delta, R exp(scale * delta).
 
-    tree : Tree
-    b : int - body that the joint carries
-    q : (n_q,) - coordinates [m]
-    delta : (n_v,) - tangent step [m, rad]
-    scale : float
-    q_out : (n_q,) - may be q
+    tree : Tree - the joint tree
+    b : int - number of the body that the joint carries
+    q : (n_q,) - generalized coordinates [m]
+    delta : (n_v,) - step along the tangent of q [m, rad]
+    scale : float - factor of the step [1]
+    q_out : (n_q,) - generalized coordinates after the step, written; may be q itself
     """
     k, v = tree.q_start[b], tree.v_start[b]
     for i in range(3):
@@ -54,12 +54,12 @@ def free_step(tree, b, q, delta, scale, q_out):
 
 @inlined
 def free_difference(tree, b, q_from, q_to, delta_out):
-    """delta_out : (n_v,) of free joint b.
+    """Write the step of free joint b from q_from to q_to into delta_out.
 
-    tree : Tree
-    b : int - body that the joint carries
-    q_from, q_to : (n_q,) - coordinates [m]
-    delta_out : (n_v,) [m, rad]
+    tree : Tree - the joint tree
+    b : int - number of the body that the joint carries
+    q_from, q_to : (n_q,) - generalized coordinates at start and end [m]
+    delta_out : (n_v,) - step along the tangent of q [m, rad], written
     """
     k, v = tree.q_start[b], tree.v_start[b]
     for i in range(3):
@@ -69,13 +69,13 @@ def free_difference(tree, b, q_from, q_to, delta_out):
 
 @inlined
 def free_coordinates(tree, b, R_joint, x_joint, q_out):
-    """q_out : (n_q,) of free joint b: all of the relative pose.
+    """Write the coordinates of free joint b into q_out: all of the relative pose.
 
-    tree : Tree
-    b : int - body that the joint carries
-    R_joint : (3, 3) - child's joint frame in the parent's
+    tree : Tree - the joint tree
+    b : int - number of the body that the joint carries
+    R_joint : (3, 3) - axes of the joint's frame on the child in that on the parent, as columns
     x_joint : (3,) - its origin there [m]
-    q_out : (n_q,) - the joint's coordinates written
+    q_out : (n_q,) - generalized coordinates, of which those of the joint are written
     """
     k = tree.q_start[b]
     copy_vector(x_joint, q_out[k : k + 3])
@@ -84,14 +84,14 @@ def free_coordinates(tree, b, R_joint, x_joint, q_out):
 
 @inlined
 def free_velocity(tree, pose, b, v, carrier, velocity, bias):
-    """velocity, bias : (6,) through free joint b.
+    """Carry velocity and bias through free joint b.
 
-    tree : Tree, pose : Pose
-    b : int - body that the joint carries
-    v : (n_v,) - speeds [m/s, rad/s]
+    tree : Tree, pose : Pose - the joint tree, and places and twists at its coordinates
+    b : int - number of the body that the joint carries
+    v : (n_v,) - generalized speeds [m/s, rad/s]
     carrier : (6,) - working space
-    velocity : (6,) - carried on [rad/s, m/s]
-    bias : (6,) - acceleration at zero v_dot, carried on [rad/s^2, m/s^2]
+    velocity : (6,) - spatial velocity of the parent, changed to that of the body [rad/s, m/s]
+    bias : (6,) - spatial acceleration at zero v_dot, likewise changed [rad/s^2, m/s^2]
     """
     start = tree.v_start[b]
     add_group(pose.twist, start, start + 3, v, carrier, velocity, bias)
@@ -100,13 +100,13 @@ def free_velocity(tree, pose, b, v, carrier, velocity, bias):
 
 @inlined
 def free_twist_rates(tree, pose, b, v, before, psi_dot_out):
-    """psi_dot_out of free joint b: its rotations come after its translations.
+    """Write psi_dot of free joint b, whose rotations come after its translations.
 
-    tree : Tree, pose : Pose
-    b : int - body that the joint carries
-    v : (n_v,) - speeds [m/s, rad/s]
-    before : (6,) - velocity of the parent, used up [rad/s, m/s]
-    psi_dot_out : (n_v, 6)
+    tree : Tree, pose : Pose - the joint tree, and places and twists at its coordinates
+    b : int - number of the body that the joint carries
+    v : (n_v,) - generalized speeds [m/s, rad/s]
+    before : (6,) - spatial velocity of the parent, overwritten [rad/s, m/s]
+    psi_dot_out : (n_v, 6) - psi_dot of kernels/dynamics/twist_rates, written
     """
     twist, start = pose.twist, tree.v_start[b]
     group_rates(twist, start, start + 3, before, psi_dot_out)
@@ -121,14 +121,15 @@ def free_twist_rates(tree, pose, b, v, before, psi_dot_out):
 
 @inlined
 def free_jerks(tree, pose, b, v, v_dot, velocity, own):
-    """own.psi_ddot, own.sway of the dofs of free joint b.
+    """Write own.psi_ddot and own.sway of the dofs of free joint b.
 
-    tree : Tree, pose : Pose
-    b : int - body that the joint carries
-    v : (n_v,) - speeds [m/s, rad/s]
-    v_dot : (n_v,) - accelerations [m/s^2, rad/s^2]
-    velocity : (6,) - of that body [rad/s, m/s]
-    own : DerivativeWork - its before holds V and A of the parent, used up
+    tree : Tree, pose : Pose - the joint tree, and places and twists at its coordinates
+    b : int - number of the body that the joint carries
+    v : (n_v,) - generalized speeds [m/s, rad/s]
+    v_dot : (n_v,) - generalized accelerations [m/s^2, rad/s^2]
+    velocity : (6,) - spatial velocity of that body [rad/s, m/s]
+    own : DerivativeWork - results, written; its before contains velocity and acceleration of the parent,
+      overwritten
     """
     start = tree.v_start[b]
     group_jerks(pose.twist, start, start + 3, own)
@@ -139,12 +140,12 @@ def free_jerks(tree, pose, b, v, v_dot, velocity, own):
 
 @inlined
 def free_within(tree, pose, b, force, tau_q_out):
-    """tau_q_out : (n_v, n_v) -= (S_e x S_d) . force: the rotations e of free joint b move no translation d.
+    """Subtract (S_e x S_d) . force from tau_q_out, as rotations e of free joint b move no translation d.
 
-    tree : Tree, pose : Pose
-    b : int - body that the joint carries
-    force : (6,) - what the joint transmits
-    tau_q_out : (n_v, n_v) - changed
+    tree : Tree, pose : Pose - the joint tree, and places and twists at its coordinates
+    b : int - number of the body that the joint carries
+    force : (6,) - wrench that the joint transmits, about the reference point [N m, N]
+    tau_q_out : (n_v, n_v) - derivative of the generalized forces by q, changed
     """
     start = tree.v_start[b]
     for d in range(start, start + 3):

@@ -1,4 +1,4 @@
-"""A hinge: one rotation about an axis; tree.parameter holds it, unit, in the joint's frame."""
+"""A hinge: one rotation about an axis; tree.parameter is this unit axis in the joint's frame."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ HINGE_LAYOUT = JointSizes(1, (ROTATES,), (0,))
 
 @inlined
 def hinge_motion(tree, b, q, before, pose_out):
-    """pose_out.rotation[b], axis, centre of hinge b; before : (3, 3) - its frame on the parent.
+    """Write rotation, axis and centre of hinge b into pose_out.
 
-    tree : Tree
-    b : int - body that the joint carries
-    q : (n_q,) - coordinates [rad]
-    before : (3, 3) - may be pose_out.rotation[b]
-    pose_out : Pose - written
+    tree : Tree - the joint tree
+    b : int - number of the body that the joint carries
+    q : (n_q,) - generalized coordinates [rad]
+    before : (3, 3) - axes of the joint's frame on the parent, in ground; may be pose_out.rotation[b]
+    pose_out : Pose - places, axes and twists at the coordinates, written
     """
     k, v = tree.q_start[b], tree.v_start[b]
     turn_about(before, tree.parameter[b], q[k], pose_out.rotation[b], pose_out.axis[v])
@@ -29,7 +29,7 @@ def hinge_motion(tree, b, q, before, pose_out):
 
 @njit
 def hinge_coordinates(tree, b, R_joint, q_out):
-    """q_out : (n_q,) of hinge b: the rotation of R_joint : (3, 3) about its axis."""
+    """Write the coordinate of hinge b into q_out, the rotation of R_joint : (3, 3) about its axis [rad]."""
     axis, along = tree.parameter[b], 0.0
     sine = (
         (R_joint[2, 1] - R_joint[1, 2]) * axis[0]

@@ -1,7 +1,7 @@
-"""Joint angles and displacements by the joint coordinate system (Grood and Suntay 1983; ISB, Wu 2002).
+"""Joint angles and displacements by the joint coordinate system (Grood and Suntay 1983; ISB, Wu et al. 2002).
 
-Axes of a joint: e1 = z of the proximal body, e3 = y of the distal body, e2 = e3 x e1 (floating).
-With R the distal axes in the proximal ones, the mobile Z-X-Y sequence gives
+The axes of a joint are e1 = z of the proximal body, e3 = y of the distal body, and e2 = e3 x e1 (floating).
+With R the distal axes in the proximal ones, the mobile Z-X-Y sequence gives the angles
   about e1 atan2(-R01, R11), about e2 asin(R21), about e3 atan2(-R20, R22).
 The displacement is resolved along the three non-orthogonal axes: d = c1 e1 + c2 e2 + c3 e3 (Sancisi
 et al. 2017, section 2.3).
@@ -19,7 +19,7 @@ from kernels.compiler.jit import njit
 from kernels.joints.tree import point_in_ground
 
 SINGULAR = 1e-20
-"""cos^2 of the second angle below which the first and the third turn about one axis."""
+"""cos^2 of the second angle below which the first and the third are rotations about the same axis [1]."""
 
 
 class JointAxes(NamedTuple):
@@ -35,13 +35,16 @@ class JointAxes(NamedTuple):
 
 @njit
 def joint_angles(joints, pose, work, angles_out, displacements_out):
-    """angles_out : (n_joint, 3) [rad], displacements_out : (n_joint, 3) along e1, e2, e3 [m].
+    """Write the joint angles and displacements of all joints.
 
-    work : (3, 3, 3). At the singularity |R21| = 1 the first and third angle turn about one axis: the first
-    takes it all.
+    At the singularity |R21| = 1 the first and the third angle are rotations about the same axis: the first
+    takes all of it, and the third is 0.
 
-    joints : JointAxes
-    pose : Pose
+    joints : JointAxes - anatomical axes and reference points
+    pose : Pose - places and rotations of all bodies in ground
+    work : (3, 3, 3) - working space
+    angles_out : (n_joint, 3) - angles about e1, e2, e3 [rad], written
+    displacements_out : (n_joint, 3) - displacements along e1, e2, e3 [m], written
     """
     P, D, E = work[0], work[1], work[2]
     for j in range(joints.proximal.shape[0]):
@@ -70,7 +73,10 @@ def joint_angles(joints, pose, work, angles_out, displacements_out):
 
 @njit
 def resolve(P, D, x, c_out):
-    """c_out : (3,) with x = c1 e1 + c2 e2 + c3 e3, e1 = z of P, e3 = y of D, e2 = e3 x e1."""
+    """Write c_out : (3,) with x = c1 e1 + c2 e2 + c3 e3; zeros where e1 and e3 coincide.
+
+    In these e1 = z of P, e3 = y of D, e2 = e3 x e1, which is made unit.
+    """
     e1x, e1y, e1z = P[0, 2], P[1, 2], P[2, 2]
     e3x, e3y, e3z = D[0, 1], D[1, 1], D[2, 1]
     e2x, e2y, e2z = e3y * e1z - e3z * e1y, e3z * e1x - e3x * e1z, e3x * e1y - e3y * e1x

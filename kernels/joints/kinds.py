@@ -1,13 +1,14 @@
-"""Which kind a joint is: the one place where the kernels of kinds are chosen.
+"""Which kind a joint is: the only place where the kernels of kinds are chosen.
 
-A kind is one kernel file (its Layout, its motion, what it has of its own beside motions one by one), its
-branches here, and its row in rtsim/config/joint_kinds. With the twists S of its dofs and its parent held,
-  dS_d/dq_e               how steps of q along the tangent change them (`joint_twist_shift`)
-says all of the rest:
+A kind consists of one kernel file (its JointSizes, its motion, and what differs from motions one by one), of
+its branches here, and of its row in rtsim/config/joint_kinds. With the twists S of its dofs and its parent
+fixed,
+  dS_d/dq_e               how steps of q along the tangent change the twists      (`joint_twist_shift`)
+determines all of the rest:
   bias    sum of dS_d/dq_e v_d v_e, beside V x S v of the parent's velocity V           (`joint_velocity`)
   psi_dot sum over d of dS_d/dq_e v_d - S_e x V_b, V_b the velocity of the body         (`joint_twist_rates`)
-and likewise psi_ddot of accelerations. Motions one by one, and rotations that act at once, have closed forms
-(kernels/joints/motions, turning). What a kind has no branch for is NaN.
+and likewise psi_ddot of accelerations. Motions one by one, and simultaneous rotations, have closed forms
+(kernels/joints/motions, turning). The results of a kind without a branch are NaN.
 """
 
 from __future__ import annotations
@@ -39,38 +40,39 @@ LAYOUTS = (
     JointSizes(0),
     ellipsoidal.ELLIPSOIDAL_LAYOUT,
 )
-"""Of each kind; a chain has the sizes of its motions."""
+"""Sizes of each kind; those of a chain are the numbers of its motions."""
 
 
 @inlined
 def moves_one_by_one(kind):
-    """Whether each dof of a kind is one motion along or about an axis, and its coordinate a number."""
+    """Return whether each dof of a kind is one motion along or about an axis, and its coordinate a number."""
     return kind == WELD or kind == HINGE or kind == SLIDER
 
 
 @inlined
 def counts_in_numbers(kind):
-    """Whether steps of a kind's coordinates are added to them."""
+    """Return whether steps of a kind's coordinates are added to the coordinates."""
     return moves_one_by_one(kind) or kind == CHAIN
 
 
 @inlined
 def turns_at_once(kind):
-    """Whether the last three speeds of a kind are the angular velocity of a unit quaternion."""
+    """Return whether the last three speeds of a kind are the angular velocity of a unit quaternion."""
     return kind == BALL or kind == FREE or kind == ELLIPSOIDAL
 
 
 @inlined
 def joint_motion(tree, b, q, turned, pose_out):
-    """pose_out.rotation[b], position[b] moved from the joint's frame on the parent to that on the child.
+    """Carry the pose of body b from the joint's frame on the parent to that on the child.
 
-    Axes, points and rates of its dofs are written on the way.
+    These are rotation[b] and position[b] of pose_out. Axes, points and rates of the joint's dofs are written,
+    too.
 
-    tree : Tree
-    b : int - body that the joint carries
-    q : (n_q,) - coordinates [rad, m]
-    turned : bool - rotation[b] is the joint's frame already; else that is the parent's rotation
-    pose_out : Pose - written
+    tree : Tree - the joint tree
+    b : int - number of the body that the joint carries
+    q : (n_q,) - generalized coordinates [rad, m]
+    turned : bool - whether rotation[b] is the joint's frame already; else that frame is the parent's rotation
+    pose_out : Pose - places, axes and twists at the coordinates, written
     """
     kind, p, frame = tree.kind[b], tree.parent[b], pose_out.rotation[b]
     if kind == HINGE:  # the most frequent joint saves a copy
@@ -94,7 +96,7 @@ def joint_motion(tree, b, q, turned, pose_out):
 
 @inlined
 def joint_twists(tree, b, pose_out):
-    """pose_out.twist : (n_v, 6) of the dofs of joint b about the origin of body 0."""
+    """Write pose_out.twist : (n_v, 6) of the dofs of joint b, about the origin of body 0."""
     kind = tree.kind[b]
     if kind == CHAIN:
         chain.chain_twists(tree.chains, tree, b, pose_out)
@@ -108,14 +110,14 @@ def joint_twists(tree, b, pose_out):
 
 @inlined
 def joint_step(tree, b, q, delta, scale, q_out):
-    """q_out : (n_q,) of joint b = q moved by the tangent step scale * delta; may alias q.
+    """Write the coordinates of joint b after the tangent step scale * delta into q_out.
 
-    tree : Tree
-    b : int - body that the joint carries
-    q : (n_q,) - coordinates [rad, m]
-    delta : (n_v,) - tangent step
-    scale : float
-    q_out : (n_q,)
+    tree : Tree - the joint tree
+    b : int - number of the body that the joint carries
+    q : (n_q,) - generalized coordinates [rad, m]
+    delta : (n_v,) - step along the tangent of q
+    scale : float - factor of the step [1]
+    q_out : (n_q,) - generalized coordinates after the step, written; may be q itself
     """
     kind = tree.kind[b]
     if kind == BALL or kind == ELLIPSOIDAL:
@@ -130,12 +132,12 @@ def joint_step(tree, b, q, delta, scale, q_out):
 
 @inlined
 def joint_difference(tree, b, q_from, q_to, delta_out):
-    """delta_out : (n_v,) of joint b, the tangent step from q_from to q_to.
+    """Write the tangent step of joint b from q_from to q_to into delta_out.
 
-    tree : Tree
-    b : int - body that the joint carries
-    q_from, q_to : (n_q,) - coordinates [rad, m]
-    delta_out : (n_v,)
+    tree : Tree - the joint tree
+    b : int - number of the body that the joint carries
+    q_from, q_to : (n_q,) - generalized coordinates at start and end [rad, m]
+    delta_out : (n_v,) - step along the tangent of q, written
     """
     kind = tree.kind[b]
     if kind == BALL or kind == ELLIPSOIDAL:
@@ -150,16 +152,16 @@ def joint_difference(tree, b, q_from, q_to, delta_out):
 
 @njit
 def joint_coordinates(tree, b, R_joint, x_joint, q_out):
-    """Coordinates of joint b whose child joint frame lies at R_joint, x_joint in the parent joint frame.
+    """Write the coordinates of joint b at which its frame on the child has a pose in that on the parent.
 
-    Motion that the joint does not allow is left out: a hinge keeps the rotation about its axis, a
-    ball drops the translation. A chain keeps the coordinates it has.
+    Motion that the joint does not allow is left out: a hinge takes the rotation about its axis, a ball joint
+    drops the translation. A chain keeps the coordinates that it has.
 
-    tree : Tree
-    b : int - body
-    R_joint : (3, 3) - child joint frame in the parent one
+    tree : Tree - the joint tree
+    b : int - number of the body that the joint carries
+    R_joint : (3, 3) - axes of the joint's frame on the child in that on the parent, as columns
     x_joint : (3,) - its origin there [m]
-    q_out : (n_q,) - the joint's coordinates written
+    q_out : (n_q,) - generalized coordinates, of which those of the joint are written
     """
     kind = tree.kind[b]
     if kind == HINGE:
@@ -176,14 +178,14 @@ def joint_coordinates(tree, b, R_joint, x_joint, q_out):
 
 @inlined
 def joint_velocity(tree, pose, b, v, carrier, velocity, bias):
-    """velocity, bias : (6,) from those of the parent to those of the body that joint b carries.
+    """Carry velocity and bias from the parent to the body that joint b carries.
 
-    tree : Tree, pose : Pose
-    b : int - body that the joint carries
-    v : (n_v,) - speeds [rad/s, m/s]
+    tree : Tree, pose : Pose - the joint tree, and places and twists at its coordinates
+    b : int - number of the body that the joint carries
+    v : (n_v,) - generalized speeds [rad/s, m/s]
     carrier : (6,) - working space
-    velocity : (6,) - carried on [rad/s, m/s]
-    bias : (6,) - acceleration at zero v_dot, carried on [rad/s^2, m/s^2]
+    velocity : (6,) - spatial velocity of the parent, changed to that of the body [rad/s, m/s]
+    bias : (6,) - spatial acceleration at zero v_dot, likewise changed [rad/s^2, m/s^2]
     """
     kind = tree.kind[b]
     if kind == CHAIN:
@@ -204,13 +206,13 @@ def joint_velocity(tree, pose, b, v, carrier, velocity, bias):
 
 @inlined
 def joint_twist_rates(tree, pose, b, v, before, psi_dot_out):
-    """psi_dot_out : (n_v, 6) of the dofs of joint b (kernels/dynamics/twist_rates).
+    """Write psi_dot of the dofs of joint b (kernels/dynamics/twist_rates).
 
-    tree : Tree, pose : Pose
-    b : int - body that the joint carries
-    v : (n_v,) - speeds [rad/s, m/s]
-    before : (6,) - velocity of the parent, used up [rad/s, m/s]
-    psi_dot_out : (n_v, 6)
+    tree : Tree, pose : Pose - the joint tree, and places and twists at its coordinates
+    b : int - number of the body that the joint carries
+    v : (n_v,) - generalized speeds [rad/s, m/s]
+    before : (6,) - spatial velocity of the parent, overwritten [rad/s, m/s]
+    psi_dot_out : (n_v, 6) - psi_dot of kernels/dynamics/twist_rates, written
     """
     kind = tree.kind[b]
     if kind == CHAIN:
@@ -227,11 +229,11 @@ def joint_twist_rates(tree, pose, b, v, before, psi_dot_out):
 
 @inlined
 def joint_twist_shift(tree, pose, b, d, e, w):
-    """(dS_d/dq_e) . w of two dofs of joint b, with its parent held.
+    """Return (dS_d/dq_e) . w of two dofs of joint b, with its parent held fixed.
 
-    tree : Tree, pose : Pose
-    b : int - body that the joint carries
-    d, e : int - dof
+    tree : Tree, pose : Pose - the joint tree, and places and twists at its coordinates
+    b : int - number of the body that the joint carries
+    d, e : int - numbers of the two dofs
     w : (6,) - moment about the reference point and force, held fixed in ground [N m, N]
     """
     kind = tree.kind[b]
@@ -246,15 +248,16 @@ def joint_twist_shift(tree, pose, b, d, e, w):
 
 @inlined
 def joint_jerks(tree, pose, b, q, v, v_dot, velocity, own):
-    """own.psi_ddot and own.sway of the dofs of joint b (kernels/dynamics/derivatives).
+    """Write own.psi_ddot and own.sway of the dofs of joint b (kernels/dynamics/derivatives).
 
-    tree : Tree, pose : Pose
-    b : int - body that the joint carries
-    q : (n_q,) - coordinates [rad, m]
-    v : (n_v,) - speeds [rad/s, m/s]
-    v_dot : (n_v,) - accelerations [rad/s^2, m/s^2]
-    velocity : (6,) - of that body [rad/s, m/s]
-    own : DerivativeWork - its psi_dot is current, its before holds V and A of the parent, used up
+    tree : Tree, pose : Pose - the joint tree, and places and twists at its coordinates
+    b : int - number of the body that the joint carries
+    q : (n_q,) - generalized coordinates [rad, m]
+    v : (n_v,) - generalized speeds [rad/s, m/s]
+    v_dot : (n_v,) - generalized accelerations [rad/s^2, m/s^2]
+    velocity : (6,) - spatial velocity of that body [rad/s, m/s]
+    own : DerivativeWork - psi_dot is read; before contains velocity and acceleration of the parent,
+      overwritten
     """
     kind = tree.kind[b]
     if kind == CHAIN:
@@ -274,12 +277,12 @@ def joint_jerks(tree, pose, b, q, v, v_dot, velocity, own):
 
 @inlined
 def joint_within(tree, pose, b, force, tau_q_out):
-    """tau_q_out : (n_v, n_v) += (dS_d/dq_e - S_e x S_d) . force of the dofs of joint b.
+    """Add (dS_d/dq_e - S_e x S_d) . force of the dofs of joint b to tau_q_out.
 
-    tree : Tree, pose : Pose
-    b : int - body that the joint carries
-    force : (6,) - what the joint transmits
-    tau_q_out : (n_v, n_v) - changed
+    tree : Tree, pose : Pose - the joint tree, and places and twists at its coordinates
+    b : int - number of the body that the joint carries
+    force : (6,) - wrench that the joint transmits, about the reference point [N m, N]
+    tau_q_out : (n_v, n_v) - derivative of the generalized forces by q, changed
     """
     kind = tree.kind[b]
     if kind == FREE:
@@ -295,21 +298,21 @@ def joint_within(tree, pose, b, force, tau_q_out):
 
 @njit
 def order_joint(tree, pose, b, factor, wrench, H):
-    """H : (n_v, n_v), lower triangle, of the dofs of joint b: from i before j to the joint's own order.
+    """Change H of the dofs of joint b from the order of dof i before dof j to the order of the joint itself.
 
     Of two motions the one nearer to ground turns the other. With twists S and a wrench w, the second
-    derivative of what works along w is that of dof i before dof j, and the other order differs by
+    derivative of the work along w is that of dof i before dof j, and the other order differs by
       h_ij - h_ji = (S_i x S_j) . w
     (the Lie bracket of two motions; Featherstone 2008, Rigid Body Dynamics Algorithms, section 2.10). Between
-    two joints the one nearer to ground comes first, and h_ij stands. Inside one joint
+    two joints the one nearer to ground comes first, and h_ij stands. Inside one joint it is
       h_ij + (dS_i/dq_j + dS_j/dq_i - S_i x S_j) . w / 2,
-    of rotations that act at once the mean of both orders.
+    which for simultaneous rotations is the mean of both orders.
 
-    tree : Tree, pose : Pose
-    b : int - body that the joint carries
-    factor : float - scales the wrench
+    tree : Tree, pose : Pose - the joint tree, and places and twists at its coordinates
+    b : int - number of the body that the joint carries
+    factor : float - factor of the wrench [1]
     wrench : (6,) - moment about the reference point of kernels/joints/tree.Pose.twist [N m] and force [N]
-    H : (n_v, n_v) - changed
+    H : (n_v, n_v) - second derivative along the tangent, of which the lower triangle is changed
     """
     kind = tree.kind[b]
     if kind == BALL or kind == FREE:
@@ -324,16 +327,17 @@ def order_joint(tree, pose, b, factor, wrench, H):
 
 
 GENERAL = (CHAIN, ELLIPSOIDAL)
-"""Kinds that a tree without tables has not: with tree.chains None their kernels compile to nothing."""
+"""Kinds that a tree without tables does not have: where tree.chains is None, their kernels compile to
+nothing."""
 
 
 @inlined
 def is_chain(tree, b):
-    """Whether joint b is read off a pose by least squares (kernels/joints/chain_fit)."""
+    """Return whether joint b is fitted to a pose by least squares (kernels/joints/chain_fit)."""
     return tree.kind[b] == CHAIN
 
 
 @inlined
 def is_loose(tree, b):
-    """Whether joint b is a free one inside the tree: elements hold its body, and its translation is small."""
+    """Return whether joint b is a free one inside the tree: elements hold its body, translation is small."""
     return tree.kind[b] == FREE and tree.parent[b] >= 0

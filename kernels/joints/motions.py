@@ -1,4 +1,4 @@
-"""What kinds of joints share: motions one by one, motions that act at once, coordinates that are numbers."""
+"""What kinds of joints have in common: single and simultaneous motions, coordinates that are numbers."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from kernels.algebra.spatial import add_cross, add_scaled_cross, cross
 from kernels.compiler.jit import inlined, njit
 
 TRANSLATES, ROTATES, DRIVEN = 0, 1, 2
-"""What a dof does: one motion along or about its axis; driven = anything else, as by functions."""
+"""What a dof does: a translation along its axis, a rotation about it, or (DRIVEN) anything else, as by
+functions."""
 
 
 class JointSizes(NamedTuple):
-    """The sizes of a kind."""
+    """Numbers of coordinates and speeds of a kind of joint."""
 
     n_q: int  # coordinates
     dofs: tuple[int, ...] = ()  # what each of its speeds does: TRANSLATES, ROTATES or DRIVEN
@@ -21,7 +22,7 @@ class JointSizes(NamedTuple):
 
 @inlined
 def axis_twists(tree, b, pose_out):
-    """pose_out.twist of the dofs of joint b: a rotation about an axis or a translation along it each."""
+    """Write pose_out.twist of the dofs of joint b, each a rotation about or a translation along an axis."""
     axis, centre, twist, origin = pose_out.axis, pose_out.centre, pose_out.twist, pose_out.position[0]
     for d in range(tree.v_start[b], tree.v_start[b + 1]):
         ax, ay, az = axis[d, 0], axis[d, 1], axis[d, 2]
@@ -36,14 +37,14 @@ def axis_twists(tree, b, pose_out):
 
 @inlined
 def number_step(tree, b, q, delta, scale, q_out):
-    """q_out : (n_q,) of joint b = q + scale * delta: coordinates that are their own tangent.
+    """Write q + scale * delta of joint b, whose coordinates are their own tangent, into q_out.
 
-    tree : Tree
-    b : int - body that the joint carries
-    q : (n_q,) - coordinates [rad, m]
-    delta : (n_v,) - tangent step
-    scale : float
-    q_out : (n_q,) - may be q
+    tree : Tree - the joint tree
+    b : int - number of the body that the joint carries
+    q : (n_q,) - generalized coordinates [rad, m]
+    delta : (n_v,) - step along the tangent of q
+    scale : float - factor of the step [1]
+    q_out : (n_q,) - generalized coordinates after the step, written; may be q itself
     """
     k, v = tree.q_start[b], tree.v_start[b]
     for i in range(tree.v_start[b + 1] - v):
@@ -52,12 +53,12 @@ def number_step(tree, b, q, delta, scale, q_out):
 
 @inlined
 def number_difference(tree, b, q_from, q_to, delta_out):
-    """delta_out : (n_v,) of joint b = q_to - q_from.
+    """Write q_to - q_from of joint b into delta_out.
 
-    tree : Tree
-    b : int - body that the joint carries
-    q_from, q_to : (n_q,) - coordinates [rad, m]
-    delta_out : (n_v,)
+    tree : Tree - the joint tree
+    b : int - number of the body that the joint carries
+    q_from, q_to : (n_q,) - generalized coordinates at start and end [rad, m]
+    delta_out : (n_v,) - step along the tangent of q, written
     """
     k, v = tree.q_start[b], tree.v_start[b]
     for i in range(tree.v_start[b + 1] - v):
@@ -66,11 +67,13 @@ def number_difference(tree, b, q_from, q_to, delta_out):
 
 @inlined
 def add_motion(twist, d, rate, velocity, bias):
-    """velocity, bias : (6,) grow by a motion at this rate, carried along: bias += velocity x (twist rate).
+    """Add a motion to velocity and bias: bias += velocity x (twist rate), velocity += twist rate.
 
-    twist : (n_v, 6) - of all dofs, about the reference point
-    d : int - dof
+    twist : (n_v, 6) - twists of all dofs about the reference point
+    d : int - number of the dof
     rate : float - speed of the dof [rad/s, m/s]
+    velocity : (6,) - spatial velocity, changed [rad/s, m/s]
+    bias : (6,) - spatial acceleration at zero v_dot, changed [rad/s^2, m/s^2]
     """
     wx, wy, wz = rate * twist[d, 0], rate * twist[d, 1], rate * twist[d, 2]
     ux, uy, uz = rate * twist[d, 3], rate * twist[d, 4], rate * twist[d, 5]
@@ -85,15 +88,17 @@ def add_motion(twist, d, rate, velocity, bias):
 
 @inlined
 def add_group(twist, start, stop, v, carrier, velocity, bias):
-    """As add_motion, for dofs that act at once: all of them are carried by what came before the group.
+    """Add simultaneous motions to velocity and bias, as add_motion does.
 
-    twist : (n_v, 6) - of all dofs, about the reference point
+    All of them are carried by what came before the group.
+
+    twist : (n_v, 6) - twists of all dofs about the reference point
     start : int - first dof of the group
-    stop : int - the dof after its last
-    v : (n_v,) - speeds [rad/s, m/s]
+    stop : int - the dof after the last one of the group
+    v : (n_v,) - generalized speeds [rad/s, m/s]
     carrier : (6,) - working space
-    velocity : (6,) - carried on [rad/s, m/s]
-    bias : (6,) - acceleration at zero v_dot, carried on [rad/s^2, m/s^2]
+    velocity : (6,) - spatial velocity of the parent, changed to that of the body [rad/s, m/s]
+    bias : (6,) - spatial acceleration at zero v_dot, likewise changed [rad/s^2, m/s^2]
     """
     for i in range(6):
         carrier[i] = 0.0
@@ -107,13 +112,13 @@ def add_group(twist, start, stop, v, carrier, velocity, bias):
 
 @inlined
 def group_rates(twist, start, stop, before, psi_dot_out):
-    """psi_dot_out : (n_v, 6) of dofs that act at once: before x S, before : (6,) the velocity before them.
+    """Write psi_dot = before x S of simultaneous motions.
 
-    twist : (n_v, 6) - of all dofs, about the reference point
+    twist : (n_v, 6) - twists of all dofs about the reference point
     start : int - first dof of the group
-    stop : int - the dof after its last
-    before : (6,) [rad/s, m/s]
-    psi_dot_out : (n_v, 6) - of kernels/dynamics/twist_rates
+    stop : int - the dof after the last one of the group
+    before : (6,) - spatial velocity before these motions [rad/s, m/s]
+    psi_dot_out : (n_v, 6) - psi_dot of kernels/dynamics/twist_rates, written
     """
     for d in range(start, stop):
         cross(before, twist[d], psi_dot_out[d])
@@ -121,12 +126,13 @@ def group_rates(twist, start, stop, before, psi_dot_out):
 
 @inlined
 def group_jerks(twist, start, stop, own):
-    """own.psi_ddot = A x S + V x psi_dot, own.sway = 2 psi_dot of dofs that act at once.
+    """Write own.psi_ddot = A x S + V x psi_dot and own.sway = 2 psi_dot of simultaneous motions.
 
-    twist : (n_v, 6) - of all dofs, about the reference point
+    twist : (n_v, 6) - twists of all dofs about the reference point
     start : int - first dof of the group
-    stop : int - the dof after its last
-    own : DerivativeWork - its before holds V and A before the group
+    stop : int - the dof after the last one of the group
+    own : DerivativeWork - results, written; its before contains velocity V and acceleration A before the
+      group
     """
     V, A = own.before[0], own.before[1]
     for d in range(start, stop):
@@ -138,14 +144,14 @@ def group_jerks(twist, start, stop, own):
 
 @njit
 def pass_motion(slope, twist, speed, acceleration, V, A):
-    """V, A : (6,) beyond a motion; its speed and acceleration are those of its coordinate, times slope.
+    """Carry velocity V and acceleration A through a motion, at slope times its coordinate's rates.
 
-    slope : float - of the function that drives the motion
-    twist : (6,) - of the motion
-    speed : float - of its coordinate [rad/s, m/s]
-    acceleration : float - of its coordinate [rad/s^2, m/s^2]
-    V : (6,) - velocity [rad/s, m/s]
-    A : (6,) - acceleration [rad/s^2, m/s^2]
+    slope : float - slope of the function that drives the motion
+    twist : (6,) - twist of the motion
+    speed : float - speed of its coordinate [rad/s, m/s]
+    acceleration : float - acceleration of its coordinate [rad/s^2, m/s^2]
+    V : (6,) - spatial velocity, changed [rad/s, m/s]
+    A : (6,) - spatial acceleration, changed [rad/s^2, m/s^2]
     """
     add_scaled_cross(slope * speed, V, twist, A)
     for i in range(6):

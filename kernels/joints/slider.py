@@ -1,4 +1,4 @@
-"""A slider: one translation along an axis; tree.parameter holds it, unit, in the joint's frame."""
+"""A slider: one translation along an axis; tree.parameter is this unit axis in the joint's frame."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SLIDER_LAYOUT = JointSizes(1, (TRANSLATES,), (0,))
 
 @inlined
 def slider_motion(tree, b, q, pose_out):
-    """pose_out.position[b], axis, centre of slider b; q : (n_q,) [m]."""
+    """Write place, axis and centre of slider b into pose_out, at the coordinates q : (n_q,) [m]."""
     v, x = tree.v_start[b], pose_out.position[b]
     rotate(pose_out.rotation[b], tree.parameter[b], pose_out.axis[v])
     for i in range(3):
@@ -22,6 +22,6 @@ def slider_motion(tree, b, q, pose_out):
 
 @inlined
 def slider_coordinates(tree, b, x_joint, q_out):
-    """q_out : (n_q,) of slider b: the part of x_joint : (3,) along its axis [m]."""
+    """Write the coordinate of slider b into q_out, the component of x_joint : (3,) along its axis [m]."""
     axis = tree.parameter[b]
     q_out[tree.q_start[b]] = x_joint[0] * axis[0] + x_joint[1] * axis[1] + x_joint[2] * axis[2]

@@ -1,4 +1,4 @@
-"""Rates of tangent steps of joints: they differ from speeds where the last three speeds turn at once."""
+"""Rates of tangent steps of joints, which differ from speeds where the last three speeds are one rotation."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from kernels.joints.turning import local_turning, local_turning_solve, turn
 
 @inlined
 def joint_speeds(tree, b, step, v, v_dot):
-    """v, v_dot : (n_v,) of joint b, rates of a tangent step, become speeds and accelerations at its end.
+    """Turn the rates of a tangent step of joint b into speeds and accelerations at its end, in place.
 
-    tree : Manifold
-    b : int - body that the joint carries
-    step : (n_v,) [rad, m]
-    v : (n_v,) - changed [rad/s, m/s]
-    v_dot : (n_v,) - changed [rad/s^2, m/s^2]
+    tree : Manifold - kinds and first speeds of the joints
+    b : int - number of the body that the joint carries
+    step : (n_v,) - tangent step [rad, m]
+    v : (n_v,) - rates of the step on entry, speeds on return [rad/s, m/s]
+    v_dot : (n_v,) - second rates of the step on entry, accelerations on return [rad/s^2, m/s^2]
     """
     if turns_at_once(tree.kind[b]):
         d = tree.v_start[b + 1] - 3
@@ -29,13 +29,13 @@ def joint_speeds(tree, b, step, v, v_dot):
 
 @inlined
 def joint_local_rate(tree, b, theta, v, rate_out):
-    """rate_out : (n_v,), which holds v, of joint b: theta-dot at theta (kernels/rosenbrock/local).
+    """Turn the speeds of joint b in rate_out into theta-dot at theta (kernels/rosenbrock/local).
 
-    tree : Tree
-    b : int - body that the joint carries
+    tree : Tree - the joint tree
+    b : int - number of the body that the joint carries
     theta : (n_v,) - tangent step from the start [rad, m]
-    v : (n_v,) - speeds [rad/s, m/s]
-    rate_out : (n_v,) - changed
+    v : (n_v,) - generalized speeds [rad/s, m/s]
+    rate_out : (n_v,) - v on entry, theta-dot on return [rad/s, m/s]
     """
     if turns_at_once(tree.kind[b]):
         local_turning(tree.v_start[b + 1] - 3, theta, v, rate_out)
@@ -45,15 +45,15 @@ def joint_local_rate(tree, b, theta, v, rate_out):
 
 @inlined
 def joint_local_solve(tree, b, v, shift, sign, x, out):
-    """out : (n_v,), which holds x / shift, of joint b: (shift 1 - A)^-1 x (kernels/rosenbrock/local).
+    """Turn x / shift of joint b in out into (shift 1 - A)^-1 x (kernels/rosenbrock/local).
 
-    tree : Tree
-    b : int - body that the joint carries
-    v : (n_v,) - speeds [rad/s, m/s]
-    shift : float - [1/s]
+    tree : Tree - the joint tree
+    b : int - number of the body that the joint carries
+    v : (n_v,) - generalized speeds [rad/s, m/s]
+    shift : float - shift of the matrix [1/s]
     sign : float - +1, or -1 for the transposed matrix
-    x : (n_v,)
-    out : (n_v,) - changed
+    x : (n_v,) - right-hand side
+    out : (n_v,) - x / shift on entry, the solution on return
     """
     if turns_at_once(tree.kind[b]):
         local_turning_solve(tree.v_start[b + 1] - 3, v, shift, sign, x, out)

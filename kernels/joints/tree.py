@@ -1,9 +1,9 @@
 """The joint tree: bodies joined by joints, coordinates q on their manifold, speeds v.
 
-Bodies are numbered so that a parent comes before its children. Every joint places a frame on its
-parent and one on its child; the coordinates move the second in the first. One table row per speed
-(degree of freedom, dof): its body, the next dof towards ground, and whether it rotates. What a joint does,
-its kind says (kernels/joints).
+Bodies are numbered so that a parent comes before its children. Every joint fixes a frame to its parent and
+one to its child; the coordinates move the second in the first. The tables of dofs have one row per speed
+(degree of freedom, dof): its body, the next dof towards ground, and whether it rotates. The kind of a joint
+determines what it does (kernels/joints/kinds).
 
 The second derivative of a point on the manifold is w_i x (w_j x r) for i nearer to ground than j
 (kernels/markers/marker_cost, constraints); inside one joint see kernels/joints/kinds.order_joint.
@@ -27,7 +27,7 @@ N_PARAMETER = 3
 
 
 class Chains(NamedTuple):
-    """Elementary motions of the chain joints, parent first."""
+    """Elementary motions of the chain joints, those of the parent first."""
 
     start: np.ndarray  # (n_body + 1,) int64 - first motion of each body's joint
     rotates: np.ndarray  # (n_motion,) int64 - 1 = rotation, 0 = translation
@@ -61,17 +61,17 @@ class Tree(NamedTuple):
 
 
 def without_tables(tree: Tree) -> Tree:
-    """The tree without the tables of chains and functions, where it needs none: a quarter less to compile."""
+    """Return the tree without tables of chains and functions if it needs none: a quarter less to compile."""
     if np.isin(tree.kind, GENERAL).any() or len(tree.functions.kind) or tree.couplers is not None:
         return tree
     return tree._replace(chains=None, functions=None)  # type: ignore[arg-type]
 
 
 class Pose(NamedTuple):
-    """Where the bodies are, and the motions of all dofs, in ground; written by `pose`.
+    """Places of the bodies, and motions of all dofs, in ground; `pose` writes them.
 
-    A twist is the motion of one dof at unit speed: its angular velocity and the velocity of the point
-    that lies at the reference point, the origin of body 0.
+    A twist is the motion of one dof at unit speed: its angular velocity, and the velocity of the point that
+    lies at the reference point, the origin of body 0.
     """
 
     position: Annotated[np.ndarray, Floats("n_body", 3)]  # body origin [m]
@@ -91,7 +91,7 @@ def new_pose(n_body: int, n_v: int, n_motion: int = 0) -> Pose:
 
 @inlined
 def pose(tree, q, pose_out):
-    """Positions of all bodies and motions of all dofs at the coordinates q : (n_q,)."""
+    """Write the places of all bodies and the motions of all dofs at q : (n_q,) into pose_out."""
     rotation = pose_out.rotation
     for b in range(tree.parent.shape[0]):
         p, frame = tree.parent[b], rotation[b]
@@ -111,7 +111,7 @@ def pose(tree, q, pose_out):
 
 @inlined
 def joint_centre(tree, b, pose_out):
-    """pose_out.position[b] : (3,) - origin of joint b on its parent."""
+    """Write the origin of joint b on its parent, in ground, into pose_out.position[b]."""
     p, x, c = tree.parent[b], pose_out.position[b], tree.position_in_parent[b]
     if p < 0:
         copy_vector(c, x)
@@ -124,7 +124,7 @@ def joint_centre(tree, b, pose_out):
 
 @inlined
 def leave_joint(tree, b, pose_out):
-    """pose_out.rotation[b], position[b] from the joint's frame on the child back to the body's own."""
+    """Carry the pose of body b in pose_out from the joint's frame on the child to the body's own frame."""
     frame, before, x = pose_out.rotation[b], pose_out.work[0], pose_out.position[b]
     copy_frame(frame, before)
     multiply_transposed(before, tree.rotation_in_child[b], frame)
@@ -135,12 +135,12 @@ def leave_joint(tree, b, pose_out):
 
 @njit
 def along(twist, d, mx, my, mz, fx, fy, fz):
-    """Power of a wrench (moment, force about the reference point) on dof d at unit speed.
+    """Return the power of a wrench (moment, force about the reference point) on dof d at unit speed.
 
-    twist : (n_v, 6) - of all dofs, about the reference point
-    d : int - dof
-    mx, my, mz : float - of the moment [N m]
-    fx, fy, fz : float - of the force [N]
+    twist : (n_v, 6) - twists of all dofs about the reference point
+    d : int - number of the dof
+    mx, my, mz : float - components of the moment [N m]
+    fx, fy, fz : float - components of the force [N]
     """
     return (
         twist[d, 0] * mx + twist[d, 1] * my + twist[d, 2] * mz
@@ -150,7 +150,7 @@ def along(twist, d, mx, my, mz, fx, fy, fz):
 
 @inlined
 def point_in_ground(pose, body, point, x_out):
-    """x_out : (3,) - a point fixed in a body [m]; body -1 is ground."""
+    """Write the place in ground of a point fixed in a body into x_out : (3,) [m]; body -1 is ground."""
     if body < 0:
         copy_vector(point, x_out)
     else:
@@ -161,13 +161,13 @@ def point_in_ground(pose, body, point, x_out):
 
 @inlined
 def integrate(tree, q, delta, scale, q_out):
-    """q_out : (n_q,) = q moved by the tangent step scale * delta : (n_v,); may alias q.
+    """Write the coordinates after the tangent step scale * delta into q_out.
 
-    tree : Tree
-    q : (n_q,) - coordinates [rad, m]
-    delta : (n_v,) - tangent step
-    scale : float
-    q_out : (n_q,)
+    tree : Tree - the joint tree
+    q : (n_q,) - generalized coordinates [rad, m]
+    delta : (n_v,) - step along the tangent of q
+    scale : float - factor of the step [1]
+    q_out : (n_q,) - generalized coordinates after the step, written; may be q itself
     """
     for b in range(tree.parent.shape[0]):
         joint_step(tree, b, q, delta, scale, q_out)
@@ -175,6 +175,6 @@ def integrate(tree, q, delta, scale, q_out):
 
 @njit
 def difference(tree, q_from, q_to, delta_out):
-    """delta_out : (n_v,) - the tangent step with integrate(q_from, delta) = q_to."""
+    """Write the tangent step with integrate(q_from, delta) = q_to into delta_out : (n_v,)."""
     for b in range(tree.parent.shape[0]):
         joint_difference(tree, b, q_from, q_to, delta_out)

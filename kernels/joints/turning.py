@@ -1,9 +1,9 @@
 """Rotations by unit quaternions, as joints have them: R <- R exp(theta), speeds w in the child's frame.
 
-With theta moving at theta', theta'' the angular velocity in the child's frame is
+Where theta changes with theta' and theta'', the angular velocity in the child's frame is
   w = J theta',  J = sum over k of (-1)^k theta^k / (k + 1)!  (theta as the matrix of its cross product)
-and its rate J theta'' + J' theta' (Chirikjian 2012, Stochastic Models, Information Theory, and Lie Groups 2,
-section 10.7.1: the right Jacobian). The other way round (Munthe-Kaas 1998, BIT 38, 92-111)
+and its rate is J theta'' + J' theta' (Chirikjian 2012, Stochastic Models, Information Theory, and Lie Groups
+2, section 10.7.1: the right Jacobian). Conversely (Munthe-Kaas 1998, BIT 38, 92-111)
   theta' = w + theta x w / 2 + (1 - (a/2) cot(a/2))/a^2 theta x (theta x w), a = |theta|.
 """
 
@@ -17,12 +17,12 @@ from kernels.algebra.spatial import add_scaled_cross, cross, crossed, vector_pro
 from kernels.compiler.jit import inlined, njit
 
 N_TERM = 14
-"""Terms of the series of J: 1e-16 up to a half turn."""
+"""Terms of the series of J: their error is 1e-16 up to half a turn."""
 
 
 @njit
 def turn_by(frame, quaternion, work):
-    """frame : (3, 3) <- frame R(quaternion); two matrices of work are used."""
+    """Replace frame : (3, 3) by frame R(quaternion); two matrices of work are overwritten."""
     quaternion_to_matrix(quaternion, work[0])
     copy_frame(frame, work[1])
     multiply(work[1], work[0], frame)
@@ -30,7 +30,7 @@ def turn_by(frame, quaternion, work):
 
 @inlined
 def turned_axes(frame, x, v, pose_out):
-    """pose_out.axis, centre of dofs v to v + 2: the columns of a frame : (3, 3), through x : (3,)."""
+    """Write axes and centres of dofs v to v + 2: the columns of frame : (3, 3), through x : (3,)."""
     for d in range(3):
         for i in range(3):
             pose_out.axis[v + d, i] = frame[i, d]
@@ -39,13 +39,13 @@ def turned_axes(frame, x, v, pose_out):
 
 @inlined
 def turning_step(q, k, delta, v, scale, q_out):
-    """q_out[k : k + 4] = the quaternion there, turned by scale * delta[v : v + 3].
+    """Write the quaternion from q[k] on, rotated by scale * delta[v : v + 3], into q_out[k : k + 4].
 
-    q : (n_q,) - coordinates
-    k, v : int - first of the quaternion, and of the speeds
-    delta : (n_v,) - tangent step [rad]
-    scale : float
-    q_out : (n_q,) - may be q
+    q : (n_q,) - generalized coordinates
+    k, v : int - first coordinate of the quaternion, and first of the three speeds
+    delta : (n_v,) - step along the tangent of q [rad]
+    scale : float - factor of the step [1]
+    q_out : (n_q,) - generalized coordinates after the step, written; may be q itself
     """
     quaternion_step(
         q[k : k + 4], scale * delta[v], scale * delta[v + 1], scale * delta[v + 2], q_out[k : k + 4]
@@ -54,13 +54,13 @@ def turning_step(q, k, delta, v, scale, q_out):
 
 @inlined
 def turning_jerks(tree, twist, velocity, b, own):
-    """own.psi_ddot, own.sway of the last three dofs of joint b: each is carried round by the two others.
+    """Write own.psi_ddot and own.sway of the last three dofs of joint b, each carried by the other two.
 
-    tree : Tree
-    twist : (n_v, 6) - of all dofs, about the reference point
-    velocity : (6,) - of the body beyond the joint [rad/s, m/s]
-    b : int - body that the joint carries
-    own : DerivativeWork - its before holds V and A before these dofs
+    tree : Tree - the joint tree
+    twist : (n_v, 6) - twists of all dofs about the reference point
+    velocity : (6,) - spatial velocity of the body that the joint carries [rad/s, m/s]
+    b : int - number of the body that the joint carries
+    own : DerivativeWork - results, written; its before contains velocity and acceleration before these dofs
     """
     V, A, stop = own.before[0], own.before[1], tree.v_start[b + 1]
     for d in range(stop - 3, stop):
@@ -74,13 +74,13 @@ def turning_jerks(tree, twist, velocity, b, own):
 
 @njit
 def order_turning(twist, start, factor, wrench, H):
-    """H : (n_v, n_v), lower triangle, of three dofs: - (S_i x S_j) . w / 2, the mean of both orders.
+    """Add to H of three dofs the term - (S_i x S_j) . w / 2, which gives the mean of both orders.
 
-    twist : (n_v, 6) - of all dofs, about the reference point
-    start : int - first of the three
-    factor : float - scales the wrench
-    wrench : (6,) - moment [N m] and force [N]
-    H : (n_v, n_v) - changed
+    twist : (n_v, 6) - twists of all dofs about the reference point
+    start : int - first of the three dofs
+    factor : float - factor of the wrench [1]
+    wrench : (6,) - moment about the reference point [N m] and force [N]
+    H : (n_v, n_v) - second derivative along the tangent, of which the lower triangle is changed
     """
     for i in range(start, start + 3):
         for j in range(i + 1, start + 3):
@@ -89,7 +89,15 @@ def order_turning(twist, start, factor, wrench, H):
 
 @njit
 def local_turning(k, theta, v, rate_out):
-    """rate_out[k : k + 3] = theta' of the rotation theta[k : k + 3] at the angular velocity v[k : k + 3]."""
+    """Add to rate_out what theta' of a rotation vector differs by from its angular velocity.
+
+    It is theta' - w of the dofs k to k + 2; rate_out contains w.
+
+    k : int - first of the three dofs
+    theta : (n_v,) - rotation vector from the start, among other dofs [rad]
+    v : (n_v,) - generalized speeds, w among them [rad/s]
+    rate_out : (n_v,) - theta' [rad/s], changed
+    """
     x, y, z = theta[k], theta[k + 1], theta[k + 2]
     wx, wy, wz = v[k], v[k + 1], v[k + 2]
     square = x * x + y * y + z * z
@@ -106,14 +114,16 @@ def local_turning(k, theta, v, rate_out):
 
 @njit
 def local_turning_solve(k, v, shift, sign, x, out):
-    """out[k : k + 3] = (shift 1 - A)^-1 x[k : k + 3], A = d theta'/d theta at theta = 0: -w~/2.
+    """Write (shift 1 - A)^-1 x of dofs k to k + 2 into out.
+
+    A = d theta'/d theta at theta = 0, which is -w~/2.
 
     k : int - first of the three dofs
-    v : (n_v,) - speeds [rad/s, m/s]
-    shift : float - [1/s]
+    v : (n_v,) - generalized speeds [rad/s, m/s]
+    shift : float - shift of the matrix [1/s]
     sign : float - +1, or -1 for the transposed matrix
-    x : (n_v,)
-    out : (n_v,) - not x
+    x : (n_v,) - right-hand side
+    out : (n_v,) - solution, written; not x itself
     """
     half, inverse = 0.5 * sign, 1.0 / shift
     wx, wy, wz = half * v[k], half * v[k + 1], half * v[k + 2]
@@ -129,9 +139,13 @@ def local_turning_solve(k, v, shift, sign, x, out):
 
 @njit
 def turn(theta, w, w_dot):
-    """w, w_dot : (3,), the rates of the rotation vector theta : (3,), become angular velocity and its rate.
+    """Turn the rates of a rotation vector into the angular velocity and its rate, in place.
 
     With A = sum (-s)^k/(2k+2)!, B = sum (-s)^k/(2k+3)!, s = |theta|^2: J = 1 - A theta + B theta^2.
+
+    theta : (3,) - rotation vector [rad]
+    w : (3,) - theta' on entry, the angular velocity in the child's frame on return [rad/s]
+    w_dot : (3,) - theta'' on entry, the rate of the angular velocity on return [rad/s^2]
     """
     s = theta[0] * theta[0] + theta[1] * theta[1] + theta[2] * theta[2]
     A, B, A_slope, B_slope = 0.0, 0.0, 0.0, 0.0  # slopes in s

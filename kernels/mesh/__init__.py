@@ -1,1 +1,1 @@
-"""Contact of triangle meshes: vertices of one surface in the other, an elastic foundation."""
+"""Contact of triangle meshes: vertices of one surface in the other, with an elastic foundation."""

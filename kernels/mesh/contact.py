@@ -1,8 +1,8 @@
 """Contact of two surfaces of triangles: wrench, patch, and the change of the wrench with the pose.
 
-Everything is about the origin of body A, in its axes: R, p is the pose of body B's surface in those of A's,
-the wrench (moment, force) acts on A, and the stiffness is its change where B is displaced by a small twist
-(turned about A's origin, shifted) with A held.
+Everything is about the origin of body A, in its axes. R and p are the pose of body B's surface in the axes of
+A's; the wrench (moment, force) acts on A; and the stiffness is the change of the wrench where B is displaced
+by a small twist (turned about A's origin, shifted), with A held fixed.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from kernels.mesh.pressing import add_pressed, add_stiffness_of, add_turned
 from kernels.mesh.touching import find_touching
 
 OK, NON_FINITE = 0, 1
-"""Outcome: NON_FINITE for a pose that is no pose, where nothing is said to touch."""
+"""Status of a contact. NON_FINITE stands for a pose that is not finite, for which no vertex is in contact."""
 
 
 @njit
 def mesh_contact(meshes, contacts, e, modulus, R, p, work):
-    """work.wrench[e], work.patch[e] and the vertices that touch; returns OK or NON_FINITE.
+    """Write work.wrench[e], work.patch[e] and the vertices in contact; return OK or NON_FINITE.
 
-    meshes : Meshes
-    contacts : MeshContacts
-    e : int - contact
-    modulus : float - pressure by depth [N/m^3]
-    R : (3, 3), p : (3,) - of B's surface in the axes of A's [m]
-    work : MeshWork - written; what it remembers of the pose before makes a pose nearby quick
+    meshes : Meshes - the surfaces of all meshes
+    contacts : MeshContacts - pairs of surfaces, and how they press on each other
+    e : int - number of the contact
+    modulus : float - pressure per depth [N/m^3]
+    R : (3, 3), p : (3,) - rotation and place of B's surface in the axes of A's [m]
+    work : MeshWork - written; from what it stores of the pose before, a pose nearby is computed fast
     """
     a, b, passes = contacts.mesh_a[e], contacts.mesh_b[e], contacts.passes[e]
     clear_contact(e, work)
@@ -63,7 +63,7 @@ def mesh_contact(meshes, contacts, e, modulus, R, p, work):
 
 @inlined
 def clear_contact(e, work):
-    """Results of contact e to zero."""
+    """Set the results of contact e to zero."""
     work.wrench[e, :], work.by_a[e, :], work.patch[e, :] = 0.0, 0.0, 0.0
     work.sums[:] = 0.0
     work.n_touch[e, 0], work.n_touch[e, 1] = 0, 0
@@ -71,16 +71,16 @@ def clear_contact(e, work):
 
 @njit
 def mesh_stiffness(contacts, e, modulus, R, p, work):
-    """work.stiffness[e] : (6, 6), after mesh_contact at the same pose.
+    """Write work.stiffness[e] : (6, 6), after mesh_contact at the same pose.
 
-    Where B is displaced by x, what A's vertices add is turned along, and changes as if A were displaced
+    Where B is displaced by x, the part of A's vertices is carried along, and changes as if A were displaced
     by -x.
 
-    contacts : MeshContacts
-    e : int - contact
-    modulus : float - pressure by depth [N/m^3]
-    R : (3, 3), p : (3,) - of B's surface in the axes of A's [m]
-    work : MeshWork - written
+    contacts : MeshContacts - pairs of surfaces, and how they press on each other
+    e : int - number of the contact
+    modulus : float - pressure per depth [N/m^3]
+    R : (3, 3), p : (3,) - rotation and place of B's surface in the axes of A's [m]
+    work : MeshWork - results and working space of the mesh contacts, written
     """
     G, J, passes = work.change[0], work.stiffness[e], contacts.passes[e]
     weight = 0.5 if passes == OF_BOTH else 1.0
@@ -100,7 +100,7 @@ def mesh_stiffness(contacts, e, modulus, R, p, work):
 
 @inlined
 def finite_pose(R, p):
-    """Whether R : (3, 3) and p : (3,) are finite numbers."""
+    """Return whether R : (3, 3) and p : (3,) are finite numbers."""
     total = 0.0
     for i in range(3):
         total += abs(p[i])
@@ -116,7 +116,7 @@ def dot3(x, y):
 
 @inlined
 def turn_back(R, p, R_out, p_out):
-    """R_out : (3, 3) = R', p_out : (3,) = -R' p."""
+    """Write the inverse of a pose: R_out : (3, 3) = R', p_out : (3,) = -R' p."""
     for i in range(3):
         for j in range(3):
             R_out[i, j] = R[j, i]
@@ -125,9 +125,11 @@ def turn_back(R, p, R_out, p_out):
 
 @inlined
 def carry_wrench(R, p, w, out):
-    """out : (6,) - a wrench about another origin, at p in the axes of out, from whose axes R turns.
+    """Write a wrench about another origin, and in other axes, into out.
 
-    w : (9,) - moment, force, and what is not read
+    R : (3, 3), p : (3,) - rotation and place of the wrench's own axes in those of out [m]
+    w : (9,) - moment [N m], force [N], and three numbers that are not read
+    out : (6,) - moment [N m] and force [N], written
     """
     fx, fy, fz = dot3(R[0], w[3:]), dot3(R[1], w[3:]), dot3(R[2], w[3:])
     out[3], out[4], out[5] = fx, fy, fz
@@ -138,11 +140,11 @@ def carry_wrench(R, p, w, out):
 
 @njit
 def carry_stiffness(R, p, half, G):
-    """G : (6, 6) becomes X G X', X w = the wrench w carried by `carry_wrench`.
+    """Replace G by X G X', where X w is the wrench w carried by `carry_wrench`.
 
-    R : (3, 3), p : (3,) - pose of the axes that G is in [m]
+    R : (3, 3), p : (3,) - rotation and place of the axes in which G is given [m]
     half : (6, 6) - working space
-    G : (6, 6) - of a twist to a wrench
+    G : (6, 6) - matrix that gives a wrench from a twist, changed
     """
     for i in range(6):
         carry_wrench(R, p, G[i], half[i])  # G X'

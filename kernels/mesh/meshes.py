@@ -1,9 +1,9 @@
-"""Surfaces of triangles as tables, and what contacts between them are made of and remember.
+"""Surfaces of triangles as tables, and the contacts between them with what they store from pose to pose.
 
-All surfaces of a model stand in one group of arrays, one after the other; `table` says where each begins.
-Vertices and triangles are in the order of two trees over space: every node has two children, 2 i + 1 and
-2 i + 2, and of n items at depth D leaf k holds those from (k n) >> D up to ((k + 1) n) >> D. Numbers of
-vertices and triangles are those of these arrays; rtsim/models/packing/meshes.py makes them.
+The surfaces of a model are in one group of arrays, one after the other; `table` shows where each begins.
+Vertices and triangles are in the order of two trees over space: node i has the children 2 i + 1 and 2 i + 2,
+and of n items at depth D leaf k has those from (k n) >> D up to ((k + 1) n) >> D. Numbers of vertices and
+triangles are indices of these arrays; rtsim/models/packing/meshes.py makes them.
 """
 
 from __future__ import annotations
@@ -16,29 +16,29 @@ import numpy as np
 from kernels.algebra.allocation import Floats, Integers, allocate
 
 VERTEX, N_VERTEX, TRIANGLE, N_TRIANGLE, BOX, BOX_DEPTH, BALL, BALL_DEPTH, LEAF, CLOSED = range(10)
-"""Columns of Meshes.table: first vertex and number of vertices, the same of triangles, root and depth of the
-tree of boxes around triangles, and of the tree of balls around vertices, first leaf of the boxes, 1 = without
-boundary."""
+"""Columns of Meshes.table: first vertex and number of vertices, first triangle and number of triangles, root
+and depth of the tree of boxes around triangles, root and depth of the tree of balls around vertices, first
+leaf of the boxes, and 1 where the surface has no boundary."""
 N_TABLE = 10
 
 ORIGIN, NORMAL, SIDE_AB, SIDE_AC, DOTS, AREA = 0, 3, 6, 9, 12, 15
-"""Columns of Meshes.triangle: corner a, unit normal, b - a, c - a (3 each), the products ab.ab, ab.ac,
-ac.ac, and the area."""
+"""Columns of Meshes.triangle: corner a, unit normal, b - a, c - a (3 each), the products ab.ab, ab.ac, ac.ac,
+and the area."""
 N_TRIANGLE_ROW = 16
 
 UPRIGHT, MIDDLE, REACH = 0, 3, 6
-"""Columns of Meshes.disc: unit normal and centre (3 each), and radius, of a disc that a triangle lies in."""
+"""Columns of Meshes.disc: unit normal and centre (3 each), and radius, of a disc around a triangle."""
 N_DISC = 7
 FAR = 1e6
-"""Coordinates of the centre of a disc that is none [m]."""
+"""Coordinates of the centre of a disc that stands for no triangle [m]."""
 
 OF_A, OF_B, OF_BOTH = 0, 1, 2
-"""Whose vertices a contact looks at: those of A in B's surface, of B in A's, or the mean of both."""
+"""Which vertices a contact looks at: those of A in B's surface, those of B in A's, or the mean of both."""
 OWN_AREA, PAPER_AREA = 0, 1
-"""What a vertex stands for: a third of the area of its own triangles, or the whole of the triangle of the
-other surface that is closest (Andersen et al. 2017, nomenclature)."""
+"""Area of a vertex: a third of the area of its own triangles, or the whole area of the closest triangle of
+the other surface (Andersen et al. 2017, nomenclature)."""
 GRADIENT, OWN_NORMAL = 0, 1
-"""Where to a vertex is pressed: along the gradient of its depth, or against its own normal."""
+"""Direction in which a vertex is pressed: along the gradient of its depth, or against its own normal."""
 
 PLACE, AWAY, DEEP, SHARE, BEND, ALONG, PUSH = 0, 3, 6, 7, 8, 9, 12
 """Columns of MeshWork.touch, in the axes of the surface that is pressed: the vertex and the unit normal away
@@ -48,12 +48,12 @@ N_TOUCH = 15
 
 CONTACT_AREA, VOLUME, LARGEST_DEPTH, PRESSED_AT, N_TOUCHING = 0, 1, 2, 3, 6
 """Columns of MeshWork.patch: area [m^2], sum of area times depth [m^3], largest depth [m], centre of pressure
-(3) on body A [m], number of vertices."""
+(3) on body A [m], number of vertices in contact."""
 N_MESH_PATCH = 7
 
 
 class Meshes(NamedTuple):
-    """Surfaces of triangles, corners counter-clockwise seen from outside."""
+    """Surfaces of triangles, whose corners are counter-clockwise as seen from outside."""
 
     table: np.ndarray  # (n_mesh, N_TABLE) int64
     vertex: np.ndarray  # (n_vertex, 3) [m]
@@ -70,7 +70,7 @@ class Meshes(NamedTuple):
 
 
 class MeshContacts(NamedTuple):
-    """Pairs of surfaces that press on each other, and where each keeps what it remembers."""
+    """Pairs of surfaces that press on each other, and where each stores what it needs from pose to pose."""
 
     mesh_a: np.ndarray  # (n_contact,) int64 - of Meshes
     mesh_b: np.ndarray  # (n_contact,) int64
@@ -84,7 +84,7 @@ class MeshContacts(NamedTuple):
 
 
 class MeshWork(NamedTuple):
-    """Results, memory and working space of the contacts between meshes."""
+    """Results, stored values and working space of the contacts between meshes."""
 
     wrench: Annotated[np.ndarray, Floats("n_contact", 6)]  # on A about its origin, in its axes [N m, N]
     by_a: Annotated[np.ndarray, Floats("n_contact", 6)]  # what A's vertices alone add to it
@@ -126,7 +126,7 @@ class MeshWork(NamedTuple):
 N_STACK = 64
 N_NEAR = 128
 TRIANGLES_IN_LEAF, VERTICES_IN_LEAF = 4, 16
-"""At most, of either tree."""
+"""Largest number of items in a leaf of either tree."""
 N_NEAR_TRIANGLE = N_NEAR * TRIANGLES_IN_LEAF + 8  # rows no power of two apart, which a cache would mix up
 
 
@@ -139,7 +139,7 @@ def new_mesh_contacts(
     offset: Sequence[float],
     depth_max: Sequence[float],
 ) -> MeshContacts:
-    """MeshContacts of these pairs of surfaces; one entry of each argument for a contact."""
+    """Return the MeshContacts of pairs of surfaces; each argument has one entry per contact."""
     n_vertex, n_ball = meshes.table[:, N_VERTEX], (2 << meshes.table[:, BALL_DEPTH]) - 1
     vertex, ball = np.zeros((len(pairs), 3), np.int64), np.zeros((len(pairs), 3), np.int64)
     for table, sizes in ((vertex, n_vertex), (ball, n_ball)):
@@ -163,7 +163,7 @@ def new_mesh_contacts(
 
 
 def new_mesh_work(contacts: MeshContacts) -> MeshWork:
-    """Allocate a MeshWork, which knows nothing yet."""
+    """Allocate a MeshWork, in which nothing is stored yet."""
     n = len(contacts.mesh_a)
     n_kept, n_ball = (int(kept[-1, 2]) if n else 0 for kept in (contacts.vertex, contacts.ball))
     return allocate(MeshWork, n_contact=n, n_kept=n_kept, n_kept_ball=n_ball)

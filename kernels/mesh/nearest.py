@@ -2,7 +2,7 @@
 
 Closest point of a triangle: Ericson (2005), Real-Time Collision Detection, section 5.1.5, by the regions of
 its corners, edges and face. Side: Baerentzen, Aanaes (2005), IEEE Trans Vis Comput Graph 11:243-253: the sign
-of (point - closest) . N with the normal of the face, the sum of the normals at the edge, or the sum of the
+of (point - closest) . N, with N the normal of the face, the sum of the normals at the edge, or the sum of the
 normals at the corner weighted by angle.
 """
 
@@ -24,15 +24,15 @@ from kernels.mesh.meshes import (
 )
 
 FACE, EDGE, CORNER = 0, 1, 4
-"""What is closest: the face, EDGE + k (ab, bc, ca), or CORNER + k (a, b, c)."""
+"""The feature that is closest: the face, EDGE + k (ab, bc, ca), or CORNER + k (a, b, c)."""
 
 
 @inlined
 def on_triangle(row, x, y, z):
-    """(squared distance, way from a along ab and along ac [1], what is closest) of a point and a triangle.
+    """Return (squared distance [m^2], along ab, along ac [1], closest feature) of a triangle and a point.
 
-    row : (N_TRIANGLE_ROW,) - of Meshes.triangle
-    x, y, z : float - point [m]
+    row : (N_TRIANGLE_ROW,) - the triangle's row of Meshes.triangle
+    x, y, z : float - the point [m]
     """
     px, py, pz = x - row[ORIGIN], y - row[ORIGIN + 1], z - row[ORIGIN + 2]
     d1 = row[SIDE_AB] * px + row[SIDE_AB + 1] * py + row[SIDE_AB + 2] * pz
@@ -64,14 +64,14 @@ def on_triangle(row, x, y, z):
 
 @inlined
 def triangle_gap(row, px, py, pz, height):
-    """Squared distance of a triangle and a point [m^2], by its face or the nearest of its edges.
+    """Return the squared distance of a triangle and a point [m^2], by its face or the nearest of its edges.
 
-    No branches: which of them is closest changes with every triangle, and a wrong guess of a processor
-    costs more than all of them.
+    There are no branches: which of them is closest changes with every triangle, and a branch that a processor
+    predicts wrongly costs more than all of them.
 
-    row : (N_TRIANGLE_ROW,) - of Meshes.triangle
-    px, py, pz : float - from corner a to the point [m]
-    height : float - of the point over the plane [m]
+    row : (N_TRIANGLE_ROW,) - the triangle's row of Meshes.triangle
+    px, py, pz : float - the point from corner a [m]
+    height : float - height of the point above the triangle's plane [m]
     """
     d1 = row[SIDE_AB] * px + row[SIDE_AB + 1] * py + row[SIDE_AB + 2] * pz
     d2 = row[SIDE_AC] * px + row[SIDE_AC + 1] * py + row[SIDE_AC + 2] * pz
@@ -90,14 +90,14 @@ def triangle_gap(row, px, py, pz, height):
 
 @inlined
 def gap_to(row, x, y, z):
-    """Squared distance of a triangle row : (N_TRIANGLE_ROW,) and a point [m^2]."""
+    """Return the squared distance of a point and the triangle row : (N_TRIANGLE_ROW,) [m^2]."""
     px, py, pz = x - row[ORIGIN], y - row[ORIGIN + 1], z - row[ORIGIN + 2]
     return triangle_gap(row, px, py, pz, row[NORMAL] * px + row[NORMAL + 1] * py + row[NORMAL + 2] * pz)
 
 
 @inlined
 def box_gap(box, x, y, z):
-    """Squared distance of a point and a box : (6,) [m^2]."""
+    """Return the squared distance of a point and a box : (6,) [m^2]."""
     dx = max(box[0] - x, x - box[3], 0.0)
     dy = max(box[1] - y, y - box[4], 0.0)
     dz = max(box[2] - z, z - box[5], 0.0)
@@ -106,12 +106,12 @@ def box_gap(box, x, y, z):
 
 @inlined
 def in_leaf(triangles, first, end, x, y, z, found):
-    """(squared distance, triangle) as found so far, or those of a closer triangle.
+    """Return found, or squared distance and number of a closer triangle among some.
 
-    triangles : (n_triangle, N_TRIANGLE_ROW) - of Meshes
-    first, end : int - some of them
-    x, y, z : float - point, in the axes of the surface [m]
-    found : (float, int) - squared distance [m^2], triangle
+    triangles : (n_triangle, N_TRIANGLE_ROW) - Meshes.triangle
+    first, end : int - the first of these triangles, and the one after the last
+    x, y, z : float - the point, in the axes of the surface [m]
+    found : (float, int) - squared distance [m^2] and number of the closest triangle so far
     """
     gap, triangle = found
     for t in range(first, end):
@@ -127,13 +127,13 @@ def in_leaf(triangles, first, end, x, y, z, found):
 
 @njit
 def below(surface, top, x, y, z, found, node, gap):
-    """(squared distance, triangle) as found so far, or those of a closer triangle below a node.
+    """Return found, or squared distance and number of a closer triangle below a node of the boxes.
 
-    surface : (boxes, triangles, root, depth, first, n) - of Meshes, and of its table
-    top : int - node of its boxes, of which gap[0] is the squared distance [m^2]
-    x, y, z : float - point, in the axes of the surface [m]
-    found : (float, int) - squared distance [m^2], triangle
-    node : (N_STACK,) int64, gap : (N_STACK,) - working space
+    surface : (boxes, triangles, root, depth, first, n) - arrays of Meshes, and numbers of its table
+    top : int - the node, of which gap[0] is the squared distance [m^2]
+    x, y, z : float - the point, in the axes of the surface [m]
+    found : (float, int) - squared distance [m^2] and number of the closest triangle so far
+    node : (N_STACK,) int64, gap : (N_STACK,) - working space, nodes and their squared distances
     """
     box, triangles, root, depth, first, n = surface
     inner, n_ahead, node[0] = (1 << depth) - 1, 1, top
@@ -158,15 +158,15 @@ def below(surface, top, x, y, z, found, node, gap):
 
 @njit
 def search(meshes, m, x, y, z, guess, node, gap):
-    """(squared distance [m^2], triangle) of what is closest to a point; arguments as those of `nearest`.
+    """Return (squared distance [m^2], number) of the triangle of a surface that is closest to a point.
 
-    From a guess the search goes up to the root, as most of what is aside is too far at the first look.
+    From a guess the search climbs to the root, as most of what is beside is too far at the first look.
 
-    meshes : Meshes
-    m : int - surface
-    x, y, z : float - point, in the axes of the surface [m]
-    guess : int - triangle that may be close, -1 = none
-    node : (N_STACK,) int64, gap : (N_STACK,) - working space
+    meshes : Meshes - the surfaces of all meshes
+    m : int - number of the surface
+    x, y, z : float - the point, in the axes of the surface [m]
+    guess : int - number of a triangle that may be close, -1 = none
+    node : (N_STACK,) int64, gap : (N_STACK,) - working space, nodes and their squared distances
     """
     row = meshes.table[m]
     root, depth, first, n = row[BOX], row[BOX_DEPTH], row[TRIANGLE], row[N_TRIANGLE]
@@ -192,13 +192,13 @@ def search(meshes, m, x, y, z, guess, node, gap):
 
 @njit
 def nearest(meshes, m, x, y, z, guess, node, gap):
-    """(squared distance [m^2], way along ab and ac [1], triangle, what is closest) of a surface and a point.
+    """Return what is closest to a point: (squared distance [m^2], along ab, along ac [1], triangle, feature).
 
-    meshes : Meshes
-    m : int - surface
-    x, y, z : float - point, in the axes of the surface [m]
-    guess : int - triangle that may be close, -1 = none
-    node : (N_STACK,) int64, gap : (N_STACK,) - working space
+    meshes : Meshes - the surfaces of all meshes
+    m : int - number of the surface
+    x, y, z : float - the point, in the axes of the surface [m]
+    guess : int - number of a triangle that may be close, -1 = none
+    node : (N_STACK,) int64, gap : (N_STACK,) - working space, nodes and their squared distances
     """
     _, t = search(meshes, m, x, y, z, guess, node, gap)
     square, u, v, what = on_triangle(meshes.triangle[t], x, y, z)
@@ -207,10 +207,10 @@ def nearest(meshes, m, x, y, z, guess, node, gap):
 
 @inlined
 def way_from(row, u, v, x, y, z):
-    """(x, y, z) from a point of a triangle to another point [m].
+    """Return the vector (x, y, z) from a point of a triangle to another point [m].
 
-    row : (N_TRIANGLE_ROW,) - of Meshes.triangle
-    u, v : float - way along ab and ac [1]
+    row : (N_TRIANGLE_ROW,) - the triangle's row of Meshes.triangle
+    u, v : float - coordinates of the triangle's point along ab and ac [1]
     x, y, z : float - the other point [m]
     """
     return (
@@ -222,11 +222,11 @@ def way_from(row, u, v, x, y, z):
 
 @inlined
 def side_normal(meshes, t, what):
-    """(x, y, z) of the normal that tells the side at what is closest, and whether that is on the boundary.
+    """Return the normal (x, y, z) that decides the side at a feature, and whether that is on the boundary.
 
-    meshes : Meshes
-    t : int - triangle
-    what : int - FACE, EDGE + k or CORNER + k
+    meshes : Meshes - the surfaces of all meshes
+    t : int - number of the triangle
+    what : int - the feature: FACE, EDGE + k or CORNER + k
     """
     if what == FACE:
         row = meshes.triangle[t]
@@ -242,13 +242,15 @@ def side_normal(meshes, t, what):
 
 @entry
 def signed_distance(meshes, m, point, guess, work):
-    """(distance [m], negative inside; triangle; what is closest; 1 = beyond the boundary) of a point : (3,).
+    """Return (distance [m], triangle, feature, 1 = beyond the boundary) of a surface and a point.
 
-    meshes : Meshes
-    m : int - surface
-    point : (3,) - in the axes of the surface [m]
-    guess : int - triangle that may be close, -1 = none
-    work : MeshWork - node and gap written
+    The distance is negative inside; triangle and feature are the closest ones.
+
+    meshes : Meshes - the surfaces of all meshes
+    m : int - number of the surface
+    point : (3,) - the point in the axes of the surface [m]
+    guess : int - number of a triangle that may be close, -1 = none
+    work : MeshWork - results and working space; node and gap are written
     """
     x, y, z = point[0], point[1], point[2]
     square, u, v, t, what = nearest(meshes, m, x, y, z, guess, work.node, work.gap)

@@ -1,4 +1,4 @@
-"""What contacts see of two surfaces of triangles: a patch, and how it changes as A moves."""
+"""The patch of two surfaces of triangles, as contacts need it, and how it changes as A moves."""
 
 from __future__ import annotations
 
@@ -11,10 +11,13 @@ from kernels.mesh.meshes import LARGEST_DEPTH, PRESSED_AT
 
 @njit
 def relative_pose(pose, a, b, Q, R, p):
-    """Q : (3, 3) = rotation of body a; R : (3, 3), p : (3,) = pose of body b in its axes [m].
+    """Write the rotation of body a in ground, and the pose of body b in the axes of a.
 
-    pose : Pose
-    a, b : int - bodies, -1 = ground
+    pose : Pose - places and rotations of all bodies in ground
+    a, b : int - numbers of the bodies, -1 = ground
+    Q : (3, 3) - rotation of body a, written
+    R : (3, 3) - rotation of body b in the axes of a, written
+    p : (3,) - place of body b in the axes of a [m], written
     """
     for i in range(3):
         for j in range(3):
@@ -34,11 +37,12 @@ def relative_pose(pose, a, b, Q, R, p):
 
 @njit
 def write_patch(w, patch, Q, row):
-    """row : (N_STATE,) - depth, volume, normal and point of a wrench w : (6,) for unit modulus on A.
+    """Write depth, volume, normal and point of a wrench of two meshes into row.
 
-    patch : (N_MESH_PATCH,) - of MeshWork
-    Q : (3, 3) - rotation of A
-    row : (N_STATE,) - of ContactWork.state, written
+    w : (6,) - wrench on A for unit modulus, about its origin and in its axes [m^4, m^3]
+    patch : (N_MESH_PATCH,) - the contact's row of MeshWork.patch
+    Q : (3, 3) - rotation of body A in ground
+    row : (N_STATE,) - the contact's row of ContactWork.state, written
     """
     square = w[3] * w[3] + w[4] * w[4] + w[5] * w[5]
     row[PATCH], row[PATCH + 1] = 0.0, 0.0
@@ -61,13 +65,13 @@ def write_patch(w, patch, Q, row):
 
 @njit
 def write_moved(w, patch, J, share, Q, moved):
-    """moved : (6, N_MOVED) where A turns about its origin and where that moves, about the ground's axes.
+    """Write how the patch changes where A turns about its origin, and where that moves, about ground's axes.
 
-    w : (6,), J : (6, 6) - wrench for unit modulus and its change where B is displaced, in A's axes
-    patch : (N_MESH_PATCH,) - of MeshWork
-    share : float - of A's vertices in what presses [1]
-    Q : (3, 3) - rotation of A
-    moved : (6, N_MOVED) - of ContactWork
+    w : (6,), J : (6, 6) - wrench for unit modulus, and its change where B is displaced, in A's axes
+    patch : (N_MESH_PATCH,) - the contact's row of MeshWork.patch
+    share : float - part of A's vertices in what presses [1]
+    Q : (3, 3) - rotation of body A in ground
+    moved : (6, N_MOVED) - ContactWork.moved, written
     """
     M, F, c = w[:3], w[3:], patch[PRESSED_AT : PRESSED_AT + 3]
     square = F[0] * F[0] + F[1] * F[1] + F[2] * F[2]
@@ -101,13 +105,15 @@ def write_moved(w, patch, J, share, Q, moved):
 
 @inlined
 def changed(x, F, J, row, column, axis, turn, shift):
-    """(3) - change of a vector x of A's wrench where A turns about an axis or shifts along it, B held.
+    """Return the change of a vector x of A's wrench where A turns about an axis or shifts along it.
+
+    B is held fixed.
 
     x, F : (3,) - the vector, and the force
     J : (6, 6) - change of the wrench where B is displaced
-    row, column : int - the vector's rows of J, the motion's columns
-    axis : (3,) - in A's axes
-    turn, shift : float - 1 for a turn of x along; 1 for a shift of the moment's point
+    row, column : int - first row of the vector in J, and first column of the motion
+    axis : (3,) - the axis, in A's axes
+    turn, shift : float - turn = 1: x turns along; shift = 1: the point of the moment shifts
     """
     out = (
         turn * (axis[1] * x[2] - axis[2] * x[1]) + shift * (axis[1] * F[2] - axis[2] * F[1]),

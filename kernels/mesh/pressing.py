@@ -1,11 +1,11 @@
-"""The wrench of vertices that touch, each pressed away by modulus x area x depth, and its stiffness.
+"""The wrench of vertices in contact, each pressed away by modulus x area x depth, and its stiffness.
 
 f_i = p a_i d_i m (Andersen et al. 2017: f_i = p v_i, v_i = a_i d_i). Along the gradient n of the distance,
 m = n, the forces have a potential, the sum of p a_i d_i^2/2. Where the vertex moves by x, f_i changes by
--K x, K = p a_i (n n' - d_i B), B the curvature of the distance: (1 - n n' - t t')/s at the distance s of an
-edge along t, (1 - n n')/s of a corner, 0 over a face. Against the vertex's own normal, m turns with its
-surface, and the sum is that of a pressure p d on it: it goes on where n leaps from one closest triangle to
-the next, and has no potential. f_i changes by -p a_i m n' x, and turns along.
+-K x, K = p a_i (n n' - d_i B), with the curvature B of the distance: (1 - n n' - t t')/s at the distance s
+of an edge along t, (1 - n n')/s of a corner, 0 over a face. Against the vertex's own normal, m turns with its
+surface, and the sum is that of a pressure p d on it: it is continuous where n jumps from one closest triangle
+to the next, and it has no potential. Then f_i changes by -p a_i m n' x, and turns along.
 """
 
 from __future__ import annotations
@@ -30,14 +30,15 @@ from kernels.mesh.meshes import (
 
 @njit
 def add_pressed(touch, first, n, modulus, weight, patch, sums):
-    """patch : (N_MESH_PATCH,) but for the centre, and sums : (9,) += what these vertices add.
+    """Add what these vertices contribute to the patch, except for its centre of pressure, and to the sums.
 
-    touch : (n_kept, N_TOUCH) - of MeshWork
-    first, n : int - rows of it
-    modulus : float - pressure by depth [N/m^3]
-    weight : float - of the pass [1]
-    patch : (N_MESH_PATCH,) - of MeshWork
-    sums : (9,) - of MeshWork: wrench on them about the origin of the surface that they touch, in its axes
+    touch : (n_kept, N_TOUCH) - MeshWork.touch, the vertices in contact
+    first, n : int - first row of touch, and number of rows
+    modulus : float - pressure per depth [N/m^3]
+    weight : float - weight of the pass [1]
+    patch : (N_MESH_PATCH,) - the contact's row of MeshWork.patch
+    sums : (9,) - wrench on the vertices, about the origin of the surface that they touch and in its axes, and
+      first moment of the volume
     """
     for j in range(first, first + n):
         row = touch[j]
@@ -57,12 +58,13 @@ def add_pressed(touch, first, n, modulus, weight, patch, sums):
 
 @inlined
 def add_stiffness_of(direction, touch, first, n, modulus, G):
-    """G : (6, 6) += change of the wrench of these vertices where their surface moves by a twist.
+    """Add the change of the wrench of these vertices, where their surface moves by a twist, to G : (6, 6).
 
     direction : int - GRADIENT or OWN_NORMAL
-    touch : (n_kept, N_TOUCH) - of MeshWork
-    first, n : int - rows of it
-    modulus : float - pressure by depth, by the weight of the pass [N/m^3]
+    touch : (n_kept, N_TOUCH) - MeshWork.touch, the vertices in contact
+    first, n : int - first row of touch, and number of rows
+    modulus : float - pressure per depth, times the weight of the pass [N/m^3]
+    G : (6, 6) - change of the wrench by a twist
     """
     if direction == OWN_NORMAL:
         add_slope_of_pressure(touch, first, n, modulus, G)
@@ -72,11 +74,12 @@ def add_stiffness_of(direction, touch, first, n, modulus, G):
 
 @njit
 def add_slope_of_pressure(touch, first, n, modulus, G):
-    """G : (6, 6) += the change of forces against own normals, which turn and go along.
+    """Add the change of forces against the vertices' own normals, which turn along, to G.
 
-    touch : (n_kept, N_TOUCH) - of MeshWork
-    first, n : int - rows of it
-    modulus : float - pressure by depth, by the weight of the pass [N/m^3]
+    touch : (n_kept, N_TOUCH) - MeshWork.touch, the vertices in contact
+    first, n : int - first row of touch, and number of rows
+    modulus : float - pressure per depth, times the weight of the pass [N/m^3]
+    G : (6, 6) - change of the wrench by a twist
     """
     Mx, My, Mz, Fx, Fy, Fz = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for j in range(first, first + n):
@@ -96,11 +99,12 @@ def add_slope_of_pressure(touch, first, n, modulus, G):
 
 @njit
 def add_slope_of_potential(touch, first, n, modulus, G):
-    """G : (6, 6) += the change of forces along gradients.
+    """Add the change of forces along gradients to G.
 
-    touch : (n_kept, N_TOUCH) - of MeshWork
-    first, n : int - rows of it
-    modulus : float - pressure by depth, by the weight of the pass [N/m^3]
+    touch : (n_kept, N_TOUCH) - MeshWork.touch, the vertices in contact
+    first, n : int - first row of touch, and number of rows
+    modulus : float - pressure per depth, times the weight of the pass [N/m^3]
+    G : (6, 6) - change of the wrench by a twist
     """
     for j in range(first, first + n):
         row = touch[j]
@@ -119,11 +123,12 @@ def add_slope_of_potential(touch, first, n, modulus, G):
 
 @inlined
 def add_square(weight, y, nx, ny, nz, G):
-    """G : (6, 6) += weight w w', w = (y x n, n).
+    """Add weight w w', with w = (y x n, n), to G.
 
-    weight : float
+    weight : float - factor of the square
     y : (3,) - place [m]
-    nx, ny, nz : float - direction n
+    nx, ny, nz : float - components of the direction n
+    G : (6, 6) - change of the wrench by a twist
     """
     w = about_origin(y, nx, ny, nz)
     for i in range(6):
@@ -134,15 +139,17 @@ def add_square(weight, y, nx, ny, nz, G):
 
 @inlined
 def about_origin(y, nx, ny, nz):
-    """(6) - y x n and n, of a place y : (3,) [m] and a direction n."""
+    """Return y x n and n, six numbers, of a place y : (3,) [m] and a direction n."""
     return (y[1] * nz - y[2] * ny, y[2] * nx - y[0] * nz, y[0] * ny - y[1] * nx, nx, ny, nz)
 
 
 @inlined
 def add_arm(y, fx, fy, fz, G):
-    """G : (6, 6) += change of the moment of a constant force whose point y : (3,) moves by a twist.
+    """Add the change of the moment of a constant force, whose point moves by a twist, to G.
 
-    fx, fy, fz : float - force [N]
+    y : (3,) - the point [m]
+    fx, fy, fz : float - components of the force [N]
+    G : (6, 6) - change of the wrench by a twist
     """
     f = (fx, fy, fz)
     along = y[0] * fx + y[1] * fy + y[2] * fz
@@ -160,7 +167,7 @@ def add_arm(y, fx, fy, fz, G):
 
 @inlined
 def add_turned(w, J):
-    """J : (6, 6) += change of the wrench w : (6) where it is displaced by a twist."""
+    """Add the change of the wrench w, six numbers, where it is displaced by a twist, to J : (6, 6)."""
     for k in range(2):
         x, y, z = w[3 * k], w[3 * k + 1], w[3 * k + 2]
         J[3 * k, 1] += z

@@ -1,8 +1,8 @@
 """The closest triangles of vertices that lie near each other, found together.
 
-Each has a triangle that was closest before, so that none farther than the farthest of these can be now. The
-leaves of boxes within that of all of them are gathered once; of each vertex then a disc around every triangle
-in them tells which few have to be looked at.
+Each vertex has a triangle that was closest before, so that none farther away than the farthest of these can
+be closest now. The leaves of boxes within that distance of all these vertices are gathered once. Then, for
+each vertex, a disc around every triangle in the leaves shows which few have to be looked at.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from kernels.mesh.nearest import gap_to
 
 @inlined
 def room_gap(box, room):
-    """Squared distance of two boxes : (6,) [m^2]."""
+    """Return the squared distance of two boxes : (6,) [m^2]."""
     dx = max(box[0] - room[3], room[0] - box[3], 0.0)
     dy = max(box[1] - room[4], room[1] - box[4], 0.0)
     dz = max(box[2] - room[5], room[2] - box[5], 0.0)
@@ -25,10 +25,11 @@ def room_gap(box, room):
 
 @inlined
 def add_to_room(x, y, z, first, room):
-    """room : (6,) - holds a point, too, or that alone where it is the first one [m].
+    """Extend a box to contain a point, or make it that point alone where it is the first one.
 
-    x, y, z : float - point [m]
-    first : bool
+    x, y, z : float - the point [m]
+    first : bool - whether it is the first point
+    room : (6,) - lowest and highest x, y, z of the box [m], changed
     """
     at = (x, y, z)
     for i in range(3):
@@ -38,12 +39,12 @@ def add_to_room(x, y, z, first, room):
 
 @inlined
 def gather(meshes, row, reach, work):
-    """How many leaves of boxes lie within reach of work.room; -1 where they are too many.
+    """Gather the leaves of boxes within reach of work.room; return their number, -1 where they are too many.
 
-    meshes : Meshes
-    row : (N_TABLE,) int64 - of the surface
-    reach : float - squared [m^2]
-    work : MeshWork - near, near_disc and node written
+    meshes : Meshes - the surfaces of all meshes
+    row : (N_TABLE,) int64 - the surface's row of Meshes.table
+    reach : float - square of the reach [m^2]
+    work : MeshWork - room is read; near, near_disc and node are written
     """
     n = leaves_within(meshes.box[row[BOX] :], row[BOX_DEPTH], reach, work.room, work.node, work.near)
     lay_out(meshes.disc[row[LEAF] :], work.near, n, work.near_disc)
@@ -52,14 +53,14 @@ def gather(meshes, row, reach, work):
 
 @njit
 def leaves_within(boxes, depth, reach, room, node, near):
-    """How many leaves lie within reach of a room; -1 where they are too many to be gathered.
+    """Write the leaves within reach of a box; return their number, -1 where they are too many to be gathered.
 
-    boxes : (n_box, 6) - of Meshes, from the root of a surface on
-    depth : int - of their tree
-    reach : float - squared [m^2]
-    room : (6,) - of MeshWork
+    boxes : (n_box, 6) - Meshes.box, from the root of a surface on
+    depth : int - depth of the tree of boxes
+    reach : float - square of the reach [m^2]
+    room : (6,) - lowest and highest x, y, z of the box [m]
     node : (N_STACK,) int64 - working space
-    near : (N_NEAR,) int64 - written
+    near : (N_NEAR,) int64 - numbers of the leaves, written
     """
     inner, found, n_ahead, node[0] = (1 << depth) - 1, 0, 1, 0
     while n_ahead > 0:
@@ -85,11 +86,12 @@ def leaves_within(boxes, depth, reach, room, node, near):
 
 @njit
 def lay_out(disc, near, n, near_disc):
-    """near_disc : (N_DISC, N_NEAR_TRIANGLE) - the discs of n leaves, one leaf after the other.
+    """Write the discs of n leaves, one leaf after the other.
 
-    disc : (n_leaf, N_DISC, TRIANGLES_IN_LEAF) - of Meshes, from the first leaf of a surface on
-    near : (N_NEAR,) int64 - leaves
-    n : int
+    disc : (n_leaf, N_DISC, TRIANGLES_IN_LEAF) - Meshes.disc, from the first leaf of a surface on
+    near : (N_NEAR,) int64 - numbers of the leaves
+    n : int - number of leaves
+    near_disc : (N_DISC, N_NEAR_TRIANGLE) - discs of their triangles, written
     """
     for k in range(n):
         leaf = disc[near[k]]
@@ -100,11 +102,12 @@ def lay_out(disc, near, n, near_disc):
 
 @njit
 def screen(disc, n, x, y, z, gap):
-    """gap : (N_NEAR_TRIANGLE,) - squared distances of a point and each disc of n leaves [m^2].
+    """Write the squared distances of a point and each disc of n leaves.
 
-    disc : (N_DISC, N_NEAR_TRIANGLE) - of MeshWork.near_disc
-    n : int
-    x, y, z : float - point [m]
+    disc : (N_DISC, N_NEAR_TRIANGLE) - MeshWork.near_disc
+    n : int - number of leaves
+    x, y, z : float - the point [m]
+    gap : (N_NEAR_TRIANGLE,) - squared distances [m^2], written
     """
     for j in range(n * TRIANGLES_IN_LEAF):
         dx, dy, dz = x - disc[MIDDLE, j], y - disc[MIDDLE + 1, j], z - disc[MIDDLE + 2, j]
@@ -116,13 +119,13 @@ def screen(disc, n, x, y, z, gap):
 
 @njit
 def closest_of(triangles, leaves, gaps, x, y, z, found):
-    """The triangle found, or one gathered that is closer to a point.
+    """Return the number of the triangle that is closest to a point: the one found, or one of those gathered.
 
-    triangles : (n_triangle, N_TRIANGLE_ROW) - of Meshes
-    leaves : (near, n, first, number, depth) - leaves and how many, triangles and depth of the surface
-    gaps : (N_NEAR_TRIANGLE,) - after screen
-    x, y, z : float - point, in the axes of the surface [m]
-    found : (float, int) - squared distance [m^2] of a triangle that may be closest
+    triangles : (n_triangle, N_TRIANGLE_ROW) - Meshes.triangle
+    leaves : (near, n, first, number, depth) - leaves and how many; first triangle, number of triangles, depth
+    gaps : (N_NEAR_TRIANGLE,) - squared distances of the discs, by screen [m^2]
+    x, y, z : float - the point, in the axes of the surface [m]
+    found : (float, int) - squared distance [m^2] and number of a triangle that may be closest
     """
     near, n, first, number, depth = leaves
     gap, triangle = found

@@ -1,11 +1,11 @@
-"""Which vertices of one surface are in another, how deep and towards where.
+"""Which vertices of one surface are inside another, how deep, and in which direction.
 
-A vertex at the distance s of a surface cannot reach it before it has moved by s. So every vertex keeps where
-it was when it was looked at and how far that was from touching, and every ball around vertices near each
-other the motion up to which none of them touches: an exact rule, by which few vertices are looked at where
-little moves. A ball is looked at as one until something in it may touch; from then on its vertices tell. What
-the box around the other surface, or a triangle nearby, can tell needs no search. The triangle that was
-closest bounds the next one.
+A vertex at the distance s from a surface cannot reach it before it has moved by s. So every vertex stores
+where it was when it was last looked at, and how far that was from touching; and every ball around vertices
+near each other stores the motion up to which none of them touches. By this exact rule few vertices are looked
+at where little moves. A ball is looked at as a whole until something in it may touch; from then on its
+vertices are. Where the box around the other surface, or a triangle nearby, decides, no search is needed. The
+triangle that was closest bounds the next search.
 """
 
 from __future__ import annotations
@@ -51,14 +51,18 @@ from kernels.mesh.nearest import (
 from kernels.mesh.together import add_to_room, closest_of, gather, screen
 
 TINY = 1e-10
-"""Distance [m] below which the direction to the closest point is not told by the difference."""
+"""Distance below which the difference of two points does not give the direction to the closest point [m]."""
 
 
 @inlined
 def moved_by(last, R, p, ball):
-    """How far a point in a ball : (4,) may have come from the pose last : (4, 3) to R, p [m].
+    """Return how far a point in a ball may have moved between two poses [m].
 
-    |dR c + dp| + |dR| r, the norm of a difference of rotations being its Frobenius norm by sqrt(2).
+    It is |dR c + dp| + |dR| r, with the norm of a difference of rotations, its Frobenius norm over sqrt(2).
+
+    last : (4, 3) - rotation, then place, of the pose before [m]
+    R : (3, 3), p : (3,) - rotation and place of the pose now [m]
+    ball : (4,) - centre c and radius r of the ball [m]
     """
     way, turn = 0.0, 0.0
     for i in range(3):
@@ -73,7 +77,7 @@ def moved_by(last, R, p, ball):
 
 @inlined
 def remember(R, p, last):
-    """last : (4, 3) = R : (3, 3), p : (3,)"""
+    """Store the pose R : (3, 3), p : (3,) in last : (4, 3)."""
     for i in range(3):
         for j in range(3):
             last[i, j] = R[i, j]
@@ -82,7 +86,7 @@ def remember(R, p, last):
 
 @inlined
 def seen(R, p, x):
-    """(x, y, z) of R x + p."""
+    """Return R x + p as three numbers."""
     return (
         R[0, 0] * x[0] + R[0, 1] * x[1] + R[0, 2] * x[2] + p[0],
         R[1, 0] * x[0] + R[1, 1] * x[1] + R[1, 2] * x[2] + p[1],
@@ -92,14 +96,14 @@ def seen(R, p, x):
 
 @njit
 def find_touching(meshes, contacts, e, k, source, target, R, p, work):
-    """work.touch, work.touching and work.n_touch of pass k of contact e: vertices of source in target.
+    """Write touch, touching and n_touch of work for pass k of contact e: vertices of source in target.
 
-    meshes : Meshes
-    contacts : MeshContacts
-    e, k : int - contact and pass, 0 = A's vertices
-    source, target : int - surfaces
-    R : (3, 3), p : (3,) - of source in the axes of target [m]
-    work : MeshWork - written
+    meshes : Meshes - the surfaces of all meshes
+    contacts : MeshContacts - pairs of surfaces, and how they press on each other
+    e, k : int - numbers of the contact and of the pass, 0 = vertices of A, 1 = of B
+    source, target : int - numbers of the surfaces
+    R : (3, 3), p : (3,) - rotation and place of source in the axes of target [m]
+    work : MeshWork - results and working space of the mesh contacts, written
     """
     kept, balls, last = contacts.vertex[e, k], contacts.ball[e, k], work.pose[e, k]
     row = meshes.table[source]
@@ -138,11 +142,11 @@ def find_touching(meshes, contacts, e, k, source, target, R, p, work):
 
 @inlined
 def after(i, balls, wake):
-    """The node after node i and all below it, children after their parents; -1 after the last.
+    """Return the node after node i and all below it, children after their parents; -1 after the last one.
 
-    i : int
-    balls : int - of the root
-    wake : (n_kept_ball,) - of MeshWork; of nodes that are left that of the first of their children to wake
+    i : int - number of the node
+    balls : int - place of the root in wake
+    wake : (n_kept_ball,) - MeshWork.ball_wake; nodes that are left get the value of their first child to wake
     """
     while i > 0 and i % 2 == 0:
         wake[balls + i // 2 - 1] = min(wake[balls + i - 1], wake[balls + i])
@@ -152,7 +156,7 @@ def after(i, balls, wake):
 
 @inlined
 def forget(contacts, e, k, work):
-    """What pass k of contact e remembers is void."""
+    """Clear what is stored for pass k of contact e."""
     for j in range(contacts.vertex[e, k], contacts.vertex[e, k + 1]):
         work.clear[j], work.guess[j] = 0.0, -1
     for j in range(contacts.ball[e, k], contacts.ball[e, k + 1]):
@@ -161,14 +165,14 @@ def forget(contacts, e, k, work):
 
 @inlined
 def clearance(meshes, target, x, y, z, reach, guess, work):
-    """(how far a point is from touching [m], closest triangle); negative where it is deep.
+    """Return (how far a point is from touching [m], closest triangle); negative where the point is deep.
 
-    meshes : Meshes
-    target : int - surface
-    x, y, z : float - point, in the axes of target [m]
-    reach : (float, float) - distances at which it may touch, over the surface and beyond the boundary [m]
-    guess : int - triangle that may be close, -1 = none
-    work : MeshWork - node and gap written
+    meshes : Meshes - the surfaces of all meshes
+    target : int - number of the surface that is pressed
+    x, y, z : float - the point, in the axes of target [m]
+    reach : (float, float) - distances at which it may touch, above the surface and beyond the boundary [m]
+    guess : int - number of a triangle that may be close, -1 = none
+    work : MeshWork - results and working space; node and gap are written
     """
     square, u, v, t, what = nearest(meshes, target, x, y, z, guess, work.node, work.gap)
     dx, dy, dz = way_from(meshes.triangle[t], u, v, x, y, z)
@@ -181,14 +185,15 @@ def clearance(meshes, target, x, y, z, reach, guess, work):
 
 @inlined
 def surroundings(meshes, contacts, e, target):
-    """(box : (6,) around a surface [m], how far outside it a vertex may touch [m], infinite where anywhere).
+    """Return the box : (6,) of a surface [m], and how far outside it a vertex may touch [m].
 
-    Behind an open surface what lies outside the box is deep, too.
+    That is infinite where a vertex may touch anywhere. Behind an open surface, a vertex outside the box is
+    deep, too.
 
-    meshes : Meshes
-    contacts : MeshContacts
-    e : int - contact
-    target : int - surface
+    meshes : Meshes - the surfaces of all meshes
+    contacts : MeshContacts - pairs of surfaces, and how they press on each other
+    e : int - number of the contact
+    target : int - number of the surface that is pressed
     """
     row = meshes.table[target]
     return meshes.box[row[BOX]], contacts.offset[e] if row[CLOSED] == 1 else rim_reach(contacts, e)
@@ -196,31 +201,35 @@ def surroundings(meshes, contacts, e, target):
 
 @inlined
 def aside(around, x, y, z):
-    """How far a point is from touching at least [m], by the box of a surface alone; not above 0 inside.
+    """Return a lower bound of a point's distance from touching [m], by the box; not above 0 inside.
 
-    around : (box, reach) - as `surroundings` returns it
-    x, y, z : float - point, in the axes of the surface [m]
+    around : (box, reach) - box of the surface, and how far outside a vertex may touch [m] (`surroundings`)
+    x, y, z : float - the point, in the axes of the surface [m]
     """
     return math.sqrt(box_gap(around[0], x, y, z)) - around[1]
 
 
 @inlined
 def rim_reach(contacts, e):
-    """Distance to the boundary from which a step aside leads into contact, on either side [m]."""
+    """Return the distance to the boundary from which a sideways step leads into contact [m]."""
     return max(contacts.offset[e], contacts.depth_max[e] - contacts.offset[e])
 
 
 @inlined
 def ask(meshes, R, p, leaf, around, guess, work):
-    """(how many vertices of a leaf have to be looked at, where vertex 0 is kept, how far the others are from
-    touching at least [m], squared distance of the farthest triangle that they begin at [m^2], guess).
+    """Find which vertices of a leaf have to be looked at; return (n, kept, clear, reach, guess).
 
-    meshes : Meshes
-    R : (3, 3), p : (3,) - of source in the axes of target [m]
-    leaf : (first, end, kept) - its vertices, and where vertex 0 is kept
-    around : (box, reach) - of the surface that is pressed
-    guess : int - triangle that was closest to something nearby, for those that have none of their own
-    work : MeshWork - asked, bound, at, guess and room written
+    n is their number, kept is where vertex 0 is stored, clear a lower bound of the other vertices' distances
+    from touching [m], reach the squared distance of the farthest triangle that they begin with [m^2], and
+    guess the given one.
+
+    meshes : Meshes - the surfaces of all meshes
+    R : (3, 3), p : (3,) - rotation and place of source in the axes of target [m]
+    leaf : (first, end, kept) - its first vertex, the one after its last, and where vertex 0 is stored
+    around : (box, reach) - of the surface that is pressed, as `surroundings` returns it
+    guess : int - number of a triangle that was closest to something nearby, for vertices that have none of
+      their own
+    work : MeshWork - asked, bound, at, guess and room are written
     """
     first, end, kept = leaf
     n, clear, reach = 0, math.inf, 0.0
@@ -248,14 +257,16 @@ def ask(meshes, R, p, leaf, around, guess, work):
 
 @inlined
 def touch_asked(meshes, contacts, e, k, target, asked, work):
-    """(how far the vertices of a leaf are from touching at least [m], closest triangle of the last one).
+    """Look at vertices of a leaf; return (least distance from touching [m], last closest triangle).
 
-    meshes : Meshes
-    contacts : MeshContacts
-    e, k : int - contact and pass
-    target : int - surface
-    asked : (int, int, float, float, int) - as `ask` returns it
-    work : MeshWork - written
+    The distance is a lower bound for all vertices of the leaf.
+
+    meshes : Meshes - the surfaces of all meshes
+    contacts : MeshContacts - pairs of surfaces, and how they press on each other
+    e, k : int - numbers of the contact and of the pass, 0 = vertices of A, 1 = of B
+    target : int - number of the surface that is pressed
+    asked : (int, int, float, float, int) - the vertices, as `ask` returns them
+    work : MeshWork - results and working space of the mesh contacts, written
     """
     n, kept, clear, reach, guess = asked
     row = meshes.table[target]
@@ -278,15 +289,17 @@ def touch_asked(meshes, contacts, e, k, target, asked, work):
 
 @inlined
 def touch_vertex(meshes, contacts, e, k, i, at, t, work):
-    """How far vertex i is from touching [m], 0 where it touches or may at once; then a row of work.touch.
+    """Return how far vertex i is from touching [m]; where it touches, write a row of work.touch, return 0.
 
-    meshes : Meshes
-    contacts : MeshContacts
-    e, k : int - contact and pass
-    i : int - vertex of the source
+    It is 0, too, where the next motion may bring it into contact beside the boundary.
+
+    meshes : Meshes - the surfaces of all meshes
+    contacts : MeshContacts - pairs of surfaces, and how they press on each other
+    e, k : int - numbers of the contact and of the pass, 0 = vertices of A, 1 = of B
+    i : int - number of the vertex in the source
     at : (x, y, z) - its place in the axes of target [m]
-    t : int - closest triangle
-    work : MeshWork - written
+    t : int - number of the closest triangle
+    work : MeshWork - results and working space of the mesh contacts, written
     """
     x, y, z = at
     row = meshes.triangle[t]
@@ -327,9 +340,10 @@ def touch_vertex(meshes, contacts, e, k, i, at, t, work):
 
 @inlined
 def against(pose, normal):
-    """(x, y, z) of a normal : (3,) of the source turned round, in the axes of the target.
+    """Return the opposite (x, y, z) of a normal of the source, in the axes of the target.
 
-    pose : (4, 3) - of the source there, rotation and place
+    pose : (4, 3) - pose of the source there, rotation and then place [m]
+    normal : (3,) - unit normal in the axes of the source
     """
     x, y, z = normal[0], normal[1], normal[2]
     return (
@@ -341,7 +355,7 @@ def against(pose, normal):
 
 @inlined
 def write_edge(row, what, touch):
-    """touch[ALONG:] = direction of the closest edge of a triangle, zero where that is no edge."""
+    """Write the direction of a triangle's closest edge into touch[ALONG:], zeros if what is no edge."""
     x, y, z = 0.0, 0.0, 0.0
     if EDGE <= what < CORNER:
         b, c = (1.0, 0.0) if what == EDGE else ((-1.0, 1.0) if what == EDGE + 1 else (0.0, 1.0))

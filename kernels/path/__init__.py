@@ -1,1 +1,1 @@
-"""Muscle paths: shortest ways over wrapping surfaces."""
+"""Muscle paths: shortest lines through points and over wrapping surfaces."""

@@ -1,14 +1,14 @@
-"""Angular quantities theta(q), and the motion of the whole system that belongs to one of them.
+"""Angular quantities theta(q), and the motion of the whole system that goes with one of them.
 
-The coupling vector C of an angle holds the speeds of all dofs where the angle changes at unit rate and the
-velocity constraints hold: v = C theta-dot (Sherman, Seth, Delp 2010, eq. 13). What no constraint couples to
-the angle stays at rest. The paper sets theta-dot = 1 alone and projects onto the constraints by least
-squares; written out, with the constraint rows G, the angle's gradient g and its motion alone u0,
+The coupling vector C of an angle contains the speeds of all dofs at which the angle changes at unit rate and
+the velocity constraints hold: v = C theta-dot (Sherman, Seth, Delp 2010, eq. 13). What no constraint couples
+to the angle stays at rest. The paper sets theta-dot = 1 alone and projects onto the constraints by least
+squares; written out, with the constraint rows G, the angle's gradient g and the motion u0 of the angle alone,
 
     minimise 1/2 |u - u0|^2 + 1/2 sum (G_i u)^2 / c_i  subject to  G u = 0 (c = 0),  g . u = 1,
 
 so that u = P (u0 + mu g) with the projector P v = v - G' (G G' + diag c)^-1 G v. Rows with a compliance c
-stand for soft constraints, as of a ligament that should keep its length.
+are soft constraints, such as a ligament that should keep its length.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from kernels.dynamics.constraints import add_transposed
 OK, UNDETERMINED, LOCKED = 0, 1, 2
 STATUS_NAMES = ("ok", "no coordinate determines the angle here", "the constraints hold the angle fixed")
 STUCK = 1e-12
-"""Part of the gradient, squared, that must be left after the projection for the angle to move [1]."""
+"""Square of the part of the gradient that must remain after the projection for the angle to move [1]."""
 
 
 class Angles(NamedTuple):
-    """theta = sum of weight * f(q) over the terms of each angle."""
+    """Angles theta = sum of weight * f(q) over the terms of each angle."""
 
     start: np.ndarray  # (n_angle + 1,) int64 - first term of each angle
     coordinate: np.ndarray  # (n_term,) int64 - index in q
@@ -41,7 +41,7 @@ class Angles(NamedTuple):
 
 
 class AngleWork(NamedTuple):
-    """Results of all angles and working space."""
+    """Results of all angles, and working space."""
 
     value: Annotated[np.ndarray, Floats("n_angle")]  # theta
     gradient: Annotated[np.ndarray, Floats("n_angle", "n_v")]  # d theta / d q along each dof
@@ -59,12 +59,13 @@ def new_angle_work(n_angle: int, n_v: int, n_row: int) -> AngleWork:
 
 @njit
 def angle_value(tree, angles, a, q, gradient_out):
-    """theta of angle a, and gradient_out : (n_v,).
+    """Return the value theta of angle a, and write its gradient.
 
-    tree : Tree
-    angles : Angles
-    a : int - angle
-    q : (n_q,) - coordinates [rad, m]
+    tree : Tree - the joint tree
+    angles : Angles - terms of all angles
+    a : int - number of the angle
+    q : (n_q,) - generalized coordinates [rad, m]
+    gradient_out : (n_v,) - derivative of theta along each dof, written
     """
     for d in range(gradient_out.shape[0]):
         gradient_out[d] = 0.0
@@ -78,7 +79,7 @@ def angle_value(tree, angles, a, q, gradient_out):
 
 @njit
 def place_angles(tree, angles, q, work):
-    """work.value, gradient and alone of all angles; alone is the least motion that turns the angle."""
+    """Write work.value, gradient and alone of all angles; alone is the least motion at unit rate."""
     for a in range(angles.start.shape[0] - 1):
         g = work.gradient[a]
         work.value[a] = angle_value(tree, angles, a, q, g)
@@ -91,19 +92,22 @@ def place_angles(tree, angles, q, work):
 
 @njit
 def couplings(n, row, factor, work):
-    """work.coupling and work.status of all angles, from n constraint rows and their factor (factor_rows)."""
+    """Write work.coupling and work.status of all angles, from n constraint rows and factor_rows' factor."""
     for a in range(work.value.shape[0]):
         work.status[a] = coupling(n, row, factor, work.gradient[a], work.alone[a], work, work.coupling[a])
 
 
 @njit
 def coupling(n, row, factor, g, alone, work, C_out):
-    """C_out : (n_v,) of the angle with the gradient g : (n_v,) and its own motion alone : (n_v,).
+    """Write the coupling vector of one angle; return its status OK, UNDETERMINED or LOCKED.
 
     n : int - number of constraint rows
-    row : (n, n_v) - of the constraints
-    factor : (n, n) - of factor_rows
-    work : AngleWork - written
+    row : (n, n_v) - constraint rows
+    factor : (n, n) - factor of G G' + diag c, from factor_rows
+    g : (n_v,) - gradient of the angle
+    alone : (n_v,) - motion u0 of the angle alone
+    work : AngleWork - results of all angles, and working space, written
+    C_out : (n_v,) - coupling vector, written; zeros of an angle that is LOCKED
     """
     square = inner_product(g, g)
     copy(alone, C_out)
@@ -127,18 +131,20 @@ def coupling(n, row, factor, g, alone, work, C_out):
 
 @njit
 def combine(a, x, b, y):
-    """y : (n_v,) <- a x + b y."""
+    """Replace y : (n_v,) by a x + b y."""
     for d in range(y.shape[0]):
         y[d] = a * x[d] + b * y[d]
 
 
 @njit
 def project(n, row, factor, x, u):
-    """u : (n_v,) <- P u; x : (n_row,) is working space; False where no constraint notices u.
+    """Replace u by its projection P u; return False where u satisfies all constraint rows and is not changed.
 
     n : int - number of constraint rows
-    row : (n, n_v) - of the constraints
-    factor : (n, n) - of factor_rows
+    row : (n, n_v) - constraint rows
+    factor : (n, n) - factor of G G' + diag c, from factor_rows
+    x : (n_row,) - working space
+    u : (n_v,) - motion, changed
     """
     noticed = False
     for k in range(n):

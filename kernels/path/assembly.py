@@ -1,4 +1,4 @@
-"""Coordinates that satisfy the hard constraints, and optionally give an angle a value."""
+"""Coordinates that satisfy the hard constraints and, where asked for, give an angle a value."""
 
 from __future__ import annotations
 
@@ -15,19 +15,21 @@ OK, NOT_CONVERGED, NON_FINITE = 0, 1, 2
 
 @entry
 def assemble(tree, constraints, angles, angle, target, max_iterations, tolerance, pose_work, work, q):
-    """Move q : (n_q,) by least-norm Newton steps until Phi(q) = 0 and theta(q) = target.
+    """Move q by least-norm Newton steps until Phi(q) = 0 and theta(q) = target; return (status, residual).
 
-    angle : int - row of the angles, -1 = none is asked for; target [rad]
-    work : ConstraintWork - its row to spare takes the angle
-    Returns (status, largest |Phi| or |theta - target|).
+    The status is OK, NOT_CONVERGED or NON_FINITE; the residual is the largest |Phi| or |theta - target| [m,
+    rad].
 
-    tree : Tree
-    constraints : Constraints
-    angles : Angles
-    target : float - [rad]
-    max_iterations : int
-    tolerance : float - of |Phi| and |theta - target| [m, rad]
-    pose_work : Pose - written
+    tree : Tree - the joint tree
+    constraints : Constraints - the hard constraints
+    angles : Angles - terms of all angles
+    angle : int - number of the angle that is given a value, -1 = none
+    target : float - value of the angle [rad]
+    max_iterations : int - largest number of Newton steps
+    tolerance : float - largest |Phi| and |theta - target| that count as satisfied [m, rad]
+    pose_work : Pose - places and rotations of the bodies, written
+    work : ConstraintWork - rows of the constraints, and one more row that the angle takes; written
+    q : (n_q,) - generalized coordinates [rad, m], changed
     """
     residual = math.inf
     for iteration in range(max_iterations + 1):

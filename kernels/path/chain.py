@@ -1,10 +1,11 @@
-"""Newton's method for a path over several surfaces at once: every straight piece tangent to its geodesics.
+"""Newton's method for a path over several surfaces: every straight piece tangent to its geodesics.
 
-Each touched surface has four unknowns, its natural variations: the entry moves by alpha along the path and by
-beta aside, the direction there turns by omega, and the exit moves along the path by its own alpha. The Jacobi
-fields carry beta and omega to the exit. Four residuals: the straight pieces before and after have no part
-along the normal n and the binormal b = n x t. The curvatures k_t, k_b and the torsion tau of the surface tell
-how the frame turns: dn = (k_t alpha + tau beta) t + (tau alpha + k_b beta) b, db = -(dn . b) n - omega t.
+Each touched surface has four unknowns, the natural variations of its geodesic: its entry moves by alpha along
+the path and by beta sideways, the direction at the entry turns by omega, and the exit moves along the path by
+an alpha of its own. The Jacobi fields carry beta and omega to the exit. The four residuals are the components
+of the straight pieces before and after the surface along the normal n and the binormal b = n x t. The normal
+curvatures k_t, k_b and the geodesic torsion tau of the surface determine how the frame turns:
+dn = (k_t alpha + tau beta) t + (tau alpha + k_b beta) b, db = -(dn . b) n - omega t.
 Scholz, Sherman, Stavness, Delp and Kecskemethy 2016, Multibody Syst Dyn 36, 195-219, sections 3 and 4.
 """
 
@@ -29,7 +30,7 @@ PINNED = 1e-6  # a straight piece this short, of the size: the end of the path l
 
 
 class ChainWork(NamedTuple):
-    """Frames, fields and the linear system of a run."""
+    """Frames and Jacobi fields of the stations of a run, and its linear system."""
 
     frame: Annotated[np.ndarray, Floats("n_station", 2, 3, 3)]  # rows t, n, b at entry and exit, in ground
     bend: Annotated[np.ndarray, Floats("n_station", 2, 3)]  # k_t, tau, k_b there [1/m]
@@ -48,11 +49,12 @@ def new_chain_work(n_station: int) -> ChainWork:
 
 @njit
 def refine(run, wraps, work):
-    """Move all touched stations to where the path is smooth; returns whether that succeeded.
+    """Move all touched stations to where the path is smooth; return whether that succeeded.
 
-    run : Run
-    wraps : WrapWork - reads touching and placement; ends (surface frames) and arc [m] are guess and result
-    work : ChainWork
+    run : WrapRun - wrap stations between two points
+    wraps : WrapWork - touching and placement are read; ends (in the surface frames) and arc [m] are first
+      guess and result
+    work : ChainWork - frames, Jacobi fields and the linear system, written
     """
     surfaces, stations_surface, ends, arc = run.surfaces, run.surface, wraps.ends, wraps.arc
     n = 0
@@ -94,15 +96,16 @@ def refine(run, wraps, work):
 
 @njit
 def geometry(surfaces, k, placement, ends, arc, i, work):
-    """Geodesic, frames and curvatures of station i on surface k from its entry; its exit into ends.
+    """Write geodesic, frames and curvatures of station i from its entry on, and its exit into ends.
 
-    surfaces : Surfaces
-    k : int - surface
-    placement : Placement - of the surfaces in ground
-    ends : (4, 3) - entry, exit and directions in the surface frame, written
-    arc : float - on the surface [m]
-    i : int - station
-    work : ChainWork - written
+    surfaces : Surfaces - the wrapping surfaces
+    k : int - number of the surface
+    placement : Placement - places and axes of the surfaces in ground
+    ends : (4, 3) - entry, exit [m] and the directions there, in the surface frame; exit and its direction
+      written
+    arc : float - length of the path on the surface [m]
+    i : int - number of the station
+    work : ChainWork - frames, Jacobi fields and the linear system, written
     """
     kind, size, R = surfaces.kind[k], surfaces.size[k], placement.rotation[k]
     field, v = work.field[i], work.vector
@@ -123,14 +126,16 @@ def geometry(surfaces, k, placement, ends, arc, i, work):
 
 @njit
 def assemble(surfaces, stations_surface, n, P, Q, work):
-    """work.matrix, work.rhs : the linearised tangency of all straight pieces, rows times their length.
+    """Write the linearised tangency of all straight pieces into work.matrix and work.rhs.
 
-    surfaces : Surfaces
-    stations_surface : (n_station,) int64 - surface of each wrap station
+    Each row is multiplied by the length of its piece.
+
+    surfaces : Surfaces - the wrapping surfaces
+    stations_surface : (n_station,) int64 - number of the surface of each wrap station
     n : int - number of touched stations
     P : (3,) - start of the path in ground [m]
-    Q : (3,) - its end [m]
-    work : ChainWork - written
+    Q : (3,) - end of the path in ground [m]
+    work : ChainWork - frames, Jacobi fields and the linear system, written
     """
     for row in range(4 * n):
         for column in range(4 * n):
@@ -151,13 +156,14 @@ def assemble(surfaces, stations_surface, n, P, Q, work):
 
 @njit
 def piece(m, end, other, neighbour, size, work):
-    """Two rows of the m-th touched station: its piece to the point other : (3,), of the neighbour's slot.
+    """Write the two rows of one end of the m-th touched station: of the straight piece to other.
 
     m : int - number of the touched station
-    end : int - 0 = entry, 1 = exit
-    neighbour : int - slot of the touched station there, -1 = an end of the path
-    size : float - of the surface [m]
-    work : ChainWork - written
+    end : int - end of the contact, 0 = entry, 1 = exit
+    other : (3,) - the other end of the piece, in ground [m]
+    neighbour : int - number among the touched stations of the one at the other end, -1 = an end of the path
+    size : float - size of the surface [m]
+    work : ChainWork - frames, Jacobi fields and the linear system, written
     """
     i = work.slot[m]
     e, x, frame, bend = work.vector[2], work.point[i, end], work.frame[i, end], work.bend[i, end]
@@ -194,15 +200,15 @@ def piece(m, end, other, neighbour, size, work):
 
 @njit
 def put(m, end, row, alpha, beta, omega, work):
-    """Add to a row the factors of the motion of one end of the m-th touched station.
+    """Add to a row of the linear system the factors of the motion of one end of the m-th touched station.
 
     m : int - number of the touched station
-    end : int - 0 = entry, 1 = exit
-    row : int - of the linear system
+    end : int - end of the contact, 0 = entry, 1 = exit
+    row : int - row of the linear system
     alpha : float - factor of the motion along the path
-    beta : float - factor of the motion aside
-    omega : float - factor of the turn
-    work : ChainWork - written
+    beta : float - factor of the motion sideways
+    omega : float - factor of the turn of the direction
+    work : ChainWork - frames, Jacobi fields and the linear system, written
     """
     H, c = work.matrix, 4 * m
     if end == 0:
@@ -218,12 +224,13 @@ def put(m, end, row, alpha, beta, omega, work):
 
 @njit
 def move(surfaces, k, ends, x, vector):
-    """Entry and direction in ends moved by the first three of x : alpha, beta [m], omega [rad].
+    """Move the entry and its direction in ends by the first three entries of x.
 
-    surfaces : Surfaces
-    k : int - surface
-    ends : (4, 3) - entry, exit and directions in the surface frame, written
-    x : (4,) - alpha, beta [m], omega [rad], alpha of the exit [m]
+    surfaces : Surfaces - the wrapping surfaces
+    k : int - number of the surface
+    ends : (4, 3) - entry, exit [m] and the directions there, in the surface frame; entry and its direction
+      written
+    x : (4,) - alpha, beta [m] and omega [rad] of the entry, alpha of the exit [m]
     vector : (6, 3) - working space
     """
     kind, size = surfaces.kind[k], surfaces.size[k]
@@ -239,7 +246,12 @@ def move(surfaces, k, ends, x, vector):
 
 @njit
 def solve(H, x, n):
-    """x : (n,) <- H^-1 x by elimination with row exchange, H destroyed; False if singular."""
+    """Solve H x = b by elimination with row exchange; return False where H is singular.
+
+    H : (n, n) or larger - matrix, destroyed
+    x : (n,) - b on entry, the solution on return
+    n : int - number of equations
+    """
     for j in range(n):
         pivot = j
         for i in range(j + 1, n):

@@ -1,11 +1,11 @@
-"""Sphere and cylinder: the path between two points in closed form, great circle or helix.
+"""Sphere and cylinder: the path between two points in closed form, along a great circle or a helix.
 
-Seen from the centre (along the axis of a cylinder) P and Q enclose an angle; the path sweeps it, or goes
-the other way round. With the tangent angles cos(alpha) = r / |P| and cos(beta) = r / |Q|, the touching arc
-is sweep - alpha - beta. Scholz et al. 2016, Multibody Syst Dyn 36, 195-219, treat both as geodesics of
-surfaces in general; here they need no iteration.
+Seen from the centre (along the axis of a cylinder) P and Q enclose an angle, the sweep; the path sweeps it,
+or goes the other way round. With the angles of the tangents cos(alpha) = r / |P| and cos(beta) = r / |Q|, the
+path touches the surface over the angle sweep - alpha - beta. Scholz et al. 2016, Multibody Syst Dyn 36,
+195-219, treat both as geodesics of general surfaces; here they need no iteration.
 
-`ends_out` : (4, 3) are entry, exit [m] and the unit directions of the path there, in the surface frame.
+`ends_out` : (4, 3) are entry and exit [m] and the unit directions of the path there, in the surface frame.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ ON_SURFACE = 1.0 + 2e-7
 
 @njit
 def wrap_angle(cosine, sine, p, u, q, v, other_way):
-    """Touching angle sweep - alpha - beta [rad], in (-pi, pi]; in (0, 2 pi] the other way round.
+    """Return the angle sweep - alpha - beta over which the path touches [rad], in (-pi, pi].
 
-    sweep by cosine and sine; cos(alpha) = p, sin(alpha) = u; cos(beta) = q, sin(beta) = v.
+    The other way round it is in (0, 2 pi].
 
-    cosine : float - of the sweep from P to Q
-    sine : float - of the sweep
+    cosine : float - cosine of the sweep from P to Q
+    sine : float - sine of the sweep
     p : float - cosine of alpha
     u : float - sine of alpha
     q : float - cosine of beta
     v : float - sine of beta
-    other_way : bool - the longer way round
+    other_way : bool - whether the path takes the longer way round
     """
     c, s = p * q - u * v, u * q + p * v
     angle = math.atan2(sine * c - cosine * s, cosine * c + sine * s)
@@ -44,13 +44,15 @@ def wrap_angle(cosine, sine, p, u, q, v, other_way):
 
 @njit
 def wrap_sphere(r, P, Q, side, ends_out):
-    """Arc [m] over a sphere of radius r about the origin, or FREE; P, Q, side : (3,) in its frame.
+    """Return the length of the path on a sphere about the origin [m], or FREE where it does not touch.
 
-    P and Q are outside. The plane is that of P, Q and the centre; when these lie on one line, the plane
-    holds `side`, or without one the axis most across the line.
+    P and Q are outside. The path lies in the plane of P, Q and the centre; where these are on one line, the
+    plane contains `side`, or without a side the axis that is most across the line.
 
     r : float - radius [m]
-    ends_out : (4, 3) - entry, exit [m] and directions
+    P, Q : (3,) - ends of the path in the sphere's frame [m]
+    side : (3,) - which way round, in the sphere's frame; zeros = the shorter one
+    ends_out : (4, 3) - entry, exit [m] and the directions there, written
     """
     px, py, pz, qx, qy, qz = P[0], P[1], P[2], Q[0], Q[1], Q[2]
     p, q = 1.0 / math.sqrt(px * px + py * py + pz * pz), 1.0 / math.sqrt(qx * qx + qy * qy + qz * qz)
@@ -92,9 +94,12 @@ def wrap_sphere(r, P, Q, side, ends_out):
 
 @njit
 def across(x, y, z, sx, sy, sz):
-    """Part of s across the unit vector (x, y, z); of the axis least along it if s has none to speak of.
+    """Return the part of s at right angles to the unit vector (x, y, z).
 
-    x, y, z, sx, sy, sz : float
+    Where that vanishes, it is the part of the axis that is least along the unit vector.
+
+    x, y, z : float - components of the unit vector
+    sx, sy, sz : float - components of s
     """
     along = sx * x + sy * y + sz * z
     wx, wy, wz = sx - along * x, sy - along * y, sz - along * z
@@ -111,13 +116,16 @@ def across(x, y, z, sx, sy, sz):
 
 @njit
 def wrap_cylinder(r, half, P, Q, side, ends_out):
-    """Arc [m] over a cylinder of radius r about the z axis, or FREE; P, Q, side : (3,) in its frame.
+    """Return the length of the path on a cylinder about the z axis [m], or FREE where it does not touch.
 
     Unrolled, the path is a straight line: its slope dz / dl is the same on both tangents and on the helix.
-    half : float - the cylinder ends at z = -half and half [m], 0 = nowhere; a helix wholly beyond one end has
-      slipped off
+
     r : float - radius [m]
-    ends_out : (4, 3) - entry, exit [m] and directions
+    half : float - the cylinder ends at z = -half and half [m], 0 = it has no ends; a helix wholly beyond one
+      end has slipped off
+    P, Q : (3,) - ends of the path in the cylinder's frame [m]
+    side : (3,) - which way round, in the cylinder's frame; zeros = the shorter one
+    ends_out : (4, 3) - entry, exit [m] and the directions there, written
     """
     p, q = math.hypot(P[0], P[1]), math.hypot(Q[0], Q[1])
     if p == 0.0 or q == 0.0:

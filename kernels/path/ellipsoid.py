@@ -1,14 +1,16 @@
-"""Ellipsoid: the path between two points by Newton's method on exact tangents and a true geodesic.
+"""Ellipsoid: the path between two points by Newton's method, with exact tangents and an integrated geodesic.
 
-Divided by its axes the ellipsoid is the unit sphere; straight lines stay straight. The tangents from P touch
-it along the circle y . p = 1, y = p / p^2 + k e, k^2 = 1 - 1 / p^2, so a unit vector e across p is the only
-unknown at either end, and stays one when P lies on the surface (k = 0). The third unknown is the arc: the
-geodesic that leaves P's tangent has to arrive on Q's, in its direction. Its Jacobi fields a, r give the
-derivatives; after d1 a + r =: y, the total field y + d2 y' is positive as long as the path is a minimum.
+Divided by its half axes the ellipsoid is the unit sphere, and straight lines stay straight. The tangents from
+P touch it along the circle y . p = 1, y = p / p^2 + k e, k^2 = 1 - 1 / p^2. So a unit vector e at right
+angles to p is the only unknown at either end, and it remains one where P lies on the surface (k = 0). The
+third unknown is the arc: the geodesic that leaves P's tangent has to arrive on Q's, in its direction. Its
+Jacobi fields a, r give the derivatives; with y := d1 a + r, the total field y + d2 y' is positive as long as
+the path is a minimum.
 
-The way round: as on the sphere that the section of P, Q and centre becomes (kernels/path/circular). Where the
-path found does not lie near that section, or hardly is a minimum, there may be others: all paths are then
-looked for, and the shortest on the given side is taken. So the result does not depend on the first guess.
+The way round is chosen as on the sphere that the section through P, Q and the centre becomes
+(kernels/path/circular). Where the path found does not lie near that section, or is hardly a minimum, there
+may be others: then all paths are looked for, and the shortest on the given side is taken. So the result does
+not depend on the first guess.
 """
 
 from __future__ import annotations
@@ -42,12 +44,15 @@ N_SCRATCH = 12
 
 @njit
 def wrap_ellipsoid(size, P, Q, side, known, arc, ends_out, work):
-    """Arc [m] over an ellipsoid of half axes size : (3,), FREE or FAILED; P, Q, side : (3,) in its frame.
+    """Return the length of the path on an ellipsoid [m]; FREE without touch, FAILED if no path is found.
 
-    ends_out : (4, 3) - entry, exit and directions; if known, they and arc are a first guess.
-    work : (N_SCRATCH, 3).
+    size : (3,) - half axes [m]
+    P, Q : (3,) - ends of the path in the ellipsoid's frame [m]
+    side : (3,) - which way round, in the ellipsoid's frame; zeros = the shorter one
     known : int - 1 = ends_out and arc are a first guess
-    arc : float - [m]
+    arc : float - length of a path found before [m]
+    ends_out : (4, 3) - entry, exit [m] and the directions there, written
+    work : (N_SCRATCH, 3) - working space
     """
     p, q = work[P_S], work[Q_S]
     for i in range(3):
@@ -76,7 +81,7 @@ def wrap_ellipsoid(size, P, Q, side, known, arc, ends_out, work):
 
 @njit
 def finish(s, ends_out, work):
-    """Copy entry, exit and directions out; returns the arc s."""
+    """Copy entry, exit and directions into ends_out; return the arc s."""
     copy(work[A], ends_out[0])
     copy(work[B], ends_out[1])
     copy(work[T_A], ends_out[2])
@@ -86,7 +91,7 @@ def finish(s, ends_out, work):
 
 @njit
 def section_arc(size, angle, ends):
-    """Length [m] of the section from the scaled ends : (4, 3) through `angle` [rad], by Simpson's rule."""
+    """Return the length of the section over `angle` [rad] from scaled ends : (4, 3) [m] (Simpson's rule)."""
     total = 0.0
     for k in range(5):
         c, n = math.cos(0.25 * k * angle), math.sin(0.25 * k * angle)
@@ -99,7 +104,7 @@ def section_arc(size, angle, ends):
 
 @njit
 def tangents_of(size, t_p, t_q, work):
-    """work[E_P], work[E_Q] : the tangents nearest to the directions t_p at the entry, t_q at the exit."""
+    """Write the tangents nearest to the directions t_p at entry and t_q at exit to work[E_P], work[E_Q]."""
     for end in range(2):
         p, e = work[P_S + end], work[E_P + end]
         t, sign = (t_p, 1.0) if end == 0 else (t_q, -1.0)
@@ -118,15 +123,17 @@ def tangents_of(size, t_p, t_q, work):
 
 @njit
 def tangent(size, p, e, sign, x_out, t_out):
-    """Point x_out and unit direction t_out : (3,) of the tangent e from the scaled point p : (3,).
+    """Write the point x_out and the direction t_out of the tangent e from the scaled point p.
 
-    sign +1: from p to the surface, -1: from the surface to p. Returns the tangent's length [m] and the turn
-    of t_out per turn of e about p (signed: towards normal x direction), and the motion of x_out along t_out.
+    Return the tangent's length [m]; the turn of t_out per turn of e about p, positive towards normal x
+    direction [1]; and the motion of x_out along t_out per turn of e [m].
 
     size : (3,) - half axes [m]
-    e : (3,) - unit vector across p, scaled, that chooses the tangent
-    sign : float - +1 or -1
-    x_out : (3,) [m]
+    p : (3,) - end of the path, scaled to the unit sphere
+    e : (3,) - unit vector at right angles to p, scaled, that chooses the tangent
+    sign : float - +1 = from p to the surface, -1 = from the surface to p
+    x_out : (3,) - point of the surface [m], written
+    t_out : (3,) - unit direction, written
     """
     square = dot(p, p)
     k = math.sqrt(max(1.0 - 1.0 / square, 0.0))
@@ -148,7 +155,7 @@ def tangent(size, p, e, sign, x_out, t_out):
 
 @njit
 def binormal(size, x, t):
-    """Unit normal x direction at the surface point x with tangent t : (3,)."""
+    """Return the unit vector normal x direction at the surface point x, for the tangent t : (3,)."""
     nx, ny, nz = x[0] / size[0] ** 2, x[1] / size[1] ** 2, x[2] / size[2] ** 2
     norm = 1.0 / math.sqrt(nx * nx + ny * ny + nz * nz)
     nx, ny, nz = nx * norm, ny * norm, nz * norm
@@ -157,7 +164,7 @@ def binormal(size, x, t):
 
 @njit
 def rotate_tangent(p, e, angle):
-    """Turn e : (3,), a unit vector across p : (3,), about p by angle [rad], in place."""
+    """Rotate e : (3,), a unit vector at right angles to p : (3,), about p by angle [rad], in place."""
     scale = 1.0 / math.sqrt(dot(p, p))
     x = (p[1] * e[2] - p[2] * e[1]) * scale
     y = (p[2] * e[0] - p[0] * e[2]) * scale
@@ -173,10 +180,11 @@ def rotate_tangent(p, e, angle):
 
 @njit
 def newton(size, s, work):
-    """Arc [m] of the path near the tangents work[E_P], work[E_Q] and the arc s, or FAILED; field / length.
+    """Return (arc [m], field / length) of the path near the tangents work[E_P], work[E_Q] and the arc s.
 
-    Unknown turns u of the first, v of the last direction, and the arc's change: with the offset o of Q's
-    tangent from the geodesic's end, and its angle w to it, y u + d2 v = o_b, y' u - v = w.
+    The arc is FAILED where there is none. Unknown are the turn u of the first direction, the turn v of the
+    last one, and the change of the arc. With the offset o of Q's tangent from the end of the geodesic, and
+    the angle w between them, y u + d2 v = o_b and y' u - v = w.
     """
     p, q, e_p, e_q, x, t = work[P_S], work[Q_S], work[E_P], work[E_Q], work[X], work[T_X]
     mean = (size[0] + size[1] + size[2]) / 3.0
@@ -215,10 +223,11 @@ def newton(size, s, work):
 
 @njit
 def middle(size, work):
-    """Where the path's middle lies: its cosine to the short way's, and its product with the side, over sizes.
+    """Return where the middle of the path lies: its cosine to the short way's, and its product with the side.
 
-    The middle of the arc, by its ends and directions on the unit sphere, is seen in the plane midway between
-    P and Q; there the short way's middle is p / |p| + q / |q|. The cosine is 0 if P and Q are opposite.
+    The middle of the arc, from its ends and directions on the unit sphere, is seen in the plane midway
+    between P and Q; there the middle of the short way is p / |p| + q / |q|. The cosine is 0 where P and Q are
+    opposite.
     """
     p, q, side = work[P_S], work[Q_S], work[SIDE]
     pp, qq, ta, tb = 0.0, 0.0, 0.0, 0.0
@@ -243,13 +252,13 @@ def middle(size, work):
 
 @njit
 def given(work):
-    """Whether a side is given."""
+    """Return whether a side is given."""
     return work[SIDE, 0] != 0.0 or work[SIDE, 1] != 0.0 or work[SIDE, 2] != 0.0
 
 
 @njit
 def offset(p, q):
-    """Distance of the line through p and q : (3,) from the origin."""
+    """Return the distance of the line through p and q : (3,) from the origin."""
     x, y, z = p[1] * q[2] - p[2] * q[1], p[2] * q[0] - p[0] * q[2], p[0] * q[1] - p[1] * q[0]
     u, v, w = p[0] - q[0], p[1] - q[1], p[2] - q[2]
     return math.sqrt((x * x + y * y + z * z) / (u * u + v * v + w * w))
@@ -257,7 +266,7 @@ def offset(p, q):
 
 @njit
 def alone(size, field, work):
-    """Whether the path found is surely the one: near the section of its side, and a clear minimum."""
+    """Return whether the path found is surely the only one: near its side's section, a clear minimum."""
     longest, shortest = max(size[0], size[1], size[2]), min(size[0], size[1], size[2])
     doubt = min(1.0, DOUBT * (longest / shortest - 1.0))  # none on a sphere
     if not offset(work[P_S], work[Q_S]) > doubt * NEAR_CENTRE:
@@ -272,7 +281,7 @@ def alone(size, field, work):
 
 @njit
 def rank_of(size, s, work):
-    """Length [m] of the path with the arc s; a large number if it is off the given side."""
+    """Return the length of the path with the arc s [m]; a large number where it is not on the given side."""
     _, towards = middle(size, work)
     if given(work) and towards <= 0.0:
         return WRONG_SIDE * (1.0 - towards) * (size[0] + size[1] + size[2])
@@ -281,10 +290,14 @@ def rank_of(size, s, work):
 
 @njit
 def search(size, s, ends_out, work):
-    """Arc [m] of the shortest of all paths on the side, written to ends_out, or FAILED.
+    """Return the arc of the shortest of all paths on the given side [m], or FAILED.
 
-    s : arc of one path found already, or negative.
-    Geodesics start along N_START tangents from P; between two that pass Q on different sides lies a path.
+    Geodesics start along N_START tangents from P; between two that pass Q on different sides there is a path.
+
+    size : (3,) - half axes [m]
+    s : float - arc of one path that was found already [m], or negative
+    ends_out : (4, 3) - entry, exit [m] and the directions there, written
+    work : (N_SCRATCH, 3) - working space
     """
     best, best_arc = math.inf, FAILED
     if s >= 0.0:
@@ -314,17 +327,17 @@ def search(size, s, ends_out, work):
 
 @njit
 def distance(size, p, x):
-    """Distance [m] of the scaled point p : (3,) from the point x : (3,)."""
+    """Return the distance of the scaled point p : (3,) from the point x : (3,) [m]."""
     u, v, w = p[0] * size[0] - x[0], p[1] * size[1] - x[1], p[2] * size[2] - x[2]
     return math.sqrt(u * u + v * v + w * w)
 
 
 @njit
 def shoot(size, angle, work):
-    """Along the tangent `angle` [rad] from work[E_0] to where Q is seen, or nearest: (arc, miss) [m].
+    """Follow the geodesic of a tangent from P to where Q is seen, or nearest; return (arc, miss) [m].
 
-    Q is seen from the surface where y . q > 1. The miss is Q's offset to the left of the direction there,
-    work[T_X].
+    The tangent is at `angle` [rad] from work[E_0]. Q is seen from the surface where y . q > 1. The miss is
+    the offset of Q to the left of the direction there, work[T_X].
     """
     q, x, t = work[Q_S], work[X], work[T_X]
     copy(work[E_0], work[E_P])

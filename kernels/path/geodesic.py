@@ -1,14 +1,15 @@
-"""Geodesics and their Jacobi fields: where a path on a surface goes, and how its neighbours part from it.
+"""Geodesics and their Jacobi fields: where a path on a surface goes, and how its neighbours diverge from it.
 
-SPHERE and CYLINDER in closed form. On an ELLIPSOID, scaled to the unit sphere by y = x / axes, with
+SPHERE and CYLINDER are in closed form. An ELLIPSOID is scaled to the unit sphere by y = x / axes. With
 d = 1 / axes^2 and w = sum d y^2, the geodesic and its Jacobi fields, f'' = -K f, need no velocities:
   y'' = -(j / w^2) d y,  K = d1 d2 d3 / w^2,  j = w |y'|^2 (Joachimsthal's invariant, constant on a geodesic).
-So a Runge-Kutta-Nystrom method carries both. Curvatures and geodesics: do Carmo 1976, Differential Geometry
-of Curves and Surfaces, sections 3-3 and 4-4. Fields a(0) = 1, a'(0) = 0 and r(0) = 0, r'(0) = 1: Scholz et
-al. 2016, Multibody Syst Dyn 36, 195-219.
+So a Runge-Kutta-Nystrom method integrates both. Curvatures and geodesics: do Carmo 1976, Differential
+Geometry of Curves and Surfaces, sections 3-3 and 4-4. Fields a(0) = 1, a'(0) = 0 and r(0) = 0, r'(0) = 1:
+Scholz et al. 2016, Multibody Syst Dyn 36, 195-219.
 
-The step follows the local radius of curvature. After an arc of one radian the error is 2e-11 of the size on a
-round ellipsoid, 1e-10 with axes up to 5:1 and 1e-9 at 10:1; length and gradient of a path agree as well.
+The step is in proportion to the local radius of curvature. After an arc of one radian the error is 2e-11 of
+the size on a round ellipsoid, 1e-10 with axes up to 5:1 and 1e-9 at 10:1; the length and the gradient of a
+path are as accurate.
 """
 
 from __future__ import annotations
@@ -40,14 +41,17 @@ N_STEP = 400  # against endless loops: many times round
 
 @njit
 def flow(kind, size, x, t, s, x_out, t_out):
-    """Point and unit direction x_out, t_out : (3,) after the length s [m] from x along t : (3,).
+    """Follow the geodesic from x along t for the length s; return a, a', r and r' there.
 
-    Returns the Jacobi fields there: a, a', r, r' (r and s in m). x on the surface, t unit and tangent.
+    These are the Jacobi fields and their rates, with r and s in m.
 
     kind : int - SPHERE, CYLINDER or ELLIPSOID
     size : (3,) - radii or half axes [m]
-    x : (3,) - on the surface [m]
-    s : float - length [m]
+    x : (3,) - starting point on the surface [m]
+    t : (3,) - unit tangent there
+    s : float - length of the geodesic [m]
+    x_out : (3,) - end of the geodesic [m], written
+    t_out : (3,) - its unit direction there, written
     """
     if kind == SPHERE:
         return flow_sphere(size[0], x, t, s, x_out, t_out)
@@ -72,14 +76,14 @@ def flow(kind, size, x, t, s, x_out, t_out):
 
 @njit
 def flow_sphere(radius, x, t, s, x_out, t_out):
-    """Great circle.
+    """Follow a great circle as `flow` does; return the Jacobi fields a, a', r, r'.
 
-    radius : float - [m]
-    x : (3,) - on the surface [m]
-    t : (3,) - unit tangent
-    s : float - length [m]
-    x_out : (3,) [m]
-    t_out : (3,) - unit tangent
+    radius : float - radius of the sphere [m]
+    x : (3,) - starting point on the surface [m]
+    t : (3,) - unit tangent there
+    s : float - length of the geodesic [m]
+    x_out : (3,) - end of the geodesic [m], written
+    t_out : (3,) - its unit direction there, written
     """
     c, n = math.cos(s / radius), math.sin(s / radius)
     for i in range(3):
@@ -91,14 +95,14 @@ def flow_sphere(radius, x, t, s, x_out, t_out):
 
 @njit
 def flow_cylinder(radius, x, t, s, x_out, t_out):
-    """Helix about z.
+    """Follow a helix about z as `flow` does; return the Jacobi fields a, a', r, r'.
 
-    radius : float - [m]
-    x : (3,) - on the surface [m]
-    t : (3,) - unit tangent
-    s : float - length [m]
-    x_out : (3,) [m]
-    t_out : (3,) - unit tangent
+    radius : float - radius of the cylinder [m]
+    x : (3,) - starting point on the surface [m]
+    t : (3,) - unit tangent there
+    s : float - length of the geodesic [m]
+    x_out : (3,) - end of the geodesic [m], written
+    t_out : (3,) - its unit direction there, written
     """
     around = (x[0] * t[1] - x[1] * t[0]) / radius
     c, n = math.cos(around * s / radius), math.sin(around * s / radius)
@@ -110,9 +114,9 @@ def flow_cylinder(radius, x, t, s, x_out, t_out):
 
 @njit
 def depart(size, x, t):
-    """Constants of the geodesic from x along t : (3,), then (x, y, z, a, r) and their rates at its start.
+    """Return the constants of the geodesic from x along t : (3,), and (x, y, z, a, r) and their rates at x.
 
-    The constants are d1, d2, d3, j and d1 d2 d3; the place and its rate are scaled.
+    The constants are d1, d2, d3, j and d1 d2 d3; the point and its rate are scaled to the unit sphere.
     """
     a, b, c = 1.0 / size[0], 1.0 / size[1], 1.0 / size[2]
     d, e, f = a * a, b * b, c * c
@@ -128,11 +132,13 @@ def depart(size, x, t):
 
 @njit
 def arrive(size, place, rate, x_out, t_out):
-    """x_out, t_out : (3,) of a geodesic, laid on the surface, the direction tangent and unit.
+    """Write point and unit direction of an integrated geodesic, projected onto surface and tangent plane.
 
     size : (3,) - radii or half axes [m]
-    place : (3,) - as integrated [m]
-    rate : (3,) - as integrated [1]
+    place : (5,) - scaled point, a and r, as integrated
+    rate : (5,) - their rates, as integrated
+    x_out : (3,) - point on the surface [m], written
+    t_out : (3,) - unit tangent there, written
     """
     x, y, z, u, v, w = place[0], place[1], place[2], rate[0], rate[1], rate[2]
     scale = 1.0 / math.sqrt(x * x + y * y + z * z)
@@ -146,13 +152,13 @@ def arrive(size, place, rate, x_out, t_out):
 
 @njit
 def steepness(shape, y):
-    """w = sum d y^2 of a scaled point [1/m^2]: one over the square of the support distance."""
+    """Return w = sum d y^2 of a scaled point [1/m^2], one over the square of the support distance."""
     return shape[0] * y[0] * y[0] + shape[1] * y[1] * y[1] + shape[2] * y[2] * y[2]
 
 
 @njit
 def step_length(shape, place, rate):
-    """Length of the next step [m]: STEP of the least radius of curvature, here and where it leads."""
+    """Return the length of the next step [m]: STEP times the least radius of curvature, here and ahead."""
     radius = STEP / math.sqrt(max(shape[3] * max(shape[0], shape[1], shape[2]), shape[4]))
     h = radius * steepness(shape, place)
     ahead = plus(place, h, rate)
@@ -161,7 +167,7 @@ def step_length(shape, place, rate):
 
 @njit
 def bending(shape, x):
-    """Second derivatives of (x, y, z, a, r) along the arc."""
+    """Return the second derivatives of (x, y, z, a, r) along the arc."""
     w = 1.0 / steepness(shape, x)
     scale = -w * w
     pull, gauss = shape[3] * scale, shape[4] * scale
@@ -170,7 +176,7 @@ def bending(shape, x):
 
 @njit
 def step(shape, h, x, v):
-    """(x, y, z, a, r) and their rates, moved on by the length h [m]."""
+    """Return (x, y, z, a, r) and their rates after a step of the length h [m]."""
     hh = h * h
     k0 = bending(shape, x)
     k1 = bending(shape, plus_2(x, h * NODES[1], hh * STAGE_1[0], v, k0))

@@ -1,14 +1,15 @@
 """Muscle lengths and moment arms about anatomical joint angles, at the pose of a solved frame.
 
-The angles are those of kernels/joints/joint_angles. With e1, e3 fixed to the bodies and e2 = e3 x e1
-floating, w = a' e1 + b' e2 + c' e3 of the distal body in the proximal one (Grood and Suntay 1983), so a' is w
-times the vector dual to e1, and the angle's own motion is the joint's rotation about e1. Where the method
-constrains the joint, the motion that goes with the angle is the mechanism's; soft elements take part as
-rows with compliance, so that they keep their lengths as far as the hard ones and the angle let them.
+The angles are those of kernels/joints/joint_angles. e1 and e3 are fixed to the bodies, and e2 = e3 x e1 is
+the floating axis. The angular velocity of the distal body in the proximal one is w = a' e1 + b' e2 + c' e3
+(Grood and Suntay 1983), so a' is w times the vector dual to e1, and the motion of that angle alone is a
+rotation of the joint about e1. Where the method constrains the joint, the motion that goes with the angle is
+that of the mechanism; soft elements take part as rows with compliance, so that they keep their lengths as far
+as the hard elements and the angle let them.
 
-A mechanism turns about all three axes at once, and where its motion is mostly flexion the arms about the
-other two would be those of flexion times the reciprocal of a small slope, of metres and of either sign. An
-angle that only follows another one in this way is left out.
+A mechanism turns about all three axes at once. Where its motion is mostly flexion, the arms about the other
+two axes would be those of flexion over a small slope: of metres, and of either sign. An angle that only
+follows another one in this way is left out.
 """
 
 from __future__ import annotations
@@ -46,17 +47,18 @@ from kernels.path.surfaces import Surfaces
 from kernels.solver.constraints import SOFT
 
 YIELD = 1e-6
-"""Weight of the angle's own motion against that of soft elements [1/rad^2, 1/m^2]: small: they win."""
+"""Weight of the motion of the angle alone against that of soft elements [1/rad^2, 1/m^2]; it is small, so
+that the elements prevail."""
 COINCIDENT = 1e-20
-"""Square of the sine between e1 and e3 below which the angles about them are one."""
+"""Square of the sine between e1 and e3 below which the angles about the two axes cannot be told apart [1]."""
 
 FOLLOWS = 2.0
-"""Speed at which the joint turns at unit rate of an angle [1] above which the angle counts as following:
-less than half of the rotation is its own."""
+"""Speed at which the joint turns at unit rate of an angle [1], above which the angle counts as following
+another one: less than half of the rotation is its own."""
 
 
 class JointLeverage(NamedTuple):
-    """What these moment arms depend on, but for the pose."""
+    """What these moment arms depend on, apart from the pose."""
 
     tree: Tree
     constraints: Constraints  # with the roles of the method that solves the frames
@@ -66,7 +68,7 @@ class JointLeverage(NamedTuple):
 
 
 class JointLeverageWork(NamedTuple):
-    """Results and working space; the angles are in the order of the joints, three of each."""
+    """Results and working space; the angles are in the order of the joints, three for each."""
 
     constraint: ConstraintWork
     path: PathWork
@@ -90,16 +92,18 @@ def new_joint_leverage_work(leverage: JointLeverage) -> JointLeverageWork:
 
 @njit
 def joint_moment_arms(leverage, pose, q, work, lengths_out, arms_out):
-    """lengths_out : (n_muscle,), arms_out : (n_muscle, 3 n_joint) [m], at a pose that the solver has written.
+    """Write muscle lengths and moment arms r = -dl/dtheta at a solved pose; return how many paths failed.
 
-    r = -dl/dtheta. Arms are NaN about an angle that does not exist in this pose (e1 = e3), that the joint
-    does not have, or that only follows another one; both are NaN where a path fails, for which
-    work.path.status says why. Returns the number of such paths.
+    Arms are NaN about an angle that does not exist in this pose (e1 = e3), that the joint does not have, or
+    that only follows another one. Lengths and arms are NaN where a path fails; work.path.status gives the
+    reason.
 
-    leverage : JointLeverage
-    pose : Pose
-    q : (n_q,) - coordinates [rad, m]
-    work : JointLeverageWork - written
+    leverage : JointLeverage - joint tree, constraints, paths and joints
+    pose : Pose - places and rotations of the bodies, as the solver has written them
+    q : (n_q,) - generalized coordinates [rad, m]
+    work : JointLeverageWork - results and working space, written
+    lengths_out : (n_muscle,) - muscle lengths [m], written
+    arms_out : (n_muscle, 3 n_joint) - moment arms [m], written
     """
     tree, constraints, joints = leverage.tree, leverage.constraints, leverage.joints
     follow_paths(tree, leverage.stations, leverage.surfaces, pose, q, work.path)
@@ -118,7 +122,7 @@ def joint_moment_arms(leverage, pose, q, work, lengths_out, arms_out):
 
 @njit
 def lock_followers(tree, joints, pose, angle):
-    """angle.status LOCKED for the angles at whose unit rate the joint turns faster than FOLLOWS."""
+    """Set angle.status to LOCKED for the angles at whose unit rate the joint turns faster than FOLLOWS."""
     for a in range(angle.status.shape[0]):
         body = joints.distal[a // 3]
         x, y, z = 0.0, 0.0, 0.0
@@ -134,7 +138,7 @@ def lock_followers(tree, joints, pose, angle):
 
 @njit
 def leave_undefined_out(work, lengths_out, arms_out):
-    """lengths_out from work.path, and NaN in both where there is no value; returns how many paths failed."""
+    """Write the lengths, and NaN where lengths or arms have no value; return how many paths failed."""
     n_failed = 0
     for m in range(arms_out.shape[0]):
         failed = work.path.status[m] != OK
@@ -148,7 +152,7 @@ def leave_undefined_out(work, lengths_out, arms_out):
 
 @njit
 def soft_rows(constraints, pose, n, work):
-    """work.row and compliance of all soft elements behind n hard rows; returns the number of all rows."""
+    """Write rows and compliances of all soft elements behind n hard rows; return the number of rows."""
     for k in range(n):
         work.compliance[k] = 0.0
     for e in range(constraints.elements.kind.shape[0]):
@@ -162,13 +166,13 @@ def soft_rows(constraints, pose, n, work):
 
 @njit
 def place_joint_angles(tree, joints, j, pose, work):
-    """work.angle.gradient and alone : rows 3 j, 3 j + 1, 3 j + 2 for the angles of joint j.
+    """Write work.angle.gradient and alone of the three angles of joint j, rows 3 j to 3 j + 2.
 
-    tree : Tree
-    joints : JointAxes
-    j : int - joint
-    pose : Pose
-    work : JointLeverageWork - written
+    tree : Tree - the joint tree
+    joints : JointAxes - the joints whose angles are meant, and their axes
+    j : int - number of the joint
+    pose : Pose - places and rotations of all bodies in ground
+    work : JointLeverageWork - results and working space, written
     """
     p, d = joints.proximal[j], joints.distal[j]
     e1, e2, e3 = work.axes[0], work.axes[1], work.axes[2]
@@ -205,13 +209,14 @@ def place_joint_angles(tree, joints, j, pose, work):
 
 @njit
 def joint_angle_row(tree, pose, proximal, distal, dual, moment, row_out):
-    """row_out : (n_v,) = dual . relative angular velocity of two bodies per unit speed of each dof.
+    """Write dual . relative angular velocity of two bodies per unit speed of each dof.
 
-    tree : Tree
-    pose : Pose
-    proximal, distal : int - body
-    dual : (3,) - dual vector of the axis in ground
+    tree : Tree - the joint tree
+    pose : Pose - places and rotations of all bodies in ground
+    proximal, distal : int - numbers of the two bodies
+    dual : (3,) - vector dual to the axis of the angle, in ground
     moment : (6,) - working space
+    row_out : (n_v,) - rate of the angle per unit speed of each dof, written
     """
     for i in range(row_out.shape[0]):
         row_out[i] = 0.0

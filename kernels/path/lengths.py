@@ -1,9 +1,10 @@
 """Lengths of paths as constraints: Phi = L(q) - target of a muscle's or a ligament's path, over surfaces.
 
-Value and row are those of kernels/path/muscle_path: L and g = dL/dq along the tangent of q. Nothing closed is
-known for how g changes over surfaces, so it is found by central differences of g, of the fourth order, along
-single dofs for the curvature and along the motion for d2L/dt2. Of paths that bend over a radius of 5 mm they
-truncate and round 1e-8 of it; where a path lifts off a surface g is continuous and its slope leaps.
+Value and row are those of kernels/path/muscle_path: L, and g = dL/dq along the tangent of q. No closed form
+is known for the derivative of g over surfaces. So it is taken by central differences of g, of the fourth
+order: along single dofs for the curvature, and along the motion for d2L/dt2. For paths that bend over a
+radius of 5 mm their truncation and rounding errors are 1e-8 of it; where a path lifts off a surface, g is
+continuous and its derivative jumps.
 """
 
 from __future__ import annotations
@@ -30,10 +31,10 @@ from kernels.path.surfaces import Surfaces
 from kernels.path.wrap import place_surfaces
 
 STEP = 5e-5
-"""Of the differences of g, as the largest entry of a step of q [rad, m]."""
+"""Step of the differences of g, as the largest entry of a step of q [rad, m]."""
 AT = (1.0, -1.0, 2.0, -2.0)
 PART = (8.0 / 12.0, -8.0 / 12.0, -1.0 / 12.0, 1.0 / 12.0)
-"""Where g is taken, in steps, and its part of the difference."""
+"""Steps at which g is taken (AT), and the weights of g there (PART)."""
 
 
 class PathLengths(NamedTuple):
@@ -45,7 +46,7 @@ class PathLengths(NamedTuple):
 
 
 class LengthWork(NamedTuple):
-    """Paths at the pose at hand, and beside it."""
+    """Paths at the present pose, and at poses beside it."""
 
     here: PathWork
     beside: PathWork
@@ -57,7 +58,7 @@ class LengthWork(NamedTuple):
 
 
 def new_length_work(lengths: PathLengths | None, tree: Tree) -> LengthWork | None:
-    """Allocate a LengthWork, in one form for paths of all kinds; None where there are no paths."""
+    """Allocate a LengthWork, which serves paths of all kinds; None where there are no paths."""
     if lengths is None:
         return None
     stations, surfaces, n_v, n_q = lengths.stations, lengths.surfaces, len(tree.dof_body), tree.q_start[-1]
@@ -73,12 +74,14 @@ def new_length_work(lengths: PathLengths | None, tree: Tree) -> LengthWork | Non
 
 @entry
 def path_lengths(tree, lengths, q, target, work, value_out):
-    """value_out : (n_element,) - of the elements that are paths, at q : (n_q,); not a number where one fails.
+    """Write the values of the elements that are paths at the coordinates q; NaN where a path fails.
 
-    tree : Tree
-    lengths : PathLengths
-    target : (n_element,) [m]
-    work : LengthWork - written
+    tree : Tree - the joint tree
+    lengths : PathLengths - the elements that are paths
+    q : (n_q,) - generalized coordinates [rad, m]
+    target : (n_element,) - target lengths [m]
+    work : LengthWork - paths at this pose and beside it, written
+    value_out : (n_element,) - length less target of the elements that are paths [m], written
     """
     pose(tree, q, work.near)
     length_values(tree, lengths, work.near, q, target, work, value_out)
@@ -86,16 +89,15 @@ def path_lengths(tree, lengths, q, target, work, value_out):
 
 @njit
 def length_values(tree, lengths, at, q, target, work, value_out):
-    """value_out : (n_element,) - L - target of the elements that are paths [m], and their gradients in work.
+    """Write L - target of the elements that are paths, and their gradients into work; NaN where a path fails.
 
-    Not a number where a path is not found.
-
-    tree : Tree
-    lengths : PathLengths - None: no element is a path
-    at : Pose
-    q : (n_q,) - of that pose [rad, m]
-    target : (n_element,) [m]
-    work : LengthWork - written
+    tree : Tree - the joint tree
+    lengths : PathLengths - the elements that are paths; None where no element is one
+    at : Pose - places and rotations of the bodies at q
+    q : (n_q,) - generalized coordinates of that pose [rad, m]
+    target : (n_element,) - target lengths [m]
+    work : LengthWork - paths at this pose and beside it, written
+    value_out : (n_element,) - length less target of the elements that are paths [m], written
     """
     if lengths is None:
         return
@@ -113,11 +115,11 @@ def length_values(tree, lengths, at, q, target, work, value_out):
 
 @njit
 def length_slope(lengths, e, d, work):
-    """dPhi along dof d of element e, which is a path, after length_values.
+    """Return the derivative of Phi along dof d of element e, which is a path, after length_values.
 
-    lengths : PathLengths - None: no element is a path
-    e, d : int
-    work : LengthWork
+    lengths : PathLengths - the elements that are paths; None where no element is one
+    e, d : int - numbers of the element and of the dof
+    work : LengthWork - gradients of the paths at this pose
     """
     if lengths is None:
         return 0.0
@@ -126,17 +128,18 @@ def length_slope(lengths, e, d, work):
 
 @njit
 def add_length_curvature(tree, lengths, e, factor, dofs, work, H):
-    """H : (n_v, n_v), lower triangle += factor * d2Phi of element e, which is a path, after length_values.
+    """Add factor times the second derivative of Phi of element e, which is a path, to H, after length_values.
 
-    What g changes by along the tangent depends, inside a joint that turns freely, on the order of two dofs;
-    half the sum of both orders is the second derivative along steps of kernels/joints/tree.integrate.
+    Inside a joint that turns freely, the change of g along the tangent depends on the order of two dofs; half
+    the sum of both orders is the second derivative along steps of kernels/joints/tree.integrate.
 
-    tree : Tree
-    lengths : PathLengths - None: no element is a path
-    e : int - element
-    factor : float
-    dofs : (n,) int64 - those that move the path
-    work : LengthWork - beside, move, bend written
+    tree : Tree - the joint tree
+    lengths : PathLengths - the elements that are paths; None where no element is one
+    e : int - number of the element
+    factor : float - factor of the second derivative
+    dofs : (n,) int64 - dofs that move the path
+    work : LengthWork - paths at this pose; beside, move and bend are written
+    H : (n_v, n_v) - matrix, of which the lower triangle is changed
     """
     if lengths is None:
         return
@@ -155,13 +158,13 @@ def add_length_curvature(tree, lengths, e, factor, dofs, work, H):
 
 @njit
 def length_bias(tree, lengths, e, v, work):
-    """d2L/dt2 at zero v_dot of element e, which is a path, after length_values [m/s^2].
+    """Return d2L/dt2 at zero accelerations of element e, which is a path, after length_values [m/s^2].
 
-    tree : Tree
-    lengths : PathLengths - None: no element is a path
-    e : int - element
-    v : (n_v,) - speeds [rad/s, m/s]
-    work : LengthWork - beside, move, bend written
+    tree : Tree - the joint tree
+    lengths : PathLengths - the elements that are paths; None where no element is one
+    e : int - number of the element
+    v : (n_v,) - generalized speeds [rad/s, m/s]
+    work : LengthWork - paths at this pose; beside, move and bend are written
     """
     if lengths is None:
         return 0.0
@@ -177,15 +180,15 @@ def length_bias(tree, lengths, e, v, work):
 
 @njit
 def bend_along(tree, lengths, m, step, work):
-    """work.bend : (n_v,) - change of path m's gradient along work.move from work.q, per unit of it.
+    """Write the derivative of path m's gradient along work.move, from work.q, into work.bend.
 
-    Not a number where the path is not found beside the pose.
+    It is NaN where the path is not found beside the pose.
 
-    tree : Tree
-    lengths : PathLengths
-    m : int - path
-    step : float - of work.move, to either side
-    work : LengthWork - q_near, near, beside written
+    tree : Tree - the joint tree
+    lengths : PathLengths - the elements that are paths
+    m : int - number of the path
+    step : float - step to either side, as a factor of work.move
+    work : LengthWork - q and move are read; q_near, near, beside and bend : (n_v,) are written
     """
     stations, surfaces, beside = lengths.stations, lengths.surfaces, work.beside
     work.bend[:] = 0.0

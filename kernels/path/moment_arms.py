@@ -1,11 +1,11 @@
 """Moment arms of all muscles about all angles (Sherman, Seth, Delp 2010).
 
-r = -dl/dtheta: positive where the muscle's tension turns the angle the positive way. Three ways that share
-the path and the coupling vector C of each angle, and nothing else:
+r = -dl/dtheta is positive where the tension of the muscle turns the angle in its positive sense. Three
+methods have the path and the coupling vector C of each angle in common, and nothing else:
 
 FORCE: spatial forces of the path under tension s, as generalized forces f = J' T s: r = C . f / s (eq. 18).
-PARTIAL_VELOCITY: the length's gradient along each dof, r = -C . dl/dq (eq. 15).
-VELOCITY: the lengthening speed at theta-dot = 1 from the velocities of the bodies, r = -dl/dt (eq. 11).
+PARTIAL_VELOCITY: the gradient of the length along each dof: r = -C . dl/dq (eq. 15).
+VELOCITY: the lengthening speed at theta-dot = 1, from the velocities of the bodies: r = -dl/dt (eq. 11).
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ FORCE, PARTIAL_VELOCITY, VELOCITY = 0, 1, 2
 
 
 class Leverage(NamedTuple):
-    """What moment arms depend on: the skeleton, its constraints, the paths and the angles."""
+    """What moment arms depend on: the joint tree, its constraints, the paths and the angles."""
 
     tree: Tree
     constraints: Constraints
@@ -56,7 +56,7 @@ class Leverage(NamedTuple):
 
 
 class LeverageWork(NamedTuple):
-    """Results and working space."""
+    """Results and working space of moment arms."""
 
     pose: Pose
     constraint: ConstraintWork
@@ -88,15 +88,18 @@ def new_leverage_work(leverage: Leverage) -> LeverageWork:
 
 @entry
 def moment_arms(leverage, q, method, moving_work, work, arms_out):
-    """arms_out : (n_muscle, n_angle) [m] at the coordinates q : (n_q,), by one of the three methods.
+    """Write the moment arms of all muscles about all angles by one of the three methods.
 
-    moving_work : int - 0 leaves the work of moving points out (FORCE, PARTIAL_VELOCITY)
-    Leaves in work.path length, gradient and status of every muscle, in work.angle value, coupling and status
-    of every angle. Arms about an angle without status ok are zero.
+    Left in work.path are length, gradient and status of every muscle, in work.angle value, coupling and
+    status of every angle. Arms about an angle whose status is not ok are zero; those of an unknown method are
+    NaN.
 
-    leverage : Leverage
+    leverage : Leverage - joint tree, constraints, paths and angles
+    q : (n_q,) - generalized coordinates [rad, m]
     method : int - FORCE, PARTIAL_VELOCITY or VELOCITY
-    work : LeverageWork - written
+    moving_work : int - 1 = with the generalized forces of moving points, 0 = without (not of VELOCITY)
+    work : LeverageWork - results and working space, written
+    arms_out : (n_muscle, n_angle) - moment arms [m], written
     """
     tree, stations = leverage.tree, leverage.stations
     pose(tree, q, work.pose)
@@ -122,13 +125,13 @@ def moment_arms(leverage, q, method, moving_work, work, arms_out):
 
 @njit
 def arms_by_force(tree, stations, moving_work, work, arms_out):
-    """arms_out = C . f / s with the generalized forces f of unit tension (eqs 16-18).
+    """Write arms_out = C . f / s with the generalized forces f of unit tension (eqs 16-18).
 
-    tree : Tree
-    stations : Stations
-    moving_work : int - 0 leaves the work of moving points out
-    work : LeverageWork - written
-    arms_out : (n_muscle, n_angle) [m]
+    tree : Tree - the joint tree
+    stations : Stations - stations of all paths
+    moving_work : int - 1 = with the generalized forces of moving points, 0 = without
+    work : LeverageWork - results and working space, written
+    arms_out : (n_muscle, n_angle) - moment arms [m], written
     """
     for m in range(arms_out.shape[0]):
         muscle_force(tree, stations, m, 1.0, moving_work, work)
@@ -138,14 +141,16 @@ def arms_by_force(tree, stations, moving_work, work, arms_out):
 
 @njit
 def muscle_force(tree, stations, m, tension, moving_work, work):
-    """work.force : (n_v,) - generalized forces of muscle m under a tension [N]; overwrites work.wrench.
+    """Write the generalized forces of muscle m under a tension into work.force.
 
-    tree : Tree
-    stations : Stations
-    m : int - muscle
-    tension : float - [N]
-    moving_work : int - 0 leaves the work of moving points out
-    work : LeverageWork - written
+    work.wrench is overwritten.
+
+    tree : Tree - the joint tree
+    stations : Stations - stations of all paths
+    m : int - number of the muscle
+    tension : float - tension of the muscle [N]
+    moving_work : int - 1 = with the generalized forces of moving points, 0 = without
+    work : LeverageWork - results and working space, written
     """
     for b in range(work.wrench.shape[0]):
         for i in range(6):
@@ -160,13 +165,14 @@ def muscle_force(tree, stations, m, tension, moving_work, work):
 
 @entry
 def force_of_muscle(leverage, m, tension, moving_work, work, tau_out):
-    """tau_out : (n_v,) - generalized forces of muscle m under a tension [N], where moment_arms was last.
+    """Write the generalized forces of muscle m under a tension, at the coordinates of the last moment_arms.
 
-    leverage : Leverage
-    m : int - muscle
-    tension : float - [N]
-    moving_work : int - 0 leaves the work of moving points out
-    work : LeverageWork - written
+    leverage : Leverage - joint tree, constraints, paths and angles
+    m : int - number of the muscle
+    tension : float - tension of the muscle [N]
+    moving_work : int - 1 = with the generalized forces of moving points, 0 = without
+    work : LeverageWork - results and working space, written
+    tau_out : (n_v,) - generalized forces [N m, N], written
     """
     muscle_force(leverage.tree, leverage.stations, m, tension, moving_work, work)
     copy(work.force, tau_out)
@@ -174,7 +180,7 @@ def force_of_muscle(leverage, m, tension, moving_work, work, tau_out):
 
 @njit
 def arms_by_partial_velocity(work, arms_out):
-    """arms_out = -C . dl/dq (eq. 15)."""
+    """Write arms_out = -C . dl/dq : (n_muscle, n_angle) [m] (eq. 15)."""
     for m in range(arms_out.shape[0]):
         for a in range(arms_out.shape[1]):
             arms_out[m, a] = -inner_product(work.angle.coupling[a], work.path.gradient[m])
@@ -182,7 +188,7 @@ def arms_by_partial_velocity(work, arms_out):
 
 @njit
 def arms_by_velocity(tree, stations, work, arms_out):
-    """arms_out = -dl/dt at theta-dot = 1 (eq. 11)."""
+    """Write arms_out = -dl/dt at theta-dot = 1 : (n_muscle, n_angle) [m] (eq. 11)."""
     for a in range(arms_out.shape[1]):
         velocities(tree, work.pose, work.angle.coupling[a], work.velocities)
         for m in range(arms_out.shape[0]):

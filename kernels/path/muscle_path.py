@@ -1,15 +1,15 @@
 """Muscle paths as straight pieces between bodies: length, gradient, lengthening speed, forces on bodies.
 
 A path is the shortest line through its points and over its surfaces, in their order, so it consists of
-straight pieces and of geodesics that lie on one body each. Only the straight pieces change length when bodies
-move: to first order neither a slide of the contact points along a surface nor a change of a geodesic counts
-(the path is shortest). A piece with unit direction e from body A to body B pulls them with e and -e along
-one line, and each dof between them changes its length by twist . (r x e, e).
+straight pieces and of geodesics, each of which lies on one body. Only the straight pieces change their length
+when the bodies move: to first order neither a slide of the contact points along a surface nor a change of a
+geodesic counts, as the path is the shortest. A piece with the unit direction e from body A to body B pulls
+them with e and -e along one line, and each dof between them changes its length by twist . (r x e, e).
 
-A moving point changes the length with its own coordinate, too. Virtual work therefore gives that coordinate
-a generalized force; leaving it out, as OpenSim did in 2010, lets the muscle do spurious work (Sherman, Seth,
-Delp 2010, assumption 1; OpenSim 4.6 takes it along): moving_work = 0 of `gradients` and `add_forces`, for
-comparison only.
+The coordinate of a moving point changes the length, too. So the principle of virtual work gives that
+coordinate a generalized force; without it, as in OpenSim of 2010, the muscle does spurious work (Sherman,
+Seth, Delp 2010, assumption 1; OpenSim 4.6 has it). `gradients` and `add_forces` leave it out with
+moving_work = 0, for comparison only.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ STATUS_NAMES = (
     "the path has no length",
 )
 SHORTEST = 1e-9
-"""Length [m] below which a piece has no direction, and a path is no path."""
+"""Length below which a piece has no direction, and a path is no path [m]."""
 
 
 class PathWork(NamedTuple):
-    """Results of all muscles and working space; a muscle's pieces lie from its first station's row on."""
+    """Results of all muscles and working space; pieces of a muscle begin at its first station's row."""
 
     point: Annotated[np.ndarray, Floats("n_station", 3)]  # points in ground [m]
     # d point / d its coordinate within the body, in ground
@@ -58,7 +58,7 @@ class PathWork(NamedTuple):
 
 
 def wraps_in_closed_form(stations: Stations, surfaces: Surfaces) -> bool:
-    """Whether every wrap is over one sphere or cylinder, between two points that are there for certain."""
+    """Return whether every wrap is over one sphere or cylinder, between two points that are always there."""
     if not np.isin(surfaces.kind, (SPHERE, CYLINDER)).all():
         return False
     for first, stop in zip(stations.start[:-1], stations.start[1:], strict=True):
@@ -74,7 +74,7 @@ def wraps_in_closed_form(stations: Stations, surfaces: Surfaces) -> bool:
 
 
 def new_path_work(stations: Stations, surfaces: Surfaces, n_v: int, closed_form: bool = False) -> PathWork:
-    """Allocate a PathWork; closed_form : of paths that wrap so, for kernels that compile in less time."""
+    """Allocate a PathWork; closed_form : whether all paths wrap so, which saves time of compilation."""
     n_station, n_muscle = len(stations.kind), len(stations.start) - 1
     return allocate(
         PathWork,
@@ -87,14 +87,14 @@ def new_path_work(stations: Stations, surfaces: Surfaces, n_v: int, closed_form:
 
 @njit
 def follow_paths(tree, stations, surfaces, pose, q, work):
-    """work.length, work.status and the pieces of all muscles at a pose.
+    """Write work.length, work.status and the pieces of all muscles at a pose.
 
-    tree : Tree
-    stations : Stations
-    surfaces : Surfaces
-    pose : Pose
-    q : (n_q,) - coordinates [rad, m]
-    work : PathWork - written
+    tree : Tree - the joint tree
+    stations : Stations - stations of all paths
+    surfaces : Surfaces - the wrapping surfaces
+    pose : Pose - places and rotations of all bodies in ground
+    q : (n_q,) - generalized coordinates [rad, m]
+    work : PathWork - results and working space of all paths, written
     """
     place_surfaces(surfaces, pose, work.wrap)
     for m in range(stations.start.shape[0] - 1):
@@ -103,15 +103,15 @@ def follow_paths(tree, stations, surfaces, pose, q, work):
 
 @njit
 def follow_path(tree, stations, surfaces, pose, q, m, work):
-    """work.length, status, n_piece and the pieces of muscle m, after wrap.place_surfaces.
+    """Write work.length, status, n_piece and the pieces of muscle m, after wrap.place_surfaces.
 
-    tree : Tree
-    stations : Stations
-    surfaces : Surfaces
-    pose : Pose
-    q : (n_q,) - coordinates [rad, m]
-    m : int - muscle
-    work : PathWork - written
+    tree : Tree - the joint tree
+    stations : Stations - stations of all paths
+    surfaces : Surfaces - the wrapping surfaces
+    pose : Pose - places and rotations of all bodies in ground
+    q : (n_q,) - generalized coordinates [rad, m]
+    m : int - number of the muscle
+    work : PathWork - results and working space of all paths, written
     """
     first, stop = stations.start[m], stations.start[m + 1]
     work.n_piece[m], work.length[m], work.status[m], work.inside[m] = 0, 0.0, OK, 0
@@ -134,18 +134,18 @@ def follow_path(tree, stations, surfaces, pose, q, m, work):
 
 @njit
 def wrap_between(stations, surfaces, m, before, after, first_wrap, work):
-    """Wraps of muscle m between two points, over each surface once; their status.
+    """Write the wraps of muscle m between two points, over each surface once; return their status.
 
     A surface that may be met between any points of a path has a station between each two; where a conditional
-    point is not there, two of them come together. Surfaces that a point lies inside are left out where they
-    yield, and work.inside tells.
+    point is not there, two of these stations come together. Surfaces that a point lies inside are left out
+    where they yield, and then work.inside is 1.
 
-    stations : Stations
-    surfaces : Surfaces
-    m : int - muscle
-    before, after : int - stations of the points
+    stations : Stations - stations of all paths
+    surfaces : Surfaces - the wrapping surfaces
+    m : int - number of the muscle
+    before, after : int - stations of the two points
     first_wrap : int - first wrap station between them
-    work : PathWork - written
+    work : PathWork - results and working space of all paths, written
     """
     P, Q, wrap = work.point[before], work.point[after], work.wrap
     n, last, yields = 0, -1, False
@@ -168,15 +168,15 @@ def wrap_between(stations, surfaces, m, before, after, first_wrap, work):
 
 @njit
 def choose(stations, surfaces, m, i, first_wrap, P, Q, work):
-    """The surface of a wrap station between two points, -1 = it is left out here.
+    """Return the number of the surface of a wrap station between two points, -1 = it is left out here.
 
-    stations : Stations
-    surfaces : Surfaces
-    m : int - muscle
-    i : int - wrap station
-    P, Q : (3,) - points before and behind it, in ground [m]
-    first_wrap : int - first wrap station between them
-    work : PathWork - written; of the stations before i, wrap.now is known
+    stations : Stations - stations of all paths
+    surfaces : Surfaces - the wrapping surfaces
+    m : int - number of the muscle
+    i : int - number of the wrap station
+    first_wrap : int - first wrap station between the two points
+    P, Q : (3,) - points before and behind the station, in ground [m]
+    work : PathWork - results and working space, written; wrap.now is known for the stations before i
     """
     k, wrap, manner = stations.surface[i], work.wrap, stations.manner[i]
     if k < 0:
@@ -203,15 +203,15 @@ def choose(stations, surfaces, m, i, first_wrap, P, Q, work):
 
 @njit
 def join(stations, pose, m, before, after, first_wrap, work):
-    """Pieces of muscle m between two points, over the surfaces touched between them.
+    """Write the pieces of muscle m between two points, over the surfaces touched between them.
 
-    stations : Stations
-    pose : Pose
-    m : int - muscle
+    stations : Stations - stations of all paths
+    pose : Pose - places and rotations of all bodies in ground
+    m : int - number of the muscle
     before : int - station of the point before
-    after : int - station of the point after
-    first_wrap : int - first wrap station between them
-    work : PathWork - written
+    after : int - station of the point behind
+    first_wrap : int - first wrap station between them, -1 = there is none
+    work : PathWork - results and working space of all paths, written
     """
     at, start = before, work.point[before]
     if first_wrap >= 0:
@@ -225,15 +225,16 @@ def join(stations, pose, m, before, after, first_wrap, work):
 
 @njit
 def add_piece(stations, pose, m, s_from, s_to, x_from, x_to, work):
-    """One straight piece of muscle m from x_from to x_to : (3,) in ground [m].
+    """Write the wrench of one straight piece of muscle m, and add its length to that of the path.
 
-    stations : Stations
-    pose : Pose
-    m : int - muscle
+    stations : Stations - stations of all paths
+    pose : Pose - places and rotations of all bodies in ground
+    m : int - number of the muscle
     s_from : int - station where it begins
     s_to : int - station where it ends
-    x_from : (3,) - in ground [m]
-    work : PathWork - written
+    x_from : (3,) - start of the piece in ground [m]
+    x_to : (3,) - end of the piece in ground [m]
+    work : PathWork - results and working space of all paths, written
     """
     ex, ey, ez = x_to[0] - x_from[0], x_to[1] - x_from[1], x_to[2] - x_from[2]
     length = np.sqrt(ex * ex + ey * ey + ez * ez)
@@ -262,13 +263,13 @@ def add_piece(stations, pose, m, s_from, s_to, x_from, x_to, work):
 
 @njit
 def gradients(tree, stations, pose, moving_work, work):
-    """work.gradient of all muscles, after follow_paths: d length / d q, dof by dof.
+    """Write work.gradient of all muscles, after follow_paths: the derivative of the length along each dof.
 
-    moving_work : int - 1 = a moving point's coordinate gets what virtual work demands; 0 = left out
-    tree : Tree
-    stations : Stations
-    pose : Pose
-    work : PathWork - written
+    tree : Tree - the joint tree
+    stations : Stations - stations of all paths
+    pose : Pose - places and rotations of all bodies in ground
+    moving_work : int - 1 = with the part of moving points that virtual work demands, 0 = without
+    work : PathWork - results and working space of all paths, written
     """
     for m in range(stations.start.shape[0] - 1):
         gradient(tree, stations, pose, moving_work, m, work)
@@ -276,14 +277,14 @@ def gradients(tree, stations, pose, moving_work, work):
 
 @njit
 def gradient(tree, stations, pose, moving_work, m, work):
-    """work.gradient of muscle m, after follow_path.
+    """Write work.gradient of muscle m, after follow_path.
 
-    tree : Tree
-    stations : Stations
-    pose : Pose
-    moving_work : int - of `gradients`
-    m : int - muscle
-    work : PathWork - written
+    tree : Tree - the joint tree
+    stations : Stations - stations of all paths
+    pose : Pose - places and rotations of all bodies in ground
+    moving_work : int - 1 = with the part of moving points that virtual work demands, 0 = without
+    m : int - number of the muscle
+    work : PathWork - results and working space of all paths, written
     """
     row = work.gradient[m]
     for d in range(row.shape[0]):
@@ -299,21 +300,26 @@ def gradient(tree, stations, pose, moving_work, m, work):
 
 @njit
 def pull_on_slip(work, k, s):
-    """Direction of piece k times the motion of its end s within its body, per unit of the coordinate."""
+    """Return the derivative of the length of piece k by its end s within its body, up to the sign of the end.
+
+    It is the direction of the piece times the derivative of the point by its coordinate.
+    """
     w, slip = work.wrench[k], work.slip[s]
     return w[3] * slip[0] + w[4] * slip[1] + w[5] * slip[2]
 
 
 @njit
 def piece_gradient(tree, pose, body_a, body_b, w, row):
-    """row : (n_v,) += d length of a piece with the wrench w : (6,) from body A to body B.
+    """Add the derivative of the length of a piece along each dof to row.
 
-    Both bodies' dofs are climbed towards ground, the later one first, until they meet: what lies below moves
-    both ends alike.
+    The dofs of both bodies are climbed towards ground, the later one first, until they meet: a dof below
+    moves both ends alike.
 
-    tree : Tree
-    pose : Pose
-    body_a, body_b : int - -1 = ground
+    tree : Tree - the joint tree
+    pose : Pose - places and rotations of all bodies in ground
+    body_a, body_b : int - numbers of the bodies at start and end, -1 = ground
+    w : (6,) - wrench (r x e, e) of the piece about the reference point
+    row : (n_v,) - derivative of the length
     """
     a = tree.last_dof[body_a] if body_a >= 0 else -1
     b = tree.last_dof[body_b] if body_b >= 0 else -1
@@ -328,15 +334,15 @@ def piece_gradient(tree, pose, body_a, body_b, w, row):
 
 @njit
 def add_forces(stations, m, tension, moving_work, work, wrench, tau):
-    """Spatial forces of muscle m under a tension [N], after follow_paths (eq. 2 of Sherman et al. 2010).
+    """Add the forces of muscle m under a tension, after follow_paths (Sherman, Seth, Delp 2010, eq. 2).
 
-    wrench : (n_body, 6) += moment about the reference point and force on every body that the path touches
-    tau : (n_v,) += generalized forces of moving points, which no body feels
-    stations : Stations
-    m : int - muscle
-    tension : float - [N]
-    moving_work : int - 0 leaves the work of moving points out
-    work : PathWork - written
+    stations : Stations - stations of all paths
+    m : int - number of the muscle
+    tension : float - tension of the muscle [N]
+    moving_work : int - 1 = with the generalized forces of moving points, 0 = without
+    work : PathWork - pieces of the path
+    wrench : (n_body, 6) - moment about the reference point and force on every body that the path touches
+    tau : (n_v,) - generalized forces of moving points, which act on no body
     """
     for k in range(stations.start[m], stations.start[m] + work.n_piece[m]):
         for end in range(2):
@@ -351,12 +357,13 @@ def add_forces(stations, m, tension, moving_work, work, wrench, tau):
 
 @njit
 def lengthening_speed(stations, velocities, v, m, work):
-    """dl/dt of muscle m [m/s] from the bodies' spatial velocities : (n_body, 6), after follow_paths.
+    """Return the lengthening speed dl/dt of muscle m [m/s], after follow_paths.
 
-    stations : Stations
-    v : (n_v,) - speeds [rad/s, m/s]
-    m : int - muscle
-    work : PathWork - written
+    stations : Stations - stations of all paths
+    velocities : (n_body, 6) - spatial velocities of the bodies [rad/s, m/s]
+    v : (n_v,) - generalized speeds [rad/s, m/s]
+    m : int - number of the muscle
+    work : PathWork - pieces of the path
     """
     speed = 0.0
     for k in range(stations.start[m], stations.start[m] + work.n_piece[m]):

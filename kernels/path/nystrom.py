@@ -1,7 +1,8 @@
-"""Tableau of an eighth-order Runge-Kutta-Nystrom method for x'' = f(x), and sums of five numbers.
+"""Tableau of an eighth-order Runge-Kutta-Nystrom method for x'' = f(x), and sums of tuples of five numbers.
 
-Dormand, El-Mikkawy and Prince 1987, IMA J Numer Anal 7, 423-430, the 8(6) formula without its error estimate.
-The five numbers are a point and two fields, held as a tuple: kept in registers they cost half of an array.
+The method is the 8(6) formula of Dormand, El-Mikkawy and Prince 1987, IMA J Numer Anal 7, 423-430, without
+its error estimate. The five numbers are a point and two fields; as a tuple, which stays in registers, they
+take half the time of an array.
 """
 
 from __future__ import annotations
@@ -44,15 +45,15 @@ SPEEDS = (223 / 7938, 0.0, 5875 / 36288, 4625 / 21168, 41 / 224, 4625 / 21168, 5
 
 @njit
 def plus(x, w, y):
-    """x + w y of five numbers."""
+    """Return x + w y for tuples of five numbers."""
     return x[0] + w * y[0], x[1] + w * y[1], x[2] + w * y[2], x[3] + w * y[3], x[4] + w * y[4]
 
 
 @njit
 def plus_2(x, w, v, y, z):
-    """x + w y + v z.
+    """Return x + w y + v z for tuples of five numbers.
 
-    x, y, z : (5,)
+    x, y, z : (5,) - tuples
     w, v : float - weights
     """
     return plus(plus(x, w, y), v, z)
@@ -60,10 +61,10 @@ def plus_2(x, w, v, y, z):
 
 @njit
 def plus_3(x, h, w, y, z, u):
-    """x + h (w[0] y + w[1] z + w[2] u).
+    """Return x + h (w[0] y + w[1] z + w[2] u) for tuples of five numbers.
 
-    x, y, z, u : (5,)
-    h : float - step
+    x, y, z, u : (5,) - tuples
+    h : float - factor of all weights, such as the step
     w : (3,) - weights
     """
     return plus(plus_2(x, h * w[0], h * w[1], y, z), h * w[2], u)

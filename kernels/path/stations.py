@@ -1,4 +1,4 @@
-"""The stations of muscle paths, origin to insertion: points of bodies and wrapping surfaces between them."""
+"""Stations of muscle paths from origin to insertion: points of bodies, and wrapping surfaces between them."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from kernels.joints.tree import point_in_ground
 
 POINT, CONDITIONAL, MOVING, WRAP = 0, 1, 2, 3
 YIELDS, PASSING = 1, 2
-"""Bits of a wrap's manner: left out where an end of its piece lies inside the surface, instead of no path;
-touched only where the straight line runs through the surface, whatever its side."""
+"""Bits of a wrap station's manner. YIELDS: the surface is left out where an end of the path's piece lies
+inside it, where otherwise there would be no path. PASSING: the surface is touched only where the straight
+line runs through it, whichever side is given."""
 
 
 class Stations(NamedTuple):
-    """Paths of n_muscle muscles, one after the other; a path begins and ends with a point."""
+    """Stations of the paths of n_muscle muscles, path by path; each begins and ends with a point."""
 
     start: np.ndarray  # (n_muscle + 1,) int64 - first station of each muscle
     kind: np.ndarray  # (n_station,) int64 - POINT, CONDITIONAL, MOVING, WRAP
@@ -35,16 +36,17 @@ class Stations(NamedTuple):
 
 @njit
 def place_station(tree, stations, pose, q, s, local, point_out, slip_out):
-    """point_out : (3,) - station s in ground [m]; False for a conditional point that is not there.
+    """Write the place of station s in ground; return False for a conditional point that is not there.
 
-    slip_out : (3,) - motion of a moving point within its body per unit of its coordinate, in ground; zeros
-    for all others. local : (3,) is working space.
-
-    tree : Tree
-    stations : Stations
-    pose : Pose
-    q : (n_q,) - coordinates [rad, m]
-    s : int - station
+    tree : Tree - the joint tree
+    stations : Stations - stations of all paths
+    pose : Pose - places and rotations of all bodies in ground
+    q : (n_q,) - generalized coordinates [rad, m]
+    s : int - number of the station, which is a point
+    local : (3,) - working space
+    point_out : (3,) - the point in ground [m], written
+    slip_out : (3,) - derivative of a moving point within its body by its coordinate, in ground; zeros for
+      other points
     """
     kind, body = stations.kind[s], stations.body[s]
     for i in range(3):

@@ -1,7 +1,7 @@
-"""Wrapping surfaces fixed to bodies: their sizes, and where they are in ground.
+"""Wrapping surfaces that are fixed to bodies: their sizes, and where they are in ground.
 
-SPHERE: radius. CYLINDER: radius and half its length, 0 = without end, about its own z axis. ELLIPSOID: three
-half axes. A surface of another kind is at NaN.
+The size of a SPHERE is its radius, of a CYLINDER about its own z axis its radius and half its length (0 = an
+infinite cylinder), of an ELLIPSOID its three half axes. The values of a surface of another kind are NaN.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Surfaces(NamedTuple):
 
 
 class Placement(NamedTuple):
-    """Where the surfaces are in ground; written by `place`."""
+    """Places and axes of the surfaces in ground, as `place` writes them."""
 
     position: Annotated[np.ndarray, Floats("n_surface", 3)]  # [m]
     rotation: Annotated[np.ndarray, Floats("n_surface", 3, 3)]  # axes as columns
@@ -44,7 +44,7 @@ def new_placement(n_surface: int) -> Placement:
 
 @njit
 def place(surfaces, pose, placement_out):
-    """Frames of all surfaces in ground at a pose of the bodies."""
+    """Write the places and axes of all surfaces in ground at a pose of the bodies into placement_out."""
     for k in range(surfaces.kind.shape[0]):
         b = surfaces.body[k]
         point_in_ground(pose, b, surfaces.position[k], placement_out.position[k])
@@ -56,7 +56,7 @@ def place(surfaces, pose, placement_out):
 
 @njit
 def into_surface(placement, k, x, y_out):
-    """y_out : (3,) - the ground point x : (3,) in the frame of surface k [m]."""
+    """Write the point x : (3,) of ground into y_out : (3,), in the frame of surface k [m]."""
     R, o = placement.rotation[k], placement.position[k]
     dx, dy, dz = x[0] - o[0], x[1] - o[1], x[2] - o[2]
     for i in range(3):
@@ -65,7 +65,7 @@ def into_surface(placement, k, x, y_out):
 
 @njit
 def out_of_surface(placement, k, y, x_out):
-    """x_out : (3,) - the point y : (3,) of the frame of surface k, in ground [m]."""
+    """Write the point y : (3,) of the frame of surface k into x_out : (3,), in ground [m]."""
     R, o = placement.rotation[k], placement.position[k]
     for i in range(3):
         x_out[i] = o[i] + R[i, 0] * y[0] + R[i, 1] * y[1] + R[i, 2] * y[2]
@@ -73,13 +73,18 @@ def out_of_surface(placement, k, y, x_out):
 
 @njit
 def turn_out_of_surface(placement, k, y, x_out):
-    """x_out : (3,) - the direction y : (3,) of the frame of surface k, in ground."""
+    """Write the direction y : (3,) of the frame of surface k into x_out : (3,), in ground."""
     rotate(placement.rotation[k], y, x_out)
 
 
 @njit
 def clearance(kind, size, x):
-    """Height of x : (3,) in the surface frame above the surface, about, as a part of its size; < 0 inside."""
+    """Return roughly how far a point is above the surface, over its size [1]; negative inside.
+
+    kind : int - SPHERE, CYLINDER or ELLIPSOID
+    size : (3,) - radii or half axes [m]
+    x : (3,) - the point in the surface frame [m]
+    """
     if kind == SPHERE:
         return math.sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]) / size[0] - 1.0
     if kind == CYLINDER:
@@ -93,7 +98,7 @@ def clearance(kind, size, x):
 
 @njit
 def quadric(kind, size):
-    """d : F(x) = sum d x^2 - 1 of a sphere, cylinder or ellipsoid [1/m^2]."""
+    """Return the factors d of F(x) = sum d x^2 - 1, which is 0 on a sphere, cylinder or ellipsoid [1/m^2]."""
     d = 1.0 / (size[0] * size[0])
     if kind == SPHERE:
         return d, d, d
@@ -106,7 +111,13 @@ def quadric(kind, size):
 
 @njit
 def normal(kind, size, x, n_out):
-    """n_out : (3,) - unit outward normal at x : (3,) on or near the surface, in its frame."""
+    """Write the unit outward normal at a point on or near the surface into n_out.
+
+    kind : int - SPHERE, CYLINDER or ELLIPSOID
+    size : (3,) - radii or half axes [m]
+    x : (3,) - the point in the surface frame [m]
+    n_out : (3,) - unit normal in that frame, written
+    """
     d, e, f = quadric(kind, size)
     gx, gy, gz = d * x[0], e * x[1], f * x[2]
     scale = 1.0 / math.sqrt(gx * gx + gy * gy + gz * gz)
@@ -115,13 +126,14 @@ def normal(kind, size, x, n_out):
 
 @njit
 def curvatures(kind, size, x, t, b):
-    """Normal curvature along t, torsion, normal curvature along b [1/m]; t, b : (3,) unit tangents at x.
+    """Return normal curvature along t, geodesic torsion, and normal curvature along b at a point [1/m].
 
-    The products t' S t, t' S b, b' S b of the shape operator S = dn/dx, positive where convex.
+    They are the products t' S t, t' S b and b' S b of the shape operator S = dn/dx, positive where convex.
 
     kind : int - SPHERE, CYLINDER or ELLIPSOID
     size : (3,) - radii or half axes [m]
-    x : (3,) - on the surface [m]
+    x : (3,) - point on the surface, in its frame [m]
+    t, b : (3,) - unit tangents at x, at right angles to each other
     """
     d, e, f = quadric(kind, size)
     scale = 1.0 / math.sqrt((d * x[0]) ** 2 + (e * x[1]) ** 2 + (f * x[2]) ** 2)
@@ -133,10 +145,13 @@ def curvatures(kind, size, x, t, b):
 
 @njit
 def lay_on(kind, size, x, t, n):
-    """Put x : (3,) on the surface and make t : (3,) a unit tangent there, in place; n : (3,) its normal.
+    """Project x onto the surface and make t a unit tangent there, in place; write the normal into n.
 
     kind : int - SPHERE, CYLINDER or ELLIPSOID
     size : (3,) - radii or half axes [m]
+    x : (3,) - point near the surface, in its frame [m], changed
+    t : (3,) - direction, changed
+    n : (3,) - unit outward normal at x, written
     """
     d, e, f = quadric(kind, size)
     scale = 1.0 / math.sqrt(d * x[0] * x[0] + e * x[1] * x[1] + f * x[2] * x[2])

@@ -2,9 +2,9 @@
 
 A surface is touched only if the path without it would run through it. `side` : (3,), a vector in the
 surface's frame, chooses between the ways round; zeros choose the shortest path. Seen from the centre (along
-the axis of a cylinder), P and Q enclose an angle, and its bisector is the middle of the short way. The path
-takes the way whose middle has a positive product with `side`, also when the straight line would pass free on
-the wrong side; if the line passes free on the given side, the surface is not touched.
+the axis of a cylinder), P and Q enclose an angle, whose bisector is the middle of the short way. The path
+takes the way whose middle has a positive scalar product with `side`, even where the straight line would pass
+clear of the surface on the wrong side; where it passes clear on the given side, the surface is not touched.
 """
 
 from __future__ import annotations
@@ -69,7 +69,9 @@ class WrapWork(NamedTuple):
 def new_wrap_work(n_station: int, n_surface: int, closed_form: bool = False) -> WrapWork:
     """Allocate a WrapWork.
 
-    closed_form : every run is one sphere or cylinder, so that nothing else need be compiled (a third of all)
+    n_station, n_surface : int - numbers of stations and of wrapping surfaces
+    closed_form : bool - whether every run is one sphere or cylinder, so that nothing else need be compiled
+      (which saves a third of the time)
     """
     return allocate(
         WrapWork,
@@ -81,11 +83,12 @@ def new_wrap_work(n_station: int, n_surface: int, closed_form: bool = False) -> 
 
 @njit
 def lies_inside(surfaces, k, X, work):
-    """Whether a point X : (3,) in ground lies inside surface k, after place_surfaces.
+    """Return whether a point of ground lies inside surface k, after place_surfaces.
 
-    surfaces : Surfaces
-    k : int - surface
-    work : WrapWork - local written
+    surfaces : Surfaces - the wrapping surfaces
+    k : int - number of the surface
+    X : (3,) - the point in ground [m]
+    work : WrapWork - places of the surfaces; local is written
     """
     into_surface(work.placement, k, X, work.local[0])
     return clearance(surfaces.kind[k], surfaces.size[k], work.local[0]) < -INSIDE_TOLERANCE
@@ -93,15 +96,16 @@ def lies_inside(surfaces, k, X, work):
 
 @njit
 def wrap_station(surfaces, k, side, i, P, Q, work, chain):
-    """Station i alone, between P and Q : (3,) in ground; (status, how far its ends moved / size).
+    """Write the shortest path over station i alone; return (status, how far its ends moved, over the size).
 
-    surfaces : Surfaces
-    k : int - surface
-    side : (3,) - which way round
-    i : int - station
-    P : (3,) - start of the path in ground [m]
-    work : WrapWork - written
-    chain : ChainWork - that of work, or None, which prunes what is not in closed form
+    surfaces : Surfaces - the wrapping surfaces
+    k : int - number of the surface
+    side : (3,) - which way round, in the surface's frame; zeros = the shorter one
+    i : int - number of the station
+    P : (3,) - point of the path before the surface, in ground [m]
+    Q : (3,) - point of the path behind the surface, in ground [m]
+    work : WrapWork - results of every wrap station, and working space, written
+    chain : ChainWork - that of work; None where all is in closed form, so that the compiler drops the rest
     """
     ends, p, q = work.ends[i], work.local[0], work.local[1]
     was, arc = work.touching[i], work.arc[i]
@@ -145,7 +149,7 @@ def wrap_station(surfaces, k, side, i, P, Q, work, chain):
 
 @njit
 def write_end(k, i, work):
-    """Entry, exit and directions in ground of station i on surface k."""
+    """Write entry, exit and directions of station i in ground, from those in the frame of surface k."""
     ends = work.ends[i]
     out_of_surface(work.placement, k, ends[0], work.entry[i])
     out_of_surface(work.placement, k, ends[1], work.exit[i])

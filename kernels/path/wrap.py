@@ -1,8 +1,9 @@
 """The shortest path between two points over the wrapping surfaces of a run, in a given order.
 
-Each surface in turn gets the shortest path between its neighbours' points (kernels/path/touch), which
-shortens the whole path every time and settles which of them are touched; kernels/path/chain then makes the
-path smooth. If a side is left open, this is begun at either end of the run, and the shorter path taken.
+Each surface in turn gets the shortest path between the points before and behind it (kernels/path/touch).
+This shortens the whole path every time, and finds out which of the surfaces are touched; then
+kernels/path/chain makes the path smooth. Where the side of a surface is not given, this is done from either
+end of the run, and the shorter path is taken.
 """
 
 from __future__ import annotations
@@ -40,25 +41,26 @@ class WrapRun(NamedTuple):
 
 @njit
 def place_surfaces(surfaces, pose, work):
-    """work.placement : frames of all surfaces in ground at a pose of the bodies."""
+    """Write the places and axes of all surfaces in ground at a pose of the bodies into work.placement."""
     place(surfaces, pose, work.placement)
 
 
 @njit
 def wrap_run(surfaces, stations_surface, side, first, last, P, Q, work):
-    """Path from P to Q over the stations first..last-1, after place_surfaces.
+    """Write the path from P to Q over the stations first to last - 1; return its status.
 
-    Writes touching, entry, exit, directions and arc of these stations. OK, POINT_INSIDE (an end of the path,
-    or the neighbouring surface's contact, lies inside a surface, which is then left out), or NOT_CONVERGED.
+    It is called after place_surfaces. Written are touching, entry, exit, directions and arc of these
+    stations. The status is OK; POINT_INSIDE where an end of the path, or the point of contact of the
+    neighbouring surface, lies inside a surface, which is then left out; or NOT_CONVERGED.
 
-    surfaces : Surfaces
-    stations_surface : (n_station,) int64 - surface of each wrap station
-    side : (n_station, 3) - which way round in the surfaces' axes, zeros = the shorter one
+    surfaces : Surfaces - the wrapping surfaces
+    stations_surface : (n_station,) int64 - number of the surface of each wrap station
+    side : (n_station, 3) - which way round, in the surfaces' axes; zeros = the shorter one
     first : int - first station of the run
-    last : int - the station after its last
+    last : int - the station after the last one of the run
     P : (3,) - start of the path in ground [m]
-    Q : (3,) - its end [m]
-    work : WrapWork - written
+    Q : (3,) - end of the path in ground [m]
+    work : WrapWork - results of every wrap station, and working space, written
     """
     if last - first == 1:
         work.touching[first] = 0
@@ -75,7 +77,12 @@ def wrap_run(surfaces, stations_surface, side, first, last, P, Q, work):
 
 @njit
 def wrap_several(run, work, chain):
-    """wrap_run of more than one station; chain, that of work, is an argument so that None prunes the rest."""
+    """Write the path over a run of more than one station, as wrap_run does; return its status.
+
+    run : WrapRun - the wrap stations between two points
+    work : WrapWork - results of every wrap station, and working space, written
+    chain : ChainWork - that of work; an argument of its own so that None lets the compiler drop the rest
+    """
     if chain is None:
         return NOT_CONVERGED
     first, last = run.first, run.last
@@ -94,7 +101,7 @@ def wrap_several(run, work, chain):
 
 @njit
 def some_side_open(side, first, last):
-    """Whether some station takes the shortest way round."""
+    """Return whether a station of the run is to take the shortest way round."""
     n_open = 0
     for i in range(first, last):
         n_open += side[i, 0] == 0.0 and side[i, 1] == 0.0 and side[i, 2] == 0.0
@@ -103,7 +110,7 @@ def some_side_open(side, first, last):
 
 @njit
 def run_length(run, work):
-    """Length of a path found [m]."""
+    """Return the length of the path of a run that has been found [m]."""
     total, at = 0.0, run.P
     for i in range(run.first, run.last):
         if work.touching[i] == 1:
@@ -114,9 +121,11 @@ def run_length(run, work):
 
 @njit
 def settle(run, backwards, work):
-    """Path over several stations from a cold start, each sweep begun at one end of the run or the other.
+    """Find the path over several stations without a first guess; return its status.
 
-    backwards : whether sweeps begin at the last station
+    run : WrapRun - the wrap stations between two points
+    backwards : bool - whether each sweep begins at the last station, not at the first one
+    work : WrapWork - results of every wrap station, and working space, written
     """
     first, last = run.first, run.last
     for i in range(first, last):
@@ -144,8 +153,10 @@ def settle(run, backwards, work):
 
 @njit
 def hold_ways(run, work):
-    """From now on every touched surface keeps its way round, and a path that slipped off an end stays
-    off: two may otherwise change sides for ever, or one push the path over the other's end and back.
+    """Fix the way round of every touched surface, and leave out every one whose end the path slipped off.
+
+    Otherwise two surfaces may change sides for ever, or one may push the path over the end of the other and
+    back.
     """
     surfaces = run.surfaces
     for i in range(run.first, run.last):
@@ -160,7 +171,7 @@ def hold_ways(run, work):
 
 @njit
 def keep(first, last, work):
-    """Remember the path of the stations first..last-1."""
+    """Store the path of the stations first to last - 1."""
     copy_state(first, last, work.ends, work.arc, work.ends_best, work.arc_best)
     for i in range(first, last):
         work.touching_best[i] = work.touching[i]
@@ -168,7 +179,7 @@ def keep(first, last, work):
 
 @njit
 def restore(first, last, work):
-    """Take back the path remembered."""
+    """Restore the path that was stored."""
     copy_state(first, last, work.ends_best, work.arc_best, work.ends, work.arc)
     for i in range(first, last):
         work.touching[i] = work.touching_best[i]
@@ -176,14 +187,14 @@ def restore(first, last, work):
 
 @njit
 def copy_state(first, last, ends, arc, ends_out, arc_out):
-    """Copy the local ends and arcs of the stations first..last-1.
+    """Copy the ends in the surface frames, and the arcs, of the stations first to last - 1.
 
     first : int - first station of the run
-    last : int - the station after its last
-    ends : (n_station, 4, 3) - entry, exit and directions in the surface frames
-    arc : (n_station,) [m]
-    ends_out : (n_station, 4, 3)
-    arc_out : (n_station,) [m]
+    last : int - the station after the last one of the run
+    ends : (n_station, 4, 3) - entry, exit [m] and directions in the surface frames
+    arc : (n_station,) - lengths of the path on the surfaces [m]
+    ends_out : (n_station, 4, 3) - copy of ends, written
+    arc_out : (n_station,) - copy of arc [m], written
     """
     for i in range(first, last):
         copy_matrix(ends[i], ends_out[i])
@@ -192,7 +203,7 @@ def copy_state(first, last, ends, arc, ends_out, arc_out):
 
 @njit
 def write_ends(stations_surface, first, last, work):
-    """Entries, exits and directions in ground of all touched stations, from their local ends."""
+    """Write entries, exits and directions of all touched stations in ground from the local ones."""
     for i in range(first, last):
         if work.touching[i] == 1:
             write_end(stations_surface[i], i, work)
@@ -200,7 +211,7 @@ def write_ends(stations_surface, first, last, work):
 
 @njit
 def others_free(run, work):
-    """Whether the stations that are not touched stay so."""
+    """Return whether the stations that are not touched remain so."""
     for i in range(run.first, run.last):
         if work.touching[i] == 0:
             wrap_between(run, i, work)
@@ -212,9 +223,13 @@ def others_free(run, work):
 
 @njit
 def sweep(run, backwards, work):
-    """Every station between its neighbours, once; (worst status, largest move / size, any touch changed).
+    """Put every station between its neighbours once; return (worst status, largest move, any touch changed).
 
-    backwards : whether from the last station on
+    The largest move is over the size of the surface [1].
+
+    run : WrapRun - the wrap stations between two points
+    backwards : bool - whether the last station comes first
+    work : WrapWork - results of every wrap station, and working space, written
     """
     worst, largest, changed = OK, 0.0, False
     for step in range(run.last - run.first):
@@ -228,7 +243,10 @@ def sweep(run, backwards, work):
 
 @njit
 def wrap_between(run, i, work):
-    """wrap_station of station i, the way work.way, between the touched ones before and after it."""
+    """Write the path over station i between the touched ones before and after it, as wrap_station does.
+
+    The way round is that of work.way.
+    """
     before, after = neighbours(i, run.first, run.last, work.touching)
     start = run.P if before < 0 else work.exit[before]
     end = run.Q if after < 0 else work.entry[after]
@@ -237,7 +255,7 @@ def wrap_between(run, i, work):
 
 @njit
 def neighbours(i, first, last, touching):
-    """Indices of the touched stations before and after station i, -1 for the ends of the path."""
+    """Return the numbers of the touched stations before and after station i, -1 for the ends of the path."""
     before, after = -1, -1
     for j in range(first, i):
         if touching[j] == 1:
@@ -250,6 +268,6 @@ def neighbours(i, first, last, touching):
 
 @njit
 def distance(a, b):
-    """Distance [m] of two points : (3,)."""
+    """Return the distance of two points : (3,) [m]."""
     x, y, z = a[0] - b[0], a[1] - b[1], a[2] - b[2]
     return math.sqrt(x * x + y * y + z * z)

@@ -1,4 +1,4 @@
-"""Proof of an answer: the gap to a bound that no answer goes below, or that there is no answer at all."""
+"""Proof of a solution: the gap to a bound that no solution goes below, or that there is no solution."""
 
 from __future__ import annotations
 
@@ -8,21 +8,23 @@ from kernels.compiler.jit import njit
 from kernels.recruitment.criterion import least, power_of
 
 NO_DRIVE, PROVED = 1e-7, 1e-9
-"""Parts of the multipliers, and of what they ask for, that are round-off in a proof."""
+"""Parts of the multipliers, and of the demand times the multipliers, that count as rounding errors in a
+proof."""
 
 
 @njit
 def certified(problem, options, soft, state, work, out):
-    """Whether rows and gap are as small as asked: the gap to the dual objective, which no answer goes below.
+    """Return whether residual and gap are within their tolerances.
 
-    Of min/max it is that of the multipliers made as large as is allowed, sum max(0, drive) = 1.
+    The gap is that to the dual objective, which no solution goes below. For min/max it is that of the
+    multipliers made as large as is allowed, sum max(0, drive) = 1.
 
-    problem : Recruitment
-    options : RecruitmentOptions
-    soft : float
-    state : RecruitmentState
-    work : RecruitmentWork
-    out : RecruitmentOut - objective, gap, residual written
+    problem : Recruitment - elements and demand of the frame
+    options : RecruitmentOptions - the criterion and tolerances
+    soft : float - 1 where rows may be violated, else 0
+    state : RecruitmentState - activations and multipliers
+    work : RecruitmentWork - the scaled problem, and working space
+    out : RecruitmentOut - results; objective, gap, residual are written
     """
     largest, most, primal, dual, sum_drive = 0.0, 0.0, 0.0, 0.0, 0.0
     for j in range(work.r.shape[0]):
@@ -50,12 +52,13 @@ def certified(problem, options, soft, state, work, out):
 
 @njit
 def is_impossible(problem, state, work):
-    """Whether the multipliers prove that no activations within the bounds fulfil the rows (Farkas 1902):
-    demand . multiplier is more than any activations can have of it.
+    """Return whether the multipliers prove that no activations can fulfil the rows (Farkas 1902).
 
-    problem : Recruitment
-    state : RecruitmentState
-    work : RecruitmentWork
+    They do where demand . multiplier is more than any activations within the bounds can reach.
+
+    problem : Recruitment - elements and demand of the frame
+    state : RecruitmentState - activations and multipliers
+    work : RecruitmentWork - the scaled problem, and working space
     """
     asked, can, size, largest = 0.0, 0.0, 0.0, 0.0
     for j in range(work.r.shape[0]):

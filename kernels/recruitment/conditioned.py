@@ -1,10 +1,10 @@
-"""The same frame in rows that are square to each other, and in activations of the size of its answer.
+"""The same frame with orthonormal rows, and with activations in parts of the solution's size.
 
-Rows that nearly repeat others leave little of each other, too little for the factor of a step; activations
-far below 1 have slopes and curvatures that are nothing beside any tolerance. With C = L Q, Q Q' = 1, and
-x = s z the problem is min sum weight z^p subject to s Q z = L^-1 d, 0 <= z <= most / s, and what belongs to x
-follows: multipliers s^p L'^-1, those of bounds s^(p-1). It costs rows squared times elements, so that it is
-what is tried last.
+Of rows that nearly repeat others little remains beside these, too little for the factor of a step; and where
+activations are far below 1, slopes and curvatures are nothing beside any tolerance. With C = L Q, Q Q' = 1,
+and x = s z, the problem is min sum weight z^p subject to s Q z = L^-1 d, 0 <= z <= most / s. The multipliers
+of x follow from those of z: those of rows by s^p L'^-1, those of bounds by s^(p-1). This costs the square of
+the rows times the elements, so that it is tried last.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from kernels.algebra.linear import inner_product
 from kernels.compiler.jit import njit
 
 REPEATED = 1e-10
-"""Part of a row below which what others leave of it is rounding: it asks for nothing more [1]."""
+"""Part of a row below which what remains beside other rows is a rounding error, not a demand [1]."""
 LEAST = 1e-9
-"""Least activation that counts as size of an answer."""
+"""Least activation that counts as the size of a solution [1]."""
 
 
 @njit
 def square_rows(work):
-    """work.action and demand : in rows square to each other, L in work.mix; by Gram and Schmidt, twice.
+    """Make the rows of work.action and demand orthonormal, by Gram-Schmidt twice over; L is left in work.mix.
 
-    work : RecruitmentWork - scaled; what repeats others becomes zero
+    work : RecruitmentWork - the scaled problem; rows that repeat others become zero
     """
     a, L, n_row = work.action, work.mix, work.demand.shape[0]
     L[:, :] = 0.0
@@ -47,7 +47,7 @@ def square_rows(work):
 
 @njit
 def product(a, j, k):
-    """Of two rows of a : (n_element, n_row)."""
+    """Return the scalar product of rows j and k of a : (n_element, n_row)."""
     s = 0.0
     for i in range(a.shape[0]):
         s += a[i, j] * a[i, k]
@@ -56,12 +56,13 @@ def product(a, j, k):
 
 @njit
 def size_of(problem, options, work):
-    """Size of the activations, by the least ones in squares that fulfil the rows, after square_rows; 1 of
-    min/max, and at the most.
+    """Return the size of the activations: the largest of the least-squares solution of the rows, at most 1.
 
-    problem : Recruitment
-    options : RecruitmentOptions
-    work : RecruitmentWork
+    It is called after square_rows. For min/max, and where that largest is not above LEAST, the size is 1.
+
+    problem : Recruitment - elements and demand of the frame
+    options : RecruitmentOptions - the criterion and tolerances
+    work : RecruitmentWork - the scaled problem, and working space
     """
     largest = 0.0
     for i in range(problem.most.shape[0]):
@@ -71,11 +72,11 @@ def size_of(problem, options, work):
 
 @njit
 def resize(problem, size, work):
-    """work.action and most : of the problem in activations of this size.
+    """Write work.action and most of the problem in activations of this size.
 
-    problem : Recruitment
-    size : float
-    work : RecruitmentWork
+    problem : Recruitment - elements and demand of the frame
+    size : float - size of the activations [1]
+    work : RecruitmentWork - the scaled problem, and working space
     """
     for i in range(problem.most.shape[0]):
         work.most[i] = problem.most[i] / size
@@ -85,12 +86,12 @@ def resize(problem, size, work):
 
 @njit
 def put_back(options, size, state, work):
-    """state : of the rows as they were scaled, and of activations in parts of 1.
+    """Convert state to the rows as they were scaled, and to activations in parts of 1.
 
-    options : RecruitmentOptions
-    size : float
-    state : RecruitmentState - written
-    work : RecruitmentWork - mix
+    options : RecruitmentOptions - the criterion and tolerances
+    size : float - size of the activations [1]
+    state : RecruitmentState - activations and multipliers, written
+    work : RecruitmentWork - mix is read
     """
     L, y, n_row = work.mix, state.multiplier, state.multiplier.shape[0]
     slope = size ** max(options.power - 1, 0)

@@ -1,4 +1,4 @@
-"""The criterion of one element: its value and slopes, and its conjugate, by which an answer is certified."""
+"""The criterion of one element: its value, its derivatives, and its conjugate, which certifies a solution."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import math
 from kernels.compiler.jit import njit
 
 SPREAD = 1e-9
-"""Weight of the mean of weight x^2 / 2 beside max x. So little only keeps the steps of min/max determined: of
-all answers of the same max x it is their middle that is found, the farthest from all bounds (the analytic
-centre, to which interior points lead)."""
+"""Weight of the mean of weight x^2 / 2 beside max x. It is so small that it only keeps the steps of min/max
+determined: of all solutions with the same max x the one in their middle is found, the farthest from all
+bounds (the analytic centre, to which interior points lead)."""
 
 
 @njit
 def power_of(x, p):
-    """x^p, p a whole number of 0 and more."""
+    """Return x^p for a whole number p >= 0."""
     y = 1.0
     for _ in range(p):
         y *= x
@@ -23,11 +23,11 @@ def power_of(x, p):
 
 @njit
 def slopes(p, weight, x):
-    """First and second derivative of weight x^p, of min/max of weight x^2 / 2, at x > 0.
+    """Return first and second derivative of weight x^p, for min/max of weight x^2 / 2, at x > 0.
 
     p : int - power, 0 = min/max
-    weight : float
-    x : float - activation
+    weight : float - weight of the element [1]
+    x : float - activation [1]
     """
     if p == 0:
         return weight * x, weight
@@ -37,12 +37,12 @@ def slopes(p, weight, x):
 
 @njit
 def least(p, weight, drive, most):
-    """Least of weight x^p - drive x over 0 <= x <= most: an element's part of the dual objective.
+    """Return the minimum of weight x^p - drive x over 0 <= x <= most, a part of the dual objective.
 
     p : int - power of 2 and more
-    weight : float
-    drive : float
-    most : float - inf = no bound
+    weight : float - weight of the element [1]
+    drive : float - C' multiplier of the element
+    most : float - largest activation, inf = no bound [1]
     """
     if drive <= 0.0:
         return 0.0

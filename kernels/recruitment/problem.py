@@ -1,13 +1,14 @@
-"""What recruitment is asked, remembers, and answers.
+"""The problem of muscle recruitment, its state from frame to frame, and its results.
 
     min  G(x)   subject to   C x = d,   0 <= x <= most
 
-x the activations of elements: a muscle's force over its strength, or that of an actuator or a reaction that
-pushes one way. C has for each element what it does to each row of the equations of motion at full
-activation, d what these rows ask for (Andersen et al. 2017, eqs 11-14; Damsgaard et al. 2006). Criteria:
+x are the activations of elements: the force of a muscle over its strength, or that of an actuator or of a
+reaction that pushes one way. C has, for each element at full activation, its action on each row of the
+equations of motion; d is the demand of these rows (Andersen et al. 2017, eqs 11-14; Damsgaard et al. 2006).
+Criteria:
 
     power p = 2, 3, ...   G = sum weight x^p
-    power 0, min/max      G = max x, and of all answers to that one in their middle
+    power 0, min/max      G = max x, and of all solutions with that maximum the one in their middle
 """
 
 from __future__ import annotations
@@ -20,11 +21,12 @@ import numpy as np
 from kernels.algebra.allocation import Floats, Integers, allocate
 
 OPTIMAL, VIOLATED, NOT_CONVERGED = 0, 1, 2
-"""The optimum; rows that nothing can fulfil, the least violation found; neither."""
+"""Status of a frame: the optimum; rows that no activations can fulfil, and the least violation found; or
+neither."""
 
 
 class Recruitment(NamedTuple):
-    """One frame. An element that works both ways is two elements."""
+    """The recruitment problem of one frame. An element that acts both ways is two elements."""
 
     # of each element on each row at activation 1 [N, N m]
     action: Annotated[np.ndarray, Floats("n_element", "n_row")]
@@ -34,7 +36,7 @@ class Recruitment(NamedTuple):
 
 
 class RecruitmentOptions(NamedTuple):
-    """The criterion, and how exactly it is met."""
+    """The criterion, and the tolerances to which it is met."""
 
     power: int  # 2 and more, or 0 = min/max
     n_iteration: int  # at most
@@ -43,7 +45,7 @@ class RecruitmentOptions(NamedTuple):
 
 
 class RecruitmentState(NamedTuple):
-    """The answer of the last frame, from which the next one starts."""
+    """The solution of the last frame, from which the next one starts."""
 
     x: Annotated[np.ndarray, Floats("n_element")]  # activations
     lower: Annotated[np.ndarray, Floats("n_element")]  # multipliers of x >= 0
@@ -54,7 +56,7 @@ class RecruitmentState(NamedTuple):
 
 
 class RecruitmentWork(NamedTuple):
-    """Scratch."""
+    """The scaled problem, and working space."""
 
     action: Annotated[np.ndarray, Floats("n_element", "n_row")]  # by rows of the same size
     weight: Annotated[np.ndarray, Floats("n_element")]  # in parts of the largest
@@ -81,7 +83,7 @@ class RecruitmentWork(NamedTuple):
 
 
 class RecruitmentOut(NamedTuple):
-    """The answer, and what proves it."""
+    """The solution, and what proves it."""
 
     activation: Annotated[np.ndarray, Floats("n_element", fill=math.nan)]
     violation: Annotated[np.ndarray, Floats("n_row", fill=math.nan)]  # demand that is not met [N, N m]
@@ -98,19 +100,24 @@ def new_recruitment_state(n_element: int, n_row: int) -> RecruitmentState:
 
 
 def new_recruitment_work(n_element: int, n_row: int) -> RecruitmentWork:
-    """Allocate scratch."""
+    """Allocate the working space of n_element elements on n_row rows."""
     return allocate(RecruitmentWork, n_element=n_element, n_row=n_row)
 
 
 def new_recruitment_out(n_element: int, n_row: int) -> RecruitmentOut:
-    """Allocate the answer."""
+    """Allocate the results of n_element elements on n_row rows."""
     return allocate(RecruitmentOut, n_element=n_element, n_row=n_row)
 
 
 def new_recruitment(
     weight: np.ndarray, most: np.ndarray, n_row: int, options: RecruitmentOptions
 ) -> tuple[Recruitment, RecruitmentOptions, RecruitmentState, RecruitmentWork, RecruitmentOut]:
-    """What `recruit` is called with: nothing acts yet, and nothing is asked; weight, most : (n_element,)."""
+    """Return what `recruit` is called with, before any element acts and without demand.
+
+    weight, most : (n_element,) - weights in the criterion, and largest activations [1]
+    n_row : int - number of rows
+    options : RecruitmentOptions - the criterion and tolerances
+    """
     n = len(weight)
     return (
         allocate(Recruitment, n_element=n, n_row=n_row, weight=weight, most=most),

@@ -1,4 +1,4 @@
-"""What the reactions of elements do to a body: a unit force that pushes the two ends of each apart."""
+"""What the reactions of elements do to a body: a unit force that pushes the ends of each apart."""
 
 from __future__ import annotations
 
@@ -11,16 +11,18 @@ from kernels.solver.constraints import element_values, element_wrench
 
 @entry
 def reaction_rows(elements, which, target, pose, work, rows_out):
-    """rows_out : (n_reaction, n_v) - generalized forces of a unit force along each element [1, m].
+    """Write the generalized forces of a unit force along each element into rows_out.
 
-    Where a body of the element is A of kernels/solver/constraints, the force on A is positive where Phi grows
-    (C^(R) of Andersen et al. 2017, eqs 11-14, for one row, in newtons also where Phi is a squared length).
+    Where a body is A of the element (kernels/solver/constraints), the force on A is positive in the direction
+    in which Phi grows (C^(R) of Andersen et al. 2017, eqs 11-14, for one row; in newtons also where Phi is a
+    squared length).
 
-    elements : Elements
-    which : (n_reaction,) int64 - elements
-    target : (n_element,) [m]
-    pose : Pose
-    work : ElementWork - written
+    elements : Elements - the elements of the model
+    which : (n_reaction,) int64 - numbers of the elements
+    target : (n_element,) - target lengths of the elements [m]
+    pose : Pose - places and rotations of all bodies in ground
+    work : ElementWork - end points, gaps and path motions, written
+    rows_out : (n_reaction, n_v) - generalized forces of a unit force along each element [1, m], written
     """
     element_values(elements, pose, target, work)
     for r in range(which.shape[0]):
@@ -29,12 +31,13 @@ def reaction_rows(elements, which, target, pose, work, rows_out):
 
 @njit
 def reaction_row(elements, e, pose, work, row_out):
-    """row_out : (n_v,) - of element e, after element_values; zeros where its ends coincide.
+    """Write the generalized forces of element e, after element_values; zeros where its ends coincide.
 
-    elements : Elements
-    e : int - element
-    pose : Pose
-    work : ElementWork
+    elements : Elements - the elements of the model
+    e : int - number of the element
+    pose : Pose - places and rotations of all bodies in ground
+    work : ElementWork - end points, gaps and path motions
+    row_out : (n_v,) - generalized forces of a unit force along the element [1, m], written
     """
     for d in range(row_out.shape[0]):
         row_out[d] = 0.0

@@ -1,7 +1,7 @@
-"""Recruitment of one frame: an interior-point method, warm from the last frame, certified at the end.
+"""Recruitment of one frame: an interior-point method, started from the last frame, certified at the end.
 
 Where the rows cannot be fulfilled, which a multiplier proves (Farkas), the least sum of squares of their
-violation is sought instead, with a trace of the criterion to choose among its answers.
+violation is found instead, with a small part of the criterion to choose among its solutions.
 """
 
 from __future__ import annotations
@@ -20,31 +20,32 @@ from kernels.recruitment.step import FLAT, advance, centre, direction, factorise
 COLD = 0.3
 """Activations and multipliers that the first frame starts from, in parts of 1."""
 WARM = 0.03
-"""Least distance from a bound, and least multiplier, that a later frame starts from."""
+"""Least distance from a bound, and least multiplier, with which a later frame starts."""
 NEAREST = 1e-16
-"""Least distance from a bound that is told from none."""
+"""Least distance from a bound that counts as not zero."""
 ABOVE = 1e-8
-"""Part of its bound by which an element may exceed it, of min/max: the gap that answers are known to."""
+"""Part of its bound by which an element may exceed it in min/max: the gap to which solutions are known."""
 SOFT_GAP = 1e-7
-"""Gap, in parts of it, of the sum of squares of violations: it may be far smaller than what is asked."""
+"""Relative gap for the sum of squares of violations, which may be far smaller than the demand."""
 BORNE = 1e-7
-"""Part of the largest demand below which rows that are not fulfilled are borne all the same."""
+"""Part of the largest demand below which violated rows still count as fulfilled."""
 PATIENT = 3
-"""How many times as many iterations the last attempt may take."""
+"""Factor of the number of iterations that the last attempt may take."""
 TRACE = 1e-9
-"""Weight of the criterion beside half the sum of squares of the violations, rows of the same size."""
+"""Weight of the criterion beside half the sum of squares of the violations, with rows of the same size."""
 
 
 @njit
 def recruit(problem, options, state, work, out):
-    """Activations of one frame.
+    """Write the activations of one frame into out; return (status, number of iterations).
 
-    problem : Recruitment
-    options : RecruitmentOptions
-    state : RecruitmentState - updated
-    work : RecruitmentWork - written
-    out : RecruitmentOut - written
-    Returns (OPTIMAL, VIOLATED or NOT_CONVERGED, iterations).
+    The status is OPTIMAL, VIOLATED or NOT_CONVERGED.
+
+    problem : Recruitment - elements and demand of the frame
+    options : RecruitmentOptions - the criterion and tolerances
+    state : RecruitmentState - activations and multipliers of the last frame, updated
+    work : RecruitmentWork - the scaled problem, and working space, written
+    out : RecruitmentOut - results, written
     """
     scale_rows(problem, work)
     scale_weights(problem, SPREAD / work.weight.shape[0] if options.power == 0 else 1.0, work)
@@ -81,13 +82,15 @@ def recruit(problem, options, state, work, out):
 
 @njit
 def again(problem, options, state, work, out):
-    """As iterate, in better rows and activations of the answer's size; work is as scaled afterwards.
+    """Iterate as `iterate` does, with orthonormal rows and activations in parts of the solution's size.
 
-    problem : Recruitment
-    options : RecruitmentOptions
-    state : RecruitmentState - updated
-    work : RecruitmentWork - written
-    out : RecruitmentOut - gap, residual written
+    Afterwards work contains the problem as scaled by scale_rows. Return (status, iterations).
+
+    problem : Recruitment - elements and demand of the frame
+    options : RecruitmentOptions - the criterion and tolerances
+    state : RecruitmentState - activations and multipliers of the last frame, updated
+    work : RecruitmentWork - the scaled problem, and working space, written
+    out : RecruitmentOut - results; gap, residual are written
     """
     if not is_finite(work.demand, work.action):
         return NOT_CONVERGED, 0
@@ -105,11 +108,13 @@ def again(problem, options, state, work, out):
 
 @njit
 def is_borne(problem, state, work):
-    """Whether what the rows lack is rounding beside the largest demand, in the rows as scaled or as given.
+    """Return whether the violation is a rounding error beside the largest demand.
 
-    problem : Recruitment
-    state : RecruitmentState
-    work : RecruitmentWork
+    It may be so in rows as scaled or as given.
+
+    problem : Recruitment - elements and demand of the frame
+    state : RecruitmentState - activations and multipliers
+    work : RecruitmentWork - the scaled problem, and working space
     """
     lacking, demand, lacking_scaled, demand_scaled = 0.0, 0.0, 0.0, 0.0
     for j in range(work.demand.shape[0]):
@@ -125,7 +130,7 @@ def is_borne(problem, state, work):
 
 @njit
 def is_finite(demand, action):
-    """Whether what is asked, demand : (m,) and action : (n, m), is finite numbers."""
+    """Return whether demand : (m,) and action : (n, m) are finite numbers."""
     total = 0.0
     for k in range(demand.shape[0]):
         total += demand[k]
@@ -136,7 +141,7 @@ def is_finite(demand, action):
 
 @njit
 def exceeds(problem, state):
-    """Whether an element is more active than it may be."""
+    """Return whether an element is more active than its bound allows."""
     most = 0.0
     for i in range(state.x.shape[0]):
         most = max(most, state.x[i] / problem.most[i])
@@ -145,10 +150,10 @@ def exceeds(problem, state):
 
 @njit
 def scale_rows(problem, work):
-    """Rows of the same size.
+    """Write the problem with rows of the same size into work.
 
-    problem : Recruitment
-    work : RecruitmentWork - action, demand, scale written
+    problem : Recruitment - elements and demand of the frame
+    work : RecruitmentWork - action, demand and scale are written
     """
     n_element, n_row = problem.action.shape
     work.scale[:] = 0.0
@@ -165,7 +170,7 @@ def scale_rows(problem, work):
 
 @njit
 def scale_weights(problem, largest, work):
-    """work.weight : (n_element,) - weights, of which the largest is given."""
+    """Write the weights into work.weight : (n_element,), scaled so that the largest is the one given."""
     heaviest = 0.0
     for i in range(work.weight.shape[0]):
         heaviest = max(heaviest, problem.weight[i])
@@ -175,12 +180,12 @@ def scale_weights(problem, largest, work):
 
 @njit
 def begin(problem, options, warm, state):
-    """Inside all bounds: from the last answer, or in the middle.
+    """Write a state inside all bounds: from the last solution, or in the middle.
 
-    problem : Recruitment
-    options : RecruitmentOptions
-    warm : bool
-    state : RecruitmentState - written
+    problem : Recruitment - elements and demand of the frame
+    options : RecruitmentOptions - the criterion and tolerances
+    warm : bool - whether to start from the last solution
+    state : RecruitmentState - activations and multipliers, written
     """
     peak, n = 0.0, state.x.shape[0]
     for i in range(n):
@@ -207,14 +212,14 @@ def begin(problem, options, warm, state):
 
 @njit
 def iterate(problem, options, soft, state, work, out):
-    """Steps until the answer is certified, or the rows are known to be impossible: (status, iterations).
+    """Step until the solution is certified, or the rows are proved impossible; return (status, iterations).
 
-    problem : Recruitment
-    options : RecruitmentOptions
-    soft : float - 1 where rows may be violated
-    state : RecruitmentState - updated
-    work : RecruitmentWork - written
-    out : RecruitmentOut - objective, gap, residual written
+    problem : Recruitment - elements and demand of the frame
+    options : RecruitmentOptions - the criterion and tolerances
+    soft : float - 1 where rows may be violated, else 0
+    state : RecruitmentState - activations and multipliers of the last frame, updated
+    work : RecruitmentWork - the scaled problem, and working space, written
+    out : RecruitmentOut - results; objective, gap, residual are written
     """
     for n in range(options.n_iteration):
         mu, n_pair, unbalanced = measure(problem, options, soft, state, work)
@@ -235,13 +240,15 @@ def iterate(problem, options, soft, state, work, out):
 
 @njit
 def measure(problem, options, soft, state, work):
-    """What is lacking: rows, stationarity, and the mean product mu of pairs, their number, 1 - sum upper.
+    """Write residuals of rows and stationarity; return (mu, number of pairs, 1 - sum upper).
 
-    problem : Recruitment
-    options : RecruitmentOptions
-    soft : float
-    state : RecruitmentState - multiplier written where soft
-    work : RecruitmentWork - r, room, drive, dual written
+    mu is the mean product of a bound's distance and its multiplier, which are a pair.
+
+    problem : Recruitment - elements and demand of the frame
+    options : RecruitmentOptions - the criterion and tolerances
+    soft : float - 1 where rows may be violated, else 0
+    state : RecruitmentState - activations and multipliers; multiplier is written where soft is 1
+    work : RecruitmentWork - r, room, drive and dual are written
     """
     a, n_row = work.action, work.r.shape[0]
     total, n_pair, unbalanced = 0.0, 0, 1.0
@@ -273,13 +280,13 @@ def measure(problem, options, soft, state, work):
 
 @njit
 def answer(problem, options, status, state, out):
-    """Activations, violations and objective in the units of the problem; NaN where nothing was found.
+    """Write activations, violations and objective in the units of the problem; NaN where nothing was found.
 
-    problem : Recruitment
-    options : RecruitmentOptions
-    status : int - of the iterations
-    state : RecruitmentState
-    out : RecruitmentOut - written
+    problem : Recruitment - elements and demand of the frame
+    options : RecruitmentOptions - the criterion and tolerances
+    status : int - status of the iterations
+    state : RecruitmentState - activations and multipliers
+    out : RecruitmentOut - results, written
     """
     if status == NOT_CONVERGED:
         out.activation[:] = math.nan

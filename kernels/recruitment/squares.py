@@ -1,9 +1,9 @@
-"""Recruitment by squares: Newton's method on the dual, which is quadratic in pieces.
+"""Recruitment by squares: Newton's method on the dual objective, which is piecewise quadratic.
 
-With the drive u = C' multiplier, an element's activation is u / (2 weight), held between 0 and most: what
-the rows still lack is the slope of the dual objective, which is concave, and its curvature comes from the
-elements that are not held. A step goes to where the objective is greatest along it, so that it rises with
-every step; near the answer a few steps reach it exactly, from the answer of the last frame often one.
+With the drive u = C' multiplier, the activation of an element is u / (2 weight), limited to 0 and most. The
+residual of the rows is the gradient of the dual objective, which is concave; its curvature comes from the
+elements that are not at a bound. A step goes to where the objective is greatest along it, so that every step
+raises it. Near the solution a few steps reach it exactly; from the solution of the last frame often one does.
 """
 
 from __future__ import annotations
@@ -17,23 +17,25 @@ from kernels.recruitment.problem import NOT_CONVERGED, OPTIMAL, VIOLATED
 from kernels.recruitment.step import DEPENDENT
 
 N_STEP, N_SEARCH = 30, 30
-"""Steps, and places looked at along one, at most."""
+"""Largest number of steps, and of places looked at along one."""
 FLAT = 1e-3
-"""Slope at which a step ends, in parts of that at its begin."""
+"""Slope at which the search along a step ends, in parts of the slope at its start [1]."""
 HELD = 1e-6
-"""Curvature of elements that are held, in parts of what it is otherwise, on each row by itself: rows on which
-all are held keep some."""
+"""Curvature of elements at a bound, in parts of what it is otherwise, on each row by itself: so rows whose
+elements are all at bounds keep some curvature [1]."""
 
 
 @njit
 def by_squares(problem, options, state, work, out):
-    """Activations of the least sum of weight x^2: (status, steps). The scaled problem stands in `work`.
+    """Find the activations with the least sum of weight x^2; return (status, number of steps).
 
-    problem : Recruitment
-    options : RecruitmentOptions
-    state : RecruitmentState - updated
-    work : RecruitmentWork - written
-    out : RecruitmentOut - objective, gap, residual written
+    The scaled problem is in work.
+
+    problem : Recruitment - elements and demand of the frame
+    options : RecruitmentOptions - the criterion and tolerances
+    state : RecruitmentState - activations and multipliers of the last frame, updated
+    work : RecruitmentWork - the scaled problem, and working space, written
+    out : RecruitmentOut - results; objective, gap, residual are written
     """
     warm = state.started[0] == 1
     if not warm:
@@ -55,11 +57,11 @@ def by_squares(problem, options, state, work, out):
 
 @njit
 def respond(problem, state, work):
-    """x, lower and upper of the multipliers, and r, what the rows lack.
+    """Write x, lower and upper for the present multipliers, and the residual r of the rows.
 
-    problem : Recruitment
-    state : RecruitmentState - x, lower, upper written
-    work : RecruitmentWork - drive, r written
+    problem : Recruitment - elements and demand of the frame
+    state : RecruitmentState - multiplier is read; x, lower and upper are written
+    work : RecruitmentWork - drive and r are written
     """
     a, n_row = work.action, work.r.shape[0]
     for j in range(n_row):
@@ -81,11 +83,11 @@ def respond(problem, state, work):
 
 @njit
 def newton_direction(all_free, state, work):
-    """dmultiplier : S^-1 r, S = sum c c' / (2 weight) over the elements that are not held.
+    """Write dmultiplier = S^-1 r, S = sum c c' / (2 weight) over the elements that are not at a bound.
 
-    all_free : bool - whether none is taken to be
-    state : RecruitmentState
-    work : RecruitmentWork - S, dmultiplier, dx = C' dmultiplier written
+    all_free : bool - whether no element is taken to be at a bound
+    state : RecruitmentState - activations and multipliers
+    work : RecruitmentWork - S, dmultiplier and dx = C' dmultiplier are written
     """
     a, S, step, n_row = work.action, work.S, work.dmultiplier, work.r.shape[0]
     S[:, :] = 0.0
@@ -113,13 +115,13 @@ def newton_direction(all_free, state, work):
 
 @njit
 def best_step(problem, state, work):
-    """The length of the step at which the dual objective is greatest along it; 0 where it does not rise.
+    """Return the length of step at which the dual objective is greatest; 0 where it does not rise.
 
-    Its slope falls in straight pieces: Newton's method on it, between bounds that close in.
+    Its slope falls in straight pieces: Newton's method is applied to it, between bounds that close in.
 
-    problem : Recruitment
-    state : RecruitmentState
-    work : RecruitmentWork - drive, dx of `newton_direction`
+    problem : Recruitment - elements and demand of the frame
+    state : RecruitmentState - activations and multipliers
+    work : RecruitmentWork - drive and dx of `newton_direction`
     """
     rising = 0.0
     for j in range(work.r.shape[0]):

@@ -1,9 +1,9 @@
 """One step of the interior-point method: a prediction, a centred correction, one factorisation.
 
-The perturbed conditions of optimality of kernels/recruitment/problem.py, x lower = mu, room upper = mu, are
-linearised (Mehrotra 1992, SIAM J Optim 2:575-601). With H = G'' + lower / x + upper / room, diagonal, what is
-left is a system of the rows alone, S = C H^-1 C' + soft 1; min/max adds one rank to it. Rows that depend on
-others are left out of the factor.
+The perturbed optimality conditions of kernels/recruitment/problem.py, x lower = mu and room upper = mu, are
+linearised (Mehrotra 1992, SIAM J Optim 2:575-601). With H = G'' + lower / x + upper / room, which is
+diagonal, there remains a system of the rows alone, S = C H^-1 C' + soft 1; min/max adds a term of rank one to
+it. Rows that depend on others are left out of the factor.
 """
 
 from __future__ import annotations
@@ -15,24 +15,24 @@ from kernels.compiler.jit import inlined, njit
 from kernels.recruitment.criterion import slopes
 
 TO_BOUNDARY = 0.995
-"""Part of the way to the nearest bound that a step goes."""
+"""Part of the distance to the nearest bound that a step goes [1]."""
 CENTRED = 0.02
-"""mu is no less than this, times p - 1, of what stationarity lacks: else a curved criterion is overshot."""
+"""Least mu, over p - 1 times the residual of stationarity: below it a curved criterion is overshot [1]."""
 FLAT, FOLLOWED, SHORTER, N_SHORTER = 3, 5.0, 0.6, 40
-"""Power beyond which slopes are followed: as far as they are off by this times mu, or what stationarity lacks
-already; else by so much shorter steps, so many times at most."""
+"""Power above which a step must follow the slopes of the criterion: it may miss them by FOLLOWED times mu, or
+times their present residual; otherwise it is shortened by SHORTER, at most N_SHORTER times."""
 DEPENDENT = 1e-13
-"""A row is left out where what others leave of it is below this part of it."""
+"""A row is left out where less than this part of it remains beside other rows [1]."""
 
 
 @njit
 def factorise(options, soft, state, work):
-    """H^-1, S and its factor; returns (H-weighted rest of min/max, or 0).
+    """Write H^-1, S and its factor; return kappa, the divisor of min/max's term of rank one.
 
-    options : RecruitmentOptions
+    options : RecruitmentOptions - the criterion and tolerances
     soft : float - 1 where rows may be violated, else 0
-    state : RecruitmentState
-    work : RecruitmentWork - inverse, edge, S, v written
+    state : RecruitmentState - activations and multipliers
+    work : RecruitmentWork - inverse, edge, S and v are written
     """
     a, S, v = work.action, work.S, work.v
     n_row, kappa = v.shape[0], 0.0
@@ -63,13 +63,13 @@ def factorise(options, soft, state, work):
 
 @njit
 def direction(options, kappa, unbalanced, state, work):
-    """dx, dlower, dupper, dmultiplier for the targets in low and high; returns the step of max x.
+    """Write the steps dx, dlower, dupper, dmultiplier for the targets in low and high; return that of max x.
 
-    options : RecruitmentOptions
-    kappa : float - of `factorise`
-    unbalanced : float - 1 - sum upper, of min/max
-    state : RecruitmentState
-    work : RecruitmentWork - the steps, rhs written
+    options : RecruitmentOptions - the criterion and tolerances
+    kappa : float - what `factorise` returns
+    unbalanced : float - 1 - sum upper, for min/max
+    state : RecruitmentState - activations and multipliers
+    work : RecruitmentWork - the steps and rhs are written
     """
     a, rhs, n_row = work.action, work.rhs, work.rhs.shape[0]
     rest = -unbalanced
@@ -107,11 +107,11 @@ def direction(options, kappa, unbalanced, state, work):
 
 @njit
 def step_lengths(dpeak, state, work):
-    """Parts of the step, of x and of the multipliers, at which the first bound is met; 1 at most.
+    """Return the parts of the step, of x and of the multipliers, at which the first bound is met; at most 1.
 
-    dpeak : float - step of max x
-    state : RecruitmentState
-    work : RecruitmentWork
+    dpeak : float - step of max x, for min/max
+    state : RecruitmentState - activations and multipliers
+    work : RecruitmentWork - the scaled problem, and working space
     """
     primal, dual = 1.0, 1.0
     for i in range(state.x.shape[0]):
@@ -130,7 +130,7 @@ def step_lengths(dpeak, state, work):
 
 @inlined
 def predict(state, work):
-    """low, high : targets of a step that ends at the bounds."""
+    """Write into low and high the targets of a step that ends at the bounds."""
     for i in range(state.x.shape[0]):
         work.low[i] = -state.lower[i]
         work.high[i] = -state.upper[i]
@@ -138,14 +138,14 @@ def predict(state, work):
 
 @njit
 def centre(options, mu, n_pair, dpeak, state, work):
-    """low, high : targets of the corrected step, from the predicted one.
+    """Write into low and high the targets of the corrected step, from the predicted one.
 
-    options : RecruitmentOptions
+    options : RecruitmentOptions - the criterion and tolerances
     mu : float - mean of the products x lower and room upper
-    n_pair : int - how many there are
-    dpeak : float - predicted step of max x
-    state : RecruitmentState
-    work : RecruitmentWork - low, high written
+    n_pair : int - number of these products
+    dpeak : float - predicted step of max x, for min/max
+    state : RecruitmentState - activations and multipliers
+    work : RecruitmentWork - low and high are written
     """
     primal, dual = step_lengths(dpeak, state, work)
     left, lacking = 0.0, 0.0
@@ -169,14 +169,15 @@ def centre(options, mu, n_pair, dpeak, state, work):
 
 @njit
 def advance(options, mu, dpeak, state, work):
-    """Go along the step, not quite to the nearest bound, and of a criterion that is much curved only as far
-    as its slopes are followed.
+    """Go along the step, but not quite to the nearest bound.
 
-    options : RecruitmentOptions
+    With a criterion of high power it goes only as far as the slopes of the criterion are followed.
+
+    options : RecruitmentOptions - the criterion and tolerances
     mu : float - mean of the products x lower and room upper
-    dpeak : float - step of max x
-    state : RecruitmentState - written
-    work : RecruitmentWork
+    dpeak : float - step of max x, for min/max
+    state : RecruitmentState - activations and multipliers, written
+    work : RecruitmentWork - the scaled problem, and working space
     """
     primal, dual = step_lengths(dpeak, state, work)
     if primal < 1.0:
@@ -206,12 +207,12 @@ def advance(options, mu, dpeak, state, work):
 
 @njit
 def overshot(options, part, state, work):
-    """Largest product of x and what its slope is off by from its tangent, after this part of the step.
+    """Return the largest product of x and its slope's deviation from the tangent, after part of the step.
 
-    options : RecruitmentOptions
-    part : float
-    state : RecruitmentState
-    work : RecruitmentWork
+    options : RecruitmentOptions - the criterion and tolerances
+    part : float - part of the step [1]
+    state : RecruitmentState - activations and multipliers
+    work : RecruitmentWork - the scaled problem, and working space
     """
     worst = 0.0
     for i in range(state.x.shape[0]):
@@ -225,7 +226,7 @@ def overshot(options, part, state, work):
 
 @njit
 def is_sound(work):
-    """Whether a step consists of numbers."""
+    """Return whether a step consists of finite numbers."""
     total = 0.0
     for i in range(work.dx.shape[0]):
         total += work.dx[i] + work.dlower[i] + work.dupper[i]
