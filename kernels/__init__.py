@@ -1,5 +1,5 @@
-"""Arithmetic only: compiled functions over arrays, written in place, with integer status out.
+"""Numerical kernels: compiled functions over arrays that write results in place and return a status.
 
-Nothing here knows a model's name, a file or a socket. Every entry takes NamedTuples of arrays
-(kernels never allocate them) and returns numbers or a status code.
+No kernel knows the name of a model, a file or a socket. Every entry takes NamedTuples of arrays (kernels
+never allocate them) and returns numbers or a status code.
 """

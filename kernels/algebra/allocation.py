@@ -1,7 +1,8 @@
-"""One way to allocate a record of arrays: its shapes stand beside its fields, and sizes are given by name.
+"""Allocation of a record of arrays by the shapes that are stated beside its fields, with sizes given by name.
 
-A field says what it holds, `Annotated[np.ndarray, Floats("n_body", 3)]`, and `allocate(Pose, n_body=4)` makes
-it: nothing is filled by its place in a list, which a field that was added or moved would shift in silence.
+A field states its shape and type, `Annotated[np.ndarray, Floats("n_body", 3)]`, and `allocate(Pose,
+n_body=4)` makes the record. No array is given by its place in a list, where a field that is added or moved
+would shift the others without an error.
 """
 
 from __future__ import annotations
@@ -17,11 +18,11 @@ Record = TypeVar("Record", bound=tuple[Any, ...])
 
 
 class Floats:
-    """Of a field: an array of float64.
+    """Annotation of a field: an array of float64.
 
-    sizes : of each of its axes, a number, or the name of a size that `allocate` is given, or a sum or product
-        of these
-    fill : what it holds at first
+    sizes : size of each axis: a number, the name of a size that `allocate` is given, or a sum or product of
+      these
+    fill : initial value of all entries
     """
 
     dtype: type = np.float64
@@ -31,7 +32,7 @@ class Floats:
 
 
 class Integers(Floats):
-    """Of a field: an array of int64; as Floats."""
+    """Annotation of a field: an array of int64, with sizes and fill as of Floats."""
 
     dtype = np.int64
 
@@ -40,10 +41,12 @@ class Integers(Floats):
 
 
 def allocate(record: type[Record], **given: Any) -> Record:
-    """Make a record: arrays by their annotations, and records of arrays inside it likewise.
+    """Return a new record, with arrays by their annotations; records inside it are made in the same way.
 
-    given : sizes, and the values of fields that have no annotation or that shall be others, by their names
-    Raises TypeError for a size that is missing, a field that can only be given, and a name that nothing uses.
+    given : sizes, and the values of fields that have no annotation or that shall have other values, by their
+      names
+    Raise TypeError for a size that is missing, for a field without a shape that is not given, and for a name
+    that nothing uses.
     """
     made, used = _make(record, given)
     if unused := [name for name in given if name not in used]:
@@ -55,7 +58,7 @@ def allocate(record: type[Record], **given: Any) -> Record:
 
 
 def _make(record: type[Record], given: Mapping[str, Any]) -> tuple[Record, set[str]]:
-    """The record, and the names in use."""
+    """Return the record, and the given names that it uses."""
     values, used = {}, set()
     for name, kind in _fields(record).items():
         array = next((x for x in get_args(kind) if isinstance(x, Floats)), None)
@@ -75,7 +78,7 @@ def _make(record: type[Record], given: Mapping[str, Any]) -> tuple[Record, set[s
 
 
 def _size(size: int | str, given: Mapping[str, Any], where: str) -> int:
-    """The number of entries along one axis; where : record and field."""
+    """Return the number of entries along one axis; where : record and field, for messages."""
     if isinstance(size, int):
         return size
     try:
@@ -86,7 +89,7 @@ def _size(size: int | str, given: Mapping[str, Any], where: str) -> int:
 
 @functools.cache
 def _fields(record: type) -> dict[str, Any]:
-    """The annotations of a record, in the order of its fields."""
+    """Return the annotations of a record, in the order of its fields."""
     return get_type_hints(record, include_extras=True)
 
 

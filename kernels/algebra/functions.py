@@ -1,7 +1,7 @@
-"""Scalar functions of one coordinate: value, slope and curvature, for custom joints, couplers, moving points.
+"""Scalar functions of one coordinate, with slope and curvature, for joints, couplers and moving points.
 
-A new kind is one constant, one branch in `evaluate` and in kernels/dynamics/third_derivative, and a row in
-tests/kernels/algebra/test_functions.py. One without a branch is NaN.
+A new kind of function needs one constant, one branch in `evaluate` and in kernels/dynamics/third_derivative,
+and a row in tests/kernels/algebra/test_functions.py. A kind without a branch gives NaN.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from kernels.compiler.jit import njit
 
 CONSTANT, LINEAR, POLYNOMIAL, SPLINE, SINE = 0, 1, 2, 3, 4
 IDENTITY = -1
-"""In place of a function: the coordinate itself."""
+"""Index in place of that of a function: the value is the coordinate itself."""
 
 
 class Functions(NamedTuple):
-    """A table of functions; the numbers of one lie together in data.
+    """A table of functions; the numbers of one function are contiguous in data.
 
     CONSTANT: [value]. LINEAR: [slope, intercept]. POLYNOMIAL: coefficients, lowest power first.
-    SPLINE: n abscissae (rising), n values, n second derivatives. SINE: [amplitude, omega, phase, offset] of
-    amplitude sin(omega x + phase) + offset.
+    SPLINE: n abscissae (increasing), n values, n second derivatives. SINE: [amplitude, omega, phase, offset]
+    of amplitude sin(omega x + phase) + offset.
     """
 
     kind: np.ndarray  # (n_function,) int64
@@ -34,7 +34,7 @@ class Functions(NamedTuple):
 
 @njit
 def evaluate(functions, f, x):
-    """(value, slope, curvature) of function f at x; f = IDENTITY gives (x, 1, 0)."""
+    """Return (value, slope, curvature) of function f at x, which is (x, 1, 0) for f = IDENTITY."""
     if functions is None or f < 0:
         return x, 1.0, 0.0
     kind, start, data = functions.kind[f], functions.start[f], functions.data
@@ -60,7 +60,10 @@ def evaluate(functions, f, x):
 
 @njit
 def knot_before(data, low, high, x):
-    """The last of the rising numbers data[low..high-1] that is not above x; low where none is."""
+    """Return the index of the last of the increasing numbers data[low..high-1] that is not above x.
+
+    It is low where there is none.
+    """
     while high - low > 1:
         middle = (low + high) // 2
         if x < data[middle]:
@@ -72,7 +75,7 @@ def knot_before(data, low, high, x):
 
 @njit
 def cubic_spline(data, start, n, x):
-    """(value, slope, curvature) of a cubic spline with n knots; straight beyond its ends."""
+    """Return (value, slope, curvature) of a cubic spline with n knots; outside them it is straight."""
     low, high = start, start + n - 1
     outside = 0.0
     if x < data[low]:

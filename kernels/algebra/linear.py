@@ -1,6 +1,6 @@
-"""Small dense linear algebra in place: Cholesky factors and triangular solves.
+"""Small dense linear algebra in place: Cholesky and LU factors, and solves with them.
 
-Plain loops beat BLAS calls at these sizes (n up to about 40) and allocate nothing.
+Plain loops are faster than BLAS calls at these sizes (n up to about 40), and allocate nothing.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from kernels.compiler.jit import njit
 
 @njit
 def cholesky(A, n, pivot_floor):
-    """Replace the lower triangle of A : (n, n) by L, A = L L'; returns False at a pivot <= pivot_floor."""
+    """Replace the lower triangle of A : (n, n) by L of A = L L'; return False at a pivot <= pivot_floor."""
     for j in range(n):
         s = A[j, j]
         for k in range(j):
@@ -32,11 +32,11 @@ def cholesky(A, n, pivot_floor):
 
 @njit
 def cholesky_leaves_first(A, n, pivot_floor):
-    """Replace the lower triangle of A : (n, n) by L, A = L'L, the diagonal by the inverses of L's pivots.
+    """Replace the lower triangle of A : (n, n) by L of A = L'L, its diagonal by the inverses of L's pivots.
 
-    Eliminating the leaves of a tree before their root, two branches never meet: what is zero between them
-    stays so and is skipped (Featherstone 2008, Rigid Body Dynamics Algorithms, section 6.5).
-    Returns False at a pivot <= pivot_floor.
+    Where the leaves of a tree are eliminated before their root, entries between two branches stay zero, and
+    are skipped (Featherstone 2008, Rigid Body Dynamics Algorithms, section 6.5).
+    Return False at a pivot <= pivot_floor.
     """
     for j in range(n - 1, -1, -1):
         if not A[j, j] > pivot_floor:  # also catches NaN
@@ -55,7 +55,7 @@ def cholesky_leaves_first(A, n, pivot_floor):
 
 @njit
 def solve_towards_root(L, last, x):
-    """x : (n,) <- L'^-1 x with the factor of `cholesky_leaves_first`; x has no entries beyond `last`."""
+    """Replace x : (n,), which is zero after `last`, by L'^-1 x with the factor of `cholesky_leaves_first`."""
     for j in range(last, -1, -1):
         if x[j] != 0.0:
             y = x[j] * L[j, j]
@@ -66,7 +66,7 @@ def solve_towards_root(L, last, x):
 
 @njit
 def solve_towards_leaves(L, n, x):
-    """x : (n,) <- L^-1 x with the factor of `cholesky_leaves_first`."""
+    """Replace x : (n,) by L^-1 x with the factor of `cholesky_leaves_first`."""
     for i in range(n):
         s = x[i]
         for k in range(i):
@@ -76,7 +76,7 @@ def solve_towards_leaves(L, n, x):
 
 @njit
 def columns_towards_root(L, n, X):
-    """X : (n, K) <- L'^-1 X with the factor of `cholesky_leaves_first`, all columns side by side."""
+    """Replace X : (n, K) by L'^-1 X with the factor of `cholesky_leaves_first`, all columns at once."""
     for j in range(n - 1, -1, -1):
         d = L[j, j]
         for k in range(X.shape[1]):
@@ -90,7 +90,7 @@ def columns_towards_root(L, n, X):
 
 @njit
 def columns_towards_leaves(L, n, X):
-    """X : (n, K) <- L^-1 X with the factor of `cholesky_leaves_first`, all columns side by side."""
+    """Replace X : (n, K) by L^-1 X with the factor of `cholesky_leaves_first`, all columns at once."""
     for i in range(n):
         for j in range(i):
             y = L[i, j]
@@ -104,7 +104,10 @@ def columns_towards_leaves(L, n, X):
 
 @njit
 def columns_of_cholesky(L, n, X):
-    """First n rows of X <- (L L')^-1 X, X : (m, K), L : (m, m) of `cholesky` or `cholesky_drop`."""
+    """Replace the first n rows of X : (m, K) by (L L')^-1 X.
+
+    L : (m, m) is the factor of `cholesky` or `cholesky_drop`.
+    """
     for i in range(n):
         for j in range(i):
             y = L[i, j]
@@ -125,12 +128,13 @@ def columns_of_cholesky(L, n, X):
 
 @njit
 def cholesky_drop(A, n, relative_floor, reach=None):
-    """Cholesky of a positive semidefinite A : (n, n) that drops dependent rows; returns how many.
+    """Factorise a positive semidefinite A : (n, n) as `cholesky`, without dependent rows; return their
+    number.
 
-    A pivot below relative_floor times its diagonal entry marks a row that depends on earlier ones: its
-    pivot becomes infinite, so that its unknown solves to zero. (A column written by a kernel that `cholesky`
-    shares costs it a tenth at n = 12, even merged.)
-    reach : (n,) - how many times as large the entry could be that counts; None = it counts itself
+    A pivot that is not above relative_floor times its diagonal entry marks a row that depends on earlier
+    ones: its pivot becomes infinite, so that its unknown in a solve is zero. (This is not shared with
+    `cholesky`: a column written by a common kernel made that a tenth slower at n = 12, even inlined.)
+    reach : (n,) - factors of the diagonal entries in this comparison; None = 1
     """
     n_dropped = 0
     for j in range(n):
@@ -159,7 +163,7 @@ def cholesky_drop(A, n, relative_floor, reach=None):
 
 @njit
 def solve_lower(L, n, x):
-    """x : (n,) <- L^-1 x."""
+    """Replace x : (n,) by L^-1 x, with L : (n, n) lower triangular."""
     for i in range(n):
         s = x[i]
         for k in range(i):
@@ -169,7 +173,7 @@ def solve_lower(L, n, x):
 
 @njit
 def solve_lower_transposed(L, n, x):
-    """x : (n,) <- L'^-1 x."""
+    """Replace x : (n,) by L'^-1 x, with L : (n, n) lower triangular."""
     for i in range(n - 1, -1, -1):
         x[i] /= L[i, i]
         for k in range(i):
@@ -178,7 +182,7 @@ def solve_lower_transposed(L, n, x):
 
 @njit
 def inner_product(a, b):
-    """a . b of two vectors : (n,)."""
+    """Return the inner product a . b of two vectors : (n,)."""
     s = 0.0
     for i in range(a.shape[0]):
         s += a[i] * b[i]
@@ -187,9 +191,9 @@ def inner_product(a, b):
 
 @njit
 def lu(A, n, pivot_out):
-    """Replace A : (n, n) by its LU factors, row exchanges in pivot_out : (n,) int64; False where singular.
+    """Replace A : (n, n) by its LU factors with partial pivoting; return False where it is singular.
 
-    The diagonal holds the inverses of the pivots.
+    The diagonal holds the inverses of the pivots; the row exchanges are written into pivot_out : (n,) int64.
     """
     for k in range(n):
         p, largest = k, abs(A[k, k])
@@ -215,7 +219,7 @@ def lu(A, n, pivot_out):
 
 @njit
 def lu_solve(A, n, pivot, x):
-    """x : (n,) <- A^-1 x with the factors of `lu`."""
+    """Replace x : (n,) by A^-1 x, with the factors and row exchanges of `lu`."""
     for k in range(n):
         p = pivot[k]
         if p != k:
@@ -234,7 +238,7 @@ def lu_solve(A, n, pivot, x):
 
 @njit
 def invert(L, n, A_out):
-    """A_out : (n, n) = the inverse of L L', symmetric."""
+    """Write the inverse of L L', which is symmetric, into A_out : (n, n)."""
     for k in range(n):
         for i in range(n):
             A_out[k, i] = 1.0 if i == k else 0.0

@@ -1,9 +1,9 @@
 """Small convex quadratic programs with many inequalities: min y'Hy/2 + h'y subject to G y + b >= 0.
 
 A primal-dual interior-point method with a predictor and a corrector (Mehrotra 1992, SIAM J Optim 2:575-601;
-Nocedal & Wright 2006, Numerical Optimization, algorithm 16.4), for a handful of unknowns under hundreds of
-rows: each iteration factorises one matrix of the unknowns. It may start anywhere, and needs H only where the
-rows leave something open.
+Nocedal & Wright 2006, Numerical Optimization, algorithm 16.4) solves them, for a few unknowns and hundreds of
+rows: each iteration factorises one matrix of the size of the unknowns. The start may be any point, and H may
+be singular as far as the rows determine the solution.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from kernels.algebra.linear import cholesky, solve_lower, solve_lower_transposed
 from kernels.compiler.jit import njit
 
 SOLVED, UNSOLVED = 0, 1
-"""What `solve_quadratic` returns."""
+"""Status of `solve_quadratic`."""
 MOST_ITERATIONS = 60
 GAP = 1e-15
-"""Mean product of slack and multiplier at which it is solved."""
+"""Mean product of slack and multiplier below which the program counts as solved."""
 CLOSED = 1e-12
-"""Largest violation of a row, in parts of its size, at which it is solved."""
+"""Largest violation of a row, relative to its size, below which the program counts as solved."""
 BACK = 0.995
-"""Part of the way to the nearest bound that is gone."""
+"""Fraction of the step to the nearest bound that is taken."""
 LEAST_SLACK = 1e-2
-"""Slack that a row begins with at least."""
+"""Least slack of a row at the start."""
 FIRM = 1e-13
-"""Added to the diagonal of what is factorised, in parts of it."""
+"""Fraction of the diagonal that is added to it before the factorisation."""
 
 
 class Quadratic(NamedTuple):
-    """A program of n unknowns and m rows."""
+    """A quadratic program of n unknowns and m rows."""
 
     H: Annotated[np.ndarray, Floats("n", "n")]
     h: Annotated[np.ndarray, Floats("n")]
@@ -42,7 +42,7 @@ class Quadratic(NamedTuple):
 
 
 class QuadraticWork(NamedTuple):
-    """The state of the method: y is where it starts and what it finds."""
+    """State of the method: y is the start, and afterwards the solution."""
 
     y: Annotated[np.ndarray, Floats("n")]
     slack: Annotated[np.ndarray, Floats("m")]
@@ -57,7 +57,7 @@ class QuadraticWork(NamedTuple):
 
 
 def new_quadratic(n: int, m: int) -> tuple[Quadratic, QuadraticWork]:
-    """Room for programs of n unknowns and m rows."""
+    """Allocate program and state for n unknowns and m rows."""
     program = allocate(Quadratic, n=n, m=m)
     work = allocate(QuadraticWork, n=n, m=m)
     return program, work
@@ -65,10 +65,10 @@ def new_quadratic(n: int, m: int) -> tuple[Quadratic, QuadraticWork]:
 
 @njit
 def solve_quadratic(program, work):
-    """Solve from work.y; SOLVED, or UNSOLVED with the best there is.
+    """Solve the program from the start work.y; return SOLVED, or UNSOLVED where y is the last iterate.
 
     program : Quadratic
-    work : QuadraticWork - y and multiplier are the answer
+    work : QuadraticWork - its y and multiplier are the solution
     """
     m = program.b.shape[0]
     for j in range(m):
@@ -101,7 +101,7 @@ def solve_quadratic(program, work):
 
 @njit
 def row_value(program, y, j):
-    """Row j of G y + b."""
+    """Return row j of G y + b."""
     value = program.b[j]
     for k in range(y.shape[0]):
         value += program.G[j, k] * y[k]
@@ -110,7 +110,7 @@ def row_value(program, y, j):
 
 @njit
 def residuals(program, work):
-    """(mean of slack times multiplier, largest violation of a row); writes open and slope of the work."""
+    """Return the mean of slack times multiplier and the largest violation of a row; write open and slope."""
     n, m = work.y.shape[0], program.b.shape[0]
     for i in range(n):
         work.slope[i] = program.h[i]
@@ -128,7 +128,7 @@ def residuals(program, work):
 
 @njit
 def factorise(program, work):
-    """Factors of H + G' (multiplier / slack) G in work.M; whether there are some."""
+    """Compute the Cholesky factor of H + G' (multiplier / slack) G in work.M; return False without one."""
     n, m = work.y.shape[0], program.b.shape[0]
     for i in range(n):
         for k in range(i + 1):
@@ -146,7 +146,7 @@ def factorise(program, work):
 
 @njit
 def direct(program, work):
-    """Steps of all that make the residuals and `product` of the work vanish, to first order."""
+    """Compute the steps with which the residuals and `product` of the work vanish to first order."""
     n, m = work.y.shape[0], program.b.shape[0]
     for i in range(n):
         work.y_step[i] = -work.slope[i]
@@ -166,7 +166,10 @@ def direct(program, work):
 
 @njit
 def longest(work, part):
-    """How much of the steps may be gone, at most 1: `part` of the way to where something turns negative."""
+    """Return the fraction of the steps that may be taken, at most 1.
+
+    It is `part` of the fraction at which a slack or a multiplier becomes zero.
+    """
     nearest = 1.0 / part
     for j in range(work.slack.shape[0]):
         if work.slack_step[j] < -work.slack[j] / nearest:
@@ -178,7 +181,7 @@ def longest(work, part):
 
 @njit
 def go(work, alpha):
-    """Go this part of all steps."""
+    """Take the fraction alpha of all steps."""
     for i in range(work.y.shape[0]):
         work.y[i] += alpha * work.y_step[i]
     for j in range(work.slack.shape[0]):

@@ -1,4 +1,4 @@
-"""Which numbers are outside their ranges."""
+"""Comparison of numbers with their ranges."""
 
 from __future__ import annotations
 
@@ -7,13 +7,17 @@ from kernels.compiler.jit import njit
 
 @njit
 def find_outside(raw, index, sign, low, high, ignored, value_out, outside_out):
-    """value_out : (n,) - the numbers with their signs; outside_out : (n,) - 1 = outside the range, else 0.
+    """Write numbers with their signs, and whether each is outside its range; return how many are outside.
 
-    raw : (n_raw,) - where the numbers are; index : (n,) int64 - which of them [rad, m]
-    sign : (n,) - factors
-    low, high : (n,) - ends of the ranges, infinite where there is none
-    ignored : (n,) bool - numbers that are never outside
-    Returns how many are outside; NaN is not.
+    NaN is never outside.
+
+    raw : (n_raw,) - numbers of which some are selected [rad, m]
+    index : (n,) int64 - indices of the selected numbers
+    sign : (n,) - factor of each selected number
+    low, high : (n,) - limits of the ranges, infinite where there is none
+    ignored : (n,) bool - numbers that are never counted as outside
+    value_out : (n,) - selected numbers times their factors
+    outside_out : (n,) - 1 = outside the range, else 0
     """
     n = 0
     for k in range(index.shape[0]):

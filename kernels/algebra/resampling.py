@@ -1,9 +1,9 @@
-"""Samples of one rate at the times of another: the mean of their linear interpolant over a span of time.
+"""Samples of one rate at the times of another: the mean of their linear interpolant over a time span.
 
     y(start, stop) = 1 / (stop - start) * integral of x from start to stop, x(start) where both are the same
-x is taken as linear between samples: how samples and spans are in phase does not matter. The span (t - T, t]
-has the delay T / 2; the span t +- T / 2 has none and waits for T / 2; start = stop = t has none and averages
-nothing out. All wait for a sample at or after their end.
+x is linear between samples, so that the phase between samples and spans does not matter. The span (t - T, t]
+has the delay T / 2; the span t +- T / 2 has no delay, but its result is available T / 2 later; start = stop =
+t has no delay and does not average. All need a sample at or after their end.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ GAP = 3
 
 
 class RecentSamples(NamedTuple):
-    """The newest samples; made by new_held."""
+    """The newest samples, allocated by new_held."""
 
     times: Annotated[np.ndarray, Floats("n_keep")]  # in a ring, increasing from the oldest [s]
     values: Annotated[np.ndarray, Floats("n_keep", "n_value", fill=math.nan)]
@@ -31,17 +31,18 @@ class RecentSamples(NamedTuple):
 
 
 def new_held(n_keep: int, n_value: int) -> RecentSamples:
-    """No samples yet, room for n_keep."""
+    """Allocate RecentSamples without samples, for up to n_keep."""
     return allocate(RecentSamples, n_keep=n_keep, n_value=n_value)
 
 
 @njit
 def hold_samples(times, values, held):
-    """Add n samples, in the place of the oldest where there is no room.
+    """Add n samples, in place of the oldest ones where there is no room.
 
-    times : (n,) [s]; values : (n, n_value) - NaN = missing
-    held : written in place
-    Returns how many were left out because their time is not finite or not after that of the newest.
+    times : (n,) - times of the samples [s]
+    values : (n, n_value) - values of the samples, NaN = missing
+    held : RecentSamples - updated
+    Return how many samples were left out, since their time is not finite or not after that of the newest.
     """
     n_keep = held.times.shape[0]
     n_out = 0
@@ -64,19 +65,21 @@ def hold_samples(times, values, held):
 
 @njit
 def forget_samples(held):
-    """Leave no samples, as where a new session begins."""
+    """Remove all samples, as at the start of a new session."""
     held.ends[0] = held.ends[1] = 0
 
 
 @njit
 def mean_between(held, start, stop, longest, y_out):
-    """y_out : (n_value,) - mean of the samples' linear interpolant from start to stop [s]; NaN unless TAKEN.
+    """Compute the mean of the samples' linear interpolant from start to stop.
 
-    held : Held
-    start, stop : float - ends of the span [s]
-    longest : float - steps between samples beyond this are gaps, over which nothing is interpolated [s]
-    Returns TAKEN; EARLY: start is before the oldest sample; WAITING: no sample yet at or after stop; or GAP.
-    Where a sample in the span is missing, so are its values in the mean.
+    held : RecentSamples
+    start, stop : float - limits of the span [s]
+    longest : float - longest interval between samples over which they are interpolated; longer ones are gaps
+      [s]
+    y_out : (n_value,) - means; NaN unless TAKEN is returned
+    Return TAKEN; EARLY where start is before the oldest sample; WAITING where there is no sample at or after
+    stop; or GAP. A value that is missing in a sample of the span is missing in the mean.
     """
     n_keep = held.times.shape[0]
     for i in range(y_out.shape[0]):
@@ -103,14 +106,15 @@ def mean_between(held, start, stop, longest, y_out):
 
 @njit
 def wrenches_at(held, longest, slack, wrench, t, force_out, moment_out):
-    """force_out, moment_out : (n_plate, 3) - of all plates at a time t [s]; NaN unless TAKEN is returned.
+    """Interpolate forces and moments of all force plates at time t; return a status as mean_between does.
 
-    held : Held - force and moment of each plate in turn
-    longest : float - steps between samples beyond this are gaps [s]
-    slack : float - a time so little before the oldest sample is that sample's [s]
+    held : RecentSamples - force and moment of each plate in turn
+    longest : float - longest interval between samples over which they are interpolated [s]
+    slack : float - longest time before the oldest sample at which that sample is used [s]
     wrench : (6 n_plate,) - working space
-    t : float
-    Returns as mean_between.
+    t : float - time [s]
+    force_out : (n_plate, 3) - force of each plate; NaN unless TAKEN is returned
+    moment_out : (n_plate, 3) - moment of each plate; NaN unless TAKEN is returned
     """
     if held.ends[1] > 0:
         oldest = held.times[held.ends[0]]
@@ -125,7 +129,7 @@ def wrenches_at(held, longest, slack, wrench, t, force_out, moment_out):
 
 @njit
 def find_after(held, time):
-    """Number, from the oldest, of the first sample at or after a time [s]; -1 = none."""
+    """Return the number, counted from the oldest, of the first sample at or after a time [s]; -1 = none."""
     n_keep = held.times.shape[0]
     found = -1
     for k in range(held.ends[1] - 1, -1, -1):
@@ -137,11 +141,12 @@ def find_after(held, time):
 
 @njit
 def integrate(held, first, last, start, stop, y_out):
-    """y_out : (n_value,) - the mean over start to stop, both within samples first to last.
+    """Compute the mean over start to stop, which are both between the samples first and last.
 
-    held : Held
-    first, last : int - numbers of samples, from the oldest
-    start, stop : float - ends of the span [s]
+    held : RecentSamples
+    first, last : int - numbers of the samples, counted from the oldest
+    start, stop : float - limits of the span [s]
+    y_out : (n_value,) - means
     """
     n_keep = held.times.shape[0]
     for i in range(y_out.shape[0]):

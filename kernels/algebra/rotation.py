@@ -1,7 +1,7 @@
-"""Rotations: unit quaternions (w, x, y, z), matrices, and the maps between them.
+"""Rotations: unit quaternions (w, x, y, z), rotation matrices, and conversions between them.
 
-A quaternion q turns components in the child frame into components in the parent frame:
-x_parent = R(q) x_child. Increments are rotation vectors in the child frame: R <- R exp(delta).
+A quaternion q transforms components in the child frame into components in the parent frame: x_parent = R(q)
+x_child. Increments are rotation vectors in the child frame: R <- R exp(delta).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from kernels.compiler.jit import inlined, njit
 
 @njit
 def quaternion_to_matrix(q, R_out):
-    """R_out : (3, 3) - rotation matrix of the unit quaternion q : (4,)."""
+    """Write the rotation matrix of the unit quaternion q : (4,) into R_out : (3, 3)."""
     w, x, y, z = q[0], q[1], q[2], q[3]
     R_out[0, 0] = 1.0 - 2.0 * (y * y + z * z)
     R_out[0, 1] = 2.0 * (x * y - w * z)
@@ -28,9 +28,9 @@ def quaternion_to_matrix(q, R_out):
 
 @njit
 def matrix_to_quaternion(R, q_out):
-    """q_out : (4,) - unit quaternion with w >= 0 of R : (3, 3), by the largest of four pivots.
+    """Write the unit quaternion of R : (3, 3) with w >= 0, by the largest of four pivots, into q_out : (4,).
 
-    Shepperd (1978), J. Guidance and Control 1(3), 223-224.
+    Source: Shepperd (1978), J. Guidance and Control 1(3), 223-224.
     """
     trace = R[0, 0] + R[1, 1] + R[2, 2]
     if trace > max(R[0, 0], R[1, 1], R[2, 2]):
@@ -58,10 +58,11 @@ def matrix_to_quaternion(R, q_out):
 
 @njit
 def quaternion_step(q, dx, dy, dz, q_out):
-    """q_out : (4,) = q * exp(delta), delta = (dx, dy, dz) in the child frame [rad]; may alias q.
+    """Compute q * exp(delta) with delta = (dx, dy, dz) in the child frame.
 
     q : (4,) - unit quaternion
-    dx, dy, dz : float - [rad]
+    dx, dy, dz : float - components of the rotation vector [rad]
+    q_out : (4,) - rotated unit quaternion; it may be the array q
     """
     half = 0.5 * math.sqrt(dx * dx + dy * dy + dz * dz)
     if half < 1e-4:
@@ -81,7 +82,7 @@ def quaternion_step(q, dx, dy, dz, q_out):
 
 @njit
 def quaternion_difference(a, b, delta_out):
-    """delta_out : (3,) with b = a * exp(delta), the shorter way round [rad]."""
+    """Write the rotation vector of b = a * exp(delta), the shorter way round, into delta_out : (3,) [rad]."""
     w = a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3]
     x = a[0] * b[1] - a[1] * b[0] - a[2] * b[3] + a[3] * b[2]
     y = a[0] * b[2] + a[1] * b[3] - a[2] * b[0] - a[3] * b[1]
@@ -95,14 +96,14 @@ def quaternion_difference(a, b, delta_out):
 
 @njit
 def rotate(R, x, y_out):
-    """y_out : (3,) = R x."""
+    """Compute y_out : (3,) = R x."""
     for i in range(3):
         y_out[i] = R[i, 0] * x[0] + R[i, 1] * x[1] + R[i, 2] * x[2]
 
 
 @njit
 def multiply(A, B, C_out):
-    """C_out : (3, 3) = A B; must not alias A or B."""
+    """Compute C_out : (3, 3) = A B; C_out must not be the array A or B."""
     for i in range(3):
         for j in range(3):
             C_out[i, j] = A[i, 0] * B[0, j] + A[i, 1] * B[1, j] + A[i, 2] * B[2, j]
@@ -110,7 +111,7 @@ def multiply(A, B, C_out):
 
 @njit
 def multiply_transposed(A, B, C_out):
-    """C_out : (3, 3) = A B'; must not alias A or B."""
+    """Compute C_out : (3, 3) = A B'; C_out must not be the array A or B."""
     for i in range(3):
         for j in range(3):
             C_out[i, j] = A[i, 0] * B[j, 0] + A[i, 1] * B[j, 1] + A[i, 2] * B[j, 2]
@@ -118,13 +119,16 @@ def multiply_transposed(A, B, C_out):
 
 @inlined
 def turn_about(frame, axis, angle, frame_out, axis_out):
-    """frame_out : (3, 3) = frame R(axis, angle), axis : (3,) unit in the frame; axis_out = frame axis.
+    """Rotate a frame about an axis that is fixed in it: frame_out = frame R(axis, angle).
 
-    Rodrigues by rows f of the frame: f cos + (f . k) k (1 - cos) + (f x k) sin. frame_out may be frame.
+    By Rodrigues' formula a row f of the frame becomes f cos + (f . k) k (1 - cos) + (f x k) sin with the axis
+    k.
 
     frame : (3, 3) - axes as columns
-    angle : float - [rad]
-    axis_out : (3,) - the axis outside the frame
+    axis : (3,) - unit vector, in the frame
+    angle : float - angle of rotation [rad]
+    frame_out : (3, 3) - rotated frame; it may be the array frame
+    axis_out : (3,) - the axis in the coordinates outside the frame, frame times axis
     """
     c, s = math.cos(angle), math.sin(angle)
     x, y, z = axis[0], axis[1], axis[2]

@@ -1,6 +1,6 @@
-"""Spatial vectors (angular, linear), motions and wrenches, all about one point at rest and in ground axes.
+"""Spatial vectors (angular, linear): motions and wrenches, all about one point at rest and in ground axes.
 
-Featherstone 2008, Rigid Body Dynamics Algorithms, chapter 2.
+Source: Featherstone 2008, Rigid Body Dynamics Algorithms, chapter 2.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from kernels.compiler.jit import inlined, njit
 
 @njit
 def add_cross(velocity, wx, wy, wz, ux, uy, uz, bias):
-    """bias += velocity x (w, u), the spatial cross product of motions.
+    """Add velocity x (w, u), the spatial cross product of two motions, to bias.
 
-    velocity : (6,) - carried on [rad/s, m/s]
-    wx, wy, wz : float - angular part [rad/s]
-    ux, uy, uz : float - linear part [m/s]
-    bias : (6,) - acceleration at zero v_dot, carried on [rad/s^2, m/s^2]
+    velocity : (6,) - spatial velocity, first factor [rad/s, m/s]
+    wx, wy, wz : float - angular part of the second factor [rad/s]
+    ux, uy, uz : float - linear part of the second factor [m/s]
+    bias : (6,) - spatial acceleration at v_dot = 0, updated [rad/s^2, m/s^2]
     """
     vx, vy, vz = velocity[0], velocity[1], velocity[2]
     bias[0] += vy * wz - vz * wy
@@ -28,19 +28,19 @@ def add_cross(velocity, wx, wy, wz, ux, uy, uz, bias):
 
 @njit
 def dot(a, b):
-    """a . b of the first three numbers of each."""
+    """Return a . b of the first three entries of each."""
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
 @njit
 def vector_product(a, b):
-    """a x b of vectors of three numbers each."""
+    """Return a x b of the first three entries of each."""
     return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
 
 
 @njit
 def cross(a, b, c_out):
-    """c_out : (6,) = a x b, the spatial cross product of two motions (Featherstone 2008, eq. 2.31)."""
+    """Compute c_out : (6,) = a x b, the cross product of two motions (Featherstone 2008, eq. 2.31)."""
     for i in range(6):
         c_out[i] = 0.0
     add_cross(a, b[0], b[1], b[2], b[3], b[4], b[5], c_out)
@@ -48,14 +48,14 @@ def cross(a, b, c_out):
 
 @njit
 def add_scaled_cross(scale, a, b, c_out):
-    """c_out : (6,) += scale a x b of two motions : (6,)."""
+    """Add scale a x b of two motions : (6,) to c_out : (6,)."""
     w0, w1, w2 = scale * b[0], scale * b[1], scale * b[2]
     add_cross(a, w0, w1, w2, scale * b[3], scale * b[4], scale * b[5], c_out)
 
 
 @njit
 def crossed(a, b, w):
-    """(a x b) . w of two motions and a wrench : (6,)."""
+    """Return (a x b) . w of two motions and a wrench : (6,)."""
     return (
         (a[1] * b[2] - a[2] * b[1]) * w[0]
         + (a[2] * b[0] - a[0] * b[2]) * w[1]
@@ -68,5 +68,5 @@ def crossed(a, b, w):
 
 @inlined
 def power(a, w):
-    """a . w of a motion and a wrench : (6,)."""
+    """Return the power a . w of a motion and a wrench : (6,)."""
     return a[0] * w[0] + a[1] * w[1] + a[2] * w[2] + a[3] * w[3] + a[4] * w[4] + a[5] * w[5]

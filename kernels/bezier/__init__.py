@@ -1,1 +1,1 @@
-"""Smooth curves of one variable: chains of quintic Bezier corners, straight beyond their ends."""
+"""Smooth curves of one variable: chains of quintic Bezier corners, with straight lines outside their ends."""

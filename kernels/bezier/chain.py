@@ -1,7 +1,7 @@
-"""Chains of corners: a table of curves, evaluated with slope, curvature, and slopes by parameters.
+"""Chains of Bezier corners: curves with slope, curvature, and derivatives by parameters.
 
-Along a segment x(u) and y(u) are polynomials; y' = Y'/X', y'' = (Y'' X' - Y' X'') / X'^3. Outside its knots a
-curve is the straight line of its end, y'' = 0, so that both derivatives are continuous everywhere.
+On a segment x(u) and y(u) are polynomials; y' = Y'/X', y'' = (Y'' X' - Y' X'') / X'^3. Outside its knots a
+curve is the tangent at its end, y'' = 0, so that both derivatives are continuous everywhere.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from kernels.bezier.corner import (
 from kernels.compiler.jit import njit
 
 STEADY = 1e-6
-"""A step below this is the last one: the next would be its cube."""
+"""Step of the iteration for u below which it is the last one: the next would be of the order of its cube."""
 MOST_STEPS = 60
-"""Steps, or halves of the interval where they lead out of it."""
+"""Greatest number of steps, bisections of the interval where a step leaves it included."""
 
 
 class BezierCurves(NamedTuple):
-    """A table of curves; the segments of one lie together, from the lowest x to the highest.
+    """A table of curves; the segments of a curve are contiguous, from the lowest x to the highest.
 
     `BezierCurves` also hold derivatives of all these numbers by a parameter (`write_chain_slope`).
     """
@@ -45,7 +45,7 @@ class BezierCurves(NamedTuple):
 
 
 def new_curves(n_segments: tuple[int, ...]) -> BezierCurves:
-    """Room for curves of so many segments each."""
+    """Allocate curves of so many segments each."""
     first = np.concatenate([[0], np.cumsum(n_segments)]).astype(np.int64)
     n = int(first[-1])
     return allocate(BezierCurves, n_curve=len(n_segments), n_segment=n, first=first)
@@ -53,13 +53,13 @@ def new_curves(n_segments: tuple[int, ...]) -> BezierCurves:
 
 @njit
 def write_chain(knots, shapes, c, ends, curves):
-    """Write curve c; returns OK, or NO_CORNER for knots between which no curve rises steadily.
+    """Write curve c; return OK, or NO_CORNER where no corner exists between two knots.
 
-    knots : (n + 1, 3) - x, y and slope, x rising
+    knots : (n + 1, 3) - x, y and slope of each knot, x increasing
     shapes : (n,) - shape of each corner, 0 to 1 [1]
-    c : int
-    ends : (6,) - scratch
-    curves : Curves - curve c written
+    c : int - index of the curve
+    ends : (6,) - working space
+    curves : BezierCurves - curve c is written
     """
     start, status = curves.first[c], OK
     n = curves.first[c + 1] - start
@@ -73,13 +73,13 @@ def write_chain(knots, shapes, c, ends, curves):
 
 @njit
 def write_chain_slope(knots, shapes, by, c, scratch, slopes):
-    """Write how curve c changes with a parameter on which its knots depend.
+    """Write the derivatives of curve c by a parameter on which its knots depend.
 
-    knots, by : (n + 1, 3) - x, y and slope, and their derivatives by the parameter
+    knots, by : (n + 1, 3) - x, y and slope of each knot, and their derivatives by the parameter
     shapes : (n,) - shape of each corner [1]
-    c : int
-    scratch : (2, 6)
-    slopes : Curves - derivatives of all numbers of curve c written
+    c : int - index of the curve
+    scratch : (2, 6) - working space
+    slopes : BezierCurves - derivatives of all numbers of curve c are written
     """
     start = slopes.first[c]
     n = slopes.first[c + 1] - start
@@ -92,20 +92,20 @@ def write_chain_slope(knots, shapes, by, c, scratch, slopes):
 
 @njit
 def join(knots, i, j, ends_out):
-    """ends_out : (6,) - knots i and j side by side."""
+    """Write knots i and j one after the other into ends_out : (6,)."""
     for k in range(3):
         ends_out[k], ends_out[3 + k] = knots[i, k], knots[j, k]
 
 
 @njit
 def write_corner_of(ends, shape, segment, curves):
-    """Write one segment of a table; returns OK or NO_CORNER."""
+    """Write one segment of a table, with knots ends : (6,) and a shape; return OK or NO_CORNER."""
     return write_corner(ends, shape, curves.x[segment], curves.y[segment])
 
 
 @njit
 def evaluate(curves, c, x):
-    """(value, slope, curvature) of curve c at x."""
+    """Return (value, slope, curvature) of curve c at x."""
     ends = curves.ends[c]
     if x <= ends[X0]:
         return ends[Y0] + ends[S0] * (x - ends[X0]), ends[S0], 0.0
@@ -116,7 +116,7 @@ def evaluate(curves, c, x):
 
 @njit
 def evaluate_segment(curves, segment, x):
-    """(value, slope, curvature) of one segment at an x within it."""
+    """Return (value, slope, curvature) of one segment at an x within it."""
     a, b = curves.x[segment], curves.y[segment]
     u = parameter(a, x)
     _, X1u, X2u = powers(a, u)
@@ -128,9 +128,9 @@ def evaluate_segment(curves, segment, x):
 
 @njit
 def evaluate_by(curves, slopes, c, x):
-    """Derivative of curve c at a fixed x by the parameter that `slopes` : Curves belong to.
+    """Return the derivative of curve c at a fixed x by the parameter to which `slopes` : BezierCurves belong.
 
-    y(x, p): Y_p - y' X_p at the same u.
+    Of y(x, p) it is Y_p - y' X_p at the same u.
     """
     ends, by = curves.ends[c], slopes.ends[c]
     if x <= ends[X0]:
@@ -145,7 +145,7 @@ def evaluate_by(curves, slopes, c, x):
 
 @njit
 def segment_at(curves, c, x):
-    """The segment of curve c that holds x; the last one for NaN."""
+    """Return the segment of curve c that contains x; the last one for NaN."""
     segment = curves.first[c + 1] - 1
     while segment > curves.first[c] and x < curves.x[segment, 0]:
         segment -= 1
@@ -154,7 +154,7 @@ def segment_at(curves, c, x):
 
 @njit
 def powers(a, u):
-    """(value, slope, second derivative) of a polynomial a : (6,) at u."""
+    """Return (value, slope, second derivative) of a polynomial a : (6,) at u."""
     value, slope, half = a[5], 0.0, 0.0
     for k in range(4, -1, -1):
         half = half * u + slope
@@ -165,7 +165,10 @@ def powers(a, u):
 
 @njit
 def parameter(a, x):
-    """u in 0 to 1 with x(u) = x, for x(u) : (6,) that rises: Halley's method, kept in the interval."""
+    """Return u in 0 to 1 with x(u) = x, for an increasing polynomial x(u) of coefficients a : (6,).
+
+    It is found by Halley's method, which is kept in the interval.
+    """
     low, high = 0.0, 1.0
     u = (x - a[0]) / (a[1] + a[2] + a[3] + a[4] + a[5])
     for _ in range(MOST_STEPS):

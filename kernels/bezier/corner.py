@@ -1,11 +1,13 @@
 """A corner: one quintic Bezier segment between two points with given slopes, without curvature at its ends.
 
-With C, where the tangents at both ends meet, and a shape c from 0 (a straight line) to 1 (a sharp corner):
+With the point C where the tangents at both ends meet, and a shape c from 0 (a straight line) to 1 (a sharp
+corner), the control points are
   P1 = P0 + c (C - P0),  P2 = (P1 + C) / 2,  P3 = (P4 + C) / 2,  P4 = P5 + c (C - P5)
-Three points in line at either end give y'' = 0 there, so that neighbours which share a point and a slope make
-a curve with two continuous derivatives. Control points that rise in x make x(u) rise: y is a function of x.
-Where both slopes are the same, C lies half way in x. Millard et al. (2013), J Biomech Eng 135:021005, and
-Millard et al. (2019), J Biomech, doi 10.1016/j.jbiomech.2019.04.004, appendix A.
+Three collinear points at either end give y'' = 0 there, so that adjacent corners with a common point and
+slope make a curve with two continuous derivatives. Control points with increasing x make x(u) increase, so
+that y is a function of x. Where both slopes are the same, C is half way in x. Sources: Millard et al. (2013),
+J Biomech Eng 135:021005, and Millard et al. (2019), J Biomech, doi 10.1016/j.jbiomech.2019.04.004, appendix
+A.
 """
 
 from __future__ import annotations
@@ -15,23 +17,25 @@ import math
 from kernels.compiler.jit import njit
 
 OK, NO_CORNER = 0, 1
-"""What `write_corner` returns."""
+"""Status of `write_corner`."""
 X0, Y0, S0, X1, Y1, S1 = 0, 1, 2, 3, 4, 5
-"""Both ends of a corner, in rows of six: where it starts and how steep, where it ends and how steep."""
+"""Columns of both ends of a corner, six in a row: x, y and slope at its start, then x, y and slope at its
+end."""
 N_TERM = 6
 PARALLEL = 1.5e-8
-"""Slopes that differ by less are the same."""
+"""Difference of two slopes below which they count as equal."""
 
 
 @njit
 def write_corner(ends, c, x_out, y_out):
-    """Coefficients of x(u) and y(u), lowest power of u first, u = 0 at the start, 1 at the end.
+    """Compute the coefficients of x(u) and y(u), lowest power first; u is 0 at the start and 1 at the end.
+
+    Return OK, or NO_CORNER where the point in which the tangents meet is farther from an end than the other
+    end is: then no curve is monotonic between them.
 
     ends : (6,) - columns X0 to S1
     c : float - shape, 0 to 1 [1]
-    x_out, y_out : (6,) - written
-    Returns OK, or NO_CORNER where the tangents meet farther from an end than the other end is: nothing rises
-    steadily between them.
+    x_out, y_out : (6,) - coefficients
     """
     x_meet, y_meet = meeting(ends)
     across = math.hypot(ends[X1] - ends[X0], ends[Y1] - ends[Y0])
@@ -46,7 +50,7 @@ def write_corner(ends, c, x_out, y_out):
 
 @njit
 def meeting(ends):
-    """(x, y) where the tangents at both ends : (6,) meet."""
+    """Return (x, y) of the point in which the tangents at both ends : (6,) meet."""
     difference = ends[S0] - ends[S1]
     if abs(difference) <= PARALLEL:
         x = 0.5 * (ends[X0] + ends[X1])
@@ -57,11 +61,11 @@ def meeting(ends):
 
 @njit
 def write_coefficients(first, meet, last, c, out):
-    """One coordinate of a corner in powers of u.
+    """Compute the coefficients of one coordinate of a corner, in powers of u.
 
-    first, meet, last : float - it at the start, at C and at the end
+    first, meet, last : float - the coordinate at the start, at C and at the end
     c : float - shape [1]
-    out : (6,) - written
+    out : (6,) - coefficients, written
     """
     p1, p4 = first + c * (meet - first), last + c * (meet - last)
     p2, p3 = 0.5 * (p1 + meet), 0.5 * (p4 + meet)
@@ -75,12 +79,12 @@ def write_coefficients(first, meet, last, c, out):
 
 @njit
 def write_corner_slope(ends, c, by, x_out, y_out):
-    """How the coefficients change with a parameter on which the ends depend; the shape does not.
+    """Compute the derivatives of the coefficients by a parameter on which the ends depend, but not the shape.
 
     ends : (6,) - columns X0 to S1
     c : float - shape [1]
-    by : (6,) - their derivatives by the parameter
-    x_out, y_out : (6,) - written
+    by : (6,) - derivatives of ends by the parameter
+    x_out, y_out : (6,) - derivatives of the coefficients
     """
     x_meet = meeting(ends)[0]
     difference = ends[S0] - ends[S1]

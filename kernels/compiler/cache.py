@@ -1,14 +1,15 @@
-"""Where the machine code of kernels is kept: on disk, named by what it was made from.
+"""Storage of the kernels' machine code on disk, under names that depend on all that the code was made from.
 
-Numba keys its cache on the path and time stamp of one file: a change in another module leaves the callers
+Numba keys its cache on the path and time stamp of one file: after a change in another module the callers are
 stale, another checkout compiles the same kernels again, and two processes that compile one kernel for
-different types may exchange their code. Here the folder of a module is named by a hash of its source, of
-the sources that it imports, directly or not, and of every flag that changes the code; the file of a kernel
-by a hash of the types. An edit compiles what depends on it, and nothing else.
+different types may exchange their code. Here the folder of a module is named by a hash of its source, of the
+sources that it imports, directly or not, and of every flag that changes the code; the file of a kernel is
+named by a hash of the argument types. An edit recompiles what depends on it, and nothing else.
 
-What is kept is unpickled and run, so that it is taken only from folders that nobody else can write to
-(`kernels/compiler/private_folder.py`), and only where it is what was written (a checksum, looked at before
-anything is unpickled). The checksum finds damage, not an attack: whoever may write there can write that, too.
+The stored code is unpickled and run. It is therefore read only from folders that nobody else can write to
+(`kernels/compiler/private_folder.py`), and only where it is what was written: a checksum is compared before
+anything is unpickled. The checksum detects damage, but no attack: whoever can write to the folder can write
+the checksum, too.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ from kernels.compiler.sources import HASH_LENGTH, module_hash, package_hash
 
 CODE_SUFFIX = ".nbc"
 HEAD = b"rtsim kernel 2\n"
-"""First bytes of a file of machine code; the checksum of the rest follows."""
+"""First bytes of a file of machine code; the checksum of the rest follows them."""
 DIGEST_BYTES = hashlib.sha256().digest_size
 KEEP_S = 14 * 86400.0
 _FOLDER = re.compile(rf"[\w.-]+-[0-9a-f]{{{HASH_LENGTH}}}")
@@ -46,23 +47,25 @@ _faults: list[str] = []
 
 
 def cache_root() -> Path:
-    """Folder that holds one sub-folder per state of a module (NUMBA_CACHE_DIR overrides its parent)."""
+    """Return the folder with one sub-folder per version of a module (NUMBA_CACHE_DIR overrides its
+    parent).
+    """
     base = os.environ.get("NUMBA_CACHE_DIR")
     return Path(base if base else AppDirs(appname="rtsim", appauthor=False).user_cache_dir) / "kernels"
 
 
 def n_cached() -> int:
-    """How many kernels of any version are in the cache."""
+    """Return how many kernels of any version are in the cache."""
     return sum(1 for _ in cache_root().glob(f"*/*{CODE_SUFFIX}"))
 
 
 def cache_mb() -> float:
-    """What the kernels of all versions in the cache take [MB]."""
+    """Return the size of the kernels of all versions in the cache [MB]."""
     return 1e-6 * sum(path.stat().st_size for path in cache_root().glob(f"*/*{CODE_SUFFIX}"))
 
 
 def cache_fault() -> str:
-    """Why compiled kernels cannot be kept, or are not used, with the remedy; empty while they are."""
+    """Return why compiled kernels cannot be stored or are not used, with the remedy; empty where they are."""
     if not _faults:
         probe = f"probe-{uuid.uuid4().hex}"
         try:
@@ -76,7 +79,7 @@ def cache_fault() -> str:
 
 
 def is_complete(group: str) -> bool:
-    """Whether all kernels of a group were put into the cache, from these very sources."""
+    """Return whether all kernels of a group were put into the cache, compiled from the present sources."""
     folder = _group_folder(group)
     try:
         with opened(folder.parent, folder.name):
@@ -90,7 +93,7 @@ def is_complete(group: str) -> bool:
 
 
 def mark_complete(group: str) -> None:
-    """Remember that all kernels of a group are in the cache."""
+    """Record that all kernels of a group are in the cache."""
     folder = _group_folder(group)
     try:
         with opened(folder.parent, folder.name, make=True):
@@ -100,9 +103,10 @@ def mark_complete(group: str) -> None:
 
 
 def prune_cache(keep_s: float = KEEP_S) -> int:
-    """Remove the code of module versions that no process used for `keep_s` [s]; returns how many.
+    """Remove module versions that no process has used for `keep_s` [s]; return how many were removed.
 
-    Folders of this user alone, in a cache that is private; of a link nothing is removed.
+    Only folders of this user, in a cache that is private, are removed; behind a symbolic link nothing is
+    removed.
     """
     old = time.time() - keep_s
     try:
@@ -118,7 +122,7 @@ def prune_cache(keep_s: float = KEEP_S) -> int:
 
 
 def _is_ours(path: Path, status: os.stat_result) -> bool:
-    """Whether a folder holds the code of one version of a module, or stands for a group, and is private."""
+    """Return whether a folder is private and is one of this cache: of a module's version or of a group."""
     if not _FOLDER.fullmatch(path.name) or not stat.S_ISDIR(status.st_mode):
         return False
     try:
@@ -130,7 +134,9 @@ def _is_ours(path: Path, status: os.stat_result) -> bool:
 
 
 def tell_compiled(listener: Callable[[str], None]) -> Callable[[], None]:
-    """Call `listener` with the name of every kernel from now on, when it is compiled; returns how to stop."""
+    """Call `listener` with the name of every kernel compiled from now on; return a function that ends
+    this.
+    """
     _on_compiled.append(listener)
     return lambda: _on_compiled.remove(listener)
 
@@ -142,8 +148,10 @@ class KernelCache(FunctionCache):
         _locator_classes: list[Any] = []  # noqa: RUF012  (below, where its one entry is known)
 
         def reduce(self, cres: Any) -> Any:
-            """Machine code alone: Numba keeps the intermediate code beside it, for callers, which an entry
-            has none of, and a start would take it apart.
+            """Return the machine code alone.
+
+            Numba stores the intermediate code beside it, for callers; an entry has none, and parsing it would
+            slow every start.
             """
             (name, kind, (code, _)), *rest = super().reduce(cres)
             return ((name, kind, (code, names_alone(cres))), *rest)
@@ -160,14 +168,16 @@ class KernelCache(FunctionCache):
         self._cache_file: Any = _CodeFiles(Path(self.cache_path), self._impl.filename_base)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """The code that is kept; Numba would first import all that it can compile, SciPy's linear algebra
-        among it, which takes longer than everything else that a start loads.
+        """Return the stored code.
+
+        Numba's own method would first import all that it can compile, SciPy's linear algebra among it, which
+        takes longer than everything else that a start loads.
         """
         with self._guard_against_spurious_io_errors():
             return self._load_overload(sig, target_context)
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Keep the code; a disk that does not take it is noted for `cache_fault`, once."""
+        """Store the code; where the disk refuses it, this is noted once for `cache_fault`."""
         for listener in _on_compiled:
             listener(f"{self._py_func.__module__}.{self._py_func.__qualname__}")
         if not _faults:
@@ -182,7 +192,7 @@ class KernelCache(FunctionCache):
 
 
 class _Folder(_CacheLocator):
-    """Tells Numba the folder of a module's code."""
+    """Cache locator that gives Numba the folder of a module's code."""
 
     def __init__(self, function: Any, path: str) -> None:
         self._py_file = path
@@ -212,8 +222,10 @@ KernelCache._Placed._locator_classes = [_Folder]
 
 
 class InnerCache(KernelCache):
-    """As KernelCache, for a kernel without machine code of its own: its file says in which files those that
-    it calls are kept; where one is missing the kernel is compiled anew.
+    """A KernelCache for a kernel without machine code of its own.
+
+    Its file names the files of the kernels it calls; where one of them is missing, the kernel is compiled
+    again.
     """
 
     class _Placed(KernelCache._Placed):
@@ -244,7 +256,7 @@ class InnerCache(KernelCache):
 
 
 _in_use: dict[tuple[str, str], Any] = {}
-"""Inner kernels of this process by folder and file."""
+"""Inner kernels loaded in this process, by folder and file."""
 
 
 def _put_in_use(place: tuple[str, str], result: Any) -> None:
@@ -253,7 +265,9 @@ def _put_in_use(place: tuple[str, str], result: Any) -> None:
 
 
 def _rebuilt_with_calls(target_context: Any, payload: Any) -> Any:
-    """An inner kernel from what a file kept, with all that it calls; None where one of these is not kept."""
+    """Return an inner kernel from its file's payload, with all that it calls; None where one is not
+    stored.
+    """
     calls = []
     for place in places_of_calls(payload):
         if place not in _in_use:
@@ -268,8 +282,10 @@ def _rebuilt_with_calls(target_context: Any, payload: Any) -> Any:
 
 
 class _CodeFiles:
-    """Machine code by types. Each file holds its key, and no file depends on another, so that any number of
-    processes may write at a time.
+    """Files of machine code by argument types.
+
+    Each file holds its key, and no file depends on another, so that any number of processes may write at the
+    same time.
     """
 
     def __init__(self, folder: Path, base: str) -> None:
@@ -282,16 +298,18 @@ class _CodeFiles:
             folder.write(name, HEAD + self._checksum(name, payload) + payload)
 
     def load(self, key: Any) -> Any:
-        """What is kept for a key; None where nothing is, where it is damaged, or where others may write."""
+        """Return what is stored for a key; None where there is nothing, it is damaged, or others may
+        write.
+        """
         found, data = self.read(self._name(key)) or (None, None)
         return data if found == key else None
 
     def place(self, key: Any) -> tuple[str, str]:
-        """Folder and file of a key, below the root of the cache."""
+        """Return folder and file of a key, below the root of the cache."""
         return self._folder.name, self._name(key)
 
     def read(self, name: str) -> tuple[Any, Any] | None:
-        """Key and data of a file; None where it is not there, damaged, or where others may write."""
+        """Return key and data of a file; None where there is none, it is damaged, or others may write."""
         try:
             with opened(self._folder.parent, self._folder.name) as folder:
                 kept = memoryview(folder.read(name))
@@ -320,14 +338,14 @@ class _CodeFiles:
         return f"{self._base}.{digest}{CODE_SUFFIX}"
 
     def _checksum(self, name: str, payload: bytes | memoryview) -> bytes:
-        """Of the bytes and of where they lie, so that a file that was moved is not taken for another."""
+        """Return the checksum of the bytes and of the file's name, so that a moved file is detected."""
         digest = hashlib.sha256(f"{self._folder.name}/{name}\n".encode())
         digest.update(payload)
         return digest.digest()
 
 
 def _group_folder(group: str) -> Path:
-    """An empty folder that stands for a group whose kernels are all compiled."""
+    """Return the path of the empty folder that marks a group of which all kernels are compiled."""
     return cache_root() / f"group.{group}-{package_hash()}"
 
 
@@ -348,7 +366,10 @@ def _note_fault(fault: OSError) -> None:
 
 
 def _mark_used(folder: Path) -> None:
-    """Keep a folder from being pruned, where it is there; one of somebody else is pruned by its owner."""
+    """Update the time of a folder, where it exists, so that it is not pruned.
+
+    A folder of another user is pruned by its owner.
+    """
     try:
         os.utime(folder, follow_symlinks=os.utime not in os.supports_follow_symlinks)
     except OSError:
@@ -356,7 +377,7 @@ def _mark_used(folder: Path) -> None:
 
 
 def _field_names(kind: Any) -> tuple[Any, ...]:
-    """Names of the fields of a group of arrays, nested groups included; () for anything else."""
+    """Return the names of the fields of a named tuple, nested ones included; () for anything else."""
     if isinstance(kind, WordsType):
         return tuple(map(_field_names, kind.kinds))
     if not isinstance(kind, types.NamedTuple):

@@ -1,20 +1,22 @@
-"""Groups of arrays, handed from kernel to kernel as one pointer.
+"""Groups of arrays, passed from kernel to kernel as one pointer.
 
-Numba hands a named tuple over by value: every array of it, and of the groups in it, is seven arguments of
-each call, up to 1 500 of them, and two thirds of the compile time. Here a named tuple of package `kernels`
-that holds an array is a row of 64-bit words in memory, and its value is where the row lies:
+Numba passes a named tuple by value: every array of it, and of the groups in it, is seven arguments of each
+call, up to 1 500 of them, which took two thirds of the compile time. Here a named tuple of package `kernels`
+that holds an array is stored as a row of 64-bit words in memory, and its value is the address of the row. The
+row holds, one after the other for the fields:
 
-  group                 one word, where its own row lies
-  array, C order        where its numbers lie, and its shape
-  array, other orders   and its strides
+  group                 one word, the address of its own row
+  array, C order        the address of its numbers, and its shape
+  array, other orders   the same, and its strides
   number                one word
   tuple, named tuple    the words of its parts, one after the other
   None                  nothing
 
-An attribute is a load. The words never change while a kernel runs, which the loads tell the compiler: without
-it every store into an array might change where another one lies. Named tuples of numbers alone are handed
-over by value, as Numba does, and may be returned; a group may not (`check_returned`). A group that is made
-in a loop has the same words each time round, so that none may be kept for the next.
+An attribute is a load. The words never change while a kernel runs, and the loads are marked as invariant for
+the compiler: without this every store into an array might change the address of another one. Named tuples
+that hold numbers alone are passed by value, as Numba does, and may be returned; a group may not
+(`check_returned`). A group that is made in a loop has the same words each time round, so that none may be
+kept for the next iteration.
 """
 
 from __future__ import annotations
@@ -46,10 +48,10 @@ PACKAGE = __name__.partition(".")[0]
 
 
 class GroupType(types.Type):
-    """A named tuple that holds arrays; its value is where its words lie.
+    """Numba type of a named tuple that holds arrays; its value is the address of its words.
 
-    The name stands for all of it, so that comparing two types costs as much as comparing two short strings,
-    however deep a group is.
+    The name identifies the whole type, so that comparing two types costs as much as comparing two short
+    strings, however deeply a group is nested.
 
     instance_class : the named tuple
     kinds : Numba's types of its fields, in order
@@ -64,7 +66,7 @@ class GroupType(types.Type):
 
 
 class GroupClass(types.Callable, types.Opaque):
-    """The class of a named tuple of this package, called in kernels to make one."""
+    """Numba type of the class of a named tuple of this package, which kernels call to make one."""
 
     def __init__(self, instance_class: type) -> None:
         self.instance_class = instance_class
@@ -84,7 +86,7 @@ class GroupClass(types.Callable, types.Opaque):
 
 
 def kind_of(instance_class: type, kinds: Iterable[types.Type]) -> types.Type:
-    """The type of a named tuple of this package with fields of these types."""
+    """Return the type of a named tuple of this package with fields of these types."""
     kinds = tuple(kinds)
     if any(map(_holds_arrays, kinds)):
         return GroupType(instance_class, kinds)
@@ -92,7 +94,10 @@ def kind_of(instance_class: type, kinds: Iterable[types.Type]) -> types.Type:
 
 
 def check_returned(name: str, kind: types.Type) -> None:
-    """TypeError where a kernel of this name would return a group: its words may lie in the kernel itself."""
+    """Raise TypeError where the kernel of this name would return a group.
+
+    The words of that group might be on the kernel's own stack.
+    """
     if _holds_groups(kind):
         raise TypeError(
             f"kernel {name} returns a group of arrays ({kind}), whose words it gives up when it returns; "
@@ -101,9 +106,12 @@ def check_returned(name: str, kind: types.Type) -> None:
 
 
 def words(kind: Any, value: Any, rows: list[np.ndarray]) -> bytes:
-    """A value as words.
+    """Return a value as words.
 
-    rows : appended are the rows of groups in it, to be kept as long as the words are used
+    kind : Numba's type of the value
+    value : the value
+    rows : list to which the rows of groups in the value are appended; they have to be kept as long as the
+      words are used
     """
     if isinstance(kind, GroupType):
         return _address(row_of(kind, value, rows))
@@ -118,7 +126,7 @@ def words(kind: Any, value: Any, rows: list[np.ndarray]) -> bytes:
 
 
 def row_of(kind: GroupType, value: Any, rows: list[np.ndarray]) -> np.ndarray:
-    """The row of a group; appended to `rows`, to be kept as long as it is used."""
+    """Return the row of a group, and append it to `rows`, which has to be kept as long as the row is used."""
     content = b"".join(words(part, one, rows) for part, one in zip(kind.kinds, value, strict=True))
     row = np.frombuffer(content, np.int64).copy()
     rows.append(row)
@@ -126,9 +134,9 @@ def row_of(kind: GroupType, value: Any, rows: list[np.ndarray]) -> np.ndarray:
 
 
 def load(context: Any, builder: Any, kind: Any, at: Any) -> Any:
-    """The value of this type of which the words lie from here on.
+    """Generate code that loads the value of this type from the words that begin at an address.
 
-    at : pointer to words
+    at : pointer to the words
     """
     if isinstance(kind, GroupType):
         return _load(builder, at, WORD.as_pointer())
@@ -143,7 +151,7 @@ def load(context: Any, builder: Any, kind: Any, at: Any) -> Any:
 
 
 def load_all(context: Any, builder: Any, kinds: tuple[types.Type, ...], at: Any) -> list[Any]:
-    """The values of these types, of which the words lie one after the other."""
+    """Generate code that loads values of these types, of which the words follow one another."""
     return [
         load(context, builder, kind, _after(builder, at, first))
         for kind, first in zip(kinds, _starts(kinds), strict=True)
@@ -151,7 +159,7 @@ def load_all(context: Any, builder: Any, kinds: tuple[types.Type, ...], at: Any)
 
 
 def _load_array(context: Any, builder: Any, kind: types.Array, at: Any) -> Any:
-    """Numba's structure of an array that nobody counts references of."""
+    """Generate Numba's structure of an array without reference counting."""
     numbers = context.get_data_type(kind.dtype)
     array = context.make_array(kind)(context, builder)
     intp = context.get_value_type(types.intp)
@@ -177,7 +185,7 @@ def _load_array(context: Any, builder: Any, kind: types.Array, at: Any) -> Any:
 
 
 def _store(context: Any, builder: Any, kind: Any, value: Any, at: Any) -> None:
-    """Write a value as words from here on."""
+    """Generate code that writes a value as words from an address on."""
     if isinstance(kind, GroupType):
         builder.store(value, builder.bitcast(at, value.type.as_pointer()))
     elif isinstance(kind, types.Array):
@@ -199,7 +207,7 @@ def _store(context: Any, builder: Any, kind: Any, value: Any, at: Any) -> None:
 
 
 def n_words(kind: Any) -> int:
-    """How many words a value of this type takes."""
+    """Return the number of words of a value of this type; raise TypeError where a group cannot hold it."""
     if isinstance(kind, types.Array):
         return 1 + kind.ndim * (1 if kind.layout == "C" else 2)
     if isinstance(kind, types.NoneType):
@@ -214,7 +222,7 @@ def n_words(kind: Any) -> int:
 
 
 def _starts(kinds: tuple[types.Type, ...]) -> list[int]:
-    """At which word the value of each type begins where they lie one after the other."""
+    """Return the index of the first word of each value, for values of these types one after the other."""
     return [sum(map(n_words, kinds[:k])) for k in range(len(kinds))]
 
 
@@ -233,7 +241,7 @@ def _address(row: np.ndarray) -> bytes:
 
 
 def _is_tuple(kind: Any) -> bool:
-    """Also a named one that is handed over by value."""
+    """Return whether a type is that of a tuple, or of a named one that is passed by value."""
     return isinstance(kind, types.BaseTuple)
 
 
@@ -250,7 +258,7 @@ def _holds_arrays(kind: Any) -> bool:
 
 
 def _told(what: Any) -> str:
-    """A class or type in words that no other has."""
+    """Return a text that identifies a class or a type uniquely."""
     if isinstance(what, type):
         return f"{what.__module__}.{what.__qualname__}{what._fields}"  # type: ignore[attr-defined]
     if _is_tuple(what) and hasattr(what, "instance_class"):
@@ -305,7 +313,10 @@ def _attribute(context: Any, builder: Any, group: GroupType, at: Any, name: str)
 
 @unbox(GroupType)
 def _from_python(group: GroupType, value: Any, at: Any) -> NativeValue:
-    """Words on the stack of the function that Python calls; what it calls is not merged into it."""
+    """Convert a named tuple of Python to words on the stack of the function that Python calls.
+
+    What this function calls is not inlined into it.
+    """
     builder, api = at.builder, at.pyapi
     row = cgutils.alloca_once(builder, WORD, size=sum(map(n_words, group.kinds)))
     failed = cgutils.alloca_once_value(builder, cgutils.false_bit)

@@ -1,9 +1,9 @@
-"""Arguments of a kernel that stay the same from frame to frame, held as the machine code takes them.
+"""Arguments of a kernel that stay the same from frame to frame, stored as the machine code takes them.
 
-Numba's wrapper looks into every array of every call: for the 183 arrays of a marker solver 2 us, and 30 where
-caches have forgotten them, a fifth of the call. Here that is done once: the arguments lie as words one after
-the other (`kernels.compiler.groups`), each group in a row of its own, from which the code takes what it
-needs.
+Numba's wrapper examines every array of every call: for the 183 arrays of a marker solver this takes 2 us, and
+30 us where they are not in the processor's cache, a fifth of the call. Here it is done once: the arguments
+are stored as words one after the other (`kernels.compiler.groups`), each group in a row of its own, from
+which the code loads what it needs.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from kernels.compiler.groups import WORD, load_all, words
 
 
 class WordsType(types.Type):
-    """Where the words of values of some kinds lie; to Python a whole number, the address.
+    """Numba type of the address of words that hold values of some types; in Python it is an integer.
 
     kinds : types of the values
     """
@@ -44,7 +44,7 @@ def _from_python(_: WordsType, address: Any, at: Any) -> NativeValue:
 
 @intrinsic
 def contents(typing_context: Any, held: Any) -> Any:
-    """The values that are held, from their words."""
+    """Return the values that are stored as words at the address `held`."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         at = builder.inttoptr(arguments[0], WORD.as_pointer())
@@ -55,15 +55,15 @@ def contents(typing_context: Any, held: Any) -> Any:
 
 
 class HeldCall:
-    """A kernel with all arguments but some, which are given with every call.
+    """A kernel with all arguments stored except some, which are given with every call.
 
     A copy of it (copy.deepcopy) holds copies of its arguments.
 
     Parameters
     ----------
-    code : machine code, called with the address of the words and what is given
-    arguments : what is held; kept alive
-    kinds : Numba's types of these, for which the code was made
+    code : machine code, called with the address of the words and the arguments given
+    arguments : the stored arguments; they are kept alive
+    kinds : Numba's types of the stored arguments, for which the code was made
     """
 
     __slots__ = ("_address", "_arguments", "_code", "_kinds", "_rows")
@@ -75,7 +75,7 @@ class HeldCall:
         self._take(arguments)
 
     def hold(self, arguments: tuple[Any, ...]) -> None:
-        """Hold others of the same types; TypeError where they are not."""
+        """Store other arguments of the same types; raise TypeError where the types differ."""
         if tuple(numba.typeof(argument) for argument in arguments) != self._kinds:
             raise TypeError("the arguments have other types than those before")
         self._take(arguments)
@@ -95,7 +95,10 @@ class HeldCall:
 
 
 class PlainHeldCall(HeldCall):
-    """The same without the compiler; code : called with the arguments themselves and what is given."""
+    """A HeldCall with the compiler off.
+
+    code : function, called with the stored arguments themselves and those given
+    """
 
     __slots__ = ()
 

@@ -1,9 +1,9 @@
-"""Kernels that only kernels call, kept as the compiler's intermediate code.
+"""Kernels that only kernels call (inner kernels), kept as the compiler's intermediate code.
 
-Numba would optimise each of them together with all that it calls, and make machine code of the whole: of code
-that only its callers use, again for every level of calls. Here an inner kernel is simplified by itself and
-kept alone, with a list of what it calls; an entry gathers all that it reaches, each once, and that is
-optimised and made machine code as a whole.
+Numba would optimise each of them together with all that it calls, and compile the whole to machine code that
+only its callers use; this is repeated for every level of calls. Here an inner kernel is simplified by itself
+and kept alone, with a list of the kernels it calls. An entry collects all that it reaches, each once, and the
+whole is optimised and compiled to machine code together.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from kernels.compiler.groups import check_returned
 from kernels.compiler.sources import module_hash
 
 OPTIMISATION = 2
-"""LLVM's level for entries: 3 took as long to run, 1 a tenth longer (compile times within noise)."""
+"""LLVM's optimisation level for entries: code of level 3 took as long to run, code of level 1 a tenth longer
+(the compile times did not differ beyond their scatter)."""
 FIELDS = ("fndesc", "environment", "signature", "objectmode", "lifted", "reload_init")
 
 
@@ -33,7 +34,7 @@ class _Library(JITCodeLibrary):
         self.calls: dict[InnerLibrary, None] = {}
 
     def add_linking_library(self, library: Any) -> None:
-        """What the kernel calls: an inner kernel is noted, anything else merged into it as Numba does."""
+        """Note an inner kernel that is called; merge any other library into this one, as Numba does."""
         if isinstance(library, InnerLibrary):
             self.calls[library] = None
             self._reload_init.update(library._reload_init)
@@ -42,12 +43,12 @@ class _Library(JITCodeLibrary):
 
 
 class InnerLibrary(_Library):
-    """Intermediate code of an inner kernel alone; `place` is the file in which it is kept, if it is."""
+    """Intermediate code of an inner kernel alone; `place` is the file in which it is kept, or None."""
 
     place: tuple[str, str] | None = None
 
     def _optimize_functions(self, module: Any) -> None:
-        """What makes the code small; the entry optimises it together with its callers."""
+        """Run the passes that make the code small; the entry optimises it later together with its callers."""
         passes = binding.create_new_function_pass_manager()
         passes.add_sroa_pass()
         passes.add_simplify_cfg_pass()
@@ -59,7 +60,7 @@ class InnerLibrary(_Library):
             passes.run(function, builder)
 
     def _optimize_final_module(self) -> None:
-        """Left to the entry."""
+        """Do nothing: the entry optimises."""
 
     def _finalize_final_module(self) -> None:
         for function in self._final_module.functions:
@@ -71,7 +72,7 @@ class InnerLibrary(_Library):
 
 
 class EntryLibrary(_Library):
-    """Machine code of an entry, made with all that it reaches."""
+    """Machine code of an entry, made from the entry and all that it reaches."""
 
     def __init__(self, codegen: Any, name: str) -> None:
         super().__init__(codegen, name)
@@ -85,8 +86,9 @@ class EntryLibrary(_Library):
 
 
 def _reached(library: _Library) -> Iterator[InnerLibrary]:
-    """Inner kernels that a library calls, directly or not, each once and after one that calls it: code that
-    nothing has asked for yet would not be linked.
+    """Yield the inner kernels that a library calls, directly or not, each once and after one that calls it.
+
+    Code that nothing references yet would not be linked.
     """
     ahead, seen = list(library.calls), set(library.calls)
     for called in ahead:
@@ -96,7 +98,7 @@ def _reached(library: _Library) -> Iterator[InnerLibrary]:
 
 
 class _Compiler(Compiler):
-    """Numba's compiler, for kernels whose names in the code are the same in every process."""
+    """Numba's compiler, for kernels whose symbol names are the same in every process."""
 
     library_class: type[_Library]
 
@@ -126,7 +128,7 @@ class InnerCompiler(_Compiler):
     library_class = InnerLibrary
 
     def compile_extra(self, func: Any) -> Any:
-        """Compile a kernel; its library stands where the function for Python would, which names it."""
+        """Compile a kernel; its library is the entry point in place of the function for Python."""
         self.state.flags.no_compile = True
         result = super().compile_extra(func)._replace(entry_point=self.state.library)
         result.target_context.insert_user_function(result.entry_point, result.fndesc, [result.library])
@@ -134,9 +136,10 @@ class InnerCompiler(_Compiler):
 
 
 def _lasting_id(function: Any) -> int:
-    """A number that is the same in every process and that no other kernel of the same name has.
+    """Return a number that is the same in every process and that no other kernel of the same name has.
 
-    Numba numbers functions as they come; kept apart, callers and what they call would not fit together.
+    Numba numbers functions in the order in which they come: callers and called kernels that are kept in
+    separate files would not fit together.
     """
     code = function.__code__
     made_from = module_hash(Path(code.co_filename).resolve())
@@ -148,7 +151,9 @@ def _lasting_id(function: Any) -> int:
 
 
 def reduced(result: Any) -> tuple[Any, ...]:
-    """What a file keeps of a compiled inner kernel: its own code, and where that of its calls is kept."""
+    """Return what a file keeps of a compiled inner kernel: its code, and the files of the kernels it
+    calls.
+    """
     result.fndesc.typemap = result.fndesc.calltypes = None  # of use to the compiler only, not to be written
     library = result.library
     calls = tuple(called.place for called in library.calls)
@@ -157,20 +162,20 @@ def reduced(result: Any) -> tuple[Any, ...]:
 
 
 def names_alone(result: Any) -> bytes:
-    """Intermediate code of an entry that does nothing: Numba takes from it which names its code defines."""
+    """Return intermediate code of an entry that does nothing, from which Numba reads the names it defines."""
     names = (result.fndesc.llvm_func_name, result.fndesc.llvm_cpython_wrapper_name)
     text = "".join(f'define void @"{name}"() {{ ret void }}\n' for name in names)
     return binding.parse_assembly(text).as_bitcode()
 
 
 def places_of_calls(kept: tuple[Any, ...]) -> tuple[tuple[str, str], ...]:
-    """Folder and file of each inner kernel that one calls of which a file kept this."""
+    """Return folder and file of each inner kernel that a kernel calls; kept : result of `reduced`."""
     places: tuple[tuple[str, str], ...] = kept[2]
     return places
 
 
 def rebuilt(target_context: Any, kept: tuple[Any, ...], calls: list[InnerLibrary]) -> Any:
-    """The compiled inner kernel of which a file kept this; calls : the inner kernels that it calls."""
+    """Return the compiled inner kernel of which `reduced` gave kept; calls : the inner kernels it calls."""
     name, bitcode, _, *values = kept
     fields = dict(zip(FIELDS, values, strict=True))
     for start_anew in fields["reload_init"]:

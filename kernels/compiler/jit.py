@@ -1,4 +1,4 @@
-"""The one place that compiles: the decorator of every kernel, and the freeze after warm-up."""
+"""The decorators that compile kernels, and the ban on compilation after warm-up."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class _Flags(set[str]):
-    """Flags in a text that is the same in every process: Numba makes it a part of the names in the code."""
+    """Flags with a text that is the same in every process, since Numba makes it a part of symbol names."""
 
     def __str__(self) -> str:
         return " ".join(sorted(self))
@@ -34,33 +34,33 @@ _COMPILED: list[Any] = []
 def njit(function: Function) -> Function:
     """Compile a kernel that other kernels call: cached, without the interpreter lock, IEEE guards kept.
 
-    Without Numba's runtime (_nrt=False) an allocation in a kernel is a compile error and no array is
-    reference counted on its way through the calls; it has no wrapper for Python and no machine code of its
-    own (`kernels.compiler.inner`). Python that calls it all the same, as tests do, calls an entry that is
-    made then.
+    Without Numba's runtime (_nrt=False) an allocation in a kernel is a compile error, and no array is
+    reference counted on its way through the calls. The kernel has no wrapper for Python and no machine code
+    of its own (`kernels.compiler.inner`). Where Python calls it all the same, as tests do, an entry is made
+    at that call.
     """
     return _kernel(function)
 
 
 def inlined(function: Function) -> Function:
-    """As njit, for a few operations that are called often: merged into its caller by the compiler."""
+    """Compile as njit does, but merge into its callers: for a few operations that are called often."""
     return _kernel(function, inline=True)
 
 
 def entry(function: Function) -> Function:
-    """Compile a kernel that Python calls, once per frame, and no kernel."""
+    """Compile a kernel that Python calls, once per frame, and that no kernel calls."""
     return _kernel(function, is_entry=True)
 
 
 class Kernel:
-    """A kernel; its dispatcher, Numba's, is made when asked for: of a thousand kernels a run calls ten."""
+    """A kernel; Numba's dispatcher of it is made at first use, as a run calls ten of a thousand kernels."""
 
     def __init__(self, function: Callable[..., Any], inline: bool, is_entry: bool) -> None:
         functools.update_wrapper(self, function)
         self.py_func, self.is_entry, self._inline = function, is_entry, inline
 
     def __getattr__(self, name: str) -> Any:
-        """What it has not itself the dispatcher has."""
+        """Return an attribute of the dispatcher, where the kernel itself has none of that name."""
         if name.startswith("__"):
             raise AttributeError(name)
         if name == "_numba_type_" and self.is_entry:
@@ -80,7 +80,7 @@ class Kernel:
 
     @property
     def is_used(self) -> bool:
-        """Whether its dispatcher was asked for."""
+        """Return whether the dispatcher was made."""
         return "_dispatcher" in self.__dict__
 
 
@@ -93,12 +93,14 @@ def _kernel(function: Function, is_entry: bool = False, inline: bool = False) ->
 
 
 def _let_python_call(kernel: Any) -> None:
-    """Have calls of an inner kernel from Python go to an entry that does nothing but call it."""
+    """Direct calls of an inner kernel from Python to an entry that does nothing but call it."""
     compiled = kernel._dispatcher
     compile_kernel = compiled._compile_for_args
 
     def keep(result: Any) -> None:
-        """As Dispatcher.add_overload, which would give Python a wrapper that is not there."""
+        """Store a compiled version as Dispatcher.add_overload does, without its missing wrapper for
+        Python.
+        """
         compiled.overloads[tuple(result.signature.args)] = result
 
     def compile_for(*arguments: Any) -> Any:
@@ -112,13 +114,13 @@ def _let_python_call(kernel: Any) -> None:
 
 @functools.cache
 def _entry_of(kernel: Any) -> Any:
-    """An entry that calls a kernel with its own arguments; it stands where the kernel stands."""
+    """Return an entry that calls a kernel with its own arguments; its source file is that of the kernel."""
     names = ", ".join(inspect.signature(kernel.py_func).parameters)
     return _entry_from(kernel, f"def from_python({names}):\n    return kernel({names})\n")
 
 
 def _entry_from(kernel: Any, text: str) -> Any:
-    """An entry of this text, which calls `kernel`; it stands where the kernel stands."""
+    """Return an entry made from this text, which calls `kernel`; its source file is that of the kernel."""
     function = getattr(kernel, "py_func", kernel)
     unpack = tuple if function is kernel else contents  # the compiler is off, or not
     scope: dict[str, Any] = {"kernel": kernel, "contents": unpack, "__name__": function.__module__}
@@ -145,17 +147,18 @@ def _new_dispatcher(function: Callable[..., Any], inline: bool, is_entry: bool) 
 
 
 def _call_of_any_value(template: Callable[..., Any], args: Any, kws: Any) -> Any:
-    """What Numba's type inference asks of a kernel that is called: one version for whole numbers, where it
-    would compile another for calls with a constant in their place.
+    """Return the template for Numba's type inference, with the types of constants made general.
+
+    So one version serves all integers; Numba would compile another one for calls with a constant.
     """
     return template([types.unliteral(a) for a in args], {k: types.unliteral(a) for k, a in kws.items()})
 
 
 def bind(kernel: Any, arguments: tuple[Any, ...]) -> Callable[..., Any]:
-    """The machine code of a kernel for arguments of these types, compiled now, called without dispatch.
+    """Return the machine code of a kernel for arguments of these types, compiled now, without dispatch.
 
-    Numba's dispatcher looks at the type of every array of every call, 15 us for a hundred arrays; this
-    leaves it out. The caller vouches that later arguments have the same types and layouts.
+    Numba's dispatcher examines the type of every array of every call, which takes 15 us for a hundred arrays;
+    this is left out. The caller guarantees that later arguments have the same types and layouts.
     """
     if not isinstance(kernel, Kernel):  # the compiler is off
         return kernel
@@ -167,8 +170,10 @@ def bind(kernel: Any, arguments: tuple[Any, ...]) -> Callable[..., Any]:
 
 
 def hold(kernel: Any, arguments: tuple[Any, ...], given: tuple[int, ...] = ()) -> HeldCall:
-    """A kernel that other kernels call, compiled now for Python with these arguments in place; `given` says
-    which of them are left out, to be handed over, in order and of the same types, with every call.
+    """Return a kernel that other kernels call, compiled now for Python with these arguments stored.
+
+    `given` lists the indices of the arguments that are left out, to be passed, in order and of the same
+    types, with every call.
     """
     held = tuple(argument for k, argument in enumerate(arguments) if k not in given)
     call = _held_entry_of(kernel, len(arguments), given)
@@ -182,7 +187,7 @@ def hold(kernel: Any, arguments: tuple[Any, ...], given: tuple[int, ...] = ()) -
 
 @functools.cache
 def _held_entry_of(kernel: Any, n: int, given: tuple[int, ...]) -> Any:
-    """An entry that calls a kernel of n arguments with those that are held and those that are given."""
+    """Return an entry that calls a kernel of n arguments with the stored ones and those given in the call."""
     places = {k: f"held[{place}]" for place, k in enumerate(k for k in range(n) if k not in given)}
     head = ", ".join(["at", *(f"x{k}" for k in given)])
     names = ", ".join(places.get(k, f"x{k}") for k in range(n))
@@ -191,7 +196,9 @@ def _held_entry_of(kernel: Any, n: int, given: tuple[int, ...]) -> Any:
 
 
 def reachable(kernels: Iterable[Any], without: Iterable[Any] = ()) -> list[Any]:
-    """These kernels and all that they call, directly or not, but for some; none with the compiler off."""
+    """Return these kernels and all they call, directly or not, except `without`; none with the compiler
+    off.
+    """
     left_out = {id(kernel) for kernel in without}
     found: dict[int, Any] = {}
     ahead = [kernel for kernel in kernels if isinstance(kernel, Kernel)]
@@ -206,20 +213,20 @@ def reachable(kernels: Iterable[Any], without: Iterable[Any] = ()) -> list[Any]:
 
 
 def freeze_compilation() -> None:
-    """Forbid further compilation: an argument of a new type becomes a TypeError instead of a stall."""
+    """Forbid further compilation: an argument of a new type raises TypeError instead of delaying a frame."""
     for kernel in _used():
         if kernel.signatures:
             kernel.disable_compile()
 
 
 def allow_compilation() -> None:
-    """Permit compilation again (tests and benches that change argument types)."""
+    """Permit compilation again (for tests and benches that change argument types)."""
     for kernel in _used():
         kernel.disable_compile(False)
 
 
 def n_compiled() -> int:
-    """Number of compiled specialisations in this process: constant after warm-up."""
+    """Return the number of compiled versions in this process, which is constant after warm-up."""
     return sum(len(kernel.signatures) for kernel in _used())
 
 

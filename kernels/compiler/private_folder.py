@@ -1,16 +1,16 @@
-"""A folder that nobody but its user can write to: whoever may write there decides what code runs.
+"""A folder that nobody but its user can write to, since whoever can write there decides which code is run.
 
-The folder and what is in it must belong to the user of this process, must not be open for writing to group
-or others, and must be no symbolic link. Each is opened first and looked at by its descriptor, and the next
-is opened below that descriptor, so that nothing can be exchanged between the check and the read. A folder
-of root's is refused to others as well: code is only run for who compiled it. The folders above, up to the
-root of the file system, must belong to this user, to root or to the owner of `/`, and be closed to others
-or sticky, as sshd demands (StrictModes); they could only be used to put another folder there, which has
-another owner, so that they are looked at once in a process.
+The folder and its content must belong to the user of this process, must not be writable by group or others,
+and must not be symbolic links. Each is opened first and examined by its descriptor, and the next one is
+opened relative to that descriptor, so that nothing can be exchanged between the check and the read. A folder
+of root's is refused to other users as well: code is run only for the user who compiled it. The folders above,
+up to the root of the file system, must belong to this user, to root or to the owner of `/`, and must not be
+writable by others unless they are sticky, as sshd demands (StrictModes). They could only be used to put
+another folder in place of this one, which would have another owner, so that they are examined once per
+process.
 
-Windows knows neither owners as numbers nor these modes: there the profile of the user protects the folder,
-and nothing is checked. `streams/access/ownership.py` has the rule for key files, whose library reads them by
-path.
+Windows has neither numeric owners nor these modes: there the user's profile protects the folder, and nothing
+is checked. `streams/access/ownership.py` has the rule for key files, which their library reads by path.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _AS_FILE = _NO_LINK | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
 class NotPrivateError(OSError):
-    """Somebody else may have put it there, or may change it: `what`, and where there is one a `remedy`."""
+    """Another user may have put it there, or may change it: `what`, and a `remedy` where there is one."""
 
     def __init__(self, what: str, remedy: str = "") -> None:
         super().__init__(what)
@@ -41,18 +41,21 @@ class NotPrivateError(OSError):
 
 
 class Folder:
-    """A private folder, open; its files are read and written below its descriptor (None on Windows)."""
+    """An open private folder; its files are read and written relative to its descriptor (None on Windows)."""
 
     def __init__(self, path: Path, descriptor: int | None) -> None:
         self.path, self.descriptor = path, descriptor
 
     def read(self, name: str) -> bytes:
-        """The bytes of a private file; NotPrivateError where it is none, OSError where it cannot be read."""
+        """Return the bytes of a private file.
+
+        Raise NotPrivateError where it is not private, OSError where it cannot be read.
+        """
         with os.fdopen(_opened(self.path / name, self.descriptor, _AS_FILE), "rb") as file:
             return file.read()
 
     def write(self, name: str, data: bytes) -> None:
-        """Write a file whole or not at all, open to this user alone."""
+        """Write a file completely or not at all, accessible to this user alone."""
         part = f"{name}.{uuid.uuid4().hex[:8]}.part"
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _AS_FILE
         try:
@@ -65,16 +68,18 @@ class Folder:
             raise
 
     def remove(self, name: str) -> None:
-        """Remove a file, or the link that stands in its place."""
+        """Remove a file, or the link in its place."""
         os.unlink(self._at(name), dir_fd=self.descriptor)
 
     def entries(self) -> list[tuple[str, os.stat_result]]:
-        """Names, and what each is itself: no link is followed."""
+        """Return the names in the folder with the status of each itself: links are not followed."""
         with os.scandir(self.path if self.descriptor is None else self.descriptor) as found:
             return [(entry.name, entry.stat(follow_symlinks=False)) for entry in found]
 
     def check_entries(self, folders: re.Pattern[str], suffix: str) -> None:
-        """NotPrivateError where a folder of such a name, or a file of that suffix in it, is not private."""
+        """Raise NotPrivateError where a folder of such a name, or a file of that suffix in it, is open to
+        others.
+        """
         if not HAS_OWNERS:
             return
         for name, _ in self.entries():
@@ -90,10 +95,10 @@ class Folder:
 
 @contextmanager
 def opened(root: Path, name: str = "", make: bool = False) -> Iterator[Folder]:
-    """The private folder `root`, or the one of that name in it.
+    """Open the private folder `root`, or the one of that name in it.
 
-    make : made where they are not there, open to this user alone
-    NotPrivateError where one of them is not private; OSError where one cannot be opened or made
+    make : whether they are created where they do not exist, accessible to this user alone
+    Raise NotPrivateError where one of them is not private, OSError where one cannot be opened or created.
     """
     if not HAS_OWNERS:
         if make:
@@ -119,7 +124,7 @@ def opened(root: Path, name: str = "", make: bool = False) -> Iterator[Folder]:
 
 
 def check_private(path: Path, status: os.stat_result) -> None:
-    """NotPrivateError where a file or folder is a link, of another owner, or may be written by others."""
+    """Raise NotPrivateError where a file or folder is a link, of another user, or writable by others."""
     what = ""
     if stat.S_ISLNK(status.st_mode):
         what = f"{path} is a link"
@@ -141,7 +146,7 @@ def _below(folder: Folder, name: str) -> Iterator[Folder]:
 
 
 def _opened(path: Path, above: int | None, flags: int) -> int:
-    """Descriptor of a private file or folder; `above` is that of the folder that it lies in."""
+    """Return the descriptor of a private file or folder; `above` is that of the folder that contains it."""
     place = path if above is None else path.name
     try:
         descriptor = os.open(place, os.O_RDONLY | flags, dir_fd=above)
@@ -159,7 +164,9 @@ def _opened(path: Path, above: int | None, flags: int) -> int:
 
 
 def _make(root: Path) -> None:
-    """Make a folder and those above that are not there, whatever the umask: others write in none of them."""
+    """Create a folder and those above it that do not exist, writable by this user alone, whatever the
+    umask.
+    """
     missing = []
     for folder in (root, *root.parents):
         if os.path.lexists(folder):
@@ -172,7 +179,7 @@ def _make(root: Path) -> None:
 
 @functools.cache
 def _check_above(root: Path) -> None:
-    """NotPrivateError where somebody else may exchange a folder above this one; links are followed."""
+    """Raise NotPrivateError where another user may exchange a folder above this one; links are followed."""
     trusted = {os.geteuid(), 0, os.stat("/").st_uid}
     above = Path(os.path.realpath(root.parent))
     for folder in (above, *above.parents):
@@ -188,7 +195,7 @@ def _check_above(root: Path) -> None:
 
 
 def _name_of(user: int) -> str:
-    """A user in words; imported here, as Windows has no such module."""
+    """Return the name of a user; the module is imported here, as Windows does not have it."""
     import pwd
 
     try:

@@ -1,6 +1,6 @@
-"""What the code of a kernel is made from: its module, what that imports, and what changes the compiler.
+"""Sources of a kernel's machine code: its module, the modules that it imports, and the flags of the compiler.
 
-A hash of all of it names the folder in which the code is kept (`kernels.compiler.cache`).
+A hash of all of them names the folder in which the code is kept (`kernels.compiler.cache`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 import numba
 
 PACKAGE = Path(__file__).resolve().parents[1]
-"""The kernels; this room makes machine code of them."""
+"""Folder of the package `kernels`."""
 HASH_LENGTH = 16
 CODE_FLAGS = ("NUMBA_BOUNDSCHECK", "NUMBA_DISABLE_JIT", "NUMBA_DEBUGINFO", "NUMBA_OPT")
 _IMPORT = re.compile(
@@ -25,7 +25,7 @@ _IMPORT = re.compile(
 
 @functools.cache
 def module_hash(path: Path) -> str:
-    """Hash of a module's source, of all sources it imports from the same packages, and of the code flags."""
+    """Return a hash of a module's source, of all it imports from the same packages, and of the code flags."""
     digest = hashlib.sha256()
     for source in sorted(_reached(path)):
         digest.update(hashlib.sha256(_text(source)).digest())
@@ -35,7 +35,7 @@ def module_hash(path: Path) -> str:
 
 @functools.cache
 def package_hash() -> str:
-    """Hash of all sources of this package and of the code flags."""
+    """Return a hash of all sources of this package and of the code flags."""
     digest = hashlib.sha256(_flags())
     for source in sorted(PACKAGE.rglob("*.py")):
         digest.update(hashlib.sha256(_text(source)).digest())
@@ -43,7 +43,7 @@ def package_hash() -> str:
 
 
 def _flags() -> bytes:
-    """Everything beside the sources that changes the code."""
+    """Return everything besides the sources that changes the code."""
     flags = [f"{flag}={os.environ.get(flag, '')}" for flag in CODE_FLAGS]
     return " ".join([numba.__version__, str(sys.version_info[:3]), *flags]).encode()
 
@@ -55,7 +55,7 @@ def _text(path: Path) -> bytes:
 
 @functools.cache
 def _imports(path: Path) -> frozenset[Path]:
-    """Files that a module names in its imports, of the kernels and of its own package."""
+    """Return the files that a module names in its imports, of package `kernels` and of its own package."""
     own = _top(path)
     roots = {PACKAGE, own} if own else {PACKAGE}
     found = set()
@@ -68,7 +68,7 @@ def _imports(path: Path) -> frozenset[Path]:
 
 
 def _files(parent: Path, package: str, names: list[str]) -> set[Path]:
-    """The file of a module, of its packages, and of those names that are modules themselves."""
+    """Return the files of a module, of its packages, and of those imported names that are modules."""
     parts = package.split(".")
     candidates = [parent.joinpath(*parts[:k], "__init__.py") for k in range(1, len(parts) + 1)]
     candidates.append(parent.joinpath(*parts).with_suffix(".py"))
@@ -77,7 +77,7 @@ def _files(parent: Path, package: str, names: list[str]) -> set[Path]:
 
 
 def _top(path: Path) -> Path | None:
-    """Folder of the outermost package that a file belongs to."""
+    """Return the folder of the outermost package that a file belongs to, None where it belongs to none."""
     top = None
     for folder in path.parents:
         if not (folder / "__init__.py").is_file():
@@ -87,7 +87,7 @@ def _top(path: Path) -> Path | None:
 
 
 def _reached(path: Path) -> set[Path]:
-    """A module and everything it imports, directly or not."""
+    """Return a module's file and those of everything it imports, directly or not."""
     reached, ahead = set(), [path]
     while ahead:
         source = ahead.pop()

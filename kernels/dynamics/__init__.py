@@ -1,1 +1,1 @@
-"""Dynamics of the joint tree: velocities, inertia, inverse and forward dynamics, constraint forces."""
+"""Dynamics of the joint tree: velocities, inertia, inverse and forward dynamics, forces of constraints."""

@@ -19,28 +19,33 @@ from kernels.solver.constraints import HARD, element_wrench
 
 OK, MASSLESS = 0, 1
 NO_MASS = 1e-14
-"""Part of the largest entry of the mass matrix below which a pivot is no more than rounding [1]."""
+"""Fraction of the largest diagonal entry of the mass matrix below which a pivot of its Cholesky factorisation
+is taken as rounding error [1]."""
 
 
 @entry
 def constrained_dynamics(
     system, constraints, q, v, tau, wrench, work, constraint_work, v_dot_out, lambda_out
 ):
-    """v_dot_out : (n_v,), lambda_out : (n_row,): M v_dot + h = tau + J' wrench + G' lambda, G v_dot = -bias.
+    """Compute the accelerations and the constraint multipliers of a system under hard constraints.
 
-    The multipliers solve G M^-1 G' lambda = -bias - G M^-1 (tau + J' wrench - h). A row that depends on
-    earlier ones, or whose slopes are rounding beside its element's lever, gets the multiplier 0, and its
-    pivot in constraint_work.kernel is infinite. q and v are taken to satisfy the constraints.
-    Returns OK, or MASSLESS where the mass matrix is not positive definite (a dof that moves no mass).
+    They fulfil M v_dot + h = tau + J' wrench + G' lambda and G v_dot = -bias; the multipliers solve G M^-1 G'
+    lambda = -bias - G M^-1 (tau + J' wrench - h). A row that depends linearly on earlier ones, or whose
+    derivatives are rounding errors compared with the lever of its element, gets the multiplier 0, and its
+    pivot in constraint_work.kernel is infinite. q and v are assumed to satisfy the constraints.
+    Return OK, or MASSLESS where the mass matrix is not positive definite (a dof moves no mass).
 
     system : System
     constraints : Constraints
-    q : (n_q,) - coordinates [rad, m]
-    v : (n_v,) - speeds [rad/s, m/s]
+    q : (n_q,) - generalized coordinates [rad, m]
+    v : (n_v,) - generalized speeds [rad/s, m/s]
     tau : (n_v,) - generalized forces [N m, N]
-    wrench : (n_body, 6) - external moment about ground's origin and force, ground axes [N m, N]
-    work : DynamicsWork - written
-    constraint_work : ConstraintWork - written
+    wrench : (n_body, 6) - external moment about the origin of ground and external force on each body, in
+      ground axes [N m, N]
+    work : DynamicsWork - working space, overwritten
+    constraint_work : ConstraintWork - working space, overwritten
+    v_dot_out : (n_v,) - generalized accelerations [rad/s^2, m/s^2]
+    lambda_out : (n_row,) - multipliers, in the order of the constraint rows
     """
     tree = system.tree
     n_v = v_dot_out.shape[0]
@@ -72,13 +77,18 @@ def constrained_dynamics(
 
 @inlined
 def constrain(n, work, constraint_work, x, lambda_out):
-    """Multipliers that make G L'^-1 x = -bias, and what they do to x = L^-1 (tau + J' wrench - h), M = L L'.
+    """Compute the multipliers of the constraints and add their effect to the accelerations.
 
-    n : int - number of rows
-    work : DynamicsWork - the factor in M; Y = L^-1 G' written, by rows
-    constraint_work : ConstraintWork - row and bias; kernel = Y Y' written, its factor
-    x : (n_v,) - written
-    lambda_out : (n_row,) - written
+    With M = L L' and x = L^-1 (tau + J' wrench - h), the multipliers are those with which G L'^-1 x = -bias
+    holds afterwards.
+
+    n : int - number of constraint rows
+    work : DynamicsWork - its M holds the Cholesky factor L of the mass matrix; Y = L^-1 G' is written, one
+      constraint per row
+    constraint_work : ConstraintWork - its row holds G and its bias is read; the Cholesky factor of Y Y' is
+      written into its kernel
+    x : (n_v,) - on entry L^-1 (tau + J' wrench - h); L^-1 G' lambda is added
+    lambda_out : (n_row,) - multipliers
     """
     G, Y, S, n_v = constraint_work.row, work.Y, constraint_work.kernel, x.shape[0]
     for i in range(n):
@@ -104,7 +114,7 @@ def constrain(n, work, constraint_work, x, lambda_out):
 
 @njit
 def heaviest(M):
-    """Largest diagonal entry of M : (n_v, n_v)."""
+    """Return the largest diagonal entry of the mass matrix M : (n_v, n_v)."""
     largest = 0.0
     for d in range(M.shape[0]):
         largest = max(largest, M[d, d])
@@ -113,7 +123,10 @@ def heaviest(M):
 
 @njit
 def drift(tree, bias, drift_out):
-    """drift_out : (n_body, 6) - accelerations of the bodies at zero v_dot, without gravity."""
+    """Write the accelerations of the bodies at v_dot = 0, without gravity, into drift_out : (n_body, 6).
+
+    bias : (n_body, 6) - acceleration that the joint of each body adds at v_dot = 0, dS/dt v
+    """
     for b in range(tree.parent.shape[0]):
         p = tree.parent[b]
         for i in range(6):
@@ -125,19 +138,22 @@ def drift(tree, bias, drift_out):
 def joint_reactions(
     system, constraints, q, v, v_dot, wrench, multiplier, work, constraint_work, reaction_out
 ):
-    """reaction_out : (n_body, 6) - moment about the joint's centre [N m] and force [N] that the joint, its
-    actuators included, transmits from its parent to each body, in ground axes.
+    """Compute the wrench that each joint, its actuators included, transmits from the parent to the body.
 
-    multiplier : (n_row,) - of the hard constraints, in the order of constraints.constraint_rows and rolling;
-      those of elements and rolls act on their two bodies, those of the couplers inside the joints
     system : System
     constraints : Constraints
-    q : (n_q,) - coordinates [rad, m]
-    v : (n_v,) - speeds [rad/s, m/s]
-    v_dot : (n_v,) - accelerations [rad/s^2, m/s^2]
-    wrench : (n_body, 6) - external moment about ground's origin and force, ground axes [N m, N]
-    work : DynamicsWork - written
-    constraint_work : ConstraintWork - written
+    q : (n_q,) - generalized coordinates [rad, m]
+    v : (n_v,) - generalized speeds [rad/s, m/s]
+    v_dot : (n_v,) - generalized accelerations [rad/s^2, m/s^2]
+    wrench : (n_body, 6) - external moment about the origin of ground and external force on each body, in
+      ground axes [N m, N]
+    multiplier : (n_row,) - multipliers of the hard constraints, in the order of constraints.constraint_rows
+      and then of rolling; those of elements and of rolling act on the two bodies, those of couplers act
+      inside the joints
+    work : DynamicsWork - working space, overwritten
+    constraint_work : ConstraintWork - working space, overwritten
+    reaction_out : (n_body, 6) - moment about the joint's centre [N m] and force [N] on each body, in ground
+      axes
     """
     tree, origin = system.tree, work.pose.position[0]
     pose(tree, q, work.pose)
@@ -166,13 +182,13 @@ def joint_reactions(
 
 @njit
 def push_apart(elements, e, multiplier, work, constraint_work):
-    """work.reaction of both bodies of element e, relieved of what the element pushes with.
+    """Subtract from work.reaction of both bodies the wrench with which the constraint element e acts on them.
 
     elements : Elements
-    e : int - element
-    multiplier : float - its multiplier
-    work : DynamicsWork - written
-    constraint_work : ConstraintWork - written
+    e : int - index of the element
+    multiplier : float - multiplier of the element's constraint
+    work : DynamicsWork - its reaction is updated
+    constraint_work : ConstraintWork - its element is read, after element_values
     """
     mx, my, mz, fx, fy, fz = element_wrench(elements, work.pose, e, constraint_work.element)
     for body, sign in ((elements.body_a[e], -multiplier), (elements.body_b[e], multiplier)):

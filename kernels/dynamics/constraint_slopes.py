@@ -1,14 +1,14 @@
-"""How the second time derivative of a constraint's value changes with q and with v, at fixed v_dot.
+"""Derivatives of the second time derivative of a constraint's value by q and by v, at fixed v_dot.
 
-What is fixed in a body that dof e carries, a place x with its velocity and its acceleration, changes with
-q_e, beside being turned along by S_e = (s, .), by psi_dot and psi_ddot of kernels/dynamics/derivatives:
+A point x fixed in a body that dof e carries, its velocity and its acceleration change with q_e: they move
+with the twist S_e = (s, .), and change by psi_dot and psi_ddot of kernels/dynamics/derivatives, too:
   dx = S o x,   dx_dot = s x x_dot + psi_dot o x,   dx_ddot = s x x_ddot + psi_ddot o x + 2 psi_dot x x_dot
 and with v_e
   dx_dot = S o x,   dx_ddot = sway o x + 2 s x x_dot,
-where (w, u) o x = u + w x x is the velocity of the place under a twist. Of a direction u is left out. With
-Phi of two such places and a normal (kernels/solver/constraints) the chain rule does the rest. A dof that
-moves both bodies changes nothing. Our own derivation from dV/dq and dA/dq there; d(2 w x x_dot) gathers what
-is left.
+where (w, u) o x = u + w x x is the velocity of the point under a twist. For a direction in place of a point,
+u is left out. The chain rule gives the derivatives of Phi, which is a function of two such points and a
+normal (kernels/solver/constraints). A dof that moves both bodies changes nothing. This is our own derivation
+from dV/dq and dA/dq of kernels/dynamics/derivatives; d(2 w x x_dot) collects the remaining terms.
 """
 
 from __future__ import annotations
@@ -18,26 +18,31 @@ from kernels.compiler.jit import inlined, njit
 from kernels.solver.constraints import DISTANCE
 
 A, B, N = 0, 3, 6
-"""First rows of `motion`: the end on body A, that on B, the normal; each with its first and second rate."""
+"""First rows of `motion`: of the end on body A, of the end on body B and of the normal. Each is followed by
+its first and second time derivative."""
 N_MOTION = 9
 PLACE, SPEED, ONSET, ONSET_BY_SPEED = 0, 1, 2, 3
-"""Rows of `change`: of a place, its velocity and its acceleration by q; of its acceleration by v. Of its
-velocity by v: PLACE."""
+"""Rows of `change`: derivative by q of a point, of its velocity and of its acceleration; derivative of its
+acceleration by v. The derivative of its velocity by v is the row PLACE."""
 N_CHANGE = 8
-"""Four of an end, then four of the normal."""
+"""Four rows for an end, then four for the normal."""
 
 
 @njit
 def element_motion(elements, pose, bodies, gravity, e, element, motion_out):
-    """motion_out : (9, 3) - both ends of element e about the reference point, and its normal, with velocities
-    and accelerations. No angle: those have no rows here.
+    """Compute positions, velocities and accelerations of both ends of element e and of its normal.
 
-    bodies : (velocities, accelerations) - (n_body, 6) each; ground accelerates against gravity
+    Elements that constrain an angle are not handled: they have no rows here.
+
     elements : Elements
     pose : Pose
-    gravity : (3,) [m/s^2]
-    e : int - element
+    bodies : (velocities, accelerations) - spatial vectors of the bodies, (n_body, 6) each; gravity is
+      contained as an acceleration of ground against it
+    gravity : (3,) - in ground axes [m/s^2]
+    e : int - index of the element
     element : ElementWork - after element_values
+    motion_out : (9, 3) - positions about the reference point, the normal, and their two time derivatives;
+      rows as A, B, N
     """
     origin = pose.position[0]
     for first, body, x in (
@@ -58,11 +63,12 @@ def element_motion(elements, pose, bodies, gravity, e, element, motion_out):
 
 @njit
 def carry(V, acceleration, linear, x):
-    """Rows 1 and 2 of x : (3, 3) - velocity and acceleration of what lies at row 0 in a body.
+    """Compute the velocity and the acceleration of a point or direction fixed in a body.
 
-    V, acceleration : (6,) - of the body
-    linear : float - 1 of a place, 0 of a direction
-    x : (3, 3)
+    V, acceleration : (6,) - spatial velocity and spatial acceleration of the body
+    linear : float - 1 for a point, 0 for a direction
+    x : (3, 3) - row 0 holds the position or direction; its velocity is written into row 1, its acceleration
+      into row 2
     """
     for row, twist in ((1, V), (2, acceleration)):
         cx, cy, cz = vector_product(twist, x[0])
@@ -77,14 +83,14 @@ def carry(V, acceleration, linear, x):
 
 @njit
 def changes(d, twist, rates, linear, x, out):
-    """out : (4, 3) - how dof d changes what is carried at x : (3, 3), with its velocity and acceleration.
+    """Compute how dof d changes a point or direction fixed in a body it carries, and its time derivatives.
 
-    d : int - dof
-    twist : (n_v, 6) - of all dofs, about the reference point
-    rates : DerivativeWork - psi_dot, psi_ddot, sway
-    linear : float - 1 of a place, 0 of a direction
-    x : (3, 3) - rows of element_motion
-    out : (4, 3) - PLACE, SPEED, ONSET, ONSET_BY_SPEED; written
+    d : int - index of the dof
+    twist : (n_v, 6) - twists of all dofs, about the reference point
+    rates : DerivativeWork - its psi_dot, psi_ddot and sway are read
+    linear : float - 1 for a point, 0 for a direction
+    x : (3, 3) - position or direction with its velocity and acceleration, rows of element_motion
+    out : (4, 3) - derivatives in the rows PLACE, SPEED, ONSET and ONSET_BY_SPEED; written
     """
     for row, part in (
         (PLACE, twist[d]),
@@ -110,16 +116,16 @@ def changes(d, twist, rates, linear, x, out):
 
 @njit
 def onset_slopes(elements, e, twist, rates, motion, change, by_q_out, by_v_out):
-    """by_q_out, by_v_out : (n_v,) - dPhi-double-dot / dq and / dv of element e at fixed v_dot.
+    """Compute the derivatives of Phi-double-dot of element e by q and by v, at fixed v_dot.
 
     elements : Elements
-    e : int - element; no angle
-    twist : (n_v, 6) - of all dofs, about the reference point
-    rates : DerivativeWork - psi_dot, psi_ddot, sway
+    e : int - index of the element, which is not an angle
+    twist : (n_v, 6) - twists of all dofs, about the reference point
+    rates : DerivativeWork - its psi_dot, psi_ddot and sway are read
     motion : (9, 3) - after element_motion
-    change : (8, 3) - written
-    by_q_out : (n_v,)
-    by_v_out : (n_v,)
+    change : (8, 3) - working space, overwritten
+    by_q_out : (n_v,) - dPhi-double-dot/dq
+    by_v_out : (n_v,) - dPhi-double-dot/dv
     """
     for d in range(by_q_out.shape[0]):
         by_q_out[d], by_v_out[d] = 0.0, 0.0
@@ -134,12 +140,12 @@ def onset_slopes(elements, e, twist, rates, motion, change, by_q_out, by_v_out):
 
 @inlined
 def slopes_by(kind, side, motion, change):
-    """Slopes of Phi-double-dot by q and v of one dof.
+    """Return the derivatives of Phi-double-dot by the coordinate and by the speed of one dof, at fixed v_dot.
 
-    kind : int - of the element
-    side : float - +1 = the dof moves A, -1 = B, whose normal it turns
+    kind : int - kind of the element
+    side : float - +1 where the dof moves body A, -1 where it moves body B and with it the normal
     motion : (9, 3) - of element_motion
-    change : (8, 3) - of the end and of the normal
+    change : (8, 3) - derivatives of the end and of the normal, of changes
     """
     by_q, by_v = 0.0, 0.0
     for i in range(3):

@@ -1,6 +1,7 @@
-"""The hard constraints of a system as rows: value, Jacobian and bias.
+"""Hard constraints of a system as rows: value, Jacobian and bias of each.
 
-Rows are the hard elements (kernels/solver/constraints) in their order, then the couplers.
+The rows are those of the hard elements (kernels/solver/constraints) in their order, then those of the
+couplers.
 """
 
 from __future__ import annotations
@@ -33,8 +34,9 @@ from kernels.solver.constraints import (
 from kernels.solver.levers import SLIGHT, lever_of
 
 DEPENDENT = SLIGHT
-"""Part of a row, squared, at the length of its element's lever, below which what it adds to earlier rows is
-rounding: then it counts as a combination of them [1]."""
+"""Threshold of linear dependence [1]. Where the part of a row that earlier rows do not contain, squared, is
+less than this fraction of the square of its element's lever, it is rounding error, and the row counts as a
+linear combination of the earlier ones."""
 
 
 class Constraints(NamedTuple):
@@ -47,7 +49,10 @@ class Constraints(NamedTuple):
 
 
 class ConstraintWork(NamedTuple):
-    """Rows of the hard constraints; n_row_max = n_element + n_coupler + 3 n_roll + 1 (for an angle)."""
+    """Working space for the rows of the hard constraints.
+
+    n_row_max = n_element + n_coupler + 3 n_roll + 1, the last for an angle.
+    """
 
     element: ElementWork
     value: Annotated[np.ndarray, Floats("n_row_max")]  # Phi
@@ -64,7 +69,7 @@ class ConstraintWork(NamedTuple):
 
 
 def new_constraint_work(constraints: Constraints, n_v: int, tree: Tree | None = None) -> ConstraintWork:
-    """Allocate a ConstraintWork; tree : where an element is the length of a path."""
+    """Allocate a ConstraintWork; tree is needed where an element constrains the length of a path."""
     lengths = None if tree is None else new_length_work(constraints.elements.lengths, tree)
     n_element, n_path = constraints.elements.path.shape
     n_roll = 0 if constraints.rolls is None else len(constraints.rolls.radius)
@@ -76,13 +81,13 @@ def new_constraint_work(constraints: Constraints, n_v: int, tree: Tree | None = 
 
 @njit
 def constraint_rows(tree, constraints, pose, q, work):
-    """work.value, work.row, work.reach of all hard constraints at a pose; returns how many there are.
+    """Compute value, Jacobian row and reach of all hard constraints at a pose; return the number of rows.
 
     tree : Tree
     constraints : Constraints
     pose : Pose
-    q : (n_q,) - coordinates [rad, m]
-    work : ConstraintWork - written
+    q : (n_q,) - generalized coordinates [rad, m]
+    work : ConstraintWork - its value, row and reach are written
     """
     elements, couplers = constraints.elements, constraints.couplers
     own, target = work.element, constraints.roles.target
@@ -108,13 +113,16 @@ def constraint_rows(tree, constraints, pose, q, work):
 
 @njit
 def element_row(elements, pose, e, work, row_out):
-    """row_out : (n_v,) = dPhi/dq of element e, after element_values; returns the square of its lever in parts
-    of that of the row. Exact zeros, and 1, where no dof changes the element by more than rounding.
+    """Compute the Jacobian row dPhi/dq of element e, after element_values.
+
+    Return the square of the element's lever divided by the square of the row, at least 1. Where no dof
+    changes the element by more than rounding, the row is exactly zero and 1 is returned.
 
     elements : Elements
     pose : Pose
-    e : int - element
-    work : ConstraintWork - its element, after element_values
+    e : int - index of the element
+    work : ConstraintWork - its element is read, after element_values
+    row_out : (n_v,) - dPhi/dq
     """
     for d in range(row_out.shape[0]):
         row_out[d] = 0.0
@@ -139,16 +147,16 @@ def element_row(elements, pose, e, work, row_out):
 
 @njit
 def constraint_bias(tree, constraints, pose, velocities, drift, q, v, work):
-    """work.bias : Phi-double-dot of every hard constraint at zero v_dot, after constraint_rows.
+    """Compute Phi-double-dot of every hard constraint at v_dot = 0, after constraint_rows.
 
-    drift : (n_body, 6) - accelerations of the bodies at zero v_dot, without gravity
     tree : Tree
     constraints : Constraints
     pose : Pose
     velocities : (n_body, 6) - spatial velocities of the bodies [rad/s, m/s]
-    q : (n_q,) - coordinates [rad, m]
-    v : (n_v,) - speeds [rad/s, m/s]
-    work : ConstraintWork - written
+    drift : (n_body, 6) - spatial accelerations of the bodies at v_dot = 0, without gravity [rad/s^2, m/s^2]
+    q : (n_q,) - generalized coordinates [rad, m]
+    v : (n_v,) - generalized speeds [rad/s, m/s]
+    work : ConstraintWork - its bias is written
     """
     elements, couplers = constraints.elements, constraints.couplers
     n = 0
@@ -168,14 +176,14 @@ def constraint_bias(tree, constraints, pose, velocities, drift, q, v, work):
 
 @njit
 def element_bias(elements, pose, velocities, drift, e, work):
-    """Second time derivative of the value of an element, no length of a path, at zero v_dot.
+    """Return the second time derivative of an element's value at v_dot = 0; the element is not a path length.
 
     elements : Elements
     pose : Pose
     velocities : (n_body, 6) - spatial velocities of the bodies [rad/s, m/s]
-    drift : (n_body, 6) - accelerations of the bodies at zero v_dot [rad/s^2, m/s^2]
-    e : int - element
-    work : ConstraintWork - its element, after element_values
+    drift : (n_body, 6) - spatial accelerations of the bodies at v_dot = 0 [rad/s^2, m/s^2]
+    e : int - index of the element
+    work : ConstraintWork - its element is read, after element_values; its motion is overwritten
     """
     if is_angle(elements.kind[e]):
         return angle_bias(elements, velocities, drift, e, work)
@@ -204,14 +212,16 @@ def element_bias(elements, pose, velocities, drift, e, work):
 
 @njit
 def angle_bias(elements, velocities, drift, e, work):
-    """As element_bias, of an angle: the couple times the relative angular acceleration, and its change
-    times the relative angular velocity.
+    """Return the second time derivative of an angle's value at v_dot = 0, as element_bias of the others.
+
+    It is the couple times the relative angular acceleration, plus the time derivative of the couple times the
+    relative angular velocity.
 
     elements : Elements
     velocities : (n_body, 6) - spatial velocities of the bodies [rad/s, m/s]
-    drift : (n_body, 6) - accelerations of the bodies at zero v_dot [rad/s^2, m/s^2]
-    e : int - element
-    work : ConstraintWork - its element, after element_values; motion written
+    drift : (n_body, 6) - spatial accelerations of the bodies at v_dot = 0 [rad/s^2, m/s^2]
+    e : int - index of the element
+    work : ConstraintWork - its element is read, after element_values; its motion is overwritten
     """
     kind, a, n = elements.kind[e], work.element.end_a[e], work.element.normal[e]
     da, dn, relative, change = work.motion[0], work.motion[1], work.motion[2], work.motion[3]
@@ -234,14 +244,15 @@ def angle_bias(elements, velocities, drift, e, work):
 
 @njit
 def point_motion(pose, velocities, drift, body, x, velocity_out, acceleration_out):
-    """Velocity and acceleration : (3,) of the point of a body (-1 = ground) that lies at x : (3,).
+    """Compute velocity and acceleration of the point of a body that is at x : (3,) in ground.
 
     pose : Pose
     velocities : (n_body, 6) - spatial velocities of the bodies [rad/s, m/s]
-    drift : (n_body, 6) - accelerations of the bodies at zero v_dot [rad/s^2, m/s^2]
-    body : int - -1 = ground
-    velocity_out : (3,) [m/s]
-    acceleration_out : (3,) [m/s^2]
+    drift : (n_body, 6) - spatial accelerations of the bodies at v_dot = 0 [rad/s^2, m/s^2]
+    body : int - index of the body, -1 = ground
+    x : (3,) - place of the point, in ground [m]
+    velocity_out : (3,) - velocity of the point [m/s]
+    acceleration_out : (3,) - acceleration of the point [m/s^2]
     """
     if body < 0:
         for i in range(3):
@@ -260,12 +271,13 @@ def point_motion(pose, velocities, drift, body, x, velocity_out, acceleration_ou
 
 @njit
 def factor_rows(n, row, reach, compliance, factor_out):
-    """factor_out : (n, n) - Cholesky factor of G G' + diag(compliance); returns how many rows are dropped.
+    """Compute the Cholesky factor of G G' + diag(compliance); return how many dependent rows are dropped.
 
-    n : int - rows
-    row : (n, n_v) - G
-    reach : (n,) - of each, as ConstraintWork has it
-    compliance : (n,)
+    n : int - number of constraint rows
+    row : (n, n_v) - Jacobian G
+    reach : (n,) - squared lever of each row, relative to the square of the row (see ConstraintWork.reach)
+    compliance : (n,) - compliance of each row, zero for a hard one
+    factor_out : (n, n) - lower Cholesky factor
     """
     n_v = row.shape[1]
     for i in range(n):
@@ -280,12 +292,14 @@ def factor_rows(n, row, reach, compliance, factor_out):
 
 @njit
 def add_transposed(n, row, factor, x, scale, v):
-    """v : (n_v,) += scale G' (factor factor')^-1 x, x : (n,) overwritten.
+    """Add scale G' (factor factor')^-1 x to v : (n_v,); x : (n,) is overwritten.
 
-    n : int - number of rows
-    row : (n, n_v) - G
-    factor : (n, n) - of G G', lower
-    scale : float
+    n : int - number of constraint rows
+    row : (n, n_v) - Jacobian G
+    factor : (n, n) - lower Cholesky factor of G G'
+    x : (n,) - right-hand side; becomes (factor factor')^-1 x
+    scale : float - factor of what is added
+    v : (n_v,) - vector that is added to
     """
     solve_lower(factor, n, x)
     solve_lower_transposed(factor, n, x)

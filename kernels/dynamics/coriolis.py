@@ -1,6 +1,8 @@
-"""What velocities add to the change of a body's force: B x = I (x x V) + x x* I V + V x* I x, in ground axes.
+"""Velocity-dependent part of the derivative of a body's force, as a matrix B, in ground axes.
 
-Of a translation x the three terms cancel (Jacobi's identity), so that twelve numbers hold B.
+For a spatial vector x it is B x = I (x x V) + x x* I V + V x* I x.
+
+For a pure translation x the three terms cancel (Jacobi's identity), so that B is stored in twelve numbers.
 """
 
 from __future__ import annotations
@@ -15,10 +17,11 @@ N_CORIOLIS = 12
 
 @njit
 def coriolis(row, velocity, coriolis_out):
-    """coriolis_out : (N_CORIOLIS,) - B of one body: N = 2 (-w X E + (h . u) 1 - u h'), P = 2 (m u + w X h).
+    """Compute B of one body from its spatial inertia row : (N_INERTIA,) and spatial velocity : (6,) = (w, u).
 
-    row : (N_INERTIA,); velocity : (6,) = (w, u); h mass moment, E = tr(J)/2 1 - J second moments of mass.
-    E in place of J: for symmetric E, tr(E) a X b = E (a X b) + E a X b + a X E b.
+    B is N = 2 (-w X E + (h . u) 1 - u h') and P = 2 (m u + w X h) with the first moment of mass h and the
+    second moments of mass E = tr(J)/2 1 - J. E is used in place of J as for symmetric E tr(E) a X b = E (a X
+    b) + E a X b + a X E b. The result goes into coriolis_out : (N_CORIOLIS,).
     """
     m, hx, hy, hz = 2.0 * row[MASS], 2.0 * row[MOMENT], 2.0 * row[MOMENT + 1], 2.0 * row[MOMENT + 2]
     wx, wy, wz, ux, uy, uz = velocity[0], velocity[1], velocity[2], velocity[3], velocity[4], velocity[5]
@@ -41,7 +44,7 @@ def coriolis(row, velocity, coriolis_out):
 
 @njit
 def add_coriolis(B, motion, force_out):
-    """force_out : (6,) += B motion."""
+    """Add B motion to force_out : (6,), for B : (N_CORIOLIS,) of `coriolis` and a motion : (6,)."""
     x, y, z = motion[0], motion[1], motion[2]
     force_out[0] += B[0] * x + B[1] * y + B[2] * z
     force_out[1] += B[3] * x + B[4] * y + B[5] * z

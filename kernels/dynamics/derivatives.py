@@ -1,15 +1,15 @@
 """Derivatives of inverse dynamics: how tau = M v_dot + h changes with q and with v.
 
-With all spatial vectors about one point at rest, a dof e carries the bodies i beyond it as one rigid body:
+All spatial vectors are about one point at rest. A dof e carries the bodies i distal to it as one rigid body:
   dV_i/dq_e = psi_dot_e + S_e x V_i                     (kernels/dynamics/twist_rates)
   dA_i/dq_e = psi_ddot_e + psi_dot_e x V_i + S_e x A_i
   dF_i/dq_e = S_e x* F_i + I_i psi_ddot_e + B_i psi_dot_e
   dF_i/dv_e = I_i (psi_dot_e + dS_e/dt) + B_i S_e
 where F = I A + V x* I V and B x = I (x x V) + x x* I V + V x* I x. Forces, I and B are summed over subtrees,
-and each pair of dofs on one path costs four inner products.
-Singh, Russo, Wensing 2022 (IEEE Robotics and Automation Letters 7(2), 1776-1783); Carpentier, Mansard 2018
-(Robotics: Science and Systems XIV). Chain joints, whose coordinates may drive several motions by functions,
-and the short form of B are our own derivation.
+and each pair of dofs on one path of the tree costs four inner products.
+Sources: Singh, Russo, Wensing 2022 (IEEE Robotics and Automation Letters 7(2), 1776-1783); Carpentier,
+Mansard 2018 (Robotics: Science and Systems XIV). Chain joints, where a coordinate may drive several motions
+by functions, and the short form of B are our own derivation.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from kernels.joints.tree import Tree
 
 
 class DerivativeWork(NamedTuple):
-    """Working space of inverse_dynamics_derivatives; spatial vectors about the reference point."""
+    """Working space of inverse_dynamics_derivatives; spatial vectors are about the reference point."""
 
     psi_dot: Annotated[np.ndarray, Floats("n_v", 6)]  # see twist_rates
     psi_ddot: Annotated[np.ndarray, Floats("n_v", 6)]  # the same for accelerations
@@ -55,14 +55,20 @@ def new_derivative_work(tree: Tree) -> DerivativeWork:
 
 @njit
 def inverse_dynamics_derivatives(system, q, v, v_dot, work, derivative_work, tau_q_out, tau_v_out):
-    """tau_q_out, tau_v_out : (n_v, n_v) - dtau_d/dq_e, dtau_d/dv_e of tau = M v_dot + h, row d, column e.
+    """Compute the derivatives of tau = M v_dot + h by q and by v, at fixed v_dot.
 
-    Gravity is in h, external wrenches are not. dq is the tangent step of kernels/joints/tree.integrate.
+    Gravity is contained in h; external wrenches are not. dq is the tangent step of
+    kernels/joints/tree.integrate.
 
-    q, v, v_dot : (n_q,), (n_v,), (n_v,)
     system : System
-    work : DynamicsWork - pose, velocities and inertia (of each body on its own) are current and stay so
-    derivative_work : DerivativeWork - written
+    q : (n_q,) - generalized coordinates [rad, m]
+    v : (n_v,) - generalized speeds [rad/s, m/s]
+    v_dot : (n_v,) - generalized accelerations [rad/s^2, m/s^2]
+    work : DynamicsWork - its pose, velocities and inertia (of each body on its own) belong to q and v and are
+      kept
+    derivative_work : DerivativeWork - working space, overwritten
+    tau_q_out : (n_v, n_v) - dtau_d/dq_e in row d, column e
+    tau_v_out : (n_v, n_v) - dtau_d/dv_e in row d, column e
     """
     twist_rates(system.tree, work.pose, v, work.velocities, derivative_work.psi_dot)
     derivatives_after_rates(system, q, v, v_dot, work, derivative_work, tau_q_out, tau_v_out)
@@ -70,16 +76,16 @@ def inverse_dynamics_derivatives(system, q, v, v_dot, work, derivative_work, tau
 
 @inlined
 def derivatives_after_rates(system, q, v, v_dot, work, own, tau_q_out, tau_v_out):
-    """As inverse_dynamics_derivatives, where twist_rates has left its results in own.psi_dot.
+    """Compute the same as inverse_dynamics_derivatives, where twist_rates has already written own.psi_dot.
 
     system : System
-    q : (n_q,) - coordinates [rad, m]
-    v : (n_v,) - speeds [rad/s, m/s]
-    v_dot : (n_v,) - accelerations [rad/s^2, m/s^2]
-    work : DynamicsWork
-    own : DerivativeWork - written
-    tau_q_out : (n_v, n_v) - dtau/dq
-    tau_v_out : (n_v, n_v) - dtau/dv
+    q : (n_q,) - generalized coordinates [rad, m]
+    v : (n_v,) - generalized speeds [rad/s, m/s]
+    v_dot : (n_v,) - generalized accelerations [rad/s^2, m/s^2]
+    work : DynamicsWork - its pose, velocities and inertia (of each body on its own) are read
+    own : DerivativeWork - its psi_dot is read, all else is written
+    tau_q_out : (n_v, n_v) - dtau_d/dq_e in row d, column e
+    tau_v_out : (n_v, n_v) - dtau_d/dv_e in row d, column e
     """
     tree = system.tree
     accelerations(system, q, v, v_dot, work, own)
@@ -97,14 +103,17 @@ def derivatives_after_rates(system, q, v, v_dot, work, own, tau_q_out, tau_v_out
 
 @inlined
 def accelerations(system, q, v, v_dot, work, own):
-    """own.acceleration, psi_ddot = A x S + V x psi_dot and sway, V and A before the dof's group.
+    """Compute the accelerations of the bodies, and psi_ddot = A x S + V x psi_dot and sway of every dof.
+
+    V and A are the velocity and the acceleration before the motion of the dof, and of all dofs that act at
+    once with it.
 
     system : System
-    q : (n_q,) - coordinates [rad, m]
-    v : (n_v,) - speeds [rad/s, m/s]
-    v_dot : (n_v,) - accelerations [rad/s^2, m/s^2]
-    work : DynamicsWork
-    own : DerivativeWork - written
+    q : (n_q,) - generalized coordinates [rad, m]
+    v : (n_v,) - generalized speeds [rad/s, m/s]
+    v_dot : (n_v,) - generalized accelerations [rad/s^2, m/s^2]
+    work : DynamicsWork - its pose and velocities are read
+    own : DerivativeWork - its acceleration, psi_ddot and sway are written
     """
     tree, twist, body = system.tree, work.pose.twist, work.velocities.body
     V, A = own.before[0], own.before[1]
@@ -126,7 +135,7 @@ def accelerations(system, q, v, v_dot, work, own):
 
 @inlined
 def gather(tree, own):
-    """own.force, inertia and coriolis of every body become those of its subtree."""
+    """Sum own.force, own.inertia and own.coriolis of every body over its subtree, in place."""
     for b in range(tree.parent.shape[0] - 1, 0, -1):
         p = tree.parent[b]
         if p >= 0:
@@ -140,7 +149,7 @@ def gather(tree, own):
 
 @inlined
 def responses(tree, twist, own):
-    """own.lever, wrench_q, wrench_v of every dof: what its subtree as one rigid body asks for."""
+    """Compute own.lever, own.wrench_q and own.wrench_v of every dof, with its subtree as one rigid body."""
     for d in range(tree.dof_body.shape[0]):
         b = tree.dof_body[d]
         S, psi_dot, lever, f, B = twist[d], own.psi_dot[d], own.lever[d], own.force[b], own.coriolis[b]
@@ -164,11 +173,13 @@ def responses(tree, twist, own):
 
 @inlined
 def pair_up(tree, twist, own, tau_q_out, tau_v_out):
-    """Both matrices, as if all dofs of one joint acted at once (kinds.joint_within puts that right).
+    """Compute both matrices of derivatives as if all dofs of one joint acted at once.
+
+    kinds.joint_within corrects tau_q_out for joints whose dofs act one after another.
 
     tree : Tree
-    twist : (n_v, 6) - of all dofs, about the reference point
-    own : DerivativeWork - written
+    twist : (n_v, 6) - twists of all dofs, about the reference point
+    own : DerivativeWork - after responses
     tau_q_out : (n_v, n_v) - dtau/dq
     tau_v_out : (n_v, n_v) - dtau/dv
     """
@@ -192,11 +203,14 @@ def pair_up(tree, twist, own, tau_q_out, tau_v_out):
 
 @inlined
 def respond(twist, own, d, e, tau_q_out, tau_v_out):
-    """Row d, column e where e carries d and all of its subtree: what turns with e stays the same for d.
+    """Write row d, column e of both matrices, where dof e carries dof d and all of its subtree.
 
-    twist : (n_v, 6) - of all dofs, about the reference point
-    own : DerivativeWork - written
-    d, e : int - dof
+    A common turn about e does not change tau_d, so that only the terms of psi_dot, psi_ddot and sway are
+    left.
+
+    twist : (n_v, 6) - twists of all dofs, about the reference point
+    own : DerivativeWork - its psi_dot, psi_ddot, sway and lever are read
+    d, e : int - indices of the dofs
     tau_q_out : (n_v, n_v) - dtau/dq
     tau_v_out : (n_v, n_v) - dtau/dv
     """

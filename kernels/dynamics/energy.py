@@ -1,4 +1,4 @@
-"""Mechanical energy of a system of bodies, and the power of all forces but gravity."""
+"""Mechanical energy of a system of bodies, and the power of all forces except gravity."""
 
 from __future__ import annotations
 
@@ -9,17 +9,19 @@ from kernels.dynamics.inverse import inverse_dynamics
 
 @entry
 def energy_and_power(system, motion, wrench, work, tau, out):
-    """out : (2,) = energy of motion and of gravity [J], and its rate by the forces that act [W].
+    """Compute the mechanical energy of a motion, and the rate at which the acting forces change it.
 
-    With tau = M v_dot + h of inverse dynamics, gravity included, the rate is v . tau: at the accelerations
-    that forces give it is their power, and what energy changes by beyond it was made by an integrator.
+    With tau = M v_dot + h of inverse dynamics, gravity included, that rate is v . tau. At the accelerations
+    that the forces cause it is the power of these forces; any further change of the energy is an error of the
+    integration.
 
     system : System
-    motion : (q, v, v_dot) - (n_q,) [rad, m], (n_v,) [rad/s, m/s], (n_v,) [rad/s^2, m/s^2]
-    wrench : (n_body, 6) - zero: working space
-    work : DynamicsWork - written
+    motion : (q, v, v_dot) - generalized coordinates, speeds and accelerations, (n_q,) [rad, m], (n_v,)
+      [rad/s, m/s], (n_v,) [rad/s^2, m/s^2]
+    wrench : (n_body, 6) - external wrenches, which are zero here
+    work : DynamicsWork - working space, overwritten
     tau : (n_v,) - generalized forces of the motion [N m, N], written
-    out : (2,) - written
+    out : (2,) - kinetic plus gravitational potential energy [J], and its rate [W]; written
     """
     q, v, v_dot = motion
     inverse_dynamics(system, q, v, v_dot, wrench, work, tau)

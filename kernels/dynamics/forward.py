@@ -1,4 +1,4 @@
-"""Forward dynamics of an unconstrained tree, by articulated bodies."""
+"""Forward dynamics of an unconstrained joint tree by the articulated-body algorithm."""
 
 from __future__ import annotations
 
@@ -11,17 +11,19 @@ from kernels.joints.tree import pose
 
 @njit
 def forward_dynamics(system, q, v, tau, wrench, work, v_dot_out):
-    """v_dot_out : (n_v,) with M v_dot + h = tau + J' wrench (Featherstone 2008, table 7.1).
+    """Compute v_dot of M v_dot + h = tau + J' wrench by articulated bodies (Featherstone 2008, table 7.1).
 
-    Arguments as in inverse.inverse_dynamics. The dofs of a joint are eliminated one by one, as if massless
-    bodies lay between them, so that no joint needs a small matrix of its own.
+    The dofs of a joint are eliminated one by one, as if massless bodies lay between them, so that no joint
+    needs a small matrix of its own.
 
     system : System
-    q : (n_q,) - coordinates [rad, m]
-    v : (n_v,) - speeds [rad/s, m/s]
+    q : (n_q,) - generalized coordinates [rad, m]
+    v : (n_v,) - generalized speeds [rad/s, m/s]
     tau : (n_v,) - generalized forces [N m, N]
-    wrench : (n_body, 6) - external moment about ground's origin and force, ground axes [N m, N]
-    work : DynamicsWork - written
+    wrench : (n_body, 6) - external moment about the origin of ground and external force on each body, in
+      ground axes [N m, N]
+    work : DynamicsWork - working space, overwritten
+    v_dot_out : (n_v,) - generalized accelerations [rad/s^2, m/s^2]
     """
     pose(system.tree, q, work.pose)
     velocities(system.tree, work.pose, v, work.velocities)
@@ -33,7 +35,11 @@ def forward_dynamics(system, q, v, tau, wrench, work, v_dot_out):
 
 @inlined
 def free_bodies(tree, wrench, work):
-    """work.articulated and work.bias_force of every body on its own."""
+    """Write inertia and bias force of every body on its own into work.articulated and work.bias_force.
+
+    wrench : (n_body, 6) - external moment about the origin of ground and external force on each body, in
+      ground axes
+    """
     for b in range(tree.parent.shape[0]):
         row, A = work.inertia[b], work.articulated[b]
         m, hx, hy, hz = row[MASS], row[MOMENT], row[MOMENT + 1], row[MOMENT + 2]
@@ -52,7 +58,10 @@ def free_bodies(tree, wrench, work):
 
 @inlined
 def eliminate(tree, tau, work):
-    """Articulated inertias and bias forces from the leaves to ground; work.U, work.D, work.u of every dof."""
+    """Compute articulated inertias and bias forces from the leaves to the root.
+
+    work.U, work.D and work.u of every dof are written, for the generalized forces tau : (n_v,).
+    """
     for b in range(tree.parent.shape[0] - 1, -1, -1):
         A, p, c = work.articulated[b], work.bias_force[b], work.velocities.bias[b]
         for d in range(tree.v_start[b + 1] - 1, tree.v_start[b] - 1, -1):
@@ -72,13 +81,16 @@ def eliminate(tree, tau, work):
 
 @inlined
 def eliminate_dof(s, A, p, d, tau, work):
-    """A, p seen from the other side of a dof with the twist s : (6,): what it gives way to is taken out.
+    """Replace articulated inertia and bias force of a body by those on the parent's side of one dof.
 
+    The part of the inertia that the dof does not transmit is taken out.
+
+    s : (6,) - twist of the dof
     A : (6, 6) - articulated inertia, lower triangle, updated
     p : (6,) - bias force, updated [N m, N]
-    d : int - dof
+    d : int - index of the dof
     tau : float - generalized force on the dof [N m, N]
-    work : DynamicsWork - written
+    work : DynamicsWork - its U, D and u of the dof are written
     """
     s0, s1, s2, s3, s4, s5 = s[0], s[1], s[2], s[3], s[4], s[5]
     u0 = A[0, 0] * s0 + A[1, 0] * s1 + A[2, 0] * s2 + A[3, 0] * s3 + A[4, 0] * s4 + A[5, 0] * s5
@@ -107,7 +119,7 @@ def eliminate_dof(s, A, p, d, tau, work):
 
 @inlined
 def accelerate(system, work, v_dot_out):
-    """v_dot_out : (n_v,) and work.acceleration from ground to the leaves."""
+    """Compute v_dot_out : (n_v,) and work.acceleration from the root to the leaves, after eliminate."""
     tree, twist = system.tree, work.pose.twist
     for b in range(tree.parent.shape[0]):
         a = work.acceleration[b]

@@ -32,7 +32,10 @@ class Bodies(NamedTuple):
 
 @inlined
 def spatial_inertia(bodies, pose, inertia_out):
-    """inertia_out : (n_body, N_INERTIA) of each body about the origin of body 0, in ground axes."""
+    """Write the spatial inertias of the bodies into inertia_out : (n_body, N_INERTIA).
+
+    They are about the origin of body 0, in ground axes.
+    """
     for b in range(bodies.mass.shape[0]):
         R, J, c, row = pose.rotation[b], bodies.inertia[b], bodies.centre[b], inertia_out[b]
         m = bodies.mass[b]
@@ -72,7 +75,7 @@ def spatial_inertia(bodies, pose, inertia_out):
 
 @njit
 def momentum(inertia, b, motion, force_out):
-    """force_out : (6,) = inertia of row b times a motion : (6,)."""
+    """Compute force_out : (6,) = spatial inertia in row b of inertia times a spatial vector motion : (6,)."""
     m = inertia[b, MASS]
     hx, hy, hz = inertia[b, MOMENT], inertia[b, MOMENT + 1], inertia[b, MOMENT + 2]
     wx, wy, wz, ux, uy, uz = motion[0], motion[1], motion[2], motion[3], motion[4], motion[5]

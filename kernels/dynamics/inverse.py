@@ -1,4 +1,4 @@
-"""Inverse dynamics: the generalized forces of a motion, and the reactions in all joints."""
+"""Inverse dynamics: the generalized forces of a motion, and the wrenches that the joints transmit."""
 
 from __future__ import annotations
 
@@ -10,14 +10,19 @@ from kernels.joints.tree import pose
 
 @njit
 def inverse_dynamics(system, q, v, v_dot, wrench, work, tau_out):
-    """tau_out : (n_v,) = M v_dot + h - J' wrench: recursive Newton-Euler (Featherstone 2008, table 5.1).
+    """Compute tau = M v_dot + h - J' wrench by recursive Newton-Euler (Featherstone 2008, table 5.1).
 
-    q, v, v_dot : (n_q,), (n_v,), (n_v,)
-    wrench : (n_body, 6) - external moment about ground's origin [N m] and force [N] on each body, ground axes
-    Leaves in work.reaction : (n_body, 6) what each joint transmits to its body, about the reference point.
+    work.reaction : (n_body, 6) is left with the wrench that each joint transmits to its body, about the
+    reference point.
 
     system : System
-    work : DynamicsWork - written
+    q : (n_q,) - generalized coordinates [rad, m]
+    v : (n_v,) - generalized speeds [rad/s, m/s]
+    v_dot : (n_v,) - generalized accelerations [rad/s^2, m/s^2]
+    wrench : (n_body, 6) - external moment about the origin of ground [N m] and external force [N] on each
+      body, in ground axes
+    work : DynamicsWork - working space, overwritten
+    tau_out : (n_v,) - generalized forces [N m, N]
     """
     pose(system.tree, q, work.pose)
     velocities(system.tree, work.pose, v, work.velocities)
@@ -28,7 +33,14 @@ def inverse_dynamics(system, q, v, v_dot, wrench, work, tau_out):
 
 @njit
 def newton_euler(system, v_dot, wrench, work):
-    """work.acceleration, work.reaction : (n_body, 6) of every body on its own: I a + v x* I v - wrench."""
+    """Compute I a + v x* I v - wrench of every body on its own, after pose, velocities and spatial_inertia.
+
+    system : System
+    v_dot : (n_v,) - generalized accelerations [rad/s^2, m/s^2]
+    wrench : (n_body, 6) - external moment about the origin of ground [N m] and external force [N] on each
+      body, in ground axes
+    work : DynamicsWork - its acceleration and its reaction, (n_body, 6) each, are written
+    """
     tree, twist = system.tree, work.pose.twist
     for b in range(tree.parent.shape[0]):
         a = work.acceleration[b]
@@ -42,7 +54,10 @@ def newton_euler(system, v_dot, wrench, work):
 
 @njit
 def carry(system, b, work):
-    """work.acceleration[b] before the joint's own v_dot: parent's and bias; ground moves against gravity."""
+    """Set work.acceleration[b] to the parent's acceleration plus the joint's bias, without its own v_dot.
+
+    Gravity is contained as an acceleration of ground against it.
+    """
     p, a, bias = system.tree.parent[b], work.acceleration[b], work.velocities.bias[b]
     for i in range(6):
         above = work.acceleration[p, i] if p >= 0 else 0.0
@@ -54,7 +69,10 @@ def carry(system, b, work):
 
 @njit
 def take_off(wrench, origin, force):
-    """force : (6,), about the reference point at origin : (3,), -= wrench : (6,) about ground's origin."""
+    """Subtract an external wrench : (6,) from force : (6,) of a body.
+
+    The wrench is about the origin of ground, the force about the reference point at origin : (3,).
+    """
     x, y, z = origin[0], origin[1], origin[2]
     force[0] -= wrench[0] - y * wrench[5] + z * wrench[4]
     force[1] -= wrench[1] - z * wrench[3] + x * wrench[5]
@@ -65,12 +83,13 @@ def take_off(wrench, origin, force):
 
 @njit
 def body_force(inertia, b, a, v, force_out):
-    """force_out : (6,) = I a + v x* (I v) with the inertia of row b (Featherstone 2008, eq. 2.61).
+    """Compute force_out : (6,) = I a + v x* (I v) of one body (Featherstone 2008, eq. 2.61).
 
-    inertia : (n_body, N_INERTIA)
-    b : int - its row
-    a : (6,) - acceleration [rad/s^2, m/s^2]
-    v : (6,) - velocity [rad/s, m/s]
+    inertia : (n_body, N_INERTIA) - spatial inertias
+    b : int - row of the body
+    a : (6,) - spatial acceleration of the body [rad/s^2, m/s^2]
+    v : (6,) - spatial velocity of the body [rad/s, m/s]
+    force_out : (6,) - moment about the reference point and force [N m, N]
     """
     m = inertia[b, MASS]
     hx, hy, hz = inertia[b, MOMENT], inertia[b, MOMENT + 1], inertia[b, MOMENT + 2]
@@ -93,7 +112,10 @@ def body_force(inertia, b, a, v, force_out):
 
 @njit
 def transmit(tree, pose, force, tau_out):
-    """tau_out : (n_v,) = twist . force of the subtree; force : (n_body, 6) is summed towards ground."""
+    """Sum force : (n_body, 6) over subtrees, in place, and project it on the twists of the dofs.
+
+    tau_out : (n_v,) - twist of each dof times the force of its subtree [N m, N]
+    """
     twist = pose.twist
     for b in range(tree.parent.shape[0] - 1, -1, -1):
         f0, f1, f2, f3, f4, f5 = force[b, 0], force[b, 1], force[b, 2], force[b, 3], force[b, 4], force[b, 5]

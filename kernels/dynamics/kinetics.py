@@ -1,15 +1,15 @@
-"""What crosses the joints in a motion: net moments and forces, their powers, and what is left at the root.
+"""Joint kinetics of a motion: net joint moments and forces, their powers, and the residual at the root.
 
-A cut through a joint parts the bodies beyond it from the rest. The wrench through the cut is what the bodies
-beyond need besides gravity and the external wrenches: muscles, ligaments, contacts and the joint itself all
-together, wherever they cross. It acts on the distal body (an internal moment, as muscles would deliver it)
-and is taken about the joint's centre, the distal body's reference point (JointAxes.point_distal) or, where
-Cuts.on_proximal says so, the proximal one's.
+A cut through a joint separates the bodies distal to it from the rest. The wrench through the cut is what the
+distal bodies need besides gravity and the external wrenches. Muscles, ligaments, contacts and the joint
+itself exert it all together, wherever they cross. It acts on the distal body (an internal moment, as muscles
+would deliver it) and is taken about the joint's centre: the distal body's reference point
+(JointAxes.point_distal) or, where Cuts.on_proximal is 1, the proximal one's.
 
-Along the axes of the joint coordinate system, which are oblique, moments and forces are projections,
-moment . e_k, not components: a projection is the moment that does the work of its angle, so that the power of
-the moment is the sum of moment_k times angle_rate_k. (Which axes are meant changes the numbers: Schache,
-Baker 2007, Gait Posture 25, 440-452.)
+Along the axes of the joint coordinate system, which are oblique, moments and forces are projections, moment .
+e_k, and not components. A projection is the moment that does the work of its angle, so that the power of the
+moment is the sum of moment_k times angle_rate_k. (The choice of axes changes the numbers: Schache, Baker
+2007, Gait Posture 25, 440-452.)
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from kernels.joints.joint_angles import JointAxes, resolve
 from kernels.joints.tree import point_in_ground
 
 IN_GROUND, IN_PROXIMAL, IN_DISTAL, ALONG_AXES = 0, 1, 2, 3
-"""How a moment or a force is resolved: axes of ground, of the proximal and of the distal body's anatomy
-(components), axes of the joint coordinate system (projections)."""
+"""Axes in which a moment or a force is resolved: those of ground, of the proximal and of the distal body's
+anatomy (components), and those of the joint coordinate system (projections)."""
 N_RESOLVED = 4
 
 
 class Cuts(NamedTuple):
-    """Where a model is cut."""
+    """Joints at which a model is cut, and the root."""
 
     joints: JointAxes
     sign: (
@@ -47,7 +47,7 @@ class Cuts(NamedTuple):
 
 
 class Kinetics(NamedTuple):
-    """Results; moments and forces act on the distal body, about and at the joint's centre."""
+    """Joint kinetics of one frame; moments and forces act on the distal body at the joint's centre."""
 
     centre: Annotated[np.ndarray, Floats("n_joint", 3)]  # in ground [m]
     # [N m] - ALONG_AXES positive where it raises the angle
@@ -68,15 +68,17 @@ def new_kinetics(n_joint: int) -> Kinetics:
 
 @njit
 def joint_kinetics(system, cuts, q, v, v_dot, wrench, work, kinetics_out, tau_out):
-    """kinetics_out, tau_out : (n_v,) of a motion under external wrenches.
+    """Compute net joint moments and forces, powers and the residual at the root of a motion.
 
     system : System
     cuts : Cuts
-    q : (n_q,) - coordinates [rad, m]
-    v, v_dot : (n_v,) - speeds and accelerations [rad/s, m/s; rad/s^2, m/s^2]
-    work : DynamicsWork - written
-    kinetics_out : Kinetics
-    wrench : (n_body, 6) - external moment about ground's origin [N m] and force [N] on each body, ground axes
+    q : (n_q,) - generalized coordinates [rad, m]
+    v, v_dot : (n_v,) - generalized speeds and accelerations [rad/s, m/s; rad/s^2, m/s^2]
+    wrench : (n_body, 6) - external moment about the origin of ground [N m] and external force [N] on each
+      body, in ground axes
+    work : DynamicsWork - working space, overwritten
+    kinetics_out : Kinetics - written
+    tau_out : (n_v,) - generalized forces [N m, N]
     """
     inverse_dynamics(system, q, v, v_dot, wrench, work, tau_out)
     for j in range(cuts.joints.distal.shape[0]):
@@ -90,7 +92,7 @@ def joint_kinetics(system, cuts, q, v, v_dot, wrench, work, kinetics_out, tau_ou
 
 @njit
 def cross_joint(cuts, j, work, kinetics_out):
-    """Everything of joint j, after inverse dynamics."""
+    """Write centre, moment, force, angle rates and power of joint j, after inverse dynamics."""
     joints, pose, origin = cuts.joints, work.pose, work.pose.position[0]
     p, d = joints.proximal[j], joints.distal[j]
     P, D, relative = kinetics_out.work[0], kinetics_out.work[1], kinetics_out.work[2]
@@ -120,7 +122,7 @@ def cross_joint(cuts, j, work, kinetics_out):
 
 @njit
 def anatomical_axes(pose, body, axes, axes_out):
-    """axes_out : (3, 3) - the anatomical axes : (3, 3) of a body (-1 = ground) in ground."""
+    """Write the anatomical axes : (3, 3) of a body (-1 = ground) in ground into axes_out : (3, 3)."""
     if body < 0:
         copy_frame(axes, axes_out)
     else:
@@ -129,13 +131,16 @@ def anatomical_axes(pose, body, axes, axes_out):
 
 @njit
 def velocity_of(work, body, i):
-    """Component i of a body's spatial velocity; ground is at rest."""
+    """Return component i of a body's spatial velocity; ground (-1) is at rest."""
     return work.velocities.body[body, i] if body >= 0 else 0.0
 
 
 @njit
 def move(wrench, origin, centre, moment_out):
-    """moment_out : (3,) of a wrench : (6,) about origin, taken about centre: M - (centre - origin) x F."""
+    """Compute the moment of wrench : (6,), given about origin, about centre: M - (centre - origin) x F.
+
+    It is written into moment_out : (3,).
+    """
     x, y, z = centre[0] - origin[0], centre[1] - origin[1], centre[2] - origin[2]
     moment_out[0] = wrench[0] - y * wrench[5] + z * wrench[4]
     moment_out[1] = wrench[1] - z * wrench[3] + x * wrench[5]
@@ -144,7 +149,10 @@ def move(wrench, origin, centre, moment_out):
 
 @njit
 def add_turning(w, origin, centre, u):
-    """u : (3,) += w x (centre - origin): from the velocity at one point of a body to that at another."""
+    """Add w x (centre - origin) to u : (3,).
+
+    This turns the velocity of a body's point at origin into that of its point at centre.
+    """
     x, y, z = centre[0] - origin[0], centre[1] - origin[1], centre[2] - origin[2]
     u[0] += w[1] * z - w[2] * y
     u[1] += w[2] * x - w[0] * z
@@ -153,9 +161,11 @@ def add_turning(w, origin, centre, u):
 
 @njit
 def resolve_all(P, D, rows):
-    """rows : (N_RESOLVED, 3), given IN_GROUND, in the other three ways; P, D : (3, 3) axes as columns.
+    """Resolve the row IN_GROUND of rows : (N_RESOLVED, 3) in the other three ways.
 
-    Without a floating axis, where e1 and e3 coincide, there is none along it: 0.
+    P, D : (3, 3) hold the axes of the proximal and of the distal body as columns.
+
+    Where e1 and e3 are parallel there is no floating axis e2, and the projection on it is set to 0.
     """
     x = rows[IN_GROUND]
     for i in range(3):

@@ -1,4 +1,4 @@
-"""The joint-space mass matrix, by composite rigid bodies."""
+"""Joint-space mass matrix by the composite-rigid-body algorithm."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from kernels.joints.tree import pose
 
 @njit
 def mass_matrix(system, q, work, M_out):
-    """M_out : (n_v, n_v), lower triangle, at the coordinates q : (n_q,) (Featherstone 2008, table 6.2)."""
+    """Compute the mass matrix M_out : (n_v, n_v), lower triangle, at q : (n_q,).
+
+    Source: Featherstone 2008, table 6.2.
+    """
     pose(system.tree, q, work.pose)
     spatial_inertia(system.bodies, work.pose, work.inertia)
     composite_mass(system.tree, work.pose, work.inertia, M_out)
@@ -17,7 +20,10 @@ def mass_matrix(system, q, work, M_out):
 
 @inlined
 def composite_mass(tree, pose, inertia, M_out):
-    """M_out, lower triangle, from inertia : (n_body, N_INERTIA), which is summed over subtrees in place."""
+    """Compute the mass matrix M_out : (n_v, n_v), lower triangle, from the spatial inertias of the bodies.
+
+    inertia : (n_body, N_INERTIA) - of each body on its own; summed over subtrees in place
+    """
     twist, dof_parent = pose.twist, tree.dof_parent
     for b in range(tree.parent.shape[0] - 1, 0, -1):
         p = tree.parent[b]

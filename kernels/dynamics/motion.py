@@ -1,9 +1,9 @@
 """Velocities and bias accelerations of all bodies, as spatial vectors in ground axes.
 
-Every spatial vector (angular part, linear part) is taken about one point at rest, the place where the
-origin of body 0 is at this instant (the reference point of kernels/joints/tree.Pose.twist). So nothing is
-transformed on the way along the tree: velocities, forces and inertias simply add (Featherstone 2008,
-Rigid Body Dynamics Algorithms, chapter 2; all bodies in one coordinate system).
+Every spatial vector (angular part, linear part) is taken about one point at rest, the place where the origin
+of body 0 is at this instant (the reference point of kernels/joints/tree.Pose.twist). Nothing has to be
+transformed along the tree: velocities, forces and inertias simply add (Featherstone 2008, Rigid Body Dynamics
+Algorithms, chapter 2; all bodies in one coordinate system).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from kernels.joints.kinds import joint_velocity
 
 
 class Velocities(NamedTuple):
-    """Spatial velocities and velocity-product accelerations."""
+    """Spatial velocities and velocity-product accelerations of all bodies."""
 
     body: Annotated[np.ndarray, Floats("n_body", 6)]  # velocity of each body
     # acceleration that the joint adds at zero v-dot: dS/dt v
@@ -33,7 +33,7 @@ def new_velocities(n_body: int) -> Velocities:
 
 @inlined
 def velocities(tree, pose, v, velocities_out):
-    """velocities_out of all bodies at the speeds v : (n_v,), after kernels/joints/tree.pose."""
+    """Compute velocities_out of all bodies at the speeds v : (n_v,), after kernels/joints/tree.pose."""
     body, bias, carrier = velocities_out.body, velocities_out.bias, velocities_out.carrier
     for b in range(tree.parent.shape[0]):
         p, own, own_bias = tree.parent[b], body[b], bias[b]

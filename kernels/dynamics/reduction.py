@@ -1,13 +1,15 @@
-"""Dynamics in the coordinates that are left when others are given: E'ME, its bias and its slopes.
+"""Equations of motion in the independent coordinates, where couplers give others: E'ME, bias, slopes.
 
-A follower has q_f = f(q_d), a prescribed coordinate q_p = f(t) (kernels/joints/couplers: it drives itself).
-With E = dq/dq_i of the independent coordinates,
+A follower has q_f = f(q_d), a prescribed coordinate q_p = f(t) (in kernels/joints/couplers it is its own
+driver). In the following a "given" coordinate is one of either kind. With E = dq/dq_i for the independent
+coordinates q_i,
   v = E v_i + dq/dt,   v_dot = E v_i_dot + c,   E'ME v_i_dot = E'(tau - h - M c),
-c the acceleration at zero v_i_dot: f'' v_d^2 of a follower, f''(t) of a prescribed coordinate. Given rows and
-columns stay in the matrices as those of the unit matrix, so that nothing is renumbered; couplers are folded
-in from the last to the first, as in kernels/joints/couplers. A follower may be anywhere in the tree.
-What is left of tau - h - M v_dot along a given coordinate is what its coupler, or who prescribes it, must
-withstand (Kane, Levinson 1985, Dynamics: Theory and Applications, sections 4.4 and 4.5).
+where c is the acceleration at v_i_dot = 0: f'' v_d^2 of a follower, f''(t) of a prescribed coordinate. Rows
+and columns of given coordinates stay in the matrices as those of the unit matrix, so that nothing is
+renumbered; couplers are eliminated from the last to the first, as in kernels/joints/couplers. A follower may
+be anywhere in the tree.
+The rest of tau - h - M v_dot along a given coordinate is the load on its coupler, or on whatever prescribes
+it (Kane, Levinson 1985, Dynamics: Theory and Applications, sections 4.4 and 4.5).
 """
 
 from __future__ import annotations
@@ -29,13 +31,15 @@ from kernels.joints.tree import along
 
 OK, MASSLESS = 0, 1
 NO_MASS = 1e-14
-"""Part of the largest entry of the reduced mass matrix below which a pivot is no more than rounding [1]."""
+"""Fraction of the largest diagonal entry of the reduced mass matrix below which a pivot of its Cholesky
+factorisation is taken as rounding error [1]."""
 TIME, PACE = 0, 1
-"""Columns of ReductionWork.clock: the time [s], and how fast it goes [1]: 0 = the start, at rest."""
+"""Columns of ReductionWork.clock: the time [s], and the rate at which it passes [1], which is 0 for a start
+at rest."""
 
 
 class ReductionWork(NamedTuple):
-    """What the couplers of a system make of its motion; the first n_coupler of a CouplerWork are used."""
+    """State of the couplers at a motion, and reduced forces; the CouplerWork is used up to n_coupler."""
 
     coupler: CouplerWork
     third: Annotated[np.ndarray, Floats("n_v")]  # f'''
@@ -47,13 +51,13 @@ class ReductionWork(NamedTuple):
 
 
 def new_reduction_work(n_v: int) -> ReductionWork:
-    """Allocate a ReductionWork whose clock goes."""
+    """Allocate a ReductionWork whose clock runs."""
     return allocate(ReductionWork, n_v=n_v, coupler=new_coupler_work(n_v), clock=np.array([0.0, 1.0]))
 
 
 @njit
 def set_time(couplers, time, own):
-    """own.clock at time [s]; couplers None: nobody looks."""
+    """Set the time [s] of own.clock; nothing is done where couplers is None."""
     if couplers is None:
         return
     own.clock[TIME] = time
@@ -61,14 +65,14 @@ def set_time(couplers, time, own):
 
 @njit
 def follow(couplers, functions, ahead, own, q, v):
-    """Coordinates and speeds that are given, in place; own.bias, slopes and curvatures; None: none is.
+    """Compute given coordinates and speeds in place, and own.bias with slopes and curvatures of the couplers.
 
-    couplers : Couplers - drivers first
-    functions : Functions - of q [rad, m], of prescribed coordinates of time [s]
-    ahead : float - of the clock [s]
-    own : ReductionWork - written
-    q : (n_q,) - coordinates [rad, m], given ones written
-    v : (n_v,) - speeds [rad/s, m/s], given ones written
+    couplers : Couplers - drivers before their followers; None = no coordinate is given, and nothing is done
+    functions : Functions - functions f, of q [rad, m], or of time [s] for prescribed coordinates
+    ahead : float - time after that of the clock [s]
+    own : ReductionWork - its bias, third and coupler are written
+    q : (n_q,) - generalized coordinates [rad, m], given ones are written
+    v : (n_v,) - generalized speeds [rad/s, m/s], given ones are written
     """
     if couplers is None:
         return
@@ -87,12 +91,12 @@ def follow(couplers, functions, ahead, own, q, v):
 
 @njit
 def follow_accelerations(couplers, own, v, v_dot):
-    """v_dot : (n_v,) of the coordinates that are given, after follow.
+    """Compute the accelerations of the given coordinates, after follow.
 
-    couplers : Couplers
-    own : ReductionWork
-    v : (n_v,) - speeds [rad/s, m/s]
-    v_dot : (n_v,) - accelerations [rad/s^2, m/s^2], given ones written
+    couplers : Couplers - None = no coordinate is given
+    own : ReductionWork - after follow
+    v : (n_v,) - generalized speeds [rad/s, m/s]
+    v_dot : (n_v,) - generalized accelerations [rad/s^2, m/s^2], given ones are written
     """
     if couplers is None:
         return
@@ -107,13 +111,13 @@ def follow_accelerations(couplers, own, v, v_dot):
 
 @njit
 def follow_jerks(couplers, own, v, v_dot, jerk):
-    """jerk : (n_v,) of the coordinates that are given, after follow and follow_accelerations.
+    """Compute the jerks of the given coordinates, after follow and follow_accelerations.
 
-    couplers : Couplers
-    own : ReductionWork
-    v : (n_v,) - speeds [rad/s, m/s]
-    v_dot : (n_v,) - accelerations [rad/s^2, m/s^2]
-    jerk : (n_v,) - [rad/s^3, m/s^3], given ones written
+    couplers : Couplers - None = no coordinate is given
+    own : ReductionWork - after follow
+    v : (n_v,) - generalized speeds [rad/s, m/s]
+    v_dot : (n_v,) - generalized accelerations [rad/s^2, m/s^2]
+    jerk : (n_v,) - time derivatives of v_dot [rad/s^3, m/s^3], given ones are written
     """
     if couplers is None:
         return
@@ -129,10 +133,10 @@ def follow_jerks(couplers, own, v, v_dot, jerk):
 
 @njit
 def fold_mass(couplers, own, M):
-    """M : (n_v, n_v), lower triangle <- E'ME, after follow; couplers None: as it is.
+    """Replace M : (n_v, n_v), lower triangle, by E'ME, after follow.
 
-    couplers : Couplers
-    own : ReductionWork
+    couplers : Couplers - None = no coordinate is given, and M stays as it is
+    own : ReductionWork - after follow
     """
     if couplers is None:
         return
@@ -153,16 +157,20 @@ def fold_mass(couplers, own, M):
 
 @inlined
 def reduced_accelerations(system, couplers, v, tau, wrench, work, own, v_dot_out):
-    """v_dot_out : (n_v,) of all coordinates, after pose, velocities, spatial_inertia and follow.
+    """Compute the accelerations of all coordinates, after pose, velocities, spatial_inertia and follow.
 
-    Returns OK, or MASSLESS where a coordinate that is left moves no mass: v_dot_out is NaN then.
+    Return OK, or MASSLESS where an independent coordinate moves no mass; v_dot_out is NaN then.
+
     system : System
-    couplers : Couplers
-    v : (n_v,) - speeds [rad/s, m/s]
+    couplers : Couplers - drivers before their followers
+    v : (n_v,) - generalized speeds [rad/s, m/s]
     tau : (n_v,) - generalized forces [N m, N]
-    wrench : (n_body, 6) - external moment about ground's origin and force, ground axes [N m, N]
-    work : DynamicsWork - written; its inertia is summed up over subtrees
-    own : ReductionWork - force written
+    wrench : (n_body, 6) - external moment about the origin of ground and external force on each body, in
+      ground axes [N m, N]
+    work : DynamicsWork - written; its inertia is summed over subtrees, its M becomes the Cholesky factor of
+      E'ME
+    own : ReductionWork - its force is written: E'(tau - h - M c + J' wrench)
+    v_dot_out : (n_v,) - generalized accelerations [rad/s^2, m/s^2]
     """
     n_v, M, force, largest = v.shape[0], work.M, own.force, 0.0
     newton_euler(system, own.bias, wrench, work)
@@ -187,14 +195,15 @@ def reduced_accelerations(system, couplers, v, tau, wrench, work, own, v_dot_out
 
 @entry
 def reduced_mass(system, couplers, q, v, work, own, M_out):
-    """M_out : (n_v, n_v), lower triangle - E'ME; rows of given coordinates are those of the unit matrix.
+    """Compute E'ME; rows and columns of given coordinates are those of the unit matrix.
 
     system : System
-    couplers : Couplers - drivers first
-    q : (n_q,) - coordinates [rad, m], given ones written
-    v : (n_v,) - speeds [rad/s, m/s], given ones written
-    work : DynamicsWork - written
-    own : ReductionWork - written
+    couplers : Couplers - drivers before their followers
+    q : (n_q,) - generalized coordinates [rad, m], given ones are written
+    v : (n_v,) - generalized speeds [rad/s, m/s], given ones are written
+    work : DynamicsWork - working space, overwritten
+    own : ReductionWork - working space, overwritten
+    M_out : (n_v, n_v) - E'ME, lower triangle
     """
     follow(couplers, system.tree.functions, 0.0, own, q, v)
     mass_matrix(system, q, work, M_out)
@@ -203,18 +212,21 @@ def reduced_mass(system, couplers, q, v, work, own, M_out):
 
 @njit
 def reduce_slopes(couplers, own, v, v_dot, M, tau_q, tau_v):
-    """M, tau_q, tau_v : (n_v, n_v) <- those of the equations of motion that are left, and own.onset.
+    """Replace mass matrix and slopes by those of the reduced equations of motion; compute own.onset.
 
-    tau_q, tau_v : slopes of what is left of the forces, own.force : (n_v,), at fixed v_dot. With f given by d
+    With f given by d
       dq_f = f' dq_d,  dv_f = f' dv_d + f'' v_d dq_d,
       dv_dot_f = f' dv_dot_d + 2 f'' v_d dv_d + (f'' v_dot_d + f''' v_d^2) dq_d,
-    and E itself turns: f'' times the force on f. own.coupler.pull keeps that force of every coupler.
+    and E itself changes with q_d, by f'' times the force on f. own.coupler.pull keeps that force of every
+    coupler.
 
-    couplers : Couplers
-    own : ReductionWork - after follow; force, onset and pull written
-    v : (n_v,) - speeds [rad/s, m/s]
-    v_dot : (n_v,) - accelerations [rad/s^2, m/s^2]
-    M : (n_v, n_v) - both triangles
+    couplers : Couplers - drivers before their followers
+    own : ReductionWork - after follow; its force is reduced, its onset and coupler.pull are written
+    v : (n_v,) - generalized speeds [rad/s, m/s]
+    v_dot : (n_v,) - generalized accelerations [rad/s^2, m/s^2]
+    M : (n_v, n_v) - mass matrix, both triangles; becomes E'ME
+    tau_q, tau_v : (n_v, n_v) - derivatives of own.force = tau - h - M v_dot by q and by v at fixed v_dot;
+      become those of the reduced equations
     """
     work, force, onset, n = own.coupler, own.force, own.onset, v.shape[0]
     for i in range(n):
@@ -249,13 +261,14 @@ def reduce_slopes(couplers, own, v, v_dot, M, tau_q, tau_v):
 
 @inlined
 def remainder(tree, pose, force, tau, own):
-    """own.force : (n_v,) = tau - h - M v_dot, after kernels/dynamics/derivatives.
+    """Compute own.force = tau - h - M v_dot, after kernels/dynamics/derivatives.
 
     tree : Tree
     pose : Pose
-    force : (n_body, 6) - what every joint transmits without external wrenches, about the reference point
+    force : (n_body, 6) - wrench that every joint transmits without external wrenches, about the reference
+      point
     tau : (n_v,) - generalized forces [N m, N]
-    own : ReductionWork - written
+    own : ReductionWork - its force is written
     """
     for d in range(tau.shape[0]):
         f = force[tree.dof_body[d]]
@@ -264,7 +277,10 @@ def remainder(tree, pose, force, tau, own):
 
 @njit
 def find_onset(L, own):
-    """own.onset becomes the slope of v_dot with time; L : (n_v, n_v) - Cholesky factor of E'ME."""
+    """Turn own.onset from the partial derivative of the forces by time into that of v_dot.
+
+    L : (n_v, n_v) is the Cholesky factor of E'ME.
+    """
     n = L.shape[0]
     solve_lower(L, n, own.onset)
     solve_lower_transposed(L, n, own.onset)
@@ -272,7 +288,7 @@ def find_onset(L, own):
 
 @njit
 def add_onset(couplers, own, scale, x):
-    """x : (n_v,) += scale times the slope of v_dot with time; couplers None: there is none."""
+    """Add scale times the partial derivative of v_dot by time to x : (n_v,); nothing without couplers."""
     if couplers is None:
         return
     for d in range(x.shape[0]):

@@ -1,14 +1,14 @@
-"""Discs and balls that roll on planes without slipping: constraints of velocity that no position has.
+"""Discs and balls that roll on planes without slipping: constraints of velocity, not of position.
 
-The rim of a disc touches a plane at its lowest point x = c + R e, e = -(m - (m.n) n) / |.|, m the plane's
-normal and n the disc's axis; a ball, n = 0, at c - R m. The material points of both bodies at x have one
-velocity:
-  m . (v_a - v_b) = 0     the rate of the gap m . (x - p), a constraint of position like any other
-  t . (v_a - v_b) = 0     along both directions t of the plane: G(q) u = 0, the rate of nothing
-As x moves along both bodies, the rate of t . (v_a - v_b) at zero v_dot is
+The rim of a disc touches a plane at its lowest point x = c + R e, e = -(m - (m.n) n) / |.|, with the plane's
+normal m and the disc's axis n; a ball, n = 0, touches it at c - R m. The material points of both bodies at x
+have the same velocity:
+  m . (v_a - v_b) = 0     time derivative of the gap m . (x - p), which is a constraint of position
+  t . (v_a - v_b) = 0     along both directions t of the plane: G(q) u = 0, time derivative of no Phi(q)
+As x moves along both bodies, the time derivative of t . (v_a - v_b) at v_dot = 0 is
   t . (a_a + w_a x (x' - v_a) - a_b - w_b x (x' - v_b)) + t' . (v_a - v_b).
-Rows come after those of elements and couplers: the gaps of all, then the two slips of each. What moves q
-along differences sees the gaps only and must say so.
+The rows come after those of elements and couplers: first the gaps of all, then the two slips of each. A
+function that corrects q by the values of constraints can correct the gaps only and must state that.
 """
 
 from __future__ import annotations
@@ -26,14 +26,16 @@ from kernels.joints.tree import along, point_in_ground
 from kernels.solver.constraints import direction_in_ground
 
 FLAT = 1e-9
-"""Sine of the angle between axis and normal below which a disc lies flat and has no lowest point."""
+"""Sine of the angle between axis and normal below which a disc counts as lying flat, without a lowest point.
+"""
 CONTACT, NORMAL, FIRST, SECOND, OUTWARDS = 0, 1, 2, 3, 4  # rows of ConstraintWork.roll
 GAPS, SLIPS = (NORMAL, FIRST), (FIRST, OUTWARDS)
-"""Directions of constraints, from the first to before the last: of position, and of velocity alone."""
+"""Range of directions, first included and last excluded: of the constraints of position (gaps), and of those
+of velocity alone (slips)."""
 
 
 class Rolls(NamedTuple):
-    """Round bodies A on planes of bodies B (-1 = ground)."""
+    """Round bodies A that roll on planes of bodies B (-1 = ground)."""
 
     body_a: Annotated[np.ndarray, Integers("n_roll")]
     body_b: Annotated[np.ndarray, Integers("n_roll")]
@@ -46,22 +48,22 @@ class Rolls(NamedTuple):
 
 
 def no_rolls() -> Rolls:
-    """Rolls of a model in which nothing rolls, of the types of those of another."""
+    """Return the Rolls of a model without rolling bodies, with arrays of the same types as with them."""
     return allocate(Rolls, n_roll=0)
 
 
 @njit
 def rolling_rows(tree, rolls, pose, directions, n, work):
-    """Rows of all rolls along the normal of their planes or both directions, from row n on; where they end.
+    """Write the rows of all rolling bodies along the given directions; return the row after the last.
 
-    Along the normal the value is the gap; a slip has none: 0.
+    Along the normal the value of a row is the gap; a slip has no value of position, and 0 is written.
 
     tree : Tree
-    rolls : Rolls - None where there are none
+    rolls : Rolls - None where nothing rolls
     pose : Pose
     directions : (2,) int - GAPS or SLIPS
     n : int - first row
-    work : ConstraintWork - value, row written
+    work : ConstraintWork - its value, reach, row and roll are written
     """
     if rolls is None:
         return n
@@ -76,7 +78,10 @@ def rolling_rows(tree, rolls, pose, directions, n, work):
 
 @njit
 def touch(rolls, pose, r, roll_out):
-    """roll_out, CONTACT to OUTWARDS of roll r, in ground; returns the gap [m], NaN for a disc that lies."""
+    """Compute contact point and directions of roll r in ground, in rows CONTACT to OUTWARDS of roll_out.
+
+    Return the gap [m], which is NaN for a disc that lies flat.
+    """
     a, b = rolls.body_a[r], rolls.body_b[r]
     x, m, e = roll_out[CONTACT], roll_out[NORMAL], roll_out[OUTWARDS]
     for k in range(3):
@@ -100,12 +105,15 @@ def touch(rolls, pose, r, roll_out):
 
 @njit
 def rolling_row(tree, rolls, pose, r, x, t, row_out):
-    """row_out : (n_v,) - velocity of A against B along t : (3,) at x : (3,), per speed.
+    """Compute the velocity of body A relative to body B along a direction t, per generalized speed.
 
     tree : Tree
     rolls : Rolls
     pose : Pose
-    r : int - which roll
+    r : int - index of the roll
+    x : (3,) - contact point, in ground [m]
+    t : (3,) - direction, in ground [1]
+    row_out : (n_v,) - the row of the Jacobian
     """
     origin = pose.position[0]
     rx, ry, rz = x[0] - origin[0], x[1] - origin[1], x[2] - origin[2]
@@ -121,14 +129,14 @@ def rolling_row(tree, rolls, pose, r, x, t, row_out):
 
 @njit
 def rolling_bias(rolls, pose, velocities, drift, n, work):
-    """work.bias from row n on, of all gaps and slips.
+    """Write the bias of all gaps and slips into work.bias, from row n on.
 
-    rolls : Rolls - None where there are none
+    rolls : Rolls - None where nothing rolls
     pose : Pose
-    velocities : (n_body, 6) - of the bodies
-    drift : (n_body, 6) - accelerations of the bodies at zero v_dot, without gravity
+    velocities : (n_body, 6) - spatial velocities of the bodies [rad/s, m/s]
+    drift : (n_body, 6) - spatial accelerations of the bodies at v_dot = 0, without gravity
     n : int - first row
-    work : ConstraintWork - written
+    work : ConstraintWork - its bias, roll and motion are written
     """
     if rolls is None:
         return
@@ -147,14 +155,14 @@ def rolling_bias(rolls, pose, velocities, drift, n, work):
 
 @njit
 def contact_rate(rolls, pose, velocities, drift, r, work):
-    """work.roll[9] : (3,) - velocity of the contact point x itself, x' = c' + R e'; uses rows 5 to 8.
+    """Compute the velocity of the contact point itself, x' = c' + R e', in work.roll[9] : (3,).
 
     rolls : Rolls
     pose : Pose
-    velocities : (n_body, 6) - of the bodies
-    drift : (n_body, 6) - their accelerations at zero v_dot
-    r : int - which roll
-    work : ConstraintWork - after touch
+    velocities : (n_body, 6) - spatial velocities of the bodies [rad/s, m/s]
+    drift : (n_body, 6) - spatial accelerations of the bodies at v_dot = 0
+    r : int - index of the roll
+    work : ConstraintWork - after touch; rows 5 to 8 of its roll are overwritten
     """
     a, b, roll = rolls.body_a[r], rolls.body_b[r], work.roll
     m, e, n, rate = roll[NORMAL], roll[OUTWARDS], roll[5], roll[9]
@@ -180,7 +188,7 @@ def contact_rate(rolls, pose, velocities, drift, r, work):
 
 @njit
 def spun(velocities, body, x, x_rate_out):
-    """x_rate_out : (3,) = w x x of a direction fixed in a body; ground is at rest."""
+    """Compute x_rate_out : (3,) = w x x of a direction x : (3,) fixed in a body; ground (-1) is at rest."""
     for i in range(3):
         j, k = (i + 1) % 3, (i + 2) % 3
         x_rate_out[i] = velocities[body, j] * x[k] - velocities[body, k] * x[j] if body >= 0 else 0.0
@@ -188,11 +196,12 @@ def spun(velocities, body, x, x_rate_out):
 
 @njit
 def bias_along(velocities, a, b, t, work):
-    """Rate of t . (v_a - v_b) at zero v_dot, after contact_rate; t : (3,) fixed in B. Uses rows 5 to 7.
+    """Return the time derivative of t . (v_a - v_b) at v_dot = 0, after contact_rate.
 
-    velocities : (n_body, 6) - of the bodies
-    a, b : int - bodies A and B
-    work : ConstraintWork - written
+    velocities : (n_body, 6) - spatial velocities of the bodies [rad/s, m/s]
+    a, b : int - indices of bodies A and B
+    t : (3,) - direction fixed in body B, in ground
+    work : ConstraintWork - its motion is read; rows 5 to 7 of its roll are overwritten
     """
     roll = work.roll
     slide, carried, t_rate, rate = roll[5], roll[6], roll[7], roll[9]
@@ -212,13 +221,14 @@ def bias_along(velocities, a, b, t, work):
 
 @njit
 def relieve_rolling(rolls, pose, multiplier, n, work, reaction):
-    """reaction : (n_body, 6) of both bodies of every roll, relieved of what the plane pushes and holds with.
+    """Subtract from reaction : (n_body, 6) the forces with which planes and rolling bodies act on each other.
 
-    rolls : Rolls - None where there are none
+    rolls : Rolls - None where nothing rolls
     pose : Pose
-    multiplier : (n_row,) - those of the rolls from n on
+    multiplier : (n_row,) - multipliers of the constraints; those of the rolls begin at n
     n : int - first row of the rolls
-    work : ConstraintWork - written
+    work : ConstraintWork - its roll is overwritten
+    reaction : (n_body, 6) - moment about the reference point and force on each body, updated
     """
     if rolls is None:
         return

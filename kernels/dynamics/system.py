@@ -1,4 +1,4 @@
-"""What the dynamics read and where they work: one system, one set of buffers."""
+"""Input and working space of the dynamics of one system."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kernels.joints.tree import Pose, Tree, new_pose
 
 
 class System(NamedTuple):
-    """A tree of bodies with mass, in a field of gravity."""
+    """A joint tree of bodies with mass, in a gravitational field."""
 
     tree: Tree
     bodies: Bodies
@@ -21,7 +21,7 @@ class System(NamedTuple):
 
 
 class DynamicsWork(NamedTuple):
-    """Working space and by-products of the dynamics; spatial vectors about the origin of body 0."""
+    """Working space and intermediate results of the dynamics; spatial vectors about the origin of body 0."""
 
     pose: Pose
     velocities: Velocities
@@ -38,7 +38,7 @@ class DynamicsWork(NamedTuple):
 
 
 def new_dynamics_work(tree: Tree, n_row: int = 0) -> DynamicsWork:
-    """Allocate a DynamicsWork for up to n_row constraints."""
+    """Allocate a DynamicsWork for up to n_row constraint rows."""
     n_body, n_v = len(tree.parent), len(tree.dof_body)
     return allocate(
         DynamicsWork,

@@ -1,4 +1,4 @@
-"""Third derivatives of the functions that drive chain joints: the curvature f'' v^2 moves with q, too."""
+"""Third derivatives of the functions that drive chain joints, which the slope of f'' v^2 with q contains."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from kernels.compiler.jit import njit
 
 @njit
 def third_derivative(functions, f, x):
-    """f'''(x) of function f; at a knot of a spline, where it jumps, that of the piece beyond.
+    """Return f'''(x) of function f, zero where f < 0, and NaN where the kind of function is not known.
 
-    NaN of a kind without a branch.
+    At a knot of a spline, where f''' jumps, it is that of the piece after the knot.
     """
     if f < 0:
         return 0.0

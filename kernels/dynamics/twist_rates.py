@@ -1,12 +1,13 @@
-"""How the coordinates move the twists of the dofs, and with them the velocities of all bodies.
+"""Derivatives by q of the twists of the dofs and of the velocities of all bodies.
 
-A dof e carries round everything beyond it. Two facts say all of it, about one point at rest (the reference
-point of kernels/joints/tree.Pose.twist) and in ground axes:
+A dof e carries all bodies distal to it. Two equations, about one point at rest (the reference point of
+kernels/joints/tree.Pose.twist) and in ground axes, are sufficient:
   dV_i/dq_e = psi_dot_e + S_e x V_i   for every body i that e moves (`twist_rates` gives psi_dot)
   dS_d/dq_e = S_e x S_d               where e carries dof d; inside a joint see `twist_shift`
-with S the twists, V the velocities of the bodies, and steps of q along the tangent
-(kernels/joints/tree.integrate). Singh, Russo, Wensing 2022 (IEEE Robotics and Automation Letters 7(2),
-1776-1783) for joints whose dofs act at once; a chain is taken motion by motion, s_n at the rate f_n' v_e.
+with the twists S, the velocities V of the bodies, and steps of q along the tangent
+(kernels/joints/tree.integrate). Source: Singh, Russo, Wensing 2022 (IEEE Robotics and Automation Letters
+7(2), 1776-1783) for joints whose dofs act at once; a chain joint is taken motion by motion, s_n at the rate
+f_n' v_e.
 """
 
 from __future__ import annotations
@@ -18,15 +19,17 @@ from kernels.joints.kinds import joint_twist_rates, joint_twist_shift
 
 @inlined
 def twist_rates(tree, pose, v, velocities, psi_dot_out):
-    """psi_dot_out : (n_v, 6) with dV_i/dq_e = psi_dot_e + S_e x V_i of every body i that dof e moves.
+    """Compute psi_dot of every dof: dV_i/dq_e = psi_dot_e + S_e x V_i of every body i that dof e moves.
 
-    psi_dot_e = V x S_e, V the velocity before e and all that acts at once with it; in a chain the sum of
-    f_n' V x s_n + f_n'' v_e s_n over the motions n that e drives, each with V before that very motion.
+    psi_dot_e = V x S_e with the velocity V before e and before all dofs that act at once with it. In a chain
+    joint it is the sum of f_n' V x s_n + f_n'' v_e s_n over the motions n that e drives, each with the
+    velocity V before that motion.
 
     tree : Tree
     pose : Pose
-    v : (n_v,) - speeds [rad/s, m/s]
-    velocities : Velocities - at v; its carrier is working space
+    v : (n_v,) - generalized speeds [rad/s, m/s]
+    velocities : Velocities - at the speeds v; its carrier is overwritten
+    psi_dot_out : (n_v, 6) - psi_dot of every dof, about the reference point
     """
     before = velocities.carrier
     for b in range(tree.parent.shape[0]):
@@ -38,14 +41,17 @@ def twist_rates(tree, pose, v, velocities, psi_dot_out):
 
 @njit
 def twist_shift(tree, pose, d, e, w):
-    """(dS_d/dq_e) . w : how the power of a wrench on dof d at unit speed changes with coordinate e.
+    """Return (dS_d/dq_e) . w, the derivative by coordinate e of the power of a wrench w on dof d.
 
-    w : (6,) - moment about the reference point, force, both held fixed in ground
-    (S_e x S_d) . w where e carries d, or acts at once with it; zero where it comes after d or on a branch.
+    The power is that at unit speed of dof d.
+
+    It is (S_e x S_d) . w where e carries d or acts at once with it, and zero where e comes after d or is on
+    another branch of the tree.
 
     tree : Tree
     pose : Pose
-    d, e : int - dof
+    d, e : int - indices of the dofs
+    w : (6,) - moment about the reference point and force, both fixed in ground
     """
     b = tree.dof_body[d]
     if tree.dof_body[e] == b:

@@ -1,1 +1,1 @@
-"""Hill-type muscles: curves, rigid and elastic tendon, strengths of a model, activation."""
+"""Hill-type muscles: curves, rigid and elastic tendon, strengths of all muscles of a model, activation."""

@@ -1,9 +1,10 @@
-"""Activation dynamics: excitation to activation, first order, faster up than down.
+"""Activation dynamics of first order, from excitation to activation; activation is faster than deactivation.
 
 De Groote et al. (2016), Ann Biomed Eng 44:2922-2936, after Winters (1995):
   da/dt = ((1/2 + f) / (tau_a g) + (1/2 - f) g / tau_d) (e - a),  f = tanh(b (e - a)) / 2,  g = 1/2 + 3 a / 2
-Chosen over Thelen (2003) because the switch between both times is smooth. The paper's b = 0.1 hardly
-switches (f < 0.05: both directions take the mean of both rates); with b = 10 each has its own time.
+It is chosen rather than Thelen (2003) as the transition between both time constants is smooth. With the
+paper's b = 0.1 there is hardly any (f < 0.05: both directions have the mean of both rates); with b = 10, as
+here, each direction has its own time constant.
 """
 
 from __future__ import annotations
@@ -18,21 +19,23 @@ SWITCH = 10.0
 
 @njit
 def asked_activation(muscles, m, excitation):
-    """Activation that an excitation asks for if it lasts: min_activation to 1."""
+    """Return the activation to which a constant excitation leads: min_activation for 0, to 1 for 1."""
     least = muscles.min_activation[m]
     return least + (1.0 - least) * held(excitation)[0]
 
 
 @njit
 def activations_of_step(muscles, m, excitation, activation, h):
-    """Activation in the middle and at the end of a step over which the excitation holds.
+    """Return the activations in the middle and at the end of a step over which the excitation is constant.
 
-    The midpoint rule on what the law is at any moment, an exponential towards what is asked for: of second
-    order, and never beyond it, however long the step.
+    At any instant the law is an exponential approach to the activation of `asked_activation`; the midpoint
+    rule is applied to its rate. The method is of second order, and never goes beyond that activation, however
+    long the step.
 
     muscles : Muscles or Generators - with min_activation, activation_time and deactivation_time
-    m : int - which of them
-    excitation, activation : float - the latter at the begin of the step [1]
+    m : int - index of the muscle or generator
+    excitation : float - excitation during the step [1]
+    activation : float - activation at the start of the step [1]
     h : float - length of the step [s]
     """
     asked = asked_activation(muscles, m, excitation)
@@ -47,9 +50,10 @@ def activations_of_step(muscles, m, excitation, activation, h):
 
 @njit
 def activation_rate(muscles, m, excitation, activation):
-    """da/dt of muscle m [1/s] and its derivatives by activation and by excitation [1/s].
+    """Return da/dt of muscle m [1/s] and its derivatives by activation and by excitation [1/s].
 
-    Excitation 0 to 1 asks for activations min_activation to 1, which bound the activation of any history.
+    Excitations of 0 to 1 lead to activations of min_activation to 1, which are the bounds of the activation
+    for any course of the excitation.
     """
     least = muscles.min_activation[m]
     up, down = 1.0 / muscles.activation_time[m], 1.0 / muscles.deactivation_time[m]

@@ -1,11 +1,12 @@
 """Dimensionless curves of a Hill-type muscle, each with its slope, finite and smooth everywhere.
 
-De Groote, Kinney, Rao, Fregly (2016), Ann Biomed Eng 44:2922-2936, supplement S1-S4, with these changes:
-b11, d1 and d4 are solved so that f_L(1) = 1, f_V(0) = 1 and f_V(-1) = 0 hold exactly, not to three digits
-  (the other digits are those of the code the authors published with the paper).
+Source: De Groote, Kinney, Rao, Fregly (2016), Ann Biomed Eng 44:2922-2936, supplement S1-S4, with these
+changes:
+b11, d1 and d4 are solved for so that f_L(1) = 1, f_V(0) = 1 and f_V(-1) = 0 hold exactly, not to three digits
+(the other digits are those of the code that the authors published with the paper).
 f_V and f_T pass through `positive_part`: neither the contractile element nor the tendon ever pushes.
 f_P is the exponential alone, without the shift that makes the published curve negative for short fibres.
-f_T has c2 = 1 and c3 = c1, so that it starts at slack length, and is given by its strain at force 1.
+f_T has c2 = 1 and c3 = c1, so that it starts at slack length; its parameter is the strain at force 1.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ RANGE = 1000.0
 
 @njit
 def limited(x):
-    """(x held within +-RANGE, its slope: 1 inside, 0 outside); NaN stays NaN."""
+    """Return (x limited to +-RANGE, its slope: 1 inside, 0 outside); NaN stays NaN."""
     if x > RANGE:
         return RANGE, 0.0
     if x < -RANGE:
@@ -56,7 +57,7 @@ def limited(x):
 
 @njit
 def held(x):
-    """(x held within 0 and 1, its slope: 1 inside, 0 outside), for activations; NaN stays NaN."""
+    """Return (x limited to 0 to 1, its slope: 1 inside, 0 outside), for activations; NaN stays NaN."""
     if x > 1.0:
         return 1.0, 0.0
     if x < 0.0:
@@ -66,9 +67,10 @@ def held(x):
 
 @njit
 def positive_part(x, width):
-    """max(x, 0) with a rounded corner: width log(1 + exp(x / width)), slope and second derivative.
+    """Return max(x, 0) with a rounded corner, width log(1 + exp(x / width)), slope and curvature.
 
-    Infinitely smooth, rising, positive (zero only where it underflows), at most log(2) width above max(x, 0).
+    The function is infinitely smooth, increasing, positive (zero only where it underflows), and at most
+    log(2) width above max(x, 0).
     """
     t = x / width
     if t > ROUNDING_EXPONENT:
@@ -83,7 +85,10 @@ def positive_part(x, width):
 
 @njit
 def growth(x):
-    """exp(x) and its slope; above LARGEST_EXPONENT its second-order expansion, so that it cannot overflow."""
+    """Return exp(x) and its slope, replaced above LARGEST_EXPONENT by its second-order expansion.
+
+    The expansion cannot overflow.
+    """
     if x > LARGEST_EXPONENT:
         t = x - LARGEST_EXPONENT
         return LARGEST_GROWTH * (1.0 + t + 0.5 * t * t), LARGEST_GROWTH * (1.0 + t)
@@ -93,10 +98,10 @@ def growth(x):
 
 @njit
 def bell(x, b1, b2, b3, b4):
-    """One term of f_L and its slope; where its denominator is 0, it vanishes with all its derivatives.
+    """Return one term of f_L and its slope; where its denominator is 0, it vanishes with all its derivatives.
 
     x : float - fibre length relative to the optimal one [1]
-    b1, b2, b3, b4 : float - parameter of the term [1]
+    b1, b2, b3, b4 : float - parameters of the term [1]
     """
     numerator, denominator = x - b2, b3 + b4 * x
     square = denominator * denominator
@@ -108,7 +113,10 @@ def bell(x, b1, b2, b3, b4):
 
 @njit
 def force_length(x):
-    """Active force-length multiplier f_L and its slope; x : fibre length / optimal length. S2."""
+    """Return the active force-length multiplier f_L and its slope (supplement S2).
+
+    x : float - fibre length / optimal fibre length [1]
+    """
     f1, s1 = bell(x, B11, B21, B31, B41)
     f2, s2 = bell(x, B12, B22, B32, B42)
     f3, s3 = bell(x, B13, B23, B33, 0.0)
@@ -117,9 +125,11 @@ def force_length(x):
 
 @njit
 def force_velocity(v):
-    """Force-velocity multiplier f_V and its slope; v : lengthening speed / maximum speed. S4.
+    """Return the force-velocity multiplier f_V and its slope (supplement S4).
 
-    Rises everywhere, f_V(0) = 1, falls to zero beyond v = -1.
+    v : float - lengthening speed / maximum contraction speed [1]
+
+    It increases everywhere, f_V(0) = 1, and decays to zero for v below -1.
     """
     x = D2 * v + D3
     root = math.sqrt(x * x + 1.0)
@@ -131,14 +141,20 @@ def force_velocity(v):
 
 @njit
 def passive_force(x):
-    """Passive force multiplier f_P = exp(kPE ((x - 1) / e0 - 1)) and its slope; x as for f_L. S3."""
+    """Return the passive force multiplier f_P = exp(kPE ((x - 1) / e0 - 1)) and its slope (supplement S3).
+
+    x : float - fibre length / optimal fibre length [1]
+    """
     value, slope = growth(PASSIVE_SHAPE * ((x - 1.0) / PASSIVE_STRAIN - 1.0))
     return value, slope * (PASSIVE_SHAPE / PASSIVE_STRAIN)
 
 
 @njit
 def tendon_force(strain, strain_at_max_force):
-    """Tendon force multiplier f_T = c1 (exp(kT strain) - 1), rounded at slack length, and its slope. S1."""
+    """Return the tendon force multiplier f_T and its slope (supplement S1).
+
+    f_T = c1 (exp(kT strain) - 1), with a rounded corner at slack length.
+    """
     stiffness = TENDON_EXPONENT / strain_at_max_force
     grown, slope = growth(stiffness * strain)
     value, slope_of_part, _ = positive_part(TENDON_TOE * (grown - 1.0), CORNER)

@@ -1,9 +1,9 @@
-"""Muscle with an elastic tendon: one state, the fibre's length x along the tendon.
+"""Muscle with an elastic tendon, with one state: the fibre length x along the tendon.
 
-The tendon, path minus x, carries what the fibre carries (damped equilibrium, Millard et al. 2013, J Biomech
-Eng 135:021005), which determines the fibre's speed:
+The tendon, of which the length is that of the path minus x, bears the same force as the fibre (damped
+equilibrium, Millard et al. 2013, J Biomech Eng 135:021005), which determines the speed u of the fibre:
   r(u) = l' (a f_L f_V(l' u) + f_P) + beta u - f_T = 0,   dr/du >= beta > 0
-The state x, rather than the fibre's length or the tendon's force, has no border: every x is a fibre.
+The state x has no bounds, unlike the fibre's own length or the tendon's force: a fibre exists for every x.
 """
 
 from __future__ import annotations
@@ -21,16 +21,19 @@ SPEED_TOLERANCE, LENGTH_TOLERANCE = 1e-12, 1e-14
 
 @njit
 def guarded_step(x, r, slope, low, high, last):
-    """Newton's step for r(x) = 0, r(low) < 0 < r(high); half the bracket if that leaves it or shrinks slowly.
+    """Return the step to a root of r: Newton's step, or else that to the middle of the bracket.
 
-    last : float - the step before. Each accepted Newton step promises at most half of it, so iteration ends.
-    Press et al. (2007), Numerical Recipes, section 9.4.
+    r(low) < 0 < r(high) is required.
 
-    x : float - the guess
-    r : float - residual there
-    slope : float - dr/dx there
+    The bracket is halved where Newton's step leaves it, or where it is more than half of the step before, so
+    that the iteration ends. Source: Press et al. (2007), Numerical Recipes, section 9.4.
+
+    x : float - present estimate of the root
+    r : float - residual at x
+    slope : float - dr/dx at x
     low : float - lower end of the bracket
-    high : float - upper end
+    high : float - upper end of the bracket
+    last : float - the step before
     """
     leaves = ((x - high) * slope - r) * ((x - low) * slope - r) > 0.0
     if leaves or abs(2.0 * r) > abs(last * slope):
@@ -40,15 +43,15 @@ def guarded_step(x, r, slope, low, high, last):
 
 @njit
 def fibre_speed(active, passive, cosine, damping, tendon):
-    """u of r(u) = active f_V(cosine u) + passive + damping u - tendon = 0, and a status.
+    """Return u of r(u) = active f_V(cosine u) + passive + damping u - tendon = 0, and a status.
 
-    active = l' a f_L, passive = l' f_P. The bracket needs only 0 <= f_V and f_V <= 1 for u <= 0.
+    The bracket requires only 0 <= f_V, and f_V <= 1 for u <= 0.
 
     active : float - l' a f_L [1]
     passive : float - l' f_P [1]
-    cosine : float - of the pennation angle
-    damping : float - of the fibre, relative to its force [1]
-    tendon : float - force of the tendon, relative [1]
+    cosine : float - cosine l' of the pennation angle [1]
+    damping : float - damping of the fibre, relative to its maximum force [1]
+    tendon : float - force of the tendon, relative to the maximum force [1]
     """
     high = (tendon - passive) / damping
     low = min(0.0, high - active / damping)
@@ -72,18 +75,18 @@ def fibre_speed(active, passive, cosine, damping, tendon):
 
 @njit
 def elastic_tendon(muscles, m, length, activation, fibre_along):
-    """Tendon force of muscle m, speed of its fibre, and their derivatives, whatever the path's speed.
+    """Return tendon force of muscle m, speed of its fibre, and their derivatives, for any speed of the path.
 
     Returns
     force [N], never negative;
     dx/dt [m/s];
-    force by length [N/m] (by x: its negative; by activation: 0);
-    dx/dt by length, by x [1/s], by activation [m/s];
-    status : OK, NOT_CONVERGED (only if something is not a number, or fibre_damping is not positive).
+    derivative of the force by length [N/m] (by x it is the negative of this, by activation 0);
+    derivatives of dx/dt by length and by x [1/s], and by activation [m/s];
+    status : OK, or NOT_CONVERGED (only where an input is not a number, or fibre_damping is not positive).
 
     muscles : Muscles
-    m : int - muscle
-    length : float - of the whole path [m]
+    m : int - index of the muscle
+    length : float - length of the whole path [m]
     activation : float - 0 to 1
     fibre_along : float - the state: fibre length along the tendon, x [m]
     """
@@ -119,11 +122,12 @@ def elastic_tendon(muscles, m, length, activation, fibre_along):
 
 @njit
 def fibre_equilibrium(muscles, m, length, activation):
-    """Fibre length along the tendon [m] at which muscle m rests (path and fibre still), and a status.
+    """Return the fibre length along the tendon [m] at which muscle m is in static equilibrium, and a status.
 
-    At a short fibre the stretched tendon is stronger, at a long one the parallel element: a root lies
-    between, and one where r rises, which is a stable rest. There is one only, unless the tendon is so long
-    (20 optimal lengths) and soft that it outdoes the descending limb of f_L; then one of two.
+    For a short fibre the stretched tendon is stronger, for a long one the parallel element. So there is a
+    root between them, and one at which r increases, which is a stable equilibrium. It is the only one, unless
+    the tendon is so long (20 optimal fibre lengths) and compliant that it outweighs the descending limb of
+    f_L; then one of two is returned.
     """
     optimal, slack = muscles.optimal_fibre_length[m], muscles.tendon_slack_length[m]
     strain_at_max = muscles.tendon_strain_at_max_force[m]

@@ -1,11 +1,12 @@
-"""Hill-type muscle-tendon unit: its parameters, its fibre, and its force when the tendon is rigid.
+"""Hill-type muscle-tendon unit: its parameters, its fibre, and its force where the tendon is rigid.
 
-Along the tendon, with x the fibre's length along it, l(x) the length of the fibre itself, and speeds over
-the maximum contraction speed (u of x, so that the fibre's is l'(x) u):
+Along the tendon, with the fibre length x along it, the length l(x) of the fibre itself, and speeds relative
+to the maximum contraction speed (u that of x, so that the fibre's own is l'(x) u):
   F / F_max = l'(x) (a f_L(l) f_V(l' u) + f_P(l)) + beta u
-Zajac (1989), Crit Rev Biomed Eng 17:359-411; damping beta of Millard, Uchida, Seth, Delp (2013), J Biomech
-Eng 135:021005, here along the tendon, so that it does not vanish with the fibre's inclination.
-The fibre acts by l'(x), which is cos(alpha): tendon power is fibre power for any x, also where x is bounded.
+Sources: Zajac (1989), Crit Rev Biomed Eng 17:359-411; damping beta of Millard, Uchida, Seth, Delp (2013), J
+Biomech Eng 135:021005, but along the tendon, so that it does not vanish with the fibre's inclination.
+The fibre acts along the tendon by the factor l'(x), which is cos(alpha): the power of the tendon is that of
+the fibre for any x, also where x is bounded.
 """
 
 from __future__ import annotations
@@ -43,10 +44,13 @@ class Muscles(NamedTuple):
 
 @njit
 def fibre(x, thickness):
-    """Fibre length l(x), l'(x) = cos(alpha), l''(x) at constant thickness, in optimal fibre lengths.
+    """Return fibre length l(x), l'(x) = cos(alpha) and l''(x), all in optimal fibre lengths.
 
-    l = sqrt(X^2 + h^2), h = sin(alpha_opt) (Zajac 1989, constant thickness), where X is x held above
-    SHORTEST by a rounded corner: l never reaches zero, and l' fades out where the path is too short for x.
+    The thickness of the muscle is constant.
+
+    l = sqrt(X^2 + h^2) with h = sin(alpha_opt) (Zajac 1989, constant thickness), where X is x bounded below
+    by SHORTEST, with a rounded corner: l never becomes zero, and l' goes to zero where the path is too short
+    for x.
     """
     above, slope, curvature = positive_part(x - SHORTEST, SHORTEST_CORNER)
     bounded = SHORTEST + above
@@ -57,12 +61,12 @@ def fibre(x, thickness):
 
 @njit
 def rigid_tendon(muscles, m, length, speed):
-    """Forces of muscle m on a rigid tendon and their slopes: F = activation strength + passive.
+    """Return the forces of muscle m on a rigid tendon and their slopes: F = activation strength + passive.
 
-    length, speed : of the whole path [m], [m/s], lengthening positive. Returns six numbers:
+    length and speed are those of the whole path [m], [m/s], lengthening positive. Six numbers are returned:
     strength - active force along the tendon at activation 1 [N], never negative, dF/d(activation);
-    passive - parallel element and damping [N], never negative;
-    their derivatives: strength by length, by speed, passive by length, by speed [N/m], [N s/m].
+    passive - force of parallel element and damping [N], never negative;
+    their derivatives: strength by length and by speed, passive by length and by speed [N/m], [N s/m].
     """
     full = muscles.max_isometric_force[m]
     optimal = muscles.optimal_fibre_length[m]

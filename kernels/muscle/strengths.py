@@ -1,4 +1,4 @@
-"""What every muscle of a model can do right now: force = activation strength + passive, for recruitment."""
+"""Forces that all muscles of a model can exert now, for recruitment: activation strength + passive."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from kernels.muscle.hill import PASSIVE_CORNER, fibre, rigid_tendon
 
 @njit
 def resting_force(muscles, m, length, activation):
-    """Force [N / max isometric force] of muscle m at rest on an elastic tendon, its fibre's x [m], status."""
+    """Return the static force of muscle m on an elastic tendon, its fibre's x [m], and a status.
+
+    The force is in maximum isometric forces [1].
+    """
     x, status = fibre_equilibrium(muscles, m, length, activation)
     slack = muscles.tendon_slack_length[m]
     strain, _ = limited((length - x) / slack - 1.0)
@@ -22,11 +25,14 @@ def resting_force(muscles, m, length, activation):
 
 @njit
 def elastic_strength(muscles, m, length, speed):
-    """Strength and passive force [N] of muscle m on an elastic tendon, without a fibre state, and a status.
+    """Return strength and passive force [N] of muscle m on an elastic tendon, and a status.
 
-    The passive force is that of rest at activation 0, plus damping; the strength is what rest at activation
-    1 has above it, times f_V: exact at both ends when still, and linear between, as recruitment needs. The
-    speed of the path is taken for the fibre's, as if the tendon kept its length during the frame.
+    No state of the fibre is needed.
+
+    The passive force is that of static equilibrium at activation 0, plus damping. The strength is the
+    difference of the static forces at activation 1 and 0, times f_V. So the force is exact at both
+    activations for a muscle at rest, and linear between, as recruitment needs it. The speed of the path is
+    taken as that of the fibre, as if the tendon kept its length during the frame.
     """
     optimal = muscles.optimal_fibre_length[m]
     relaxed, _, status = resting_force(muscles, m, length, 0.0)
@@ -41,13 +47,14 @@ def elastic_strength(muscles, m, length, speed):
 
 @njit
 def all_strengths(muscles, length, speed, strength_out, passive_out):
-    """Strength and passive force of all muscles at their paths' lengths and speeds; the worst status.
+    """Compute strength and passive force of all muscles at their paths' state; return the worst status.
 
-    length, speed : (n_muscle,) [m], [m/s], lengthening positive
-    strength_out, passive_out : (n_muscle,) [N] - written; along the tendon, never negative
-    Returns OK, or NOT_CONVERGED if the rest of an elastic muscle was not found (an input is not a number).
+    It is OK, or NOT_CONVERGED where the equilibrium of an elastic muscle was not found (an input is not a
+    number).
 
     muscles : Muscles
+    length, speed : (n_muscle,) - of the paths [m], [m/s], lengthening positive
+    strength_out, passive_out : (n_muscle,) - forces along the tendon [N], never negative
     """
     worst = OK
     for m in range(length.shape[0]):

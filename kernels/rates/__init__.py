@@ -1,5 +1,5 @@
-"""Causal estimates of coordinates, speeds and accelerations from coordinates in time: one file an estimator.
+"""Causal estimators of coordinates, speeds and accelerations from measured coordinates, one module for each.
 
-All have one signature, estimator(manifold, options, t, q, state, rates_out) -> status, and write the three
-with the same delay.
+All have one signature, estimator(manifold, options, t, q, state, rates_out) -> status, and all three results
+have the same delay.
 """

@@ -1,4 +1,4 @@
-"""What a new frame is to a filter: the next one, the first one of a start, or none."""
+"""Status of a new frame for a filter: the next frame, the first one after a start, or one to ignore."""
 
 from __future__ import annotations
 
@@ -8,13 +8,16 @@ from kernels.rates.manifold import IGNORED, OK, RESTARTED, is_usable
 
 @njit
 def arrival(t, q, started, before, longest_gap):
-    """OK, RESTARTED (the first frame, or one after too long a gap) or IGNORED (not finite, or not later).
+    """Return OK, RESTARTED or IGNORED for a new frame.
+
+    RESTARTED is the first frame, or the first after too long a gap; IGNORED is one that is not finite, or not
+    later than the frame before.
 
     t : float - time of the frame [s]
-    q : (n_q,) - the frame
-    started : bool - there was one before
-    before : float - its time [s]
-    longest_gap : float - steps longer than this start anew [s]
+    q : (n_q,) - coordinates of the frame [rad, m]
+    started : bool - whether there was a frame before
+    before : float - time of the frame before [s]
+    longest_gap : float - longest interval without a restart [s]
     """
     if not is_usable(t, q) or (started and not t - before > 0.0):
         return IGNORED

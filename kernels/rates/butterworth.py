@@ -1,12 +1,13 @@
-"""Butterworth low-pass whose state is a pose, its speeds and accelerations.
+"""Butterworth low-pass filter with a pose, its speeds and its accelerations as its state.
 
-An even order is a row of second-order sections, each a mass on spring and damper that follows its input:
+A filter of even order is a series of second-order sections, each a mass on a spring and damper that follows
+its input:
   y'' = w^2 (u - y) - 2 zeta w y'
 (Butterworth 1930, Experimental Wireless 7, 536-541). The trapezoidal rule on y and y' is the bilinear
-transform; w = 2/h tan(pi f h) is its prewarping, so that the gain at the cut-off f is 1/sqrt(2) at the
-expected step h. The last section's y, y' and y'' are value, speed and acceleration with one and the same
-phase: their delay at low frequency is the sum of 2 zeta / w. As the state is physical and w constant, both
-hold through uneven steps, too.
+transform; w = 2/h tan(pi f h) is its prewarping, so that the gain at the cut-off frequency f is 1/sqrt(2) at
+the expected step h. The last section's y, y' and y'' are value, speed and acceleration with one and the same
+phase: their delay at low frequency is the sum of 2 zeta / w. As the state is physical and w is constant, the
+filter is valid for uneven steps, too.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from kernels.rates.manifold import IGNORED, OK, RESTARTED, SETTLING, at_rest, to
 
 
 class Butterworth(NamedTuple):
-    """Options."""
+    """Options of a Butterworth filter."""
 
     w: float  # prewarped [rad/s]
     damping: np.ndarray  # (n_section,) - zeta of each section
@@ -32,7 +33,7 @@ class Butterworth(NamedTuple):
 
 
 class ButterworthState(NamedTuple):
-    """What a Butterworth filter remembers."""
+    """State of a Butterworth filter."""
 
     time: Annotated[np.ndarray, Floats(2)]  # of the last frame, of the start [s]
     started: Annotated[np.ndarray, Integers(1)]
@@ -43,7 +44,7 @@ class ButterworthState(NamedTuple):
 
 
 def butterworth_damping(order: int) -> np.ndarray:
-    """(order/2,) - damping ratios of the sections of an even order, the most damped first."""
+    """Return the damping ratios (order/2,) of the sections of an even order, the most damped first."""
     return np.sin((2 * np.arange(order // 2, 0, -1) - 1) * np.pi / (2 * order))
 
 
@@ -54,14 +55,16 @@ def new_butterworth_state(n_section: int, n_q: int, n_v: int) -> ButterworthStat
 
 @entry
 def butterworth(manifold, options, t, q, state, rates_out):
-    """rates_out of the last section after the frame q : (n_q,) at time t.
+    """Filter the frame q : (n_q,) at time t; write the output of the last section into rates_out.
+
+    Return OK, SETTLING, RESTARTED or IGNORED (kernels/rates/manifold).
 
     manifold : Manifold
     options : Butterworth
     t : float - time of the frame [s]
-    state : ButterworthState - taken along
+    q : (n_q,) - coordinates of the frame [rad, m]
+    state : ButterworthState - updated
     rates_out : Rates
-    Returns OK, SETTLING, RESTARTED or IGNORED (kernels/rates/manifold).
     """
     h = t - state.time[0]
     said = arrival(t, q, state.started[0] != 0, state.time[0], options.longest_gap)
@@ -86,16 +89,17 @@ def butterworth(manifold, options, t, q, state, rates_out):
 
 @njit
 def follow(manifold, u, half, w, zeta, s, state):
-    """State of section s after its input moved to u : (n_q,).
+    """Advance section s by one step after which its input is u.
 
-    Relative to the output so far: in one tangent space nothing but scalar channels is left.
+    The step is done in the tangent space at the present output, where each dof is a scalar channel.
 
     manifold : Manifold
-    half : float - half a step [s]
-    w : float - prewarped [rad/s]
-    zeta : float - damping ratio
-    s : int - section
-    state : ButterworthState - written
+    u : (n_q,) - input of the section at the end of the step [rad, m]
+    half : float - half of the step [s]
+    w : float - prewarped angular frequency [rad/s]
+    zeta : float - damping ratio [1]
+    s : int - index of the section
+    state : ButterworthState - updated
     """
     y, v, a, step = state.q[s], state.v[s], state.v_dot[s], state.step
     difference(manifold, y, u, step)

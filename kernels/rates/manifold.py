@@ -1,7 +1,7 @@
-"""Where filtered coordinates live: plain numbers, and the quaternions of balls and free joints.
+"""Manifold of filtered coordinates: plain numbers, and the quaternions of ball and free joints.
 
-A filter is linear in tangent steps from a base pose; what their rates are of speeds, the kinds of joints say
-(kernels/joints).
+A filter is linear in tangent steps from a base pose; the kinds of joints convert the rates of these steps
+into speeds (kernels/joints).
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from kernels.joints.tangent_rates import joint_speeds
 from kernels.joints.tree import Tree, difference, integrate
 
 OK, SETTLING, RESTARTED, IGNORED = 0, 1, 2, 3
-"""Status of a frame. SETTLING: too soon after a start for the stated delay; RESTARTED: the first frame, or
-one after too long a gap, taken as at rest; IGNORED: not finite, or not after the last one: nothing was
-changed."""
+"""Status of a frame. OK; SETTLING: too soon after a start for the stated delay; RESTARTED: the first frame,
+or the first after too long a gap, which is taken as at rest; IGNORED: not finite, or not later than the last
+frame, and nothing is changed."""
 
 
 class Manifold(NamedTuple):
-    """The part of a kernels/joints/tree.Tree that tells how coordinates step."""
+    """The fields of a kernels/joints/tree.Tree that determine tangent steps of coordinates."""
 
     parent: np.ndarray  # (n_body,) int64 - only counted
     kind: np.ndarray  # (n_body,) int64
@@ -32,7 +32,7 @@ class Manifold(NamedTuple):
 
 
 class Rates(NamedTuple):
-    """Filtered coordinates with their speeds and accelerations, all at one time before now."""
+    """Filtered coordinates with their speeds and accelerations, all at the same time in the past."""
 
     q: Annotated[np.ndarray, Floats("n_q")]
     v: Annotated[np.ndarray, Floats("n_v")]
@@ -40,12 +40,14 @@ class Rates(NamedTuple):
 
 
 def manifold_of(tree: Tree) -> Manifold:
-    """The coordinates of a tree."""
+    """Return the manifold of the coordinates of a tree."""
     return Manifold(tree.parent, tree.kind, tree.q_start, tree.v_start)
 
 
 def plain(n: int) -> Manifold:
-    """n numbers that are no joint's, as the forces and moments of plates."""
+    """Return the manifold of n numbers that belong to no joint, such as forces and moments of force
+    plates.
+    """
     return Manifold(*(np.array(rows, np.int64) for rows in ([-1], [CHAIN], [0, n], [0, n])))
 
 
@@ -56,7 +58,7 @@ def new_rates(n_q: int, n_v: int) -> Rates:
 
 @njit
 def is_usable(t, q):
-    """Whether time and coordinates : (n_q,) are finite."""
+    """Return whether time t and coordinates q : (n_q,) are finite."""
     usable = np.isfinite(t)
     for i in range(q.shape[0]):
         usable = usable and np.isfinite(q[i])
@@ -65,7 +67,7 @@ def is_usable(t, q):
 
 @njit
 def at_rest(q, q_out, v_out, v_dot_out):
-    """q_out : (n_q,) = q, v_out, v_dot_out : (n_v,) = 0: a pose that does not move."""
+    """Copy q into q_out : (n_q,) and set v_out, v_dot_out : (n_v,) to 0: a pose at rest."""
     for i in range(q.shape[0]):
         q_out[i] = q[i]
     for d in range(v_out.shape[0]):
@@ -74,10 +76,12 @@ def at_rest(q, q_out, v_out, v_dot_out):
 
 @entry
 def reflect(manifold, centre, q, step, q_out):
-    """q_out : (n_q,) - the pose opposite to q as seen from centre; step : (n_v,) is working space.
+    """Compute the pose that is opposite to q as seen from centre.
 
     manifold : Manifold
     centre, q : (n_q,) - two poses
+    step : (n_v,) - working space
+    q_out : (n_q,) - centre moved by minus the tangent step to q
     """
     difference(manifold, centre, q, step)
     integrate(manifold, centre, step, -1.0, q_out)
@@ -85,6 +89,10 @@ def reflect(manifold, centre, q, step, q_out):
 
 @njit
 def to_child_frames(manifold, step, v, v_dot):
-    """v, v_dot : (n_v,), rates of the tangent step : (n_v,), become speeds and accelerations at its end."""
+    """Convert rates of a tangent step into speeds and accelerations at its end, in place.
+
+    step : (n_v,) - the tangent step
+    v, v_dot : (n_v,) - first and second time derivative of the step, replaced
+    """
     for b in range(manifold.kind.shape[0]):
         joint_speeds(manifold, b, step, v, v_dot)

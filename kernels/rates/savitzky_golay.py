@@ -1,9 +1,9 @@
-"""Savitzky-Golay: a polynomial through a window of poses by least squares, read at one time in the window.
+"""Savitzky-Golay filter: a polynomial fitted to a window of poses by least squares, and its derivatives.
 
-Savitzky, Golay (1964), Anal Chem 36, 1627-1639; read away from the middle: Gorry (1990), Anal Chem 62,
-570-573. The polynomials are orthogonal over the time stamps at hand (Forsythe 1957, J SIAM 5, 74-88), so
-that uneven or missing frames need nothing of their own. Value, speed and acceleration are those of one
-polynomial at t - delay; rotations are tangent steps from the pose nearest to that time.
+Savitzky, Golay (1964), Anal Chem 36, 1627-1639; evaluation away from the middle: Gorry (1990), Anal Chem 62,
+570-573. The polynomials are orthogonal over the actual time stamps (Forsythe 1957, J SIAM 5, 74-88), so that
+uneven or missing frames need no special treatment. Value, speed and acceleration are those of one polynomial
+at t - delay; rotations are tangent steps from the pose nearest to that time.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from kernels.rates.arrival import arrival
 from kernels.rates.manifold import IGNORED, OK, RESTARTED, SETTLING, at_rest, to_child_frames
 
 TIE = 1e-9
-"""Of two frames as near as this to the time that is read, the newer one is the base: not rounding decides
-[s]."""
+"""Difference of the distances of two frames from the time of evaluation below which the newer frame is the
+base, so that rounding errors do not decide [s]."""
 
 
 class SavitzkyGolay(NamedTuple):
-    """Options."""
+    """Options of a Savitzky-Golay filter."""
 
     window: float  # from its oldest to its newest frame [s]
     order: int  # of the polynomial
@@ -34,7 +34,7 @@ class SavitzkyGolay(NamedTuple):
 
 
 class SavitzkyGolayState(NamedTuple):
-    """What a Savitzky-Golay filter remembers: a ring of frames."""
+    """State of a Savitzky-Golay filter: a ring buffer of frames."""
 
     time: Annotated[np.ndarray, Floats("n_ring")]  # [s]
     q: Annotated[np.ndarray, Floats("n_ring", "n_q")]
@@ -48,21 +48,24 @@ class SavitzkyGolayState(NamedTuple):
 
 
 def new_savitzky_golay_state(n_ring: int, n_q: int, n_v: int) -> SavitzkyGolayState:
-    """Allocate the state of a filter that has not started; n_ring : the most frames a window can hold."""
+    """Allocate the state of a filter that has not started; n_ring : greatest number of frames in a window."""
     return allocate(SavitzkyGolayState, n_ring=n_ring, n_q=n_q, n_v=n_v)
 
 
 @entry
 def savitzky_golay(manifold, options, t, q, state, rates_out):
-    """rates_out at t - delay after the frame q : (n_q,) at time t.
+    """Filter the frame q at time t; write coordinates, speeds and accelerations at t - delay into rates_out.
+
+    While the window fills, the order is as low as the number of frames requires (two frames for each
+    coefficient).
+    Return OK, SETTLING, RESTARTED or IGNORED (kernels/rates/manifold).
 
     manifold : Manifold
     options : SavitzkyGolay
     t : float - time of the frame [s]
-    state : SavitzkyGolayState - taken along
+    q : (n_q,) - coordinates of the frame [rad, m]
+    state : SavitzkyGolayState - updated
     rates_out : Rates
-    While the window fills, the order is as low as the frames so far allow (two frames for each coefficient).
-    Returns OK, SETTLING, RESTARTED or IGNORED (kernels/rates/manifold).
     """
     said = arrival(t, q, state.at[1] > 0, state.time[state.at[0]], options.longest_gap)
     if said == IGNORED:
@@ -87,7 +90,7 @@ def savitzky_golay(manifold, options, t, q, state, rates_out):
 
 @njit
 def remember(t, q, restarted, state):
-    """Put a frame into the ring; the only one if the filter starts with it."""
+    """Put a frame into the ring buffer, as the only one where the filter starts with it."""
     n_ring = state.time.shape[0]
     newest = (state.at[0] + 1) % n_ring
     state.at[0] = newest
@@ -101,7 +104,7 @@ def remember(t, q, restarted, state):
 
 @njit
 def n_in_window(options, t, state):
-    """Number of frames in the window, newest first."""
+    """Return the number of frames in the window that ends at time t."""
     n, first = 1, t - options.window - options.slack
     while n < state.at[1] and state.time[(state.at[0] - n) % state.time.shape[0]] >= first:
         n += 1
@@ -110,7 +113,7 @@ def n_in_window(options, t, state):
 
 @njit
 def nearest_frame(time, newest, n, read):
-    """Row of the frame nearest in time, of the n newest ones."""
+    """Return the row of the frame that is nearest to the time `read`, of the n newest ones."""
     n_ring, best = time.shape[0], newest
     for k in range(1, n):
         row = (newest - k) % n_ring
@@ -121,17 +124,18 @@ def nearest_frame(time, newest, n, read):
 
 @njit
 def weigh(time, newest, n, order, read, P, weight_out):
-    """weight_out : (3, n_ring), rows of value, first and second derivative at time read, newest frame first.
+    """Compute the weights of the frames for value, first and second derivative of the polynomial.
 
-    sum over k of P_k(t_i) P_k^(d)(read) / |P_k|^2 with P_k+1 = (x - a) P_k - b P_k-1 (Forsythe 1957), x the
-    time from read in parts of the window.
+    They are the sums over k of P_k(t_i) P_k^(d)(read) / |P_k|^2 with P_k+1 = (x - a) P_k - b P_k-1 (Forsythe
+    1957), where x is the time from read in parts of the window.
 
-    time : (n_ring,) - of the frames in the ring [s]
+    time : (n_ring,) - times of the frames in the ring buffer [s]
     newest : int - row of the newest frame
-    n : int - frames used
-    order : int - of the polynomial
-    read : float - time at which it is read [s]
+    n : int - number of frames used
+    order : int - order of the polynomial
+    read : float - time at which the polynomial is evaluated [s]
     P : (2, n_ring) - working space: P_k and P_k-1 at the frames
+    weight_out : (3, n_ring) - rows of value, first and second derivative, the newest frame first
     """
     n_ring = time.shape[0]
     scale = 1.0 / max(time[newest] - time[(newest - n + 1) % n_ring], 1e-12)
@@ -163,12 +167,12 @@ def weigh(time, newest, n, order, read, P, weight_out):
 
 @njit
 def combine(manifold, state, base, n, rates_out):
-    """The weighted sums of the n newest poses, as tangent steps from one of them.
+    """Compute the weighted sums of the n newest poses, as tangent steps from one of them.
 
     manifold : Manifold
-    state : SavitzkyGolayState - with the weights
-    base : int - row of the pose that steps are counted from
-    n : int - frames used
+    state : SavitzkyGolayState - its weight is read; its step and total are overwritten
+    base : int - row of the pose from which the steps are counted
+    n : int - number of frames used
     rates_out : Rates
     """
     q, v, v_dot = rates_out.q, rates_out.v, rates_out.v_dot

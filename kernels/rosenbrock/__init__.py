@@ -1,1 +1,1 @@
-"""Fixed-step Rosenbrock integration of stiff systems."""
+"""Rosenbrock integration of stiff equations of motion with a fixed step."""

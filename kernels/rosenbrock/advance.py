@@ -1,4 +1,4 @@
-"""Many steps in one call, with the results of every so many of them written down."""
+"""Many integration steps in one call, with results recorded at every so many of them."""
 
 from __future__ import annotations
 
@@ -13,18 +13,19 @@ from kernels.rosenbrock.trace import N_LARGE, N_PART, STATUS, STEP
 
 @entry
 def advance(simulation, tableau, options, plan, gain, q, v, work, trace):
-    """Many steps; returns the status of the last one. Ends early where that is worse than ERROR_LARGE.
+    """Do many steps and return the status of the last one; end early where that is worse than ERROR_LARGE.
 
     simulation : Simulation
-    tableau : Tableau - of the Rosenbrock method
-    options : Options
-    plan : (start, n_step, every, last) - time of step 0 [s]: step k begins at start + k options.step, and
-      loads and excitations hold over it; steps to do; a row of the trace at every so many steps, 0 = none;
-      1 = one more at the end
-    gain : (n_load,) - scale of the loads
-    q : (n_q,) [rad, m], v : (n_v,) [rad/s, m/s] - moved
-    work : SimulationWork
-    trace : Trace - rows and counts, written
+    tableau : Tableau - coefficients of the Rosenbrock method
+    options : StepOptions
+    plan : (start, n_step, every, last) - time of step 0 [s], so that step k begins at start + k options.step,
+      and loads and excitations are constant over it; number of steps to do; steps from one row of the trace
+      to the next, 0 = none; 1 = write one more row at the end
+    gain : (n_load,) - factor of each load
+    q : (n_q,) - generalized coordinates [rad, m], updated
+    v : (n_v,) - generalized speeds [rad/s, m/s], updated
+    work : SimulationWork - working space, overwritten
+    trace : Trace - rows and counts are written
     """
     start, n_step, every, last = plan
     count = trace.counts

@@ -1,17 +1,17 @@
-"""Constraints that a simulation holds: closed loops, points on planes and lines, rods.
+"""Constraints in a simulation: closed loops, points on planes and lines, rods.
 
 The motion is that of the accelerations under all constraints, an ordinary differential equation, so that
-every method keeps its order: with the rows G of Phi(q) = 0 and multipliers lambda,
-  M v_dot + h = tau + G' lambda,   G v_dot = -gamma,   gamma = Phi-double-dot at zero v_dot,
-and kernels/rosenbrock/projection takes q and v back onto Phi = 0 and G v = 0 after each step (Hairer, Wanner
-1996, section VII.2). Of a stage u, with s = 1/(h g), S its matrix without constraints and the slopes
-  W_q, W_v of Phi-double-dot at fixed v_dot (kernels/dynamics/constraint_slopes),
+every method keeps its order. With the Jacobian G of Phi(q) = 0 and multipliers lambda,
+  M v_dot + h = tau + G' lambda,   G v_dot = -gamma,   gamma = Phi-double-dot at v_dot = 0,
+and kernels/rosenbrock/projection projects q and v onto Phi = 0 and G v = 0 after each step (Hairer, Wanner
+1996, section VII.2). For a stage u, with s = 1/(h g), the matrix S of the stage without constraints and the
+derivatives W_q, W_v of Phi-double-dot at fixed v_dot (kernels/dynamics/constraint_slopes),
   S u_v - G' mu = r,   (G + (W_v + W_q B)/s) u_v = (G r_v - W_q B r_q)/s:
-one bordered matrix, factored once a step. d(G' lambda)/dq at fixed lambda is part of tau_q. Coordinates that
-others give are folded out of rows and slopes as in kernels/dynamics/reduction.
+one bordered matrix, factorised once a step. d(G' lambda)/dq at fixed lambda is part of tau_q. Coordinates
+that couplers give are eliminated from rows and slopes as in kernels/dynamics/reduction.
 
-A row that depends on earlier ones where a step starts, or whose slopes are rounding beside its element's
-lever, is left out of this step, and its multiplier is 0.
+A row that depends on earlier ones at the start of a step, or whose slopes are rounding errors beside its
+element's lever, does not act in this step: it is left out, and its multiplier is 0.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ from kernels.solver.constraints import DISTANCE, element_wrench
 
 
 class Holds(NamedTuple):
-    """What is held: n_row scalar constraints."""
+    """Constraints of a simulation: n_row scalar ones."""
 
     constraints: Constraints  # all of its elements hard, no couplers and no rolls
     pairs: Pairs  # of bodies that elements hold
@@ -60,7 +60,7 @@ class Holds(NamedTuple):
 
 
 class HoldWork(NamedTuple):
-    """Rows, multipliers and slopes; the first n_active rows of most tables belong to the rows that act."""
+    """Rows, multipliers and slopes; most tables use their first n_active rows, for the acting constraints."""
 
     rows: ConstraintWork  # value, row and bias of all, along all coordinates; kernel: factor of Y Y'
     drift: Annotated[np.ndarray, Floats("n_body", 6)]  # of bodies: acceleration at zero v_dot, no gravity
@@ -103,12 +103,12 @@ def new_hold_work(holds: Holds, tree: Tree) -> HoldWork:
 
 @njit
 def spread(couplers, coupler_work, L, own):
-    """own.Y and reach of the active rows, and own.rows.kernel, lower triangle, = Y Y'.
+    """Compute own.Y and own.reach of the acting rows, and own.rows.kernel = Y Y', lower triangle.
 
     couplers : Couplers
-    coupler_work : CouplerWork - of the slopes there
+    coupler_work : CouplerWork - slopes of the couplers at this state
     L : (n_v, n_v) - Cholesky factor of E'ME
-    own : HoldWork - written
+    own : HoldWork - its Y, reach and rows.kernel are written
     """
     n_v, S = L.shape[0], own.rows.kernel
     for a in range(own.n_active[0]):
@@ -131,12 +131,12 @@ def spread(couplers, coupler_work, L, own):
 
 @njit
 def spread_active(couplers, coupler_work, L, own):
-    """As spread, and the factor of own.rows.kernel.
+    """Do the same as spread, and factorise own.rows.kernel.
 
     couplers : Couplers
-    coupler_work : CouplerWork - of the slopes there
+    coupler_work : CouplerWork - slopes of the couplers at this state
     L : (n_v, n_v) - Cholesky factor of E'ME
-    own : HoldWork - written
+    own : HoldWork - its Y, reach and rows.kernel are written
     """
     spread(couplers, coupler_work, L, own)
     cholesky_drop(own.rows.kernel, own.n_active[0], 0.0)
@@ -144,12 +144,12 @@ def spread_active(couplers, coupler_work, L, own):
 
 @njit
 def choose_rows(couplers, coupler_work, L, own):
-    """own.active: the rows that do not depend on earlier ones; then as spread_active.
+    """Write the rows that do not depend on earlier ones into own.active, and do as spread_active.
 
     couplers : Couplers
-    coupler_work : CouplerWork - of the slopes there
+    coupler_work : CouplerWork - slopes of the couplers at this state
     L : (n_v, n_v) - Cholesky factor of E'ME
-    own : HoldWork - written
+    own : HoldWork - its active, n_active, Y, reach and rows.kernel are written
     """
     n, S = own.left.shape[0], own.rows.kernel
     for i in range(n):
@@ -169,10 +169,10 @@ def choose_rows(couplers, coupler_work, L, own):
 
 @njit
 def push_back(L, own, x):
-    """x : (n_v,) += M^-1 G' lambda with G M^-1 G' lambda = own.left, which becomes lambda.
+    """Add M^-1 G' lambda to x : (n_v,), with lambda of G M^-1 G' lambda = own.left; own.left becomes lambda.
 
     L : (n_v, n_v) - Cholesky factor of E'ME
-    own : HoldWork - after spread_active; left, delta written
+    own : HoldWork - after spread_active; its left and delta are written
     """
     n_v, k, delta = x.shape[0], own.n_active[0], own.delta
     solve_lower(own.rows.kernel, k, own.left)
@@ -189,16 +189,16 @@ def push_back(L, own, x):
 
 @inlined
 def held_accelerations(holds, couplers, tree, q, v, starting, work, v_dot):
-    """v_dot : (n_v,) under the constraints, from that without; work.tau with the forces of the constraints.
+    """Turn accelerations without constraints into those under them; add the constraints' forces to work.tau.
 
-    holds : Holds - None where nothing is held
+    holds : Holds - None where the simulation has no constraints
     couplers : Couplers
     tree : Tree
-    q : (n_q,) - coordinates [rad, m]
-    v : (n_v,) - speeds [rad/s, m/s]
-    starting : int - 1 = a step starts, which rows act is found
-    work : SimulationWork - written, after reduced_accelerations
-    v_dot : (n_v,) - accelerations [rad/s^2, m/s^2]
+    q : (n_q,) - generalized coordinates [rad, m]
+    v : (n_v,) - generalized speeds [rad/s, m/s]
+    starting : int - 1 = a step starts, and the acting rows are chosen
+    work : SimulationWork - after reduced_accelerations; its holds and tau are written
+    v_dot : (n_v,) - generalized accelerations [rad/s^2, m/s^2], updated
     """
     if holds is None:
         return
@@ -227,11 +227,11 @@ def held_accelerations(holds, couplers, tree, q, v, starting, work, v_dot):
 
 @inlined
 def add_hold_slopes(holds, system, work):
-    """work.stages.tau_q += those of the constraints' forces at fixed multipliers; own.by_q, by_v, force.
+    """Add slopes of the constraints' forces at fixed multipliers to work.stages; write own.by_q, by_v, force.
 
-    holds : Holds - None where nothing is held
+    holds : Holds - None where the simulation has no constraints
     system : System
-    work : SimulationWork - written, after derivatives_after_rates of the accelerations there
+    work : SimulationWork - after derivatives_after_rates at these accelerations; holds and stages are written
     """
     if holds is None:
         return
@@ -253,11 +253,11 @@ def add_hold_slopes(holds, system, work):
 
 @njit
 def press(holds, pose, own):
-    """own.force, and the wrenches of all constraints on their pairs with slopes, at own.multiplier.
+    """Compute own.force, and the wrenches on pairs of bodies with their slopes, at own.multiplier.
 
     holds : Holds
     pose : Pose
-    own : HoldWork - written
+    own : HoldWork - its force and pairs are written
     """
     elements, sums, origin = holds.constraints.elements, own.pairs, pose.position[0]
     for p in range(sums.wrench.shape[0]):
@@ -286,14 +286,14 @@ def press(holds, pose, own):
 
 @inlined
 def reduce_hold_slopes(holds, couplers, own, v, v_dot, held):
-    """held.folded, by_q, by_v <- those along what the couplers leave, and held.by_time; as reduce_slopes.
+    """Reduce held.folded, by_q, by_v to the independent coordinates as reduce_slopes; compute held.by_time.
 
-    holds : Holds - None where nothing is held
+    holds : Holds - None where the simulation has no constraints
     couplers : Couplers
     own : ReductionWork - after follow
-    v : (n_v,) - speeds [rad/s, m/s]
-    v_dot : (n_v,) - accelerations [rad/s^2, m/s^2]
-    held : HoldWork - written
+    v : (n_v,) - generalized speeds [rad/s, m/s]
+    v_dot : (n_v,) - generalized accelerations [rad/s^2, m/s^2]
+    held : HoldWork - its folded, by_q, by_v and by_time are written
     """
     if holds is None:
         return
@@ -317,11 +317,11 @@ def reduce_hold_slopes(holds, couplers, own, v, v_dot, held):
 
 @inlined
 def hold_onset(holds, L, own, onset):
-    """onset : (n_v,) - slope of v_dot with time, under the constraints from that without.
+    """Turn the partial derivative of v_dot by time, onset : (n_v,), into that under the constraints.
 
-    holds : Holds - None where nothing is held
+    holds : Holds - None where the simulation has no constraints
     L : (n_v, n_v) - Cholesky factor of E'ME
-    own : HoldWork - after reduce_hold_slopes
+    own : HoldWork - after reduce_hold_slopes; its left and delta are written
     """
     if holds is None:
         return
@@ -332,14 +332,14 @@ def hold_onset(holds, L, own, onset):
 
 @inlined
 def hold_jerk(holds, L, own, v, v_dot, jerk):
-    """jerk : (n_v,) - rate of v_dot along the motion but for time's part, as hold_onset.
+    """Turn the jerk without constraints into that under them, both without the partial derivative by time.
 
-    holds : Holds - None where nothing is held
+    holds : Holds - None where the simulation has no constraints
     L : (n_v, n_v) - Cholesky factor of E'ME
-    own : HoldWork - after reduce_hold_slopes
-    v : (n_v,) - speeds [rad/s, m/s]
-    v_dot : (n_v,) - accelerations [rad/s^2, m/s^2]
-    jerk : (n_v,) [rad/s^3, m/s^3]
+    own : HoldWork - after reduce_hold_slopes; its left and delta are written
+    v : (n_v,) - generalized speeds [rad/s, m/s]
+    v_dot : (n_v,) - generalized accelerations [rad/s^2, m/s^2]
+    jerk : (n_v,) - time derivative of v_dot along the motion [rad/s^3, m/s^3], updated
     """
     if holds is None:
         return
@@ -351,13 +351,13 @@ def hold_jerk(holds, L, own, v, v_dot, jerk):
 
 @inlined
 def factor_bordered(tree, v, shift, stages, own):
-    """The matrix of the stages with its border; False where it is singular. own None: stages.S alone.
+    """Factorise the matrix of the stages, bordered unless own is None; return False where it is singular.
 
     tree : Tree
-    v : (n_v,) - speeds at the start [rad/s, m/s]
+    v : (n_v,) - generalized speeds at the start of the step [rad/s, m/s]
     shift : float - 1/(h g) [1/s]
-    stages : StageWork - S written; its row is used
-    own : HoldWork - S, pivot written
+    stages : StageWork - without a border its S becomes the LU factors; row 0 of its row is overwritten
+    own : HoldWork - its S and pivot are written; None = there are no constraints, and no border
     """
     n = v.shape[0]
     if own is None:
@@ -378,12 +378,12 @@ def factor_bordered(tree, v, shift, stages, own):
 
 @inlined
 def solve_bordered(shift, stages, own, u_v):
-    """u_v : (n_v,) of a stage from its right-hand side; own None: no border.
+    """Solve for u_v of a stage from its right-hand side; there is no border where own is None.
 
     shift : float - 1/(h g) [1/s]
-    stages : StageWork - its row: r_q, r_v, B r_q
-    own : HoldWork - right written
-    u_v : (n_v,)
+    stages : StageWork - its row holds r_q, r_v and B r_q
+    own : HoldWork - its right is overwritten
+    u_v : (n_v,) - the right-hand side, and afterwards the velocity part of the stage
     """
     n = u_v.shape[0]
     if own is None:

@@ -1,10 +1,11 @@
-"""Inner states of muscles in a step: one pair each, eliminated from the stages of the motion.
+"""Inner states of muscles, activation and fibre length, eliminated from the stages of the motion.
 
-Activation a and fibre x of a muscle have rates that depend on a, on x and on the path's length alone, so that
-with s = 1/(h g) a stage (kernels/rosenbrock/stages) is, r the right-hand sides, g = dL/dq,
+Activation a and fibre length x of a muscle have rates that depend on a, on x and on the path's length L
+alone. With s = 1/(h g), right-hand sides r and g = dL/dq a stage (kernels/rosenbrock/stages) is therefore
   u_a = r_a / (s - a_a),   u_x = w + c g . u_q,   w = (r_x + x_a u_a) / (s - x_x),   c = x_L / (s - x_x),
-and in the equation of motion tau_z u_z becomes the stiffness -g F_x c g' and a force that is known before
-(Hairer, Wanner 1996, IV.7, eliminated block by block).
+where a_a, x_a, x_x and x_L are the derivatives of the rates. In the equation of motion the muscles' part
+becomes the stiffness -g F_x c g' and a force that is known before the stage is solved (Hairer, Wanner 1996,
+IV.7, eliminated block by block).
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from kernels.rosenbrock.tableau import MAX_STAGES
 
 
 class Inner(NamedTuple):
-    """Activations, then fibre lengths, of all muscles; rows of n_state = 2 n_pull."""
+    """Activations, then fibre lengths, of all muscles; n_state = 2 n_pull."""
 
     # at the start of the step: the state between steps [1], [m]
     now: Annotated[np.ndarray, Floats("n_state")]
@@ -41,7 +42,7 @@ def new_inner(n_pull: int, n_v: int) -> Inner:
 
 @njit
 def begin_inner(inner):
-    """The first stage is where the step starts; inner None: there are no muscles."""
+    """Set the state of the first stage to that at the start of the step; nothing is done without muscles."""
     if inner is None:
         return
     for k in range(inner.now.shape[0]):
@@ -50,13 +51,15 @@ def begin_inner(inner):
 
 @njit
 def reduce_gradients(couplers, coupler_work, v, inner, pulls):
-    """pulls.gradient <- those along what the couplers leave; inner.given.
+    """Reduce pulls.gradient to the independent coordinates, and compute inner.given.
+
+    inner.given is the lengthening speed of each path due to the coordinates that are given.
 
     couplers : Couplers - None where no coordinate is given
-    coupler_work : CouplerWork - of the slopes there
-    v : (n_v,) - speeds [rad/s, m/s]
-    inner : Inner - written; None: there are no muscles
-    pulls : PathForceWork - written
+    coupler_work : CouplerWork - slopes of the couplers at the start of the step
+    v : (n_v,) - generalized speeds [rad/s, m/s]
+    inner : Inner - its given is written; None where there are no muscles
+    pulls : PathForceWork - its gradient is written
     """
     if inner is None or couplers is None:
         return
@@ -72,11 +75,12 @@ def reduce_gradients(couplers, coupler_work, v, inner, pulls):
 
 @njit
 def fold_fibres(inner, pulls, shift, tau_q):
-    """tau_q : (n_v, n_v) += what fibres give way by within a stage; shift = 1/(h g), 0 = at rest.
+    """Add the slope of muscle forces due to the fibres' change of length within a stage to tau_q.
 
-    inner : Inner - None: there are no muscles
-    pulls : PathForceWork
-    shift : float - [1/s]
+    inner : Inner - None where there are no muscles
+    pulls : PathForceWork - its slope and gradient are read
+    shift : float - 1/(h g) [1/s]; 0 = equilibrium at rest
+    tau_q : (n_v, n_v) - derivative of the generalized forces by q
     """
     if inner is None:
         return
@@ -92,13 +96,13 @@ def fold_fibres(inner, pulls, shift, tau_q):
 
 @njit
 def push_stage(inner, pulls, i, shift, onset):
-    """inner.push : (n_v,) on stage i, and inner.u[i] but for the motion's part.
+    """Compute the force of the inner states on stage i, and inner.u[i] without the part of the motion.
 
-    inner : Inner - written; None: there are no muscles
-    pulls : PathForceWork
-    i : int - stage
+    inner : Inner - its push and u[i] are written; None where there are no muscles
+    pulls : PathForceWork - its slope and gradient are read
+    i : int - index of the stage
     shift : float - 1/(h g) [1/s]
-    onset : float - h gamma_i, by which rates change with time itself [s]
+    onset : float - h gamma_i, the factor of the partial derivatives of the rates by time [s]
     """
     if inner is None:
         return
@@ -121,12 +125,13 @@ def push_stage(inner, pulls, i, shift, onset):
 
 @njit
 def follow_stage(inner, pulls, i, shift, u_q):
-    """inner.u[i] with the motion's part u_q : (n_v,) of the stage.
+    """Add the part of the motion to inner.u[i].
 
-    inner : Inner - written; None: there are no muscles
-    pulls : PathForceWork
-    i : int - stage
+    inner : Inner - its u[i] is updated; None where there are no muscles
+    pulls : PathForceWork - its slope and gradient are read
+    i : int - index of the stage
     shift : float - 1/(h g) [1/s]
+    u_q : (n_v,) - displacement part of stage i of the motion
     """
     if inner is None:
         return
@@ -141,12 +146,12 @@ def follow_stage(inner, pulls, i, shift, u_q):
 
 @njit
 def next_inner(tableau, i, inverse_h, inner):
-    """inner.state and inner.past of stage i; inner None: there are no muscles.
+    """Compute inner.state and inner.past of stage i.
 
     tableau : Tableau
-    i : int - stage
+    i : int - index of the stage
     inverse_h : float - 1/h [1/s]
-    inner : Inner - written
+    inner : Inner - written; None where there are no muscles
     """
     if inner is None:
         return
@@ -155,7 +160,11 @@ def next_inner(tableau, i, inverse_h, inner):
 
 @njit
 def end_inner(tableau, inner):
-    """inner.state at the end of the step; whether all are numbers. inner None: there are no muscles."""
+    """Compute inner.state at the end of the step; return whether it is finite (True without muscles).
+
+    tableau : Tableau
+    inner : Inner - its state is written; None where there are no muscles
+    """
     if inner is None:
         return True
     total = 0.0
@@ -170,7 +179,7 @@ def end_inner(tableau, inner):
 
 @njit
 def keep_inner(inner):
-    """The step counts: what was its end is now; inner None: there are no muscles."""
+    """Accept the step: its end becomes the start of the next one; nothing is done without muscles."""
     if inner is None:
         return
     for k in range(inner.now.shape[0]):
@@ -179,7 +188,7 @@ def keep_inner(inner):
 
 @inlined
 def pushes(inner):
-    """inner.push, None where there are no muscles."""
+    """Return inner.push, or None where there are no muscles."""
     if inner is None:
         return None
     return inner.push

@@ -1,7 +1,9 @@
-"""Coordinates of one step: tangent vectors theta at the step's start, in which the motion is an ordinary ODE.
+"""Local coordinates of one step: tangent vectors theta at its start.
 
-q = q_n moved by theta (kernels/joints/tree.integrate). For coordinates that are numbers theta-dot = v; for
-rotations by quaternions see kernels/joints/turning.
+For theta the motion is an ordinary differential equation.
+
+q is the q_n of the start, moved by theta (kernels/joints/tree.integrate). For coordinates that are numbers
+theta-dot = v; for rotations by quaternions see kernels/joints/turning.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from kernels.joints.tangent_rates import joint_local_rate, joint_local_solve
 
 @inlined
 def local_rate(tree, theta, v, rate_out):
-    """rate_out : (n_v,) = theta-dot at theta : (n_v,) and the speeds v : (n_v,)."""
+    """Compute rate_out : (n_v,) = theta-dot at theta : (n_v,) and the generalized speeds v : (n_v,)."""
     for d in range(v.shape[0]):
         rate_out[d] = v[d]
     for b in range(tree.kind.shape[0]):
@@ -21,13 +23,16 @@ def local_rate(tree, theta, v, rate_out):
 
 @inlined
 def local_solve(tree, v, shift, sign, x, out):
-    """out : (n_v,) = (shift 1 - A)^-1 x, A = d theta-dot/d theta at theta = 0: -w~/2 for rotations, else 0.
+    """Compute (shift 1 - A)^-1 x with A = d theta-dot/d theta at theta = 0.
+
+    A is -w~/2 for rotations, and zero for other coordinates.
 
     tree : Tree
-    v : (n_v,) - speeds [rad/s, m/s]
-    shift : float - [1/s]
-    sign : float - +1, or -1 for the transposed matrix; out may not be x
-    x : (n_v,)
+    v : (n_v,) - generalized speeds at the start of the step [rad/s, m/s]
+    shift : float - 1/(h g), with the step h and the diagonal g of the method [1/s]
+    sign : float - +1 for this matrix, -1 for its transpose
+    x : (n_v,) - right-hand side
+    out : (n_v,) - solution; it may not be the array x
     """
     inverse = 1.0 / shift
     for d in range(v.shape[0]):

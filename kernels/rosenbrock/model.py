@@ -1,4 +1,4 @@
-"""What a forward simulation reads and where it works, and the motion's equation: state -> acceleration."""
+"""Model and working space of a forward simulation, its accelerations, and their linearisation."""
 
 from __future__ import annotations
 
@@ -112,7 +112,9 @@ def new_simulation_work(simulation: Simulation) -> SimulationWork:
 
 @entry
 def set_constants(simulation, q, work):
-    """Mass matrix and weight at q : (n_q,), once before the first step; False where a dof moves no mass."""
+    """Compute mass matrix and weight at q : (n_q,), once before the first step; False where a dof has no
+    mass.
+    """
     n_v = work.tau.shape[0]
     M, L = work.stages.M, work.stages.S
     couplers, rest = simulation.couplers, work.state[0]
@@ -138,7 +140,7 @@ def set_constants(simulation, q, work):
 
 @njit
 def mirror(M):
-    """M : (n, n) gets its lower triangle above the diagonal, too."""
+    """Copy the lower triangle of M : (n, n) into its upper triangle."""
     for i in range(M.shape[0]):
         for j in range(i):
             M[j, i] = M[i, j]
@@ -146,13 +148,15 @@ def mirror(M):
 
 @inlined
 def acceleration(simulation, q, v, moving, work, v_dot_out):
-    """v_dot_out : (n_v,) at q, v; where the inertia is constant nothing but the elements is evaluated.
+    """Compute the accelerations at q and v; where the inertia is constant, only force elements are evaluated.
 
     simulation : Simulation
-    q : (n_q,) - coordinates [rad, m]
-    v : (n_v,) - speeds [rad/s, m/s]
-    moving : int - 1 = a step starts: velocities of the bodies, too, for linearise
-    work : SimulationWork - written
+    q : (n_q,) - generalized coordinates [rad, m]
+    v : (n_v,) - generalized speeds [rad/s, m/s]
+    moving : int - 1 = a step starts here, and velocities of the bodies are computed in every case, for
+      linearise
+    work : SimulationWork - working space, overwritten; its tau has the generalized forces
+    v_dot_out : (n_v,) - generalized accelerations [rad/s^2, m/s^2]
     """
     system, tree, dynamics = simulation.system, simulation.system.tree, work.dynamics
     pose(tree, q, dynamics.pose)
@@ -177,14 +181,15 @@ def acceleration(simulation, q, v, moving, work, v_dot_out):
 
 @inlined
 def pull_along(pulls, tree, q, v, inner, work):
-    """work.tau += forces of muscles, and the rates of their inner states.
+    """Add forces of muscles and ligaments to work.tau; compute the rates of the muscles' inner states.
 
     pulls : PathForces - None where no muscle pulls
     tree : Tree
-    q : (n_q,) - coordinates [rad, m]
-    v : (n_v,) - speeds [rad/s, m/s]
-    inner : Inner - written; an argument of its own so that None prunes the rest
-    work : SimulationWork - written
+    q : (n_q,) - generalized coordinates [rad, m]
+    v : (n_v,) - generalized speeds [rad/s, m/s]
+    inner : Inner - its rate is written; it is an argument of its own so that the compiler drops the body for
+      None
+    work : SimulationWork - its tau and pulls are written
     """
     if inner is not None:
         add_path_forces(pulls, tree, work.dynamics.pose, q, v, inner.state, work.pulls, inner.rate, work.tau)
@@ -192,12 +197,15 @@ def pull_along(pulls, tree, q, v, inner, work):
 
 @inlined
 def solve_motion(couplers, system, v, work, v_dot_out):
-    """v_dot_out : (n_v,) under work.tau: by articulated bodies, or in what the couplers leave.
+    """Compute the accelerations under work.tau.
 
-    couplers : Couplers - an argument of its own so that None prunes the rest
+    It is done by articulated bodies, or by the reduced equations of motion where there are couplers.
+
+    couplers : Couplers - an argument of its own so that the compiler drops the branch for None
     system : System
-    v : (n_v,) - speeds [rad/s, m/s]
-    work : SimulationWork - written
+    v : (n_v,) - generalized speeds [rad/s, m/s]
+    work : SimulationWork - working space, overwritten
+    v_dot_out : (n_v,) - generalized accelerations [rad/s^2, m/s^2]
     """
     if couplers is not None:
         reduced_accelerations(
@@ -211,15 +219,16 @@ def solve_motion(couplers, system, v, work, v_dot_out):
 
 @inlined
 def linearise(simulation, q, v, v_dot, step, work):
-    """work.stages.tau_q, tau_v and M : (n_v, n_v) right after `acceleration` gave v_dot at q, v.
+    """Compute work.stages.tau_q, tau_v and M : (n_v, n_v), right after `acceleration` has given v_dot.
 
-    tau_q, tau_v : derivatives of forces - (M v_dot + bias) at fixed v_dot
+    tau_q and tau_v are the derivatives of the forces less M v_dot + bias, by q and by v at fixed v_dot.
+
     simulation : Simulation
-    q : (n_q,) - coordinates [rad, m]
-    v : (n_v,) - speeds [rad/s, m/s]
-    v_dot : (n_v,) - accelerations [rad/s^2, m/s^2]
-    step : float - length of the step for the secant slope of friction [s], 0 = exact
-    work : SimulationWork - written
+    q : (n_q,) - generalized coordinates [rad, m]
+    v : (n_v,) - generalized speeds [rad/s, m/s]
+    v_dot : (n_v,) - generalized accelerations [rad/s^2, m/s^2]
+    step : float - length of the step for the secant slope of friction [s], 0 = exact slope
+    work : SimulationWork - its stages are written
     """
     system, tree, dynamics = simulation.system, simulation.system.tree, work.dynamics
     tau_q, tau_v = work.stages.tau_q, work.stages.tau_v
@@ -249,21 +258,24 @@ def linearise(simulation, q, v, v_dot, step, work):
 
 @inlined
 def restore_inertia(couplers, system, dynamics):
-    """dynamics.inertia of each body on its own: reduced_accelerations sums it up over subtrees."""
+    """Compute dynamics.inertia of each body on its own again; nothing is done where couplers is None.
+
+    reduced_accelerations has summed it over subtrees.
+    """
     if couplers is not None:
         spatial_inertia(system.bodies, dynamics.pose, dynamics.inertia)
 
 
 @inlined
 def linearise_reduced(couplers, holds, tree, v, v_dot, work):
-    """work.stages.M, tau_q, tau_v become those of what the couplers leave; work.reduction.onset.
+    """Replace M, tau_q and tau_v by those of the reduced equations; compute work.reduction.onset.
 
     couplers : Couplers - None where no coordinate is given
-    holds : Holds - None where nothing is held
+    holds : Holds - None where the simulation has no constraints
     tree : Tree
-    v : (n_v,) - speeds [rad/s, m/s]
-    v_dot : (n_v,) - accelerations [rad/s^2, m/s^2]
-    work : SimulationWork - written
+    v : (n_v,) - generalized speeds [rad/s, m/s]
+    v_dot : (n_v,) - generalized accelerations [rad/s^2, m/s^2]
+    work : SimulationWork - its stages and its reduction are written
     """
     if couplers is None:
         return

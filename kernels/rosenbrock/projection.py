@@ -1,12 +1,13 @@
-"""Back onto the constraints: coordinates by Newton's method, then speeds, both by the shortest way.
+"""Projection onto the constraints: coordinates by Newton's method, then speeds, by least corrections.
 
-With L L' = E'ME of where the step has ended, to within its own length, the way is the shortest in the metric
-of the masses: delta = -M^-1 G' (G M^-1 G')^-1 Phi, repeated until Phi is rounding; speeds take one such step
-to G v = 0. What is held so stays so: nothing drifts, and a method keeps its order (Hairer, Wanner 1996,
-section VII.2). Coordinates that others give follow at every step.
+L L' = E'ME is the mass matrix of where the step has ended, to within the length of a step. The correction is
+the shortest in the metric of the masses, delta = -M^-1 G' (G M^-1 G')^-1 Phi, repeated until Phi is no more
+than rounding error; the speeds take one such step to G v = 0. So the constraints do not drift, and a method
+keeps its order (Hairer, Wanner 1996, section VII.2). Coordinates given by couplers follow at every
+correction.
 
-Rows that do not act, as they add no more than rounding to others, are off by what that rounding makes of the
-motion: as much is borne.
+A row that does not act, as it adds no more than rounding to other rows, is violated by what that rounding
+makes of the motion; a violation of that size is accepted.
 """
 
 from __future__ import annotations
@@ -26,22 +27,24 @@ from kernels.solver.constraints import DISTANCE
 from kernels.solver.levers import BORNE, lever_of
 
 HELD, LOST = 1e-12, 1e-9
-"""Gap [m, rad] from which on one correction is enough, and that is borne where rounding leaves it."""
+"""Violation of a constraint [m, rad] below which no further correction is made, and the one that is accepted
+where rounding errors leave it."""
 N_CORRECTION, N_TRUSTED = 12, 3
-"""Corrections at the most; from which on the rows that act are found anew."""
+"""Greatest number of corrections; number of corrections after which the acting rows are chosen anew."""
 MOST = 0.3
-"""Largest correction of a dof [rad, m]: beyond it the slopes say little."""
+"""Largest correction of a dof [rad, m]: for larger ones the linearisation is not valid."""
 N_ROUND = 50
-"""How often the masses are taken anew where a start is put on the constraints."""
+"""Greatest number of times that the mass matrix is recomputed when a start is projected onto the constraints.
+"""
 
 
 @njit
 def gap_of(constraints, rows, e):
-    """How far element e is from where it is held [m, rad], after constraint_rows.
+    """Return the violation of element e [m, rad], after constraint_rows.
 
-    constraints : Constraints - all of its elements hard
-    rows : ConstraintWork
-    e : int - element
+    constraints : Constraints - all of its elements are hard
+    rows : ConstraintWork - its value is read
+    e : int - index of the element
     """
     value = abs(rows.value[e])
     if constraints.elements.kind[e] == DISTANCE:
@@ -51,7 +54,11 @@ def gap_of(constraints, rows, e):
 
 @njit
 def largest_gap(constraints, rows):
-    """Of all elements [m, rad]; constraints : Constraints, rows : ConstraintWork. NaN where one has none."""
+    """Return the largest violation of all elements [m, rad], NaN where that of any is NaN.
+
+    constraints : Constraints - all of its elements are hard
+    rows : ConstraintWork - its value is read
+    """
     largest = 0.0
     for e in range(constraints.elements.kind.shape[0]):
         gap = gap_of(constraints, rows, e)
@@ -62,9 +69,9 @@ def largest_gap(constraints, rows):
 
 @njit
 def gap_left(constraints, pose, own):
-    """As largest_gap, without rows that do not act and are off by no more than is borne.
+    """Return the largest violation as largest_gap, except accepted ones of rows that do not act.
 
-    constraints : Constraints - all of its elements hard
+    constraints : Constraints - all of its elements are hard
     pose : Pose
     own : HoldWork - after spread_active
     """
@@ -80,11 +87,14 @@ def gap_left(constraints, pose, own):
 
 @njit
 def borne(constraints, pose, rows, e):
-    """How far element e may be off where its row does not act [m, rad], after constraint_rows.
+    """Return the violation that is accepted of element e where its row does not act [m, rad].
 
-    constraints : Constraints
+    It is valid after constraint_rows.
+
+    constraints : Constraints - all of its elements are hard
     pose : Pose
-    rows : ConstraintWork
+    rows : ConstraintWork - its element is read
+    e : int - index of the element
     """
     most = BORNE * math.sqrt(lever_of(constraints.elements, pose, e, rows.element))
     if constraints.elements.kind[e] == DISTANCE:
@@ -94,14 +104,14 @@ def borne(constraints, pose, rows, e):
 
 @inlined
 def close(holds, simulation, ahead, q, v, work):
-    """As project; holds None: nothing is held, and no call is made.
+    """Project q and v onto the constraints as `project` does; True, without a call, where there are none.
 
-    holds : Holds
+    holds : Holds - None where the simulation has no constraints
     simulation : Simulation
-    ahead : float - of the clock [s]
-    q : (n_q,) - coordinates [rad, m], changed
-    v : (n_v,) - speeds [rad/s, m/s], changed
-    work : SimulationWork - written
+    ahead : float - time after that of the clock [s]
+    q : (n_q,) - generalized coordinates [rad, m], changed
+    v : (n_v,) - generalized speeds [rad/s, m/s], changed
+    work : SimulationWork - working space, overwritten
     """
     if holds is None:
         return True
@@ -110,13 +120,14 @@ def close(holds, simulation, ahead, q, v, work):
 
 @njit
 def project(simulation, ahead, q, v, work):
-    """q : (n_q,) and v : (n_v,) onto what is held; False where it cannot be, or not from here.
+    """Project q and v onto the constraints; return False where that fails or is too far from here.
 
     simulation : Simulation
-    ahead : float - of the clock [s]
-    q : (n_q,) - coordinates [rad, m], changed
-    v : (n_v,) - speeds [rad/s, m/s], changed
-    work : SimulationWork - its dynamics hold the factor of the mass matrix; written
+    ahead : float - time after that of the clock [s]
+    q : (n_q,) - generalized coordinates [rad, m], changed
+    v : (n_v,) - generalized speeds [rad/s, m/s], changed
+    work : SimulationWork - its dynamics hold the Cholesky factor of the mass matrix; working space,
+      overwritten
     """
     holds, couplers, tree = simulation.holds, simulation.couplers, simulation.system.tree
     own, dynamics, step = work.holds, work.dynamics, work.state[0, : v.shape[0]]
@@ -147,10 +158,11 @@ def project(simulation, ahead, q, v, work):
 
 @njit
 def correction(L, own, step_out):
-    """step_out : (n_v,) - Newton's step towards zero of the active rows, no longer than MOST.
+    """Compute Newton's step towards Phi = 0 of the acting rows; no dof moves by more than MOST.
 
     L : (n_v, n_v) - Cholesky factor of E'ME
-    own : HoldWork - after spread_active; left, delta written
+    own : HoldWork - after spread_active; its left and delta are written
+    step_out : (n_v,) - correction along the tangent of q [rad, m]
     """
     largest = MOST
     for d in range(step_out.shape[0]):
@@ -166,15 +178,16 @@ def correction(L, own, step_out):
 
 @entry
 def put_on_constraints(simulation, q, v, work, before_out, after_out):
-    """q : (n_q,) and v : (n_v,) onto what is held, from farther away; False where coordinates cannot be.
+    """Project q and v onto the constraints from farther away; return False where the coordinates cannot be.
 
     Dofs that work.holds.kept marks keep their coordinates and their speeds.
 
     simulation : Simulation
-    q : (n_q,) - coordinates [rad, m], changed
-    v : (n_v,) - speeds [rad/s, m/s], changed
-    work : SimulationWork - at its clock; written
-    before_out, after_out : (n_row, 2) - gap of each element [m] and its rate [m/s], before and after
+    q : (n_q,) - generalized coordinates [rad, m], changed
+    v : (n_v,) - generalized speeds [rad/s, m/s], changed
+    work : SimulationWork - at the time of its clock; working space, overwritten
+    before_out, after_out : (n_row, 2) - violation of each element [m] and its rate [m/s], before
+      and after
     """
     holds, couplers, system = simulation.holds, simulation.couplers, simulation.system
     tree, own, dynamics, n_v = system.tree, work.holds, work.dynamics, v.shape[0]
@@ -202,14 +215,15 @@ def put_on_constraints(simulation, q, v, work, before_out, after_out):
 
 @njit
 def write_gaps(constraints, pose, own, v, out):
-    """out : (n_row, 2) - gap [m] of every element and its rate [m/s], after spread_active.
+    """Write the violation of every element [m] and its rate [m/s], after spread_active.
 
-    Rates of rows that do not act are 0 as long as rounding makes them.
+    The rate of a row that does not act is written as 0 as long as it is no more than rounding error.
 
-    constraints : Constraints - all of its elements hard
+    constraints : Constraints - all of its elements are hard
     pose : Pose
-    own : HoldWork
-    v : (n_v,) - speeds [rad/s, m/s]
+    own : HoldWork - its rows and active are read
+    v : (n_v,) - generalized speeds [rad/s, m/s]
+    out : (n_row, 2) - violation and rate of each element
     """
     a, fastest = 0, 0.0
     for d in range(v.shape[0]):

@@ -1,11 +1,11 @@
-"""The linear algebra of a step of a second-order system: one factorisation, one solve per stage.
+"""Linear algebra of one step of a second-order system: one factorisation, and one solve per stage.
 
-With y = (theta, v), theta-dot = f(theta, v) and M v-dot = tau, a Rosenbrock stage
-(I/(h g) - J) u = (theta-dot, v-dot) + sum C u/h (Hairer, Wanner 1996, IV.7) is solved for its velocity part
-alone: with B = (I/(h g) - df/dtheta)^-1,
+With y = (theta, v), theta-dot = f(theta, v) and M v-dot = tau, a stage of a Rosenbrock method,
+(I/(h g) - J) u = (theta-dot, v-dot) + sum C u/h (Hairer, Wanner 1996, IV.7), is solved for its velocity part
+alone. With B = (I/(h g) - df/dtheta)^-1,
 (M/(h g) - tau_v - tau_q B) u_v = M r_v + tau_q B r_q,  u_q = B (r_q + u_v),
-half the unknowns of the whole system. tau_q, tau_v are the derivatives of tau - (M v-dot + bias) at fixed
-v-dot.
+which has half the unknowns of the whole system. tau_q and tau_v are the derivatives of tau - (M v-dot + bias)
+by theta and v at fixed v-dot.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ def new_stage_work(n_v: int) -> StageWork:
 
 @inlined
 def factor(tree, v, shift, work, held):
-    """work.S = LU of M shift - tau_v - tau_q B, shift = 1/(h g); False where it is singular.
+    """Compute the LU factors of M shift - tau_v - tau_q B; return False where the matrix is singular.
 
     tree : Tree
-    v : (n_v,) - speeds at the start [rad/s, m/s]
-    shift : float - [1/s]
-    work : StageWork - written
+    v : (n_v,) - generalized speeds at the start of the step [rad/s, m/s]
+    shift : float - 1/(h g) [1/s]
+    work : StageWork - its M, tau_q and tau_v are read, its S and pivot are written
     held : HoldWork - of the constraints, which border the matrix; None = there are none
     """
     n = v.shape[0]
@@ -60,25 +60,29 @@ def factor(tree, v, shift, work, held):
 
 @inlined
 def next_stage(tableau, i, inverse_h, start, work, state_out):
-    """state_out, start : (2 n_v,) - theta and v at stage i, and at the start; work.past of that stage.
+    """Compute the state at stage i, and the contribution of earlier stages to its right-hand side.
 
     tableau : Tableau
-    i : int - stage
+    i : int - index of the stage
     inverse_h : float - 1/h [1/s]
-    work : StageWork - written
+    start : (2 n_v,) - theta and v at the start of the step
+    work : StageWork - its past is written
+    state_out : (2 n_v,) - theta and v at the stage
     """
     combine(tableau.a[i], tableau.C[i], i, inverse_h, start, work.u, work.past, state_out)
 
 
 @inlined
 def combine(a, C, i, inverse_h, start, u, past_out, state_out):
-    """state_out : (n,) = start + sum a u, past_out : (n,) = sum C u/h over the stages before i.
+    """Compute start + sum a u and sum C u/h over the stages before i.
 
     a, C : (MAX_STAGES,) - row i of the tableau
-    i : int - stage
+    i : int - index of the stage
     inverse_h : float - 1/h [1/s]
-    start : (n,) - at the step's start
-    u : (MAX_STAGES, n)
+    start : (n,) - state at the start of the step
+    u : (MAX_STAGES, n) - stages
+    past_out : (n,) - sum C u/h
+    state_out : (n,) - state at the stage, start + sum a u
     """
     for k in range(start.shape[0]):
         x, y = start[k], 0.0
@@ -90,15 +94,17 @@ def combine(a, C, i, inverse_h, start, u, past_out, state_out):
 
 @inlined
 def stage_solve(tree, i, shift, v, rate, push, work, held):
-    """work.u[i] from rate : (2 n_v,), theta-dot and v-dot at the stage; shift = 1/(h g), v at the start.
+    """Solve stage i from the rates there and write it into work.u[i].
 
     tree : Tree
-    i : int - stage
+    i : int - index of the stage
     shift : float - 1/(h g) [1/s]
-    v : (n_v,) - speeds at the start [rad/s, m/s]
-    push : (n_v,) - forces that inner states add (kernels/rosenbrock/inner), None = there are none
-    work : StageWork - written
-    held : HoldWork - of the constraints, None = there are none
+    v : (n_v,) - generalized speeds at the start of the step [rad/s, m/s]
+    rate : (2 n_v,) - theta-dot and v-dot at the stage
+    push : (n_v,) - generalized forces that inner states of muscles add (kernels/rosenbrock/inner); None =
+      there are none
+    work : StageWork - after factor and next_stage; its u[i] is written
+    held : HoldWork - of the constraints; None = there are none
     """
     n = v.shape[0]
     r_q, r_v, p = work.row[0], work.row[1], work.row[2]
@@ -120,7 +126,7 @@ def stage_solve(tree, i, shift, v, rate, push, work, held):
 
 @inlined
 def add_push(push, x):
-    """x : (n_v,) += push : (n_v,); None: nothing."""
+    """Add push : (n_v,) to x : (n_v,); nothing is added where push is None."""
     if push is not None:
         for d in range(x.shape[0]):
             x[d] += push[d]

@@ -1,7 +1,7 @@
-"""One Rosenbrock step of a simulation, or one part of a step that is split where sliding turns round.
+"""One Rosenbrock step of a simulation, or a part of a step that is split where sliding reverses.
 
-The embedded difference tells whether the step was small enough; where friction turns round within a step it
-is far larger than the error: a flag, no error bar.
+The embedded error shows whether the step was small enough. Where friction reverses within a step it is far
+larger than the true error: there it is a warning and not an estimate of the error.
 """
 
 from __future__ import annotations
@@ -33,13 +33,15 @@ from kernels.rosenbrock.stages import factor, next_stage, stage_solve
 from kernels.rosenbrock.trace import write_row
 
 OK, ERROR_LARGE, SINGULAR, NON_FINITE, UNHELD = 0, 1, 2, 3, 4
-"""Outcome of a step: the state has moved on after the first two, and stays where it was after the others."""
+"""Status of a step: after the first two the state has advanced, after the others it is still that of the
+start."""
 SLOW = 0.01
-"""Speed [m/s, rad/s] below which the embedded error is not judged relative to the speed any more."""
+"""Speed [m/s, rad/s] that is added to the speed relative to which the embedded error is stated, so that slow
+motion is not judged relative to its speed alone."""
 
 
 class StepOptions(NamedTuple):
-    """How a simulation steps."""
+    """How a simulation takes its steps."""
 
     step: float  # [s]
     secant: int  # 1 = secant slope where friction would turn round within the step, 0 = exact slope
@@ -51,13 +53,13 @@ class StepOptions(NamedTuple):
 
 @inlined
 def part(options, simulation, rest, v, work):
-    """Length of the next part of a step of which rest [s] is left, once the start's derivatives are known.
+    """Return the length [s] of the next part of a step, once the derivatives at its start are known.
 
-    options : Options
+    options : StepOptions
     simulation : Simulation
-    rest : float - what is left of the step [s]
-    v : (n_v,) - speeds [rad/s, m/s]
-    work : SimulationWork - written
+    rest : float - remaining time of the step [s]
+    v : (n_v,) - generalized speeds [rad/s, m/s]
+    work : SimulationWork - working space, overwritten
     """
     if options.split <= 1:
         return rest
@@ -79,7 +81,10 @@ def part(options, simulation, rest, v, work):
 
 @njit
 def find_jerk(v, v_dot, stages, jerk_out):
-    """jerk_out : (n_v,) = M^-1 (tau_q v + tau_v v_dot), the rate of v_dot along the motion; S is used."""
+    """Compute the jerk jerk_out : (n_v,) = M^-1 (tau_q v + tau_v v_dot); stages.S is overwritten.
+
+    It is the time derivative of v_dot along the motion.
+    """
     n_v = v.shape[0]
     for i in range(n_v):
         total = 0.0
@@ -94,21 +99,22 @@ def find_jerk(v, v_dot, stages, jerk_out):
 
 @inlined
 def step(simulation, tableau, options, rest, record, halt, q, v, work, trace):
-    """(status, error, length): q and v moved by one step, or by the next part of the `rest` [s] of one.
+    """Advance q and v by one step, or by the next part of one; return (status, error, length).
 
-    error : largest embedded difference of a speed, relative to the speed or SLOW; above the tolerance the
-    status is ERROR_LARGE
+    The error is the largest embedded difference of a speed, relative to that speed plus SLOW; above the
+    tolerance the status is ERROR_LARGE. The length [s] is that of the part that was done, 0 where the state
+    has not advanced.
 
     simulation : Simulation
-    tableau : Tableau
-    options : Options
-    rest : float - what is left of the step [s]
+    tableau : Tableau - coefficients of the Rosenbrock method
+    options : StepOptions
+    rest : float - remaining time of the step [s]
     record : bool - write a row of the trace where the step starts
-    halt : bool - do nothing more, length 0
-    q : (n_q,) - coordinates [rad, m]
-    v : (n_v,) - speeds [rad/s, m/s]
-    work : SimulationWork - written
-    trace : Trace - written
+    halt : bool - return after the row of the trace, with length 0
+    q : (n_q,) - generalized coordinates [rad, m], updated
+    v : (n_v,) - generalized speeds [rad/s, m/s], updated
+    work : SimulationWork - working space, overwritten
+    trace : Trace - its next row is written where record is true
     """
     tree, couplers, stages = simulation.system.tree, simulation.couplers, work.stages
     start, state, rate = work.state[0], work.state[1], work.state[2]
@@ -153,7 +159,7 @@ def step(simulation, tableau, options, rest, record, halt, q, v, work, trace):
 
 @inlined
 def move(stage_v, q, v, work):
-    """The step counts: q : (n_q,) and v : (n_v,) at its end, where v is stage_v; work : SimulationWork"""
+    """Accept the step: copy its end, work.q and stage_v : (n_v,), to q : (n_q,) and v : (n_v,)."""
     keep_inner(work.inner)
     copy(stage_v, v)
     copy(work.q, q)
@@ -161,19 +167,25 @@ def move(stage_v, q, v, work):
 
 @inlined
 def begin(v, work):
-    """The states where a step starts, at the speeds v : (n_v,); work : SimulationWork - written"""
+    """Set the states of motion and muscles at the start of a step.
+
+    v : (n_v,) - generalized speeds [rad/s, m/s]
+    work : SimulationWork - its state, stages and inner are written
+    """
     stand(v, work.state[0], work.state[1], work.stages.past)
     begin_inner(work.inner)
 
 
 @inlined
 def factor_stages(tree, v, shift, work):
-    """The matrix of the stages, inner states eliminated; False where it is singular.
+    """Factorise the matrix of the stages; return False where it is singular.
+
+    Inner states of muscles are eliminated.
 
     tree : Tree
-    v : (n_v,) - speeds at the start [rad/s, m/s]
+    v : (n_v,) - generalized speeds at the start of the step [rad/s, m/s]
     shift : float - 1/(h g) [1/s]
-    work : SimulationWork - written
+    work : SimulationWork - its stages are written
     """
     fold_fibres(work.inner, work.pulls, shift, work.stages.tau_q)
     return factor(tree, v, shift, work.stages, work.holds)
@@ -181,12 +193,12 @@ def factor_stages(tree, v, shift, work):
 
 @inlined
 def move_on(tableau, i, h, work):
-    """The states at stage i.
+    """Compute the states of the motion and of the muscles at stage i.
 
     tableau : Tableau
-    i : int - stage
+    i : int - index of the stage
     h : float - length of the step [s]
-    work : SimulationWork - written
+    work : SimulationWork - its state, stages and inner are written
     """
     next_stage(tableau, i, 1.0 / h, work.state[0], work.stages, work.state[1])
     next_inner(tableau, i, 1.0 / h, work.inner)
@@ -194,14 +206,14 @@ def move_on(tableau, i, h, work):
 
 @inlined
 def solve_stage(simulation, tableau, i, h, v, work):
-    """Stage i of the motion and of the muscles' inner states, once rates are known there.
+    """Solve stage i of the motion and of the muscles' inner states, once the rates at the stage are known.
 
     simulation : Simulation
     tableau : Tableau
-    i : int - stage
+    i : int - index of the stage
     h : float - length of the step [s]
-    v : (n_v,) - speeds at the start [rad/s, m/s]
-    work : SimulationWork - written
+    v : (n_v,) - generalized speeds at the start of the step [rad/s, m/s]
+    work : SimulationWork - its stages and inner are written
     """
     tree, stages, inner, n_v = simulation.system.tree, work.stages, work.inner, v.shape[0]
     shift, onset = 1.0 / (h * tableau.g), h * tableau.gamma[i]
@@ -213,7 +225,10 @@ def solve_stage(simulation, tableau, i, h, v, work):
 
 @inlined
 def stand(v, start_out, state_out, past_out):
-    """The state (no way gone yet, speeds v : (n_v,)) where a step starts : (2 n_v,), twice, and no past."""
+    """Write the state at the start of a step: theta = 0, and the generalized speeds v : (n_v,).
+
+    It goes into start_out and state_out : (2 n_v,), and zeros into past_out : (2 n_v,).
+    """
     n_v = v.shape[0]
     for d in range(n_v):
         start_out[d], start_out[n_v + d], state_out[d], state_out[n_v + d] = 0.0, v[d], 0.0, v[d]
@@ -222,13 +237,17 @@ def stand(v, start_out, state_out, past_out):
 
 @inlined
 def weigh(tableau, h, start, v_dot, stages, state_out):
-    """state_out : (2 n_v,) at the end of the step; returns its embedded error relative to the speeds.
+    """Compute the state at the end of the step; return its embedded error relative to the speeds.
+
+    Without an embedded method the difference from an explicit Euler step takes the place of the embedded
+    difference.
 
     tableau : Tableau
     h : float - length of the step [s]
     start : (2 n_v,) - theta and v at the start
-    v_dot : (n_v,) - at the start [rad/s^2, m/s^2]
-    stages : StageWork
+    v_dot : (n_v,) - generalized accelerations at the start [rad/s^2, m/s^2]
+    stages : StageWork - its u is read
+    state_out : (2 n_v,) - theta and v at the end of the step
     """
     error, n_v, u = 0.0, v_dot.shape[0], stages.u
     for k in range(start.shape[0]):
@@ -246,7 +265,10 @@ def weigh(tableau, h, start, v_dot, stages, state_out):
 
 @njit
 def finite(x):
-    """Whether all entries of x : (n,), and their squares, are finite numbers: a turn by more has no angle."""
+    """Return whether all entries of x : (n,) and their squares are finite numbers.
+
+    A larger rotation would have no angle.
+    """
     total = 0.0
     for i in range(x.shape[0]):
         total += x[i] * x[i]

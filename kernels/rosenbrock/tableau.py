@@ -1,13 +1,13 @@
-"""Coefficients of Rosenbrock methods, as published and in the form in which a step is computed.
+"""Coefficients of Rosenbrock methods, as published and in the transformed form in which a step is computed.
 
-As published, with f' = J at the start of the step (autonomous; Hairer & Wanner (1996), Solving Ordinary
-Differential Equations II, section IV.7, eq. 7.4):
+In the published form, with J = f' at the start of the step (for an autonomous system; Hairer & Wanner (1996),
+Solving Ordinary Differential Equations II, section IV.7, eq. 7.4), a step is
   k_i = h f(y + sum_j alpha_ij k_j) + h J sum_(j <= i) gamma_ij k_j,   y1 = y + sum_i b_i k_i
 With u = Gamma k no product with J is left, and one matrix serves all stages (eq. 7.25):
   (I / (h g) - J) u_i = f(y + sum_j a_ij u_j) + sum_(j < i) C_ij u_j / h,   y1 = y + sum_i m_i u_i
   a = alpha Gamma^-1,  C = I / g - Gamma^-1,  m = b Gamma^-1,  e = (b - b_hat) Gamma^-1,  c_i = sum_j alpha_ij
-Where f depends on t as well, stage i is at t + c_i h and gamma_i h df/dt joins its right-hand side.
-A method whose order holds for any matrix in place of J is a W-method.
+Where f depends on t as well, stage i is at t + c_i h, and gamma_i h df/dt is added to its right-hand side.
+A method that keeps its order with any matrix in place of J is a W-method.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Row = tuple[float, ...]
 
 
 class Tableau(NamedTuple):
-    """Coefficients of a step, for kernels; strict lower triangles, the rest of a and C is zero."""
+    """Coefficients of a transformed step, for kernels; a and C are strict lower triangles."""
 
     g: float  # diagonal of Gamma
     a: np.ndarray  # (n_stage, n_stage) - stage states
@@ -34,7 +34,10 @@ class Tableau(NamedTuple):
 
 
 class Published(NamedTuple):
-    """Coefficients as published; alpha strictly lower, gamma with its constant diagonal; b_hat None: none."""
+    """Coefficients as published; b_hat is None where there is no embedded method.
+
+    alpha is strictly lower triangular, gamma lower triangular with a constant diagonal.
+    """
 
     alpha: tuple[Row, ...]
     gamma: tuple[Row, ...]
@@ -43,7 +46,7 @@ class Published(NamedTuple):
 
 
 class RosenbrockMethod(NamedTuple):
-    """A method by name; embedded_order is 0 without an embedded step."""
+    """A Rosenbrock method with its name and order; embedded_order is 0 without an embedded method."""
 
     name: str
     about: str
@@ -55,7 +58,7 @@ class RosenbrockMethod(NamedTuple):
 
 
 def lower(rows: tuple[Row, ...]) -> np.ndarray:
-    """Return the square matrix (n, n) with these n beginnings of rows, zero elsewhere."""
+    """Return the square matrix (n, n) of n rows that are given without their trailing zeros."""
     matrix = np.zeros((len(rows), len(rows)))
     for row, numbers in zip(matrix, rows, strict=True):
         row[: len(numbers)] = numbers
@@ -63,9 +66,12 @@ def lower(rows: tuple[Row, ...]) -> np.ndarray:
 
 
 def tableau(alpha: tuple[Row, ...], gamma: tuple[Row, ...], b: Row, b_hat: Row | None) -> Tableau:
-    """Return the coefficients of the transformed step (see the module's head); rows without trailing zeros.
+    """Return the coefficients of the transformed step (see the module's docstring) from published ones.
 
-    Gamma^-1 is built row by row: the zeros above its diagonal, and those of C on it, come out exactly.
+    Rows may be given without their trailing zeros.
+
+    Gamma^-1 is built row by row, so that the zeros above its diagonal, and those on the diagonal of C, are
+    exact.
     """
     A, Gamma, weights = lower(alpha), lower(gamma), np.array(b)
     g = float(Gamma[0, 0])

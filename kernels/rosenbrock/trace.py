@@ -1,4 +1,4 @@
-"""What a simulation leaves behind, row by row."""
+"""Results of a simulation, row by row."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ from kernels.forces.path_forces import N_PULL_OUT
 from kernels.rosenbrock.model import Simulation
 
 STEP, RECORDED, N_LARGE, N_PART, STATUS = 0, 1, 2, 3, 4
-"""Columns of Trace.counts: steps done, rows written, steps with a large error, parts, status of the last."""
+"""Entries of Trace.counts: steps done, rows written, steps with a large error, parts of steps, status of the
+last step."""
 N_COUNT = 5
 
 
 class Trace(NamedTuple):
-    """Results row by row; every row is the state at its time and the forces there."""
+    """Results of a simulation, row by row; each row is the state at its time and the forces there."""
 
     q: Annotated[np.ndarray, Floats("n_row", "n_q")]
     v: Annotated[np.ndarray, Floats("n_row", "n_v")]
@@ -40,7 +41,7 @@ class Trace(NamedTuple):
 
 
 def new_trace(simulation: Simulation, n_row: int, n_q: int, n_v: int) -> Trace:
-    """Allocate a Trace."""
+    """Allocate a Trace of n_row rows."""
     forces = simulation.forces
     n_line, n_contact, n_friction = (
         len(forces.lines.pair),
@@ -64,13 +65,13 @@ def new_trace(simulation: Simulation, n_row: int, n_q: int, n_v: int) -> Trace:
 
 @inlined
 def write_row(couplers, q, v, work, trace):
-    """The next row of the trace, after the first stage of a step found the forces.
+    """Write the next row of the trace, after the first stage of a step has computed the forces.
 
     couplers : Couplers - None where no coordinate is given
-    q : (n_q,) - coordinates [rad, m]
-    v : (n_v,) - speeds [rad/s, m/s]
-    work : SimulationWork
-    trace : Trace - written
+    q : (n_q,) - generalized coordinates [rad, m]
+    v : (n_v,) - generalized speeds [rad/s, m/s]
+    work : SimulationWork - its forces and accelerations are read
+    trace : Trace - its next row is written
     """
     r = trace.counts[RECORDED]
     trace.counts[RECORDED] = r + 1
@@ -92,7 +93,7 @@ def write_row(couplers, q, v, work, trace):
 
 @njit
 def write_pulls(pulls, out):
-    """out : (n_pull, N_PULL_OUT) - states of muscles; pulls None: there are none."""
+    """Write the states of muscles into out : (n_pull, N_PULL_OUT); nothing is done where pulls is None."""
     if pulls is None:
         return
     write_table(pulls.state, out)
@@ -100,7 +101,10 @@ def write_pulls(pulls, out):
 
 @njit
 def write_generators(generators, out):
-    """out : (n_generator, N_GENERATOR_OUT) - activations and torques; generators None: there are none."""
+    """Write activations and torques of torque generators into out : (n_generator, N_GENERATOR_OUT).
+
+    Nothing is done where generators is None.
+    """
     if generators is None:
         return
     write_table(generators.state, out)
@@ -108,7 +112,7 @@ def write_generators(generators, out):
 
 @njit
 def write_holds(held, out):
-    """out : (n_hold,) - forces of constraints, after add_hold_slopes; held None: there are none."""
+    """Write forces of constraints into out : (n_hold,), after add_hold_slopes; nothing where held is None."""
     if held is None:
         return
     for k in range(out.shape[0]):
@@ -117,7 +121,10 @@ def write_holds(held, out):
 
 @njit
 def write_couplers(couplers, own, out):
-    """out : (n_coupler,) - force along each given coordinate that its coupler adds, after reduce_slopes."""
+    """Write the force of each coupler along its given coordinate into out : (n_coupler,).
+
+    It is valid after reduce_slopes; nothing is done where couplers is None.
+    """
     if couplers is None:
         return
     for k in range(out.shape[0]):
@@ -126,7 +133,7 @@ def write_couplers(couplers, own, out):
 
 @njit
 def write_table(table, out):
-    """out = the first columns of table, entry by entry."""
+    """Copy the first columns of table into out, entry by entry."""
     for i in range(out.shape[0]):
         for j in range(out.shape[1]):
             out[i, j] = table[i, j]

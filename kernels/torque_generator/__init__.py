@@ -1,1 +1,1 @@
-"""Muscle torque generators: the muscles that turn a joint one way as one torque, and their fitting."""
+"""Muscle torque generators: one torque for the muscles that turn a joint one way, and its fitting."""

@@ -1,12 +1,14 @@
-"""The three curves of a torque generator, without unit, as knots of chains of corners (kernels/bezier).
+"""The three dimensionless curves of a torque generator, as knots of Bezier corners (kernels/bezier).
 
-t^A over z = (theta - theta_o) / theta_w follows exp(-z^2 / 2): knots at 0, +-1 and where it falls to 1/1000.
-t^PE over s = (theta - theta_0) / (theta_1 - theta_0) follows an exponential: 0 up to 0, 1, steep 4.6, at 1.
-t^V over w = omega / omega_max, shortening > 0: Hill's hyperbola a (1 - w) / (a + w) from 0 to 0.9, by way of
-t^V(1/2), then smoothly to 0 at 1; t^V(omega_max^E) for w <= -0.9.
-The first two are the same for all generators. Millard et al. (2019), appendix A; what the paper leaves open
-(knots, slopes, shapes) as in the authors' own program, the muscle addon of RBDL, by its published numbers.
-Its t^PE depends on the unit of angles where theta_1 - theta_0 is above 1.394 rad; this one never does.
+t^A over z = (theta - theta_o) / theta_w follows exp(-z^2 / 2), with knots at 0, +-1 and where that is 1/1000.
+t^PE over s = (theta - theta_0) / (theta_1 - theta_0) follows an exponential: it is 0 for s <= 0, and 1 with
+the slope 4.6 at s = 1.
+t^V over w = omega / omega_max, shortening > 0, is Hill's hyperbola a (1 - w) / (a + w) from 0 to 0.9, through
+t^V(1/2), and then goes smoothly to 0 at 1; for w <= -0.9 it is t^V(omega_max^E).
+The first two are the same for all generators. Source: Millard et al. (2019), appendix A; what the paper
+leaves open (knots, slopes, shapes) is as in the authors' own program, the muscle addon of RBDL, by its
+published numbers. Its t^PE depends on the unit of angles where theta_1 - theta_0 is above 1.394 rad; this one
+never does.
 """
 
 from __future__ import annotations
@@ -17,22 +19,27 @@ from kernels.bezier.chain import evaluate_segment, write_corner_of
 from kernels.compiler.jit import njit
 
 N_ANGLE, N_PASSIVE, N_VELOCITY = 4, 2, 4
-"""Corners of t^A, t^PE and t^V."""
+"""Number of corners of t^A, t^PE and t^V."""
 HALF_WIDTH = math.sqrt(2.0 * math.log(1000.0))
 SHOULDER = math.exp(-0.5)
 STIFFNESS = 4.6
-"""Slope of t^PE at s = 1, near ln 100: the exponential whose value there is 100 times that at 0."""
+"""Slope of t^PE at s = 1. It is near ln 100, that of the exponential of which the value there is 100 times
+that at 0."""
 TOE, TOE_STIFFNESS = 0.05, 0.01 * STIFFNESS
-"""Where t^PE has left zero, and its slope there."""
+"""Value of s at which t^PE has left zero, and its slope there."""
 ROUND, EARLY = 0.5, 0.7
-"""Shapes of corners, of t^A and t^PE, and of the lengthening side of t^V."""
+"""Shapes of the corners of t^A and t^PE, and of those on the lengthening side of t^V."""
 PLATEAU, LATE = -0.9, 0.9
 N_HALVING, N_PROBE = 10, 9
 
 
 @njit
 def angle_knots(knots_out, shapes_out):
-    """knots_out : (5, 3), shapes_out : (4,) - t^A over z."""
+    """Write the knots of t^A over z, and the shapes of its corners.
+
+    knots_out : (5, 3) - z, value and slope of each knot
+    shapes_out : (4,) - shape of each corner
+    """
     for k in range(5):
         z = (k - 2.0) if abs(k - 2) < 2 else math.copysign(HALF_WIDTH, k - 2.0)
         inner = SHOULDER if abs(k - 2) == 1 else 0.0
@@ -44,7 +51,11 @@ def angle_knots(knots_out, shapes_out):
 
 @njit
 def passive_knots(knots_out, shapes_out):
-    """knots_out : (3, 3), shapes_out : (2,) - t^PE over s."""
+    """Write the knots of t^PE over s, and the shapes of its corners.
+
+    knots_out : (3, 3) - s, value and slope of each knot
+    shapes_out : (2,) - shape of each corner
+    """
     for k in range(3):
         knots_out[0, k] = 0.0
     knots_out[1, 0], knots_out[1, 1], knots_out[1, 2] = TOE, 0.5 * TOE * TOE_STIFFNESS, TOE_STIFFNESS
@@ -54,14 +65,14 @@ def passive_knots(knots_out, shapes_out):
 
 @njit
 def hill(half, w):
-    """(value, slope) of Hill's hyperbola at w: 1 at 0, `half` at 1/2, 0 at 1."""
+    """Return value and slope of Hill's hyperbola at w, which is 1 at w = 0, `half` at 1/2 and 0 at 1."""
     a = 0.5 * half / (0.5 - half)
     return a * (1.0 - w) / (a + w), -a * (1.0 + a) / ((a + w) * (a + w))
 
 
 @njit
 def hill_by_half(half, w):
-    """Derivatives of (value, slope) of Hill's hyperbola at w by its value at 1/2."""
+    """Return the derivatives of value and slope of Hill's hyperbola at w by its value at 1/2."""
     a = 0.5 * half / (0.5 - half)
     a_by = 0.25 / ((0.5 - half) * (0.5 - half))
     value = w * (1.0 - w) / ((a + w) * (a + w))
@@ -71,11 +82,12 @@ def hill_by_half(half, w):
 
 @njit
 def velocity_knots(lengthening, half, knots_out, shapes_out):
-    """Knots of t^V over w; the shapes of its last two corners are found by `find_shape`.
+    """Write the knots of t^V over w; the shapes of its last two corners are found later by `find_shape`.
 
     lengthening : float - t^V(omega_max^E), at least 1 [1]
-    half : float - t^V(1/2), above 0, below 1/2 [1]
-    knots_out : (5, 3), shapes_out : (4,) - written
+    half : float - t^V(1/2), above 0 and below 1/2 [1]
+    knots_out : (5, 3) - w, value and slope of each knot
+    shapes_out : (4,) - shape of each corner
     """
     at_rest, late = hill(half, 0.0), hill(half, LATE)
     for k in range(5):
@@ -92,7 +104,10 @@ def velocity_knots(lengthening, half, knots_out, shapes_out):
 
 @njit
 def velocity_knots_by_half(half, by_out):
-    """by_out : (5, 3) - derivatives of the knots of t^V by t^V(1/2); those by t^V(omega_max^E) are plain."""
+    """Compute the derivatives by_out : (5, 3) of the knots of t^V by t^V(1/2).
+
+    Those by t^V(omega_max^E) are constants.
+    """
     at_rest, late = hill_by_half(half, 0.0), hill_by_half(half, LATE)
     for k in range(5):
         for j in range(3):
@@ -103,13 +118,15 @@ def velocity_knots_by_half(half, by_out):
 
 @njit
 def find_shape(half, knots, segment, ends, curves):
-    """The shape of the corner from w = 0 to 0.9 that lies nearest to Hill's hyperbola, by halved steps.
+    """Return the shape of the corner from w = 0 to 0.9 that is nearest to Hill's hyperbola.
+
+    It is found by steps that are halved again and again.
 
     half : float - t^V(1/2) [1]
-    knots : (5, 3) - of t^V
-    segment : int - of that corner; overwritten while shapes are tried
-    ends : (6,) - scratch
-    curves : Curves - the table
+    knots : (5, 3) - knots of t^V
+    segment : int - segment of that corner in the table; overwritten while shapes are tried
+    ends : (6,) - working space
+    curves : BezierCurves - the table
     """
     for k in range(3):
         ends[k], ends[3 + k] = knots[2, k], knots[3, k]
@@ -128,13 +145,13 @@ def find_shape(half, knots, segment, ends, curves):
 
 @njit
 def distance_from_hill(half, shape, segment, ends, curves):
-    """Sum of distances of a corner of this shape from Hill's hyperbola, at ninths of w from 0 to 8/9.
+    """Return the sum of distances of a corner from Hill's hyperbola, at ninths of w from 0 to 8/9.
 
     half : float - t^V(1/2) [1]
-    shape : float - to be tried [1]
-    segment : int - overwritten
-    ends : (6,) - of the corner
-    curves : Curves - the table
+    shape : float - shape of the corner [1]
+    segment : int - segment of the corner in the table, overwritten
+    ends : (6,) - both knots of the corner
+    curves : BezierCurves - the table
     """
     write_corner_of(ends, shape, segment, curves)
     total = 0.0

@@ -1,11 +1,13 @@
-"""What a motion demands of a generator, as rows that must not be negative, with both derivatives.
+"""Inequalities that a motion sets for a torque generator, as rows that must not be negative.
 
-Of every frame, torques in parts of tau_o in the generator's own direction, x = (s_A, s_V, Delta_P, lambda_P,
-s_tau):
+First and second derivatives of the rows are here, too.
+
+In every frame, with torques as fractions of tau_o in the generator's own direction and x = (s_A, s_V,
+Delta_P, lambda_P, s_tau), the generator must be
   strong enough   s_tau [cap t^A t^V + t^PE (1 - beta w)] - demand >= 0     (eq. 10)
   not too stiff   demand - s_tau [floor t^A t^V + t^PE (1 - beta w)] >= 0   (eq. 11, which has floor = 0)
-  not stretched   t^PE_max - t^PE >= 0                                      (eq. 12, of either direction)
-Millard et al. (2019), J Biomech, doi 10.1016/j.jbiomech.2019.04.004, section 2.2.
+  not stretched   t^PE_max - t^PE >= 0                                      (eq. 12, in either direction)
+Source: Millard et al. (2019), J Biomech, doi 10.1016/j.jbiomech.2019.04.004, section 2.2.
 """
 
 from __future__ import annotations
@@ -30,15 +32,16 @@ from kernels.torque_generator.torque import (
 )
 
 N_KIND = 3
-"""Rows of a frame: strong enough, not too stiff, not stretched."""
+"""Number of rows of a frame: strong enough, not too stiff, not stretched."""
 A, A_1, A_2, V, V_1, V_2, P, P_1, P_2, D, D_1, D_2, T, T_1 = range(14)
-"""Pieces of a frame: t^A and t^V with derivatives by s_A and s_V; t^PE with those by Delta_P; the damping
-1 - beta w with those by s_V; t^PE before it is blended, and its derivative by Delta_P."""
+"""Terms of a frame: t^A and t^V with their first and second derivatives by s_A and s_V; t^PE with those by
+Delta_P; the damping factor 1 - beta w with those by s_V; t^PE before it is blended, and its derivative by
+Delta_P."""
 N_PIECE = 14
 
 
 class Demands(NamedTuple):
-    """A motion and what it demands of one generator."""
+    """A motion and the inequalities that it sets for one generator."""
 
     curves: BezierCurves
     velocity: int  # its curve t^V
@@ -53,7 +56,7 @@ class Demands(NamedTuple):
 
 @njit
 def write_pieces(demands, x, k, out):
-    """Pieces of frame k : int; demands : Demands, x : (5,), out : (14,) - columns A to T_1, written."""
+    """Write the terms of frame k : int at x : (5,) into out : (14,), columns A to T_1; demands : Demands."""
     p, curves = demands.parameter, demands.curves
     theta, omega = demands.theta[k], demands.omega[k]
     out[A], _, out[A_1], out[A_2] = angle_multiplier(curves, p, theta, x[S_A])
@@ -68,13 +71,13 @@ def write_pieces(demands, x, k, out):
 
 @njit
 def write_rows(demands, x, piece, value_out, slope_out):
-    """All rows at x.
+    """Compute all rows and their derivatives at x.
 
     demands : Demands
-    x : (5,) - columns S_A to S_TAU
-    piece : (14,) - scratch
-    value_out : (3 n,) - the rows of frame k from 3 k, written
-    slope_out : (3 n, 5) or wider - their derivatives by x, written
+    x : (5,) - fitted parameters, columns S_A to S_TAU
+    piece : (14,) - working space
+    value_out : (3 n,) - rows; those of frame k begin at 3 k
+    slope_out : (3 n, 5) or wider - derivatives of the rows by x
     """
     s = x[S_TAU]
     for k in range(demands.theta.shape[0]):
@@ -101,12 +104,12 @@ def write_rows(demands, x, piece, value_out, slope_out):
 
 @njit
 def largest_violation(demands, x, piece, value_out):
-    """Largest violation of a row at x, 0 where all hold.
+    """Return the largest violation of a row at x, which is 0 where all are fulfilled.
 
     demands : Demands
-    x : (5,) - columns S_A to S_TAU
-    piece : (14,) - scratch
-    value_out : (3 n,) - the rows, written
+    x : (5,) - fitted parameters, columns S_A to S_TAU
+    piece : (14,) - working space
+    value_out : (3 n,) - rows; those of frame k begin at 3 k
     """
     s, worst = x[S_TAU], 0.0
     for k in range(demands.theta.shape[0]):
@@ -121,13 +124,13 @@ def largest_violation(demands, x, piece, value_out):
 
 @njit
 def add_curvatures(demands, x, weight, piece, H):
-    """H : (5, 5) or larger <- H - sum of weight times second derivative of all rows, both triangles.
+    """Subtract the sum of weight times second derivative of all rows from H, in both triangles.
 
     demands : Demands
-    x : (5,) - columns S_A to S_TAU
+    x : (5,) - fitted parameters, columns S_A to S_TAU
     weight : (3 n,) or longer - multipliers of the rows
-    piece : (14,) - scratch
-    H : (5, 5) - in place
+    piece : (14,) - working space
+    H : (5, 5) - or larger; updated
     """
     for k in range(demands.theta.shape[0]):
         j = N_KIND * k
@@ -142,7 +145,7 @@ def add_curvatures(demands, x, weight, piece, H):
 
 @njit
 def add_active(piece, weight, s, H):
-    """Take weight times the second derivatives of s t^A t^V off H : (5, 5); piece : (14,)."""
+    """Subtract weight times the second derivatives of s t^A t^V from H : (5, 5); piece : (14,), the terms."""
     H[S_A, S_A] -= weight * s * piece[A_2] * piece[V]
     H[S_V, S_V] -= weight * s * piece[A] * piece[V_2]
     take(H, S_A, S_V, weight * s * piece[A_1] * piece[V_1])
@@ -152,7 +155,10 @@ def add_active(piece, weight, s, H):
 
 @njit
 def add_passive(piece, weight, s, H):
-    """Take weight times the second derivatives of s t^PE (1 - beta w) off H : (5, 5); piece : (14,)."""
+    """Subtract weight times the second derivatives of s t^PE (1 - beta w) from H : (5, 5).
+
+    piece : (14,) - terms of the frame
+    """
     H[S_V, S_V] -= weight * s * piece[P] * piece[D_2]
     H[DELTA, DELTA] -= weight * s * piece[P_2] * piece[D]
     take(H, S_V, DELTA, weight * s * piece[P_1] * piece[D_1])
@@ -165,6 +171,6 @@ def add_passive(piece, weight, s, H):
 
 @njit
 def take(H, i, k, value):
-    """H[i, k] and H[k, i] less by value."""
+    """Subtract value from H[i, k] and from H[k, i]."""
     H[i, k] -= value
     H[k, i] -= value

@@ -1,14 +1,15 @@
-"""The least change of a generator that lets it make a motion: a nonlinear program in five unknowns.
+"""Least change of a torque generator with which it can make a motion: a nonlinear program in five unknowns.
 
   min sum of weight (x - x_o)^2 subject to the rows of kernels/torque_generator/demands and to bounds (eq. 9)
-Sequential quadratic programs on exact second derivatives within a trust region (Fletcher 1987, Practical
-Methods of Optimization, sections 12.4, 14.4): first the least violation t that rows allow to first order,
+It is solved by sequential quadratic programs with exact second derivatives within a trust region (Fletcher
+1987, Practical Methods of Optimization, sections 12.4, 14.4). The first program of an iteration finds the
+least violation t that the rows allow to first order,
   min t + small d'd,  rows + their slopes d + t >= 0,  t >= 0,  |d| <= trust
-then, with that t, which is 0 where they do not contradict each other, the best step
+and the second one, with that t, which is 0 where the rows do not contradict each other, the best step
   min (x + d - x_o)' W (x + d - x_o) + d'Cd/2,  rows + their slopes d + t >= 0,  |d| <= trust
-A step is gone where an exact penalty of the largest violation falls (Byrd, Nocedal, Waltz 2008, Comput Optim
-Appl 39:117-141, on its weight); a second-order correction follows rows round their bends. The problem is not
-convex: what is found is the local minimum to which the start leads.
+A step is taken where it lowers an exact penalty function of the largest violation (Byrd, Nocedal, Waltz 2008,
+Comput Optim Appl 39:117-141, on its weight); a second-order correction accounts for the curvature of the
+rows. The problem is not convex: the result is the local minimum to which the start leads.
 """
 
 from __future__ import annotations
@@ -31,11 +32,12 @@ from kernels.torque_generator.demands import (
 from kernels.torque_generator.torque import N_FIT
 
 FITTED, IMPOSSIBLE, UNFINISHED = 0, 1, 2
-"""What `fit` returns: a minimum; none of its surroundings fulfils all rows; iterations ran out."""
+"""Status of `fit`: a minimum was found; no point near the result fulfils all rows; the iterations were
+exhausted."""
 
 
 class FitOptions(NamedTuple):
-    """What the fit is held to."""
+    """Target, bounds and tolerances of the fit."""
 
     target: np.ndarray  # (5,) - x_o
     weight: np.ndarray  # (5,) - diagonal of W
@@ -48,7 +50,7 @@ class FitOptions(NamedTuple):
 
 
 class GeneratorFitWork(NamedTuple):
-    """Room for one fit."""
+    """Working space of one fit."""
 
     program: Quadratic
     quadratic: QuadraticWork
@@ -60,21 +62,23 @@ class GeneratorFitWork(NamedTuple):
 
 
 def new_fit_work(n_frame: int) -> GeneratorFitWork:
-    """Room for fits to motions of so many frames."""
+    """Allocate a GeneratorFitWork for motions of so many frames."""
     rows = N_KIND * n_frame
     program, work = new_quadratic(N_FIT + 1, rows + 1 + 2 * N_FIT)
     return allocate(GeneratorFitWork, rows=rows, program=program, quadratic=work)
 
 
 SMALL = 1e-3
-"""Weight of the step's length beside the violation, while the least violation is looked for."""
+"""Weight of the squared step beside the violation, in the program for the least violation."""
 ALLOWED = 0.5
-"""Part of what counts as no violation that rows are let off by, so that there is room between them."""
+"""Fraction of the tolerated violation by which the rows are relaxed, so that there is room between them."""
 STEERED = 0.5
-"""Part of the violation's foreseen fall that the penalty is worth at least, whatever the objective does."""
+"""Fraction of the predicted decrease of the penalty that the predicted decrease of objective and penalty
+together has to reach, whatever the objective does."""
 LEAST_TRUST, MOST_TRUST = 1e-12, 1.0
 POOR, GOOD = 0.1, 0.75
-"""Parts of what the program foresees: below, a step is not gone; above, the next may be longer."""
+"""Fractions of the decrease that the program predicts: below the first a step is rejected, above the second
+the next one may be longer."""
 ROUNDING = 1e-15
 FIRST_SHIFT, MOST_SHIFT = 1e-3, 1e12
 DEFINITE = 1e-6
@@ -82,14 +86,15 @@ DEFINITE = 1e-6
 
 @entry
 def fit(demands, options, work, x):
-    """Fit from x : (5,), which is replaced by what is found.
+    """Fit the parameters of a generator; return (status, iterations, largest violation).
+
+    Multipliers of the last program stay in the work: those of the rows, of t >= 0, and of the bounds of each
+    parameter, low and high.
 
     demands : Demands
     options : FitOptions
-    work : FitWork - written
-    x : (5,) - start and answer
-    Returns (status, iterations, largest violation); multipliers of the last program stay in the work: of the
-    rows, of t >= 0, of the bounds of each parameter, low and high.
+    work : GeneratorFitWork - working space, overwritten
+    x : (5,) - start, replaced by the result
     """
     for i in range(N_FIT):
         x[i] = min(max(x[i], options.low[i]), options.high[i])
@@ -126,11 +131,11 @@ def fit(demands, options, work, x):
 
 @njit
 def add_bends(demands, x, work):
-    """The bends of the rows by their multipliers, in work.H.
+    """Compute the second derivatives of the rows, weighted by minus their multipliers, in work.H.
 
     demands : Demands
-    x : (5,)
-    work : FitWork - H written
+    x : (5,) - fitted parameters
+    work : GeneratorFitWork - its H is written
     """
     work.H[:, :] = 0.0
     add_curvatures(demands, x, work.quadratic.multiplier, work.piece, work.H)
@@ -138,11 +143,13 @@ def add_bends(demands, x, work):
 
 @njit
 def least_violation(options, violation, work):
-    """The least violation that a step within its bounds leaves to first order, at least what is allowed.
+    """Return the least violation that a step within its bounds leaves to first order [tau_o].
+
+    It is at least the allowed violation.
 
     options : FitOptions
-    violation : float - without a step [tau_o]
-    work : FitWork - its program is the one that was solved
+    violation : float - violation without a step [tau_o]
+    work : GeneratorFitWork - its program and quadratic are overwritten
     """
     allowed = ALLOWED * options.fulfilled
     if violation <= allowed:
@@ -163,12 +170,12 @@ def least_violation(options, violation, work):
 
 @njit
 def pose(options, x, left, work):
-    """The program of the best step, with the rows let off by what is left of violation.
+    """Set up the program of the best step, with the rows relaxed by the violation that is left.
 
     options : FitOptions
-    x : (5,)
-    left : float - [tau_o]
-    work : FitWork - its program written
+    x : (5,) - fitted parameters
+    left : float - violation by which the rows are relaxed [tau_o]
+    work : GeneratorFitWork - its program is written
     """
     program = work.program
     convexify(work.H, options.weight, work)
@@ -185,7 +192,7 @@ def pose(options, x, left, work):
 
 @njit
 def convexify(H, weight, work):
-    """The program's H : 2 W + H : (5, 5), with as much on the diagonal as makes it positive definite."""
+    """Set the program's Hessian to 2 W + H, H : (5, 5), with a diagonal that makes it positive definite."""
     shift = 0.0
     while True:
         for i in range(N_FIT):
@@ -200,12 +207,12 @@ def convexify(H, weight, work):
 
 @njit
 def bound(options, x, trust, work):
-    """The last rows of the program: t >= 0, and steps d within the trust region and the bounds of x : (5,).
+    """Write the last rows of the program: t >= 0, and steps d within the trust region and the bounds of x.
 
     options : FitOptions
-    x : (5,)
+    x : (5,) - fitted parameters
     trust : float - largest step [1, rad]
-    work : FitWork - written
+    work : GeneratorFitWork - its program is written
     """
     G, b, j = work.program.G, work.program.b, work.value.shape[0]
     G[j:, :] = 0.0
@@ -218,7 +225,7 @@ def bound(options, x, trust, work):
 
 @njit
 def largest(value):
-    """Largest violation among rows : (n,), 0 where all hold."""
+    """Return the largest violation among rows value : (n,), 0 where all are fulfilled."""
     worst = 0.0
     for j in range(value.shape[0]):
         worst = max(worst, -value[j])
@@ -227,7 +234,7 @@ def largest(value):
 
 @njit
 def largest_step(y):
-    """Largest change of a parameter in a step y : (6,)."""
+    """Return the largest change of a parameter in a step y : (6,)."""
     length = 0.0
     for i in range(N_FIT):
         length = max(length, abs(y[i]))
@@ -236,12 +243,12 @@ def largest_step(y):
 
 @njit
 def merit(options, x, violation, penalty):
-    """Objective and penalty of a violation beyond what is allowed.
+    """Return the objective plus the penalty of a violation that exceeds the allowed one.
 
     options : FitOptions
-    x : (5,)
-    violation : float - largest [tau_o]
-    penalty : float - of it
+    x : (5,) - fitted parameters
+    violation : float - largest violation of a row [tau_o]
+    penalty : float - factor of the violation
     """
     total = penalty * max(violation - ALLOWED * options.fulfilled, 0.0)
     for i in range(N_FIT):
@@ -252,7 +259,7 @@ def merit(options, x, violation, penalty):
 
 @njit
 def total(work):
-    """Sum of the multipliers of the rows: what a violation is worth."""
+    """Return the sum of the multipliers of the rows, below which the penalty factor would be too small."""
     value = 0.0
     for j in range(work.value.shape[0]):
         value += work.quadratic.multiplier[j]
@@ -261,7 +268,7 @@ def total(work):
 
 @njit
 def foreseen_gain(work):
-    """By how much the program says that its step lowers the objective."""
+    """Return the decrease of the objective that the program predicts for its step."""
     program, y = work.program, work.quadratic.y
     gain = 0.0
     for i in range(N_FIT):
@@ -273,13 +280,13 @@ def foreseen_gain(work):
 
 @njit
 def attempt(demands, options, x, penalty, work):
-    """The merit where the program's step leads to; that point, within its bounds, in the work.
+    """Return the merit at the end of the program's step, a point within its bounds that goes into work.x.
 
     demands : Demands
     options : FitOptions
-    x : (5,)
-    penalty : float
-    work : FitWork - x and tried written
+    x : (5,) - fitted parameters before the step
+    penalty : float - factor of the violation
+    work : GeneratorFitWork - its x and tried are written
     """
     for i in range(N_FIT):
         work.x[i] = min(max(x[i] + work.quadratic.y[i], options.low[i]), options.high[i])
@@ -288,10 +295,12 @@ def attempt(demands, options, x, penalty, work):
 
 @njit
 def correct(left, work):
-    """Solve the program again with the rows as they are where its step leads to, less their slopes.
+    """Solve the program again with the rows at the end of its step, less their slopes times that step.
 
-    left : float - violation by which they are let off [tau_o]
-    work : FitWork
+    This is a second-order correction.
+
+    left : float - violation by which the rows are relaxed [tau_o]
+    work : GeneratorFitWork - its program and quadratic are overwritten
     """
     program, y = work.program, work.quadratic.y
     for j in range(work.value.shape[0]):
@@ -303,7 +312,9 @@ def correct(left, work):
 
 @njit
 def next_trust(trust, ratio, length):
-    """The trust region after a step of this length that gave this part of what was foreseen."""
+    """Return the next trust region, from the length of a step and its ratio of actual to predicted
+    decrease.
+    """
     if ratio < POOR:
         return 0.25 * min(trust, length)
     if ratio > GOOD and length > 0.99 * trust:

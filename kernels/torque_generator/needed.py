@@ -1,4 +1,4 @@
-"""Activations that generators need for the torques of a motion."""
+"""Activations that torque generators need for the joint torques of a motion."""
 
 from __future__ import annotations
 
@@ -8,17 +8,20 @@ from kernels.torque_generator.torque import TORQUE_SIGN, activation_of
 
 @njit
 def needed_activations(driven, q, v, tau, activation_out, torque_out, point, parts):
-    """Of every generator of a model: its activation where it alone bears the torque of its own direction.
+    """Compute the activation at which each generator alone bears the torque of its own direction.
 
-    The torque of the other direction is its antagonist's, so that it is asked for none (eq. 7 of Millard et
-    al. 2019, without co-contraction). Below 0 its passive torque is too high, above 1 it is too weak.
+    A torque of the other direction is borne by its antagonist, so that the generator has to give none (eq. 7
+    of Millard et al. 2019, without co-contraction). An activation below 0 means that the passive torque is
+    too high, one above 1 that the generator is too weak.
 
     driven : DrivenGenerators
-    q : (n_q,) - coordinates [rad], v : (n_v,) - speeds [rad/s]
+    q : (n_q,) - generalized coordinates [rad]
+    v : (n_v,) - generalized speeds [rad/s]
     tau : (n_v,) - generalized forces [N m]
-    activation_out : (n_generator,) - written [1]
-    torque_out : (n_generator,) - asked of each along its coordinate, written [N m]
-    point : (3,), parts : (4,) - working space
+    activation_out : (n_generator,) - activation of each generator [1]
+    torque_out : (n_generator,) - torque that each has to give along its coordinate [N m]
+    point : (3,) - working space
+    parts : (4,) - working space
     """
     for g in range(driven.dof.shape[0]):
         d = driven.dof[g]

@@ -4,11 +4,12 @@
   t^A  = lambda_A + (1 - lambda_A) t^A((theta - theta_o) / s_A + theta_o)   (eq. 4)
   t^V  = lambda_V flat + (1 - lambda_V) t^V(w),  w = omega / (s_V omega_max)   (eq. 5)
   t^PE = (1 - lambda_P) t^PE(theta - Delta_P)   (eq. 6)
-`flat` is 1 as eq. 5 is printed, or t^V(omega_max^E), as published numbers were computed. theta is positive
-in flexion (ulnar deviation of the wrist), 0 in neutral standing, omega positive where the generator shortens:
+`flat` is 1 as eq. 5 is printed, or t^V(omega_max^E), with which the published numbers were computed. theta is
+positive in flexion (ulnar deviation of the wrist) and 0 in neutral standing, omega is positive where the
+generator shortens:
   theta = factor angle_sign (q - offset),  omega = factor u dq/dt,  u = torque_sign
-Nothing is cut off: activations below 0 or above 1 say that a generator is too stiff or too weak.
-Millard et al. (2019), J Biomech, doi 10.1016/j.jbiomech.2019.04.004.
+Nothing is clipped: an activation below 0 or above 1 shows that a generator is too stiff or too weak.
+Source: Millard et al. (2019), J Biomech, doi 10.1016/j.jbiomech.2019.04.004.
 """
 
 from __future__ import annotations
@@ -21,34 +22,34 @@ from kernels.bezier.chain import BezierCurves, evaluate
 from kernels.compiler.jit import entry, njit
 
 ANGLE_CURVE, PASSIVE_CURVE, FIRST_VELOCITY = 0, 1, 2
-"""Curves of the table: t^A and t^PE, which all generators share, and t^V of each."""
+"""Curves of the table: t^A and t^PE, which all generators share, then t^V of each generator."""
 
 STRENGTH, SPEED, OPTIMAL, WIDTH, PASSIVE_ZERO, PASSIVE_SPAN, DAMPING = 0, 1, 2, 3, 4, 5, 6
 BLEND_ANGLE, BLEND_SPEED, FLAT, ANGLE_SIGN, TORQUE_SIGN, OFFSET, FACTOR = 7, 8, 9, 10, 11, 12, 13
 """Columns of a generator's parameters.
 
 STRENGTH : tau_o, isometric torque at the optimal angle [N m]
-SPEED : omega_max, at which shortening gives no torque [rad/s]
+SPEED : omega_max, speed at which shortening gives no torque [rad/s]
 OPTIMAL, WIDTH : theta_o and theta_w of t^A [rad]
-PASSIVE_ZERO, PASSIVE_SPAN : theta_0, and theta_1 - theta_0, below 0 of a flexor [rad]
-DAMPING : beta of the passive element [1]
-BLEND_ANGLE, BLEND_SPEED : lambda_A, lambda_V [1]
-FLAT : towards which t^V is blended [1]
-ANGLE_SIGN, TORQUE_SIGN, OFFSET, FACTOR : signs, +-1, offset [rad] and factor [1] of the joint's angle
-"""
+PASSIVE_ZERO, PASSIVE_SPAN : theta_0, and theta_1 - theta_0, which is below 0 for a flexor [rad]
+DAMPING : beta, damping of the passive element [1]
+BLEND_ANGLE, BLEND_SPEED : lambda_A and lambda_V, the shares of a constant in t^A and t^V [1]
+FLAT : constant with which t^V is blended [1]
+ANGLE_SIGN, TORQUE_SIGN, OFFSET, FACTOR : signs, +-1, offset [rad] and factor [1] of the joint's angle"""
 N_PARAMETER = 14
 
 S_A, S_V, DELTA, LAMBDA, S_TAU = 0, 1, 2, 3, 4
-"""Columns of what is fitted (eq. 8): s_A, s_V [1], Delta_P [rad], lambda_P, s_tau [1]."""
+"""Columns of the fitted parameters (eq. 8): s_A, s_V [1], Delta_P [rad], lambda_P, s_tau [1]."""
 N_FIT = 5
 
 TORQUE, BY_ANGLE, BY_SPEED, BY_ACTIVATION, BY_FIT = 0, 1, 2, 3, 4
-"""Columns of a torque and its derivatives by q, dq/dt, a and, from BY_FIT, by the five that are fitted."""
+"""Columns of a torque and its derivatives by q, dq/dt, a and, from BY_FIT on, by the five fitted parameters.
+"""
 N_TORQUE = BY_FIT + N_FIT
 
 
 class Generators(NamedTuple):
-    """A table of generators; the last three are what `kernels/muscle/activation` reads."""
+    """A table of generators; `kernels/muscle/activation` reads the last three fields."""
 
     curves: BezierCurves
     parameter: np.ndarray  # (n, 14) - columns STRENGTH to FACTOR
@@ -60,23 +61,23 @@ class Generators(NamedTuple):
 
 @njit
 def fibre_angle(p, q):
-    """theta, positive in flexion [rad], of a joint's angle q [rad]; p : (14,) - parameters."""
+    """Return theta [rad], positive in flexion, at the joint angle q [rad]; p : (14,) are the parameters."""
     return p[FACTOR] * p[ANGLE_SIGN] * (q - p[OFFSET])
 
 
 @njit
 def fibre_speed(p, qd):
-    """omega, positive where the generator shortens [rad/s], of a joint's speed qd [rad/s]."""
+    """Return omega [rad/s], positive where the generator shortens, at the speed qd [rad/s] of the joint."""
     return p[FACTOR] * p[TORQUE_SIGN] * qd
 
 
 @njit
 def angle_multiplier(curves, p, theta, s):
-    """t^A of eq. 4 and its derivatives by theta, by s_A, and twice by s_A.
+    """Return t^A of eq. 4, its derivatives by theta and by s_A, and its second derivative by s_A.
 
-    curves : Curves
-    p : (14,) - parameters
-    theta : float - [rad]
+    curves : BezierCurves
+    p : (14,) - parameters of the generator
+    theta : float - angle [rad]
     s : float - s_A [1]
     """
     z = (theta - p[OPTIMAL]) / (s * p[WIDTH])
@@ -89,12 +90,12 @@ def angle_multiplier(curves, p, theta, s):
 
 @njit
 def speed_multiplier(curves, p, c, omega, s):
-    """t^V of eq. 5 and its derivatives by omega, by s_V, and twice by s_V.
+    """Return t^V of eq. 5, its derivatives by omega and by s_V, and its second derivative by s_V.
 
-    curves : Curves
-    p : (14,) - parameters
-    c : int - its curve
-    omega : float - [rad/s]
+    curves : BezierCurves
+    p : (14,) - parameters of the generator
+    c : int - index of its curve t^V
+    omega : float - speed [rad/s]
     s : float - s_V [1]
     """
     w = omega / (s * p[SPEED])
@@ -112,7 +113,7 @@ def speed_multiplier(curves, p, c, omega, s):
 
 @njit
 def passive_curve(curves, p, theta, delta):
-    """t^PE shifted by Delta_P, not yet blended (eq. 6), and its first and second derivative by theta."""
+    """Return t^PE shifted by Delta_P, not yet blended (eq. 6), with first and second derivative by theta."""
     inverse = 1.0 / p[PASSIVE_SPAN]
     value, slope, curvature = evaluate(curves, PASSIVE_CURVE, (theta - delta - p[PASSIVE_ZERO]) * inverse)
     return value, slope * inverse, curvature * inverse * inverse
@@ -120,12 +121,12 @@ def passive_curve(curves, p, theta, delta):
 
 @njit
 def torque(generators, g, state, out):
-    """Torque about the joint, and its derivatives.
+    """Compute the torque of generator g about the joint, and its derivatives.
 
     generators : Generators
-    g : int
+    g : int - index of the generator
     state : (3,) - q [rad], dq/dt [rad/s], activation [1]
-    out : (9,) - columns TORQUE [N m] to BY_FIT, written
+    out : (9,) - columns TORQUE [N m] to BY_FIT and further, written
     """
     p, x, curves = generators.parameter[g], generators.fit[g], generators.curves
     theta, omega, a = fibre_angle(p, state[0]), fibre_speed(p, state[1]), state[2]
@@ -153,11 +154,12 @@ def torque(generators, g, state, out):
 
 @njit
 def parts(generators, g, state, out):
-    """What a torque is made of: out : (4,) - t^A, t^V, t^PE as fitted, 1 - beta w, written.
+    """Compute the factors of a torque: t^A, t^V, t^PE as fitted, and 1 - beta w.
 
     generators : Generators
-    g : int
-    state : (2,) or more - q [rad], dq/dt [rad/s]
+    g : int - index of the generator
+    state : (2,) or longer - q [rad], dq/dt [rad/s]
+    out : (4,) - the factors, written
     """
     p, x, curves = generators.parameter[g], generators.fit[g], generators.curves
     theta, omega = fibre_angle(p, state[0]), fibre_speed(p, state[1])
@@ -169,13 +171,14 @@ def parts(generators, g, state, out):
 
 @njit
 def activation_of(generators, g, state, out):
-    """The activation at which generator g gives a torque; not cut off at 0 or 1.
+    """Return the activation at which generator g gives a torque; it is not clipped at 0 or 1.
+
+    It is NaN or infinite where t^A t^V is zero, which is possible without blending.
 
     generators : Generators
-    g : int
+    g : int - index of the generator
     state : (3,) - q [rad], dq/dt [rad/s], torque about the joint [N m]
-    out : (4,) - parts, written
-    NaN or infinite where t^A t^V is zero, as it may be without blending.
+    out : (4,) - factors as of `parts`, written
     """
     parts(generators, g, state, out)
     p = generators.parameter[g]
@@ -185,20 +188,20 @@ def activation_of(generators, g, state, out):
 
 @njit
 def torques(generators, states, out):
-    """Torques of all generators with derivatives; states : (n, 3) as of `torque`, out : (n, 9), written."""
+    """Compute the torques of all generators; states : (n, 3) and out : (n, 9) have rows as in `torque`."""
     for g in range(states.shape[0]):
         torque(generators, g, states[g], out[g])
 
 
 @entry
 def activations(generators, g, states, activation_out, parts_out):
-    """Activations of one generator along a motion.
+    """Compute the activations of one generator along a motion.
 
     generators : Generators
-    g : int
+    g : int - index of the generator
     states : (n_frame, 3) - q [rad], dq/dt [rad/s], torque about the joint [N m]
-    activation_out : (n_frame,) - written
-    parts_out : (n_frame, 4) - t^A, t^V, t^PE and 1 - beta w, written
+    activation_out : (n_frame,) - activation at each frame [1]
+    parts_out : (n_frame, 4) - t^A, t^V, t^PE and 1 - beta w at each frame
     """
     for k in range(states.shape[0]):
         activation_out[k] = activation_of(generators, g, states[k], parts_out[k])
