@@ -211,7 +211,7 @@ def test_an_inertia_that_no_body_has_is_told(here, two):
     model = two("[0.01, 0.01, 0.01]", "[0.01, 0.01, 0.05]")
     done = here("check", model)
     assert done.code == 0, done.err
-    assert "bodies.arm.inertia_kg_m2: no body has it" in done.out
+    assert "bodies.arm.inertia_kg_m2: no real body has this inertia" in done.out
 
 
 def test_a_cylinder_ends(here, two):

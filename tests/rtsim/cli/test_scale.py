@@ -158,7 +158,7 @@ def test_the_planar_body_of_a_person(here, tmp_path):
     [
         ("planar_body", ["--mass", "60"], "sex, mass and stature"),
         ("planar_body", ["--mass", "60", "--sex", "male", "--stature", "17"], "17 mm is no stature"),
-        ("planar_body", ["--mass", "10", "--sex", "male", "--stature", "2200"], "are no person"),
+        ("planar_body", ["--mass", "10", "--sex", "male", "--stature", "2200"], "fit no person"),
         ("legs.osim", ["--mass", "60"], "scaled by marker distances"),
     ],
 )

@@ -226,7 +226,7 @@ def test_ellipsoid_joint_glides(read, version):
     assert body.joint == "ellipsoidal"
     assert not body.coordinates
     assert body.radii_mm == pytest.approx((70.0, 120.0, 100.0), rel=1e-15)
-    assert any("turns without angles" in note and "starts without a turn" in note for note in notes)
+    assert any("has no angles" in note and "starts without a turn" in note for note in notes)
     P, C = euler(0.1, -0.2, 0.3), euler(-0.2, 0.1, 0.2)
     found, R = poses(spec), P @ C.T
     np.testing.assert_allclose(found.rotation[0], R, atol=1e-15)

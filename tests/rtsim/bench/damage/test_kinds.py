@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from tests.benchmarks.damage.drawn import GROUPS, NAMES, SEEDS, a_scene, changed, draw, shifts
 
 from benchmarks.damage.kinds import (
     calibrated,
@@ -16,6 +15,7 @@ from benchmarks.damage.kinds import (
     rigid,
     timing,
 )
+from tests.rtsim.bench.damage.drawn import GROUPS, NAMES, SEEDS, a_scene, changed, draw, shifts
 
 KINDS = find_kinds()
 

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from tests.benchmarks.damage.drawn import GROUPS, SEEDS, a_scene, changed, draw, shifts
 
 from benchmarks.damage.kinds import rigid
+from tests.rtsim.bench.damage.drawn import GROUPS, SEEDS, a_scene, changed, draw, shifts
 
 
 def test_a_cluster_is_bumped_as_one():

@@ -270,7 +270,7 @@ def test_the_source_is_never_written_over(tmp_path: Path) -> None:
     link.symlink_to(source)
     with pytest.raises(ConfigError, match="never written over"):
         check_source(source, link, "--out")
-    with pytest.raises(ConfigError, match="is none"):
+    with pytest.raises(ConfigError, match="is not a C3D file"):
         check_source("walker", tmp_path / "out.c3d", "--out")
     with pytest.raises(ConfigError, match="not there"):
         check_source(tmp_path / "gone.c3d", tmp_path / "out.c3d", "--out")

@@ -89,7 +89,7 @@ def test_guess_without_anything_is_said():
     """Where nothing tells, Y is taken and the note offers the override."""
     for positions in (np.full((3, 2, 3), -1.0), np.full((3, 2, 3), np.nan)):
         trial = to_ground(raw(positions, ("a", "b")))
-        assert any("nothing in the data tells" in note and "--up" in note for note in trial.notes)
+        assert any("nothing in the data shows it" in note and "--up" in note for note in trial.notes)
 
 
 PLATE = np.array([[0.4, 0.0, 0.6], [0.0, 0.0, 0.6], [0.0, 0.0, 0.0], [0.4, 0.0, 0.0]])
