@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from rtsim.config.runs.run_schema import RunConfig
 from rtsim.errors import ConfigError
-from rtsim.stages.building.first_stage import kinematics_of
+from rtsim.stages.building.first_stage import kinematics_if_any
 from rtsim.stages.markers.unnamed_markers import UnnamedMarkers
 from rtsim.stages.stage import Stage
 
@@ -17,9 +17,9 @@ FEWEST_FRAMES = 200
 
 
 def unnamed_of(stages: Sequence[Stage]) -> UnnamedMarkers | None:
-    """The labeller of markers without names, where a run requests it."""
-    kinematics = kinematics_of(stages)
-    return kinematics.unnamed
+    """The labeller of markers without names, where a run requests it; a run that a motion drives has none."""
+    kinematics = kinematics_if_any(stages)
+    return None if kinematics is None else kinematics.unnamed
 
 
 def check_named(stages: Sequence[Stage], run: RunConfig, where: str) -> None:
