@@ -138,7 +138,7 @@ class StudyDrive:
                 rows = future.result()
             except (CancelledError, TimeoutError, OSError) as error:
                 raise ConfigError(
-                    f"{self._workers.name} cannot be reached any more ({error or type(error).__name__})",
+                    f"{self._workers.name} cannot be reached any more ({str(error) or type(error).__name__})",
                     where=f"study {self._plan.spec.name}",
                     remedy="what is done is kept; give the same command to go on",
                 ) from None

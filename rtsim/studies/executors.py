@@ -91,7 +91,8 @@ def by_scheduler(address: str) -> StudyWorkers:
             remedy="give the address that `dask scheduler` tells",
         )  # fmt: skip
     # what becomes of connections is told here, in one sentence
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    for name in ("distributed", "distributed.client"):  # the second has a level of its own
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     clients: list[Client] = []
 
     def start() -> Executor:
@@ -121,7 +122,7 @@ def by_scheduler(address: str) -> StudyWorkers:
         )  # fmt: skip
     return StudyWorkers(
         n=n, here=False, start=start, stop=stop, lost=(KilledWorker,),
-        name=f"{n} workers of {address}",
+        name=f"{n} worker{'s' if n > 1 else ''} of {address}",
     )  # fmt: skip
 
 
