@@ -36,6 +36,7 @@ from streams.addresses import is_stream
 from streams.capture.system import is_capture
 
 if TYPE_CHECKING:
+    from rtsim.cli.terminal.console import LastingConsole
     from rtsim.live.processes.children import Child
 
 READY_S = 600.0  # the first start compiles
@@ -66,7 +67,6 @@ def command(
     from rtsim.cli.terminal.console import LastingConsole
     from rtsim.cli.terminal.watch import Watch
     from rtsim.live.subjects.persons import with_person
-    from rtsim.report.table import print_summary
 
     del options["all_notes"]  # read where notes are told
     run = make_run(**options)
@@ -123,17 +123,24 @@ def command(
         if captured:
             summary["capture"] = counted_by(players[0])
         fault = None if exit_code() or watch.failed else unusable(run.source, summary)
-        if as_json:
-            reason = reason_of(run.source, summary, fault, watch.failures)
-            click.echo(json.dumps({**summary, "reason": reason}))
-        else:
-            print_summary(console, summary)
+        reason = reason_of(run.source, summary, fault, watch.failures)
+        tell_outcome(console, summary, reason if as_json else None)
         tell_missing(notes)
     if fault is not None:
         raise fault
     if not exit_code():
         check_recorded(record)
     raise SystemExit(exit_code() or int(watch.failed))
+
+
+def tell_outcome(console: LastingConsole, summary: dict[str, Any], reason: str | None) -> None:
+    """Print the summary of a run: as JSON with the reason of its end, or without one as a table."""
+    from rtsim.report.table import print_summary
+
+    if reason is None:
+        print_summary(console, summary)
+    else:
+        click.echo(json.dumps({**summary, "reason": reason}))
 
 
 def check_beside(record: Path | None, monitor: bool, page: str | None) -> None:

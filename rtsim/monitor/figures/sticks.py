@@ -93,13 +93,8 @@ def save_sticks(
             painter.drawText(under, Qt.AlignmentFlag.AlignCenter, f"{results.times[k]:.2f} s")
             painter.restore()
         painter.setFont(font_of(TEXT))
-        paint_key(
-            painter,
-            round(whole),
-            round(height + HEAD + FOOT + MARGIN),
-            LIGHT,
-            (*signs(layout.parts, layout.sides), *loads.signs()),
-        )
+        key = (*signs(layout.parts, layout.sides), *loads.signs())
+        paint_key(painter, round(whole), round(height + HEAD + FOOT + MARGIN), LIGHT, key)
 
     draw_on(paper, whole, height + HEAD + FOOT + 2.0 * MARGIN, title, draw)
 
