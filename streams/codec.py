@@ -70,17 +70,21 @@ def _decoder(kind: Any) -> msgspec.msgpack.Decoder[Any]:
 _ENCODER = msgspec.msgpack.Encoder()
 _HEADER = _decoder(_MessageHeader)
 _ENTRIES = _decoder(dict[str, msgspec.Raw])
-_DECODERS: dict[bytes, msgspec.msgpack.Decoder[Any]] = {
-    b"session": _decoder(Session),
-    b"markers": _decoder(Markers),
-    b"forces": _decoder(Forces),
-    b"result": _decoder(Result),
-    b"telemetry": _decoder(Telemetry),
-    b"command": _decoder(Command),
-    b"output": _decoder(Output),
-    b"device": _decoder(Device),
-    b"end": _decoder(End),
+MESSAGE_TYPES: dict[bytes, type[AnyMessage]] = {
+    b"session": Session,
+    b"markers": Markers,
+    b"forces": Forces,
+    b"result": Result,
+    b"telemetry": Telemetry,
+    b"command": Command,
+    b"output": Output,
+    b"device": Device,
+    b"end": End,
 }
+"""Topic -> what its messages are."""
+PLAIN_FIELDS = frozenset({"meta", "args"})
+"""Tables of messages that hold plain values of any names."""
+_DECODERS = {topic: _decoder(kind) for topic, kind in MESSAGE_TYPES.items()}
 TOPICS = tuple(_DECODERS)
 
 

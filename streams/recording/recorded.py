@@ -9,7 +9,7 @@ from pathlib import Path
 from mcap import records
 from mcap.exceptions import EndOfFile
 from mcap.records import Channel, Chunk, McapRecord
-from mcap.stream_reader import StreamReader, breakup_chunk
+from mcap.stream_reader import CRCValidationError, StreamReader, breakup_chunk
 
 from streams.errors import StreamError
 from streams.recording.opening import open_regular
@@ -27,13 +27,14 @@ class RecordedMessages(Iterator[tuple[int, bytes, bytes]]):
     Attributes
     ----------
     n_read : how many were read so far
-    note : when all are read, a sentence if the file's tail is cut, otherwise ""
+    note : when all are read, a sentence if the file's tail is cut, or if it is altered; otherwise ""
+    altered : when all are read, whether the checksum is not that of the messages
     """
 
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path)
         self.n_read = 0
-        self.note = ""
+        self.note, self.altered = "", False
         self._file = _WholeReads(open_regular(self.path))
         if self._file.peek(len(MAGIC))[: len(MAGIC)] != MAGIC:
             self._file.close()
@@ -57,7 +58,9 @@ class RecordedMessages(Iterator[tuple[int, bytes, bytes]]):
 
     def _all_records(self) -> Iterator[McapRecord]:
         """The records, those inside of chunks too as long as these are not compressed."""
-        reader = StreamReader(self._file, emit_chunks=True, record_size_limit=RECORD_LIMIT)
+        reader = StreamReader(
+            self._file, emit_chunks=True, validate_crcs=True, record_size_limit=RECORD_LIMIT
+        )
         for record in reader.records:
             if not isinstance(record, Chunk):
                 yield record
@@ -67,7 +70,7 @@ class RecordedMessages(Iterator[tuple[int, bytes, bytes]]):
                     "never do; `mcap decompress` makes a copy that can be read"
                 )
             else:
-                yield from breakup_chunk(record)
+                yield from breakup_chunk(record, validate_crc=True)
 
     def _next_record(self) -> McapRecord | None:
         """The next record; None, with the file closed, at its end, which may be a cut."""
@@ -78,6 +81,12 @@ class RecordedMessages(Iterator[tuple[int, bytes, bytes]]):
         except (OSError, StreamError):
             self._file.close()
             raise
+        except CRCValidationError:
+            self.altered = True
+            self.note = (
+                f"{self.path} is damaged, as its checksum is not that of its messages: of the "
+                f"{self.n_read} messages that were read some are not what was recorded"
+            )
         except Exception:  # cut or damaged bytes make the reader fail in many ways; each means the same
             self.note = (
                 f"{self.path} was not closed properly and its tail is cut: "

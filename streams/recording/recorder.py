@@ -2,7 +2,8 @@
 
 The file is written without chunks and flushed after each message, so that after a crash of the program at
 most the message being written is missing. Topics are channels with message encoding "msgpack"; the log
-time is the receipt on this machine's monotonic clock [ns].
+time is the receipt on this machine's monotonic clock [ns]. Each channel has the schema of its messages, and a
+file that was closed a checksum (CRC-32) of all its messages.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from streams.errors import StreamError
 from streams.link import ClientLink
 from streams.messages import SCHEMA_VERSION
 from streams.receiving.reception import Reception
+from streams.recording.schemas import ENCODING, schema_of
 from streams.sockets import ZmqSocket, client_socket, receive_rest
 
 IDLE_MS = 20
@@ -52,7 +54,9 @@ class Recorder(Closing):
             ) from fault
         self.n_message = 0
         self._channels: dict[str, int] = {}
-        self._writer = Writer(self._file, compression=CompressionType.NONE, use_chunking=False)
+        self._writer = Writer(
+            self._file, compression=CompressionType.NONE, use_chunking=False, enable_data_crcs=True
+        )
         try:
             self._begin()
         except OSError as fault:
@@ -83,8 +87,7 @@ class Recorder(Closing):
         try:
             channel = self._channels.get(name)
             if channel is None:
-                channel = self._writer.register_channel(name, message_encoding="msgpack", schema_id=0)
-                self._channels[name] = channel
+                channel = self._channels[name] = self._register(name)
             self._writer.add_message(
                 channel, log_time=t_ns, data=payload, publish_time=t_ns, sequence=self.n_message
             )
@@ -92,6 +95,12 @@ class Recorder(Closing):
         except OSError as fault:
             raise self._failure(fault) from fault
         self.n_message += 1
+
+    def _register(self, topic: str) -> int:
+        """The number of a new channel, with the schema of its messages before it."""
+        schema = schema_of(topic)
+        number = 0 if schema is None else self._writer.register_schema(topic, ENCODING, schema)
+        return self._writer.register_channel(topic, message_encoding="msgpack", schema_id=number)
 
     def close(self) -> None:
         """Finish the file with its summary; a file without a message is removed, so that its name is free.
