@@ -22,6 +22,7 @@ from rtsim.live.inputs.inputs import Input
 from rtsim.live.inputs.mailbox import Mailbox
 from rtsim.live.latency import StageTimes
 from rtsim.live.processes.gc_control import gc_paused
+from rtsim.live.processes.memory_growth import MemoryGrowth
 from rtsim.live.processes.thread_priority import with_priority
 from rtsim.live.result_session import FrameResult, ResultSession
 from rtsim.stages.stage import Stage, StageCommand
@@ -85,6 +86,7 @@ class Loop:
         self.course: ResultSession | None = None
         self._mailbox = Mailbox()
         self._of_stages = Sentences(MOST_OF_STAGES)
+        self._memory = MemoryGrowth()
         self._last: Result | None = None
         self._last_ns = self._seq = self._period_ns = 0
         self._late = False
@@ -238,6 +240,9 @@ class Loop:
             gauges |= stage.gauges()
         sentences.say(*self._of_stages.take())
         wall_ns = max(now_ns() - self._began_ns, 1)
+        of_memory, grown = self._memory.look(1e-9 * wall_ns)
+        sentences.say(*grown)
+        gauges |= of_memory
         gauges["cpu_percent"] = 100.0 * (time.process_time_ns() - self._cpu_ns) / wall_ns
         session = self.course.fields.session.session if self.course else ""
         self.output.send(account(session, counters, gauges, sentences))

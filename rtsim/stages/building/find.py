@@ -23,6 +23,7 @@ from rtsim.methods.keypoint_limits import for_keypoints
 from rtsim.methods.plates.force_feed import ForceFeed
 from rtsim.stages.building.context import StageContext
 from rtsim.stages.building.declaration import GIVEN_BY, Facts, StageDeclaration, without
+from rtsim.stages.building.package_stage import PackageStage, made_by_package
 from rtsim.stages.stage import Stage
 from rtsim.subjects.subject import Subject
 
@@ -128,19 +129,26 @@ def make_stages(
     run = for_keypoints(run) if subject is not None and subject.keypoints else run
     setting = StageContext(run, spec, subject, forces=forces, mass_kg=mass_kg)
     facts, stages = setting.facts, stages_of(run, setting.facts)
+    foreign = {point.name for point in entry_points(group=GROUP)}
     for name, declared in stages.items():
         named = name in run.stages and not declared.is_spared(facts)
         missing = missing_before(declared, setting.before)
         if missing and named and not declared.lacks(facts):
             raise misplaced(name, missing)
         setting.options = options_of(name, declared, run)
-        stage = None if missing or declared.lacks(facts) else declared.make(setting)
+        make = made_by_package if name in foreign else made_by
+        stage = None if missing or declared.lacks(facts) else make(name, declared, setting)
         if stage is not None:
             setting.before[name] = stage
         elif named:
             raise idle(name, declared, facts, spec.name)
     check_tables(run, {name: stages[name] for name in setting.before})
-    return list(setting.before.values())
+    return [PackageStage(name, made) if name in foreign else made for name, made in setting.before.items()]
+
+
+def made_by(name: str, declared: StageDeclaration, setting: StageContext) -> Stage | None:
+    """The stage of this name by its declaration; None where it has nothing to do."""
+    return declared.make(setting)
 
 
 def missing_before(declared: StageDeclaration, before: Iterable[str]) -> str:

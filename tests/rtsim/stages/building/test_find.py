@@ -114,7 +114,7 @@ def test_a_stage_declares_what_it_needs_and_its_options(package, spec, subject):
         options = {"knee_above": table} if table else {}
         run = RunConfig(name="test", stages=("kinematics", *before, "knee_above"), options=options)
         check_run(run, spec, of_model=False, forces=False)
-        return make_stages(run, spec, subject)[-1]
+        return make_stages(run, spec, subject)[-1].stage
 
     assert (made("rates").sign, made("rates", sign=-1.0).sign) == (1.0, -1.0)
     with pytest.raises(ConfigError, match=r"'knee_above' needs 'rates' before it"):

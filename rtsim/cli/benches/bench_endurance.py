@@ -1,0 +1,34 @@
+"""Benches of what is held for long, and at most."""
+
+from __future__ import annotations
+
+import threading
+
+import click
+
+from rtsim.cli.benches.bench_group import AS_JSON, command, need_checkout
+
+
+@command.command("soak")
+@AS_JSON
+@click.option("--minutes", type=click.FloatRange(0.1, 1440.0), default=60.0, show_default=True,
+              help="Length of the run.")  # fmt: skip
+def soak(as_json: bool, minutes: float) -> None:
+    """Markers at 200 Hz and forces at 1 kHz through estimator, recorder, window, page, beside subscribers
+    that never read: what is lost and late, and whether memory of any process grows.
+
+    Ctrl-C ends early; what is done by then is told.
+    """
+    need_checkout()
+    from benchmarks.soak import run
+    from rtsim.bench import figures
+    from rtsim.live.processes.signals import exit_code, noting_requests
+
+    stop = threading.Event()
+    with noting_requests(lambda _: stop.set()):
+        found = run.run(minutes, stop)
+        for what in found.left_out:
+            click.echo(f"left out: {what}", err=True)
+        click.echo(figures.report("soak", run.figures(found), as_json))
+    if found.interrupted:
+        raise SystemExit(exit_code() or 130)

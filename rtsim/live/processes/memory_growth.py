@@ -1,0 +1,64 @@
+"""Memory of this process while it runs: a gauge, and a sentence where it grows as none of ours does."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable
+
+STATM = "/proc/self/statm"
+SETTLE_S = 30.0
+"""What a run takes in its first seconds is no growth [s]."""
+GROWN_MB = 256.0
+"""More than any run of ours takes after its start: windows of filters, rings of messages."""
+
+
+class ResidentMemory:
+    """Resident memory of this process, by Linux's account; its file stays open, as a look must take no more
+    than microseconds of a tick.
+    """
+
+    def __init__(self) -> None:
+        self._file = -1
+        with contextlib.suppress(OSError):
+            self._file = os.open(STATM, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
+        self._page = os.sysconf("SC_PAGE_SIZE") if self._file >= 0 else 0
+
+    def __call__(self) -> float:
+        """In MB; NaN where it is not known."""
+        if self._file < 0:
+            return float("nan")
+        return 1e-6 * self._page * int(os.pread(self._file, 128, 0).split()[1])
+
+    def __del__(self) -> None:
+        if self._file >= 0:
+            os.close(self._file)
+
+
+class MemoryGrowth:
+    """Looks at memory now and then.
+
+    read : resident memory [MB]
+    """
+
+    def __init__(self, read: Callable[[], float] | None = None) -> None:
+        self._read = read or ResidentMemory()
+        self._before_MB, self._since_s = float("nan"), float("nan")
+
+    def look(self, time_s: float) -> tuple[dict[str, float], list[str]]:
+        """Gauges and sentences at a time since the start [s]; neither where memory is not known."""
+        now_MB = self._read()
+        if not now_MB > 0.0:
+            return {}, []
+        gauges = {"memory_MB": now_MB}
+        if time_s < SETTLE_S or not self._before_MB > 0.0:
+            self._before_MB, self._since_s = now_MB, time_s
+            return gauges, []
+        if now_MB < self._before_MB + GROWN_MB:
+            return gauges, []
+        said = (
+            f"Memory of this process has grown from {self._before_MB:.0f} to {now_MB:.0f} MB within "
+            f"{time_s - self._since_s:.0f} s: a stage of another package may keep what it gets."
+        )
+        self._before_MB, self._since_s = now_MB, time_s
+        return gauges, [said]

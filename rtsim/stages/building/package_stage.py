@@ -1,0 +1,214 @@
+"""A stage of another package in a run: what it raises is counted and told, and the run goes on.
+
+The results of the run's own stages do not depend on it, so that a fault of it is no reason to lose them: its
+own quantities are NaN in that frame, which is flagged.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import msgspec
+import numpy as np
+
+from rtsim.errors import ConfigError, RtsimError
+from rtsim.quantity import Quantity
+from rtsim.stages.stage import Args, Stage, StageCommand, StageOutcome
+from streams.clock import now_ns
+from streams.messages import Session, Status
+from streams.receiving.ring import ReceivedFrame
+
+if TYPE_CHECKING:
+    from rtsim.stages.building.context import StageContext
+    from rtsim.stages.building.declaration import StageDeclaration
+
+FAILED, SLOW = "stage_failed", "stage_slow"
+SLOW_NS = 100_000_000
+"""A stage that takes longer for a frame is told [ns]."""
+FAULTS = (Exception, SystemExit)
+"""A package ends no run by `sys.exit`, either."""
+Answer = TypeVar("Answer")
+
+
+class PackageStage(Stage):
+    """A stage of another package, guarded.
+
+    It does not rehearse: what a package does besides computing is not known.
+
+    Parameters
+    ----------
+    name : of its entry point; stage : as its package has made it
+    """
+
+    def __init__(self, name: str, stage: Stage) -> None:
+        super().__init__()
+        self.name, self.stage = name, stage
+        self._arrays: list[np.ndarray] = []
+        self._left_out = False  # of this session
+        self._of_package: Counter[str] = Counter()
+        self.orders = {order: self._guarded(order, known) for order, known in stage.orders.items()}
+
+    def warm(self) -> None:
+        """ConfigError where it fails: nothing has begun yet."""
+        try:
+            self.stage.warm()
+        except FAULTS as fault:
+            raise ConfigError(
+                f"the stage {self.name!r} of another package cannot be warmed up ({describe(fault)})",
+                where="stages", remedy="correct the package, or leave the stage out",
+            ) from fault  # fmt: skip
+
+    def reset(self) -> None:
+        super().reset()
+        self._ask(self.stage.reset, None)
+
+    def begin(self, session: Session, anew: bool) -> None:
+        self._left_out = self._ask(lambda: bool(self.stage.begin(session, anew)), True)
+
+    def follow(self, other: Stage) -> bool:
+        return isinstance(other, PackageStage) and self._ask(lambda: self.stage.follow(other.stage), False)
+
+    @property
+    def outdated(self) -> bool:
+        return not self._left_out and bool(self._ask(lambda: self.stage.outdated, False))
+
+    def run(self, frame: ReceivedFrame) -> StageOutcome:
+        self.n_frame += 1
+        if self._left_out:
+            self.count(FAILED, self._sentence("it could not begin"))
+            return StageOutcome(status=Status.DEGRADED)
+        began_ns = now_ns()
+        try:
+            outcome = self.stage.run(frame)
+        except FAULTS as fault:
+            return self._failed(describe(fault))
+        if not isinstance(outcome, StageOutcome):
+            return self._failed(f"it returned {type(outcome).__name__}, not a StageOutcome")
+        taken_ns = now_ns() - began_ns
+        if taken_ns > SLOW_NS:
+            self.count(
+                SLOW, f"The stage {self.name!r} of another package took {1e-9 * taken_ns:.1f} s for a frame."
+            )
+        return outcome
+
+    def report(self) -> None:
+        if not self._left_out:
+            self._ask(self.stage.report, None, self._clear)
+
+    def quantities(self) -> list[Quantity]:
+        """Its own, or none where they cannot be had, or are no arrays of float64."""
+        found = [] if self._left_out else self._ask(lambda: list(self.stage.quantities()), [])
+        wrong = [quantity for quantity in found if not is_usable(quantity)]
+        if wrong:
+            name = getattr(wrong[0], "name", wrong[0])
+            self.count(
+                FAILED, self._sentence(f"its quantity {name!r} is no array of float64; all are left out")
+            )
+            found = []
+        self._arrays = [array for quantity in found for _, array in quantity.fields()]
+        return found
+
+    def meta(self) -> dict[str, Any]:
+        """Its own, where it can travel in a descriptor."""
+
+        def meta() -> dict[str, Any]:
+            found = self.stage.meta()
+            msgspec.msgpack.encode(found)
+            return dict(found)
+
+        return {} if self._left_out else self._ask(meta, {})
+
+    def gauges(self) -> dict[str, float]:
+        gauges = self._ask(self.stage.gauges, {})
+        return self._ask(lambda: {str(name): float(value) for name, value in gauges.items()}, {})
+
+    def status_text(self) -> str:
+        return str(self._ask(self.stage.status_text, ""))
+
+    def collect(self) -> tuple[Counter[str], list[str]]:
+        """Its own account, and that of its faults."""
+
+        def collected() -> tuple[Counter[str], list[str]]:
+            counters, sentences = self.stage.collect()
+            return Counter({str(name): int(n) for name, n in counters.items()}), list(map(str, sentences))
+
+        self._of_package, said = self._ask(collected, (self._of_package, []))
+        counters, of_guard = super().collect()
+        return self._of_package + counters, [*said, *of_guard]
+
+    def _guarded(self, name: str, order: StageCommand) -> StageCommand:
+        failed = f"{name} has failed in the stage {self.name!r} of another package"
+
+        def answer(args: Args) -> tuple[bool, str]:
+            return self._ask(lambda: order.answer(args), (False, f"{failed}."))
+
+        def apply(args: Args) -> bool:
+            return bool(self._ask(lambda: order.apply(args), False))
+
+        return order._replace(answer=answer, apply=apply)
+
+    def _ask(
+        self, ask: Callable[[], Answer], instead: Answer, after: Callable[[], None] | None = None
+    ) -> Answer:
+        """What the package answers, `instead` where it raises, which is counted."""
+        try:
+            return ask()
+        except FAULTS as fault:
+            self.count(FAILED, self._sentence(describe(fault)))
+            if after is not None:
+                after()
+            return instead
+
+    def _failed(self, why: str) -> StageOutcome:
+        """A frame for which it has no values."""
+        self.count(FAILED, self._sentence(why))
+        self._clear()
+        return StageOutcome(status=Status.DEGRADED)
+
+    def _clear(self) -> None:
+        for array in self._arrays:
+            array[...] = np.nan
+
+    def _sentence(self, why: str) -> str:
+        named = f"The stage {self.name!r} of another package has failed ({why})"
+        return f"{named}: its values are missing, the run goes on."
+
+
+def made_by_package(name: str, declared: StageDeclaration, setting: StageContext) -> Stage | None:
+    """The stage that a package makes, None where it has nothing to do; ConfigError where it fails, or makes
+    something else.
+    """
+    try:
+        made = declared.make(setting)
+    except RtsimError:
+        raise
+    except FAULTS as fault:
+        raise ConfigError(
+            f"the stage {name!r} of another package cannot be built ({describe(fault)})", where="stages",
+            remedy="correct the package, or leave the stage out",
+        ) from fault  # fmt: skip
+    if made is None or isinstance(made, Stage):
+        return made
+    raise ConfigError(
+        f"the stage {name!r} of another package is a {type(made).__name__}", where="stages",
+        allowed="what its function returns is a Stage, or None where it has nothing to do",
+    )  # fmt: skip
+
+
+def describe(fault: BaseException) -> str:
+    """A fault in a few words."""
+    return f"{type(fault).__name__}: {fault}" if str(fault) else type(fault).__name__
+
+
+def is_usable(quantity: object) -> bool:
+    """Whether it is a quantity whose arrays can be published and cleared."""
+    if not isinstance(quantity, Quantity):
+        return False
+    given = (quantity.array, quantity.deviation, quantity.mask, quantity.implausible)
+    arrays = [array for array in given if array is not None]
+    return all(
+        isinstance(array, np.ndarray) and array.dtype == np.float64 and array.flags.writeable
+        for array in arrays
+    )

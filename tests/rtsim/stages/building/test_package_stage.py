@@ -1,0 +1,197 @@
+"""Stages of other packages that raise, return nonsense, hang or grow: counted and told, the run goes on."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rtsim.errors import ConfigError
+from rtsim.live.result_session import ResultSession
+from rtsim.quantity import Quantity
+from rtsim.stages.building import package_stage
+from rtsim.stages.building.declaration import StageDeclaration
+from rtsim.stages.building.package_stage import PackageStage, made_by_package
+from rtsim.stages.stage import FINE, Stage, StageCommand
+from streams.messages import Status
+
+GOOD_FRAMES = 2
+METHODS = ("run", "report", "collect", "gauges", "status_text", "meta", "begin", "quantities", "outdated")
+
+
+class FaultyStage(Stage):
+    """A stage that fails in one of its methods, from the third frame on where it is of frames."""
+
+    def __init__(self, where: str = "", fault: BaseException | None = None) -> None:
+        super().__init__()
+        self._where, self._fault = where, fault or ZeroDivisionError("by zero")
+        self._n, self.height = 0, np.zeros(1)
+        self.orders = {"turn": StageCommand(self._order, self._order)}
+
+    def _order(self, args):
+        raise self._fault
+
+    def _perhaps(self, where: str) -> None:
+        if where == self._where and (self._n > GOOD_FRAMES or where in ("begin", "quantities", "meta")):
+            raise self._fault
+
+    def begin(self, session, anew) -> None:
+        self._perhaps("begin")
+
+    @property
+    def outdated(self) -> bool:
+        self._perhaps("outdated")
+        return False
+
+    def run(self, frame):
+        self._n += 1
+        self._perhaps("run")
+        self.height[0] = 1.0
+        return None if self._where == "nothing" and self._n > GOOD_FRAMES else FINE
+
+    def report(self) -> None:
+        self._perhaps("report")
+
+    def quantities(self):
+        self._perhaps("quantities")
+        return [Quantity("height", self.height, "m", ("knee",))]
+
+    def meta(self):
+        self._perhaps("meta")
+        return {}
+
+    def gauges(self):
+        self._perhaps("gauges")
+        return {"height_m": 1.0}
+
+    def status_text(self) -> str:
+        self._perhaps("status_text")
+        return "well"
+
+    def collect(self):
+        self._perhaps("collect")
+        return super().collect()
+
+
+class Steady(Stage):
+    """A stage of ours beside it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.angle = np.zeros(1)
+
+    def run(self, frame):
+        self.angle[0] = frame.seq
+        return FINE
+
+    def quantities(self):
+        return [Quantity("angle", self.angle, "rad", ("knee",))]
+
+
+@pytest.fixture
+def passed(session, trial, make_frame):
+    """Pass five frames through a guarded stage and one of ours: values of both and status of each frame."""
+
+    def through(stage: Stage):
+        guarded = PackageStage("lab", stage)
+        course = ResultSession([Steady(), guarded], session, {})
+        rows = []
+        for seq in range(5):
+            assert not guarded.outdated
+            frame = make_frame(session, trial.positions[seq], seq)
+            result = course.run(frame)
+            data = course.message(frame, result, seq, result.status).data
+            values = [np.frombuffer(data[name])[0] if name in data else None for name in ("angle", "height")]
+            rows.append((*values, result.status))
+        guarded.gauges(), guarded.status_text()
+        return rows, *guarded.collect()
+
+    return through
+
+
+@pytest.mark.parametrize("where", METHODS)
+def test_whatever_raises_ends_no_run(passed, where):
+    """Protects a measurement: our results are the same, its fault is counted and told with its words."""
+    rows, counters, sentences = passed(FaultyStage(where))
+    assert [row[0] for row in rows] == [0.0, 1.0, 2.0, 3.0, 4.0]
+    assert counters["stage_failed"] >= 1
+    assert any(
+        "'lab' of another package has failed (ZeroDivisionError: by zero)" in said for said in sentences
+    )
+
+
+@pytest.mark.parametrize("where", ["run", "nothing", "report"])
+def test_values_of_a_frame_that_failed_are_missing(passed, where):
+    """Protects who reads its values: none is left from the frame before, and the frame is flagged."""
+    rows, counters, _ = passed(FaultyStage(where))
+    assert [row[1] for row in rows[:GOOD_FRAMES]] == [1.0, 1.0]
+    assert all(np.isnan(row[1]) for row in rows[GOOD_FRAMES:])
+    assert counters["stage_failed"] == 3
+    if where != "report":
+        assert [row[2] for row in rows] == [Status.OK] * 2 + [Status.DEGRADED] * 3
+
+
+def test_a_stage_that_cannot_begin_is_left_out(passed):
+    """Protects the descriptor: no quantity is announced that nobody fills, each frame says that one lacks."""
+    rows, counters, _ = passed(FaultyStage("begin"))
+    assert [row[1] for row in rows] == [None] * 5
+    assert {row[2] for row in rows} == {Status.DEGRADED}
+    assert counters["stage_failed"] == 6
+
+
+def test_a_package_does_not_end_the_process(passed):
+    """Protects a run from `sys.exit` in a package, which would end it as if all were well."""
+    rows, counters, _ = passed(FaultyStage("run", SystemExit(0)))
+    assert (len(rows), counters["stage_failed"]) == (5, 3)
+
+
+def test_an_interruption_is_none_of_its_faults(passed):
+    """Protects Ctrl-C while the package is at work."""
+    with pytest.raises(KeyboardInterrupt):
+        passed(FaultyStage("run", KeyboardInterrupt()))
+
+
+def test_a_stage_that_takes_long_is_named(passed, monkeypatch):
+    """Protects who wonders why a run is late: the stage is named, with its time by a clock of the test."""
+    clock = iter(range(0, 10**12, 5_000_000_000))
+    monkeypatch.setattr(package_stage, "now_ns", lambda: next(clock))
+    _, counters, sentences = passed(FaultyStage())
+    assert counters["stage_slow"] == 5
+    assert sentences == ["The stage 'lab' of another package took 5.0 s for a frame."]
+
+
+@pytest.mark.parametrize("array", [np.zeros(1, np.float32), [0.0], np.broadcast_to(np.zeros(1), (2, 1))])
+def test_arrays_that_cannot_be_published_are_left_out(array, session):
+    """Protects all subscribers: other bytes than the descriptor says would make them refuse every frame."""
+
+    class WrongArrays(FaultyStage):
+        def quantities(self):
+            return [Quantity("height", array, "m", ("knee",))]
+
+    guarded = PackageStage("lab", WrongArrays())
+    guarded.begin(session, True)
+    assert guarded.quantities() == []
+    assert "its quantity 'height' is no array of float64" in guarded.collect()[1][0]
+
+
+def test_a_command_that_fails_is_answered() -> None:
+    """Protects who commands: the answer says what failed, and the loop is not ended by it."""
+    guarded = PackageStage("lab", FaultyStage())
+    assert guarded.orders["turn"].answer({}) == (
+        False,
+        "turn has failed in the stage 'lab' of another package.",
+    )
+    assert guarded.orders["turn"].apply({}) is False
+    assert guarded.collect()[0]["stage_failed"] == 2
+
+
+def test_what_cannot_be_built_is_refused_before_the_run():
+    """Protects the start: a package that raises, or makes no stage, is told in a sentence."""
+
+    def broken(setting):
+        raise KeyError("trial")
+
+    for make, words in ((broken, "cannot be built (KeyError: 'trial')"), (lambda setting: 3, "is a int")):
+        with pytest.raises(ConfigError) as told:
+            made_by_package("lab", StageDeclaration(make=make), None)
+        assert words in str(told.value)
+    assert made_by_package("lab", StageDeclaration(make=lambda setting: None), None) is None
